@@ -1,0 +1,67 @@
+// The seam between a replica and the memory that holds one of its fields. Rows are addressed by ordinal; time is counted
+// in versions: the replica applies version 1, 2, 3 ..., and a search sees a field exactly as of one version.
+import type { DenseFieldDefinition } from '../definition.ts'
+
+/** Small integer of an object inside its collection. */
+export type Ordinal = number
+
+/** One bit per ordinal, 32 to a word; shared so that workers read it without a copy. */
+export interface OrdinalBitmap {
+  readonly words: Uint32Array<SharedArrayBuffer>
+}
+
+/** Rows given to a field by one event, in ordinal order as the log gave them out. */
+export interface DenseRows {
+  readonly ordinals: Uint32Array
+  /** ordinals.length x dimension, row-major; for cosine of unit length (or zero). The field copies what it keeps. */
+  readonly vectors: Float32Array
+  /** Lengths of the vectors before they were made unit; returned with results. */
+  readonly norms: Float32Array
+}
+
+export interface DenseSearch {
+  readonly k: number
+  /** Pool of the walk, at least k. */
+  readonly ef: number
+  /** Only rows inserted at or before this version and not removed at or before it are returned. */
+  readonly version: number
+  /** Only these ordinals are returned. */
+  readonly allowed?: OrdinalBitmap
+}
+
+/** Best first; ties by ordinal. Similarity: cosine; inner product; minus the squared distance for l2. */
+export interface DenseHits {
+  readonly ordinals: Uint32Array
+  readonly similarities: Float32Array
+  /** What it cost, for explain. */
+  readonly visited: number
+  readonly distances: number
+}
+
+export interface DenseField {
+  readonly definition: DenseFieldDefinition
+  /** Makes room for ordinals below `end`. Throws EngineError `memory_exhausted` and changes nothing. After it, apply cannot fail for want of room. */
+  reserve(end: Ordinal): void
+  /**
+   * Applies one event: inserts `rows` as of `version`, then removes `removed` as of the same version. A pure function of the
+   * calls so far: the same calls give the same bytes, whatever the number of workers. Calls do not overlap.
+   */
+  apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void>
+  search(query: Float32Array, options: DenseSearch): Promise<DenseHits>
+  /** Exact over the given ordinals, or over all rows, at the field's precision. */
+  scan(
+    query: Float32Array,
+    options: { readonly k: number; readonly version: number; readonly ordinals?: Uint32Array },
+  ): Promise<DenseHits>
+  /** The stored row, de-quantised, of length dimension. Undefined where the ordinal has no row in this field. */
+  row(ordinal: Ordinal): Float32Array | undefined
+  norm(ordinal: Ordinal): number
+  /** The bytes of the field as they are in memory, for a snapshot. No apply may run meanwhile. */
+  dump(): AsyncIterable<Uint8Array>
+  /** Hash of everything a replay must reproduce. */
+  digest(): bigint
+  /** Memory by part; the sum is what the field takes from the process. */
+  bytes(): { readonly [part: string]: number }
+  readonly rows: number
+  close(): Promise<void>
+}

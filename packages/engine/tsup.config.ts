@@ -1,0 +1,6 @@
+import { defineConfig } from 'tsup'
+import { libraryBuild } from '../../tsup.base.ts'
+
+export default defineConfig(
+  libraryBuild({ index: 'src/index.ts', worker: 'src/worker.ts', testing: 'src/testing/index.ts' }),
+)
