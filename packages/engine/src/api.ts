@@ -1,0 +1,96 @@
+// The engine as its users see it. engine.ts, database.ts and collection.ts implement it.
+import type { FsyncPolicy } from '@annal/wal'
+import type { JsonObject } from './json.ts'
+import type { Limits } from './limits.ts'
+import type {
+  Acknowledgement,
+  CollectionDescription,
+  FilterInput,
+  ObjectInput,
+  SearchRequest,
+  SearchResult,
+  StoredObject,
+} from './object.ts'
+
+export interface EngineOptions {
+  /** Made when absent. One engine at a time: the second open fails with WalError `directory_locked`. */
+  readonly dataDir: string
+  readonly fsync?: FsyncPolicy
+  /** Worker threads for graph work; default: the number of cores, at most 16. */
+  readonly threads?: number
+  readonly limits?: Partial<Limits>
+  /** Called at most about ten times a second while a long job runs: recovery, checkpoint, rebuild. */
+  readonly onProgress?: (progress: Progress) => void
+  /** Called once when the engine can no longer keep its promises (fsync refused, broken invariant). The owner should end the process. */
+  readonly onFailed?: (error: Error) => void
+}
+
+export interface Progress {
+  readonly job: 'snapshot-load' | 'replay' | 'checkpoint'
+  readonly collection?: string
+  readonly done: number
+  readonly total: number
+  readonly unit: 'bytes' | 'records' | 'objects'
+}
+
+export interface EngineHealth {
+  readonly status: 'starting' | 'ok' | 'degraded' | 'read-only' | 'failed' | 'closed'
+  readonly reasons: readonly string[]
+  readonly progress?: Progress
+}
+
+export interface EngineStats {
+  readonly uptimeMs: number
+  readonly databases: number
+  readonly collections: number
+  readonly objects: number
+  readonly lsnApplied: number
+  readonly lsnDurable: number
+  readonly lsnCheckpoint: number
+  readonly log: { readonly bytes: number; readonly segments: number; readonly appends: number; readonly syncs: number }
+  /** Bytes of memory by part, over all collections. */
+  readonly memory: { readonly [part: string]: number }
+}
+
+export interface Engine {
+  /** The database of that name; plain deployments have one, `default`. Throws `invalid_argument` when it does not exist. */
+  database(name?: string): Database
+  health(): EngineHealth
+  stats(): EngineStats
+  /** Writes snapshots of what changed and lets the log go up to them. */
+  checkpoint(): Promise<{ readonly lsn: number }>
+  /** Waits for writes under way, marks the log as cleanly closed, releases the directory. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface Database {
+  readonly name: string
+  /**
+   * Takes a definition as people write it: `{ name, fields: [{ name, type: 'vector' | 'sparse', params: { dimension,
+   * space_type, precision, M, ef_con } }] }` (camelCase names are taken too). Throws invalid_argument, collection_exists, limit_exceeded.
+   */
+  createCollection(definition: unknown): Promise<Collection>
+  /** Throws collection_not_found. */
+  collection(name: string): Collection
+  collections(): readonly CollectionDescription[]
+  dropCollection(name: string): Promise<Acknowledgement>
+}
+
+export interface Collection {
+  readonly name: string
+  describe(): CollectionDescription
+  /** Inserts or replaces by id, all or nothing. Refuses duplicate ids in one call. */
+  upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }>
+  /** The objects found, in the order asked; unknown ids are left out. */
+  get(ids: readonly string[]): readonly StoredObject[]
+  delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
+  /** Logged as the ids it found. An empty filter deletes nothing. */
+  deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }>
+  /** Replaces whole filter objects; unknown ids are skipped. */
+  replaceFilters(
+    updates: readonly { readonly id: string; readonly filter: JsonObject | string }[],
+  ): Promise<Acknowledgement & { readonly updated: number }>
+  search(request: SearchRequest): Promise<SearchResult>
+  /** Hash of everything a replay must reproduce, hexadecimal. */
+  stateDigest(): string
+}

@@ -1,0 +1,46 @@
+// Everything has a limit, and all of them stand here with where they come from. The ones an operator may raise are in Limits.
+
+/** SPEC.md: "Dense dimension max 10000"; below 2 a direction has no meaning. */
+export const dimensionMin = 2
+export const dimensionMax = 10_000
+/** Same bounds as the published servers that the clients were written for. */
+export const mMin = 4
+export const mMax = 512
+export const mDefault = 16
+export const efConstructionMin = 8
+export const efConstructionMax = 4_096
+export const efConstructionDefault = 128
+export const topKDefault = 10
+export const efDefault = 128
+export const efMax = 1_024
+export const prefilterThresholdMin = 1_000
+export const prefilterThresholdMax = 1_000_000
+export const prefilterThresholdDefault = 10_000
+export const filterBoostMax = 100
+/** More fields than any published client creates. */
+export const fieldsMax = 8
+/** Collection, field, database and backup names. */
+export const nameLengthMax = 64
+export const idBytesMax = 512
+export const metaBytesMax = 65_536
+export const filterBytesMax = 65_536
+export const filterKeysMax = 256
+export const filterKeyBytesMax = 256
+export const filterStringBytesMax = 1_024
+/** Nesting of meta and filter values; deeper values break JSON.stringify and structuredClone long before they help anyone. */
+export const jsonDepthMax = 32
+export const sparseDimensionMax = 2 ** 32
+export const sparseTermsMax = 65_536
+
+/** What an operator may raise: `configurable` is the ceiling of the setting. */
+export interface Limits {
+  /** Results per query; SPEC.md says 512, up to 4,096 on request. */
+  readonly topKMax: number
+  /** Objects per upsert; SPEC.md says 1,000, up to 10,000 on request. */
+  readonly batchMax: number
+  /** Collections of one data directory. */
+  readonly collectionsMax: number
+}
+
+export const limitsDefault: Limits = { topKMax: 512, batchMax: 1_000, collectionsMax: 10_000 }
+export const limitsConfigurable: Limits = { topKMax: 4_096, batchMax: 10_000, collectionsMax: 100_000 }
