@@ -82,7 +82,7 @@ export interface Collection {
   /** Inserts or replaces by id, all or nothing. Refuses duplicate ids in one call. */
   upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }>
   /** The objects found, in the order asked; unknown ids are left out. */
-  get(ids: readonly string[]): readonly StoredObject[]
+  get(ids: readonly string[]): Promise<readonly StoredObject[]>
   delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
   /** Logged as the ids it found. An empty filter deletes nothing. */
   deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }>
