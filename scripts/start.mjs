@@ -1,0 +1,10 @@
+// `npm start`: installs what is missing, builds what changed, and serves. Takes its settings from the environment
+// (NDD_SERVER_PORT, NDD_DATA_DIR, ...) and ends with the server's exit code.
+import path from 'node:path'
+import { ensureInstalled, node, root, run, runMain, turbo } from './setup.mjs'
+
+runMain(async (args) => {
+  await ensureInstalled()
+  await turbo('build')
+  return run(node, [path.join(root, 'packages', 'server', 'dist', 'main.js'), ...args])
+})

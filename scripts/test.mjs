@@ -1,0 +1,56 @@
+// `npm test`: installs, builds, checks, then runs every test file, or the files given. The last line is
+// `N passed, N failed`, where N counts named tests (the blocks directly in a file); the exit code is zero when none failed.
+import { readdirSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { bin, ensureInstalled, root, run, runMain, turbo } from './setup.mjs'
+import { tapCounter } from './tap-counter.mjs'
+
+runMain(async (args) => {
+  await ensureInstalled()
+  await turbo('build')
+  const files = args.length > 0 ? args : testFiles()
+  const checked = args.length > 0 || (await check())
+  const tests = await runTap(files)
+  const failed = tests.failed + (checked ? 0 : 1)
+  if (!checked) console.log('\nnpm run check failed, which counts as one failed test; its output is at the top')
+  if (tests.skipped > 0) console.log(`\n${tests.skipped} skipped; each says why above`)
+  console.log(`${tests.passed} passed, ${failed} failed`)
+  return failed > 0 ? 1 : 0
+})
+
+async function check() {
+  console.log('annal: npm run check')
+  return (await run('npm', ['run', '--silent', 'check'], { cwd: root })) === 0
+}
+
+async function runTap(files) {
+  console.log(`annal: ${files.length} test files`)
+  await run(path.join(bin, 'tap'), ['build'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
+  const counter = tapCounter((line) => console.log(line))
+  const code = await run(path.join(bin, 'tap'), ['run', '--reporter=tap', ...files], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    onChild: (child) => createInterface({ input: child.stdout }).on('line', counter.line),
+  })
+  return counter.result(code)
+}
+
+/** packages/<name>/test/<anything>.test.ts, in an order that does not depend on the file system. */
+function testFiles() {
+  const found = []
+  for (const name of readdirSync(path.join(root, 'packages'))) {
+    const folder = path.join('packages', name, 'test')
+    for (const entry of filesBelow(folder)) if (entry.endsWith('.test.ts')) found.push(path.join(folder, entry))
+  }
+  return found.sort()
+}
+
+function filesBelow(folder) {
+  try {
+    return readdirSync(path.join(root, folder), { recursive: true })
+  } catch (error) {
+    if (error.code === 'ENOENT') return []
+    throw error
+  }
+}
