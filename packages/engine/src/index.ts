@@ -11,7 +11,33 @@ export type {
 } from './definition.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
 export type { JsonObject, JsonValue } from './json.ts'
-export { type Limits, limitsConfigurable, limitsDefault } from './limits.ts'
+export {
+  dimensionMax,
+  dimensionMin,
+  efConstructionDefault,
+  efConstructionMax,
+  efConstructionMin,
+  efDefault,
+  efMax,
+  fieldsMax,
+  filterBoostMax,
+  idBytesMax,
+  jsonDepthMax,
+  type Limits,
+  limitsConfigurable,
+  limitsDefault,
+  mDefault,
+  metaBytesMax,
+  mMax,
+  mMin,
+  nameLengthMax,
+  prefilterThresholdDefault,
+  prefilterThresholdMax,
+  prefilterThresholdMin,
+  sparseDimensionMax,
+  sparseTermsMax,
+  topKDefault,
+} from './limits.ts'
 export type {
   Acknowledgement,
   CollectionDescription,
