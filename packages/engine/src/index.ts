@@ -1,3 +1,4 @@
+export type { FsyncPolicy } from '@annal/wal'
 export type { Collection, Database, Engine, EngineHealth, EngineOptions, EngineStats, Progress } from './api.ts'
 export type {
   CollectionDefinition,

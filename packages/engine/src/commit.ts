@@ -1,0 +1,87 @@
+// The one way to change state: append an event, wait until it is durable, apply it, acknowledge. Everything that can be
+// refused was refused before; from the append on nothing may fail, and when something does the engine stops.
+import type { Log } from '@annal/wal'
+import { encodeEvent } from './events/codec.ts'
+import type { Event } from './events/event.ts'
+import type { Acknowledgement } from './object.ts'
+import type { WriteGate } from './replica/write-gate.ts'
+
+/** An event whose time is not known yet. */
+export type EventDraft = Event extends infer E ? (E extends Event ? Omit<E, 'timeMs'> : never) : never
+
+export interface Clock {
+  /** Milliseconds since 1970; may jump. */
+  now(): number
+}
+
+export class Committer {
+  readonly #log: Log
+  readonly #clock: Clock
+  readonly #onBroken: (error: Error) => void
+  #timeMs: number
+  /** Records whose append settled, oldest first, until they and all before them are applied. */
+  readonly #settled: { readonly lsn: number; applied: boolean }[] = []
+  #lsnApplied: number
+
+  constructor(options: {
+    log: Log
+    clock: Clock
+    lsnApplied: number
+    timeMs: number
+    onBroken: (error: Error) => void
+  }) {
+    this.#log = options.log
+    this.#clock = options.clock
+    this.#onBroken = options.onBroken
+    this.#timeMs = options.timeMs
+    this.#lsnApplied = options.lsnApplied
+  }
+
+  /** Every record up to this one is applied. */
+  get lsnApplied(): number {
+    return this.#lsnApplied
+  }
+
+  /** Time of the newest record: what "now" means to the fold. */
+  get timeMs(): number {
+    return this.#timeMs
+  }
+
+  /**
+   * Appends in the caller's turn (call it inside gate.write): events get their LSNs in the order of the calls. Rejects, with nothing
+   * changed, when the log refuses the record.
+   */
+  async commit<T>(
+    draft: EventDraft,
+    gate: WriteGate,
+    apply: (lsn: number, event: Event) => Promise<T> | T,
+  ): Promise<Acknowledgement & { readonly result: T }> {
+    // Time comes in through the event and never runs backwards, whatever the clock does.
+    this.#timeMs = Math.max(this.#timeMs, this.#clock.now())
+    const event = { ...draft, timeMs: this.#timeMs } as Event
+    const record = encodeEvent(event)
+    const appended = this.#log.append(record).then((done) => {
+      const entry = { lsn: done.lsn as number, applied: false }
+      this.#settled.push(entry)
+      return { ...done, entry }
+    })
+    // Whoever waits in the queue below hears of a refusal; until then it must not count as unhandled.
+    appended.catch(() => undefined)
+    return gate.queue((record.payload as Uint8Array).length, async () => {
+      const { lsn, durable, entry } = await appended
+      try {
+        const result = await apply(lsn, event)
+        entry.applied = true
+        this.#advance()
+        return { lsn, durable, result }
+      } catch (error) {
+        this.#onBroken(error as Error)
+        throw error
+      }
+    })
+  }
+
+  #advance(): void {
+    while (this.#settled[0]?.applied) this.#lsnApplied = this.#settled.shift()?.lsn ?? this.#lsnApplied
+  }
+}

@@ -1,0 +1,205 @@
+// Events to record payloads and back. The record's type names the message; types are never renumbered or reused.
+import type { NewRecord } from '@annal/wal'
+import type { FieldDefinition, Precision, SpaceType, SparseModel } from '../definition.ts'
+import { assert, EngineError } from '../errors.ts'
+import type { DenseColumn, Event, SparseColumn } from './event.ts'
+import { messageType } from './schema.ts'
+
+const recordTypes = {
+  'collection-created': 16,
+  'collection-dropped': 17,
+  'objects-upserted': 18,
+  'objects-deleted': 19,
+  'filters-replaced': 20,
+} as const satisfies Record<Event['kind'], number>
+
+const kinds = new Map<number, Event['kind']>(
+  Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
+)
+/** The payload schema that this code writes, and the newest it reads. */
+const payloadVersion = 1
+
+const messages = {
+  'collection-created': messageType('CollectionCreated'),
+  'collection-dropped': messageType('CollectionDropped'),
+  'objects-upserted': messageType('ObjectsUpserted'),
+  'objects-deleted': messageType('ObjectsDeleted'),
+  'filters-replaced': messageType('FiltersReplaced'),
+} as const
+
+// Values on disk are numbered from 1 and never renumbered; zero is what damage looks like.
+const spaceTypes: readonly SpaceType[] = ['cosine', 'l2', 'ip']
+const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
+const sparseModels: readonly SparseModel[] = ['default', 'endee_bm25']
+
+export function encodeEvent(event: Event): NewRecord {
+  const message = messages[event.kind]
+  return { type: recordTypes[event.kind], version: payloadVersion, payload: message.encode(toMessage(event)).finish() }
+}
+
+/** Throws EngineError `format_too_new` for records of a newer Annal, and asserts on payloads no Annal wrote. */
+export function decodeEvent(record: {
+  readonly type: number
+  readonly version: number
+  readonly payload: Uint8Array
+}): Event {
+  const kind = kinds.get(record.type)
+  if (kind === undefined || record.version > payloadVersion) {
+    throw new EngineError(
+      'format_too_new',
+      `the log holds a record of type ${record.type}, version ${record.version}, which needs a newer Annal`,
+      {
+        type: record.type,
+        version: record.version,
+      },
+    )
+  }
+  return fromMessage(kind, messages[kind].decode(record.payload))
+}
+
+function toMessage(event: Event): Record<string, unknown> {
+  switch (event.kind) {
+    case 'collection-created':
+      return { ...event, fields: event.fields.map(fieldToMessage) }
+    case 'objects-upserted':
+      return {
+        ...event,
+        dense: event.dense.map((column) => denseToMessage(column, event.ids.length)),
+        sparse: event.sparse.map(sparseToMessage),
+      }
+    default:
+      return { ...event }
+  }
+}
+
+/** What decode returns: protobufjs gives plain values by field name, absent ones through the prototype's defaults. */
+// biome-ignore lint/suspicious/noExplicitAny: the shape is the schema's, which schema.ts states; the casts below narrow it.
+type Message = any
+
+function fromMessage(kind: Event['kind'], message: Message): Event {
+  const base = { timeMs: message.timeMs as number, collectionId: message.collectionId as number }
+  switch (kind) {
+    case 'collection-created':
+      return {
+        kind,
+        ...base,
+        databaseId: message.databaseId,
+        name: message.name,
+        fields: message.fields.map(fieldFromMessage),
+      }
+    case 'collection-dropped':
+      return { kind, ...base }
+    case 'objects-upserted': {
+      const ids = message.ids as string[]
+      assert(
+        message.metas.length === ids.length && message.filters.length === ids.length,
+        'an upsert has one meta and one filter per id',
+      )
+      return {
+        kind,
+        ...base,
+        ids,
+        metas: message.metas,
+        filters: message.filters,
+        dense: message.dense.map((column: Message) => denseFromMessage(column, ids.length)),
+        sparse: message.sparse.map(sparseFromMessage),
+      }
+    }
+    case 'objects-deleted':
+      return { kind, ...base, ids: message.ids }
+    case 'filters-replaced':
+      return { kind, ...base, ids: message.ids, filters: message.filters }
+  }
+}
+
+function fieldToMessage(field: FieldDefinition): Record<string, unknown> {
+  if (field.kind === 'sparse') {
+    return {
+      kind: 2,
+      name: field.name,
+      sparseModel: sparseModels.indexOf(field.params.model) + 1,
+      sparseDimension: field.params.dimension,
+    }
+  }
+  const { dimension, spaceType, precision, M, efConstruction } = field.params
+  return {
+    kind: 1,
+    name: field.name,
+    dimension,
+    spaceType: spaceTypes.indexOf(spaceType) + 1,
+    precision: precisions.indexOf(precision) + 1,
+    m: M,
+    efConstruction,
+  }
+}
+
+function fieldFromMessage(message: Message): FieldDefinition {
+  if (message.kind === 2) {
+    return {
+      kind: 'sparse',
+      name: message.name,
+      params: { model: numbered(sparseModels, message.sparseModel), dimension: message.sparseDimension },
+    }
+  }
+  assert(message.kind === 1, 'a field is dense or sparse')
+  const params = {
+    dimension: message.dimension as number,
+    spaceType: numbered(spaceTypes, message.spaceType),
+    precision: numbered(precisions, message.precision),
+    M: message.m as number,
+    efConstruction: message.efConstruction as number,
+  }
+  return { kind: 'dense', name: message.name, params }
+}
+
+function numbered<T>(values: readonly T[], number: number): T {
+  const value = values[number - 1]
+  assert(value !== undefined, `no value has number ${number}`)
+  return value
+}
+
+function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {
+  return {
+    field: column.field,
+    objects: column.objects.length === objects ? [] : column.objects,
+    vectors: bytesOf(column.vectors),
+    norms: bytesOf(column.norms),
+  }
+}
+
+function denseFromMessage(message: Message, objects: number): DenseColumn {
+  return {
+    field: message.field,
+    objects:
+      message.objects.length === 0
+        ? Uint32Array.from({ length: objects }, (_, i) => i)
+        : Uint32Array.from(message.objects as number[]),
+    vectors: new Float32Array(alignedBuffer(message.vectors)),
+    norms: new Float32Array(alignedBuffer(message.norms)),
+  }
+}
+
+function sparseToMessage(column: SparseColumn): Record<string, unknown> {
+  return { ...column, indices: bytesOf(column.indices), values: bytesOf(column.values) }
+}
+
+function sparseFromMessage(message: Message): SparseColumn {
+  return {
+    field: message.field,
+    objects: Uint32Array.from(message.objects as number[]),
+    counts: Uint32Array.from(message.counts as number[]),
+    indices: new Uint32Array(alignedBuffer(message.indices)),
+    values: new Float32Array(alignedBuffer(message.values)),
+  }
+}
+
+function bytesOf(array: Float32Array | Uint32Array): Uint8Array {
+  return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
+}
+
+/** A copy, for two reasons: the payload's buffer is used again for later records, and a view needs alignment to 4. */
+function alignedBuffer(bytes: Uint8Array): ArrayBuffer {
+  const copy = new Uint8Array(bytes.byteLength)
+  copy.set(bytes)
+  return copy.buffer
+}

@@ -1,0 +1,77 @@
+// events.proto as protobufjs descriptors. A test parses events.proto and compares, so the two cannot drift apart.
+import protobuf from 'protobufjs/light.js'
+
+const field = (id: number, type: string, rule?: 'repeated') => (rule ? { id, type, rule } : { id, type })
+
+/** The messages of events.proto, in the form protobufjs calls JSON descriptors. */
+export const eventDescriptors = {
+  CollectionCreated: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionId: field(2, 'uint32'),
+      databaseId: field(3, 'uint32'),
+      name: field(4, 'string'),
+      fields: field(5, 'Field', 'repeated'),
+    },
+  },
+  Field: {
+    fields: {
+      kind: field(1, 'uint32'),
+      name: field(2, 'string'),
+      dimension: field(3, 'uint32'),
+      spaceType: field(4, 'uint32'),
+      precision: field(5, 'uint32'),
+      m: field(6, 'uint32'),
+      efConstruction: field(7, 'uint32'),
+      sparseModel: field(8, 'uint32'),
+      sparseDimension: field(9, 'double'),
+    },
+  },
+  CollectionDropped: { fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32') } },
+  ObjectsUpserted: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionId: field(2, 'uint32'),
+      ids: field(3, 'string', 'repeated'),
+      metas: field(4, 'bytes', 'repeated'),
+      filters: field(5, 'string', 'repeated'),
+      dense: field(6, 'DenseColumn', 'repeated'),
+      sparse: field(7, 'SparseColumn', 'repeated'),
+    },
+  },
+  DenseColumn: {
+    fields: {
+      field: field(1, 'uint32'),
+      objects: field(2, 'uint32', 'repeated'),
+      vectors: field(3, 'bytes'),
+      norms: field(4, 'bytes'),
+    },
+  },
+  SparseColumn: {
+    fields: {
+      field: field(1, 'uint32'),
+      objects: field(2, 'uint32', 'repeated'),
+      counts: field(3, 'uint32', 'repeated'),
+      indices: field(4, 'bytes'),
+      values: field(5, 'bytes'),
+    },
+  },
+  ObjectsDeleted: {
+    fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32'), ids: field(3, 'string', 'repeated') },
+  },
+  FiltersReplaced: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionId: field(2, 'uint32'),
+      ids: field(3, 'string', 'repeated'),
+      filters: field(4, 'string', 'repeated'),
+    },
+  },
+} as const
+
+const root = protobuf.Root.fromJSON({ nested: { annal: { nested: eventDescriptors } } })
+
+/** The protobufjs type of one message. */
+export function messageType(name: keyof typeof eventDescriptors): protobuf.Type {
+  return root.lookupType(`annal.${name}`)
+}

@@ -1,0 +1,160 @@
+// Turns a collection definition as people write it into a checked CollectionDefinition.
+import type {
+  CollectionDefinition,
+  DenseParams,
+  FieldDefinition,
+  Precision,
+  SpaceType,
+  SparseModel,
+} from './definition.ts'
+import { EngineError } from './errors.ts'
+import { parseName, printed } from './ids.ts'
+import {
+  dimensionMax,
+  dimensionMin,
+  efConstructionDefault,
+  efConstructionMax,
+  efConstructionMin,
+  fieldsMax,
+  mDefault,
+  mMax,
+  mMin,
+  sparseDimensionMax,
+} from './limits.ts'
+
+const spaceTypes: readonly SpaceType[] = ['cosine', 'l2', 'ip']
+const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
+/** Names that clients of the same wire use for the same codes. */
+const precisionAliases = new Map<unknown, Precision>([
+  ['int8d', 'int8'],
+  ['int8e', 'int8'],
+  ['int16d', 'int16'],
+])
+const sparseModels: readonly SparseModel[] = ['default', 'endee_bm25']
+
+type Input = { readonly [key: string]: unknown }
+
+/** Throws invalid_argument or limit_exceeded naming the field, its value and the limit. */
+export function parseDefinition(raw: unknown): CollectionDefinition {
+  const input = object(raw, 'definition')
+  const name = parseName(input.name, 'name')
+  const fields = input.fields
+  if (!Array.isArray(fields) || fields.length === 0) {
+    throw new EngineError('invalid_argument', `fields must be a non-empty array, got ${printed(fields)}`, {
+      field: 'fields',
+      value: printed(fields),
+    })
+  }
+  if (fields.length > fieldsMax) {
+    throw new EngineError('limit_exceeded', `fields has ${fields.length} entries, at most ${fieldsMax} are allowed`, {
+      field: 'fields',
+      value: fields.length,
+      limit: fieldsMax,
+    })
+  }
+  const parsed = fields.map((field, at) => parseField(field, `fields[${at}]`))
+  const seen = new Set<string>()
+  for (const field of parsed) {
+    if (seen.has(field.name)) {
+      throw new EngineError('invalid_argument', `fields has two entries named ${printed(field.name)}`, {
+        field: 'fields',
+        value: field.name,
+      })
+    }
+    seen.add(field.name)
+  }
+  return { name, fields: parsed }
+}
+
+function parseField(raw: unknown, path: string): FieldDefinition {
+  const input = object(raw, path)
+  const name = parseName(input.name, `${path}.name`)
+  const params = input.params === undefined ? {} : object(input.params, `${path}.params`)
+  switch (input.type) {
+    case 'vector':
+    case 'dense':
+      return { kind: 'dense', name, params: parseDenseParams(params, `${path}.params`) }
+    case 'sparse': {
+      const model = oneOf(
+        sparseModels,
+        input.sparse_model ?? params.sparse_model ?? params.model ?? 'default',
+        `${path}.sparse_model`,
+      )
+      const dimension = integer(
+        params.dimension ?? sparseDimensionMax,
+        `${path}.params.dimension`,
+        1,
+        sparseDimensionMax,
+      )
+      return { kind: 'sparse', name, params: { model, dimension } }
+    }
+    case 'multi_vector':
+      throw new EngineError('not_supported', 'fields of type "multi_vector" are not supported yet', {
+        field: `${path}.type`,
+        value: input.type,
+      })
+    default:
+      throw new EngineError(
+        'invalid_argument',
+        `${path}.type must be "vector" or "sparse", got ${printed(input.type)}`,
+        {
+          field: `${path}.type`,
+          value: printed(input.type),
+        },
+      )
+  }
+}
+
+function parseDenseParams(params: Input, path: string): DenseParams {
+  const spaceType = params.space_type ?? params.spaceType ?? 'cosine'
+  const precision = params.precision ?? 'int8'
+  const M = params.M ?? params.m ?? mDefault
+  const efConstruction = params.ef_con ?? params.ef_construct ?? params.efConstruction ?? efConstructionDefault
+  return {
+    dimension: integer(params.dimension, `${path}.dimension`, dimensionMin, dimensionMax),
+    spaceType: oneOf(
+      spaceTypes,
+      typeof spaceType === 'string' ? spaceType.toLowerCase() : spaceType,
+      `${path}.space_type`,
+    ),
+    precision: precisionAliases.get(precision) ?? oneOf(precisions, precision, `${path}.precision`),
+    M: integer(M, `${path}.M`, mMin, mMax),
+    efConstruction: integer(efConstruction, `${path}.ef_con`, efConstructionMin, efConstructionMax),
+  }
+}
+
+function object(value: unknown, field: string): Input {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Input
+  throw new EngineError('invalid_argument', `${field} must be an object, got ${printed(value)}`, {
+    field,
+    value: printed(value),
+  })
+}
+
+function oneOf<T extends string>(values: readonly T[], value: unknown, field: string): T {
+  const found = values.find((candidate) => candidate === value)
+  if (found !== undefined) return found
+  throw new EngineError('invalid_argument', `${field} must be one of ${values.join(', ')}, got ${printed(value)}`, {
+    field,
+    value: printed(value),
+    limit: values,
+  })
+}
+
+function integer(value: unknown, field: string, min: number, max: number): number {
+  if (typeof value !== 'number' || !Number.isInteger(value)) {
+    throw new EngineError('invalid_argument', `${field} must be a whole number, got ${printed(value)}`, {
+      field,
+      value: printed(value),
+      limit: [min, max],
+    })
+  }
+  if (value < min || value > max) {
+    throw new EngineError('limit_exceeded', `${field} is ${value}, it must be between ${min} and ${max}`, {
+      field,
+      value,
+      limit: [min, max],
+    })
+  }
+  return value
+}

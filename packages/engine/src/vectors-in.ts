@@ -1,0 +1,125 @@
+// Checks vectors as people give them and brings them to the form the engine keeps: float32, of unit length for cosine.
+import type { DenseParams, SparseFieldDefinition } from './definition.ts'
+import { EngineError } from './errors.ts'
+import { printed } from './ids.ts'
+import { sparseTermsMax } from './limits.ts'
+import type { SparseVector } from './object.ts'
+
+/** The largest float32; what rounds above it is Infinity once stored. */
+const float32Max = 3.4028234663852886e38
+
+/**
+ * Writes `value` (length = dimension) into `target` at `offset` and returns its norm: for cosine the length taken out, for
+ * l2 and ip the length as information. Throws invalid_argument naming the element that is no finite float32.
+ */
+export function putDense(
+  value: ArrayLike<number>,
+  params: DenseParams,
+  target: Float32Array,
+  offset: number,
+  field: string,
+): number {
+  const { dimension } = params
+  if (value.length !== dimension) {
+    throw new EngineError(
+      'invalid_argument',
+      `${field} has ${value.length} elements, the field's dimension is ${dimension}`,
+      {
+        field,
+        value: value.length,
+        limit: dimension,
+      },
+    )
+  }
+  let sum = 0
+  for (let i = 0; i < dimension; i++) {
+    const x = value[i] as number
+    // One comparison refuses NaN, both infinities, what overflows float32, and everything that is not a number at all.
+    if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max)) throw badElement(field, i, x)
+    target[offset + i] = x
+    sum += x * x
+  }
+  const norm = Math.sqrt(sum)
+  if (params.spaceType !== 'cosine' || norm === 0) return norm
+  // A vector that is of unit length already stays as it is, bit for bit.
+  if (Math.abs(norm - 1) > 1e-6) for (let i = 0; i < dimension; i++) target[offset + i] = (value[i] as number) / norm
+  return norm
+}
+
+export interface SparseTerms {
+  /** Ascending. */
+  readonly indices: Uint32Array
+  readonly values: Float32Array
+}
+
+/** Throws invalid_argument for unequal lengths, indices out of range or given twice, and values that are no finite float32. */
+export function parseSparse(value: SparseVector, definition: SparseFieldDefinition, field: string): SparseTerms {
+  const { indices, values } = value
+  if (!isArrayLike(indices) || !isArrayLike(values)) {
+    throw new EngineError('invalid_argument', `${field} must hold indices and values, two arrays of numbers`, { field })
+  }
+  if (indices.length !== values.length) {
+    throw new EngineError(
+      'invalid_argument',
+      `${field} has ${indices.length} indices and ${values.length} values, they must be equally many`,
+      {
+        field,
+        value: [indices.length, values.length],
+      },
+    )
+  }
+  if (indices.length > sparseTermsMax) {
+    throw new EngineError(
+      'limit_exceeded',
+      `${field} has ${indices.length} terms, at most ${sparseTermsMax} are allowed`,
+      {
+        field,
+        value: indices.length,
+        limit: sparseTermsMax,
+      },
+    )
+  }
+  const order = Array.from({ length: indices.length }, (_, i) => i).sort(
+    (a, b) => (indices[a] as number) - (indices[b] as number),
+  )
+  const limit = definition.params.dimension
+  order.forEach((at, i) => {
+    const index = indices[at]
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= limit) {
+      throw new EngineError(
+        'invalid_argument',
+        `${field}.indices[${at}] is ${printed(index)}, it must be a whole number in [0, ${limit})`,
+        {
+          field: `${field}.indices[${at}]`,
+          value: printed(index),
+          limit,
+        },
+      )
+    }
+    if (i > 0 && index === indices[order[i - 1] as number]) {
+      throw new EngineError('invalid_argument', `${field}.indices holds ${index} twice`, {
+        field: `${field}.indices`,
+        value: index,
+      })
+    }
+    const x = values[at] as number
+    if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max)) throw badElement(`${field}.values`, at, x)
+  })
+  return {
+    indices: Uint32Array.from(order, (at) => indices[at] as number),
+    values: Float32Array.from(order, (at) => values[at] as number),
+  }
+}
+
+/** An array or a typed array; a string has a length too, and is none. */
+export function isArrayLike(value: unknown): value is ArrayLike<number> {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value)
+}
+
+function badElement(field: string, at: number, value: unknown): EngineError {
+  return new EngineError('invalid_argument', `${field}[${at}] is ${printed(value)}, it must be a finite 32-bit float`, {
+    field: `${field}[${at}]`,
+    value: printed(value),
+    limit: float32Max,
+  })
+}

@@ -1,0 +1,127 @@
+// Who may import whom: between packages, between the rooms of the engine, and which outside modules belong behind a seam.
+import path from 'node:path'
+import { type SourceFile, sourceFiles } from './source-files.ts'
+
+/** Package to the siblings it may import at run time. Types may come from anywhere below; tests may use any door. */
+const siblings: Readonly<Record<string, readonly string[]>> = {
+  wal: [],
+  engine: ['wal'],
+  server: ['engine', 'wal'],
+  client: [],
+  cli: ['wal', 'engine', 'server', 'client'],
+}
+
+/** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
+const engineLevels: readonly (readonly string[])[] = [
+  ['errors', 'limits', 'json', 'ids', 'memory'],
+  ['definition', 'parse-definition', 'object', 'vectors-in', 'api'],
+  ['events'],
+  ['filter', 'vector', 'worker'],
+  ['objects-in', 'replica'],
+  ['search', 'snapshot'],
+  ['catalog'],
+  ['commit', 'recovery', 'backup'],
+  ['collection'],
+  ['database'],
+  ['engine'],
+  ['index', 'testing'],
+]
+
+/** Modules that only the named places may know. */
+const seams: readonly {
+  readonly module: RegExp
+  readonly among: RegExp
+  readonly only: RegExp
+  readonly why: string
+}[] = [
+  {
+    module: /^(node:)?fs(\/promises)?$|^fs-extra$/,
+    among: /^packages\/(wal|engine)\/src\//,
+    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/kernel/,
+    why: 'the disk is reached through the Vfs seam',
+  },
+  {
+    module: /^piscina$/,
+    among: /^packages\//,
+    only: /^packages\/engine\/src\/(vector\/|worker\.ts)/,
+    why: 'worker threads belong to vector/',
+  },
+  { module: /^fastify/, among: /^packages\//, only: /^packages\/server\//, why: 'only the server knows HTTP' },
+]
+
+export async function importFaults(): Promise<string[]> {
+  const faults: string[] = []
+  for (const name of Object.keys(siblings)) {
+    const files = await sourceFiles(`packages/${name}/src`)
+    for (const file of files) faults.push(...siblingFaults(file, name), ...seamFaults(file))
+    if (name === 'engine') for (const file of files) faults.push(...levelFaults(file))
+    faults.push(...cycleFaults(files))
+  }
+  return faults
+}
+
+function siblingFaults(file: SourceFile, name: string): string[] {
+  const faults: string[] = []
+  for (const { specifier, typeOnly } of file.imports) {
+    const sibling = /^@annal\/([^/]+)(\/.*)?$/.exec(specifier)
+    if (sibling?.[2]?.startsWith('/src')) faults.push(`${file.path}: deep import of ${specifier}`)
+    if (sibling && sibling[1] !== name && !typeOnly && !siblings[name]?.includes(sibling[1] as string)) {
+      faults.push(`${file.path}: ${name} may not import ${specifier}`)
+    }
+    if (
+      specifier.startsWith('.') &&
+      !path.posix.join(path.posix.dirname(file.path), specifier).startsWith(`packages/${name}/`)
+    ) {
+      faults.push(`${file.path}: ${specifier} leaves the package`)
+    }
+  }
+  return faults
+}
+
+function seamFaults(file: SourceFile): string[] {
+  return seams
+    .filter((seam) => seam.among.test(file.path) && !seam.only.test(file.path))
+    .flatMap((seam) =>
+      file.imports
+        .filter(({ specifier }) => seam.module.test(specifier))
+        .map(({ specifier }) => `${file.path}: imports ${specifier}, but ${seam.why}`),
+    )
+}
+
+function levelFaults(file: SourceFile): string[] {
+  const own = engineLevel(file.path)
+  if (own < 0) return [`${file.path}: is in no room that scripts/check/imports.ts knows`]
+  return relativeImports(file)
+    .filter((target) => engineLevel(target) > own)
+    .map((target) => `${file.path}: imports upward from ${target}`)
+}
+
+function engineLevel(file: string): number {
+  const room = file.replace('packages/engine/src/', '').replace(/\.ts$/, '').split('/')[0] as string
+  return engineLevels.findIndex((level) => level.includes(room))
+}
+
+function relativeImports(file: SourceFile, options: { readonly types: boolean } = { types: true }): string[] {
+  return file.imports
+    .filter(({ specifier, typeOnly }) => specifier.startsWith('.') && (options.types || !typeOnly))
+    .map(({ specifier }) => path.posix.join(path.posix.dirname(file.path), specifier))
+}
+
+/** Cycles of run-time imports; types alone may refer to each other. */
+function cycleFaults(files: readonly SourceFile[]): string[] {
+  const edges = new Map(files.map((file) => [file.path, relativeImports(file, { types: false })]))
+  const state = new Map<string, 'open' | 'done'>()
+  const faults: string[] = []
+  const visit = (file: string, trail: readonly string[]): void => {
+    if (state.get(file) === 'done') return
+    if (state.get(file) === 'open') {
+      faults.push(`import cycle: ${[...trail.slice(trail.indexOf(file)), file].join(' -> ')}`)
+      return
+    }
+    state.set(file, 'open')
+    for (const next of edges.get(file) ?? []) visit(next, [...trail, file])
+    state.set(file, 'done')
+  }
+  for (const file of edges.keys()) visit(file, [])
+  return faults
+}
