@@ -1,0 +1,194 @@
+// Values of bytes at addresses. A block never crosses a chunk; freed blocks wait in one list per size. The same calls
+// always give the same addresses and the same bytes.
+//
+//   value:  | u32 length      | bytes, zero padded to the block's size |
+//   free:   | u32 0xffffffff  | u32 size of block | f64 address of the next free block of that size, 0 at the end |
+//
+// Addresses are multiples of 8; 0 is the address of nothing.
+import { assert } from '../errors.ts'
+import { Chunks, lookAgain } from './chunks.ts'
+import { chained, numbersPart, type Section, type SectionReader } from './sections.ts'
+import { blockBytes, blockBytesMin, blockWithin, sizeClass, sizeClasses, valueBytesMax } from './size-class.ts'
+
+/** Where a value lies in its heap; a multiple of 8, below 2^53. */
+export type Address = number
+
+const chunkBytes = 1 << 20
+const firstBytes = 1 << 9
+const freeMark = 0xffffffff
+
+export class ByteHeap {
+  readonly #chunks = new Chunks({ chunkBytes, firstBytes })
+  readonly #words: Uint32Array[] = []
+  readonly #texts: Buffer[] = []
+  #end = 8
+  #dead = 0
+  readonly #free = new Float64Array(sizeClasses)
+
+  /** Copies the bytes in. Throws EngineError memory_exhausted unless room was reserved. */
+  write(bytes: Uint8Array): Address {
+    assert(bytes.length <= valueBytesMax, `a value of ${bytes.length} bytes`)
+    const size = blockBytes(bytes.length)
+    const address = this.#take(size)
+    const chunk = Math.floor(address / chunkBytes)
+    const at = address - chunk * chunkBytes
+    this.#chunks.beforeWrite(chunk)
+    const memory = this.#chunks.list[chunk]!
+    this.#words[chunk]![at / 4] = bytes.length
+    memory.set(bytes, at + 4)
+    memory.fill(0, at + 4 + bytes.length, at + size)
+    return address
+  }
+
+  /** The bytes where they lie. Valid until the value is freed. */
+  read(address: Address): Uint8Array<SharedArrayBuffer> {
+    const chunk = Math.floor(address / chunkBytes)
+    const at = address - chunk * chunkBytes
+    const memory = this.#chunks.list[chunk]
+    assert(memory !== undefined, `address ${address} lies in the heap`)
+    return new Uint8Array(memory.buffer, at + 4, this.#lengthAt(chunk, at))
+  }
+
+  /** The value as UTF-8 text. */
+  readText(address: Address): string {
+    const chunk = Math.floor(address / chunkBytes)
+    const at = address - chunk * chunkBytes
+    const length = this.#lengthAt(chunk, at)
+    return this.#texts[chunk]!.toString('utf8', at + 4, at + 4 + length)
+  }
+
+  /** Whether the value is the first `length` bytes of `words`, whose last word is zero padded. */
+  holds(address: Address, words: Uint32Array, length: number): boolean {
+    const chunk = Math.floor(address / chunkBytes)
+    const memory = this.#words[chunk]!
+    let at = (address - chunk * chunkBytes) / 4
+    if (memory[at] !== length) return false
+    for (let word = 0; word * 4 < length; word++) if (memory[++at] !== words[word]) return false
+    return true
+  }
+
+  free(address: Address): void {
+    const chunk = Math.floor(address / chunkBytes)
+    const at = address - chunk * chunkBytes
+    this.#release(address, blockBytes(this.#lengthAt(chunk, at)))
+  }
+
+  /** Room for `values` more values of `bytes` bytes in all, so that writing them cannot fail. */
+  reserve(values: number, bytes: number): void {
+    const most = Math.ceil(bytes * 1.125) + values * 24
+    const inChunk = this.#end % chunkBytes
+    this.#ensure(inChunk + most <= chunkBytes ? this.#end + most : this.#end + Math.ceil(most * 1.125) + chunkBytes)
+  }
+
+  /** Taken from the process. */
+  bytes(): number {
+    return this.#chunks.bytes
+  }
+
+  /** Waiting to be used again. */
+  deadBytes(): number {
+    return this.#dead
+  }
+
+  dump(name: string): Section {
+    const head = numbersPart([this.#end, this.#dead, ...this.#free])
+    this.#ensure(this.#end)
+    const cut = this.#chunks.cut(this.#end)
+    return { name, length: head.length + cut.length, parts: chained(head, cut), release: () => cut.release() }
+  }
+
+  static async load(reader: SectionReader, name: string): Promise<ByteHeap> {
+    const body = await reader.open(name)
+    const [end, dead, ...free] = await body.takeNumbers(2 + sizeClasses)
+    if (end === undefined || end !== body.remaining || end < 8 || end % 8 !== 0) {
+      throw body.damaged(`a heap that ends at ${end} has ${body.remaining} bytes`)
+    }
+    if (dead === undefined || !(dead >= 0 && dead <= end)) throw body.damaged(`${dead} of ${end} bytes are free`)
+    if (free.some((address) => !(address % 8 === 0 && address < end))) throw body.damaged('a free list leaves the heap')
+    const heap = new ByteHeap()
+    await heap.#chunks.load(body, end)
+    await body.end()
+    heap.#look()
+    heap.#end = end
+    heap.#dead = dead
+    heap.#free.set(free)
+    return heap
+  }
+
+  /** Whether a value could lie there: for checking what was loaded. */
+  mayHold(address: Address): boolean {
+    if (!(address % 8 === 0 && address >= 8 && address < this.#end)) return false
+    const chunk = Math.floor(address / chunkBytes)
+    const at = address - chunk * chunkBytes
+    const length = this.#words[chunk]![at / 4]
+    return length !== undefined && length <= valueBytesMax && at + blockBytes(length) <= chunkBytes
+  }
+
+  #lengthAt(chunk: number, at: number): number {
+    const length = this.#words[chunk]?.[at / 4]
+    assert(length !== undefined && length !== freeMark, `no value lies at ${chunk * chunkBytes + at}`)
+    return length
+  }
+
+  #take(size: number): Address {
+    const cls = sizeClass(size)
+    const waiting = this.#free[cls]!
+    if (waiting !== 0) {
+      this.#free[cls] = this.#next(waiting)
+      this.#dead -= size
+      return waiting
+    }
+    const left = chunkBytes - (this.#end % chunkBytes)
+    if (left < size) this.#giveUp(left)
+    const address = this.#end
+    this.#ensure(address + size)
+    this.#end = address + size
+    return address
+  }
+
+  /** The rest of the last chunk, too small for the next block, becomes free blocks. */
+  #giveUp(bytes: number): void {
+    this.#ensure(this.#end + bytes)
+    let left = bytes
+    while (left >= blockBytesMin) {
+      const size = blockWithin(left)
+      this.#release(this.#end, size)
+      this.#end += size
+      left -= size
+    }
+    this.#end += left
+    this.#dead += left
+  }
+
+  #release(address: Address, size: number): void {
+    const chunk = Math.floor(address / chunkBytes)
+    const at = address - chunk * chunkBytes
+    const cls = sizeClass(size)
+    this.#chunks.beforeWrite(chunk)
+    const words = this.#words[chunk]!
+    words[at / 4] = freeMark
+    words[at / 4 + 1] = size
+    new Float64Array(words.buffer, at + 8, 1)[0] = this.#free[cls]!
+    this.#free[cls] = address
+    this.#dead += size
+  }
+
+  #next(address: Address): Address {
+    const chunk = Math.floor(address / chunkBytes)
+    return new Float64Array(this.#words[chunk]!.buffer, address - chunk * chunkBytes + 8, 1)[0]!
+  }
+
+  #ensure(bytes: number): void {
+    if (bytes <= this.#chunks.bytes) return
+    try {
+      this.#chunks.ensure(bytes)
+    } finally {
+      this.#look()
+    }
+  }
+
+  #look(): void {
+    lookAgain(this.#words, this.#chunks.list, (chunk) => new Uint32Array(chunk.buffer))
+    lookAgain(this.#texts, this.#chunks.list, (chunk) => Buffer.from(chunk.buffer))
+  }
+}

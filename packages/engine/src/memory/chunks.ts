@@ -1,0 +1,132 @@
+// Shared memory that grows by chunks. A full-sized chunk never moves; only the first one, while it is smaller, is
+// replaced by one of twice its size, so that a small collection costs little. A cut is the bytes as of one moment: who
+// writes to a chunk that a cut has not given out yet sets the old bytes aside first, so writers never wait for a dump.
+import { assert, EngineError } from '../errors.ts'
+import type { SectionBody } from './sections.ts'
+
+export type SharedBytes = Uint8Array<SharedArrayBuffer>
+
+export class Chunks {
+  readonly chunkBytes: number
+  readonly list: SharedBytes[] = []
+  readonly #firstBytes: number
+  readonly #cuts: Cut[] = []
+
+  /** Both sizes are powers of two. */
+  constructor(options: { readonly chunkBytes: number; readonly firstBytes: number }) {
+    this.chunkBytes = options.chunkBytes
+    this.#firstBytes = Math.min(options.firstBytes, options.chunkBytes)
+  }
+
+  /** Bytes taken from the process. */
+  get bytes(): number {
+    const first = this.list[0]
+    return first === undefined ? 0 : first.length + (this.list.length - 1) * this.chunkBytes
+  }
+
+  /** Makes room for `bytes` in all; new room is zero. May replace list[0]. Throws EngineError memory_exhausted, and what was there is still there. */
+  ensure(bytes: number): void {
+    if (bytes <= this.bytes) return
+    this.#ensureFirst(Math.min(bytes, this.chunkBytes))
+    while (this.bytes < bytes) this.list.push(sharedBytes(this.chunkBytes))
+  }
+
+  /** To be called before bytes of a chunk are changed. */
+  beforeWrite(chunk: number): void {
+    if (this.#cuts.length === 0) return
+    const bytes = this.list[chunk]
+    if (bytes !== undefined) for (const cut of this.#cuts) cut.keep(chunk, bytes)
+  }
+
+  /** The first `length` bytes as they are now. Must be released. */
+  cut(length: number): Cut {
+    assert(length <= this.bytes, `a cut of ${length} bytes from ${this.bytes}`)
+    const cut = new Cut(this, length, (ended) => this.#cuts.splice(this.#cuts.indexOf(ended), 1))
+    this.#cuts.push(cut)
+    return cut
+  }
+
+  /** Fills empty memory with the next `length` bytes of a section, chunk by chunk, so that a false length fails before it is believed. */
+  async load(body: SectionBody, length: number): Promise<void> {
+    assert(this.list.length === 0, 'loading into memory that is not empty')
+    for (let at = 0; at < length; at += this.chunkBytes) {
+      const here = Math.min(this.chunkBytes, length - at)
+      this.ensure(at + here)
+      const chunk = this.list.at(-1)
+      assert(chunk !== undefined, 'a chunk was made')
+      await body.fill(chunk.subarray(0, here))
+    }
+  }
+
+  #ensureFirst(bytes: number): void {
+    const first = this.list[0]
+    let size = first?.length ?? this.#firstBytes
+    if (first !== undefined && size >= bytes) return
+    while (size < bytes) size *= 2
+    const grown = sharedBytes(size)
+    if (first !== undefined) {
+      this.beforeWrite(0)
+      grown.set(first)
+    }
+    this.list[0] = grown
+  }
+}
+
+/** Brings what is kept beside each chunk up to date: the first may have been replaced, later ones only come. */
+export function lookAgain<T>(beside: T[], list: readonly SharedBytes[], look: (chunk: SharedBytes) => T): void {
+  const known = Math.max(beside.length, 1)
+  for (let chunk = 0; chunk < list.length; chunk = Math.max(chunk + 1, known)) beside[chunk] = look(list[chunk]!)
+}
+
+/** Bytes as of the moment of the cut, in pieces of at most a chunk, each a copy that the taker may keep. */
+export class Cut implements Iterable<Uint8Array> {
+  readonly length: number
+  readonly #chunks: Chunks
+  readonly #end: (cut: Cut) => void
+  readonly #kept = new Map<number, Uint8Array>()
+  #given = 0
+  #ended = false
+
+  constructor(chunks: Chunks, length: number, end: (cut: Cut) => void) {
+    this.#chunks = chunks
+    this.length = length
+    this.#end = end
+  }
+
+  keep(chunk: number, bytes: SharedBytes): void {
+    if (chunk < this.#given || chunk * this.#chunks.chunkBytes >= this.length || this.#kept.has(chunk)) return
+    this.#kept.set(chunk, this.#copy(chunk, bytes))
+  }
+
+  *[Symbol.iterator](): Generator<Uint8Array, void, undefined> {
+    for (let at = 0; at < this.length; at += this.#chunks.chunkBytes) {
+      assert(!this.#ended, 'a cut is read before it is released')
+      const chunk = at / this.#chunks.chunkBytes
+      const live = this.#chunks.list[chunk]
+      assert(live !== undefined, 'chunks are never taken away')
+      const piece = this.#kept.get(chunk) ?? this.#copy(chunk, live)
+      this.#kept.delete(chunk)
+      this.#given = chunk + 1
+      yield piece
+    }
+  }
+
+  release(): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#kept.clear()
+    this.#end(this)
+  }
+
+  #copy(chunk: number, bytes: SharedBytes): Uint8Array {
+    return bytes.slice(0, Math.min(bytes.length, this.length - chunk * this.#chunks.chunkBytes))
+  }
+}
+
+export function sharedBytes(size: number): SharedBytes {
+  try {
+    return new Uint8Array(new SharedArrayBuffer(size))
+  } catch (cause) {
+    throw new EngineError('memory_exhausted', `No memory for ${size} more bytes.`, { value: size }, { cause })
+  }
+}

@@ -1,0 +1,260 @@
+// From a 32-bit hash to ordinals. Extendible hashing: a directory over the first bits of the hash leads to pages of open
+// addressing; a full page is split in two by one more bit, so that growing never stops the world. Knows hashes and
+// ordinals only: who made the table says whether the ordinal in a slot is the one looked for.
+//
+//   slot:  | u32 hash | u32 ordinal + 1, 0 when empty |
+import { assert } from '../errors.ts'
+import { Chunks, lookAgain } from './chunks.ts'
+import { chained, numbersPart, type Section, type SectionReader } from './sections.ts'
+
+const pageSlots = 4_096
+const pageBytes = pageSlots * 8
+const chunkBytes = 1 << 20
+const pagesPerChunk = chunkBytes / pageBytes
+const slotsFirst = 64
+/** Of 16 slots of a page, so many may be taken. */
+const fullSixteenths = 13
+const depthMax = 20
+
+/** A slot of a page; page * 4,096 + place. */
+export type Slot = number
+
+export class HashPages {
+  /** Whether the ordinal is the one looked for. */
+  readonly #matches: (ordinal: number) => boolean
+  #pages = new Chunks({ chunkBytes, firstBytes: slotsFirst * 8 })
+  #words: Uint32Array[] = []
+  /** Slots of a page; fewer than pageSlots only while there is one page. */
+  #slots = slotsFirst
+  #depth = 0
+  #directory = new Uint32Array(1)
+  #pageDepths = [0]
+  #pageCounts = [0]
+  #count = 0
+
+  constructor(matches: (ordinal: number) => boolean) {
+    this.#matches = matches
+    this.#ensure(slotsFirst * 8)
+  }
+
+  get count(): number {
+    return this.#count
+  }
+
+  /** The slot that holds the ordinal looked for, or -1. */
+  find(hash: number): Slot {
+    const page = this.#pageOf(hash)
+    const words = this.#words[(page / pagesPerChunk) | 0]!
+    const start = (page % pagesPerChunk) * pageSlots * 2
+    const mask = this.#slots - 1
+    for (let place = hash & mask; ; place = (place + 1) & mask) {
+      const entry = words[start + place * 2 + 1]!
+      if (entry === 0) return -1
+      if (words[start + place * 2] === hash && this.#matches(entry - 1)) return page * pageSlots + place
+    }
+  }
+
+  ordinalAt(slot: Slot): number {
+    const chunk = (slot / (pagesPerChunk * pageSlots)) | 0
+    return this.#words[chunk]![(slot % (pagesPerChunk * pageSlots)) * 2 + 1]! - 1
+  }
+
+  setOrdinal(slot: Slot, ordinal: number): void {
+    const chunk = (slot / (pagesPerChunk * pageSlots)) | 0
+    this.#pages.beforeWrite(chunk)
+    this.#words[chunk]![(slot % (pagesPerChunk * pageSlots)) * 2 + 1] = ordinal + 1
+  }
+
+  add(hash: number, ordinal: number): void {
+    while (this.#pageCounts[this.#pageOf(hash)]! * 16 >= this.#slots * fullSixteenths) this.#makeRoom(hash)
+    this.#put(this.#pageOf(hash), hash, ordinal)
+    this.#count++
+  }
+
+  /** Empties a slot and moves up what had to make way for it. */
+  remove(slot: Slot): void {
+    const page = Math.floor(slot / pageSlots)
+    const words = this.#writable(page)
+    const start = (page % pagesPerChunk) * pageSlots * 2
+    const mask = this.#slots - 1
+    let hole = slot % pageSlots
+    for (let place = (hole + 1) & mask; words[start + place * 2 + 1] !== 0; place = (place + 1) & mask) {
+      const home = words[start + place * 2]! & mask
+      if (((place - home) & mask) < ((place - hole) & mask)) continue
+      words[start + hole * 2] = words[start + place * 2]!
+      words[start + hole * 2 + 1] = words[start + place * 2 + 1]!
+      hole = place
+    }
+    words[start + hole * 2] = 0
+    words[start + hole * 2 + 1] = 0
+    this.#pageCounts[page]!--
+    this.#count--
+  }
+
+  /** Room for `more` entries, unless hashes fall unlikely badly. Throws EngineError memory_exhausted. */
+  reserve(more: number): void {
+    const pages = this.#pageDepths.length
+    const taken = this.#count + more
+    if (pages > 1 || taken * 16 >= pageSlots * fullSixteenths) {
+      this.#ensure((pages + Math.min(pages, more) + Math.ceil(more / (pageSlots / 4)) + 1) * pageBytes)
+      return
+    }
+    let slots = this.#slots
+    while (taken * 16 >= slots * fullSixteenths) slots *= 2
+    this.#ensure(slots * 8)
+  }
+
+  bytes(): number {
+    return this.#pages.bytes + this.#directory.byteLength
+  }
+
+  dump(name: string): Section {
+    const pages = this.#pageDepths.length
+    const numbers = [this.#slots, this.#depth, pages, this.#count]
+    const head = numbersPart([...numbers, ...this.#pageDepths, ...this.#pageCounts, ...this.#directory])
+    const cut = this.#pages.cut(pages * this.#slots * 8)
+    return { name, length: head.length + cut.length, parts: chained(head, cut), release: () => cut.release() }
+  }
+
+  /** Every ordinal in it must be below `ordinalEnd`. */
+  static async load(
+    reader: SectionReader,
+    name: string,
+    options: { readonly matches: (ordinal: number) => boolean; readonly ordinalEnd: number },
+  ): Promise<HashPages> {
+    const body = await reader.open(name)
+    const [slots = 0, depth = 0, pages = 0, count = 0] = await body.takeNumbers(4)
+    const sound =
+      isWhole(depth, depthMax) &&
+      isWhole(pages, 2 ** depth) &&
+      pages > 0 &&
+      isWhole(slots, pageSlots) &&
+      slots >= slotsFirst &&
+      (slots & (slots - 1)) === 0 &&
+      (pages === 1 || slots === pageSlots)
+    if (!sound) throw body.damaged(`a table of ${pages} pages of ${slots} slots, ${depth} deep`)
+    const table = new HashPages(options.matches)
+    table.#slots = slots
+    table.#depth = depth
+    table.#count = count
+    table.#pageDepths = await body.takeNumbers(pages)
+    table.#pageCounts = await body.takeNumbers(pages)
+    table.#directory = Uint32Array.from(await body.takeNumbers(2 ** depth))
+    if (body.remaining !== pages * slots * 8) throw body.damaged(`${pages} pages do not make ${body.remaining} bytes`)
+    table.#pages = new Chunks({ chunkBytes, firstBytes: slotsFirst * 8 })
+    table.#words = []
+    await table.#pages.load(body, body.remaining)
+    await body.end()
+    table.#look()
+    const wrong = table.#wrong(options.ordinalEnd)
+    if (wrong !== undefined) throw body.damaged(wrong)
+    return table
+  }
+
+  #pageOf(hash: number): number {
+    return this.#depth === 0 ? 0 : this.#directory[hash >>> (32 - this.#depth)]!
+  }
+
+  #put(page: number, hash: number, ordinal: number): void {
+    const words = this.#writable(page)
+    const start = (page % pagesPerChunk) * pageSlots * 2
+    const mask = this.#slots - 1
+    let place = hash & mask
+    while (words[start + place * 2 + 1] !== 0) place = (place + 1) & mask
+    words[start + place * 2] = hash
+    words[start + place * 2 + 1] = ordinal + 1
+    this.#pageCounts[page]!++
+  }
+
+  #makeRoom(hash: number): void {
+    if (this.#slots < pageSlots) this.#double()
+    else this.#split(this.#pageOf(hash))
+  }
+
+  #double(): void {
+    const entries = this.#takeOut(0)
+    this.#slots *= 2
+    this.#ensure(this.#slots * 8)
+    for (let at = 0; at < entries.length; at += 2) this.#put(0, entries[at]!, entries[at + 1]!)
+  }
+
+  #split(page: number): void {
+    const depth = this.#pageDepths[page]!
+    assert(depth < depthMax, 'a page whose ids all have one hash')
+    const added = this.#pageDepths.length
+    this.#ensure((added + 1) * pageBytes)
+    if (depth === this.#depth) this.#doubleDirectory()
+    const entries = this.#takeOut(page)
+    this.#pageDepths[page] = depth + 1
+    this.#pageDepths.push(depth + 1)
+    this.#pageCounts.push(0)
+    const bit = this.#depth - depth - 1
+    for (let at = 0; at < this.#directory.length; at++) {
+      if (this.#directory[at] === page && (at >>> bit) % 2 === 1) this.#directory[at] = added
+    }
+    for (let at = 0; at < entries.length; at += 2) this.#put(this.#pageOf(entries[at]!), entries[at]!, entries[at + 1]!)
+  }
+
+  #doubleDirectory(): void {
+    const doubled = new Uint32Array(this.#directory.length * 2)
+    for (let at = 0; at < doubled.length; at++) doubled[at] = this.#directory[at >>> 1]!
+    this.#directory = doubled
+    this.#depth++
+  }
+
+  /** Empties a page and gives its entries: hash and ordinal in turn, in the order of the slots. */
+  #takeOut(page: number): number[] {
+    const words = this.#writable(page)
+    const start = (page % pagesPerChunk) * pageSlots * 2
+    const entries: number[] = []
+    for (let at = start; at < start + this.#slots * 2; at += 2) {
+      if (words[at + 1] !== 0) entries.push(words[at]!, words[at + 1]! - 1)
+    }
+    words.fill(0, start, start + this.#slots * 2)
+    this.#pageCounts[page] = 0
+    return entries
+  }
+
+  #writable(page: number): Uint32Array {
+    const chunk = (page / pagesPerChunk) | 0
+    this.#pages.beforeWrite(chunk)
+    return this.#words[chunk]!
+  }
+
+  #ensure(bytes: number): void {
+    if (bytes <= this.#pages.bytes) return
+    try {
+      this.#pages.ensure(bytes)
+    } finally {
+      this.#look()
+    }
+  }
+
+  #look(): void {
+    lookAgain(this.#words, this.#pages.list, (chunk) => new Uint32Array(chunk.buffer))
+  }
+
+  /** What is wrong with a table that was loaded: probing must end, and every entry must be an ordinal. */
+  #wrong(ordinalEnd: number): string | undefined {
+    const pages = this.#pageDepths.length
+    if (this.#directory.some((page) => page >= pages)) return 'its directory names a page it does not have'
+    if (this.#pageDepths.some((depth) => !isWhole(depth, this.#depth))) return 'a page is deeper than its directory'
+    for (let page = 0; page < pages; page++) {
+      const words = this.#words[(page / pagesPerChunk) | 0]!
+      const start = (page % pagesPerChunk) * pageSlots * 2
+      let taken = 0
+      for (let at = start; at < start + this.#slots * 2; at += 2) {
+        const entry = words[at + 1]!
+        if (entry > ordinalEnd) return `page ${page} holds ordinal ${entry - 1} of ${ordinalEnd}`
+        if (entry !== 0) taken++
+      }
+      if (taken !== this.#pageCounts[page] || taken === this.#slots) return `page ${page} has ${taken} entries`
+    }
+    const sum = this.#pageCounts.reduce((total, count) => total + count, 0)
+    return sum === this.#count ? undefined : `it has ${sum} entries, not ${this.#count}`
+  }
+}
+
+function isWhole(number: number, max: number): boolean {
+  return Number.isInteger(number) && number >= 0 && number <= max
+}

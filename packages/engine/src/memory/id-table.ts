@@ -1,0 +1,139 @@
+// Which ordinal an id has, and which id an ordinal. Every ordinal keeps its id until it is released, also after the id
+// was removed or given to another ordinal, so that a search under way can still name what it found. The same calls give
+// the same bytes.
+import { assert } from '../errors.ts'
+import { ByteHeap } from './byte-heap.ts'
+import { Column } from './column.ts'
+import { HashPages } from './hash-pages.ts'
+import { encodeId, type HashSeed, hashWords, idBytes, idWords } from './id-hash.ts'
+import { numbersPart, type Section, type SectionReader, sectionOf } from './sections.ts'
+
+/** Ids of a collection may take 32 GiB, since an address is kept in 32 bits. */
+const heapBytesMax = 2 ** 35
+
+export class IdTable {
+  readonly #seed: HashSeed
+  #heap = new ByteHeap()
+  /** Address of each ordinal's id, divided by 8; 0 when it has none. */
+  #addresses = new Column('u32')
+  #pages: HashPages
+  #wanted = 0
+  /** No ordinal at or above it ever had an id. */
+  #ordinalEnd = 0
+  readonly #isWanted = (ordinal: number): boolean =>
+    this.#heap.holds(this.#addresses.get(ordinal) * 8, idWords, this.#wanted)
+
+  constructor(seed: HashSeed) {
+    this.#seed = seed
+    this.#pages = new HashPages(this.#isWanted)
+  }
+
+  /** How many ids `find` finds. */
+  get count(): number {
+    return this.#pages.count
+  }
+
+  /** -1 when no object has this id. */
+  find(id: string): number {
+    const slot = this.#slotOf(id)
+    return slot < 0 ? -1 : this.#pages.ordinalAt(slot)
+  }
+
+  /** The id must not be in the table, nor may the ordinal have an id. */
+  insert(id: string, ordinal: number): void {
+    assert(this.#slotOf(id) < 0 && this.#wanted > 0, 'a well-formed id is inserted once')
+    const hash = hashWords(idWords, this.#wanted, this.#seed)
+    this.#give(ordinal)
+    this.#pages.add(hash, ordinal)
+  }
+
+  /** The id now leads to another ordinal. Gives the one it led to, which is to be released later. */
+  replace(id: string, ordinal: number): number {
+    const slot = this.#slotOf(id)
+    assert(slot >= 0, 'an id is replaced where it is')
+    this.#give(ordinal)
+    const before = this.#pages.ordinalAt(slot)
+    this.#pages.setOrdinal(slot, ordinal)
+    return before
+  }
+
+  /** The id is not found any more. Gives the ordinal it led to, which is to be released later, or -1. */
+  remove(id: string): number {
+    const slot = this.#slotOf(id)
+    if (slot < 0) return -1
+    const ordinal = this.#pages.ordinalAt(slot)
+    this.#pages.remove(slot)
+    return ordinal
+  }
+
+  /** The id an ordinal was given, until it is released. */
+  idAt(ordinal: number): string | undefined {
+    const address = this.#addresses.get(ordinal)
+    return address === 0 ? undefined : this.#heap.readText(address * 8)
+  }
+
+  /** Frees the id of an ordinal that was removed or replaced. */
+  release(ordinal: number): void {
+    const address = this.#addresses.get(ordinal)
+    assert(address !== 0, `ordinal ${ordinal} has an id to release`)
+    this.#heap.free(address * 8)
+    this.#addresses.set(ordinal, 0)
+  }
+
+  /** Room for `ids` more ids of `bytes` UTF-8 bytes in all, for ordinals below `ordinalEnd`. Throws EngineError memory_exhausted. */
+  reserve(ids: number, bytes: number, ordinalEnd: number): void {
+    this.#heap.reserve(ids, bytes)
+    this.#addresses.ensure(ordinalEnd)
+    this.#pages.reserve(ids)
+  }
+
+  bytes(): { readonly ids: number; readonly idTable: number } {
+    return { ids: this.#heap.bytes(), idTable: this.#addresses.bytes() + this.#pages.bytes() }
+  }
+
+  /** Of the ids' bytes, those that wait to be used again. */
+  deadBytes(): number {
+    return this.#heap.deadBytes()
+  }
+
+  dump(name: string): Section[] {
+    return [
+      sectionOf(`${name}.seed`, numbersPart([this.#seed.low, this.#seed.high])),
+      this.#addresses.dump(`${name}.addresses`, this.#ordinalEnd),
+      this.#heap.dump(`${name}.heap`),
+      this.#pages.dump(`${name}.pages`),
+    ]
+  }
+
+  static async load(reader: SectionReader, name: string): Promise<IdTable> {
+    const body = await reader.open(`${name}.seed`)
+    const [low = 0, high = 0] = await body.takeNumbers(2)
+    await body.end()
+    const table = new IdTable({ low, high })
+    const { column, length } = await Column.loadAny(reader, `${name}.addresses`, 'u32')
+    table.#addresses = column
+    table.#ordinalEnd = length
+    table.#heap = await ByteHeap.load(reader, `${name}.heap`)
+    for (let ordinal = 0; ordinal < length; ordinal++) {
+      const address = column.get(ordinal) * 8
+      if (address !== 0 && !table.#heap.mayHold(address)) throw body.damaged(`no id lies at ${address}`)
+    }
+    table.#pages = await HashPages.load(reader, `${name}.pages`, { matches: table.#isWanted, ordinalEnd: length })
+    return table
+  }
+
+  /** The slot of an id, and in #wanted its length in bytes, or -1. */
+  #slotOf(id: string): number {
+    this.#wanted = encodeId(id)
+    return this.#wanted < 0 ? -1 : this.#pages.find(hashWords(idWords, this.#wanted, this.#seed))
+  }
+
+  /** The ordinal gets the id that was encoded last. */
+  #give(ordinal: number): void {
+    assert(this.#addresses.get(ordinal) === 0, `ordinal ${ordinal} has no id yet`)
+    const address = this.#heap.write(idBytes(this.#wanted))
+    assert(address < heapBytesMax, 'ids take less than 32 GiB')
+    this.#addresses.set(ordinal, address / 8)
+    if (ordinal >= this.#ordinalEnd) this.#ordinalEnd = ordinal + 1
+  }
+}

@@ -1,0 +1,84 @@
+import { test } from 'tap'
+import { Bitmap } from '../../src/memory/bitmap.ts'
+import { randomOf, readerOf, seedOf, written } from './rig.ts'
+
+function randomSet(random: () => number, below: number): Set<number> {
+  const size = Math.floor(random() * below)
+  return new Set(Array.from({ length: size }, () => Math.floor(random() * below)))
+}
+
+function kept(set: Set<number>, keep: (ordinal: number) => boolean): Set<number> {
+  return new Set([...set].filter(keep))
+}
+
+test('a bitmap agrees with a set, alone and combined', (t) => {
+  const random = randomOf(seedOf('bitmap'))
+  for (let round = 0; round < 200; round++) {
+    const a = randomSet(random, 1 + Math.floor(random() * 300))
+    const b = randomSet(random, 1 + Math.floor(random() * 300))
+    const sorted = (set: Iterable<number>): number[] => [...set].sort((one, two) => one - two)
+    const same = (bitmap: Bitmap, set: Set<number>): boolean =>
+      bitmap.count === set.size && [...bitmap.toOrdinals()].join() === sorted(set).join()
+    t.ok(same(Bitmap.of(a), a))
+    t.ok(
+      same(
+        Bitmap.of(a).and(Bitmap.of(b)),
+        kept(a, (it) => b.has(it)),
+      ),
+    )
+    t.ok(same(Bitmap.of(a).or(Bitmap.of(b)), new Set([...a, ...b])))
+    t.ok(
+      same(
+        Bitmap.of(a).andNot(Bitmap.of(b)),
+        kept(a, (it) => !b.has(it)),
+      ),
+    )
+    const length = Math.floor(random() * 320)
+    const all = new Set(Array.from({ length }, (_, ordinal) => ordinal))
+    t.ok(
+      same(
+        Bitmap.of(a).not(length),
+        kept(all, (it) => !a.has(it)),
+      ),
+    )
+  }
+  t.end()
+})
+
+test('set and clear say whether they changed anything', (t) => {
+  const bitmap = new Bitmap()
+  t.same([bitmap.set(100), bitmap.set(100), bitmap.has(100), bitmap.count], [true, false, true, 1])
+  t.same([bitmap.clear(100), bitmap.clear(100), bitmap.clear(1e6), bitmap.count], [true, false, false, 0])
+  t.end()
+})
+
+test('the highest ordinals have a place', (t) => {
+  const bitmap = Bitmap.of([31, 32, 63, 64, 1_000_000])
+  const seen: number[] = []
+  bitmap.forEach((ordinal) => {
+    seen.push(ordinal)
+  })
+  t.same(seen, [31, 32, 63, 64, 1_000_000])
+  t.equal(bitmap.has(2 ** 32 - 1), false)
+  t.throws(() => bitmap.ensure(2 ** 32 + 1), { code: 'limit_exceeded' })
+  t.end()
+})
+
+test('a clone goes its own way', (t) => {
+  const bitmap = Bitmap.of([1])
+  const clone = bitmap.clone()
+  clone.set(2)
+  t.same([bitmap.count, clone.count], [1, 2])
+  t.end()
+})
+
+test('a bitmap comes back from its dump, and one that miscounts is damage', async (t) => {
+  const bitmap = Bitmap.of([0, 5, 70_000])
+  const bytes = written(bitmap.dump('live'))
+  bitmap.set(6)
+  const loaded = await Bitmap.load(readerOf(bytes), 'live')
+  t.same([...loaded.toOrdinals()], [0, 5, 70_000])
+  t.same(written(loaded.dump('live')), bytes)
+  bytes.writeUint32LE(7, 24 + 16)
+  await t.rejects(Bitmap.load(readerOf(bytes), 'live'), { code: 'snapshot_damaged', message: /4 members, not 3/ })
+})
