@@ -1,1 +1,10 @@
-export {}
+// @annal/client: the Annal client for browsers and Node.js. Imports nothing of Node.js.
+export { Client } from './client.ts'
+export { type ConnectOptions, connect } from './connect.ts'
+export type { IndexDefinition, IndexDescription, IndexSummary, Precision, SpaceType } from './definition.ts'
+export { AnnalError, type AnnalErrorDetails, type ClientErrorCode } from './errors.ts'
+export type { Filter, FilterCondition, FilterOperator, FilterValue, FilterValues } from './filter.ts'
+export { type HttpOptions, httpTransport } from './http/transport.ts'
+export type { Hit, Json, JsonObject, Query, SparseVector, StoredVector, VectorRecord } from './record.ts'
+export type { CallOptions, FilterUpdate, Health, OperationName, Operations, Transport } from './transport.ts'
+export { VectorIndex } from './vector-index.ts'

@@ -1,0 +1,41 @@
+// What an index is: how it is asked for and how it describes itself.
+
+/** Similarity by angle, by squared Euclidean distance, or by inner product. */
+export type SpaceType = 'cosine' | 'l2' | 'ip'
+
+/** From smallest and fastest to most exact. */
+export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
+
+export interface IndexDefinition {
+  /** Letters, digits and underscores. */
+  readonly name: string
+  /** Numbers per vector, 2 to 10,000. */
+  readonly dimension: number
+  /** Default cosine. */
+  readonly spaceType?: SpaceType | undefined
+  /** Default int8. */
+  readonly precision?: Precision | undefined
+  /** Links per node of the graph; default 16. */
+  readonly m?: number | undefined
+  /** Pool used while the graph is built; default 128. */
+  readonly efConstruction?: number | undefined
+  /** Makes the index hybrid. */
+  readonly sparseDimension?: number | undefined
+}
+
+export interface IndexSummary {
+  readonly name: string
+  readonly dimension: number
+  readonly spaceType: SpaceType
+  readonly precision: Precision
+  readonly m: number
+  /** Vectors in the index. */
+  readonly count: number
+  readonly hybrid: boolean
+}
+
+export interface IndexDescription extends IndexSummary {
+  readonly efConstruction: number
+  /** 0 where the index is not hybrid. */
+  readonly sparseDimension: number
+}

@@ -1,0 +1,44 @@
+// The body of an upsert: a MessagePack array of [id, meta, filter, norm, vector], and two more entries for sparse terms.
+import type { SpaceType } from '../definition.ts'
+import { AnnalError } from '../errors.ts'
+import type { VectorRecord } from '../record.ts'
+import { MessageWriter } from './message-writer.ts'
+import { packMeta } from './meta.ts'
+import { checkSparse, lengthOf } from './vector.ts'
+
+export function encodeBatch(records: readonly VectorRecord[], space: SpaceType): Uint8Array<ArrayBuffer> {
+  if (!Array.isArray(records))
+    throw new AnnalError('invalid_argument', 'upsert takes an array of records', { field: 'records' })
+  const writer = new MessageWriter(bytesExpected(records))
+  writer.arrayHeader(records.length)
+  for (const [i, record] of records.entries()) writeRecord(writer, record, space, `records[${i}]`)
+  return writer.finish()
+}
+
+function writeRecord(writer: MessageWriter, record: VectorRecord, space: SpaceType, field: string): void {
+  checkId(record.id, `${field}.id`)
+  const norm = lengthOf(record.vector, space, `${field}.vector`)
+  writer.arrayHeader(record.sparse === undefined ? 5 : 7)
+  writer.text(record.id)
+  writer.binary(packMeta(record.meta, `${field}.meta`))
+  writer.text(JSON.stringify(record.filter ?? {}))
+  writer.float32(norm)
+  writer.float32Array(record.vector, norm)
+  if (record.sparse === undefined) return
+  checkSparse(record.sparse, `${field}.sparse`)
+  writer.uint32Array(record.sparse.indices)
+  writer.float32Array(record.sparse.values)
+}
+
+/** The rest of what an id must be is the server's to say. */
+function checkId(id: unknown, field: string): void {
+  if (typeof id !== 'string') throw new AnnalError('invalid_argument', `${field} is not a string`, { field, value: id })
+  if (!id.isWellFormed()) {
+    throw new AnnalError('invalid_argument', `${field} holds half of a surrogate pair`, { field, value: id })
+  }
+}
+
+/** Five bytes per number, and some for the rest; the writer grows when it is not enough. */
+function bytesExpected(records: readonly VectorRecord[]): number {
+  return records.reduce((sum, record) => sum + (record?.vector?.length ?? 0) * 5 + 128, 16)
+}

@@ -1,0 +1,85 @@
+// An answer that is not a success, or no answer at all, as an AnnalError.
+import { AnnalError } from '../errors.ts'
+import { parseRetryAfter } from './retry.ts'
+
+/** `{"error", "code", "request_id", "field", "value", "limit"}`; anything else is from something in between. */
+export function failureOf(response: Response, body: string): AnnalError {
+  const reply = errorReply(body)
+  const message =
+    reply.error ?? shortText(response, body) ?? `the server answered ${response.status} ${response.statusText}`
+  return new AnnalError(reply.code ?? statusCode(response.status), message.trim(), {
+    status: response.status,
+    field: reply.field,
+    value: reply.value,
+    limit: reply.limit,
+    requestId: reply.requestId ?? response.headers.get('x-request-id') ?? undefined,
+    retryAfterMs: parseRetryAfter(response.headers.get('retry-after'), Date.now()),
+  })
+}
+
+/** What fetch rejects with says little; the system's error code, where there is one, says more. */
+export function unreachable(origin: string, error: unknown): AnnalError {
+  const code = systemCode(error)
+  return new AnnalError('unreachable', `no answer from ${origin}${code === undefined ? '' : ` (${code})`}`, {
+    cause: error,
+  })
+}
+
+/** True when the connection was refused, so that nothing of the request arrived. */
+export function wasRefused(error: AnnalError): boolean {
+  return error.code === 'unreachable' && systemCode(error.cause) === 'ECONNREFUSED'
+}
+
+interface ErrorReply {
+  readonly error?: string
+  readonly code?: string
+  readonly requestId?: string
+  readonly field?: string
+  readonly value?: unknown
+  readonly limit?: unknown
+}
+
+function errorReply(body: string): ErrorReply {
+  const reply = parsedObject(body)
+  return {
+    ...(typeof reply.error === 'string' && { error: reply.error }),
+    ...(typeof reply.code === 'string' && { code: reply.code }),
+    ...(typeof reply.request_id === 'string' && { requestId: reply.request_id }),
+    ...(typeof reply.field === 'string' && { field: reply.field }),
+    ...('value' in reply && { value: reply.value }),
+    ...('limit' in reply && { limit: reply.limit }),
+  }
+}
+
+function parsedObject(body: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body)
+    // An object that is no array has string keys, and that is all a Record says.
+    return value !== null && typeof value === 'object' && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : {}
+  } catch (error) {
+    if (error instanceof SyntaxError) return {}
+    throw error
+  }
+}
+
+/** Some refusals are one plain sentence; a page of HTML is not. */
+function shortText(response: Response, body: string): string | undefined {
+  const isPlain = response.headers.get('content-type')?.startsWith('text/plain') ?? true
+  return isPlain && body.trim() !== '' && body.length <= 300 ? body : undefined
+}
+
+function statusCode(status: number): string {
+  if (status === 401) return 'unauthorized'
+  if (status === 403) return 'forbidden'
+  return 'http_error'
+}
+
+function systemCode(error: unknown): string | undefined {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 4; cause = cause.cause, depth += 1) {
+    if ('code' in cause && typeof cause.code === 'string') return cause.code
+    if (cause instanceof AggregateError) return systemCode(cause.errors[0])
+  }
+  return undefined
+}

@@ -1,0 +1,115 @@
+// The transport that speaks HTTP to a server. Remembers of each index only its space type, for a short while.
+import type { SpaceType } from '../definition.ts'
+import { AnnalError } from '../errors.ts'
+import type { CallOptions, OperationName, Operations, Transport } from '../transport.ts'
+import { exchange, type Peer } from './exchange.ts'
+import { type Route, routes } from './routes.ts'
+
+export interface HttpOptions {
+  /** Where the server is, with a path where a proxy adds one: `https://search.example.com/annal`. */
+  readonly url: string | URL
+  /** Sent in the Authorization header and nowhere else. */
+  readonly token?: string | undefined
+  /** The longest a call may take, its retries included; default 30,000. */
+  readonly timeoutMs?: number | undefined
+  /** How often a call that may be repeated is sent again after a passing failure; default 3. */
+  readonly retriesMax?: number | undefined
+  /** Instead of the global fetch. */
+  readonly fetch?: typeof fetch | undefined
+}
+
+/** An index that somebody deletes and makes anew with another space type is noticed after this time at the latest. */
+const spaceKeptMs = 30_000
+
+export function httpTransport(options: HttpOptions): Transport {
+  const peer: Peer = {
+    baseUrl: baseUrlOf(options.url),
+    token: checkedToken(options.token),
+    retriesMax: options.retriesMax ?? 3,
+    fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
+  }
+  const timeoutDefaultMs = options.timeoutMs ?? 30_000
+  const spaces = new Map<string, { readonly space: SpaceType; readonly untilMs: number }>()
+
+  async function call<Name extends OperationName>(
+    name: Name,
+    input: Operations[Name]['input'],
+    { signal, timeoutMs = timeoutDefaultMs }: CallOptions = {},
+  ): Promise<Operations[Name]['output']> {
+    const deadline = AbortSignal.timeout(timeoutMs)
+    const stop = signal === undefined ? deadline : AbortSignal.any([signal, deadline])
+    try {
+      stop.throwIfAborted()
+      return await perform(name, input, stop)
+    } catch (error) {
+      if (!stop.aborted || error !== stop.reason) throw error
+      if (error === signal?.reason)
+        throw new AnnalError('aborted', `${name} was aborted by its caller`, { cause: error })
+      throw new AnnalError('timeout', `${name} took longer than ${timeoutMs} ms`, { limit: timeoutMs })
+    }
+  }
+
+  async function perform<Name extends OperationName>(
+    name: Name,
+    input: Operations[Name]['input'],
+    signal: AbortSignal,
+  ): Promise<Operations[Name]['output']> {
+    const route: Route<Name> = routes[name]
+    const index = indexIn(input)
+    const space = () => spaceOf(index, signal)
+    const request = await route.request(input, space)
+    try {
+      const reply = await exchange(peer, { request, retry: route.retry, answers: route.answers, signal })
+      const output = await route.reply(reply, input, space)
+      if (name === 'createIndex' || name === 'deleteIndex') spaces.delete(index)
+      return output
+    } catch (error) {
+      // The index may be another one by now.
+      spaces.delete(index)
+      throw error
+    }
+  }
+
+  async function spaceOf(index: string, signal: AbortSignal): Promise<SpaceType> {
+    const known = spaces.get(index)
+    if (known !== undefined && known.untilMs > Date.now()) return known.space
+    const { spaceType } = await perform('describeIndex', { index }, signal)
+    spaces.set(index, { space: spaceType, untilMs: Date.now() + spaceKeptMs })
+    return spaceType
+  }
+
+  return {
+    call,
+    async close() {
+      spaces.clear()
+    },
+  }
+}
+
+/** The index that an input is about; empty where it is about none. */
+function indexIn(input: Operations[OperationName]['input']): string {
+  if (input === undefined) return ''
+  return 'index' in input ? input.index : input.name
+}
+
+function baseUrlOf(url: string | URL): string {
+  const parsed = URL.parse(String(url))
+  const field = 'url'
+  if (parsed === null)
+    throw new AnnalError('invalid_argument', 'url is not an absolute URL such as http://localhost:8080', { field })
+  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
+    throw new AnnalError('invalid_argument', `url must be http: or https:, not ${parsed.protocol}`, { field })
+  }
+  // Addresses end up in logs and error messages, so secrets have no place in them.
+  if (parsed.username !== '' || parsed.password !== '' || parsed.search !== '' || parsed.hash !== '') {
+    throw new AnnalError('invalid_argument', 'url holds more than an address; a token goes into `token`', { field })
+  }
+  return parsed.origin + parsed.pathname.replace(/\/+$/, '')
+}
+
+/** Refused here because fetch would quote the whole value in its complaint. */
+function checkedToken(token: string | undefined): string | undefined {
+  if (token === undefined || token === '') return undefined
+  if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token
+  throw new AnnalError('invalid_argument', 'token holds characters that a header cannot carry', { field: 'token' })
+}

@@ -1,0 +1,24 @@
+// The main entry runs in a browser: nothing of Node.js is imported, and no package of this repository either.
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'tap'
+
+const source = new URL('../src/', import.meta.url)
+
+test('the sources import only each other and two libraries that browsers can run', async (t) => {
+  const imported = new Set<string>()
+  for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts')) continue
+    const code = readFileSync(new URL(file, source), 'utf8')
+    for (const [, name] of code.matchAll(/(?:from|import\()\s*'([^']+)'/g))
+      if (!name?.startsWith('.')) imported.add(name ?? '')
+  }
+  t.strictSame([...imported].sort(), ['@msgpack/msgpack', 'fflate'])
+})
+
+test('the sources use no global that only Node.js has', async (t) => {
+  for (const file of readdirSync(source, { recursive: true, encoding: 'utf8' })) {
+    if (!file.endsWith('.ts')) continue
+    const code = readFileSync(new URL(file, source), 'utf8').replaceAll(/\/\*\*[\s\S]*?\*\/|\/\/.*/g, '')
+    t.notMatch(code, /\b(Buffer|process|require|__dirname|setImmediate)\b/, file)
+  }
+})

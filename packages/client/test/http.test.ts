@@ -1,0 +1,217 @@
+// How the HTTP transport behaves when things go wrong, against a real server that makes them go wrong.
+import { inspect } from 'node:util'
+import { type Test, test } from 'tap'
+import { AnnalError, type ConnectOptions, connect } from '../src/index.ts'
+import {
+  hangUp,
+  info,
+  json,
+  plain,
+  type Reply,
+  type ScriptedServer,
+  scriptedServer,
+  silence,
+} from './scripted-server.ts'
+
+const busy = json(503, { error: 'the queue is full', code: 'overloaded', request_id: 'r-1' })
+const emptyList = json(200, { indexes: [] })
+
+async function serving(t: Test, ...replies: readonly [Reply, ...Reply[]]): Promise<ScriptedServer> {
+  const server = await scriptedServer(...replies)
+  t.teardown(() => server[Symbol.asyncDispose]())
+  return server
+}
+
+function client(server: ScriptedServer, options: Partial<Extract<ConnectOptions, { url: unknown }>> = {}) {
+  return connect({ url: server.url, ...options })
+}
+
+async function failure(promise: Promise<unknown>): Promise<AnnalError> {
+  const error: unknown = await promise.then(
+    () => new Error('it did not fail'),
+    (reason) => reason,
+  )
+  if (error instanceof AnnalError) return error
+  throw error
+}
+
+test('a reading call is repeated while the server is busy, then succeeds', async (t) => {
+  const server = await serving(t, busy, hangUp, json(502, {}), emptyList)
+  t.same(await client(server).listIndexes(), [])
+  t.equal(server.asked.length, 4)
+})
+
+test('repeats end with the last failure once their number is used up', async (t) => {
+  const server = await serving(t, busy)
+  const error = await failure(client(server, { retriesMax: 2 }).listIndexes())
+  t.match(error, { code: 'overloaded', status: 503, requestId: 'r-1', retryable: true, message: 'the queue is full' })
+  t.equal(server.asked.length, 3)
+})
+
+test('an upsert is repeated, because storing the same record twice is storing it once', async (t) => {
+  const server = await serving(t, info(), hangUp, plain(200, ''))
+  await client(server)
+    .index('films')
+    .upsert([{ id: 'a', vector: [3, 4] }])
+  t.strictSame(
+    server.asked.map(({ url }) => url),
+    ['/api/v1/index/films/info', '/api/v1/index/films/vector/insert', '/api/v1/index/films/vector/insert'],
+  )
+})
+
+test('a call that must not happen twice is repeated only when the server said that it did not begin', async (t) => {
+  const definition = { name: 'films', dimension: 2 }
+  const refusing = await serving(t, busy, plain(200, 'Index created successfully'))
+  await client(refusing).createIndex(definition)
+  t.equal(refusing.asked.length, 2)
+
+  for (const unclear of [hangUp, json(502, {}), json(504, {})]) {
+    const server = await serving(t, unclear)
+    const error = await failure(client(server).createIndex(definition))
+    t.ok(error.retryable)
+    t.equal(server.asked.length, 1)
+  }
+})
+
+test('a refusal is not repeated', async (t) => {
+  const server = await serving(t, json(409, { error: 'taken', code: 'collection_exists' }))
+  const error = await failure(client(server).createIndex({ name: 'films', dimension: 2 }))
+  t.match(error, { code: 'collection_exists', status: 409, retryable: false })
+  t.equal(server.asked.length, 1)
+})
+
+test('the server names the wait, and a wait beyond the deadline ends the call at the deadline', async (t) => {
+  const server = await serving(t, json(429, { error: 'slow down', code: 'overloaded' }, { 'retry-after': '60' }))
+  const error = await failure(client(server, { timeoutMs: 200 }).listIndexes())
+  t.match(error, { code: 'timeout', limit: 200, status: undefined })
+  t.equal(server.asked.length, 1)
+
+  const once = await failure(client(server, { retriesMax: 0 }).listIndexes())
+  t.equal(once.retryAfterMs, 60_000)
+})
+
+test('silence ends with a timeout, for the client or for one call', async (t) => {
+  const server = await serving(t, silence)
+  t.match(await failure(client(server, { timeoutMs: 50 }).stats()), { code: 'timeout', limit: 50, retryable: true })
+  t.match(await failure(client(server).stats({ timeoutMs: 60 })), { code: 'timeout', limit: 60 })
+})
+
+test('an aborted call ends at once and says that the caller did it', async (t) => {
+  const server = await serving(t, silence)
+  const controller = new AbortController()
+  const pending = failure(client(server).stats({ signal: controller.signal }))
+  setTimeout(() => controller.abort(new Error('no longer needed')), 30)
+  const error = await pending
+  t.match(error, { code: 'aborted', retryable: false })
+  t.match(error.cause, { message: 'no longer needed' })
+  t.equal((await failure(client(server).stats({ signal: controller.signal }))).code, 'aborted')
+})
+
+test('nobody listening is unreachable, and says where', async (t) => {
+  const server = await scriptedServer(emptyList)
+  await server[Symbol.asyncDispose]()
+  const error = await failure(client(server, { retriesMax: 0 }).stats())
+  t.match(error, { code: 'unreachable', status: undefined, retryable: true })
+  t.match(error.message, server.url)
+  t.match(error.message, 'ECONNREFUSED')
+})
+
+test('a refusal keeps field, value and limit', async (t) => {
+  const reply = {
+    error: 'top_k is too large',
+    code: 'limit_exceeded',
+    field: 'k',
+    value: 513,
+    limit: 512,
+    request_id: 'r-2',
+  }
+  const server = await serving(t, info(), json(400, reply))
+  const error = await failure(
+    client(server)
+      .index('films')
+      .query({ vector: [1, 0], topK: 513 }),
+  )
+  t.match(error, { code: 'limit_exceeded', status: 400, field: 'k', value: 513, limit: 512, requestId: 'r-2' })
+})
+
+test('an answer from something in between is an http_error without its page', async (t) => {
+  const server = await serving(t, (response) => {
+    response.writeHead(404, { 'content-type': 'text/html' }).end('<html>nothing here</html>')
+  })
+  const error = await failure(client(server).stats())
+  t.match(error, { code: 'http_error', status: 404 })
+  t.notMatch(error.message, 'html')
+})
+
+test('an answer that is not what was promised is an invalid_reply', async (t) => {
+  const server = await serving(t, plain(200, 'hello'))
+  t.equal((await failure(client(server).stats())).code, 'invalid_reply')
+  t.equal((await failure(client(server).listIndexes())).code, 'invalid_reply')
+  const broken = await serving(t, info(), plain(200, '\xc1'))
+  t.equal(
+    (
+      await failure(
+        client(broken)
+          .index('films')
+          .query({ vector: [1, 0] }),
+      )
+    ).code,
+    'invalid_reply',
+  )
+})
+
+test('a redirect is not followed', async (t) => {
+  const elsewhere = await serving(t, emptyList)
+  const server = await serving(t, (response) => {
+    response.writeHead(307, { location: `${elsewhere.url}/api/v1/index/list` }).end()
+  })
+  t.equal((await failure(client(server, { token: 'secret', retriesMax: 0 }).listIndexes())).code, 'unreachable')
+  t.equal(elsewhere.asked.length, 0)
+})
+
+test('the token travels in one header and shows nowhere else', async (t) => {
+  const token = 'films:s3cr3t-t0ken'
+  const server = await serving(t, json(401, { error: 'Invalid token', code: 'unauthorized' }))
+  const secretive = client(server, { token })
+  const error = await failure(secretive.listIndexes())
+  t.equal(server.asked[0]?.headers.authorization, `Bearer ${token}`)
+  t.notMatch(server.asked[0]?.url, 's3cr3t')
+  const seen = [error.stack, JSON.stringify(error), String(secretive), JSON.stringify(secretive)]
+  for (const shown of [...seen, inspect(error, { depth: 9 }), inspect(secretive, { depth: 9, showHidden: true })]) {
+    t.notMatch(shown, 's3cr3t')
+  }
+})
+
+test('an address or a token that would leak is refused without being quoted', async (t) => {
+  for (const options of [
+    { url: 'http://user:s3cr3t@localhost:8080' },
+    { url: 'http://localhost:8080/?token=s3cr3t' },
+    { url: 's3cr3t' },
+    { url: 'http://localhost:8080', token: 's3cr3t\n' },
+  ]) {
+    t.throws(() => connect(options), { code: 'invalid_argument' })
+    try {
+      connect(options)
+    } catch (error) {
+      t.notMatch(inspect(error).split('\n')[0], 's3cr3t')
+    }
+  }
+})
+
+test('a proxy may put the server below a path', async (t) => {
+  const server = await serving(t, emptyList)
+  await connect({ url: `${server.url}/vectors/` }).listIndexes()
+  t.equal(server.asked[0]?.url, '/vectors/api/v1/index/list')
+})
+
+test('health is an answer also while the server starts, and is asked once', async (t) => {
+  const server = await serving(t, json(503, { status: 'starting', progress: { done: 1 } }))
+  t.same(await client(server).health(), { status: 'starting', details: { progress: { done: 1 } } })
+  t.equal(server.asked.length, 1)
+})
+
+test('ids and names with odd characters stay one path segment', async (t) => {
+  const server = await serving(t, plain(200, 'Vector deleted successfully'))
+  t.equal(await client(server).index('a/b').delete('../é?#'), true)
+  t.equal(server.asked[0]?.url, '/api/v1/index/a%2Fb/vector/..%2F%C3%A9%3F%23/delete')
+})

@@ -1,0 +1,73 @@
+// A real HTTP server on a free port that answers with the given replies, one after the other, and keeps what it was asked.
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Asked {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+export type Reply = (response: ServerResponse, asked: Asked) => void
+
+export interface ScriptedServer extends AsyncDisposable {
+  readonly url: string
+  readonly asked: readonly Asked[]
+}
+
+/** The last reply is given again and again once the others are used up. */
+export async function scriptedServer(...replies: readonly [Reply, ...Reply[]]): Promise<ScriptedServer> {
+  const asked: Asked[] = []
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const { method = '', url = '', headers } = request
+    asked.push({ method, url, headers, body: Buffer.concat(chunks) })
+    const reply = replies[Math.min(asked.length, replies.length) - 1] as Reply
+    reply(response, asked.at(-1) as Asked)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  // listen on a TCP port gives an AddressInfo; a string is for pipes only.
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    asked,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+export function json(status: number, body: unknown, headers: Record<string, string> = {}): Reply {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+  }
+}
+
+export function plain(status: number, body: string): Reply {
+  return (response) => {
+    response.writeHead(status, { 'content-type': 'text/plain' }).end(body)
+  }
+}
+
+export const silence: Reply = () => undefined
+
+export const hangUp: Reply = (response) => {
+  response.destroy()
+}
+
+/** What describing an index answers. */
+export function info(overrides: Record<string, unknown> = {}): Reply {
+  return json(200, {
+    total_elements: 2,
+    dimension: 2,
+    sparse_model: 'None',
+    space_type: 'cosine',
+    precision: 'int8',
+    M: 16,
+    ef_con: 128,
+    ...overrides,
+  })
+}

@@ -1,0 +1,133 @@
+// What the client writes and reads on the wire, seen with an independent decoder.
+
+import { inflateSync } from 'node:zlib'
+import { decode, encode } from '@msgpack/msgpack'
+import { test } from 'tap'
+import { encodeBatch } from '../src/http/batch.ts'
+import { MessageWriter } from '../src/http/message-writer.ts'
+import { packMeta, unpackMeta } from '../src/http/meta.ts'
+import { parseRetryAfter, waitBefore } from '../src/http/retry.ts'
+import { AnnalError, connect, type VectorRecord } from '../src/index.ts'
+import { info, scriptedServer } from './scripted-server.ts'
+
+test('the writer agrees with the MessagePack library at every size of header', async (t) => {
+  for (const size of [0, 1, 15, 16, 31, 32, 255, 256, 65_535, 65_536]) {
+    const writer = new MessageWriter(1)
+    const numbers = Float32Array.from({ length: size }, (_, i) => i / 3)
+    const positions = Uint32Array.from({ length: size }, (_, i) => 0xffffffff - i)
+    writer.arrayHeader(4)
+    writer.text('é'.repeat(size))
+    writer.binary(new Uint8Array(size).fill(7))
+    writer.float32Array(numbers)
+    writer.uint32Array(positions)
+    const [text, bytes, floats, integers] = decode(writer.finish()) as [string, Uint8Array, number[], number[]]
+    t.equal(text.length, size)
+    t.equal(bytes.length, size)
+    t.strictSame(Float32Array.from(floats), numbers)
+    t.strictSame(Uint32Array.from(integers), positions)
+  }
+})
+
+test('a cosine record travels as direction and length, others as they are', async (t) => {
+  const records: VectorRecord[] = [{ id: 'a', vector: [3, 4], meta: { title: 'x' }, filter: { year: 1979 } }]
+  const [cosine] = decode(encodeBatch(records, 'cosine')) as [[string, Uint8Array, string, number, number[]]]
+  t.equal(cosine[0], 'a')
+  t.equal(inflateSync(cosine[1]).toString(), '{"title":"x"}')
+  t.equal(cosine[2], '{"year":1979}')
+  t.equal(cosine[3], 5)
+  t.strictSame(cosine[4], [0.6, 0.8].map(Math.fround))
+  const [plain] = decode(encodeBatch(records, 'l2')) as [[string, Uint8Array, string, number, number[]]]
+  t.strictSame(plain.slice(3), [1, [3, 4]])
+})
+
+test('a zero vector in a cosine index stays finite', async (t) => {
+  const [record] = decode(encodeBatch([{ id: 'zero', vector: [0, 0] }], 'cosine')) as [unknown[]]
+  t.strictSame(record[4], [0, 0])
+  t.strictSame(record[2], '{}')
+})
+
+test('sparse terms follow the vector', async (t) => {
+  const sparse = { indices: [7, 9], values: [0.5, 2] }
+  const [record] = decode(encodeBatch([{ id: 'h', vector: [1, 0], sparse }], 'ip')) as [unknown[]]
+  t.strictSame(record.slice(4), [
+    [1, 0],
+    [7, 9],
+    [0.5, 2],
+  ])
+})
+
+test('what cannot be sent is refused with the place where it stands', async (t) => {
+  const refused: readonly [unknown, string][] = [
+    [{ id: 'a', vector: [1, Number.NaN] }, 'records[0].vector[1]'],
+    [{ id: 'a', vector: [1, 1e39] }, 'records[0].vector[1]'],
+    [{ id: 'a', vector: [1, '2'] }, 'records[0].vector[1]'],
+    [{ id: 'a', vector: undefined }, 'records[0].vector'],
+    [{ id: 'a', vector: 'text' }, 'records[0].vector'],
+    [{ id: 7, vector: [1, 2] }, 'records[0].id'],
+    [{ id: '\ud800', vector: [1, 2] }, 'records[0].id'],
+    [{ id: 'a', vector: [1, 2], meta: 'text' }, 'records[0].meta'],
+    [{ id: 'a', vector: [1, 2], sparse: { indices: [1], values: [] } }, 'records[0].sparse'],
+    [{ id: 'a', vector: [1, 2], sparse: { indices: [-1], values: [1] } }, 'records[0].sparse.indices[0]'],
+  ]
+  for (const [record, field] of refused) {
+    // Ill-typed on purpose: JavaScript callers have no compiler to stop them.
+    t.throws(() => encodeBatch([record as VectorRecord], 'l2'), { name: 'AnnalError', code: 'invalid_argument', field })
+  }
+})
+
+test('meta comes back as the object or the bytes that went in', async (t) => {
+  const large = { words: 'many words '.repeat(500) }
+  for (const meta of [{}, { a: [1, { b: null }] }, large]) t.strictSame(unpackMeta(packMeta(meta, 'meta')), meta)
+  t.ok(packMeta(large, 'meta').length < 500, 'a large meta is compressed')
+  const opaque = Uint8Array.of(0x78, 0x9c, 1, 2, 3, 4, 5, 6, 7)
+  t.strictSame(unpackMeta(packMeta(opaque, 'meta')), opaque)
+  t.equal(unpackMeta(packMeta(undefined, 'meta')), undefined)
+  t.strictSame(unpackMeta(new TextEncoder().encode('{"plain":true}')), { plain: true })
+})
+
+test('hits carry the distance of their space, and vectors as they were given', async (t) => {
+  const meta = packMeta({ n: 1 }, 'meta')
+  for (const [space, distance, vector] of [
+    ['cosine', 0.75, [3, 4]],
+    ['l2', -0.25, [0.6, 0.8].map(Math.fround)],
+    ['ip', -0.25, [0.6, 0.8].map(Math.fround)],
+  ] as const) {
+    await using server = await scriptedServer(info({ space_type: space }), (response) => {
+      response.end(encode([[0.25, 'a', meta, '{"c":"x"}', 5, [Math.fround(0.6), Math.fround(0.8)]]]))
+    })
+    const [hit] = await connect({ url: server.url })
+      .index('i')
+      .query({ vector: [3, 4], includeVectors: true })
+    t.match(hit, { id: 'a', similarity: 0.25, distance, norm: 5, meta: { n: 1 }, filter: { c: 'x' } })
+    t.strictSame(hit?.vector, Float32Array.from(vector))
+  }
+})
+
+test('an unknown id is undefined, an unknown index is a failure', async (t) => {
+  const missing = (code: string) =>
+    scriptedServer((response) => {
+      response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error: 'not there', code }))
+    })
+  await using noVector = await missing('object_not_found')
+  t.equal(await connect({ url: noVector.url }).index('i').get('a'), undefined)
+  t.equal(await connect({ url: noVector.url }).index('i').delete('a'), false)
+  await using noIndex = await missing('collection_not_found')
+  await t.rejects(
+    connect({ url: noIndex.url }).index('i').get('a'),
+    new AnnalError('collection_not_found', 'not there', { status: 404 }),
+  )
+  await t.rejects(
+    connect({ url: noIndex.url }).index('i').delete('a'),
+    new AnnalError('collection_not_found', 'not there', { status: 404 }),
+  )
+})
+
+test('waits grow, are shaken, have a ceiling, and are never shorter than asked', async (t) => {
+  const wait = (attempt: number, random: number, askedMs?: number) => waitBefore(attempt, { random, askedMs })
+  t.strictSame([wait(0, 0), wait(1, 0), wait(2, 0), wait(0, 1), wait(30, 1)], [50, 100, 200, 100, 5_000])
+  t.equal(wait(0, 0, 7_000), 7_000)
+  t.equal(parseRetryAfter('2', 0), 2_000)
+  t.equal(parseRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4_000), 5_000)
+  t.equal(parseRetryAfter('soon', 0), undefined)
+  t.equal(parseRetryAfter(null, 0), undefined)
+})
