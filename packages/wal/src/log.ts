@@ -1,7 +1,10 @@
 // The log as its users see it: an ordered list of records, each known by its LSN. Nothing here says "file"; a replicated
 // log can stand behind the same interface.
 
-/** Number of a record: 1, 2, 3 ... without gaps, one sequence for a whole data directory. */
+/**
+ * Number of a record: 1, 2, 3 ... one sequence for a whole data directory. The log's own records (markers, the clean end)
+ * take numbers too and are never given to readers, so a reader sees numbers that grow, not numbers without gaps.
+ */
 export type Lsn = number & { readonly __brand: 'Lsn' }
 
 /** When an append is acknowledged. `always`: durable first. `interval`: after the write, durable within the interval. `none`: when the system likes. */

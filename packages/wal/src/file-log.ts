@@ -1,0 +1,426 @@
+// The log over files. One loop writes: it takes what has queued up, writes it at once, syncs once, and answers in order.
+// While a sync runs the next batch gathers, so there is no timer between a client and the disk.
+import { AppendQueue, checkedRecord, ownRecord, type QueueEntry } from './append-queue.ts'
+import { BatchEncoder, type BatchRecord } from './batch.ts'
+import type { Clock } from './clock.ts'
+import { assert, isDiskFull, WalError } from './errors.ts'
+import { recordType } from './frame.ts'
+import type { Appended, FsyncPolicy, Log, LogRecord, LogState, Lsn, NewRecord } from './log.ts'
+import type { LogNotice } from './notice.ts'
+import { notHeld, readRecords } from './read-log.ts'
+import type { SegmentFile } from './scan-segment.ts'
+import { segmentName } from './segment-header.ts'
+import { type SpaceLimits, SpaceWatch } from './space-watch.ts'
+import { createSegment, type Tail, type TailPlace } from './tail.ts'
+import type { Tip } from './tip.ts'
+
+export interface FileLogSettings {
+  readonly fsync: FsyncPolicy
+  readonly fsyncIntervalMs: number
+  readonly tipSync: 'timer' | 'commit'
+  readonly segmentBytesMax: number
+  readonly markerDelayMs: number
+  readonly slowSyncMs: number
+  readonly queueBytesMax: number
+  readonly queueRecordsMax: number
+  readonly space: SpaceLimits
+}
+
+export interface FileLogParts {
+  readonly settings: FileLogSettings
+  readonly place: TailPlace
+  readonly clock: Clock
+  readonly segments: readonly SegmentFile[]
+  readonly sealedBytes: ReadonlyMap<number, number>
+  readonly tip: Tip
+  /** Absent when the disk was too full to make one; `recover` is then tried again when there is room. */
+  readonly tail: Tail | undefined
+  readonly recover: () => Promise<Tail>
+  readonly lsnLast: number
+  readonly chain: bigint
+  readonly reason: string | undefined
+  readonly onFailed: (error: WalError) => void
+  readonly onNotice: (notice: LogNotice) => void
+}
+
+export class FileLog implements Log {
+  readonly #parts: FileLogParts
+  readonly #settings: FileLogSettings
+  readonly #queue: AppendQueue
+  readonly #encoder = new BatchEncoder()
+  readonly #space: SpaceWatch
+  readonly #sealedBytes: Map<number, number>
+  readonly #readersAt = new Set<{ lsn: number }>()
+  #segments: SegmentFile[]
+  #tail: Tail | undefined
+  #recover: () => Promise<Tail>
+  #lsnLast: number
+  #lsnDurable: number
+  #chain: bigint
+  #condition: LogState['condition'] = 'ok'
+  #reason: string | undefined
+  #failure: WalError | undefined
+  #working: Promise<void> | undefined
+  #closing: Promise<void> | undefined
+  #closeWanted = false
+  #newestIsOwn = true
+  #sealEarly = false
+  #cancelMarker: (() => void) | undefined
+  #cancelInterval: (() => void) | undefined
+  #appends = 0
+  #syncs = 0
+
+  constructor(parts: FileLogParts) {
+    this.#parts = parts
+    this.#settings = parts.settings
+    this.#queue = new AppendQueue(parts.settings)
+    this.#segments = [...parts.segments]
+    this.#sealedBytes = new Map(parts.sealedBytes)
+    this.#tail = parts.tail
+    this.#recover = parts.recover
+    this.#lsnLast = parts.lsnLast
+    this.#lsnDurable = parts.lsnLast
+    this.#chain = parts.chain
+    if (parts.tail === undefined) this.#stopWriting(parts.reason ?? 'the disk is full')
+    else this.#adopt(parts.tail)
+    this.#space = new SpaceWatch({
+      vfs: parts.place.vfs,
+      dir: parts.place.dir,
+      clock: parts.clock,
+      limits: parts.settings.space,
+      isReadOnly: () => this.#condition === 'read-only',
+      onLow: (reason) => this.#stopWriting(reason),
+      onRoom: () => this.#enqueue({ kind: 'resume' }),
+    })
+  }
+
+  append(record: NewRecord): Promise<Appended> {
+    const checked = checkedRecord(record)
+    if (checked instanceof WalError) return Promise.reject(checked)
+    const refusal = this.#refusal() ?? this.#queue.refusal(checked.length)
+    if (refusal !== undefined) return Promise.reject(refusal)
+    return new Promise((resolve, reject) => this.#enqueue({ kind: 'record', record: checked, resolve, reject }))
+  }
+
+  read(from: Lsn): AsyncIterable<LogRecord> {
+    return this.#read(from, this.#lsnDurable)
+  }
+
+  sync(): Promise<Lsn> {
+    if (this.#failure !== undefined || this.#closeWanted) return Promise.reject(this.#refusal())
+    return new Promise((resolve, reject) => this.#enqueue({ kind: 'barrier', resolve, reject }))
+  }
+
+  async truncateBefore(lsn: Lsn): Promise<void> {
+    const { vfs, dir } = this.#parts.place
+    for (;;) {
+      const [oldest, follower] = this.#segments
+      if (oldest === undefined || follower === undefined || follower.lsnFirst > lsn || this.#isPinned(follower)) return
+      this.#segments.shift()
+      this.#sealedBytes.delete(oldest.id)
+      await vfs.remove(oldest.path)
+      // One at a time, or a power cut could keep an older name and drop a newer one: a gap.
+      await vfs.syncDirectory(dir)
+    }
+  }
+
+  state(): LogState {
+    const first = this.#segments[0]
+    let bytes = this.#tail?.bytes ?? 0
+    for (const sealed of this.#sealedBytes.values()) bytes += sealed
+    return {
+      // The branded numbers of the state are the log's own counters.
+      lsnFirst: (first?.lsnFirst ?? this.#lsnLast + 1) as Lsn,
+      lsnLast: this.#lsnLast as Lsn,
+      lsnDurable: this.#lsnDurable as Lsn,
+      bytes,
+      segments: this.#segments.length,
+      appends: this.#appends,
+      syncs: this.#syncs,
+      queuedBytes: this.#queue.bytes,
+      queuedRecords: this.#queue.records,
+      condition: this.#condition,
+      ...(this.#reason === undefined ? {} : { reason: this.#reason }),
+    }
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close()
+    return this.#closing
+  }
+
+  async *#read(from: number, to: number): AsyncGenerator<LogRecord> {
+    const lsnFirst = this.#segments[0]?.lsnFirst ?? 1
+    if (from < lsnFirst) throw notHeld(from, lsnFirst)
+    const place = { lsn: from }
+    this.#readersAt.add(place)
+    try {
+      for await (const record of readRecords(this.#parts.place.vfs, [...this.#segments], { from, to })) {
+        place.lsn = record.lsn
+        yield record
+      }
+    } finally {
+      this.#readersAt.delete(place)
+    }
+  }
+
+  /** True while a reader has not yet come as far as `follower`: the segments before it must stay. */
+  #isPinned(follower: SegmentFile): boolean {
+    for (const reader of this.#readersAt) if (reader.lsn < follower.lsnFirst) return true
+    return false
+  }
+
+  #refusal(): WalError | undefined {
+    if (this.#closeWanted) return new WalError('log_closed', 'the log is closed')
+    if (this.#failure !== undefined) return this.#failure
+    if (this.#condition === 'read-only') return this.#diskFull()
+    return undefined
+  }
+
+  #diskFull(): WalError {
+    const { dir } = this.#parts.place
+    return new WalError(
+      'disk_full',
+      `nothing can be written to ${dir} for now: ${this.#reason ?? ''}. Reads go on; writing resumes by itself when there is room.`,
+      { file: dir },
+    )
+  }
+
+  #enqueue(entry: QueueEntry): void {
+    this.#queue.push(entry)
+    this.#working ??= this.#work()
+  }
+
+  async #work(): Promise<void> {
+    // Calls made in the same turn travel in the same batch.
+    await undefined
+    while (!this.#queue.isEmpty) {
+      const batch = this.#queue.take()
+      try {
+        await this.#commit(batch)
+      } catch (error) {
+        this.#fail(error, 'the log cannot be written')
+        this.#refuse(batch)
+      }
+      this.#queue.settled(batch)
+    }
+    this.#working = undefined
+  }
+
+  async #commit(batch: readonly QueueEntry[]): Promise<void> {
+    this.#cancelMarker?.()
+    if (batch[0]?.kind === 'resume') return this.#resume()
+    if (this.#refusalInside() !== undefined) return this.#refuse(batch)
+    const records = recordsOf(batch)
+    const lsnBefore = this.#lsnLast
+    if (records.length > 0) {
+      if (this.#isDueToRoll()) await this.#roll()
+      if (this.#refusalInside() !== undefined || !(await this.#write(records))) return this.#refuse(batch)
+    }
+    if (this.#settings.fsync === 'always' || batch.some((entry) => entry.kind !== 'record')) await this.#sync()
+    // TIP may have failed meanwhile: after a failure nothing is acknowledged.
+    if (this.#failure !== undefined) return this.#refuse(batch)
+    this.#settle(batch, lsnBefore)
+    this.#armTimers()
+  }
+
+  /** False when the disk is full; then nothing of the batch is left in the log. */
+  async #write(records: readonly BatchRecord[]): Promise<boolean> {
+    const tail = this.#tail
+    assert(tail !== undefined, 'a log that is not read-only has a tail')
+    try {
+      const start = { lsnFirst: this.#lsnLast + 1, durableLsn: this.#lsnDurable, chain: this.#chain, seed: tail.seed }
+      const encoded = this.#encoder.encode(records, start)
+      await tail.write(encoded)
+      this.#lsnLast = encoded.lsnLast
+      this.#chain = encoded.chain
+      this.#newestIsOwn = (records.at(-1)?.type ?? 0) < recordType.userMin
+      return true
+    } catch (error) {
+      if (!isDiskFull(error)) throw error
+      await tail.cutBack()
+      this.#lsnDurable = this.#lsnLast
+      this.#sealEarly = true
+      this.#stopWriting(messageOf(error))
+      return false
+    }
+  }
+
+  #isDueToRoll(): boolean {
+    if (this.#tail === undefined || this.#lsnLast < this.#tail.header.lsnFirst) return false
+    return this.#sealEarly || this.#tail.bytes >= this.#settings.segmentBytesMax
+  }
+
+  /** Seals the tail and begins the next segment. A disk with no room for that makes the log read-only; a failed sync or close is thrown. */
+  async #roll(): Promise<void> {
+    const tail = this.#tail
+    assert(tail !== undefined, 'only a tail can be sealed')
+    await this.#sync()
+    this.#sealedBytes.set(tail.header.id, tail.bytes)
+    const start = { id: tail.header.id + 1, lsnFirst: this.#lsnLast + 1, chainBefore: this.#chain }
+    this.#recover = () => createSegment(this.#parts.place, start)
+    this.#tail = undefined
+    await tail.close()
+    await this.#openNext()
+  }
+
+  /** Makes the tail after a roll or a start; TIP learns of the segment before the first record goes into it. */
+  async #openNext(): Promise<void> {
+    try {
+      this.#adopt(await this.#recover())
+    } catch (error) {
+      if (!isDiskFull(error)) throw error
+      this.#stopWriting(messageOf(error))
+      return
+    }
+    await this.#parts.tip.sync()
+  }
+
+  #adopt(tail: Tail): void {
+    const { id, lsnFirst } = tail.header
+    this.#tail = tail
+    this.#sealEarly = false
+    this.#sealedBytes.delete(id)
+    this.#segments = this.#segments.filter((segment) => segment.id !== id)
+    this.#segments.push({ id, lsnFirst, name: segmentName(id, lsnFirst), path: tail.path })
+    this.#parts.tip.note(this.#lsnDurable, id)
+  }
+
+  async #sync(): Promise<void> {
+    if (this.#lsnDurable === this.#lsnLast || this.#tail === undefined || this.#failure !== undefined) return
+    const { clock, tip } = this.#parts
+    const startMs = clock.nowMs()
+    const lsn = this.#lsnLast
+    await this.#tail.sync()
+    this.#syncs++
+    this.#lsnDurable = lsn
+    tip.note(lsn, this.#tail.header.id)
+    if (this.#settings.tipSync === 'commit') await tip.sync()
+    const tookMs = clock.nowMs() - startMs
+    if (tookMs > this.#settings.slowSyncMs) this.#parts.onNotice({ kind: 'slow-sync', tookMs })
+  }
+
+  #settle(batch: readonly QueueEntry[], lsnBefore: number): void {
+    let lsn = lsnBefore
+    for (const entry of batch) {
+      if (entry.kind === 'record') {
+        lsn++
+        this.#appends++
+        // The branded number is made here, where it was given out.
+        entry.resolve({ lsn: lsn as Lsn, durable: lsn <= this.#lsnDurable })
+      } else if (entry.kind === 'own') lsn++
+      else if (entry.kind === 'barrier') entry.resolve(this.#lsnDurable as Lsn)
+    }
+  }
+
+  #armTimers(): void {
+    const { clock } = this.#parts
+    if (this.#lsnDurable < this.#lsnLast) {
+      if (this.#settings.fsync === 'interval')
+        this.#cancelInterval ??= clock.after(this.#settings.fsyncIntervalMs, () => this.#intervalSync())
+    } else if (!this.#newestIsOwn && !this.#closeWanted) {
+      this.#cancelMarker = clock.after(this.#settings.markerDelayMs, () => this.#mark())
+    }
+  }
+
+  #intervalSync(): void {
+    this.#cancelInterval = undefined
+    // A refused sync has already failed the log, which is where it is told.
+    this.sync().catch(() => undefined)
+  }
+
+  /** Stamps the newest record as durable, so that damage to it can be told from a tear. */
+  #mark(): void {
+    if (this.#refusal() === undefined && this.#queue.isEmpty && this.#working === undefined) {
+      this.#enqueue(ownRecord(recordType.marker))
+    }
+  }
+
+  async #resume(): Promise<void> {
+    if (this.#condition !== 'read-only') return
+    if (this.#tail === undefined) await this.#openNext()
+    if (this.#tail === undefined) return
+    this.#condition = 'ok'
+    this.#reason = undefined
+    this.#parts.onNotice({ kind: 'writable' })
+  }
+
+  #stopWriting(reason: string): void {
+    if (this.#condition === 'read-only') this.#reason = reason
+    if (this.#condition !== 'ok') return
+    this.#condition = 'read-only'
+    this.#reason = reason
+    this.#parts.onNotice({ kind: 'read-only', reason })
+  }
+
+  #fail(cause: unknown, what: string): void {
+    if (this.#failure !== undefined) return
+    const { dir } = this.#parts.place
+    const where = this.#tail?.path ?? dir
+    this.#failure = new WalError(
+      'log_failed',
+      `${what}: ${where}: ${messageOf(cause)}. Whether the newest bytes are on the disk is unknown, so nothing is written any more; restart to recover what is.`,
+      { file: where, lsn: this.#lsnDurable, evidence: messageOf(cause) },
+      { cause },
+    )
+    this.#condition = 'failed'
+    this.#reason = messageOf(cause)
+    this.#parts.tip.abandon()
+    this.#stopTimers()
+    this.#parts.onFailed(this.#failure)
+  }
+
+  /** What a failing TIP does to the log. */
+  tipFailed(error: unknown): void {
+    this.#fail(error, 'TIP cannot be written')
+  }
+
+  /** As #refusal, but a log that is closing still writes what came before. */
+  #refusalInside(): WalError | undefined {
+    return this.#failure ?? (this.#condition === 'read-only' ? this.#diskFull() : undefined)
+  }
+
+  #refuse(batch: readonly QueueEntry[]): void {
+    const error = this.#refusalInside()
+    assert(error !== undefined, 'a batch is refused for a reason')
+    for (const entry of batch) {
+      if (entry.kind === 'record') entry.reject(error)
+      else if (entry.kind !== 'barrier') continue
+      else if (this.#failure === undefined) entry.resolve(this.#lsnDurable as Lsn)
+      else entry.reject(error)
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#closeWanted = true
+    this.#stopTimers()
+    const { tip } = this.#parts
+    if (this.#refusalInside() === undefined && this.#tail !== undefined) this.#enqueue(ownRecord(recordType.cleanClose))
+    await this.#working
+    try {
+      if (this.#failure === undefined) await tip.sync()
+      await tip.close()
+      await this.#tail?.close()
+    } catch (error) {
+      this.#fail(error, 'the log cannot be closed')
+    }
+    if (this.#failure !== undefined) throw this.#failure
+    this.#condition = 'closed'
+  }
+
+  #stopTimers(): void {
+    this.#space.stop()
+    this.#cancelMarker?.()
+    this.#cancelInterval?.()
+  }
+}
+
+function recordsOf(batch: readonly QueueEntry[]): BatchRecord[] {
+  const records: BatchRecord[] = []
+  for (const entry of batch) if (entry.kind === 'record' || entry.kind === 'own') records.push(entry.record)
+  return records
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

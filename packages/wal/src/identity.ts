@@ -1,0 +1,82 @@
+// IDENTITY: what makes a data directory this one and no other. One line of JSON with its own checksum, written once.
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { xxh64 } from './checksum.ts'
+import { WalError } from './errors.ts'
+import { formatVersion } from './segment-header.ts'
+import type { Vfs } from './vfs.ts'
+import { createWhole, readSmall, writeFully } from './whole-file.ts'
+
+export interface Identity {
+  readonly uuid: string
+  readonly formatVersion: number
+  readonly createdAt: string
+}
+
+export interface IdentityPlace {
+  readonly dir: string
+  readonly vfs: Vfs
+}
+
+const identityName = 'IDENTITY'
+const identityBytesMax = 4096
+
+/** The identity of the directory, or undefined when it has none yet. */
+export async function readIdentity(place: IdentityPlace): Promise<Identity | undefined> {
+  const path = join(place.dir, identityName)
+  if (!(await place.vfs.exists(path))) return undefined
+  return decodeIdentity(await readSmall(place.vfs, path, identityBytesMax), path)
+}
+
+/** Gives the directory its identity. Comes last when a directory is made: an identity promises that there is a log. */
+export async function createIdentity(place: IdentityPlace): Promise<Identity> {
+  const identity = { uuid: randomUUID(), formatVersion, createdAt: new Date().toISOString() }
+  await createWhole(place.vfs, join(place.dir, identityName), (file) => writeFully(file, encodeIdentity(identity), 0))
+  return identity
+}
+
+/** Reads the identity, or makes one when there is none. */
+export async function openIdentity(place: IdentityPlace): Promise<Identity> {
+  return (await readIdentity(place)) ?? (await createIdentity(place))
+}
+
+export function encodeIdentity(identity: Identity): Buffer {
+  const body = JSON.stringify({ magic: 'ANNLID', ...identity })
+  return Buffer.from(`${body.slice(0, -1)},"xxh64":"${checksumOf(body)}"}\n`)
+}
+
+export function decodeIdentity(bytes: Buffer, path: string): Identity {
+  const found = /^(\{.*),"xxh64":"([0-9a-f]{16})"\}\n$/.exec(bytes.toString('latin1'))
+  const body = `${found?.[1] ?? ''}}`
+  if (found === null || checksumOf(body) !== found[2]) throw damaged(path)
+  const parsed: unknown = JSON.parse(body)
+  if (!isIdentity(parsed)) throw damaged(path)
+  if (parsed.formatVersion > formatVersion) {
+    throw new WalError(
+      'format_too_new',
+      `${path} says that the data directory has format ${parsed.formatVersion}; this version of Annal knows ${formatVersion}. Start the version that wrote it, or a newer one.`,
+      { file: path, version: parsed.formatVersion },
+    )
+  }
+  return { uuid: parsed.uuid, formatVersion: parsed.formatVersion, createdAt: parsed.createdAt }
+}
+
+function checksumOf(body: string): string {
+  return xxh64(Buffer.from(body, 'latin1')).toString(16).padStart(16, '0')
+}
+
+function isIdentity(value: unknown): value is Identity {
+  if (typeof value !== 'object' || value === null) return false
+  if (!('uuid' in value && 'formatVersion' in value && 'createdAt' in value)) return false
+  return (
+    typeof value.uuid === 'string' && typeof value.formatVersion === 'number' && typeof value.createdAt === 'string'
+  )
+}
+
+function damaged(path: string): WalError {
+  return new WalError(
+    'identity_damaged',
+    `${path} is damaged: its checksum does not fit. Nothing was changed. Put back the file from a copy of the directory, or restore a backup with \`annal restore\`.`,
+    { file: path },
+  )
+}

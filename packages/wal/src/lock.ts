@@ -1,0 +1,154 @@
+// One process per data directory. Two means, because each alone has a hole: a LOCK file that names its owner (a file
+// outlives its owner), and on Linux an abstract socket that the kernel gives up with the process (but which other
+// network namespaces do not see). The socket comes first, so that only one process at a time judges an old LOCK file.
+import { createServer, type Server } from 'node:net'
+import { hostname } from 'node:os'
+import { dirname, join } from 'node:path'
+import { xxh64 } from './checksum.ts'
+import { errnoOf, WalError } from './errors.ts'
+import { directoryKey, nodeVfs } from './node-vfs.ts'
+import { type ProcessFacts, processFacts, startTimeOf } from './process-facts.ts'
+import type { Vfs } from './vfs.ts'
+import { readSmall, writeFully } from './whole-file.ts'
+
+export interface LockOptions {
+  readonly vfs?: Vfs
+  /** Take the directory from an owner on another host, which cannot be asked whether it lives. */
+  readonly force?: boolean
+}
+
+export interface DirectoryLock {
+  /** Idempotent. */
+  release(): Promise<void>
+}
+
+const lockName = 'LOCK'
+const lockBytesMax = 4096
+
+/** Takes the directory or rejects with `directory_locked`, having changed nothing. */
+export async function acquireLock(dir: string, options: LockOptions = {}): Promise<DirectoryLock> {
+  const vfs = options.vfs ?? nodeVfs()
+  const path = join(dir, lockName)
+  const facts = await processFacts()
+  const socket = await bindSocket(dir)
+  if (socket === 'taken') throw locked(path, await ownerOf(vfs, path))
+  try {
+    await takeFile(vfs, path, facts, options.force ?? false)
+  } catch (error) {
+    await closeSocket(socket)
+    throw error
+  }
+  let released: Promise<void> | undefined
+  const release = async () => {
+    await vfs.remove(path)
+    await closeSocket(socket)
+  }
+  return {
+    release() {
+      released ??= release()
+      return released
+    },
+  }
+}
+
+async function takeFile(vfs: Vfs, path: string, facts: ProcessFacts, force: boolean): Promise<void> {
+  const claim = `${path}.${facts.pid}-${facts.started}.tmp`
+  if (await vfs.exists(claim)) await vfs.remove(claim)
+  await writeClaim(vfs, claim, facts)
+  try {
+    // A link appears whole or fails, so nobody ever reads half an owner.
+    for (let tries = 0; tries < 3; tries++) {
+      if (await linked(vfs, claim, path)) return await vfs.syncDirectory(dirname(path))
+      const owner = await ownerOf(vfs, path)
+      if (owner !== undefined && !force && !(await isGone(owner, facts))) throw locked(path, owner)
+      await setAside(vfs, path, `${claim}-old`, owner)
+    }
+    throw locked(path, await ownerOf(vfs, path))
+  } finally {
+    await vfs.remove(claim)
+  }
+}
+
+async function writeClaim(vfs: Vfs, claim: string, facts: ProcessFacts): Promise<void> {
+  const file = await vfs.open(claim, 'create')
+  try {
+    await writeFully(file, Buffer.from(`${JSON.stringify(facts)}\n`), 0)
+  } finally {
+    await file.close()
+  }
+}
+
+async function linked(vfs: Vfs, from: string, to: string): Promise<boolean> {
+  try {
+    await vfs.link(from, to)
+    return true
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+    return false
+  }
+}
+
+/** Moves the old file away and makes sure that it was the one that was judged, not a new owner's. */
+async function setAside(vfs: Vfs, path: string, aside: string, judged: ProcessFacts | undefined): Promise<void> {
+  try {
+    await vfs.rename(path, aside)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    return
+  }
+  const moved = await ownerOf(vfs, aside)
+  const isJudged = JSON.stringify(moved) === JSON.stringify(judged)
+  if (!isJudged) await linked(vfs, aside, path)
+  await vfs.remove(aside)
+  if (!isJudged) throw locked(path, moved)
+}
+
+/** An owner is gone when its machine was started again, or its process does not exist or is another one by now. */
+async function isGone(owner: ProcessFacts, own: ProcessFacts): Promise<boolean> {
+  if (owner.host !== own.host) return false
+  if (owner.boot !== own.boot) return true
+  const started = await startTimeOf(owner.pid)
+  return started === undefined || started !== owner.started
+}
+
+async function ownerOf(vfs: Vfs, path: string): Promise<ProcessFacts | undefined> {
+  try {
+    const parsed: unknown = JSON.parse((await readSmall(vfs, path, lockBytesMax)).toString())
+    return isFacts(parsed) ? parsed : undefined
+  } catch (error) {
+    // No file, or one cut short by a power cut: nobody who lives left it.
+    if (error instanceof SyntaxError || errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function isFacts(value: unknown): value is ProcessFacts {
+  if (typeof value !== 'object' || value === null) return false
+  return 'pid' in value && typeof value.pid === 'number' && 'started' in value && 'boot' in value && 'host' in value
+}
+
+function bindSocket(dir: string): Promise<Server | 'taken' | undefined> {
+  if (process.platform !== 'linux') return Promise.resolve(undefined)
+  const name = `\0annal-${xxh64(Buffer.from(directoryKey(dir))).toString(16)}`
+  const server = createServer((socket) => socket.destroy())
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => (errnoOf(error) === 'EADDRINUSE' ? resolve('taken') : reject(error)))
+    server.listen({ path: name }, () => resolve(server.unref()))
+  })
+}
+
+function closeSocket(server: Server | undefined): Promise<void> {
+  if (server === undefined) return Promise.resolve()
+  return new Promise((resolve) => server.close(() => resolve()))
+}
+
+function locked(path: string, owner: ProcessFacts | undefined): WalError {
+  const who = owner === undefined ? 'another process' : `process ${owner.pid} on ${owner.host}`
+  const cure =
+    owner !== undefined && owner.host !== hostname() ? ' If that host is gone, start once with the lock forced.' : ''
+  return new WalError('directory_locked', `${dirname(path)} is in use by ${who} (${path}).${cure}`, {
+    file: path,
+    pid: owner?.pid,
+    host: owner?.host,
+  })
+}

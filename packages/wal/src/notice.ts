@@ -1,0 +1,9 @@
+// What the log has to say without being asked, for the one place that writes messages.
+
+export type LogNotice =
+  /** Bytes that were never acknowledged were cut off the end, and kept at `path` unless they were only zeros. */
+  | { readonly kind: 'tail-cut'; readonly bytes: number; readonly lsnLast: number; readonly path: string | undefined }
+  | { readonly kind: 'tip-damaged'; readonly slots: number }
+  | { readonly kind: 'slow-sync'; readonly tookMs: number }
+  | { readonly kind: 'read-only'; readonly reason: string }
+  | { readonly kind: 'writable' }

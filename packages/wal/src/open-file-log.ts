@@ -1,0 +1,163 @@
+// Opens a log directory: scan and judge, and only when nothing is refused clean up, make the tail safe and begin a segment.
+import { dirname } from 'node:path'
+import { type Clock, systemClock } from './clock.ts'
+import { isDiskFull, WalError } from './errors.ts'
+import { FileLog, type FileLogSettings } from './file-log.ts'
+import * as limits from './limits.ts'
+import type { FsyncPolicy, Log, Lsn } from './log.ts'
+import { nodeVfs } from './node-vfs.ts'
+import type { LogNotice } from './notice.ts'
+import { keepTorn, recoverTail, removeTemporaries, syncTailInPlace } from './recover-tail.ts'
+import { type LogScan, type ScanProgress, scanLog } from './scan-log.ts'
+import { randomEpoch, startAfter, type Tail } from './tail.ts'
+import { openTip, type Tip } from './tip.ts'
+import type { Vfs } from './vfs.ts'
+
+export interface FileLogOptions {
+  /** The log's own directory (`<data>/wal`); made when it does not exist. */
+  readonly dir: string
+  readonly vfs?: Vfs
+  readonly fsync?: FsyncPolicy
+  readonly fsyncIntervalMs?: number
+  /** `commit` syncs TIP with every batch: one more sync, and no window in which damage could pass for a tear. */
+  readonly tipSync?: 'timer' | 'commit'
+  readonly segmentBytesMax?: number
+  readonly queueBytesMax?: number
+  readonly queueRecordsMax?: number
+  readonly freeBytesHard?: number
+  readonly freeBytesLow?: number
+  readonly resumeAfterMs?: number
+  readonly spaceCheckMs?: number
+  /** The first LSN the user will read; what lies below is in a verified checkpoint. The log must reach up to it and hold it. */
+  readonly recoverFrom?: Lsn
+  /** True when the data directory has held a log before: then an empty directory is refused, not filled. */
+  readonly mustExist?: boolean
+  readonly timeline?: number
+  readonly clock?: Clock
+  readonly makeEpoch?: () => bigint
+  readonly onProgress?: (progress: ScanProgress) => void
+  /** Called once when the log fails for good; the process should end with the error's exit code. */
+  readonly onFailed?: (error: WalError) => void
+  readonly onNotice?: (notice: LogNotice) => void
+}
+
+export async function openFileLog(options: FileLogOptions): Promise<Log> {
+  const vfs = options.vfs ?? nodeVfs()
+  const { dir } = options
+  const scan = await scanOrStart(vfs, options)
+  const place = { vfs, dir, timeline: options.timeline ?? 1, makeEpoch: options.makeEpoch ?? randomEpoch }
+  const notice = options.onNotice ?? (() => undefined)
+  if (scan.tip.damagedSlots > 0) notice({ kind: 'tip-damaged', slots: scan.tip.damagedSlots })
+  let tornPath: string | undefined
+  const recover = async (): Promise<Tail> => {
+    tornPath ??= await keepTorn(vfs, scan)
+    return recoverTail(place, scan)
+  }
+  const clock = options.clock ?? systemClock()
+  const tipWay: { failed: (error: unknown) => void } = { failed: () => undefined }
+  const tipOptions = {
+    vfs,
+    dir,
+    clock,
+    syncEveryMs: limits.tipSyncMs,
+    found: scan.tip,
+    onError: (error: unknown) => tipWay.failed(error),
+  }
+  const { tail, tip, reason } = await failing(dir, async () => {
+    await unlessFull(() => removeTemporaries(vfs, dir, scan))
+    const made = await unlessFull(recover)
+    if (made.value === undefined) await syncTailInPlace(vfs, scan)
+    const segmentId = made.value?.header.id ?? scan.segments.at(-1)?.file.id ?? 0
+    const opened: Tip = await openTip(tipOptions, { durableLsn: scan.lsnLast, segmentId })
+    return { tail: made.value, tip: opened, reason: made.reason }
+  })
+  if (scan.torn !== undefined)
+    notice({ kind: 'tail-cut', bytes: scan.torn.bytes, lsnLast: scan.lsnLast, path: tornPath })
+  const log = new FileLog({
+    settings: settingsOf(options),
+    place,
+    clock,
+    segments: heldSegments(scan),
+    sealedBytes: new Map(scan.segments.map((segment) => [segment.file.id, segment.end])),
+    tip,
+    tail,
+    recover,
+    lsnLast: scan.lsnLast,
+    chain: scan.chain,
+    reason,
+    onFailed: options.onFailed ?? (() => undefined),
+    onNotice: notice,
+  })
+  tipWay.failed = (error) => log.tipFailed(error)
+  await failing(dir, () => tip.sync())
+  return log
+}
+
+async function scanOrStart(vfs: Vfs, options: FileLogOptions): Promise<LogScan> {
+  const { dir } = options
+  const mustExist = options.mustExist ?? false
+  if (!(await vfs.exists(dir)) && !mustExist && (options.recoverFrom ?? 1) <= 1) {
+    await failing(dir, async () => {
+      await vfs.makeDirectory(dir)
+      await vfs.syncDirectory(dirname(dir))
+    })
+  }
+  return scanLog({ vfs, dir, recoverFrom: options.recoverFrom, mustExist, onProgress: options.onProgress })
+}
+
+/** The segments the log holds after the scan; one without records gives way to the new tail. */
+function heldSegments(scan: LogScan) {
+  const { id } = startAfter(scan)
+  return scan.segments.filter((segment) => segment.file.id !== id || segment.frames > 0).map((segment) => segment.file)
+}
+
+function settingsOf(options: FileLogOptions): FileLogSettings {
+  return {
+    fsync: options.fsync ?? 'always',
+    fsyncIntervalMs: options.fsyncIntervalMs ?? limits.fsyncIntervalMs,
+    tipSync: options.tipSync ?? 'timer',
+    segmentBytesMax: options.segmentBytesMax ?? limits.segmentBytesMax,
+    markerDelayMs: limits.markerDelayMs,
+    slowSyncMs: limits.slowSyncMs,
+    queueBytesMax: options.queueBytesMax ?? limits.queueBytesMax,
+    queueRecordsMax: options.queueRecordsMax ?? limits.queueRecordsMax,
+    space: {
+      freeBytesHard: options.freeBytesHard ?? limits.freeBytesHard,
+      freeBytesLow: options.freeBytesLow ?? limits.freeBytesLow,
+      resumeAfterMs: options.resumeAfterMs ?? limits.resumeAfterMs,
+      checkEveryMs: options.spaceCheckMs ?? limits.spaceCheckMs,
+    },
+  }
+}
+
+/** What fails while the log is being opened, and is neither damage nor a full disk, is a failing disk. */
+async function failing<T>(dir: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof WalError) throw error
+    const what = error instanceof Error ? error.message : String(error)
+    if (isDiskFull(error))
+      throw new WalError(
+        'disk_full',
+        `there is no room to open the log in ${dir}: ${what}`,
+        { file: dir },
+        { cause: error },
+      )
+    throw new WalError(
+      'log_failed',
+      `the log in ${dir} cannot be opened for writing: ${what}`,
+      { file: dir, evidence: what },
+      { cause: error },
+    )
+  }
+}
+
+async function unlessFull<T>(act: () => Promise<T>): Promise<{ readonly value?: T; readonly reason?: string }> {
+  try {
+    return { value: await act() }
+  } catch (error) {
+    if (!isDiskFull(error)) throw error
+    return { reason: error instanceof Error ? error.message : String(error) }
+  }
+}

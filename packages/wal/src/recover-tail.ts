@@ -1,0 +1,50 @@
+// Makes the end of a scanned log safe to build on. After an unclean stop the page cache may hold bytes the disk never got
+// (a failed sync marks them clean), so the good part is written again into a fresh file; old tails are never appended to.
+import { join } from 'node:path'
+import { tornBytesMax } from './limits.ts'
+import type { LogScan } from './scan-log.ts'
+import { copyRange, createSegment, startAfter, type Tail, type TailPlace } from './tail.ts'
+import type { Vfs } from './vfs.ts'
+
+/** Writes the last segment again when the stop was not clean, and gives the new segment to append to. Can be tried again. */
+export async function recoverTail(place: TailPlace, scan: LogScan): Promise<Tail> {
+  const last = scan.segments.at(-1)
+  if (last !== undefined && last.frames !== 0 && !scan.cleanlyClosed) {
+    await copyRange(place.vfs, { source: last.file.path, target: last.file.path, from: 0, to: last.end })
+  }
+  return createSegment(place, startAfter(scan))
+}
+
+/** Keeps what is to be cut off in a file beside the segment, and returns its path; undefined when nothing is worth keeping. */
+export async function keepTorn(vfs: Vfs, scan: LogScan): Promise<string | undefined> {
+  const last = scan.segments.at(-1)
+  if (last === undefined || scan.torn === undefined || scan.torn.onlyZeros) return undefined
+  const from = scan.torn.offset
+  const target = await freeName(vfs, `${last.file.path}.torn`)
+  await copyRange(vfs, { source: last.file.path, target, from, to: Math.min(last.bytes, from + tornBytesMax) })
+  return target
+}
+
+/** On a disk too full to rewrite the tail, at least what is there is synced, so that it may be read until there is room. */
+export async function syncTailInPlace(vfs: Vfs, scan: LogScan): Promise<void> {
+  const last = scan.segments.at(-1)
+  if (last === undefined) return
+  const file = await vfs.open(last.file.path, 'write')
+  try {
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+}
+
+export async function removeTemporaries(vfs: Vfs, dir: string, scan: LogScan): Promise<void> {
+  for (const name of scan.files.temporaries) await vfs.remove(join(dir, name))
+  if (scan.files.temporaries.length > 0) await vfs.syncDirectory(dir)
+}
+
+/** Broken bytes are never written over by newer broken bytes. */
+async function freeName(vfs: Vfs, path: string): Promise<string> {
+  let name = path
+  for (let i = 2; await vfs.exists(name); i++) name = `${path}-${i}`
+  return name
+}

@@ -1,0 +1,194 @@
+// Reads the whole log and finds its end. Writes nothing: a log that is refused is left exactly as it was found.
+import { WalError } from './errors.ts'
+import { FrameReader } from './frame-reader.ts'
+import {
+  checkHeader,
+  type LogFiles,
+  listLogFiles,
+  type ScannedSegment,
+  type SegmentFile,
+  scanSegment,
+  withSegment,
+} from './scan-segment.ts'
+import { judgeTail } from './tail-rule.ts'
+import { readTip, type TipReading } from './tip.ts'
+import type { Vfs } from './vfs.ts'
+
+export interface ScanProgress {
+  /** The newest LSN verified so far. */
+  readonly lsn: number
+  readonly bytesDone: number
+  readonly segmentsDone: number
+  readonly segmentsTotal: number
+}
+
+export interface ScanOptions {
+  readonly vfs: Vfs
+  readonly dir: string
+  /** The first LSN the user will read: everything below it is in a checkpoint. Older segments are not read. */
+  readonly recoverFrom: number | undefined
+  /** True when this data directory has held a log before. */
+  readonly mustExist: boolean
+  readonly onProgress: ((progress: ScanProgress) => void) | undefined
+}
+
+export interface LogScan {
+  readonly files: LogFiles
+  readonly segments: readonly ScannedSegment[]
+  readonly tip: TipReading
+  readonly lsnLast: number
+  readonly chain: bigint
+  /** The last record is CleanClose and nothing follows it. */
+  readonly cleanlyClosed: boolean
+  /** Bytes of the last segment that are to be cut off, when there are any. */
+  readonly torn: { readonly offset: number; readonly bytes: number; readonly onlyZeros: boolean } | undefined
+}
+
+export async function scanLog(options: ScanOptions): Promise<LogScan> {
+  const { vfs, dir } = options
+  const files = await listLogFiles(vfs, dir)
+  const tip = await readTip(vfs, dir)
+  refuseMissing(options, files, tip)
+  const segments: ScannedSegment[] = []
+  let bytesDone = 0
+  let before: ScannedSegment | undefined
+  for (const [i, file] of files.segments.entries()) {
+    const follower = files.segments[i + 1]
+    const settled = follower !== undefined && follower.lsnFirst <= (options.recoverFrom ?? 0)
+    const scanned = await reading(file, () =>
+      settled ? skipSegment(vfs, file, follower, before) : scanSegment(vfs, file, expectationAfter(before)),
+    )
+    if (follower !== undefined && scanned.bad !== undefined) {
+      throw refusal(
+        file,
+        scanned.bad.offset,
+        scanned.lsnLast + 1,
+        `${scanned.bad.why}; the segment was sealed`,
+        scanned.bytes,
+      )
+    }
+    if (scanned.header === undefined) {
+      throw refusal(file, 0, file.lsnFirst, scanned.bad?.why ?? 'no header', scanned.bytes)
+    }
+    bytesDone += scanned.bytes
+    segments.push(scanned)
+    options.onProgress?.({ lsn: scanned.lsnLast, bytesDone, segmentsDone: i + 1, segmentsTotal: files.segments.length })
+    before = scanned
+  }
+  const last = segments.at(-1)
+  const torn = last === undefined ? undefined : await endOf(options, last, tip)
+  return {
+    files,
+    segments,
+    tip,
+    lsnLast: last?.lsnLast ?? 0,
+    chain: last?.chain ?? 0n,
+    cleanlyClosed: (last?.cleanlyClosed ?? false) && torn === undefined,
+    torn,
+  }
+}
+
+/** What the segment after this one must be. A segment whose frames were not read gives no chain value. */
+export function expectationAfter(before: ScannedSegment | undefined) {
+  if (before === undefined) return { id: undefined, lsnFirst: undefined, chainBefore: undefined }
+  const chainBefore = before.frames < 0 ? undefined : before.chain
+  return { id: before.file.id + 1, lsnFirst: before.lsnLast + 1, chainBefore }
+}
+
+/** Below the checkpoint only the header is read; the next segment's name says where this one ends. */
+function skipSegment(vfs: Vfs, file: SegmentFile, follower: SegmentFile, before: ScannedSegment | undefined) {
+  return withSegment(vfs, file, async (_file, head, bytes): Promise<ScannedSegment> => {
+    const header = checkHeader(file, head, expectationAfter(before))
+    const common = {
+      file,
+      bytes,
+      end: bytes,
+      lsnLast: follower.lsnFirst - 1,
+      chain: 0n,
+      frames: -1,
+      cleanlyClosed: false,
+    }
+    return 'why' in header ? { ...common, header: undefined, bad: header } : { ...common, header, bad: undefined }
+  })
+}
+
+async function endOf(options: ScanOptions, last: ScannedSegment, tip: TipReading): Promise<LogScan['torn']> {
+  const lsnExpected = last.lsnLast + 1
+  const needed = (options.recoverFrom ?? 1) - 1
+  const tipLsn = tip.newest?.durableLsn ?? 0
+  const durable = needed > tipLsn ? { lsn: needed, source: 'the checkpoint' } : { lsn: tipLsn, source: 'TIP' }
+  const epoch = last.header?.epoch ?? 0n
+  const verdict = await reading(last.file, () =>
+    withSegment(options.vfs, last.file, (file) => {
+      const reader = new FrameReader(file, { epoch, position: last.end, end: last.bytes, payloads: 'lend' })
+      return judgeTail({ reader, bytes: last.bytes, lsnExpected, durable })
+    }),
+  )
+  if (verdict.kind === 'damaged') throw refusal(last.file, last.end, lsnExpected, verdict.evidence, last.bytes)
+  return verdict.kind === 'torn' ? { offset: last.end, bytes: verdict.bytes, onlyZeros: verdict.onlyZeros } : undefined
+}
+
+/** Never starts empty where there was something, and never with a hole at either end. */
+function refuseMissing(options: ScanOptions, files: LogFiles, tip: TipReading): void {
+  const { dir, recoverFrom } = options
+  const strange = files.strange[0]
+  if (strange !== undefined) throw missing(dir, `${strange} has a name like a segment's and is none`)
+  const first = files.segments[0]
+  const lastId = files.segments.at(-1)?.id ?? 0
+  const tipSegment = tip.newest?.segmentId ?? 0
+  if (first === undefined && options.mustExist)
+    throw missing(dir, 'the data directory has an identity, and its log is gone')
+  if (tipSegment > lastId) throw missing(dir, `TIP names segment ${tipSegment}, and the newest one found is ${lastId}`)
+  if (first === undefined && (recoverFrom ?? 1) > 1)
+    throw missing(dir, `a checkpoint needs LSN ${recoverFrom}, and there is no log`)
+  if (first !== undefined && recoverFrom !== undefined && first.lsnFirst > recoverFrom) {
+    throw missing(dir, `LSN ${recoverFrom} is needed, and the oldest segment begins at LSN ${first.lsnFirst}`)
+  }
+}
+
+async function reading<T>(file: SegmentFile, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof WalError) throw error
+    const what = error instanceof Error ? error.message : String(error)
+    throw new WalError(
+      'log_damaged',
+      `${file.path} cannot be read: ${what}.\n${waysOut(file.lsnFirst)}`,
+      { file: file.path, evidence: what },
+      { cause: error },
+    )
+  }
+}
+
+export function refusal(file: SegmentFile, offset: number, lsn: number, evidence: string, bytes: number): WalError {
+  const bytesAfter = Math.max(0, bytes - offset)
+  return new WalError(
+    'log_damaged',
+    `the log is damaged: ${file.path} at offset ${offset}, where LSN ${lsn} is expected: ${evidence}. ${bytesAfter} bytes lie after it. Nothing was changed.\n${waysOut(lsn)}`,
+    { file: file.path, offset, lsn, evidence, bytesAfter },
+  )
+}
+
+function missing(dir: string, evidence: string): WalError {
+  return new WalError(
+    'log_damaged',
+    `the log in ${dir} is not complete: ${evidence}. Nothing was changed.\n${waysOut(undefined)}`,
+    {
+      file: dir,
+      evidence,
+    },
+  )
+}
+
+function waysOut(lsn: number | undefined): string {
+  return [
+    'Ways out: look with `annal wal verify`;',
+    lsn === undefined
+      ? 'restore a backup with `annal restore`;'
+      : `restore with \`annal restore --to-lsn ${lsn - 1}\`;`,
+    lsn === undefined
+      ? 'or put the missing files back.'
+      : `or cut the log on a copy with \`annal wal repair --truncate-at ${lsn} --accept-data-loss\`.`,
+  ].join(' ')
+}

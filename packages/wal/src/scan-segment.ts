@@ -1,0 +1,172 @@
+// Reads one segment file from its header to the first byte that is not a good frame. It only reports what it finds.
+import { join } from 'node:path'
+import { WalError } from './errors.ts'
+import { recordType } from './frame.ts'
+import { FrameReader, type ReadFrame } from './frame-reader.ts'
+import {
+  decodeSegmentHeader,
+  formatVersion,
+  parseSegmentName,
+  type SegmentHeader,
+  segmentHeaderBytes,
+} from './segment-header.ts'
+import type { Vfs, VfsFile } from './vfs.ts'
+import { readFully, temporarySuffix } from './whole-file.ts'
+
+export interface SegmentFile {
+  readonly name: string
+  readonly path: string
+  /** As the name says; the header must say the same. */
+  readonly id: number
+  readonly lsnFirst: number
+}
+
+export interface LogFiles {
+  readonly segments: readonly SegmentFile[]
+  /** Left over from something that was being made; safe to remove. */
+  readonly temporaries: readonly string[]
+  /** Look like segments and are none: never ignored, because an ignored segment is lost data. */
+  readonly strange: readonly string[]
+}
+
+/** The first thing wrong in a segment. `offset` is where the good part ends. */
+export interface BadSpot {
+  readonly offset: number
+  readonly why: string
+}
+
+export interface ScannedSegment {
+  readonly file: SegmentFile
+  readonly header: SegmentHeader | undefined
+  readonly bytes: number
+  /** Where the good part ends. */
+  readonly end: number
+  readonly lsnLast: number
+  /** Checksum of the last good frame, or what the header says of the segment before. */
+  readonly chain: bigint
+  readonly frames: number
+  readonly cleanlyClosed: boolean
+  readonly bad: BadSpot | undefined
+}
+
+export interface SegmentExpectation {
+  readonly id: number | undefined
+  readonly lsnFirst: number | undefined
+  readonly chainBefore: bigint | undefined
+}
+
+export async function listLogFiles(vfs: Vfs, dir: string): Promise<LogFiles> {
+  const segments: SegmentFile[] = []
+  const temporaries: string[] = []
+  const strange: string[] = []
+  for (const name of await vfs.list(dir)) {
+    if (name.endsWith(temporarySuffix)) temporaries.push(name)
+    else if (name.endsWith('.wal')) {
+      const parsed = parseSegmentName(name)
+      if (parsed === undefined) strange.push(name)
+      else segments.push({ name, path: join(dir, name), ...parsed })
+    }
+  }
+  segments.sort((a, b) => a.id - b.id || a.lsnFirst - b.lsnFirst)
+  return { segments, temporaries, strange }
+}
+
+/** Opens a segment, gives its header and size, and closes it again whatever `use` does. */
+export async function withSegment<T>(
+  vfs: Vfs,
+  segment: SegmentFile,
+  use: (file: VfsFile, head: Buffer, bytes: number) => Promise<T>,
+): Promise<T> {
+  const file = await vfs.open(segment.path, 'read')
+  try {
+    const bytes = await file.size()
+    const head = Buffer.alloc(segmentHeaderBytes)
+    const got = await readFully(file, head, 0)
+    return await use(file, head.subarray(0, got), bytes)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Checks the header against the file's name and its place in the log. */
+export function checkHeader(segment: SegmentFile, head: Buffer, expected: SegmentExpectation): SegmentHeader | BadSpot {
+  const found = decodeSegmentHeader(head)
+  if (found.kind === 'too-new') {
+    throw new WalError(
+      'format_too_new',
+      `${segment.path} was written in log format ${found.version}, which needs a reader of at least ${found.versionMin}; this one knows ${formatVersion}. Start the version of Annal that wrote it, or a newer one.`,
+      { file: segment.path, version: found.version, versionMin: found.versionMin },
+    )
+  }
+  if (found.kind === 'damaged') return { offset: 0, why: found.why }
+  const { header } = found
+  if (header.id !== segment.id || header.lsnFirst !== segment.lsnFirst) {
+    return { offset: 0, why: `the header is that of segment ${header.id} with first LSN ${header.lsnFirst}` }
+  }
+  if (expected.id !== undefined && header.id !== expected.id) {
+    return { offset: 0, why: `segment ${expected.id} is missing before it` }
+  }
+  if (expected.lsnFirst !== undefined && header.lsnFirst !== expected.lsnFirst) {
+    return { offset: 0, why: `its first LSN is ${header.lsnFirst}, where ${expected.lsnFirst} must follow` }
+  }
+  if (expected.chainBefore !== undefined && header.chainBefore !== expected.chainBefore) {
+    return { offset: 0, why: 'it does not continue the segment before it (chain value)' }
+  }
+  return header
+}
+
+export interface SegmentVisitor {
+  readonly onFrame?: (frame: ReadFrame) => void
+  readonly onBytes?: (bytes: number) => void
+}
+
+export function scanSegment(
+  vfs: Vfs,
+  segment: SegmentFile,
+  expected: SegmentExpectation,
+  visitor: SegmentVisitor = {},
+): Promise<ScannedSegment> {
+  return withSegment(vfs, segment, async (file, head, bytes) => {
+    const header = checkHeader(segment, head, expected)
+    const nothing = {
+      file: segment,
+      bytes,
+      end: 0,
+      lsnLast: segment.lsnFirst - 1,
+      chain: 0n,
+      frames: 0,
+      cleanlyClosed: false,
+    }
+    if ('why' in header) return { ...nothing, header: undefined, bad: header }
+    const reader = new FrameReader(file, {
+      epoch: header.epoch,
+      position: segmentHeaderBytes,
+      end: bytes,
+      payloads: 'lend',
+    })
+    let lsn = header.lsnFirst - 1
+    let chain = header.chainBefore
+    let frames = 0
+    let lastType = 0
+    let end = segmentHeaderBytes
+    let bad: BadSpot | undefined
+    while (end < bytes) {
+      const frame = await reader.next()
+      if (frame === undefined) bad = { offset: end, why: 'no frame verifies here (checksum, length or type)' }
+      else if (frame.header.lsn !== lsn + 1)
+        bad = { offset: end, why: `a frame with LSN ${frame.header.lsn} lies here` }
+      else if (frame.header.prevSum !== chain)
+        bad = { offset: end, why: 'the frame does not follow the one before it (chain)' }
+      if (frame === undefined || bad !== undefined) break
+      lsn++
+      frames++
+      chain = frame.sum
+      lastType = frame.header.type
+      end += frame.bytes
+      visitor.onFrame?.(frame)
+      visitor.onBytes?.(frame.bytes)
+    }
+    const cleanlyClosed = lastType === recordType.cleanClose && bad === undefined
+    return { file: segment, header, bytes, end, lsnLast: lsn, chain, frames, cleanlyClosed, bad }
+  })
+}

@@ -1,0 +1,72 @@
+// The first 64 bytes of a segment file, and its name. Little endian; specified in docs/formats/wal-segment.md.
+//
+//    0        8     10    12      16        24         32      40             48         52      56        64
+//   +--------+-----+-----+-------+---------+----------+-------+--------------+----------+-------+---------+
+//   | magic  | ver | min | 64    | id      | lsnFirst | epoch | chain before | timeline | flags | xxh64   |
+//   +--------+-----+-----+-------+---------+----------+-------+--------------+----------+-------+---------+
+import { xxh64 } from './checksum.ts'
+import { readCount, writeCount } from './frame.ts'
+
+export const segmentHeaderBytes = 64
+export const formatVersion = 1
+const magic = Buffer.from('ANNLWAL1', 'latin1')
+
+export interface SegmentHeader {
+  /** Strictly one more than the segment before. */
+  readonly id: number
+  readonly lsnFirst: number
+  /** Random per file: bytes of an older file or of a copy can never verify here. */
+  readonly epoch: bigint
+  /** Checksum of the last frame of the segment before; 0 for the first. */
+  readonly chainBefore: bigint
+  readonly timeline: number
+}
+
+export type HeaderFinding =
+  | { readonly kind: 'header'; readonly header: SegmentHeader }
+  | { readonly kind: 'damaged'; readonly why: string }
+  | { readonly kind: 'too-new'; readonly version: number; readonly versionMin: number }
+
+export function encodeSegmentHeader(header: SegmentHeader): Buffer {
+  const bytes = Buffer.alloc(segmentHeaderBytes)
+  magic.copy(bytes, 0)
+  bytes.writeUInt16LE(formatVersion, 8)
+  bytes.writeUInt16LE(formatVersion, 10)
+  bytes.writeUInt32LE(segmentHeaderBytes, 12)
+  writeCount(bytes, header.id, 16)
+  writeCount(bytes, header.lsnFirst, 24)
+  bytes.writeBigUInt64LE(header.epoch, 32)
+  bytes.writeBigUInt64LE(header.chainBefore, 40)
+  bytes.writeUInt32LE(header.timeline, 48)
+  bytes.writeUInt32LE(0, 52)
+  bytes.writeBigUInt64LE(xxh64(bytes.subarray(0, 56)), 56)
+  return bytes
+}
+
+export function decodeSegmentHeader(bytes: Buffer): HeaderFinding {
+  if (bytes.length < segmentHeaderBytes) return { kind: 'damaged', why: `only ${bytes.length} of 64 header bytes` }
+  if (!bytes.subarray(0, 8).equals(magic)) return { kind: 'damaged', why: 'not a segment: wrong magic' }
+  if (xxh64(bytes.subarray(0, 56)) !== bytes.readBigUInt64LE(56)) return { kind: 'damaged', why: 'header checksum' }
+  const versionMin = bytes.readUInt16LE(10)
+  if (versionMin > formatVersion) return { kind: 'too-new', version: bytes.readUInt16LE(8), versionMin }
+  if (bytes.readUInt32LE(12) !== segmentHeaderBytes) return { kind: 'damaged', why: 'header length' }
+  const id = readCount(bytes, 16)
+  const lsnFirst = readCount(bytes, 24)
+  if (id === undefined || lsnFirst === undefined) return { kind: 'damaged', why: 'number beyond 2^53' }
+  const epoch = bytes.readBigUInt64LE(32)
+  const chainBefore = bytes.readBigUInt64LE(40)
+  return { kind: 'header', header: { id, lsnFirst, epoch, chainBefore, timeline: bytes.readUInt32LE(48) } }
+}
+
+/** Numbers with leading zeros, so that names sort as numbers do. */
+export function segmentName(id: number, lsnFirst: number): string {
+  return `${String(id).padStart(20, '0')}-${String(lsnFirst).padStart(20, '0')}.wal`
+}
+
+export function parseSegmentName(name: string): { readonly id: number; readonly lsnFirst: number } | undefined {
+  const found = /^(\d{20})-(\d{20})\.wal$/.exec(name)
+  if (found === null) return undefined
+  const id = Number(found[1])
+  const lsnFirst = Number(found[2])
+  return Number.isSafeInteger(id) && Number.isSafeInteger(lsnFirst) ? { id, lsnFirst } : undefined
+}

@@ -1,0 +1,111 @@
+// The end of the log being written: one segment file, one position. It knows bytes and syncs; what a failure means is
+// decided by its owner.
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Batch } from './batch.ts'
+import { assert } from './errors.ts'
+import { seedOf } from './frame.ts'
+import type { LogScan } from './scan-log.ts'
+import { encodeSegmentHeader, type SegmentHeader, segmentHeaderBytes, segmentName } from './segment-header.ts'
+import type { Vfs, VfsFile } from './vfs.ts'
+import { createWhole, readFully, writeFully } from './whole-file.ts'
+
+export interface SegmentStart {
+  readonly id: number
+  readonly lsnFirst: number
+  readonly chainBefore: bigint
+}
+
+export interface TailPlace {
+  readonly vfs: Vfs
+  readonly dir: string
+  readonly timeline: number
+  readonly makeEpoch: () => bigint
+}
+
+export class Tail {
+  readonly header: SegmentHeader
+  readonly path: string
+  readonly seed: number
+  readonly #file: VfsFile
+  #position = segmentHeaderBytes
+
+  constructor(file: VfsFile, path: string, header: SegmentHeader) {
+    this.#file = file
+    this.path = path
+    this.header = header
+    this.seed = seedOf(header.epoch)
+  }
+
+  get bytes(): number {
+    return this.#position
+  }
+
+  /** Writes the batch after what is there. The position moves only when every byte was taken. */
+  async write(batch: Batch): Promise<void> {
+    let at = this.#position
+    for (const chunk of batch.chunks) {
+      await writeFully(this.#file, chunk, at)
+      at += chunk.length
+    }
+    this.#position = at
+  }
+
+  sync(): Promise<void> {
+    return this.#file.datasync()
+  }
+
+  /** After a write that failed half-way: leaves nothing behind the last whole batch. */
+  async cutBack(): Promise<void> {
+    await this.#file.truncate(this.#position)
+    await this.#file.datasync()
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}
+
+/** A new segment, visible only once its header is durable. */
+export async function createSegment(place: TailPlace, start: SegmentStart): Promise<Tail> {
+  const header = { ...start, epoch: place.makeEpoch(), timeline: place.timeline }
+  const path = join(place.dir, segmentName(start.id, start.lsnFirst))
+  await createWhole(place.vfs, path, (file) => writeFully(file, encodeSegmentHeader(header), 0))
+  return new Tail(await place.vfs.open(path, 'write'), path, header)
+}
+
+export function randomEpoch(): bigint {
+  return randomBytes(8).readBigUInt64LE()
+}
+
+/** Where the next segment begins after a scan. A last segment without records is replaced, so that crash loops leave no trail of them. */
+export function startAfter(scan: LogScan): SegmentStart {
+  const last = scan.segments.at(-1)
+  const lsnFirst = scan.lsnLast + 1
+  if (last === undefined) return { id: 1, lsnFirst, chainBefore: 0n }
+  const id = last.frames === 0 ? last.file.id : last.file.id + 1
+  return { id, lsnFirst, chainBefore: scan.chain }
+}
+
+const copyBytes = 1024 * 1024
+
+/** Copies `[from, to)` of the file at `source` into a new whole file at `target`, which may be the same path. */
+export async function copyRange(
+  vfs: Vfs,
+  range: { source: string; target: string; from: number; to: number },
+): Promise<void> {
+  const source = await vfs.open(range.source, 'read')
+  try {
+    await createWhole(vfs, range.target, async (target) => {
+      const block = Buffer.allocUnsafeSlow(Math.min(copyBytes, range.to - range.from))
+      for (let at = range.from; at < range.to; at += block.length) {
+        const part = block.subarray(0, Math.min(block.length, range.to - at))
+        const got = await readFully(source, part, at)
+        assert(got === part.length, `${range.source} became shorter while it was copied`)
+        await writeFully(target, part, at - range.from)
+      }
+    })
+  } finally {
+    await source.close()
+  }
+}

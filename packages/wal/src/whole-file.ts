@@ -1,0 +1,58 @@
+// New files appear whole or not at all: written under a temporary name, synced, renamed, and the directory synced.
+import { dirname } from 'node:path'
+import type { Vfs, VfsFile } from './vfs.ts'
+
+export const temporarySuffix = '.tmp'
+
+/** Writes every byte or fails. A file system that takes nothing without saying why is full. */
+export async function writeFully(file: VfsFile, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0
+  while (done < bytes.length) {
+    const rest = done === 0 ? bytes : bytes.subarray(done)
+    const taken = await file.write(rest, position + done)
+    if (taken <= 0) throw noSpace()
+    done += taken
+  }
+}
+
+/** Reads until the buffer is full or the file ends; returns how many bytes were read. */
+export async function readFully(file: VfsFile, into: Uint8Array, position: number): Promise<number> {
+  let done = 0
+  while (done < into.length) {
+    const rest = done === 0 ? into : into.subarray(done)
+    const got = await file.read(rest, position + done)
+    if (got <= 0) break
+    done += got
+  }
+  return done
+}
+
+/** Creates or replaces the file at `path`; `fill` writes its content. */
+export async function createWhole(vfs: Vfs, path: string, fill: (file: VfsFile) => Promise<void>): Promise<void> {
+  const temporary = path + temporarySuffix
+  if (await vfs.exists(temporary)) await vfs.remove(temporary)
+  const file = await vfs.open(temporary, 'create')
+  try {
+    await fill(file)
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+  await vfs.rename(temporary, path)
+  await vfs.syncDirectory(dirname(path))
+}
+
+/** The content of a file that is known to be small; longer ones are cut at `bytesMax`. */
+export async function readSmall(vfs: Vfs, path: string, bytesMax: number): Promise<Buffer> {
+  const file = await vfs.open(path, 'read')
+  try {
+    const bytes = Buffer.alloc(bytesMax)
+    return bytes.subarray(0, await readFully(file, bytes, 0))
+  } finally {
+    await file.close()
+  }
+}
+
+function noSpace(): Error {
+  return Object.assign(new Error('ENOSPC: the file system took no more bytes'), { code: 'ENOSPC' })
+}
