@@ -1,0 +1,168 @@
+// The server as an application that can be listened with or injected: limits, guard, routes, and one shape of error.
+import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fastify from 'fastify'
+import { createGuard, type Guard } from './auth.ts'
+import { addBodyParsers } from './bodies.ts'
+import { type BodyBudget, createBodyBudget } from './body-budget.ts'
+import type { Config } from './config.ts'
+import type { EngineSlot } from './engine-slot.ts'
+import { type CodedError, errorBody, isCoded, retryAfterSeconds, ServerError, statusOf } from './errors.ts'
+import { clientError, fromFramework } from './framework-errors.ts'
+import * as limits from './limits.ts'
+import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
+import { v1IndexRoutes } from './routes/v1-indexes.ts'
+import { v1VectorRoutes } from './routes/v1-vectors.ts'
+
+export interface AppOptions {
+  readonly slot: EngineSlot
+  readonly config: Config
+}
+
+/** What every file of routes gets. */
+export interface RouteContext extends AppOptions {
+  readonly version: string
+  readonly guard: Guard
+  readonly counters: { requests: number }
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+}
+
+interface PackageFile {
+  readonly version: string
+}
+
+// The file is part of this package, one folder up from source and build alike.
+export const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as PackageFile)
+  .version
+
+export function createApp({ slot, config }: AppOptions): FastifyInstance {
+  const context: RouteContext = {
+    slot,
+    config,
+    version,
+    guard: createGuard(config.authToken),
+    counters: { requests: 0 },
+    startedAt: Date.now(),
+  }
+  const app = fastify({
+    logger: config.logLevel === 'silent' ? false : { level: config.logLevel, serializers: { req: requestFacts } },
+    disableRequestLogging: true,
+    genReqId: () => randomUUID(),
+    bodyLimit: limits.bodyBytesMax,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
+    maxRequestsPerSocket: limits.requestsPerSocketMax,
+    http: {
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
+      maxHeaderSize: limits.headerBytesMax,
+    },
+    routerOptions: { maxParamLength: limits.pathParamLengthMax },
+    ajv: {
+      customOptions: {
+        coerceTypes: false,
+        removeAdditional: false,
+        useDefaults: false,
+        allErrors: false,
+        verbose: true,
+        strictTypes: false,
+      },
+    },
+    clientErrorHandler: clientError,
+    frameworkErrors: (error, request, reply) => sendError(error, request as FastifyRequest, reply as FastifyReply),
+  })
+  app.server.maxConnections = limits.connectionsMax
+  addBodyParsers(app)
+  addRequestHooks(app, context)
+  app.setErrorHandler(sendError)
+  app.setNotFoundHandler((request, reply) =>
+    sendError(new ServerError('route_not_found', 'there is no such route'), request, reply),
+  )
+  addRoutes(app, context)
+  return app
+}
+
+function addRoutes(app: FastifyInstance, context: RouteContext): void {
+  app.register(
+    async (v1) => {
+      systemRoutes(v1, context, 'v1')
+      userRoutes(v1, context)
+      v1IndexRoutes(v1, context)
+      v1VectorRoutes(v1, context)
+    },
+    { prefix: '/api/v1' },
+  )
+  app.register(
+    async (v2) => {
+      systemRoutes(v2, context, 'v2')
+      infoRoute(v2, context)
+    },
+    { prefix: '/api/v2' },
+  )
+}
+
+/** In this order: count, guard, room for the body. All before a byte of the body is read. */
+function addRequestHooks(app: FastifyInstance, { guard, counters }: RouteContext): void {
+  const budget = createBodyBudget(limits.bodiesInFlightBytesMax)
+  app.addHook('onRequest', async (request, reply) => {
+    counters.requests += 1
+    reply.header('x-request-id', request.id)
+    if (request.is404 || request.routeOptions.config.open) return
+    guard.check(request.headers.authorization, request.ip)
+    refuseEncodings(request)
+    reserveBody(budget, request, reply)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.debug({ req: request, status: reply.statusCode, ms: reply.elapsedTime }, 'request')
+  })
+}
+
+function refuseEncodings(request: FastifyRequest): void {
+  const encoding = request.headers['content-encoding']
+  if (encoding === undefined || encoding === 'identity') return
+  throw new ServerError('unsupported_media_type', 'compressed bodies are not taken', {
+    field: 'content-encoding',
+    value: encoding,
+  })
+}
+
+/** A body of unknown length may become as large as the route allows. */
+function reserveBody(budget: BodyBudget, request: FastifyRequest, reply: FastifyReply): void {
+  const declared = request.headers['content-length']
+  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return
+  const bodyMax = request.routeOptions.bodyLimit ?? limits.bodyBytesMax
+  const give = budget.take(declared === undefined ? bodyMax : Math.min(Number(declared) || 0, bodyMax))
+  reply.raw.once('close', give)
+}
+
+function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  const coded = codedError(error)
+  const expected = request.routeOptions?.config?.missingCollectionStatus
+  const status = coded.code === 'collection_not_found' && expected !== undefined ? expected : statusOf(coded.code)
+  if (status >= 500) request.log.error({ req: request, err: error, code: coded.code }, 'request failed')
+  const retryAfter = retryAfterSeconds(coded.code)
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  // A refused request whose body was not read cannot share its connection with a next one.
+  if (status === 401 || status === 413 || status === 429) reply.header('connection', 'close')
+  reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(coded, request.id)))
+}
+
+/** Everything without a code of ours is our mistake: logged in full, and told to the client without a word of it. */
+function codedError(error: FastifyError | Error): CodedError {
+  if (isCoded(error)) return error
+  return (
+    fromFramework(error) ??
+    new ServerError('internal', 'the server failed; the log of the server tells more', {}, { cause: error })
+  )
+}
+
+/** Neither query strings nor headers go into the log. */
+function requestFacts(request: FastifyRequest) {
+  return { id: request.id, method: request.method, path: request.url.split('?', 1)[0] }
+}

@@ -1,0 +1,166 @@
+// The settings of a server, read once from NDD_ environment variables and checked before anything is opened. The table in
+// docs/reference/configuration.md says the same; a test compares.
+import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
+
+export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+export interface Config {
+  readonly host: string
+  /** 0 lets the system choose one. */
+  readonly port: number
+  readonly dataDir: string
+  /** Undefined: everybody may do everything. */
+  readonly authToken: string | undefined
+  readonly fsync: FsyncPolicy
+  /** Undefined: the engine chooses by the number of cores. */
+  readonly threads: number | undefined
+  readonly topKMax: number
+  readonly batchMax: number
+  readonly collectionsMax: number
+  readonly logLevel: LogLevel
+}
+
+export interface ConfigRead {
+  readonly config: Config
+  /** One sentence each, for the operator. */
+  readonly warnings: readonly string[]
+}
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+
+  constructor(problems: readonly string[]) {
+    super(problems.join('; '))
+    this.problems = problems
+  }
+}
+
+export interface Setting {
+  readonly name: string
+  readonly fallback: string
+  readonly meaning: string
+}
+
+/** Every setting there is, in the order the documentation lists them. */
+export const settings: readonly Setting[] = [
+  { name: 'NDD_SERVER_PORT', fallback: '8080', meaning: 'Port of the HTTP server; 0 lets the system choose.' },
+  { name: 'NDD_HOST', fallback: '127.0.0.1', meaning: 'Address to listen on.' },
+  { name: 'NDD_DATA_DIR', fallback: './data', meaning: 'Directory that holds everything stored; made when absent.' },
+  { name: 'NDD_AUTH_TOKEN', fallback: '', meaning: 'Token every request must carry; empty turns authentication off.' },
+  { name: 'NDD_FSYNC', fallback: 'always', meaning: 'When a write is acknowledged: `always`, `interval` or `none`.' },
+  { name: 'NDD_NUM_THREADS', fallback: '0', meaning: 'Worker threads for graph work, 0 to 64; 0 chooses by cores.' },
+  { name: 'NDD_TOP_K_MAX', fallback: String(limitsDefault.topKMax), meaning: 'Most results of one query.' },
+  { name: 'NDD_BATCH_MAX', fallback: String(limitsDefault.batchMax), meaning: 'Most objects of one upsert.' },
+  { name: 'NDD_COLLECTIONS_MAX', fallback: String(limitsDefault.collectionsMax), meaning: 'Most collections.' },
+  { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },
+]
+
+/** Settings of the published server that have no counterpart here. They are taken without complaint. */
+export const settingsWithoutEffect: readonly string[] = [
+  'NDD_NUM_SERVER_THREADS',
+  'NDD_SERVER_ID',
+  'NDD_SERVER_TYPE',
+  'NDD_MAX_ELEMENTS',
+  'NDD_MAX_ELEMENTS_INCREMENT',
+  'NDD_MAX_INCREMENT_TRIGGER',
+  'NDD_VECTOR_CACHE_PERCENTAGE',
+  'NDD_VECTOR_CACHE_MIN_BITS',
+  'NDD_MAX_LIVE_INDICES',
+  'NDD_NUM_PARALLEL_INSERTS',
+  'NDD_NUM_RECOVERY_THREADS',
+  'NDD_MIN_DRAM_MB',
+  'NDD_DEBUG_LOG',
+  'NDD_INV_IDX_SEARCH_BATCH_SZ',
+  'NDD_MAX_ACTIVE_INDICES',
+  'NDD_MAX_MEMORY_GB',
+  'NDD_USAGE_STATS_URL',
+  'NDD_SPARSE_MAP_SIZE_MAX_BITS',
+  ...['INDEX_META', 'ID_MAPPER', 'FILTER', 'METADATA', 'VECTOR'].flatMap((map) => [
+    `NDD_${map}_MAP_SIZE_BITS`,
+    `NDD_${map}_MAP_SIZE_MAX_BITS`,
+  ]),
+]
+
+const fsyncPolicies: readonly FsyncPolicy[] = ['always', 'interval', 'none']
+const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
+const authTokenShort = 16
+
+type Environment = { readonly [name: string]: string | undefined }
+
+/** Throws ConfigError with every problem at once. */
+export function readConfig(environment: Environment): ConfigRead {
+  const problems: string[] = []
+  const text = (name: string): string => {
+    const given = environment[name]?.trim()
+    return given === undefined || given === ''
+      ? (settings.find((setting) => setting.name === name)?.fallback ?? '')
+      : given
+  }
+  const whole = (name: string, min: number, max: number): number => {
+    const value = /^\d{1,9}$/.test(text(name)) ? Number(text(name)) : Number.NaN
+    if (!(value >= min && value <= max))
+      problems.push(`${name} must be a whole number from ${min} to ${max}, not "${text(name)}"`)
+    return value
+  }
+  const oneOf = <T extends string>(name: string, choices: readonly T[]): T => {
+    const found = choices.find((choice) => choice === text(name).toLowerCase())
+    if (found === undefined) problems.push(`${name} must be one of ${choices.join(', ')}, not "${text(name)}"`)
+    return found ?? choices[0]!
+  }
+  const threads = whole('NDD_NUM_THREADS', 0, 64)
+  const config: Config = {
+    host: text('NDD_HOST'),
+    port: whole('NDD_SERVER_PORT', 0, 65_535),
+    dataDir: text('NDD_DATA_DIR'),
+    authToken: text('NDD_AUTH_TOKEN') || undefined,
+    fsync: oneOf('NDD_FSYNC', fsyncPolicies),
+    threads: threads === 0 ? undefined : threads,
+    topKMax: whole('NDD_TOP_K_MAX', 1, limitsConfigurable.topKMax),
+    batchMax: whole('NDD_BATCH_MAX', 1, limitsConfigurable.batchMax),
+    collectionsMax: whole('NDD_COLLECTIONS_MAX', 1, limitsConfigurable.collectionsMax),
+    logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
+  }
+  if (config.authToken !== undefined && !/^[\x21-\x7e]+$/.test(config.authToken)) {
+    problems.push('NDD_AUTH_TOKEN must consist of visible ASCII characters, since a header carries it')
+  }
+  if (environment.NDD_ROOT_TOKEN) {
+    problems.push('NDD_ROOT_TOKEN asks for databases with their own tokens, which this version does not have')
+  }
+  if (problems.length > 0) throw new ConfigError(problems)
+  return { config, warnings: [...nameWarnings(environment), ...tokenWarnings(config)] }
+}
+
+function nameWarnings(environment: Environment): string[] {
+  const given = Object.keys(environment).filter((name) => name.startsWith('NDD_') && environment[name] !== undefined)
+  const known = new Set(settings.map((setting) => setting.name))
+  const idle = given.filter((name) => settingsWithoutEffect.includes(name))
+  const unknown = given.filter((name) => !known.has(name) && !idle.includes(name))
+  const warnings = unknown.map((name) => `${name} is not a setting of this server and was ignored`)
+  if (idle.length > 0) warnings.push(`accepted for compatibility, without effect here: ${idle.join(', ')}`)
+  return warnings
+}
+
+function tokenWarnings(config: Config): string[] {
+  const warnings: string[] = []
+  const open = !isLoopback(config.host)
+  if (config.authToken === undefined) {
+    if (open)
+      warnings.push(
+        `listening on ${config.host} without NDD_AUTH_TOKEN: everyone who reaches the port may read and delete`,
+      )
+    return warnings
+  }
+  if (config.authToken.length < authTokenShort) {
+    warnings.push(`NDD_AUTH_TOKEN is shorter than ${authTokenShort} characters and can be guessed`)
+  }
+  if (config.authToken.split(':').length > 2) {
+    warnings.push('NDD_AUTH_TOKEN has two or more colons: the published clients take the third part for a region')
+  }
+  return warnings
+}
+
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\./.test(host)
+}

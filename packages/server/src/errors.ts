@@ -1,0 +1,158 @@
+// Every way a request can end badly: a stable code, its HTTP status, and one shape of reply. Codes of the engine and of
+// the log pass through under their own names; docs/reference/errors.md explains all of them.
+import type { EngineErrorCode, ErrorDetails } from '@annal/engine'
+import type { WalErrorCode } from '@annal/wal'
+import { errorValueLengthMax } from './limits.ts'
+
+/** Codes that only HTTP knows. */
+export type ServerErrorCode =
+  | 'authorization_required'
+  | 'invalid_token'
+  | 'too_many_attempts'
+  | 'route_not_found'
+  | 'user_not_found'
+  | 'unsupported_media_type'
+  | 'body_too_large'
+  | 'invalid_json'
+  | 'invalid_msgpack'
+  | 'bad_request'
+  | 'starting'
+  | 'stopping'
+  | 'internal'
+
+/** Every code a reply can carry. */
+export type AnyCode = ServerErrorCode | WalErrorCode | EngineErrorCode
+
+const statusByCode: { readonly [C in AnyCode]: number } = {
+  authorization_required: 401,
+  invalid_token: 401,
+  too_many_attempts: 429,
+  route_not_found: 404,
+  user_not_found: 404,
+  unsupported_media_type: 415,
+  body_too_large: 413,
+  invalid_json: 400,
+  invalid_msgpack: 400,
+  bad_request: 400,
+  starting: 503,
+  stopping: 503,
+  internal: 500,
+  invalid_argument: 400,
+  invalid_filter: 400,
+  collection_not_found: 404,
+  collection_exists: 409,
+  collection_quarantined: 503,
+  object_not_found: 404,
+  field_not_found: 400,
+  limit_exceeded: 400,
+  memory_exhausted: 507,
+  not_supported: 501,
+  overloaded: 503,
+  read_only: 507,
+  closed: 503,
+  worker_lost: 503,
+  snapshot_damaged: 500,
+  format_too_new: 500,
+  log_damaged: 500,
+  directory_locked: 500,
+  log_failed: 503,
+  disk_full: 507,
+  log_overloaded: 503,
+  record_too_large: 413,
+  log_closed: 503,
+  record_invalid: 500,
+  lsn_not_held: 500,
+  identity_damaged: 500,
+  repair_refused: 500,
+}
+
+/** What the client is told besides the sentence. */
+export interface ErrorBody {
+  readonly error: string
+  readonly code: AnyCode
+  readonly request_id: string
+  readonly field?: string
+  readonly value?: string | number | boolean | null
+  readonly limit?: string | number | boolean | null
+}
+
+export class ServerError extends Error {
+  override readonly name = 'ServerError'
+  readonly code: ServerErrorCode | EngineErrorCode
+  readonly details: ErrorDetails
+
+  constructor(
+    code: ServerErrorCode | EngineErrorCode,
+    message: string,
+    details: ErrorDetails = {},
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+    this.code = code
+    this.details = details
+  }
+}
+
+/** A value a client sent that cannot be taken: names the field, the value and, where there is one, the limit. */
+export function invalidArgument(message: string, details: ErrorDetails): ServerError {
+  return new ServerError('invalid_argument', message, details)
+}
+
+/** Any error with one of our codes: of this package, of the engine or of the log, told apart by the code alone. */
+export interface CodedError extends Error {
+  readonly code: AnyCode
+  readonly details?: ErrorDetails
+}
+
+export function isCoded(error: unknown): error is CodedError {
+  return (
+    error instanceof Error &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    Object.hasOwn(statusByCode, error.code)
+  )
+}
+
+export function statusOf(code: AnyCode): number {
+  return statusByCode[code]
+}
+
+/** Seconds a client should wait before it asks again, where asking again can help. */
+export function retryAfterSeconds(code: AnyCode): number | undefined {
+  const status = statusByCode[code]
+  if (status === 503) return code === 'overloaded' || code === 'log_overloaded' ? 1 : 2
+  if (status === 429) return 60
+  if (status === 507) return 10
+  return undefined
+}
+
+export function errorBody(error: CodedError, requestId: string): ErrorBody {
+  const { field, value, limit } = error.details ?? {}
+  return {
+    error: error.message,
+    code: error.code,
+    request_id: requestId,
+    ...(field === undefined ? {} : { field }),
+    ...(value === undefined ? {} : { value: shown(value) }),
+    ...(limit === undefined ? {} : { limit: shown(limit) }),
+  }
+}
+
+/** A value as an error repeats it: short, and always valid JSON. */
+function shown(value: unknown): string | number | boolean | null {
+  if (value === null || typeof value === 'boolean') return value
+  if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)
+  if (typeof value === 'string') return shortened(value)
+  if (Array.isArray(value)) return value.every(isPlain) ? shortened(value.join(', ')) : 'an array'
+  if (typeof value === 'object') return 'an object'
+  return shortened(String(value))
+}
+
+function isPlain(item: unknown): boolean {
+  return typeof item === 'string' || typeof item === 'number'
+}
+
+function shortened(text: string): string {
+  const wellFormed = text.toWellFormed()
+  return wellFormed.length <= errorValueLengthMax ? wellFormed : `${wellFormed.slice(0, errorValueLengthMax)}...`
+}

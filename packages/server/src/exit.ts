@@ -1,0 +1,48 @@
+// Why a server cannot start or go on: one clear line for a person and an exit code for whoever supervises it.
+import { ConfigError } from './config.ts'
+
+export interface Exit {
+  readonly code: number
+  readonly lines: readonly string[]
+}
+
+/** The numbers of sysexits.h where one fits. */
+const codesByName: { readonly [code: string]: number } = {
+  log_damaged: 65,
+  identity_damaged: 65,
+  snapshot_damaged: 65,
+  EADDRINUSE: 69,
+  EADDRNOTAVAIL: 69,
+  directory_locked: 73,
+  log_failed: 74,
+  EACCES: 77,
+  EPERM: 77,
+  EROFS: 77,
+  ENOTDIR: 77,
+  ENOENT: 77,
+  EEXIST: 77,
+  format_too_new: 78,
+}
+const usage = 64
+const ourMistake = 70
+
+export function exitOf(error: unknown): Exit {
+  if (error instanceof ConfigError) return { code: usage, lines: error.problems }
+  if (!(error instanceof Error)) return { code: ourMistake, lines: [String(error)] }
+  const name = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  const code = codesByName[name]
+  if (code === undefined) return { code: ourMistake, lines: [error.stack ?? error.message] }
+  return { code, lines: [sentenceFor(name, error)] }
+}
+
+function sentenceFor(name: string, error: Error): string {
+  const at = 'port' in error && 'address' in error ? `${String(error.address)}:${String(error.port)}` : ''
+  if (name === 'EADDRINUSE') return `${at} is taken by another process; set NDD_SERVER_PORT to a free port`
+  if (name === 'EADDRNOTAVAIL') return `${at} is no address of this machine; set NDD_HOST to one`
+  const syscall = 'syscall' in error ? String(error.syscall) : ''
+  if (name === 'EACCES' && syscall === 'listen')
+    return `this user may not listen on ${at}; set NDD_SERVER_PORT above 1023`
+  if (codesByName[name] === 77)
+    return `the data directory cannot be used (${error.message}); set NDD_DATA_DIR to one that can be written`
+  return error.message
+}

@@ -1,0 +1,82 @@
+// What fastify, its validator and Node's HTTP parser call wrong, in our words.
+
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import type { FastifyError, FastifySchemaValidationError } from 'fastify'
+import { errorBody, ServerError, type ServerErrorCode, statusOf } from './errors.ts'
+
+/** What the validator tells with `verbose`: fastify's type leaves out the value. */
+type ValidationFault = FastifySchemaValidationError & { readonly data?: unknown }
+
+/** Undefined when the error is none that a client caused. */
+export function fromFramework(error: FastifyError | Error): ServerError | undefined {
+  if (!('code' in error)) return undefined
+  if ('validation' in error && error.validation !== undefined && error.validation.length > 0) {
+    return fromValidation(error.validation[0] as ValidationFault, error.validationContext ?? 'body')
+  }
+  const found = frameworkCodes.get(error.code)
+  if (found !== undefined) return new ServerError(found.code, found.message, {}, { cause: error })
+  if (error.code.startsWith('FST_ERR_') && typeof error.statusCode === 'number' && error.statusCode < 500) {
+    return new ServerError('bad_request', error.message, {}, { cause: error })
+  }
+  return undefined
+}
+
+const frameworkCodes = new Map<string, { readonly code: ServerErrorCode; readonly message: string }>([
+  [
+    'FST_ERR_CTP_INVALID_MEDIA_TYPE',
+    { code: 'unsupported_media_type', message: 'Content-Type must be application/json or application/msgpack' },
+  ],
+  ['FST_ERR_CTP_BODY_TOO_LARGE', { code: 'body_too_large', message: 'the body is larger than this route takes' }],
+  [
+    'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
+    { code: 'bad_request', message: 'the body is not as long as Content-Length says' },
+  ],
+  ['FST_ERR_BAD_URL', { code: 'bad_request', message: 'the path is not a valid URL' }],
+  ['FST_ERR_MAX_PARAM_LENGTH', { code: 'bad_request', message: 'a part of the path is too long' }],
+  ['ECONNRESET', { code: 'bad_request', message: 'the connection ended before the body did' }],
+])
+
+const limitKeywords = ['maximum', 'maxItems', 'maxLength', 'minimum', 'exclusiveMinimum', 'minItems']
+
+function fromValidation(fault: ValidationFault, context: string): ServerError {
+  const missing = fault.keyword === 'required' ? String(fault.params.missingProperty) : ''
+  const path = [fieldPath(fault.instancePath), missing].filter((part) => part !== '').join('.')
+  const field = path === '' ? context : path
+  if (missing !== '') return new ServerError('invalid_argument', `${field} is required`, { field })
+  const limit = fault.params.limit ?? fault.params.allowedValues ?? fault.params.type
+  const measured = fault.keyword === 'maxItems' && Array.isArray(fault.data) ? fault.data.length : fault.data
+  const code = limitKeywords.includes(fault.keyword) ? 'limit_exceeded' : 'invalid_argument'
+  return new ServerError(code, `${field} ${fault.message ?? 'is not valid'}`, { field, value: measured, limit })
+}
+
+/** `/updates/3/id` as `updates[3].id`. */
+function fieldPath(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => (/^\d+$/.test(part) ? `[${part}]` : `.${part.replaceAll('~1', '/').replaceAll('~0', '~')}`))
+    .join('')
+    .replace(/^\./, '')
+}
+
+/** Requests that are not HTTP, too slow or with too many headers: there is no request yet, only a socket. */
+export function clientError(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
+  const status =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 431
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 408
+        : statusOf('bad_request')
+  const reason =
+    status === 431
+      ? 'the headers are too large'
+      : status === 408
+        ? 'the request took too long to arrive'
+        : 'this is not HTTP'
+  const body = JSON.stringify(errorBody(new ServerError('bad_request', reason), randomUUID()))
+  socket.end(
+    `HTTP/1.1 ${status} Refused\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}

@@ -1,0 +1,42 @@
+// The limits of HTTP itself; those of vectors, names and queries are the engine's. SECURITY.md 4.2 names the figures.
+
+const mebibyte = 1_048_576
+
+/** Bodies that carry one question: a search with 10,000 dimensions written out in JSON is about 200 KB. */
+export const bodyBytesMax = mebibyte
+/** 1,000 vectors of 10,000 dimensions are 40 MB as MessagePack. */
+export const bodyBytesUpsertMax = 64 * mebibyte
+/** 1,000 whole filters of 16 KiB; the engine takes filters up to 64 KiB, one at a time. */
+export const bodyBytesFiltersMax = 16 * mebibyte
+/** All bodies being read or worked on at one time. */
+export const bodiesInFlightBytesMax = 256 * mebibyte
+
+export const requestTimeoutMs = 30_000
+export const headersTimeoutMs = 10_000
+export const keepAliveTimeoutMs = 5_000
+/** Node looks for timed-out connections only this often; its own default of 30 s would let a slow client stay. */
+export const connectionsCheckingIntervalMs = 1_000
+export const connectionsMax = 1_024
+export const requestsPerSocketMax = 1_000
+export const headerBytesMax = 16_384
+/** An id of 512 bytes takes three characters per byte when it is written into a path. */
+export const pathParamLengthMax = 2_048
+
+/** Nesting of a JSON body: 32 levels of meta or filter inside `{objects:[{meta:...}]}`. */
+export const jsonBodyDepthMax = 36
+export const msgpackDepthMax = 32
+/** Values in one MessagePack body whose shape is not known beforehand. */
+export const msgpackElementsMax = 2_000_000
+
+/** Wrong tokens tried from one address within a minute; then 429 until the minute is over. */
+export const authFailuresMax = 10
+export const authWindowMs = 60_000
+/** Addresses remembered for that; the oldest is forgotten first. */
+export const authAddressesMax = 10_000
+
+/** How much of an offending text an error repeats. */
+export const errorValueLengthMax = 64
+/** A shutdown waits this long for requests under way, then cuts their connections. */
+export const shutdownGraceMs = 8_000
+/** A second signal ends the process at once when this much time has passed since the first. */
+export const secondSignalAfterMs = 10_000

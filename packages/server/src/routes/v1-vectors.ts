@@ -1,0 +1,100 @@
+// /api/v1/index/{name}: insert, search, get, delete, filter updates.
+import type { FastifyInstance } from 'fastify'
+import type { RouteContext } from '../app.ts'
+import { MsgpackBytes } from '../bodies.ts'
+import { ServerError } from '../errors.ts'
+import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
+import { sendEither, sendText } from '../replies.ts'
+import { nameParam } from '../wire/schema.ts'
+import { openIndex } from '../wire/v1-index.ts'
+import {
+  type DeleteByFilterBody,
+  deleteByFilterBody,
+  type GetVectorBody,
+  getVectorBody,
+  objectReplyJson,
+  objectReplyMsgpack,
+  readFilterUpdates,
+  type UpdateFiltersBody,
+  updateFiltersBody,
+} from '../wire/v1-object.ts'
+import {
+  hitsOf,
+  readConditions,
+  readSearch,
+  type SearchBody,
+  searchBody,
+  searchReplyJson,
+  searchReplyMsgpack,
+} from '../wire/v1-search.ts'
+import { readUpsertJson, readUpsertMsgpack } from '../wire/v1-upsert.ts'
+
+type Named = { Params: { name: string } }
+
+export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteContext): void {
+  const params = nameParam
+  // Published clients take 400, not 404, for writes to an index that is not there.
+  const write = { missingCollectionStatus: 400 }
+  const open = (name: string) => openIndex(slot.database(), name)
+
+  const insert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { ...write, msgpackBytes: true } }
+  app.post<Named>('/index/:name/vector/insert', insert, async (request, reply) => {
+    const { collection, shape } = open(request.params.name)
+    const context = { shape, batchMax: config.batchMax }
+    const { body } = request
+    const objects =
+      body instanceof MsgpackBytes ? readUpsertMsgpack(body.bytes, context) : readUpsertJson(body, context)
+    return sendText(reply, '', await collection.upsert(objects))
+  })
+
+  const search = { schema: { params, body: searchBody(config.topKMax) } }
+  app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
+    const { collection, shape } = open(request.params.name)
+    const hits = hitsOf(await collection.search(readSearch(request.body, shape)), request.body)
+    return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits) })
+  })
+
+  const get = { schema: { params, body: getVectorBody } }
+  app.post<Named & { Body: GetVectorBody }>('/index/:name/vector/get', get, async (request, reply) => {
+    const id = String(request.body.id)
+    const [object] = await open(request.params.name).collection.get([id])
+    if (object === undefined) throw notFound(id)
+    return sendEither(reply, { msgpack: () => objectReplyMsgpack(object), json: () => objectReplyJson(object) })
+  })
+
+  // A wildcard, since some clients write ids into the path as they are, slashes included.
+  app.delete<{ Params: { name: string; '*': string } }>(
+    '/index/:name/vector/*',
+    { schema: { params } },
+    async (request, reply) => {
+      const path = request.params['*']
+      if (!path.endsWith('/delete')) throw new ServerError('route_not_found', 'there is no such route')
+      const id = path.slice(0, -'/delete'.length)
+      const done = await open(request.params.name).collection.delete([id])
+      if (done.deleted.length === 0) throw notFound(id)
+      return sendText(reply, 'Vector deleted successfully', done)
+    },
+  )
+
+  const byFilter = { schema: { params, body: deleteByFilterBody }, config: write }
+  app.delete<Named & { Body: DeleteByFilterBody }>('/index/:name/vectors/delete', byFilter, async (request, reply) => {
+    const filter = readConditions(request.body.filter)
+    const done = await open(request.params.name).collection.deleteWhere(filter)
+    return sendText(reply, `${done.deleted} vectors deleted`, done)
+  })
+
+  const update = {
+    schema: { params, body: updateFiltersBody(config.batchMax) },
+    config: write,
+    bodyLimit: bodyBytesFiltersMax,
+  }
+  app.post<Named & { Body: UpdateFiltersBody }>('/index/:name/filters/update', update, async (request, reply) => {
+    const updates = readFilterUpdates(request.body)
+    const done = await open(request.params.name).collection.replaceFilters(updates)
+    return sendText(reply, `${done.updated} filters updated`, done)
+  })
+}
+
+function notFound(id: string): ServerError {
+  return new ServerError('object_not_found', 'Vector with the given id does not exist', { field: 'id', value: id })
+}

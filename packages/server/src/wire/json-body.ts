@@ -1,0 +1,74 @@
+// JSON text from outside: UTF-8 only, nested no deeper than the limit, and without the key `__proto__`, which no honest
+// client sends and which turns careless copying into a change of every object.
+import { isUtf8 } from 'node:buffer'
+import { ServerError } from '../errors.ts'
+import { jsonBodyDepthMax } from '../limits.ts'
+
+/** Texts shorter than this are parsed first and measured after: even as nothing but brackets they cost little memory. */
+const scanFromBytes = 262_144
+const protoKey =
+  /"(?:_|\\u005[Ff]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[Ff])(?:t|\\u0074)(?:o|\\u006[Ff])(?:_|\\u005[Ff]){2}"\s*:/
+
+export function parseJsonBody(bytes: Buffer): unknown {
+  if (bytes.length === 0)
+    throw new ServerError('invalid_json', 'the body is empty where JSON is expected', { field: 'body' })
+  if (!isUtf8(bytes)) throw new ServerError('invalid_json', 'the body is not valid UTF-8', { field: 'body' })
+  if (bytes.length >= scanFromBytes) scanDepth(bytes)
+  return parseJsonText(bytes.toString('utf8'), 'body')
+}
+
+/** JSON that came inside another value, such as a filter written as text. */
+export function parseJsonText(text: string, field: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new ServerError('invalid_json', `${field} is not valid JSON`, { field }, { cause: error })
+  }
+  if (protoKey.test(text)) {
+    throw new ServerError('invalid_argument', `${field} holds the key __proto__`, { field, value: '__proto__' })
+  }
+  if (depthExceeds(value, jsonBodyDepthMax)) throw tooDeep(field)
+  return value
+}
+
+/** Counts brackets outside of strings, so that a body of brackets alone is refused before it becomes objects. */
+function scanDepth(bytes: Uint8Array): void {
+  let depth = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === 0x22) {
+      for (i++; i < bytes.length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++
+    } else if (byte === 0x5b || byte === 0x7b) {
+      depth += 1
+      if (depth > jsonBodyDepthMax) throw tooDeep('body')
+    } else if (byte === 0x5d || byte === 0x7d) depth -= 1
+  }
+}
+
+/** Level by level instead of by recursion, since the value may be nested deeper than the stack is. */
+function depthExceeds(value: unknown, depthMax: number): boolean {
+  let level: object[] = []
+  collect(value, level)
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= depthMax) return true
+    const next: object[] = []
+    for (const container of level) {
+      const children: readonly unknown[] = Array.isArray(container) ? container : Object.values(container)
+      for (let i = 0; i < children.length; i++) collect(children[i], next)
+    }
+    level = next
+  }
+  return false
+}
+
+function collect(value: unknown, containers: object[]): void {
+  if (typeof value === 'object' && value !== null) containers.push(value)
+}
+
+function tooDeep(field: string): ServerError {
+  return new ServerError('limit_exceeded', `${field} nests deeper than ${jsonBodyDepthMax} levels`, {
+    field,
+    limit: jsonBodyDepthMax,
+  })
+}

@@ -1,0 +1,207 @@
+// Reads MessagePack whose shape is known, value by value. The caller says what must come next, so nothing nests deeper than
+// the code that reads it, no count is believed beyond the bytes that are left, and vectors go straight into Float32Array.
+import { isUtf8 } from 'node:buffer'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { floatMax } from './numbers.ts'
+
+export class MsgpackReader {
+  readonly #bytes: Buffer
+  readonly #view: DataView
+  #at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+
+  /** Takes an array's head and returns how many values follow. Nil counts as an empty array. */
+  array(field: string): number {
+    const head = this.#head(field)
+    if (head >= 0x90 && head <= 0x9f) return this.#fits(head & 0x0f, 1, field)
+    if (head === 0xdc) return this.#fits(this.#uint16(field), 1, field)
+    if (head === 0xdd) return this.#fits(this.#uint32(field), 1, field)
+    if (head === 0xc0) return 0
+    throw this.#wrong('an array', head, field)
+  }
+
+  /** Takes a map's head and returns how many pairs follow. Nil counts as an empty map. */
+  map(field: string): number {
+    const head = this.#head(field)
+    if (head >= 0x80 && head <= 0x8f) return this.#fits(head & 0x0f, 2, field)
+    if (head === 0xde) return this.#fits(this.#uint16(field), 2, field)
+    if (head === 0xdf) return this.#fits(this.#uint32(field), 2, field)
+    if (head === 0xc0) return 0
+    throw this.#wrong('a map', head, field)
+  }
+
+  string(field: string): string {
+    const head = this.#head(field)
+    const bytes = this.#take(this.#textLength(head, field), field)
+    if (!isUtf8(bytes)) throw invalidArgument(`${field} is not valid UTF-8`, { field })
+    return bytes.toString('utf8')
+  }
+
+  /** Binary, or text taken as its bytes. Nil is empty. The result is a copy. */
+  binary(field: string): Uint8Array {
+    const head = this.#head(field)
+    if (head === 0xc0) return new Uint8Array(0)
+    const length =
+      head === 0xc4
+        ? this.#uint8(field)
+        : head === 0xc5
+          ? this.#uint16(field)
+          : head === 0xc6
+            ? this.#uint32(field)
+            : this.#textLength(head, field)
+    return new Uint8Array(this.#take(length, field))
+  }
+
+  /** Text that may be nil. */
+  text(field: string): string {
+    if (this.#bytes[this.#at] === 0xc0) {
+      this.#at += 1
+      return ''
+    }
+    return this.string(field)
+  }
+
+  /** Any integer or float. */
+  number(field: string): number {
+    const head = this.#head(field)
+    if (head < 0x80) return head
+    if (head >= 0xe0) return head - 256
+    const width = numberWidths[head]
+    if (width === undefined) throw this.#wrong('a number', head, field)
+    this.#room(width, field)
+    const at = this.#at
+    this.#at += width
+    return numberAt(this.#view, head, at)
+  }
+
+  /** An array of numbers as float32; each must be finite as float32. Nil is empty. */
+  floats(field: string): Float32Array {
+    const length = this.array(field)
+    const values = new Float32Array(length)
+    const view = this.#view
+    for (let i = 0; i < length; i++) {
+      let value: number
+      const at = this.#at
+      if (this.#bytes[at] === 0xca && at + 5 <= view.byteLength) {
+        value = view.getFloat32(at + 1)
+        this.#at = at + 5
+      } else if (this.#bytes[at] === 0xcb && at + 9 <= view.byteLength) {
+        value = view.getFloat64(at + 1)
+        this.#at = at + 9
+      } else value = this.number(`${field}[${i}]`)
+      if (!(Math.abs(value) < floatMax)) throw notFinite(`${field}[${i}]`, value)
+      values[i] = value
+    }
+    return values
+  }
+
+  /** An array of whole numbers from 0 to 2^32 - 1. Nil is empty. */
+  indices(field: string): Uint32Array {
+    const length = this.array(field)
+    const values = new Uint32Array(length)
+    for (let i = 0; i < length; i++) {
+      const value = this.number(`${field}[${i}]`)
+      if (!Number.isInteger(value) || value < 0 || value > 0xffffffff) {
+        throw invalidArgument(`${field}[${i}] must be a whole number from 0 to 4294967295`, {
+          field: `${field}[${i}]`,
+          value,
+        })
+      }
+      values[i] = value
+    }
+    return values
+  }
+
+  #textLength(head: number, field: string): number {
+    if (head >= 0xa0 && head <= 0xbf) return head & 0x1f
+    if (head === 0xd9) return this.#uint8(field)
+    if (head === 0xda) return this.#uint16(field)
+    if (head === 0xdb) return this.#uint32(field)
+    throw this.#wrong('a text', head, field)
+  }
+
+  #head(field: string): number {
+    this.#room(1, field)
+    return this.#bytes[this.#at++]!
+  }
+
+  #take(length: number, field: string): Buffer {
+    this.#room(length, field)
+    const taken = this.#bytes.subarray(this.#at, this.#at + length)
+    this.#at += length
+    return taken
+  }
+
+  #uint8(field: string): number {
+    return this.#take(1, field)[0]!
+  }
+
+  #uint16(field: string): number {
+    return this.#take(2, field).readUInt16BE()
+  }
+
+  #uint32(field: string): number {
+    return this.#take(4, field).readUInt32BE()
+  }
+
+  #room(length: number, field: string): void {
+    if (this.#at + length <= this.#view.byteLength) return
+    throw new ServerError('invalid_msgpack', `the MessagePack body ends inside ${field}`, { field })
+  }
+
+  #fits(count: number, each: number, field: string): number {
+    if (count * each <= this.#view.byteLength - this.#at) return count
+    throw new ServerError('invalid_msgpack', `${field} announces ${count} entries where they cannot fit`, { field })
+  }
+
+  #wrong(expected: string, head: number, field: string): ServerError {
+    if (head === 0xc1) return new ServerError('invalid_msgpack', `${field} begins with an unused code`, { field })
+    return invalidArgument(`${field} must be ${expected}`, { field, value: `MessagePack type 0x${head.toString(16)}` })
+  }
+}
+
+export function notFinite(field: string, value: number): ServerError {
+  return invalidArgument(`${field} must be a finite 32-bit number`, { field, value })
+}
+
+const numberWidths: { readonly [head: number]: number } = {
+  202: 4,
+  203: 8,
+  204: 1,
+  205: 2,
+  206: 4,
+  207: 8,
+  208: 1,
+  209: 2,
+  210: 4,
+  211: 8,
+}
+
+function numberAt(view: DataView, head: number, at: number): number {
+  switch (head) {
+    case 0xca:
+      return view.getFloat32(at)
+    case 0xcb:
+      return view.getFloat64(at)
+    case 0xcc:
+      return view.getUint8(at)
+    case 0xcd:
+      return view.getUint16(at)
+    case 0xce:
+      return view.getUint32(at)
+    case 0xcf:
+      return Number(view.getBigUint64(at))
+    case 0xd0:
+      return view.getInt8(at)
+    case 0xd1:
+      return view.getInt16(at)
+    case 0xd2:
+      return view.getInt32(at)
+    default:
+      return Number(view.getBigInt64(at))
+  }
+}

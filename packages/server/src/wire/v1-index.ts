@@ -1,0 +1,144 @@
+// A v1 "index" is a collection with a dense field named `dense` and, when it is hybrid, a sparse field named `sparse`. Only
+// the wire/v1 files know that.
+import {
+  type Collection,
+  type CollectionDescription,
+  type Database,
+  type DenseFieldDefinition,
+  dimensionMax,
+  dimensionMin,
+  EngineError,
+  efConstructionMax,
+  efConstructionMin,
+  mMax,
+  mMin,
+  type SparseFieldDefinition,
+  sparseDimensionMax,
+} from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { invalidArgument } from '../errors.ts'
+import { type Infer, optionalInteger, optionalText } from './schema.ts'
+
+export const denseField = 'dense'
+export const sparseField = 'sparse'
+
+/** Any non-empty text: published clients demand the key and use nothing of it. */
+const libToken = 'annal000000000000000000000000000'
+const checksumNone = -1
+
+export const createIndexBody = Type.Object(
+  {
+    index_name: Type.String({ description: 'Unique name: letters, digits, underscore, hyphen.' }),
+    dim: Type.Integer({ minimum: dimensionMin, maximum: dimensionMax, description: 'Numbers per vector.' }),
+    space_type: Type.String({ description: 'cosine, l2 or ip.' }),
+    M: optionalInteger({ minimum: mMin, maximum: mMax }, 'Links per node of the graph; default 16.'),
+    ef_con: optionalInteger(
+      { minimum: efConstructionMin, maximum: efConstructionMax },
+      'Candidates considered while a node is linked; default 128.',
+    ),
+    precision: optionalText(
+      'binary, int8 (default), int16, float16 or float32; int8d and int16d are taken for int8 and int16.',
+    ),
+    sparse_dim: optionalInteger({ minimum: 0, maximum: sparseDimensionMax }, 'Above 0 makes the index hybrid.'),
+    sparse_model: optionalText('None, default or endee_bm25; other than None makes the index hybrid.'),
+    checksum: optionalInteger({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }, 'Ignored.'),
+    version: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
+  },
+  { $id: 'CreateIndex' },
+)
+export type CreateIndexBody = Infer<typeof createIndexBody>
+
+const precisionAliases: { readonly [alias: string]: string } = { int8d: 'int8', int16d: 'int16' }
+const sparseModels = ['None', 'default', 'endee_bm25']
+
+/** The definition as Database.createCollection takes it. */
+export function definitionOf(body: CreateIndexBody): unknown {
+  const precision = body.precision?.toLowerCase()
+  const params = {
+    dimension: body.dim,
+    space_type: body.space_type.toLowerCase(),
+    ...(body.M == null ? {} : { M: body.M }),
+    ...(body.ef_con == null ? {} : { ef_con: body.ef_con }),
+    ...(precision === undefined ? {} : { precision: precisionAliases[precision] ?? precision }),
+  }
+  return { name: body.index_name, fields: [{ name: denseField, type: 'vector', params }, ...sparseFieldOf(body)] }
+}
+
+function sparseFieldOf(body: CreateIndexBody): unknown[] {
+  const model = body.sparse_model ?? 'None'
+  if (!sparseModels.includes(model)) {
+    const message = `sparse_model must be one of ${sparseModels.join(', ')}`
+    throw invalidArgument(message, { field: 'sparse_model', value: model, limit: sparseModels })
+  }
+  const dimension = body.sparse_dim ?? 0
+  if (model === 'None' && dimension === 0) return []
+  const params = { model: model === 'None' ? 'default' : model, ...(dimension === 0 ? {} : { dimension }) }
+  return [{ name: sparseField, type: 'sparse', params }]
+}
+
+/** What the v1 routes need to know of an index. It never changes while the collection lives. */
+export interface IndexShape {
+  readonly dense: DenseFieldDefinition['params']
+  readonly sparse: SparseFieldDefinition['params'] | undefined
+}
+
+const shapes = new WeakMap<Collection, IndexShape>()
+
+export interface OpenIndex {
+  readonly collection: Collection
+  readonly shape: IndexShape
+}
+
+/** Throws collection_not_found, also for a collection that v1 has no words for. */
+export function openIndex(database: Database, name: string): OpenIndex {
+  const collection = database.collection(name)
+  const known = shapes.get(collection)
+  if (known !== undefined) return { collection, shape: known }
+  const shape = shapeOf(collection.describe())
+  if (shape === undefined) {
+    throw new EngineError('collection_not_found', `${name} was not made as an index; use /api/v2`, {
+      field: 'name',
+      value: name,
+    })
+  }
+  shapes.set(collection, shape)
+  return { collection, shape }
+}
+
+export function shapeOf(description: CollectionDescription): IndexShape | undefined {
+  let dense: IndexShape['dense'] | undefined
+  let sparse: IndexShape['sparse']
+  for (const field of description.fields) {
+    if (field.kind === 'dense' && field.name === denseField) dense = field.params
+    else if (field.kind === 'sparse' && field.name === sparseField) sparse = field.params
+    else return undefined
+  }
+  return dense === undefined ? undefined : { dense, sparse }
+}
+
+/** An entry of /index/list. */
+export function indexListItem(description: CollectionDescription, { dense, sparse }: IndexShape) {
+  return {
+    name: description.name,
+    total_elements: description.objects,
+    dimension: dense.dimension,
+    sparse_model: sparse === undefined ? 'None' : sparse.model,
+    sparse_dim: sparse === undefined ? 0 : sparse.dimension,
+    space_type: dense.spaceType,
+    precision: dense.precision,
+    checksum: checksumNone,
+    M: dense.M,
+    created_at: Math.floor(description.createdAt / 1_000),
+  }
+}
+
+/** The reply of /index/{name}/info, with the keys of every client generation. */
+export function indexInfo(description: CollectionDescription, shape: IndexShape) {
+  return {
+    ...indexListItem(description, shape),
+    index_name: description.name,
+    ef_con: shape.dense.efConstruction,
+    lib_token: libToken,
+    version: 1,
+  }
+}

@@ -1,0 +1,76 @@
+// Bodies of the routes that deal with single objects of an index: get, delete by filter, filter updates.
+import type { JsonObject, StoredObject } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { MsgpackWriter } from './msgpack-writer.ts'
+import { filterConditions, type Infer } from './schema.ts'
+import { denseField, sparseField } from './v1-index.ts'
+import { metaJson } from './v1-search.ts'
+import { isObject } from './v1-upsert.ts'
+
+export const getVectorBody = Type.Object(
+  { id: Type.Unsafe<string | number>({ type: ['string', 'integer'], description: 'Id of the object.' }) },
+  { $id: 'GetVector' },
+)
+export type GetVectorBody = Infer<typeof getVectorBody>
+
+export const deleteByFilterBody = Type.Object({ filter: filterConditions }, { $id: 'DeleteByFilter' })
+export type DeleteByFilterBody = Infer<typeof deleteByFilterBody>
+
+export function updateFiltersBody(batchMax: number) {
+  return Type.Object(
+    {
+      updates: Type.Array(Type.Unknown(), {
+        maxItems: batchMax,
+        description: 'Entries {"id","filter"}; the whole filter is replaced. Entries without either are skipped.',
+      }),
+    },
+    { $id: 'UpdateFilters' },
+  )
+}
+export type UpdateFiltersBody = Infer<ReturnType<typeof updateFiltersBody>>
+
+export interface FilterUpdate {
+  readonly id: string
+  readonly filter: JsonObject | string
+}
+
+/** Entries that lack a part are skipped, as the published server does. */
+export function readFilterUpdates(body: UpdateFiltersBody): FilterUpdate[] {
+  return body.updates.flatMap((entry) => {
+    if (!isObject(entry)) return []
+    const { id, filter } = entry
+    if (typeof id !== 'string' && typeof id !== 'number') return []
+    return typeof filter === 'string' || isObject(filter) ? [{ id: String(id), filter }] : []
+  })
+}
+
+/** `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`; the vector is the stored row. */
+export function objectReplyMsgpack(object: StoredObject): Buffer {
+  const dense = object.dense[denseField]
+  const sparse = object.sparse[sparseField]
+  return new MsgpackWriter()
+    .array(7)
+    .string(object.id)
+    .binary(object.metaBytes)
+    .string(object.filterText === '' ? '{}' : object.filterText)
+    .float(dense?.norm ?? 1)
+    .floats(dense?.row ?? [])
+    .uints(sparse?.indices ?? [])
+    .floats(sparse?.values ?? [])
+    .finish()
+}
+
+export function objectReplyJson(object: StoredObject) {
+  const dense = object.dense[denseField]
+  const sparse = object.sparse[sparseField]
+  return {
+    id: object.id,
+    ...metaJson(object),
+    filter: object.filter,
+    norm: dense?.norm ?? 1,
+    vector: Array.from(dense?.vector ?? []),
+    ...(sparse === undefined
+      ? {}
+      : { sparse_indices: Array.from(sparse.indices), sparse_values: Array.from(sparse.values) }),
+  }
+}

@@ -1,0 +1,167 @@
+// The question and the answer of /index/{name}/search.
+import {
+  efDefault,
+  efMax,
+  type FieldQuery,
+  type FilterInput,
+  filterBoostMax,
+  type SearchRequest,
+  type SearchResult,
+} from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { type FusedHit, fuse } from './fuse.ts'
+import { parseJsonText } from './json-body.ts'
+import { MsgpackWriter } from './msgpack-writer.ts'
+import { floatsFrom, indicesFrom } from './numbers.ts'
+import { type Infer, optionalBoolean, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
+import { denseField, type IndexShape, sparseField } from './v1-index.ts'
+import { checkDimension, isObject } from './v1-upsert.ts'
+
+/** New servers of the v1 family take any threshold up to this; the engine decides. */
+const thresholdMax = 1_000_000_000
+const rrfConstantDefault = 60
+const rrfWeightDefault = 0.5
+
+export function searchBody(topKMax: number) {
+  return Type.Object(
+    {
+      k: Type.Integer({ minimum: 1, maximum: topKMax, description: 'Results wanted.' }),
+      ef: optionalInteger({ minimum: 1, maximum: efMax }, 'Pool of the graph walk; default 128.'),
+      vector: optionalNumbers('Dense query, as many numbers as the index has dimensions.'),
+      sparse_indices: optionalNumbers('Positions of the sparse query.'),
+      sparse_values: optionalNumbers('Weights of the sparse query, as many as positions.'),
+      include_vectors: optionalBoolean('Adds the stored vector to every result.'),
+      filter: Type.Optional(
+        Type.Unsafe<string | readonly unknown[] | null>({
+          type: ['string', 'array', 'null'],
+          description: 'Conditions that must all hold, as an array or as the JSON text of one.',
+        }),
+      ),
+      filter_params: Type.Optional(
+        Type.Object({
+          prefilter_threshold: optionalInteger(
+            { minimum: 0, maximum: thresholdMax },
+            'At most so many matches are scanned exactly.',
+          ),
+          boost_percentage: optionalInteger(
+            { minimum: 0, maximum: filterBoostMax },
+            'Widens the pool of filtered walks.',
+          ),
+        }),
+      ),
+      dense_rrf_weight: optionalNumber(
+        { minimum: 0, maximum: 1 },
+        'Weight of the dense ranks in a hybrid search; default 0.5.',
+      ),
+      rrf_rank_constant: optionalNumber({ exclusiveMinimum: 0 }, 'Rank constant of the fusion; default 60.'),
+    },
+    { $id: 'SearchIndex' },
+  )
+}
+export type SearchBody = Infer<ReturnType<typeof searchBody>>
+
+export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
+  const fields: { [field: string]: FieldQuery } = {}
+  const weight = body.dense_rrf_weight ?? rrfWeightDefault
+  const dense = body.vector == null ? undefined : floatsFrom(body.vector, 'vector')
+  const sparse = readSparse(body, shape)
+  if (dense !== undefined) checkDimension(dense, 'vector', shape.dense.dimension)
+  if (dense !== undefined && !(sparse !== undefined && weight === 0)) {
+    fields[denseField] = { query: dense, limit: body.k, ef: body.ef ?? efDefault }
+  }
+  if (sparse !== undefined && !(dense !== undefined && weight === 1))
+    fields[sparseField] = { query: sparse, limit: body.k }
+  if (dense === undefined && sparse === undefined) {
+    throw invalidArgument('vector or, on a hybrid index, sparse_indices and sparse_values must be given', {
+      field: 'vector',
+    })
+  }
+  const threshold = body.filter_params?.prefilter_threshold
+  const boost = body.filter_params?.boost_percentage
+  return {
+    fields,
+    ...(body.filter == null ? {} : { filter: readConditions(body.filter) }),
+    ...(threshold == null ? {} : { prefilterCardinalityThreshold: threshold }),
+    ...(boost == null ? {} : { filterBoostPercentage: boost }),
+    includeVectors: body.include_vectors ?? false,
+  }
+}
+
+function readSparse(body: SearchBody, shape: IndexShape): { indices: Uint32Array; values: Float32Array } | undefined {
+  const indices = indicesFrom(body.sparse_indices ?? [], 'sparse_indices')
+  const values = floatsFrom(body.sparse_values ?? [], 'sparse_values')
+  if (indices.length !== values.length) {
+    throw invalidArgument(`there are ${indices.length} sparse_indices and ${values.length} sparse_values`, {
+      field: 'sparse_values',
+      value: values.length,
+      limit: indices.length,
+    })
+  }
+  return shape.sparse === undefined || indices.length === 0 ? undefined : { indices, values }
+}
+
+/** An array, or the JSON text of one. The engine judges what the conditions say. */
+export function readConditions(filter: unknown): FilterInput {
+  const conditions = typeof filter === 'string' ? readConditionText(filter) : filter
+  if (!Array.isArray(conditions)) {
+    throw new ServerError('invalid_filter', 'filter must be an array of conditions', {
+      field: 'filter',
+      value: conditions,
+    })
+  }
+  const items: readonly unknown[] = conditions
+  return items.map((condition, i) => {
+    if (isObject(condition)) return condition
+    const message = `filter[${i}] must be an object such as {"color":{"$eq":"red"}}`
+    throw new ServerError('invalid_filter', message, { field: `filter[${i}]`, value: condition })
+  })
+}
+
+function readConditionText(text: string): unknown {
+  return text.trim() === '' ? [] : parseJsonText(text, 'filter')
+}
+
+/** One list, best first: of the only field asked, or both fused by reciprocal ranks. */
+export function hitsOf(result: SearchResult, body: SearchBody): readonly FusedHit[] {
+  const dense = result.results[denseField] ?? []
+  const sparse = result.results[sparseField] ?? []
+  if (sparse.length === 0) return dense
+  if (dense.length === 0) return sparse
+  const weight = body.dense_rrf_weight ?? rrfWeightDefault
+  const lists = [
+    { weight, hits: dense },
+    { weight: 1 - weight, hits: sparse },
+  ]
+  return fuse(lists, { rankConstant: body.rrf_rank_constant ?? rrfConstantDefault, limit: body.k })
+}
+
+/** `[[similarity, id, meta, filter, norm, vector], ...]` as the published clients read it. */
+export function searchReplyMsgpack(hits: readonly FusedHit[]): Buffer {
+  const writer = new MsgpackWriter().array(hits.length)
+  for (const hit of hits) {
+    writer.array(6).float(hit.similarity).string(hit.id).binary(hit.metaBytes).string(hit.filterText).float(hit.norm)
+    writer.floats(hit.row ?? [])
+  }
+  return writer.finish()
+}
+
+export function searchReplyJson(hits: readonly FusedHit[]) {
+  return {
+    results: hits.map((hit) => ({
+      id: hit.id,
+      similarity: hit.similarity,
+      distance: hit.distance,
+      ...metaJson(hit),
+      filter: hit.filter,
+      norm: hit.norm,
+      ...(hit.vector === undefined ? {} : { vector: Array.from(hit.vector) }),
+    })),
+  }
+}
+
+/** Meta that is not JSON comes back as base64, since JSON has no bytes. */
+export function metaJson(from: { readonly meta: unknown; readonly metaBytes: Uint8Array }) {
+  if (from.meta !== undefined) return { meta: from.meta }
+  return from.metaBytes.length === 0 ? { meta: {} } : { meta_base64: Buffer.from(from.metaBytes).toString('base64') }
+}

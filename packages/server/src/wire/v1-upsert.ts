@@ -1,0 +1,148 @@
+// Reads the body of vector/insert: the tuples of MessagePack that the published clients send, or objects in JSON.
+import type { FieldValue, JsonObject, ObjectInput } from '@annal/engine'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { MsgpackReader } from './msgpack-reader.ts'
+import { floatsFrom, indicesFrom } from './numbers.ts'
+import { denseField, type IndexShape, sparseField } from './v1-index.ts'
+
+export interface UpsertContext {
+  readonly shape: IndexShape
+  readonly batchMax: number
+}
+
+/** `[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]`; what follows the array is ignored, for the published JavaScript client sends its whole buffer. */
+export function readUpsertMsgpack(bytes: Uint8Array, context: UpsertContext): ObjectInput[] {
+  const reader = new MsgpackReader(bytes)
+  const count = reader.array('objects')
+  checkBatch(count, context.batchMax)
+  const objects: ObjectInput[] = []
+  for (let i = 0; i < count; i++) objects.push(readTuple(reader, `objects[${i}]`, context.shape))
+  return objects
+}
+
+function readTuple(reader: MsgpackReader, field: string, shape: IndexShape): ObjectInput {
+  const length = reader.array(field)
+  if (length < 1 || length > 7) {
+    throw invalidArgument(`${field} must have 1 to 7 parts`, { field, value: length, limit: 7 })
+  }
+  const id = reader.string(`${field}.id`)
+  const meta = length > 1 ? reader.binary(`${field}.meta`) : new Uint8Array(0)
+  const filter = length > 2 ? reader.text(`${field}.filter`) : ''
+  const norm = length > 3 ? reader.number(`${field}.norm`) : 1
+  const vector = length > 4 ? reader.floats(`${field}.vector`) : new Float32Array(0)
+  const indices = length > 5 ? reader.indices(`${field}.sparse_indices`) : new Uint32Array(0)
+  const values = length > 6 ? reader.floats(`${field}.sparse_values`) : new Float32Array(0)
+  return {
+    id,
+    ...(meta.length === 0 ? {} : { meta }),
+    ...(filter === '' ? {} : { filter }),
+    fields: {
+      [denseField]: denseValue(vector, norm, field, shape),
+      ...sparseValue(indices, values, field, shape),
+    },
+  }
+}
+
+/** One object or an array of them; a body of `{"vectors":[...]}` is taken too. */
+export function readUpsertJson(body: unknown, context: UpsertContext): ObjectInput[] {
+  const items: readonly unknown[] = Array.isArray(body)
+    ? body
+    : isObject(body) && Array.isArray(body.vectors)
+      ? body.vectors
+      : [body]
+  checkBatch(items.length, context.batchMax)
+  return items.map((item, i) => readItem(item, `objects[${i}]`, context.shape))
+}
+
+function readItem(item: unknown, field: string, shape: IndexShape): ObjectInput {
+  if (!isObject(item)) throw invalidArgument(`${field} must be an object`, { field, value: item })
+  const indices =
+    item.sparse_indices == null ? new Uint32Array(0) : indicesFrom(item.sparse_indices, `${field}.sparse_indices`)
+  const values =
+    item.sparse_values == null ? new Float32Array(0) : floatsFrom(item.sparse_values, `${field}.sparse_values`)
+  const norm = item.norm
+  if (norm != null && (typeof norm !== 'number' || !Number.isFinite(norm))) {
+    throw invalidArgument(`${field}.norm must be a finite number`, { field: `${field}.norm`, value: norm })
+  }
+  const vector = floatsFrom(item.vector, `${field}.vector`)
+  return {
+    id: readId(item.id, `${field}.id`),
+    ...readMeta(item.meta, `${field}.meta`),
+    ...readFilter(item.filter, `${field}.filter`),
+    fields: {
+      [denseField]: denseValue(vector, norm ?? undefined, field, shape),
+      ...sparseValue(indices, values, field, shape),
+    },
+  }
+}
+
+export function readId(id: unknown, field: string): string {
+  if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id)
+  if (typeof id !== 'string') throw invalidArgument(`${field} must be a text`, { field, value: id })
+  return id
+}
+
+/** A text is kept as its bytes, an object as JSON. */
+export function readMeta(meta: unknown, field: string): { meta?: JsonObject | Uint8Array } {
+  if (meta == null || meta === '') return {}
+  if (typeof meta === 'string') {
+    if (!meta.isWellFormed()) throw invalidArgument(`${field} is not well-formed text`, { field, value: meta })
+    return { meta: Buffer.from(meta, 'utf8') }
+  }
+  if (!isObject(meta)) throw invalidArgument(`${field} must be an object or a text`, { field, value: meta })
+  return { meta }
+}
+
+export function readFilter(filter: unknown, field: string): { filter?: JsonObject | string } {
+  if (filter == null || filter === '') return {}
+  if (typeof filter === 'string') return { filter }
+  if (!isObject(filter)) throw invalidArgument(`${field} must be an object`, { field, value: filter })
+  return { filter }
+}
+
+/** The published clients divide cosine vectors by their length and send it as the norm; without a norm the vector is as it was. */
+function denseValue(vector: Float32Array, norm: number | undefined, field: string, { dense }: IndexShape): FieldValue {
+  checkDimension(vector, `${field}.vector`, dense.dimension)
+  return dense.spaceType === 'cosine' && norm !== undefined ? { vector, norm } : vector
+}
+
+export function checkDimension(vector: ArrayLike<number>, field: string, dimension: number): void {
+  if (vector.length === dimension) return
+  throw invalidArgument(`${field} has ${vector.length} numbers where the index has ${dimension} dimensions`, {
+    field,
+    value: vector.length,
+    limit: dimension,
+  })
+}
+
+/** Sparse parts sent to an index without a sparse field are ignored, as the published server does. */
+function sparseValue(
+  indices: Uint32Array,
+  values: Float32Array,
+  field: string,
+  shape: IndexShape,
+): { [f: string]: FieldValue } {
+  if (indices.length !== values.length) {
+    throw invalidArgument(`${field} has ${indices.length} sparse_indices and ${values.length} sparse_values`, {
+      field: `${field}.sparse_values`,
+      value: values.length,
+      limit: indices.length,
+    })
+  }
+  return shape.sparse === undefined || indices.length === 0 ? {} : { [sparseField]: { indices, values } }
+}
+
+function checkBatch(count: number, batchMax: number): void {
+  if (count === 0) throw invalidArgument('the batch is empty', { field: 'objects', value: 0, limit: 1 })
+  if (count <= batchMax) return
+  throw new ServerError('limit_exceeded', `the batch has ${count} vectors, more than ${batchMax}`, {
+    field: 'objects',
+    value: count,
+    limit: batchMax,
+  })
+}
+
+/** Everything JSON.parse calls an object is one of JsonObject. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
