@@ -1,0 +1,27 @@
+// What the run must show, and whether it did.
+import type { Figures } from './demo.ts'
+
+export interface Verdict {
+  readonly ok: boolean
+  readonly text: string
+}
+
+const recallMin = 0.99
+const restartMsMax = 3_000
+
+export function judge(figures: Figures): readonly Verdict[] {
+  const { accuracy, crash, restartMs } = figures
+  const recall = accuracy[0]?.recallAt10 ?? 0
+  return [
+    { ok: recall >= recallMin, text: `recall@10 at default settings ${recall.toFixed(4)}, at least ${recallMin}` },
+    { ok: crash.lost === 0, text: `${crash.lost} acknowledged vectors lost` },
+    {
+      ok: crash.phantom === 0 && crash.torn === 0,
+      text: `${crash.phantom} phantom vectors, ${crash.torn} torn batches`,
+    },
+    {
+      ok: restartMs < restartMsMax,
+      text: `restart to first exact answer ${restartMs.toFixed(0)} ms, below ${restartMsMax} ms`,
+    },
+  ]
+}
