@@ -19,10 +19,16 @@ export interface EngineOptions {
   /** Worker threads for graph work; default: the number of cores, at most 16. */
   readonly threads?: number
   readonly limits?: Partial<Limits>
+  readonly clock?: Clock
   /** Called at most about ten times a second while a long job runs: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void
   /** Called once when the engine can no longer keep its promises (fsync refused, broken invariant). The owner should end the process. */
   readonly onFailed?: (error: Error) => void
+}
+
+export interface Clock {
+  /** Milliseconds since 1970; may jump. Enters the state only through the events it stamps. */
+  now(): number
 }
 
 export interface Progress {

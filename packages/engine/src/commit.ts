@@ -1,6 +1,7 @@
 // The one way to change state: append an event, wait until it is durable, apply it, acknowledge. Everything that can be
 // refused was refused before; from the append on nothing may fail, and when something does the engine stops.
 import type { Log } from '@annal/wal'
+import type { Clock } from './api.ts'
 import { encodeEvent } from './events/codec.ts'
 import type { Event } from './events/event.ts'
 import type { Acknowledgement } from './object.ts'
@@ -9,15 +10,11 @@ import type { WriteGate } from './replica/write-gate.ts'
 /** An event whose time is not known yet. */
 export type EventDraft = Event extends infer E ? (E extends Event ? Omit<E, 'timeMs'> : never) : never
 
-export interface Clock {
-  /** Milliseconds since 1970; may jump. */
-  now(): number
-}
-
 export class Committer {
   readonly #log: Log
   readonly #clock: Clock
   readonly #onBroken: (error: Error) => void
+  readonly #onApplied: (event: Event, bytes: number) => void
   #timeMs: number
   /** Records whose append settled, oldest first, until they and all before them are applied. */
   readonly #settled: { readonly lsn: number; applied: boolean }[] = []
@@ -29,12 +26,20 @@ export class Committer {
     lsnApplied: number
     timeMs: number
     onBroken: (error: Error) => void
+    onApplied: (event: Event, bytes: number) => void
   }) {
     this.#log = options.log
     this.#clock = options.clock
     this.#onBroken = options.onBroken
+    this.#onApplied = options.onApplied
     this.#timeMs = options.timeMs
     this.#lsnApplied = options.lsnApplied
+  }
+
+  /** Says where recovery ended; commits go on from there. */
+  startAfter(recovered: { readonly lsn: number; readonly timeMs: number }): void {
+    this.#lsnApplied = recovered.lsn
+    this.#timeMs = recovered.timeMs
   }
 
   /** Every record up to this one is applied. */
@@ -67,12 +72,14 @@ export class Committer {
     })
     // Whoever waits in the queue below hears of a refusal; until then it must not count as unhandled.
     appended.catch(() => undefined)
-    return gate.queue((record.payload as Uint8Array).length, async () => {
+    const { length } = record.payload as Uint8Array
+    return gate.queue(length, async () => {
       const { lsn, durable, entry } = await appended
       try {
         const result = await apply(lsn, event)
         entry.applied = true
         this.#advance()
+        this.#onApplied(event, length)
         return { lsn, durable, result }
       } catch (error) {
         this.#onBroken(error as Error)

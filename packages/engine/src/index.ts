@@ -1,5 +1,5 @@
 export type { FsyncPolicy } from '@annal/wal'
-export type { Collection, Database, Engine, EngineHealth, EngineOptions, EngineStats, Progress } from './api.ts'
+export type { Clock, Collection, Database, Engine, EngineHealth, EngineOptions, EngineStats, Progress } from './api.ts'
 export type {
   CollectionDefinition,
   DenseFieldDefinition,
@@ -10,6 +10,7 @@ export type {
   SparseFieldDefinition,
   SparseModel,
 } from './definition.ts'
+export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export {

@@ -86,8 +86,8 @@ export interface SearchHit {
   readonly filter: JsonObject
   readonly filterText: string
   /** Only with includeVectors. `row` is as stored, `vector` as given (see DenseRow). */
-  readonly row?: Float32Array
-  readonly vector?: Float32Array
+  readonly row: Float32Array | undefined
+  readonly vector: Float32Array | undefined
 }
 
 export interface SearchResult {

@@ -1,16 +1,18 @@
 // Opens a data directory in the only safe order: lock, identity, log; and closes it in the reverse one. A new directory
 // gets its log first and its identity last, so that an identity without a log always means that something was lost.
 import { dirname, join } from 'node:path'
-import { WalError } from './errors.ts'
 import { createIdentity, type Identity, readIdentity } from './identity.ts'
 import { acquireLock } from './lock.ts'
-import type { Log } from './log.ts'
+import type { Log, Lsn } from './log.ts'
 import { nodeVfs } from './node-vfs.ts'
 import { type FileLogOptions, openFileLog } from './open-file-log.ts'
+import type { Vfs } from './vfs.ts'
 
-export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist'> {
+export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist' | 'recoverFrom'> {
   /** The data directory; the log lives in its folder `wal`. */
   readonly dir: string
+  /** Finds the first LSN the user will read, from checkpoints for instance. Called under the lock, before the log is opened. */
+  readonly findStart?: () => Promise<Lsn | undefined>
   readonly forceUnlock?: boolean
 }
 
@@ -23,7 +25,7 @@ export interface DataDirectory {
 }
 
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
-  const { dir, forceUnlock, ...logOptions } = options
+  const { dir, forceUnlock, findStart, ...logOptions } = options
   const vfs = options.vfs ?? nodeVfs()
   if (!(await vfs.exists(dir))) {
     await vfs.makeDirectory(dir)
@@ -32,8 +34,9 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   const lock = await acquireLock(dir, { force: forceUnlock ?? false })
   try {
     const known = await readIdentity({ dir, vfs })
-    const log = await openFileLog({ ...logOptions, vfs, dir: join(dir, 'wal'), mustExist: known !== undefined })
-    const identity = known ?? (await identityFor(log, dir, vfs))
+    const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }
+    const log = await openFileLog({ ...logOptions, ...existing, vfs, dir: join(dir, 'wal') })
+    const identity = known ?? (await createIdentityOf(log, dir, vfs))
     const close = async () => {
       await log.close()
       await lock.release()
@@ -54,13 +57,11 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   }
 }
 
-async function identityFor(log: Log, dir: string, vfs: NonNullable<FileLogOptions['vfs']>): Promise<Identity> {
-  const { lsnLast } = log.state()
-  if (lsnLast === 0) return createIdentity({ dir, vfs })
-  await log.close()
-  throw new WalError(
-    'identity_damaged',
-    `${dir} holds a log of ${lsnLast} records and no IDENTITY. Nothing was lost from the log. Put IDENTITY back from a copy of the directory, or restore a backup with \`annal restore\`.`,
-    { file: join(dir, 'IDENTITY'), lsn: lsnLast },
-  )
+async function createIdentityOf(log: Log, dir: string, vfs: Vfs): Promise<Identity> {
+  try {
+    return await createIdentity({ dir, vfs })
+  } catch (error) {
+    await log.close()
+    throw error
+  }
 }

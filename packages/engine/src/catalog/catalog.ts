@@ -2,6 +2,7 @@
 import type { CollectionDefinition } from '../definition.ts'
 import { assert } from '../errors.ts'
 import type { CatalogEvent } from '../events/event.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
 
 export interface DatabaseEntry {
   readonly id: number
@@ -14,6 +15,7 @@ export interface CollectionEntry {
   readonly definition: CollectionDefinition
   readonly createdAtMs: number
   readonly lsnCreated: number
+  readonly hashSeed: HashSeed
 }
 
 /** The catalog as a manifest holds it. */
@@ -69,13 +71,13 @@ export class Catalog {
 
   apply(lsn: number, event: CatalogEvent): void {
     if (event.kind === 'collection-created') {
-      const { collectionId: id, databaseId, name, fields, timeMs: createdAtMs } = event
+      const { collectionId: id, databaseId, name, fields, hashSeed, timeMs: createdAtMs } = event
       assert(
         id >= this.#nextCollectionId && !this.find(databaseId, name),
         `collection ${id} is new, and so is its name`,
       )
       this.#nextCollectionId = id + 1
-      this.#add({ id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn })
+      this.#add({ id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed })
     } else {
       const entry = this.#collections.get(event.collectionId)
       assert(entry, `collection ${event.collectionId} exists when it is dropped`)

@@ -60,7 +60,12 @@ export function decodeEvent(record: {
 function toMessage(event: Event): Record<string, unknown> {
   switch (event.kind) {
     case 'collection-created':
-      return { ...event, fields: event.fields.map(fieldToMessage) }
+      return {
+        ...event,
+        fields: event.fields.map(fieldToMessage),
+        hashSeedLow: event.hashSeed.low,
+        hashSeedHigh: event.hashSeed.high,
+      }
     case 'objects-upserted':
       return {
         ...event,
@@ -86,6 +91,7 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
         databaseId: message.databaseId,
         name: message.name,
         fields: message.fields.map(fieldFromMessage),
+        hashSeed: { low: message.hashSeedLow, high: message.hashSeedHigh },
       }
     case 'collection-dropped':
       return { kind, ...base }

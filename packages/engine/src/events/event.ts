@@ -1,6 +1,7 @@
 // The tagged union of everything that can happen. An event states an outcome: applying it needs no clock, no chance and
 // no question asked of the outside.
 import type { FieldDefinition } from '../definition.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
 
 interface InCollection {
   /** Milliseconds since 1970, never earlier than the record before. */
@@ -13,6 +14,8 @@ export interface CollectionCreated extends InCollection {
   readonly databaseId: number
   readonly name: string
   readonly fields: readonly FieldDefinition[]
+  /** Secret of the collection's id table, chosen at random once. */
+  readonly hashSeed: HashSeed
 }
 
 export interface CollectionDropped extends InCollection {

@@ -12,6 +12,8 @@ export const eventDescriptors = {
       databaseId: field(3, 'uint32'),
       name: field(4, 'string'),
       fields: field(5, 'Field', 'repeated'),
+      hashSeedLow: field(6, 'fixed32'),
+      hashSeedHigh: field(7, 'fixed32'),
     },
   },
   Field: {

@@ -1,0 +1,253 @@
+// One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
+import type { Collection } from './api.ts'
+import type { CollectionEntry } from './catalog/catalog.ts'
+import type { Committer, EventDraft } from './commit.ts'
+import { EngineError } from './errors.ts'
+import { parseFilter } from './filter/parse-filter.ts'
+import { parseFilterValues } from './filter/values.ts'
+import { parseId, printed } from './ids.ts'
+import type { JsonObject } from './json.ts'
+import type { Limits } from './limits.ts'
+import type {
+  Acknowledgement,
+  CollectionDescription,
+  FilterInput,
+  ObjectInput,
+  SearchRequest,
+  SearchResult,
+  StoredObject,
+} from './object.ts'
+import { type ObjectColumns, parseObjects } from './objects-in.ts'
+import { recordBytes } from './replica/object-store.ts'
+import type { Applied, Replica } from './replica/replica.ts'
+import { WriteGate } from './replica/write-gate.ts'
+import { storedObject } from './search/hits.ts'
+import { parseSearch } from './search/request.ts'
+import { search } from './search/search.ts'
+
+/** What a write may need of memory; counted while it waits to be applied. */
+interface Room {
+  readonly objects: number
+  readonly idBytes: number
+  readonly recordBytes: number
+}
+
+const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0 }
+
+type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
+
+export class LocalCollection implements Collection {
+  readonly entry: CollectionEntry
+  readonly replica: Replica
+  readonly gate = new WriteGate()
+  readonly #committer: Committer
+  readonly #limits: Limits
+  #reserved: Room = noRoom
+  #closed: 'dropped' | 'engine' | undefined
+
+  constructor(options: { entry: CollectionEntry; replica: Replica; committer: Committer; limits: Limits }) {
+    this.entry = options.entry
+    this.replica = options.replica
+    this.#committer = options.committer
+    this.#limits = options.limits
+  }
+
+  get name(): string {
+    return this.entry.definition.name
+  }
+
+  /** From now on everything is refused. Called in the turn in which the drop is appended, or when the engine closes. */
+  shut(why: 'dropped' | 'engine'): void {
+    this.#closed ??= why
+  }
+
+  /** The drop was not appended after all. */
+  reopen(): void {
+    this.#closed = undefined
+  }
+
+  /** Throws when the collection was dropped or the engine closed. */
+  checkOpen(): void {
+    if (this.#closed === undefined) return
+    if (this.#closed === 'engine') throw new EngineError('closed', 'the engine is closed')
+    throw new EngineError('collection_not_found', `collection ${printed(this.name)} was dropped`, {
+      field: 'collection',
+      value: this.name,
+    })
+  }
+
+  describe(): CollectionDescription {
+    this.checkOpen()
+    const { definition, createdAtMs } = this.entry
+    return {
+      name: definition.name,
+      fields: definition.fields.map((field, at) => ({ ...field, elements: this.replica.dense[at]?.rows ?? 0 })),
+      objects: this.replica.objects.count,
+      createdAt: createdAtMs,
+      lsn: this.replica.lsnApplied,
+      memory: this.replica.bytes(),
+      condition: 'ready',
+    }
+  }
+
+  async upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }> {
+    this.checkOpen()
+    const columns = parseObjects(objects, this.entry.definition, this.#limits)
+    if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
+    const { lsn, durable, result } = await this.#write(
+      { kind: 'objects-upserted', collectionId: this.entry.id, ...columns },
+      roomFor(columns),
+    )
+    return { lsn, durable, upserted: result.touched.length }
+  }
+
+  async get(ids: readonly string[]): Promise<readonly StoredObject[]> {
+    this.checkOpen()
+    return checkedIds(ids).flatMap((id) => storedObject(this.replica, id) ?? [])
+  }
+
+  async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+    this.checkOpen()
+    const wanted = [...new Set(checkedIds(ids))]
+    // With nothing on its way, ids that are not there need no record.
+    const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.objects.find(id) >= 0)
+    if (found.length === 0) return { ...this.#nothingToDo(), deleted: [] }
+    const { lsn, durable, result } = await this.#write(
+      { kind: 'objects-deleted', collectionId: this.entry.id, ids: found },
+      noRoom,
+    )
+    return { lsn, durable, deleted: result.touched }
+  }
+
+  async deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }> {
+    this.checkOpen()
+    const parsed = parseFilter(filter)
+    if (filter.length === 0) return { ...this.#nothingToDo(), deleted: 0 }
+    // What matches is decided with everything earlier applied and nothing later appended; the log gets the ids.
+    const { written } = await this.gate.hold(async () => {
+      this.checkOpen()
+      const ids = Array.from(this.replica.filters.evaluate(parsed).bitmap.toOrdinals(), (ordinal) =>
+        this.replica.objects.idAt(ordinal),
+      )
+      return {
+        written:
+          ids.length === 0
+            ? undefined
+            : this.#commit({ kind: 'objects-deleted', collectionId: this.entry.id, ids }, noRoom),
+      }
+    })
+    if (!written) return { ...this.#nothingToDo(), deleted: 0 }
+    const { lsn, durable, result } = await written
+    return { lsn, durable, deleted: result.touched.length }
+  }
+
+  async replaceFilters(
+    updates: readonly { readonly id: string; readonly filter: JsonObject | string }[],
+  ): Promise<Acknowledgement & { readonly updated: number }> {
+    this.checkOpen()
+    this.#checkBatch(updates)
+    const filters = new Map(
+      updates.map(({ id, filter }, i) => [
+        parseId(id, `updates[${i}].id`),
+        filter === '' ? '' : parseFilterValues(filter).text,
+      ]),
+    )
+    const ids = [...filters.keys()].filter((id) => this.gate.pending.events > 0 || this.replica.objects.find(id) >= 0)
+    if (ids.length === 0) return { ...this.#nothingToDo(), updated: 0 }
+    const texts = ids.map((id) => filters.get(id) as string)
+    const { objects } = this.replica
+    const kept = ids.reduce((sum, id) => sum + (objects.find(id) < 0 ? 0 : objects.recordBytesAt(objects.find(id))), 0)
+    const room = {
+      objects: ids.length,
+      idBytes: 0,
+      recordBytes: texts.reduce((sum, text) => sum + text.length * 3, kept),
+    }
+    const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
+    const { lsn, durable, result } = await this.#write(draft, room)
+    return { lsn, durable, updated: result.touched.length }
+  }
+
+  async search(request: SearchRequest): Promise<SearchResult> {
+    this.checkOpen()
+    return search(this.replica, parseSearch(request, this.entry.definition, this.#limits))
+  }
+
+  stateDigest(): string {
+    this.checkOpen()
+    return this.replica.digest()
+  }
+
+  #write(draft: Draft, room: Room): Promise<Acknowledgement & { readonly result: Applied }> {
+    return this.gate.write(() => {
+      this.checkOpen()
+      return this.#commit(draft, room)
+    })
+  }
+
+  /** Reserves and appends in one turn, so that the room asked for covers everything that is on its way. */
+  #commit(draft: Draft, room: Room): Promise<Acknowledgement & { readonly result: Applied }> {
+    const wanted = added(this.#reserved, room, 1)
+    this.replica.reserve(wanted)
+    this.#reserved = wanted
+    return this.#committer
+      .commit(draft, this.gate, (lsn, event) => this.replica.apply(lsn, event as Parameters<Replica['apply']>[1]))
+      .finally(() => {
+        this.#reserved = added(this.#reserved, room, -1)
+      })
+  }
+
+  #nothingToDo(): Acknowledgement {
+    return { lsn: this.replica.lsnApplied, durable: true }
+  }
+
+  #checkBatch(updates: readonly unknown[]): void {
+    if (!Array.isArray(updates)) {
+      throw new EngineError('invalid_argument', `updates must be an array, got ${printed(updates)}`, {
+        field: 'updates',
+        value: printed(updates),
+      })
+    }
+    if (updates.length > this.#limits.batchMax) {
+      throw new EngineError(
+        'limit_exceeded',
+        `updates has ${updates.length} entries, at most ${this.#limits.batchMax} are allowed in one call`,
+        {
+          field: 'updates',
+          value: updates.length,
+          limit: this.#limits.batchMax,
+        },
+      )
+    }
+  }
+}
+
+function checkedIds(ids: readonly string[]): string[] {
+  if (!Array.isArray(ids))
+    throw new EngineError('invalid_argument', `ids must be an array, got ${printed(ids)}`, {
+      field: 'ids',
+      value: printed(ids),
+    })
+  return ids.map((id, i) => parseId(id, `ids[${i}]`))
+}
+
+function roomFor({ ids, metas, filters, sparse }: ObjectColumns): Room {
+  const terms = sparse.reduce((sum, column) => sum + column.indices.length, 0)
+  const sparseFields = sparse.reduce((sum, column) => sum + column.objects.length, 0)
+  const bytes = metas.reduce(
+    (sum, meta, i) => sum + recordBytes(meta.length, (filters[i] as string).length * 3, 0, 0),
+    0,
+  )
+  return {
+    objects: ids.length,
+    idBytes: ids.reduce((sum, id) => sum + id.length * 3, 0),
+    recordBytes: bytes + terms * 8 + sparseFields * 8,
+  }
+}
+
+function added(a: Room, b: Room, sign: 1 | -1): Room {
+  return {
+    objects: a.objects + sign * b.objects,
+    idBytes: a.idBytes + sign * b.idBytes,
+    recordBytes: a.recordBytes + sign * b.recordBytes,
+  }
+}

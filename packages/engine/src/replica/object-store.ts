@@ -1,0 +1,206 @@
+// What a collection knows of each object besides its rows and its filter index: id, meta, filter text, sparse terms. Bytes in
+// a heap, found by ordinal; an object's record is written once, and again only when its filter is replaced.
+//
+//   record: | u32 bytes of meta | u32 bytes of filter | u32 sparse fields | meta | filter, zero padded to 4 |
+//           then per sparse field: | u32 field | u32 terms | u32 index per term | f32 value per term |
+import { assert } from '../errors.ts'
+import { ByteHeap } from '../memory/byte-heap.ts'
+import { Column } from '../memory/column.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
+import { IdTable } from '../memory/id-table.ts'
+import type { Section, SectionReader } from '../memory/sections.ts'
+
+const headBytes = 12
+const textEncoder = new TextEncoder()
+const textDecoder = new TextDecoder()
+
+export interface SparseTermsOfField {
+  readonly field: number
+  readonly indices: Uint32Array
+  readonly values: Float32Array
+}
+
+export interface ObjectParts {
+  readonly meta: Uint8Array
+  readonly filter: string
+  readonly sparse: readonly SparseTermsOfField[]
+}
+
+export class ObjectStore {
+  readonly #ids: IdTable
+  readonly #records: ByteHeap
+  /** Address of each ordinal's record, divided by 8; 0 where there is none. */
+  readonly #addresses: Column
+  #ordinalEnd: number
+
+  private constructor(ids: IdTable, records: ByteHeap, addresses: Column, ordinalEnd: number) {
+    this.#ids = ids
+    this.#records = records
+    this.#addresses = addresses
+    this.#ordinalEnd = ordinalEnd
+  }
+
+  static empty(seed: HashSeed): ObjectStore {
+    return new ObjectStore(new IdTable(seed), new ByteHeap(), new Column('u32'), 0)
+  }
+
+  get count(): number {
+    return this.#ids.count
+  }
+
+  /** Ordinals below it have been given out at some time. */
+  get ordinalEnd(): number {
+    return this.#ordinalEnd
+  }
+
+  /** -1 when no object has this id. */
+  find(id: string): number {
+    return this.#ids.find(id)
+  }
+
+  /** The id an ordinal has, or had until it is released. */
+  idAt(ordinal: number): string {
+    const id = this.#ids.idAt(ordinal)
+    assert(id !== undefined, `ordinal ${ordinal} has an id`)
+    return id
+  }
+
+  /** Room for `objects` more, so that writing them cannot fail. Throws EngineError memory_exhausted. */
+  reserve(objects: number, idBytes: number, recordBytes: number): void {
+    const end = this.#ordinalEnd + objects
+    this.#ids.reserve(objects, idBytes, end)
+    this.#records.reserve(objects, recordBytes)
+    this.#addresses.ensure(end)
+  }
+
+  /** Writes an object under a new ordinal; its id leads there from now on. Gives the ordinal it led to before, or -1. */
+  put(ordinal: number, id: string, parts: ObjectParts): number {
+    const before = this.#ids.find(id)
+    if (before < 0) this.#ids.insert(id, ordinal)
+    else this.#ids.replace(id, ordinal)
+    this.#write(ordinal, parts)
+    this.#ordinalEnd = Math.max(this.#ordinalEnd, ordinal + 1)
+    return before
+  }
+
+  /** The id is found no more; what the ordinal held can be read until it is released. Gives the ordinal, or -1. */
+  remove(id: string): number {
+    return this.#ids.remove(id)
+  }
+
+  /** Gives back what a removed or replaced ordinal held. */
+  release(ordinal: number): void {
+    this.#records.free(this.#addressOf(ordinal))
+    this.#addresses.set(ordinal, 0)
+    this.#ids.release(ordinal)
+  }
+
+  replaceFilter(ordinal: number, filter: string): void {
+    // Copied, since the record they lie in is freed before the new one is written.
+    const meta = this.meta(ordinal).slice()
+    const sparse = this.sparse(ordinal)
+    this.#records.free(this.#addressOf(ordinal))
+    this.#write(ordinal, { meta, filter, sparse })
+  }
+
+  recordBytesAt(ordinal: number): number {
+    return this.#read(ordinal).bytes.length
+  }
+
+  /** Where the meta lies; valid until the object is changed. */
+  meta(ordinal: number): Uint8Array {
+    const record = this.#read(ordinal)
+    return record.bytes.subarray(headBytes, headBytes + record.metaBytes)
+  }
+
+  filterText(ordinal: number): string {
+    const { bytes, metaBytes, filterBytes } = this.#read(ordinal)
+    // TextDecoder takes no shared memory, hence the copy.
+    return filterBytes === 0
+      ? ''
+      : textDecoder.decode(bytes.slice(headBytes + metaBytes, headBytes + metaBytes + filterBytes))
+  }
+
+  /** Copies of the sparse terms, by field. */
+  sparse(ordinal: number): SparseTermsOfField[] {
+    const { bytes, metaBytes, filterBytes, sparseFields } = this.#read(ordinal)
+    const rest = bytes.slice(headBytes + padded(metaBytes + filterBytes))
+    const words = new Uint32Array(rest.buffer)
+    const found: SparseTermsOfField[] = []
+    for (let at = 0, i = 0; i < sparseFields; i++) {
+      const field = words[at] as number
+      const terms = words[at + 1] as number
+      const values = new Float32Array(rest.buffer, (at + 2 + terms) * 4, terms)
+      found.push({ field, indices: words.slice(at + 2, at + 2 + terms), values: values.slice() })
+      at += 2 + 2 * terms
+    }
+    return found
+  }
+
+  bytes(): { readonly ids: number; readonly idTable: number; readonly objects: number } {
+    const { ids, idTable } = this.#ids.bytes()
+    return { ids, idTable: idTable + this.#addresses.bytes(), objects: this.#records.bytes() }
+  }
+
+  dump(name: string): Section[] {
+    return [
+      ...this.#ids.dump(`${name}.ids`),
+      this.#records.dump(`${name}.records`),
+      this.#addresses.dump(`${name}.addresses`, this.#ordinalEnd),
+    ]
+  }
+
+  static async load(reader: SectionReader, name: string, ordinalEnd: number): Promise<ObjectStore> {
+    const ids = await IdTable.load(reader, `${name}.ids`)
+    const records = await ByteHeap.load(reader, `${name}.records`)
+    const addresses = await Column.load(reader, `${name}.addresses`, 'u32', ordinalEnd)
+    return new ObjectStore(ids, records, addresses, ordinalEnd)
+  }
+
+  #addressOf(ordinal: number): number {
+    const address = this.#addresses.get(ordinal)
+    assert(address !== 0, `ordinal ${ordinal} has a record`)
+    return address * 8
+  }
+
+  #write(ordinal: number, parts: ObjectParts): void {
+    this.#addresses.set(ordinal, this.#records.write(recordOf(parts)) / 8)
+  }
+
+  #read(ordinal: number): { bytes: Uint8Array; metaBytes: number; filterBytes: number; sparseFields: number } {
+    const bytes = this.#records.read(this.#addressOf(ordinal))
+    const head = new DataView(bytes.buffer, bytes.byteOffset, headBytes)
+    return {
+      bytes,
+      metaBytes: head.getUint32(0, true),
+      filterBytes: head.getUint32(4, true),
+      sparseFields: head.getUint32(8, true),
+    }
+  }
+}
+
+function recordOf({ meta, filter, sparse }: ObjectParts): Uint8Array {
+  const text = textEncoder.encode(filter)
+  const sparseAt = headBytes + padded(meta.length + text.length)
+  const bytes = new Uint8Array(sparse.reduce((sum, { indices }) => sum + 8 + indices.length * 8, sparseAt))
+  new Uint32Array(bytes.buffer, 0, 3).set([meta.length, text.length, sparse.length])
+  bytes.set(meta, headBytes)
+  bytes.set(text, headBytes + meta.length)
+  let at = sparseAt
+  for (const { field, indices, values } of sparse) {
+    new Uint32Array(bytes.buffer, at, 2).set([field, indices.length])
+    new Uint32Array(bytes.buffer, at + 8, indices.length).set(indices)
+    new Float32Array(bytes.buffer, at + 8 + indices.length * 4, indices.length).set(values)
+    at += 8 + indices.length * 8
+  }
+  return bytes
+}
+
+/** Bytes of a record, for reserving room. */
+export function recordBytes(meta: number, filter: number, sparseTerms: number, sparseFields: number): number {
+  return headBytes + padded(meta + filter) + sparseFields * 8 + sparseTerms * 8
+}
+
+function padded(length: number): number {
+  return Math.ceil(length / 4) * 4
+}

@@ -1,0 +1,43 @@
+// Which versions searches under way still look at. An ordinal is given out again only when no search can see its old row.
+
+export class Pins {
+  readonly #counts = new Map<number, number>()
+  #waiting: { readonly below: number; readonly resume: () => void }[] = []
+
+  /** Keeps what `version` sees; the function returned lets go, once. */
+  pin(version: number): () => void {
+    this.#counts.set(version, (this.#counts.get(version) ?? 0) + 1)
+    let held = true
+    return () => {
+      if (!held) return
+      held = false
+      const left = (this.#counts.get(version) ?? 0) - 1
+      if (left > 0) this.#counts.set(version, left)
+      else this.#counts.delete(version)
+      this.#wake()
+    }
+  }
+
+  /** Resolves when no pin holds a version below `version`. */
+  async until(version: number): Promise<void> {
+    if (this.#oldest() >= version) return
+    await new Promise<void>((resume) => this.#waiting.push({ below: version, resume }))
+  }
+
+  #oldest(): number {
+    let oldest = Number.POSITIVE_INFINITY
+    for (const version of this.#counts.keys()) oldest = Math.min(oldest, version)
+    return oldest
+  }
+
+  #wake(): void {
+    if (this.#waiting.length === 0) return
+    const oldest = this.#oldest()
+    const [ready, waiting] = [
+      this.#waiting.filter(({ below }) => oldest >= below),
+      this.#waiting.filter(({ below }) => oldest < below),
+    ]
+    this.#waiting = waiting
+    for (const { resume } of ready) resume()
+  }
+}

@@ -1,0 +1,245 @@
+// The in-memory state of one collection, built only by applying events in LSN order. It asks no clock and no chance, so the
+// same events give the same bytes. Called by commit, recovery and restore, and by nobody else.
+import type { CollectionDefinition, FieldDefinition } from '../definition.ts'
+import { assert } from '../errors.ts'
+import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
+import { FilterIndex } from '../filter/filter-index.ts'
+import { parseFilterValues } from '../filter/values.ts'
+import type { JsonObject } from '../json.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
+import type { Section } from '../memory/sections.ts'
+import { xxh64Stream } from '../memory/xxh64.ts'
+import { openDenseField } from '../vector/dense-field.ts'
+import type { DenseField, DenseRows } from '../vector/field.ts'
+import type { WorkerPool } from '../vector/worker-pool.ts'
+import { ObjectStore, type SparseTermsOfField } from './object-store.ts'
+import { Ordinals } from './ordinals.ts'
+import { Pins } from './pins.ts'
+
+/** What apply found out, for the reply. */
+export interface Applied {
+  /** Ids that were there. */
+  readonly touched: readonly string[]
+}
+
+export interface ReplicaParts {
+  readonly id: number
+  readonly definition: CollectionDefinition
+  readonly objects: ObjectStore
+  readonly filters: FilterIndex
+  /** One per field of the definition; undefined for sparse fields. */
+  readonly dense: readonly (DenseField | undefined)[]
+  readonly ordinals: Ordinals
+  readonly version: number
+  readonly lsnApplied: number
+}
+
+export class Replica {
+  readonly id: number
+  readonly definition: CollectionDefinition
+  readonly objects: ObjectStore
+  readonly filters: FilterIndex
+  readonly dense: readonly (DenseField | undefined)[]
+  readonly ordinals: Ordinals
+  readonly pins = new Pins()
+  #version: number
+  #lsnApplied: number
+  #applying = false
+
+  constructor(parts: ReplicaParts) {
+    this.id = parts.id
+    this.definition = parts.definition
+    this.objects = parts.objects
+    this.filters = parts.filters
+    this.dense = parts.dense
+    this.ordinals = parts.ordinals
+    this.#version = parts.version
+    this.#lsnApplied = parts.lsnApplied
+  }
+
+  static async empty(
+    id: number,
+    definition: CollectionDefinition,
+    options: { seed: HashSeed; lsn: number; pool: WorkerPool },
+  ): Promise<Replica> {
+    const dense = await Promise.all(
+      definition.fields.map((field) => (field.kind === 'dense' ? openDenseField(field, options.pool) : undefined)),
+    )
+    return new Replica({
+      id,
+      definition,
+      objects: ObjectStore.empty(options.seed),
+      filters: new FilterIndex(),
+      dense,
+      ordinals: new Ordinals(),
+      version: 0,
+      lsnApplied: options.lsn,
+    })
+  }
+
+  /** Events applied so far: what a search that starts now sees. */
+  get version(): number {
+    return this.#version
+  }
+
+  get lsnApplied(): number {
+    return this.#lsnApplied
+  }
+
+  field(name: string): { readonly definition: FieldDefinition; readonly dense: DenseField | undefined } | undefined {
+    const at = this.definition.fields.findIndex((field) => field.name === name)
+    const definition = this.definition.fields[at]
+    return definition && { definition, dense: this.dense[at] }
+  }
+
+  /** Room for `objects` more beyond the ordinals given out, so that apply cannot fail for want of memory. */
+  reserve(room: { readonly objects: number; readonly idBytes: number; readonly recordBytes: number }): void {
+    for (const field of this.dense) field?.reserve(this.ordinals.end + room.objects)
+    this.objects.reserve(room.objects, room.idBytes, room.recordBytes)
+  }
+
+  async apply(lsn: number, event: ObjectEvent): Promise<Applied> {
+    assert(!this.#applying && lsn > this.#lsnApplied, `record ${lsn} is applied alone and after ${this.#lsnApplied}`)
+    this.#applying = true
+    try {
+      const applied = await this.#applyOne(this.#version + 1, event)
+      // From this turn on searches see the new version.
+      this.#version++
+      this.#lsnApplied = lsn
+      return applied
+    } finally {
+      this.#applying = false
+    }
+  }
+
+  #applyOne(version: number, event: ObjectEvent): Promise<Applied> | Applied {
+    switch (event.kind) {
+      case 'objects-upserted':
+        return this.#upsert(version, event)
+      case 'objects-deleted':
+        return this.#delete(version, event)
+      case 'filters-replaced':
+        return this.#replaceFilters(event)
+    }
+  }
+
+  async #upsert(version: number, event: ObjectsUpserted): Promise<Applied> {
+    await this.#ripen(version)
+    const ordinals = this.ordinals.take(event.ids.length)
+    const replaced = Uint32Array.from(event.ids.map((id) => this.objects.find(id)).filter((ordinal) => ordinal >= 0))
+    await Promise.all(
+      this.dense.map((field, at) => {
+        const column = event.dense.find((candidate) => candidate.field === at)
+        const rows: DenseRows | undefined = column && {
+          ordinals: column.objects.map((object) => ordinals[object] as number),
+          vectors: column.vectors,
+          norms: column.norms,
+        }
+        return field?.apply(version, rows, replaced)
+      }),
+    )
+    // One turn of the event loop from here on: nobody sees half of it.
+    const sparse = sparseByObject(event)
+    event.ids.forEach((id, i) => {
+      const ordinal = ordinals[i] as number
+      const filter = event.filters[i] as string
+      const before = this.objects.put(ordinal, id, {
+        meta: event.metas[i] as Uint8Array,
+        filter,
+        sparse: sparse.get(i) ?? [],
+      })
+      if (before >= 0) this.#retire(before, version)
+      this.filters.set(ordinal, filterValues(filter))
+    })
+    return { touched: event.ids }
+  }
+
+  async #delete(version: number, event: ObjectsDeleted): Promise<Applied> {
+    await this.#ripen(version)
+    const touched = event.ids.filter((id) => this.objects.find(id) >= 0)
+    const removed = Uint32Array.from(touched, (id) => this.objects.find(id))
+    await Promise.all(this.dense.map((field) => field?.apply(version, undefined, removed)))
+    for (const id of touched) this.#retire(this.objects.remove(id), version)
+    return { touched }
+  }
+
+  #replaceFilters(event: FiltersReplaced): Applied {
+    const touched = event.ids.filter((id, i) => {
+      const ordinal = this.objects.find(id)
+      if (ordinal < 0) return false
+      const filter = event.filters[i] as string
+      this.filters.remove(ordinal, filterValues(this.objects.filterText(ordinal)))
+      this.objects.replaceFilter(ordinal, filter)
+      this.filters.set(ordinal, filterValues(filter))
+      return true
+    })
+    return { touched }
+  }
+
+  /** The ordinal's object is gone for new searches; its memory stays for those under way. */
+  #retire(ordinal: number, version: number): void {
+    this.filters.remove(ordinal, filterValues(this.objects.filterText(ordinal)))
+    this.ordinals.retire(ordinal, version)
+  }
+
+  async #ripen(version: number): Promise<void> {
+    const ripe = this.ordinals.ripeAt(version)
+    if (ripe === 0) return
+    await this.pins.until(ripe)
+    for (const ordinal of this.ordinals.ripen(version)) this.objects.release(ordinal)
+  }
+
+  /** The bytes of everything but the dense fields, as of now: writers may go on while they are written out. */
+  dumpObjects(): Section[] {
+    return [...this.objects.dump('objects'), ...this.filters.dump('filters')]
+  }
+
+  /** Hash of everything a replay must reproduce. */
+  digest(): string {
+    const hash = xxh64Stream()
+    for (const section of this.dumpObjects()) {
+      for (const part of section.parts) hash.update(part)
+      section.release()
+    }
+    const state = {
+      version: this.#version,
+      lsn: this.#lsnApplied,
+      ordinals: this.ordinals.state(),
+      dense: this.dense.map((field) => String(field?.digest())),
+    }
+    hash.update(new TextEncoder().encode(JSON.stringify(state)))
+    return hash.digest().toString(16).padStart(16, '0')
+  }
+
+  /** Memory by part, in bytes. */
+  bytes(): Record<string, number> {
+    const parts: Record<string, number> = { ...this.objects.bytes(), filters: this.filters.bytes() }
+    for (const field of this.dense) {
+      for (const [part, bytes] of Object.entries(field?.bytes() ?? {})) parts[part] = (parts[part] ?? 0) + bytes
+    }
+    return parts
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.dense.map((field) => field?.close()))
+  }
+}
+
+function filterValues(text: string): JsonObject {
+  return text === '' ? {} : parseFilterValues(text).values
+}
+
+/** The sparse terms of each object of an upsert, by position. */
+function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsOfField[]> {
+  const found = new Map<number, SparseTermsOfField[]>()
+  for (const { field, objects, counts, indices, values } of event.sparse) {
+    let at = 0
+    objects.forEach((object, i) => {
+      const end = at + (counts[i] as number)
+      const terms = { field, indices: indices.subarray(at, end), values: values.subarray(at, end) }
+      found.set(object, [...(found.get(object) ?? []), terms])
+      at = end
+    })
+  }
+  return found
+}

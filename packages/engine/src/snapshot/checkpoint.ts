@@ -1,0 +1,175 @@
+// Checkpoints: directories `<data>/checkpoints/<lsn>-<random>` with one file per part of every collection and a manifest, made
+// under a temporary name and renamed when everything in them is durable. Files of collections that did not change are
+// links to those of the checkpoint before. The two newest are kept.
+import { randomBytes } from 'node:crypto'
+import { basename, join } from 'node:path'
+import type { Vfs } from '@annal/wal'
+import type { CatalogState } from '../catalog/catalog.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { WriteGate } from '../replica/write-gate.ts'
+import type { WorkerPool } from '../vector/worker-pool.ts'
+import { type Manifest, type ManifestCollection, manifestName, readManifest, writeManifest } from './manifest.ts'
+import { cutObjects, loadReplica, objectsPart } from './replica-parts.ts'
+import { readSnapshotFile, writeSnapshotFile } from './snapshot-file.ts'
+
+const checkpointName = /^(\d{20})-[0-9a-f]{8}$/
+const kept = 2
+
+export interface CheckpointPlace {
+  readonly vfs: Vfs
+  /** `<data>/checkpoints` */
+  readonly dir: string
+}
+
+export interface Checkpoint {
+  readonly path: string
+  readonly manifest: Manifest
+}
+
+/** What a checkpoint is made of, as of its LSN. */
+export interface CheckpointSource {
+  readonly lsn: number
+  readonly timeMs: number
+  readonly catalog: CatalogState
+  readonly collections: readonly { readonly replica: Replica; readonly gate: WriteGate }[]
+}
+
+/** Writes a checkpoint and gives the older of the two newest LSNs kept: the log is not needed up to there. */
+export async function writeCheckpoint(
+  place: CheckpointPlace,
+  source: CheckpointSource,
+  previous: Checkpoint | undefined,
+  onProgress: (done: number, total: number) => void,
+): Promise<{ readonly checkpoint: Checkpoint; readonly lsnNotNeeded: number }> {
+  const { vfs, dir } = place
+  const name = `${String(source.lsn).padStart(20, '0')}-${randomBytes(4).toString('hex')}`
+  const temporary = join(dir, `tmp-${name}`)
+  await vfs.makeDirectory(temporary)
+  const collections: ManifestCollection[] = []
+  for (const { replica, gate } of source.collections) {
+    const before = previous?.manifest.collections.find((candidate) => candidate.id === replica.id)
+    const unchanged = previous && before?.lsn === replica.lsnApplied && gate.pending.events === 0
+    collections.push(
+      unchanged
+        ? await linkCollection(vfs, previous.path, temporary, before)
+        : await writeCollection(vfs, temporary, replica, gate),
+    )
+    onProgress(collections.length, source.collections.length)
+  }
+  const manifest: Manifest = { lsn: source.lsn, timeMs: source.timeMs, catalog: source.catalog, collections }
+  await writeManifest(vfs, join(temporary, manifestName), manifest)
+  await vfs.syncDirectory(temporary)
+  const path = join(dir, name)
+  await vfs.rename(temporary, path)
+  await vfs.syncDirectory(dir)
+  const lsnNotNeeded = await removeOld(place)
+  return { checkpoint: { path, manifest }, lsnNotNeeded }
+}
+
+async function writeCollection(vfs: Vfs, dir: string, replica: Replica, gate: WriteGate): Promise<ManifestCollection> {
+  const files: ManifestCollection['files'][number][] = []
+  const write = async (part: number, lsn: number, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) => {
+    const name = fileName(replica.id, part)
+    files.push({
+      name,
+      part,
+      ...(await writeSnapshotFile(vfs, join(dir, name), { collectionId: replica.id, part, lsn }, pieces)),
+    })
+  }
+  // Writers of this collection wait while its arenas are written; the rest is a cut, written after they go on.
+  const cut = await gate.hold(async () => {
+    const made = cutObjects(replica)
+    for (const [at, field] of replica.dense.entries()) if (field) await write(1 + at, made.lsn, field.dump())
+    return made
+  })
+  await write(objectsPart, cut.lsn, cut.objects)
+  return { id: replica.id, lsn: cut.lsn, files }
+}
+
+async function linkCollection(
+  vfs: Vfs,
+  from: string,
+  to: string,
+  collection: ManifestCollection,
+): Promise<ManifestCollection> {
+  for (const { name } of collection.files) await vfs.link(join(from, name), join(to, name))
+  return collection
+}
+
+/** The checkpoints whose manifests fit, newest first, and what is wrong with the others. */
+export async function findCheckpoints(
+  place: CheckpointPlace,
+): Promise<{ readonly good: Checkpoint[]; readonly damaged: Error[] }> {
+  const { vfs, dir } = place
+  if (!(await vfs.exists(dir))) return { good: [], damaged: [] }
+  const names = (await vfs.list(dir))
+    .filter((name) => checkpointName.test(name))
+    .sort()
+    .reverse()
+  const good: Checkpoint[] = []
+  const damaged: Error[] = []
+  for (const name of names) {
+    const path = join(dir, name)
+    try {
+      good.push({ path, manifest: await readManifest(vfs, join(path, manifestName)) })
+    } catch (error) {
+      damaged.push(error as Error)
+    }
+  }
+  return { good, damaged }
+}
+
+/** Loads every collection of a checkpoint. Throws snapshot_damaged, with nothing left open. */
+export async function loadCheckpoint(
+  vfs: Vfs,
+  { path, manifest }: Checkpoint,
+  pool: WorkerPool,
+  onProgress: (done: number, total: number) => void,
+): Promise<Map<number, Replica>> {
+  const replicas = new Map<number, Replica>()
+  try {
+    for (const collection of manifest.collections) {
+      const entry = manifest.catalog.collections.find((candidate) => candidate.id === collection.id)
+      if (!entry) continue
+      const partOf = (part: number) => {
+        const file = collection.files.find((candidate) => candidate.part === part)
+        return readSnapshotFile(vfs, join(path, file?.name ?? fileName(collection.id, part)), {
+          collectionId: collection.id,
+          part,
+          lsn: collection.lsn,
+          bytes: file?.bytes ?? 0,
+          sum: file?.sum ?? '0',
+        })
+      }
+      replicas.set(collection.id, await loadReplica(entry, collection.lsn, partOf, pool))
+      onProgress(replicas.size, manifest.collections.length)
+    }
+    return replicas
+  } catch (error) {
+    for (const replica of replicas.values()) await replica.close()
+    throw error
+  }
+}
+
+/** Removes what a crash left half made. */
+export async function sweepTemporary({ vfs, dir }: CheckpointPlace): Promise<void> {
+  if (!(await vfs.exists(dir))) return
+  for (const name of await vfs.list(dir)) if (name.startsWith('tmp-')) await vfs.removeTree(join(dir, name))
+}
+
+async function removeOld(place: CheckpointPlace): Promise<number> {
+  const { good } = await findCheckpoints(place)
+  for (const { path } of good.slice(kept)) {
+    // Renamed first: a crash in between must not leave a manifest whose files are gone.
+    const leaving = join(place.dir, `tmp-${basename(path)}`)
+    await place.vfs.rename(path, leaving)
+    await place.vfs.syncDirectory(place.dir)
+    await place.vfs.removeTree(leaving)
+  }
+  // With only one checkpoint the whole log stays, so that there are always two ways back.
+  return good.length < kept ? 0 : (good[kept - 1] as Checkpoint).manifest.lsn
+}
+
+function fileName(collectionId: number, part: number): string {
+  return `collection-${collectionId}-part-${part}.snap`
+}

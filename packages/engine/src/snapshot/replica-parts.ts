@@ -1,0 +1,78 @@
+// A replica as the parts that its snapshot files hold, and back.
+import type { CollectionEntry } from '../catalog/catalog.ts'
+import { EngineError } from '../errors.ts'
+import { FilterIndex } from '../filter/filter-index.ts'
+import { type Section, SectionReader, sectionOf, sourceOf, writeSections } from '../memory/sections.ts'
+import { ObjectStore } from '../replica/object-store.ts'
+import { Ordinals } from '../replica/ordinals.ts'
+import { Replica } from '../replica/replica.ts'
+import { loadDenseField } from '../vector/dense-field.ts'
+import type { WorkerPool } from '../vector/worker-pool.ts'
+
+/** The part that holds everything but the dense fields; field i is part 1 + i. */
+export const objectsPart = 0
+
+export interface ReplicaCut {
+  readonly lsn: number
+  /** To be written out at leisure: as of the cut, whatever is applied meanwhile. */
+  readonly objects: Iterable<Uint8Array>
+}
+
+/** Must be called while nothing is applied; what it returns may be read later. */
+export function cutObjects(replica: Replica): ReplicaCut {
+  const { end, free, resting } = replica.ordinals.state()
+  const numbers = Float64Array.of(
+    replica.version,
+    replica.lsnApplied,
+    end,
+    free.length,
+    resting.length,
+    ...free,
+    ...resting,
+  )
+  const head: Section = sectionOf('replica', new Uint8Array(numbers.buffer))
+  return { lsn: replica.lsnApplied, objects: writeSections([head, ...replica.dumpObjects()]) }
+}
+
+/** Throws snapshot_damaged when a part does not hold what it must. */
+export async function loadReplica(
+  entry: CollectionEntry,
+  lsn: number,
+  partOf: (part: number) => AsyncIterable<Uint8Array>,
+  pool: WorkerPool,
+): Promise<Replica> {
+  const reader = new SectionReader(sourceOf(partOf(objectsPart)), `collection ${entry.id}`)
+  const { version, ordinals } = await readHead(reader, lsn)
+  const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
+  const filters = await FilterIndex.load(reader, 'filters')
+  const dense = await Promise.all(
+    entry.definition.fields.map((field, at) =>
+      field.kind === 'dense' ? loadDenseField(field, pool, partOf(1 + at)) : undefined,
+    ),
+  )
+  return new Replica({
+    id: entry.id,
+    definition: entry.definition,
+    objects,
+    filters,
+    dense,
+    ordinals,
+    version,
+    lsnApplied: lsn,
+  })
+}
+
+async function readHead(reader: SectionReader, lsn: number): Promise<{ version: number; ordinals: Ordinals }> {
+  const body = await reader.open('replica')
+  const [version = 0, lsnThere = 0, end = 0, free = 0, resting = 0] = await body.takeNumbers(5)
+  if (lsnThere !== lsn || body.remaining !== (free + resting) * 8) {
+    throw new EngineError(
+      'snapshot_damaged',
+      `${body.part} is of LSN ${lsnThere} with ${body.remaining} bytes of ordinals, which does not fit`,
+      { part: body.part },
+    )
+  }
+  const ordinals = new Ordinals({ end, free: await body.takeNumbers(free), resting: await body.takeNumbers(resting) })
+  await body.end()
+  return { version, ordinals }
+}
