@@ -27,6 +27,12 @@ export const filterBytesMax = 65_536
 export const filterKeysMax = 256
 export const filterKeyBytesMax = 256
 export const filterStringBytesMax = 1_024
+/** Conditions of one query, counted through $and, $or and $not: each costs a pass over what it matches. */
+export const filterConditionsMax = 64
+/** Values of one $in or $nin. */
+export const filterOperandsMax = 10_000
+/** Distinct filter keys of one collection; each has an index of its own. */
+export const filterKeysOfCollectionMax = 16_384
 /** Nesting of meta and filter values; deeper values break JSON.stringify and structuredClone long before they help anyone. */
 export const jsonDepthMax = 32
 export const sparseDimensionMax = 2 ** 32

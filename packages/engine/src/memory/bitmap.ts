@@ -1,12 +1,12 @@
 // A set of ordinals, one bit each, that knows its size. Grows by a new array of words when it is full.
 import { EngineError } from '../errors.ts'
-import type { OrdinalBitmap } from '../vector/field.ts'
 import { sharedBytes } from './chunks.ts'
 import { chained, numbersPart, type Section, type SectionReader } from './sections.ts'
 
 const ordinalsMax = 2 ** 32
 
-export class Bitmap implements OrdinalBitmap {
+/** Is an OrdinalBitmap as fields take it. */
+export class Bitmap {
   #words: Uint32Array<SharedArrayBuffer>
   #count = 0
 

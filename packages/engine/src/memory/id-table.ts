@@ -87,8 +87,8 @@ export class IdTable {
     this.#pages.reserve(ids)
   }
 
-  bytes(): { readonly ids: number; readonly idTable: number } {
-    return { ids: this.#heap.bytes(), idTable: this.#addresses.bytes() + this.#pages.bytes() }
+  bytes(): { readonly ids: number; readonly table: number } {
+    return { ids: this.#heap.bytes(), table: this.#addresses.bytes() + this.#pages.bytes() }
   }
 
   /** Of the ids' bytes, those that wait to be used again. */

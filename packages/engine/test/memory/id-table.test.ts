@@ -60,7 +60,7 @@ test('an ordinal keeps its id after removal or replacement until it is released'
 
 test('an empty table costs little', (t) => {
   const bytes = new IdTable(seed).bytes()
-  t.ok(bytes.ids + bytes.idTable < 2_048)
+  t.ok(bytes.ids + bytes.table < 2_048)
   t.end()
 })
 
@@ -125,7 +125,7 @@ test('after room was reserved, inserting takes no more from the process', (t) =>
     const before = table.bytes()
     for (const [at, id] of ids.entries()) table.insert(id, next - batch + at)
     t.equal(table.bytes().ids, before.ids)
-    t.ok(table.bytes().idTable - before.idTable <= 4_096, 'but for the directory')
+    t.ok(table.bytes().table - before.table <= 4_096, 'but for the directory')
   }
   t.end()
 })

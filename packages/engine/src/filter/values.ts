@@ -1,0 +1,109 @@
+// Filter values as they are stored: a JSON object that belongs to an object. Checked once here, before the append; every
+// key is data, also `__proto__`, and none is ever used as a key of a dictionary of ours.
+import { EngineError } from '../errors.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+import { filterBytesMax, filterKeyBytesMax, filterKeysMax, filterStringBytesMax, jsonDepthMax } from '../limits.ts'
+
+export interface ParsedFilterValues {
+  /** What is stored and given back: the text as it came, or the object as JSON. */
+  readonly text: string
+  readonly values: JsonObject
+}
+
+/** Throws EngineError invalid_argument or limit_exceeded. Text '' is an object without filter values. */
+export function parseFilterValues(raw: JsonObject | string): ParsedFilterValues {
+  if (raw === '') return { text: '', values: {} }
+  if (typeof raw === 'string') {
+    checkBytes(raw, 'filter', filterBytesMax)
+    return { text: raw, values: objectOf(parsed(raw)) }
+  }
+  const values = objectOf(raw)
+  const text = JSON.stringify(values)
+  checkBytes(text, 'filter', filterBytesMax)
+  return { text, values }
+}
+
+function parsed(text: string): unknown {
+  if (!text.isWellFormed()) throw invalid('filter', 'is not well-formed Unicode', undefined)
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    const details = { field: 'filter', value: shown(text) }
+    throw new EngineError('invalid_argument', `filter is not JSON: ${shown(text)}`, details, { cause })
+  }
+}
+
+function objectOf(raw: unknown): JsonObject {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+    throw invalid('filter', 'must be an object of keys and values, such as {"color":"red"}', raw)
+  }
+  checkValue(raw, 'filter', 1)
+  // Checked above: own keys and plain JSON values all the way down.
+  return raw as JsonObject
+}
+
+function checkValue(value: unknown, path: string, depth: number): asserts value is JsonValue {
+  if (value === null || typeof value === 'boolean') return
+  if (typeof value === 'string') return checkText(value, path, filterStringBytesMax)
+  if (typeof value === 'number') {
+    if (!Number.isFinite(value)) throw invalid(path, 'must be a finite number', value)
+    return
+  }
+  if (typeof value !== 'object')
+    throw invalid(path, 'must be JSON: a string, number, boolean, null, array or object', value)
+  if (depth > jsonDepthMax) throw tooMuch('filter', `is nested deeper than ${jsonDepthMax} levels`, jsonDepthMax)
+  if (Array.isArray(value)) {
+    for (const [at, element] of value.entries()) checkValue(element, `${path}[${at}]`, depth + 1)
+    return
+  }
+  checkObject(value, path, depth)
+}
+
+function checkObject(value: object, path: string, depth: number): void {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== null && prototype !== Object.prototype) throw invalid(path, 'must be a plain object', value)
+  const entries = Object.entries(value)
+  if (entries.length > filterKeysMax) {
+    throw tooMuch(path, `has ${entries.length} keys, the most is ${filterKeysMax}`, filterKeysMax)
+  }
+  for (const [key, inner] of entries) {
+    checkText(key, `a key of ${path}`, filterKeyBytesMax)
+    checkValue(inner, `${path}.${shown(key)}`, depth + 1)
+  }
+}
+
+function checkText(text: string, path: string, bytesMax: number): void {
+  if (!text.isWellFormed()) throw invalid(path, 'is not well-formed Unicode', undefined)
+  checkBytes(text, path, bytesMax)
+}
+
+function checkBytes(text: string, path: string, bytesMax: number): void {
+  // A UTF-16 unit is at most three bytes of UTF-8, so most strings need no counting.
+  if (text.length * 3 <= bytesMax) return
+  const bytes = Buffer.byteLength(text)
+  if (bytes > bytesMax) throw tooMuch(path, `is ${bytes} bytes long, the most is ${bytesMax}`, bytesMax)
+}
+
+function invalid(path: string, what: string, value: unknown): EngineError {
+  const given = value === undefined ? '' : `, not ${shown(value)}`
+  return new EngineError('invalid_argument', `${path} ${what}${given}`, { field: path, value: shown(value) })
+}
+
+function tooMuch(path: string, what: string, limit: number): EngineError {
+  return new EngineError('limit_exceeded', `${path} ${what}`, { field: path, limit })
+}
+
+/** A value for people, never longer than a line. */
+export function shown(value: unknown): string {
+  const text = typeof value === 'string' ? value : (jsonOf(value) ?? String(value))
+  return text.length > 80 ? `${text.slice(0, 77).toWellFormed()}...` : text
+}
+
+function jsonOf(value: unknown): string | undefined {
+  if (typeof value === 'number' || typeof value === 'bigint') return String(value)
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    return error instanceof Error ? `a value that is not JSON (${error.message.split('\n')[0]})` : undefined
+  }
+}

@@ -1,0 +1,63 @@
+import { test } from 'tap'
+import { parseFilterValues } from '../../src/filter/values.ts'
+import type { JsonObject } from '../../src/json.ts'
+
+test('text is kept as it came, an object becomes its JSON', (t) => {
+  t.same(parseFilterValues('{ "a" : 1.0 }'), { text: '{ "a" : 1.0 }', values: { a: 1 } })
+  t.same(parseFilterValues({ a: [1, 'x', null], b: { c: true } }), {
+    text: '{"a":[1,"x",null],"b":{"c":true}}',
+    values: { a: [1, 'x', null], b: { c: true } },
+  })
+  t.same(parseFilterValues(''), { text: '', values: {} })
+  t.same(parseFilterValues('{}'), { text: '{}', values: {} })
+  t.end()
+})
+
+test('keys that name properties of objects are data and change nothing', (t) => {
+  const before = Object.getOwnPropertyNames(Object.prototype).join()
+  for (const text of [
+    '{"__proto__":{"polluted":1}}',
+    '{"\\u005f_proto__":1}',
+    '{"constructor":{"prototype":{"x":1}}}',
+  ]) {
+    const { values } = parseFilterValues(text)
+    t.same(Object.keys(values).length, 1)
+    t.equal(parseFilterValues(values).text, JSON.stringify(JSON.parse(text)))
+  }
+  t.equal(Object.getOwnPropertyNames(Object.prototype).join(), before)
+  t.equal(Object.hasOwn(Object.prototype, 'polluted'), false)
+  t.end()
+})
+
+test('what cannot be stored is refused by name', (t) => {
+  const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
+  const many = (count: number): string => `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join()}}`
+  const bad: [unknown, string, RegExp][] = [
+    ['{"a":', 'invalid_argument', /filter is not JSON/],
+    ['[1]', 'invalid_argument', /must be an object/],
+    ['null', 'invalid_argument', /must be an object/],
+    ['"x"', 'invalid_argument', /must be an object/],
+    ['{"a":1e999}', 'invalid_argument', /filter\.a must be a finite number/],
+    ['{"a":"\\ud800"}', 'invalid_argument', /well-formed/],
+    ['{"\\udc00":1}', 'invalid_argument', /well-formed/],
+    ['{"a":"\ud800"}', 'invalid_argument', /well-formed/],
+    [nested(33), 'limit_exceeded', /nested deeper than 32/],
+    [`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, 'limit_exceeded', /nested deeper/],
+    [many(257), 'limit_exceeded', /257 keys, the most is 256/],
+    [`{"${'k'.repeat(257)}":1}`, 'limit_exceeded', /257 bytes long, the most is 256/],
+    [`{"a":"${'é'.repeat(513)}"}`, 'limit_exceeded', /filter\.a is 1026 bytes long, the most is 1024/],
+    [`{"a":[${'1,'.repeat(40_000)}1]}`, 'limit_exceeded', /filter is 80009 bytes long/],
+    [{ a: undefined }, 'invalid_argument', /filter\.a must be JSON/],
+    [{ a: () => 1 }, 'invalid_argument', /must be JSON/],
+    [{ a: 1n }, 'invalid_argument', /must be JSON/],
+    [{ a: new Date(0) }, 'invalid_argument', /must be a plain object/],
+    [{ a: Number.NaN }, 'invalid_argument', /finite/],
+  ]
+  for (const [raw, code, message] of bad) {
+    // The cast lets the test give what only an untyped caller can.
+    t.throws(() => parseFilterValues(raw as JsonObject), { code, message })
+  }
+  t.doesNotThrow(() => parseFilterValues(nested(32)))
+  t.doesNotThrow(() => parseFilterValues(many(256)))
+  t.end()
+})
