@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import fastify from 'fastify'
+import fastify, { LogController } from 'fastify'
 import { createGuard, type Guard } from './auth.ts'
 import { addBodyParsers } from './bodies.ts'
 import { type BodyBudget, createBodyBudget } from './body-budget.ts'
@@ -48,7 +48,7 @@ export function createApp({ slot, config }: AppOptions): FastifyInstance {
   }
   const app = fastify({
     logger: config.logLevel === 'silent' ? false : { level: config.logLevel, serializers: { req: requestFacts } },
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     genReqId: () => randomUUID(),
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestTimeoutMs,

@@ -1,1 +1,13 @@
-export {}
+export { type AppOptions, createApp } from './app.ts'
+export {
+  type Config,
+  ConfigError,
+  type ConfigRead,
+  readConfig,
+  type Setting,
+  settings,
+  settingsWithoutEffect,
+} from './config.ts'
+export { EngineSlot, slotWith } from './engine-slot.ts'
+export type { ErrorBody, ServerErrorCode } from './errors.ts'
+export { type RunningServer, startServer } from './serve.ts'

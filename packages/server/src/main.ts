@@ -1,0 +1,69 @@
+// The process: settings from the environment, one friendly line when it serves, one clear line and a telling exit code when
+// it cannot, an orderly end on SIGINT and SIGTERM.
+import { writeSync } from 'node:fs'
+import path from 'node:path'
+import type { Progress } from '@annal/engine'
+import { ConfigError, type ConfigRead, readConfig } from './config.ts'
+import { exitOf } from './exit.ts'
+import { secondSignalAfterMs } from './limits.ts'
+import { type RunningServer, startServer } from './serve.ts'
+
+/** Written at once, whatever happens to the process next. */
+function say(line: string): void {
+  writeSync(2, `${line}\n`)
+}
+
+function die(error: unknown): never {
+  const { code, lines } = exitOf(error)
+  for (const line of lines) say(`annal: ${line}`)
+  process.exit(code)
+}
+
+function settings(): ConfigRead {
+  try {
+    return readConfig(process.env)
+  } catch (error) {
+    if (error instanceof ConfigError) die(error)
+    throw error
+  }
+}
+
+/** At most one line a second, and only when opening takes long enough for somebody to wonder. */
+function progressTeller(): (progress: Progress) => void {
+  let told = Date.now()
+  return ({ job, collection, done, total, unit }) => {
+    if (job === 'checkpoint' || Date.now() - told < 1_000) return
+    told = Date.now()
+    const percent = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : ''
+    const of = collection === undefined ? '' : ` of ${collection}`
+    say(
+      `annal: starting: ${job === 'replay' ? 'replaying the log' : `loading the snapshot${of}`}${percent} (${done} of ${total} ${unit})`,
+    )
+  }
+}
+
+function stopOnSignals(server: RunningServer): void {
+  let firstAt = 0
+  const onSignal = (signal: string): void => {
+    if (firstAt === 0) {
+      firstAt = Date.now()
+      say(`annal: ${signal}, stopping`)
+      server.stop().then(() => process.exit(0), die)
+    } else if (Date.now() - firstAt >= secondSignalAfterMs) {
+      say(`annal: ${signal} again, ending at once; the log holds everything acknowledged`)
+      process.exit(1)
+    }
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+}
+
+process.on('uncaughtException', die)
+process.on('unhandledRejection', die)
+
+const { config, warnings } = settings()
+for (const warning of warnings) say(`annal: ${warning}`)
+const server = await startServer(config, { onProgress: progressTeller(), onFailed: die }).catch(die)
+stopOnSignals(server)
+await server.ready.catch(die)
+process.stdout.write(`Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (Ctrl-C stops it)\n`)

@@ -1,0 +1,65 @@
+// A server's life: it listens first, so that health can tell how far opening is, then opens the engine; it ends in the
+// reverse order.
+import { type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
+import { createApp } from './app.ts'
+import type { Config } from './config.ts'
+import { EngineSlot } from './engine-slot.ts'
+import { shutdownGraceMs } from './limits.ts'
+
+export interface ServerEvents {
+  readonly onProgress?: (progress: Progress) => void
+  /** The engine cannot keep its promises any more; the process should end. */
+  readonly onFailed?: (error: Error) => void
+}
+
+export interface RunningServer {
+  /** `http://127.0.0.1:8080` */
+  readonly address: string
+  /** Settles when the engine is open; rejects when it cannot be opened. */
+  readonly ready: Promise<Engine>
+  /** Stops taking requests, finishes those under way, closes the engine. Idempotent. */
+  stop(): Promise<void>
+}
+
+/** Rejects when the address cannot be listened on. */
+export async function startServer(config: Config, events: ServerEvents = {}): Promise<RunningServer> {
+  const slot = new EngineSlot()
+  const app = createApp({ slot, config })
+  const address = await app.listen({ host: config.host, port: config.port })
+  const ready = openEngine(engineOptions(config, slot, events)).then((engine) => {
+    slot.fill(engine)
+    return engine
+  })
+  let stopped: Promise<void> | undefined
+  const stop = async (): Promise<void> => {
+    const cut = setTimeout(() => app.server.closeAllConnections(), shutdownGraceMs)
+    await app.close()
+    clearTimeout(cut)
+    // An engine that could not be opened has nothing to close; whoever awaits `ready` hears of it.
+    const engine = await ready.catch(() => undefined)
+    await engine?.close()
+  }
+  return {
+    address,
+    ready,
+    stop() {
+      stopped ??= stop()
+      return stopped
+    },
+  }
+}
+
+function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): EngineOptions {
+  const { topKMax, batchMax, collectionsMax } = config
+  return {
+    dataDir: config.dataDir,
+    fsync: config.fsync,
+    ...(config.threads === undefined ? {} : { threads: config.threads }),
+    limits: { topKMax, batchMax, collectionsMax },
+    onProgress: (progress) => {
+      slot.report(progress)
+      events.onProgress?.(progress)
+    },
+    ...(events.onFailed === undefined ? {} : { onFailed: events.onFailed }),
+  }
+}

@@ -1,0 +1,84 @@
+// Settings are checked before anything opens, and the documentation lists exactly them.
+import { readFile } from 'node:fs/promises'
+import { test } from 'tap'
+import { ConfigError, readConfig, settings, settingsWithoutEffect } from '../src/index.ts'
+
+test('an empty environment gives the documented defaults without a warning', (t) => {
+  const { config, warnings } = readConfig({})
+  t.match(config, { host: '127.0.0.1', port: 8_080, dataDir: './data', fsync: 'always', topKMax: 512, batchMax: 1_000 })
+  t.equal(config.authToken, undefined)
+  t.strictSame(warnings, [])
+  t.end()
+})
+
+test('every setting is read, with spaces around it forgiven', (t) => {
+  const { config } = readConfig({
+    NDD_SERVER_PORT: ' 0 ',
+    NDD_HOST: '::1',
+    NDD_DATA_DIR: '/somewhere',
+    NDD_AUTH_TOKEN: 'x'.repeat(20),
+    NDD_FSYNC: 'Interval',
+    NDD_NUM_THREADS: '3',
+    NDD_TOP_K_MAX: '4096',
+    NDD_BATCH_MAX: '10000',
+    NDD_COLLECTIONS_MAX: '5',
+    NDD_LOG_LEVEL: 'silent',
+  })
+  t.strictSame(config, {
+    host: '::1',
+    port: 0,
+    dataDir: '/somewhere',
+    authToken: 'x'.repeat(20),
+    fsync: 'interval',
+    threads: 3,
+    topKMax: 4_096,
+    batchMax: 10_000,
+    collectionsMax: 5,
+    logLevel: 'silent',
+  })
+  t.end()
+})
+
+test('all problems are told at once, each naming its setting and value', (t) => {
+  const read = () =>
+    readConfig({ NDD_SERVER_PORT: '80a', NDD_FSYNC: 'sometimes', NDD_TOP_K_MAX: '4097', NDD_AUTH_TOKEN: 'two words' })
+  t.throws(read, ConfigError)
+  try {
+    read()
+  } catch (error) {
+    t.match(error, {
+      problems: [/NDD_SERVER_PORT.*80a/, /NDD_FSYNC.*sometimes/, /NDD_TOP_K_MAX.*4096.*4097/, /NDD_AUTH_TOKEN/],
+    })
+  }
+  t.throws(
+    () => readConfig({ NDD_ROOT_TOKEN: 'x' }),
+    /NDD_ROOT_TOKEN/,
+    'a setting that would secure the server is never ignored',
+  )
+  t.end()
+})
+
+test('names nobody knows are warned about, names of the published server get one notice', (t) => {
+  const { warnings } = readConfig({ NDD_SERVER_PROT: '1', NDD_MAX_ELEMENTS: '5', NDD_DEBUG_LOG: '1', HOME: '/' })
+  t.match(warnings, [/NDD_SERVER_PROT/, /NDD_MAX_ELEMENTS, NDD_DEBUG_LOG/])
+  t.equal(warnings.length, 2)
+  t.end()
+})
+
+test('an open server without a token and a short token are warned about', (t) => {
+  t.match(readConfig({ NDD_HOST: '0.0.0.0' }).warnings, [/without NDD_AUTH_TOKEN/])
+  t.match(readConfig({ NDD_AUTH_TOKEN: 'short' }).warnings, [/shorter than 16/])
+  t.match(readConfig({ NDD_AUTH_TOKEN: 'a:b:region-of-the-client' }).warnings, [/colon/])
+  t.end()
+})
+
+test('docs/reference/configuration.md lists every setting with its default', async (t) => {
+  const page = await readFile(new URL('../../../docs/reference/configuration.md', import.meta.url), 'utf8')
+  const rows = [...page.matchAll(/^\| `(NDD_[A-Z_]+)` \| (?:`([^`]*)`|empty) \|/gm)]
+  const documented = rows.map(([, name, fallback]) => [name, fallback ?? ''])
+  t.strictSame(
+    documented,
+    settings.map(({ name, fallback }) => [name, fallback]),
+  )
+  for (const name of settingsWithoutEffect) t.ok(page.includes(name), name)
+})

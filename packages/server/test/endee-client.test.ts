@@ -1,0 +1,101 @@
+// The published client endee@1.0.8, unchanged, against a listening server.
+import { Endee, Precision } from 'endee'
+import { test } from 'tap'
+import { runningApp } from './running-app.ts'
+
+const colors = ['red', 'green', 'blue']
+const items = Array.from({ length: 60 }, (_, i) => ({
+  id: `item ${i}`,
+  vector: [Math.sin(i), Math.cos(i), Math.sin(i / 7) + 1.5, i % 5],
+  meta: { title: `item number ${i}`, position: i },
+  filter: { color: colors[i % 3], score: i },
+}))
+
+test('the published client creates, lists, describes, fills, queries, changes and deletes an index', async (t) => {
+  const running = await runningApp(t)
+  const client = new Endee()
+  client.setBaseUrl(`${running.url}/api/v1`)
+
+  const created = await client.createIndex({
+    name: 'items',
+    dimension: 4,
+    spaceType: 'cosine',
+    precision: Precision.FLOAT32,
+  })
+  t.equal(created, 'Index created successfully')
+  t.match(await client.listIndexes(), { indexes: [{ name: 'items', dimension: 4, total_elements: 0 }] })
+
+  const index = await client.getIndex('items')
+  t.match(index.describe(), {
+    name: 'items',
+    dimension: 4,
+    spaceType: 'cosine',
+    isHybrid: false,
+    count: 0,
+    precision: 'float32',
+    M: 16,
+  })
+  t.equal(await index.upsert(items), 'Vectors inserted successfully')
+  t.equal((await client.getIndex('items')).describe().count, items.length)
+
+  const wanted = items[17]!
+  const [nearest, ...others] = await index.query({ vector: wanted.vector, topK: 5, includeVectors: true })
+  t.match(nearest, { id: wanted.id, meta: wanted.meta, filter: wanted.filter })
+  t.ok(nearest!.similarity > 0.9999)
+  t.equal(nearest!.vector?.length, 4)
+  t.equal(others.length, 4)
+  t.notOk((await index.query({ vector: wanted.vector, topK: 1 }))[0]!.vector, 'vectors only come on request')
+
+  const filtered = await index.query({
+    vector: wanted.vector,
+    topK: 10,
+    filter: [{ color: { $in: ['red', 'blue'] } }, { score: { $range: [10, 40] } }],
+  })
+  t.equal(filtered.length, 10)
+  for (const { filter } of filtered) {
+    const { color, score } = filter as { color: string; score: number }
+    t.ok(color !== 'green' && score >= 10 && score <= 40, 'every hit matches the filter')
+  }
+
+  const got = await index.getVector(wanted.id)
+  t.match(got, { id: wanted.id, meta: wanted.meta, filter: wanted.filter })
+  const length = Math.hypot(...wanted.vector)
+  t.ok(Math.abs(got.norm - length) < 1e-4)
+  t.ok(
+    got.vector.every((value, i) => Math.abs(value - wanted.vector[i]! / length) < 1e-5),
+    'the unit vector comes back',
+  )
+
+  t.match(await index.deleteVector(wanted.id), /deleted/)
+  await t.rejects(index.getVector(wanted.id), { name: 'NotFoundException' })
+  t.equal(await index.deleteWithFilter([{ color: { $eq: 'green' } }]), '20 vectors deleted')
+  t.equal((await client.getIndex('items')).describe().count, 39)
+
+  t.equal(await client.deleteIndex('items'), 'Index items deleted successfully')
+  await t.rejects(client.getIndex('items'), { name: 'NotFoundException' })
+})
+
+test('the published client stores hybrid objects', async (t) => {
+  const running = await runningApp(t)
+  const client = new Endee()
+  client.setBaseUrl(`${running.url}/api/v1`)
+  await client.createIndex({ name: 'both', dimension: 4, sparseDimension: 30_000, precision: Precision.INT16D })
+  const index = await client.getIndex('both')
+  t.match(index.describe(), { isHybrid: true, sparseDimension: 30_000, precision: 'int16' })
+  await index.upsert(
+    items.slice(0, 10).map((item, i) => ({ ...item, sparseIndices: [i, 29_999], sparseValues: [1, 0.25] })),
+  )
+  t.equal((await index.query({ vector: items[3]!.vector, topK: 1 }))[0]!.id, items[3]!.id)
+  t.match(await index.getVector('item 4'), { id: 'item 4', meta: items[4]!.meta })
+})
+
+test('the published client is told of conflicts and wrong tokens in its own exceptions', async (t) => {
+  const running = await runningApp(t, { authToken: 'a-token-of-many-characters' })
+  const client = new Endee('a-token-of-many-characters')
+  client.setBaseUrl(`${running.url}/api/v1`)
+  await client.createIndex({ name: 'once', dimension: 4 })
+  await t.rejects(client.createIndex({ name: 'once', dimension: 4 }), { name: 'ConflictException' })
+  const stranger = new Endee('another-token')
+  stranger.setBaseUrl(`${running.url}/api/v1`)
+  await t.rejects(stranger.listIndexes(), { name: 'AuthenticationException' })
+})
