@@ -124,6 +124,7 @@ export async function* readSnapshotFile(
     const view = new DataView(head.buffer)
     const sums = xxh64Stream()
     let position = headerBytes
+    let total = 0
     for (let number = 0; ; number++) {
       await readAt(file, path, position, head.subarray(0, chunkHeadBytes))
       const length = view.getUint32(0, true)
@@ -135,11 +136,13 @@ export async function* readSnapshotFile(
         throw damaged(path, position, `the checksum of chunk ${number} is wrong`)
       sums.update(head.subarray(8, 16))
       position += chunkHeadBytes + length
+      total += length
       yield chunk
     }
     await readAt(file, path, position, head)
     const sum = sums.digest()
-    if (view.getBigUint64(16, true) !== sum || sum !== BigInt(`0x${expected.sum}`))
+    const claimed = { total: view.getBigUint64(8, true), sum: view.getBigUint64(16, true) }
+    if (claimed.total !== BigInt(total) || claimed.sum !== sum || sum !== BigInt(`0x${expected.sum}`))
       throw damaged(path, position, 'its chunks are not those of its manifest')
   } finally {
     await file.close()
