@@ -94,14 +94,14 @@ function environment(extra = {}) {
 
 /**
  * A terminal gives Ctrl-C to the whole process group, npm then sends it once more, and `kill` gives it to one process
- * only. So every kind of signal is passed on once, and the server takes a second one for the same wish.
+ * only. So signals are passed on, but not twice within a second, and the server takes a second one for the same wish.
  */
 function forwardSignals(child) {
   const handlers = ['SIGINT', 'SIGTERM', 'SIGHUP'].map((signal) => {
-    let passedOn = false
+    let passedOnAt = 0
     const handler = () => {
-      if (!passedOn) child.kill(signal)
-      passedOn = true
+      if (Date.now() - passedOnAt > 1_000) child.kill(signal === 'SIGHUP' ? 'SIGTERM' : signal)
+      passedOnAt = Date.now()
     }
     process.on(signal, handler)
     return { signal, handler }

@@ -1,10 +1,14 @@
 // What a call can fail with. Every failure is an AnnalError; none of them holds the token or a request header.
 
-/**
- * Failures that this client finds itself; all other codes come from the server (its reference lists them), or are
- * `http_error` where something between client and server answered.
- */
-export type ClientErrorCode = 'invalid_argument' | 'timeout' | 'aborted' | 'unreachable' | 'invalid_reply'
+/** Failures that this client finds itself; all other codes come from the server, and its reference lists them. */
+export type ClientErrorCode =
+  | 'invalid_argument'
+  | 'timeout'
+  | 'aborted'
+  | 'unreachable'
+  | 'invalid_reply'
+  /** A failure without a code: something between client and server answered. */
+  | 'http_error'
 
 export interface AnnalErrorDetails {
   /** HTTP status; absent where no answer came. */

@@ -7,7 +7,7 @@ export function failureOf(response: Response, body: string): AnnalError {
   const reply = errorReply(body)
   const message =
     reply.error ?? shortText(response, body) ?? `the server answered ${response.status} ${response.statusText}`
-  return new AnnalError(reply.code ?? statusCode(response.status), message.trim(), {
+  return new AnnalError(reply.code ?? 'http_error', message.trim(), {
     status: response.status,
     field: reply.field,
     value: reply.value,
@@ -68,12 +68,6 @@ function parsedObject(body: string): Record<string, unknown> {
 function shortText(response: Response, body: string): string | undefined {
   const isPlain = response.headers.get('content-type')?.startsWith('text/plain') ?? true
   return isPlain && body.trim() !== '' && body.length <= 300 ? body : undefined
-}
-
-function statusCode(status: number): string {
-  if (status === 401) return 'unauthorized'
-  if (status === 403) return 'forbidden'
-  return 'http_error'
 }
 
 function systemCode(error: unknown): string | undefined {
