@@ -1,13 +1,15 @@
 // What a call can fail with. Every failure is an AnnalError; none of them holds the token or a request header.
 
-/** Failures that this client finds itself; all other codes come from the server, and its reference lists them. */
+/**
+ * Failures that this client finds itself; all other codes come from the server, and its reference lists them.
+ * `http_error` is a failure without a code: something between client and server answered.
+ */
 export type ClientErrorCode =
   | 'invalid_argument'
   | 'timeout'
   | 'aborted'
   | 'unreachable'
   | 'invalid_reply'
-  /** A failure without a code: something between client and server answered. */
   | 'http_error'
 
 export interface AnnalErrorDetails {

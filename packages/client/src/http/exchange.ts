@@ -73,10 +73,15 @@ function headersOf(request: HttpRequest, token: string | undefined): Record<stri
   }
 }
 
-/** 429 and 503 are said before anything is done; behind 502, 504 and a broken connection the call may have happened. */
+/** Behind 502, 504 and a broken connection the call may have happened. */
 function mayRepeat(error: AnnalError, rule: RetryRule): boolean {
   if (rule === 'never') return false
-  if (error.status === 429 || error.status === 503 || wasRefused(error)) return true
+  if (wasRefused(error) || wasNotBegun(error)) return true
   if (rule === 'when-refused') return false
   return error.status === undefined ? error.code === 'unreachable' : isPassing(error.status)
+}
+
+/** 429 and 503 are said before anything is done, except when the disk fails: then nobody knows. */
+function wasNotBegun({ status, code }: AnnalError): boolean {
+  return status === 429 || (status === 503 && code !== 'log_failed')
 }
