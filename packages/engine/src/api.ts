@@ -22,6 +22,8 @@ export interface EngineOptions {
   readonly clock?: Clock
   /** Called at most about ten times a second while a long job runs: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void
+  /** Called with a sentence worth logging: a torn tail was cut, the disk is slow or full, and such. */
+  readonly onNotice?: (sentence: string) => void
   /** Called once when the engine can no longer keep its promises (fsync refused, broken invariant). The owner should end the process. */
   readonly onFailed?: (error: Error) => void
 }

@@ -351,7 +351,10 @@ class LocalEngine implements Engine, DatabaseHost {
   }
 
   #note(notice: LogNotice): void {
-    this.#notices.push(`log: ${JSON.stringify(notice)}`)
+    const sentence = sentenceOf(notice)
+    // A tear is what a crash leaves and a slow disk is no damage; read-only is the log's own state.
+    if (notice.kind === 'tip-damaged') this.#notices.push(sentence)
+    this.#options.onNotice?.(sentence)
   }
 
   #status(log: LogState | undefined): EngineHealth['status'] {
@@ -368,6 +371,21 @@ class LocalEngine implements Engine, DatabaseHost {
     if (progress.done < progress.total && now - this.#progressAt < progressEveryMs) return
     this.#progressAt = now
     this.#options.onProgress?.(progress)
+  }
+}
+
+function sentenceOf(notice: LogNotice): string {
+  switch (notice.kind) {
+    case 'tail-cut':
+      return `${notice.bytes} bytes that were never acknowledged were cut off the end of the log, whose last record is ${notice.lsnLast}`
+    case 'tip-damaged':
+      return `${notice.slots} of 2 slots of wal/TIP are damaged; the other means were used to find the end of the log`
+    case 'slow-sync':
+      return `the disk took ${Math.round(notice.tookMs)} ms to make writes durable`
+    case 'read-only':
+      return `no more writes are taken: ${notice.reason}`
+    case 'writable':
+      return 'writes are taken again'
   }
 }
 

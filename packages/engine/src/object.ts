@@ -88,6 +88,8 @@ export interface SearchHit {
   /** Only with includeVectors. `row` is as stored, `vector` as given (see DenseRow). */
   readonly row: Float32Array | undefined
   readonly vector: Float32Array | undefined
+  /** Plain values, as JSON.stringify shows them. */
+  toJSON(): Record<string, unknown>
 }
 
 export interface SearchResult {

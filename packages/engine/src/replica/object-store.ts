@@ -138,8 +138,8 @@ export class ObjectStore {
   }
 
   bytes(): { readonly ids: number; readonly idTable: number; readonly objects: number } {
-    const { ids, idTable } = this.#ids.bytes()
-    return { ids, idTable: idTable + this.#addresses.bytes(), objects: this.#records.bytes() }
+    const { ids, table } = this.#ids.bytes()
+    return { ids, idTable: table + this.#addresses.bytes(), objects: this.#records.bytes() }
   }
 
   dump(name: string): Section[] {

@@ -1,0 +1,236 @@
+// The operations of a model run. Each changes the model and the engine alike and compares what they say.
+import type { Collection, Engine } from '@annal/engine'
+import fc from 'fast-check'
+import {
+  asInput,
+  dimension,
+  type Model,
+  type ModelCollection,
+  type ModelFilter,
+  type ModelObject,
+  matches,
+  similarity,
+} from './model.ts'
+
+export interface Real {
+  engine: Engine
+  /** Closes and opens again; `checkpoints: false` throws the checkpoints away in between, so that the log is replayed. */
+  restart(options: { readonly keepCheckpoints: boolean }): Promise<void>
+}
+
+interface Command extends fc.AsyncCommand<Model, Real> {
+  toString(): string
+}
+
+const names = ['a', 'b', 'c']
+const id = fc.integer({ min: 0, max: 39 }).map((n) => `object ${n} ä`)
+const name = fc.constantFrom(...names)
+const number = fc.integer({ min: -8, max: 8 }).map((n) => n / 4)
+const vector = fc.array(number, { minLength: dimension, maxLength: dimension })
+const filterValues = fc.record(
+  { tag: fc.constantFrom('red', 'green', 'blue'), n: fc.integer({ min: -5, max: 5 }), on: fc.boolean() },
+  { requiredKeys: [] },
+)
+const object = fc.record({ vector, meta: fc.record({ n: fc.integer() }), filter: filterValues })
+const filter: fc.Arbitrary<ModelFilter> = fc.oneof(
+  fc.constantFrom('red', 'green', 'blue').map((value) => ({ kind: 'tag' as const, value })),
+  fc
+    .tuple(fc.integer({ min: -5, max: 5 }), fc.integer({ min: 0, max: 6 }))
+    .map(([from, width]) => ({ kind: 'range' as const, from, to: from + width })),
+  fc.boolean().map((value) => ({ kind: 'on' as const, value })),
+)
+
+function check(condition: boolean, what: string): void {
+  if (!condition) throw new Error(`engine and model differ: ${what}`)
+}
+
+async function codeOf(action: Promise<unknown>): Promise<string> {
+  return action.then(
+    () => 'none',
+    (error) => error.code ?? String(error),
+  )
+}
+
+function command(label: string, run: (model: Model, real: Real) => Promise<void>): Command {
+  return { check: () => true, run, toString: () => label }
+}
+
+/** An operation on one collection: on a missing one both sides must say so. */
+function onCollection(
+  label: string,
+  at: string,
+  run: (model: ModelCollection, real: Collection) => Promise<void>,
+): Command {
+  return command(`${label} in ${at}`, async (model, { engine }) => {
+    const expected = model.get(at)
+    if (expected) {
+      await run(expected, engine.database().collection(at))
+      check(engine.database().collection(at).describe().objects === expected.objects.size, `count of ${at}`)
+    } else {
+      check((await codeOf((async () => engine.database().collection(at))())) === 'collection_not_found', `${at} exists`)
+    }
+  })
+}
+
+function create(at: string, spaceType: ModelCollection['spaceType'], precision: string): Command {
+  return command(`create ${at} ${spaceType} ${precision}`, async (model, { engine }) => {
+    const fields = [
+      { name: 'v', type: 'vector', params: { dimension, space_type: spaceType, precision, M: 4, ef_con: 16 } },
+    ]
+    const code = await codeOf(engine.database().createCollection({ name: at, fields }))
+    check(code === (model.has(at) ? 'collection_exists' : 'none'), `create answered ${code}`)
+    if (!model.has(at)) model.set(at, { spaceType, precision, objects: new Map() })
+  })
+}
+
+function drop(at: string): Command {
+  return command(`drop ${at}`, async (model, { engine }) => {
+    const code = await codeOf(engine.database().dropCollection(at))
+    check(code === (model.delete(at) ? 'none' : 'collection_not_found'), `drop answered ${code}`)
+  })
+}
+
+function upsert(at: string, objects: readonly (readonly [string, ModelObject])[]): Command {
+  return onCollection(`upsert ${objects.map(([key]) => key).join(', ')}`, at, async (model, real) => {
+    const input = objects.map(([key, { vector: v, meta, filter: values }]) => ({
+      id: key,
+      meta,
+      filter: values,
+      fields: { v },
+    }))
+    if (new Set(objects.map(([key]) => key)).size < objects.length) {
+      check((await codeOf(real.upsert(input))) === 'invalid_argument', 'duplicate ids in one call were taken')
+      return
+    }
+    check((await real.upsert(input)).upserted === objects.length, 'upserted')
+    for (const [key, value] of objects) model.objects.set(key, value)
+  })
+}
+
+function remove(at: string, ids: readonly string[]): Command {
+  return onCollection(`delete ${ids.join(', ')}`, at, async (model, real) => {
+    const expected = [...new Set(ids)].filter((key) => model.objects.delete(key))
+    check(JSON.stringify((await real.delete(ids)).deleted) === JSON.stringify(expected), 'deleted ids')
+  })
+}
+
+function removeWhere(at: string, where: ModelFilter): Command {
+  return onCollection(`delete where ${JSON.stringify(where)}`, at, async (model, real) => {
+    const expected = [...model.objects].filter(([, value]) => matches(where, value)).map(([key]) => key)
+    for (const key of expected) model.objects.delete(key)
+    check((await real.deleteWhere(asInput(where))).deleted === expected.length, 'deleted by filter')
+  })
+}
+
+function replaceFilters(at: string, updates: readonly (readonly [string, ModelObject['filter']])[]): Command {
+  return onCollection(`filters of ${updates.map(([key]) => key).join(', ')}`, at, async (model, real) => {
+    const last = new Map(updates)
+    const found = [...last].filter(([key]) => model.objects.has(key))
+    check(
+      (await real.replaceFilters(updates.map(([key, values]) => ({ id: key, filter: values })))).updated ===
+        found.length,
+      'updated filters',
+    )
+    for (const [key, values] of found)
+      model.objects.set(key, { ...(model.objects.get(key) as ModelObject), filter: values })
+  })
+}
+
+function get(at: string, ids: readonly string[]): Command {
+  return onCollection(`get ${ids.join(', ')}`, at, async (model, real) => {
+    const found = await real.get(ids)
+    const expected = ids.filter((key) => model.objects.has(key))
+    check(JSON.stringify(found.map((one) => one.id)) === JSON.stringify(expected), 'ids got')
+    for (const one of found) {
+      const { meta, filter: values, vector: v } = model.objects.get(one.id) as ModelObject
+      check(JSON.stringify([one.meta, one.filter]) === JSON.stringify([meta, values]), `meta and filter of ${one.id}`)
+      const largest = Math.max(...v.map(Math.abs))
+      const tolerance = model.precision === 'float32' ? 1e-5 : largest / 20 + 1e-5
+      check(
+        one.dense.v?.vector.every((x, i) => Math.abs(x - (v[i] as number)) <= tolerance) === true,
+        `vector of ${one.id}`,
+      )
+    }
+  })
+}
+
+function search(at: string, query: readonly number[], limit: number, where: ModelFilter | undefined): Command {
+  return onCollection(`search ${limit}${where ? ` where ${JSON.stringify(where)}` : ''}`, at, async (model, real) => {
+    const request = { fields: { v: { query: [...query], limit } }, ...(where && { filter: asInput(where) }) }
+    const hits = (await real.search(request)).results.v ?? []
+    const eligible = [...model.objects].filter(([, value]) => !where || matches(where, value))
+    check(
+      hits.length === Math.min(limit, eligible.length),
+      `${hits.length} hits of ${eligible.length} eligible, limit ${limit}`,
+    )
+    const scores = eligible.map(([, value]) => similarity(model.spaceType, query, value.vector)).sort((x, y) => y - x)
+    const scale = Math.max(1, ...scores.map(Math.abs))
+    const tolerance = model.precision === 'float32' ? 1e-4 * scale : 0.1 * scale
+    hits.forEach((hit, i) => {
+      const value = model.objects.get(hit.id)
+      check(value !== undefined && (!where || matches(where, value)), `${hit.id} should not be among the hits`)
+      check(JSON.stringify(hit.meta) === JSON.stringify(value?.meta), `meta of ${hit.id}`)
+      const exact = similarity(model.spaceType, query, (value as ModelObject).vector)
+      check(
+        Math.abs(hit.similarity - exact) <= tolerance,
+        `similarity of ${hit.id} is ${hit.similarity}, exactly ${exact}`,
+      )
+      // So few objects that the walk sees them all: the k-th hit is as good as the k-th best, within the precision.
+      check(
+        hit.similarity >= (scores[i] as number) - tolerance,
+        `hit ${i} has ${hit.similarity}, the best has ${scores[i]}`,
+      )
+    })
+    check(new Set(hits.map((hit) => hit.id)).size === hits.length, 'an id came twice')
+  })
+}
+
+function list(): Command {
+  return command('list', async (model, { engine }) => {
+    const found = engine
+      .database()
+      .collections()
+      .map((one) => `${one.name} ${one.objects}`)
+    check(
+      JSON.stringify(found.sort()) ===
+        JSON.stringify([...model].map(([key, one]) => `${key} ${one.objects.size}`).sort()),
+      `list ${found.join('; ')}`,
+    )
+  })
+}
+
+/** Digests before and after must be equal, whatever way the state came back. */
+function restart(options: { readonly keepCheckpoints: boolean }): Command {
+  return command(options.keepCheckpoints ? 'restart' : 'restart by replay', async (model, real) => {
+    const digests = () => [...model.keys()].map((key) => real.engine.database().collection(key).stateDigest())
+    const before = digests()
+    await real.restart(options)
+    check(JSON.stringify(digests()) === JSON.stringify(before), 'digests after a restart')
+  })
+}
+
+export const commands: fc.Arbitrary<Command>[] = [
+  fc
+    .tuple(name, fc.constantFrom('cosine', 'l2', 'ip'), fc.constantFrom('float32', 'int8'))
+    .map((args) => create(...(args as Parameters<typeof create>))),
+  name.map(drop),
+  ...Array.from({ length: 5 }, () =>
+    fc.tuple(name, fc.array(fc.tuple(id, object), { minLength: 1, maxLength: 20 })).map((args) => upsert(...args)),
+  ),
+  ...Array.from({ length: 2 }, () =>
+    fc.tuple(name, fc.array(id, { minLength: 1, maxLength: 6 })).map((args) => remove(...args)),
+  ),
+  fc.tuple(name, filter).map((args) => removeWhere(...args)),
+  fc
+    .tuple(name, fc.array(fc.tuple(id, filterValues), { minLength: 1, maxLength: 6 }))
+    .map((args) => replaceFilters(...args)),
+  fc.tuple(name, fc.array(id, { minLength: 1, maxLength: 6 })).map((args) => get(...args)),
+  ...Array.from({ length: 3 }, () =>
+    fc
+      .tuple(name, vector, fc.integer({ min: 1, max: 12 }), fc.option(filter, { nil: undefined }))
+      .map((args) => search(...args)),
+  ),
+  fc.constant(list()),
+  fc.constant(command('checkpoint', async (_, { engine }) => void (await engine.checkpoint()))),
+  fc.constantFrom(restart({ keepCheckpoints: true }), restart({ keepCheckpoints: false })),
+]

@@ -1,0 +1,43 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEngine } from '@annal/engine'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { commands, type Real } from './commands.ts'
+
+const seed = Number(process.env.ANNAL_SEED ?? Date.now() % 1_000_000_000)
+const runs = Number(process.env.ANNAL_RUNS ?? (process.env.ANNAL_LONG ? 30_000 : 300))
+
+async function open(): Promise<Real & { end(): Promise<void> }> {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-model-'))
+  const dataDir = join(dir, 'data')
+  const options = { dataDir, threads: 1 }
+  const real = {
+    engine: await openEngine(options),
+    async restart({ keepCheckpoints }: { readonly keepCheckpoints: boolean }) {
+      await real.engine.close()
+      // Logs this small give up no segment, so the log alone is enough.
+      if (!keepCheckpoints) await rm(join(dataDir, 'checkpoints'), { recursive: true, force: true })
+      real.engine = await openEngine(options)
+    },
+    async end() {
+      await real.engine.close()
+      await rm(dir, { recursive: true })
+    },
+  }
+  return real
+}
+
+test(`the engine does what the model does, seed ${seed}, ${runs} runs`, { timeout: 3_600_000 }, async (t) => {
+  const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 150, size: 'max' }), async (sequence) => {
+    const real = await open()
+    try {
+      await fc.asyncModelRun(() => ({ model: new Map(), real }), sequence)
+    } finally {
+      await real.end()
+    }
+  })
+  await fc.assert(property, { seed, numRuns: runs, endOnFailure: false })
+  t.pass(`${runs} runs, seed ${seed}`)
+})

@@ -1,0 +1,58 @@
+// What the engine must do, in the plainest way: Maps and loops. The engine is compared with it after every operation.
+export interface ModelObject {
+  readonly vector: readonly number[]
+  readonly meta: { readonly n: number }
+  readonly filter: { readonly tag?: string; readonly n?: number; readonly on?: boolean }
+}
+
+export type ModelFilter =
+  | { readonly kind: 'tag'; readonly value: string }
+  | { readonly kind: 'range'; readonly from: number; readonly to: number }
+  | { readonly kind: 'on'; readonly value: boolean }
+
+export interface ModelCollection {
+  readonly spaceType: 'cosine' | 'l2' | 'ip'
+  readonly precision: string
+  readonly objects: Map<string, ModelObject>
+}
+
+export type Model = Map<string, ModelCollection>
+
+export const dimension = 6
+
+export function matches(filter: ModelFilter, object: ModelObject): boolean {
+  switch (filter.kind) {
+    case 'tag':
+      return object.filter.tag === filter.value
+    case 'range':
+      return object.filter.n !== undefined && object.filter.n >= filter.from && object.filter.n <= filter.to
+    case 'on':
+      return object.filter.on === filter.value
+  }
+}
+
+/** The same filter as the engine takes it. */
+export function asInput(
+  filter: ModelFilter,
+): { readonly [key: string]: { readonly [operator: string]: string | boolean | number[] } }[] {
+  switch (filter.kind) {
+    case 'tag':
+      return [{ tag: { $eq: filter.value } }]
+    case 'range':
+      return [{ n: { $range: [filter.from, filter.to] } }]
+    case 'on':
+      return [{ on: { $eq: filter.value } }]
+  }
+}
+
+export function similarity(
+  spaceType: ModelCollection['spaceType'],
+  a: readonly number[],
+  b: readonly number[],
+): number {
+  const dot = a.reduce((sum, x, i) => sum + x * (b[i] as number), 0)
+  if (spaceType === 'ip') return dot
+  if (spaceType === 'l2') return -a.reduce((sum, x, i) => sum + (x - (b[i] as number)) ** 2, 0)
+  const lengths = Math.sqrt(a.reduce((sum, x) => sum + x * x, 0) * b.reduce((sum, x) => sum + x * x, 0))
+  return lengths === 0 ? 0 : dot / lengths
+}
