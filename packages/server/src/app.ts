@@ -59,6 +59,7 @@ export function createApp({ slot, config }: AppOptions): FastifyInstance {
       connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
       maxHeaderSize: limits.headerBytesMax,
     },
+    return503OnClosing: false,
     routerOptions: { maxParamLength: limits.pathParamLengthMax },
     ajv: {
       customOptions: {
@@ -105,14 +106,22 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
 
 /** In this order: count, guard, room for the body. All before a byte of the body is read. */
 function addRequestHooks(app: FastifyInstance, { guard, counters }: RouteContext): void {
-  const budget = createBodyBudget(limits.bodiesInFlightBytesMax)
+  const budgets = {
+    small: createBodyBudget(limits.smallBodiesBytesMax),
+    large: createBodyBudget(limits.largeBodiesBytesMax),
+  }
+  let stopping = false
+  app.addHook('preClose', async () => {
+    stopping = true
+  })
   app.addHook('onRequest', async (request, reply) => {
     counters.requests += 1
     reply.header('x-request-id', request.id)
+    if (stopping) throw new ServerError('stopping', 'the server is stopping')
     if (request.is404 || request.routeOptions.config.open) return
     guard.check(request.headers.authorization, request.ip)
     refuseEncodings(request)
-    reserveBody(budget, request, reply)
+    reserveBody(budgets, request, reply)
   })
   app.addHook('onResponse', async (request, reply) => {
     request.log.debug({ req: request, status: reply.statusCode, ms: reply.elapsedTime }, 'request')
@@ -129,11 +138,16 @@ function refuseEncodings(request: FastifyRequest): void {
 }
 
 /** A body of unknown length may become as large as the route allows. */
-function reserveBody(budget: BodyBudget, request: FastifyRequest, reply: FastifyReply): void {
+function reserveBody(
+  budgets: { readonly small: BodyBudget; readonly large: BodyBudget },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
   const declared = request.headers['content-length']
   if (declared === undefined && request.headers['transfer-encoding'] === undefined) return
   const bodyMax = request.routeOptions.bodyLimit ?? limits.bodyBytesMax
-  const give = budget.take(declared === undefined ? bodyMax : Math.min(Number(declared) || 0, bodyMax))
+  const bytes = declared === undefined ? bodyMax : Math.min(Number(declared) || 0, bodyMax)
+  const give = (bytes > limits.bodyBytesMax ? budgets.large : budgets.small).take(bytes)
   reply.raw.once('close', give)
 }
 

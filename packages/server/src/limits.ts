@@ -8,8 +8,9 @@ export const bodyBytesMax = mebibyte
 export const bodyBytesUpsertMax = 64 * mebibyte
 /** 1,000 whole filters of 16 KiB; the engine takes filters up to 64 KiB, one at a time. */
 export const bodyBytesFiltersMax = 16 * mebibyte
-/** All bodies being read or worked on at one time. */
-export const bodiesInFlightBytesMax = 256 * mebibyte
+/** All bodies being read or worked on at one time are 256 MiB: a share for those above bodyBytesMax, so that uploads cannot crowd out questions. */
+export const largeBodiesBytesMax = 192 * mebibyte
+export const smallBodiesBytesMax = 64 * mebibyte
 
 export const requestTimeoutMs = 30_000
 export const headersTimeoutMs = 10_000

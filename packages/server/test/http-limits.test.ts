@@ -1,0 +1,218 @@
+// The bounds of HTTP itself: sizes, times, content types, malformed requests, shared memory for bodies.
+import http from 'node:http'
+import net from 'node:net'
+import { test } from 'tap'
+import { createBodyBudget } from '../src/body-budget.ts'
+import * as limits from '../src/limits.ts'
+import { createIndex, runningApp } from './running-app.ts'
+
+test('times and counts of connections are bounded', async (t) => {
+  const { app } = await runningApp(t)
+  const { server } = app
+  t.equal(server.requestTimeout, limits.requestTimeoutMs)
+  t.equal(server.headersTimeout, limits.headersTimeoutMs)
+  t.equal(server.keepAliveTimeout, limits.keepAliveTimeoutMs)
+  t.equal(server.maxConnections, limits.connectionsMax)
+  t.equal(server.maxRequestsPerSocket, limits.requestsPerSocketMax)
+  t.equal(server.listenerCount('upgrade'), 0, 'an offer to upgrade is answered over HTTP/1.1')
+})
+
+test('a body larger than its route takes is 413, one of the largest allowed size is read', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const search = (size: number) =>
+    running.send('POST', '/api/v1/index/docs/search', {
+      body: `{"k":1,"vector":[1,0,0,0]}`.padEnd(size),
+      type: 'application/json',
+    })
+  t.equal((await search(limits.bodyBytesMax)).status, 200)
+  const larger = await search(limits.bodyBytesMax + 1)
+  t.match([larger.status, larger.json().code], [413, 'body_too_large'])
+  const insert = await running.send('POST', '/api/v1/index/docs/vector/insert', {
+    body: `[{"id":"a","vector":[1,0,0,0]}]`.padEnd(4 * limits.bodyBytesMax),
+    type: 'application/json',
+  })
+  t.equal(insert.status, 200, 'upserts may be larger')
+})
+
+test('a body is validated or refused, however its type is spelt', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const types = [
+    ...[
+      'application/json',
+      'application/json; charset=utf-8',
+      'APPLICATION/JSON',
+      'application/json;',
+      'application/json ;a=b',
+    ],
+    ...[
+      'application/json\t',
+      ' application/json',
+      'application/json, text/plain',
+      'text/plain',
+      'text/json',
+      'application/jsonp',
+    ],
+    ...[
+      'application/vnd.api+json',
+      'application/x-json',
+      'multipart/form-data; boundary=x',
+      'application/xml',
+      '*/*',
+      'json',
+      ';',
+      '/',
+    ],
+    ...[
+      'application/msgpack',
+      'application/x-msgpack',
+      'Application/MsgPack; a=b',
+      'application/octet-stream',
+      'application/',
+      'a b/json',
+    ],
+    ...['application/json/x', 'application/json+x', 'application/x-www-form-urlencoded', 'text/html', 'image/png'],
+  ]
+  for (const type of types) {
+    const answer = await running.send('POST', '/api/v1/index/docs/search', {
+      body: '{"k":"3","vector":[1,0,0,0]}',
+      type,
+    })
+    t.ok([400, 415].includes(answer.status), `${JSON.stringify(type)}: ${answer.status} ${answer.text}`)
+  }
+  const none = await post(running.url, '/api/v1/index/docs/search', '{"k":1,"vector":[1,0,0,0]}', {})
+  t.equal(none.status, 415, 'no content type at all')
+})
+
+test('bodies together stay within one budget and give their share back', (t) => {
+  const budget = createBodyBudget(100)
+  const first = budget.take(60)
+  t.throws(() => budget.take(41), { code: 'overloaded' })
+  const second = budget.take(40)
+  first()
+  first()
+  t.equal(budget.inFlightBytes, 40, 'giving back twice counts once')
+  second()
+  t.equal(budget.inFlightBytes, 0)
+  t.end()
+})
+
+test('bodies announced but never sent are held to the budget and freed when their clients go', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const { port } = new URL(running.url)
+  const head = `POST /api/v1/index/docs/vector/insert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${limits.bodyBytesUpsertMax}\r\n\r\n`
+  const holders = await Promise.all(Array.from({ length: 3 }, () => connected(Number(port), head)))
+  t.teardown(() => {
+    for (const socket of holders) socket.destroy()
+  })
+  const upload = { body: '[{"id":"a","vector":[1,0,0,0]}]'.padEnd(2 * limits.bodyBytesMax), type: 'application/json' }
+  const insert = () => running.send('POST', '/api/v1/index/docs/vector/insert', upload)
+  const refused = await eventually(async () => {
+    const answer = await insert()
+    return answer.status === 503 ? answer : undefined
+  })
+  t.match([refused.json().code, refused.headers.get('retry-after')], ['overloaded', '1'])
+  const search = await running.send('POST', '/api/v1/index/docs/search', { json: { k: 1, vector: [1, 0, 0, 0] } })
+  t.equal(search.status, 200, 'searches have room of their own')
+  for (const socket of holders) socket.destroy()
+  const served = await eventually(async () => {
+    const answer = await insert()
+    return answer.status === 200 ? answer : undefined
+  })
+  t.equal(served.status, 200)
+})
+
+test('what is no HTTP is answered and cut off', async (t) => {
+  const running = await runningApp(t)
+  const { port } = new URL(running.url)
+  const long = 'x'.repeat(limits.headerBytesMax)
+  const cases: [string, number][] = [
+    ['NONSENSE\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
+    ['POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}', 400],
+    [
+      'POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      400,
+    ],
+    [`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${long}\r\n\r\n`, 431],
+  ]
+  for (const [request, status] of cases) {
+    t.match(
+      await conversation(Number(port), request),
+      new RegExp(`^HTTP/1\\.1 ${status} `),
+      JSON.stringify(request.slice(0, 60)),
+    )
+  }
+  t.equal((await running.send('GET', '/api/v1/health')).status, 200)
+})
+
+test('names and ids that try to leave their place are names that do not exist', async (t) => {
+  const running = await runningApp(t)
+  const names = [
+    '..%2f..%2fetc%2fpasswd',
+    '%2e%2e',
+    '..%5c..',
+    '%00',
+    'a%00b',
+    '~',
+    'con',
+    '%252e%252e%252f',
+    '.hidden',
+    'a%0a',
+    '__proto__',
+    'constructor',
+    'x'.repeat(300),
+  ]
+  for (const name of names) {
+    const info = await running.send('GET', `/api/v1/index/${name}/info`)
+    t.ok(info.status === 404 || info.status === 400, `${name}: ${info.status}`)
+    t.notMatch(info.text, /node_modules|at .*\.ts|ENOENT/)
+  }
+  t.equal((await running.send('GET', '/api/v1/index/%ZZ/info')).status, 400, 'a path that is no URL')
+})
+
+function connected(port: number, head: string): Promise<net.Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(port, '127.0.0.1', () => socket.write(head, () => resolve(socket)))
+    socket.on('error', reject)
+  })
+}
+
+function conversation(port: number, request: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let heard = ''
+    const socket = net.connect(port, '127.0.0.1', () => socket.write(request))
+    socket.on('data', (bytes) => {
+      heard += bytes.toString()
+    })
+    socket.on('close', () => resolve(heard))
+    socket.on('error', reject)
+  })
+}
+
+function post(
+  url: string,
+  path: string,
+  body: string,
+  headers: http.OutgoingHttpHeaders,
+): Promise<{ status: number | undefined }> {
+  return new Promise((resolve, reject) => {
+    const request = http.request(url + path, { method: 'POST', headers }, (response) => {
+      response.resume()
+      response.on('end', () => resolve({ status: response.statusCode }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+async function eventually<T>(attempt: () => Promise<T | undefined>): Promise<T> {
+  for (let i = 0; i < 100; i++) {
+    const result = await attempt()
+    if (result !== undefined) return result
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error('it never happened')
+}

@@ -1,0 +1,44 @@
+// The server as a process of its own, as an operator starts it.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+
+export interface RunningProcess {
+  readonly child: ChildProcess
+  /** The address it serves; rejects with what it said when it ended instead. */
+  readonly serving: Promise<string>
+  readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
+  stdout(): string
+  stderr(): string
+}
+
+export function startProcess(environment: Readonly<Record<string, string>>): RunningProcess {
+  const child = spawn(process.execPath, ['--conditions=annal-source', main], {
+    env: { ...withoutSettings(process.env), NDD_SERVER_PORT: '0', NDD_NUM_THREADS: '1', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let out = ''
+  let err = ''
+  const ended = new Promise<{ code: number | null; signal: NodeJS.Signals | null }>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal }))
+  })
+  const serving = new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (bytes: Buffer) => {
+      out += bytes.toString()
+      const address = /serves (http:\/\/\S+)/.exec(out)?.[1]
+      if (address !== undefined) resolve(address)
+    })
+    child.stderr.on('data', (bytes: Buffer) => {
+      err += bytes.toString()
+    })
+    ended.then(({ code, signal }) => reject(new Error(`ended with ${code ?? signal} before it served: ${err}`)), reject)
+  })
+  // A test that expects the end never looks at `serving`.
+  serving.catch(() => undefined)
+  return { child, serving, ended, stdout: () => out, stderr: () => err }
+}
+
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('NDD_')))
+}
