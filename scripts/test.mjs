@@ -36,9 +36,9 @@ async function runTap(files) {
   return counter.result(code)
 }
 
-/** packages/<name>/test/<anything>.test.ts, in an order that does not depend on the file system. */
+/** packages/<name>/test/<anything>.test.ts and the tests of these scripts, in an order that no file system decides. */
 function testFiles() {
-  const found = []
+  const found = [path.join('scripts', 'test', 'tap-counter.test.mjs')]
   for (const name of readdirSync(path.join(root, 'packages'))) {
     const folder = path.join('packages', name, 'test')
     for (const entry of filesBelow(folder)) if (entry.endsWith('.test.ts')) found.push(path.join(folder, entry))

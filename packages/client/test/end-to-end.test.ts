@@ -1,36 +1,9 @@
 // The client against the real server, a child process on an empty directory: what goes in comes out.
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { type Test, test } from 'tap'
-import { AnnalError, type Client, connect, type SpaceType } from '../src/index.ts'
+import { test } from 'tap'
+import { AnnalError, connect, type SpaceType } from '../src/index.ts'
+import { realServer } from './real-server.ts'
 
-const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 const token = 'end-to-end-0123456789'
-
-async function realServer(t: Test): Promise<{ readonly url: string; readonly client: Client }> {
-  const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
-    env: { PATH: process.env.PATH, NDD_SERVER_PORT: '0', NDD_DATA_DIR: t.testdir(), NDD_AUTH_TOKEN: token },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.teardown(async () => {
-    if (child.exitCode !== null) return
-    child.kill('SIGTERM')
-    t.strictSame(await once(child, 'exit'), [0, null], 'the server ends cleanly')
-  })
-  const url = await addressOf(child)
-  return { url, client: connect({ url, token }) }
-}
-
-/** The server says where it serves once it does. */
-async function addressOf(child: ChildProcess): Promise<string> {
-  for await (const line of createInterface({ input: child.stdout! })) {
-    const address = /http:\/\/\S+/.exec(line)?.[0]
-    if (address !== undefined) return address
-  }
-  throw new Error('the server ended before it served')
-}
 
 async function code(promise: Promise<unknown>): Promise<string> {
   const error: unknown = await promise.then(
@@ -48,7 +21,8 @@ function close(found: ArrayLike<number> | undefined, wanted: readonly number[], 
 }
 
 test('the client does everything it offers against a real server', async (t) => {
-  const { url, client } = await realServer(t)
+  const url = await realServer(t, { token })
+  const client = connect({ url, token })
 
   await t.test('health and stats answer', async (t) => {
     t.equal((await client.health()).status, 'ok')

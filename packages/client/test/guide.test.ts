@@ -1,0 +1,47 @@
+// Every command and every program in README and quick start does what the text around it says.
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { test } from 'tap'
+import { realServer } from './real-server.ts'
+
+const run = promisify(execFile)
+const house = fileURLToPath(new URL('../../../', import.meta.url))
+const written = 'http://127.0.0.1:8080'
+
+/** The code blocks of one language, in order. */
+function blocks(file: string, language: string): string[] {
+  const text = readFileSync(path.join(house, file), 'utf8')
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([^]*?)^\`\`\``, 'gm'))].map(([, code]) => code ?? '')
+}
+
+test('the commands work one after the other, and the programs after them', async (t) => {
+  const url = await realServer(t)
+  const folder = t.testdir()
+  const shell = async (script: string) => {
+    const strict = script.replaceAll(written, url).replaceAll('curl -sS', 'curl -sS --fail-with-body')
+    return (await run('bash', ['-euo', 'pipefail', '-c', strict])).stdout
+  }
+  const program = async (code: string) => {
+    const file = path.join(folder, 'program.ts')
+    writeFileSync(file, code.replaceAll(written, url))
+    return (await run(process.execPath, ['--conditions=annal-source', file], { cwd: folder })).stdout
+  }
+
+  const commands = blocks('README.md', 'sh').filter((block) => !block.startsWith('npm '))
+  const readme = await shell(commands.join('\n'))
+  t.match(readme, /"alien".*"solaris"/s)
+  t.notMatch(readme, 'paterson')
+
+  const [withClient, withEngine, ...more] = blocks('README.md', 'ts')
+  t.match(await program(withClient ?? ''), /so-what 0\.9\d* .*Miles Davis/)
+  t.match(await program(withEngine ?? ''), 'the-tyger')
+  t.same(more, [])
+
+  const guide = await shell(blocks('docs/guide/quick-start.md', 'sh').join('\n'))
+  t.match(guide, /"horror".*"drama".*1 vectors deleted/s)
+  const [failing] = blocks('docs/guide/quick-start.md', 'ts')
+  t.match(await program(failing ?? ''), 'collection_not_found 404 false')
+})

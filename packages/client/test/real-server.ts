@@ -1,0 +1,42 @@
+// The real server from source, a child process on an empty directory and a port of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
+
+/** Resolves to its address. The test ends it and checks that it ends cleanly. */
+export async function realServer(t: Test, options: { readonly token?: string } = {}): Promise<string> {
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-client-test-'))
+  const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
+    env: {
+      PATH: process.env.PATH,
+      NDD_SERVER_PORT: '0',
+      NDD_DATA_DIR: dataDir,
+      ...(options.token !== undefined && { NDD_AUTH_TOKEN: options.token }),
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.teardown(async () => {
+    if (child.exitCode === null) {
+      child.kill('SIGTERM')
+      t.strictSame(await once(child, 'exit'), [0, null], 'the server ends cleanly')
+    }
+    rmSync(dataDir, { recursive: true })
+  })
+  return addressOf(child)
+}
+
+/** The server says where it serves once it does. */
+async function addressOf(child: ChildProcess): Promise<string> {
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const address = /http:\/\/\S+/.exec(line)?.[0]
+    if (address !== undefined) return address
+  }
+  throw new Error('the server ended before it served')
+}
