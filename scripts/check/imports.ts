@@ -19,7 +19,7 @@ const engineLevels: readonly (readonly string[])[] = [
   ['filter', 'vector', 'worker', 'catalog'],
   ['objects-in', 'replica'],
   ['search', 'snapshot'],
-  ['commit', 'recovery', 'backup'],
+  ['commit', 'recovery', 'checkpointer', 'backup'],
   ['collection'],
   ['database'],
   ['engine'],

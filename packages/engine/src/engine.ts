@@ -12,32 +12,23 @@ import {
 } from '@annal/wal'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats, Progress } from './api.ts'
 import { Catalog, type CollectionEntry } from './catalog/catalog.ts'
+import { Checkpointer } from './checkpointer.ts'
 import { LocalCollection } from './collection.ts'
 import { Committer, type EventDraft } from './commit.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { EngineError } from './errors.ts'
-import type { CatalogEvent, Event } from './events/event.ts'
+import type { CatalogEvent } from './events/event.ts'
 import { printed } from './ids.ts'
 import { type Limits, limitsConfigurable, limitsDefault } from './limits.ts'
 import type { Acknowledgement } from './object.ts'
 import { replay } from './recovery.ts'
 import { Replica } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
-import {
-  type Checkpoint,
-  type CheckpointPlace,
-  findCheckpoints,
-  loadCheckpoint,
-  sweepTemporary,
-  writeCheckpoint,
-} from './snapshot/checkpoint.ts'
-import { CheckpointPolicy } from './snapshot/checkpoint-policy.ts'
+import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { openWorkerPool, type WorkerPool } from './vector/worker-pool.ts'
 
 const threadsMax = 16
 const progressEveryMs = 100
-/** Nobody writes for so long: a good moment for a checkpoint. */
-const idleMs = 5_000
 
 /**
  * Opens the directory, recovers its state and resolves when everything in it can be searched. Rejects with WalError
@@ -54,10 +45,9 @@ class LocalEngine implements Engine, DatabaseHost {
   readonly creating = new Set<string>()
   readonly #options: EngineOptions
   readonly #vfs: Vfs = nodeVfs()
-  readonly #place: CheckpointPlace
+  readonly #checkpointer: Checkpointer
   readonly #openedAt = performance.now()
   readonly #catalogGate = new WriteGate()
-  readonly #policy = new CheckpointPolicy()
   #catalog = new Catalog()
   #collections = new Map<number, LocalCollection>()
   #nextCollectionId = 1
@@ -69,10 +59,7 @@ class LocalEngine implements Engine, DatabaseHost {
   #directory: DataDirectory | undefined
   #pool: WorkerPool | undefined
   #committer: Committer | undefined
-  #checkpoint: Checkpoint | undefined
-  #checkpointing: Promise<{ readonly lsn: number }> | undefined
   #closing: Promise<void> | undefined
-  #idleTimer: NodeJS.Timeout | undefined
 
   constructor(options: EngineOptions) {
     if (typeof options?.dataDir !== 'string' || options.dataDir === '') {
@@ -80,7 +67,10 @@ class LocalEngine implements Engine, DatabaseHost {
     }
     this.#options = options
     this.limits = checkedLimits(options.limits)
-    this.#place = { vfs: this.#vfs, dir: join(options.dataDir, 'checkpoints') }
+    this.#checkpointer = new Checkpointer(
+      { vfs: this.#vfs, dir: join(options.dataDir, 'checkpoints') },
+      { onProgress: (progress) => this.#report(progress), onTrouble: (sentence) => this.#notices.push(sentence) },
+    )
   }
 
   get catalog(): Catalog {
@@ -97,8 +87,8 @@ class LocalEngine implements Engine, DatabaseHost {
         vfs: this.#vfs,
         fsync: this.#options.fsync ?? 'always',
         findStart: async () => {
-          replicas = await this.#loadNewest(pool)
-          return ((this.#checkpoint?.manifest.lsn ?? 0) + 1) as Lsn
+          replicas = await this.#checkpointer.load(pool)
+          return ((this.#checkpointer.manifest?.lsn ?? 0) + 1) as Lsn
         },
         onNotice: (notice) => this.#note(notice),
         onFailed: (error) => this.#fail(error),
@@ -107,6 +97,7 @@ class LocalEngine implements Engine, DatabaseHost {
       await this.#recover(directory, replicas)
       this.#phase = 'open'
       this.#progress = undefined
+      this.#checkpointer.start(directory.log, () => this.#checkpointSource())
     } catch (error) {
       await this.#release()
       throw error
@@ -149,7 +140,7 @@ class LocalEngine implements Engine, DatabaseHost {
       objects,
       lsnApplied: this.#committer?.lsnApplied ?? 0,
       lsnDurable,
-      lsnCheckpoint: this.#checkpoint?.manifest.lsn ?? 0,
+      lsnCheckpoint: this.#checkpointer.manifest?.lsn ?? 0,
       log: { bytes, segments, appends, syncs },
       memory,
     }
@@ -157,10 +148,7 @@ class LocalEngine implements Engine, DatabaseHost {
 
   checkpoint(): Promise<{ readonly lsn: number }> {
     this.checkOpen()
-    this.#checkpointing ??= this.#takeCheckpoint().finally(() => {
-      this.#checkpointing = undefined
-    })
-    return this.#checkpointing
+    return this.#checkpointer.take()
   }
 
   close(): Promise<void> {
@@ -221,28 +209,8 @@ class LocalEngine implements Engine, DatabaseHost {
     return this.#collections.get(id)
   }
 
-  /** The newest checkpoint that loads, or nothing; what did not load is said in health. */
-  async #loadNewest(pool: WorkerPool): Promise<Map<number, Replica>> {
-    await sweepTemporary(this.#place)
-    const { good, damaged } = await findCheckpoints(this.#place)
-    for (const error of damaged) this.#notices.push(error.message)
-    for (const checkpoint of good) {
-      try {
-        const replicas = await loadCheckpoint(this.#vfs, checkpoint, pool, (done, total) =>
-          this.#report({ job: 'snapshot-load', done, total, unit: 'objects' }),
-        )
-        this.#checkpoint = checkpoint
-        return replicas
-      } catch (error) {
-        if (!(error instanceof EngineError && error.code === 'snapshot_damaged')) throw error
-        this.#notices.push(`checkpoint ${checkpoint.manifest.lsn} is damaged and was not used: ${error.message}`)
-      }
-    }
-    return new Map()
-  }
-
   async #recover(directory: DataDirectory, replicas: Map<number, Replica>): Promise<void> {
-    const manifest = this.#checkpoint?.manifest
+    const { manifest } = this.#checkpointer
     this.#catalog = new Catalog(manifest?.catalog)
     this.#nextCollectionId = this.#catalog.nextCollectionId
     const from = { lsn: manifest?.lsn ?? 0, timeMs: manifest?.timeMs ?? 0 }
@@ -261,7 +229,7 @@ class LocalEngine implements Engine, DatabaseHost {
       lsnApplied: from.lsn,
       timeMs: from.timeMs,
       onBroken: (error) => this.#fail(error),
-      onApplied: (event, bytes) => this.#afterApply(event, bytes),
+      onApplied: (event, bytes) => this.#checkpointer.applied(event, bytes),
     })
   }
 
@@ -270,64 +238,23 @@ class LocalEngine implements Engine, DatabaseHost {
     this.#collections.set(entry.id, new LocalCollection(options))
   }
 
-  #afterApply(event: Event, bytes: number): void {
-    this.#policy.applied(event.kind === 'objects-upserted' ? event.ids.length : 0, bytes)
-    clearTimeout(this.#idleTimer)
-    if (this.#phase !== 'open') return
-    if (this.#policy.due(() => this.#held())) this.#checkpointInBackground()
-    else if (this.#policy.worthwhile())
-      this.#idleTimer = setTimeout(() => this.#checkpointInBackground(), idleMs).unref()
-  }
-
-  #held(): { readonly objects: number; readonly bytes: number } {
-    let objects = 0
-    let bytes = 0
-    for (const { replica } of this.#collections.values()) {
-      objects += replica.objects.count
-      for (const size of Object.values(replica.bytes())) bytes += size
-    }
-    return { objects, bytes }
-  }
-
-  #checkpointInBackground(): void {
-    if (this.#phase !== 'open' || this.#checkpointing || this.#failure) return
-    this.checkpoint().catch((error: Error) => {
-      // The log still holds everything, so nothing is lost; the next one may succeed.
-      this.#notices.push(`a checkpoint failed: ${error.message}`)
-    })
-  }
-
-  async #takeCheckpoint(): Promise<{ readonly lsn: number }> {
+  #checkpointSource(): CheckpointSource {
     const committer = this.#committer as Committer
-    const { log } = this.#directory as DataDirectory
-    this.#policy.started()
-    const source = {
+    return {
       lsn: committer.lsnApplied,
       timeMs: committer.timeMs,
       catalog: this.#catalog.state(),
       collections: [...this.#collections.values()],
     }
-    if (source.lsn === this.#checkpoint?.manifest.lsn) return { lsn: source.lsn }
-    await log.sync()
-    const report = (done: number, total: number) => this.#report({ job: 'checkpoint', done, total, unit: 'objects' })
-    const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#checkpoint, report)
-    this.#checkpoint = checkpoint
-    this.#progress = undefined
-    if (lsnNotNeeded > 0) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
-    return { lsn: source.lsn }
   }
 
   async #close(): Promise<void> {
-    clearTimeout(this.#idleTimer)
     if (this.#phase === 'open' && !this.#failure) {
       for (const collection of this.#collections.values()) collection.shut('engine')
       await this.#catalogGate.hold(async () => {
         for (const { gate } of this.#collections.values()) await gate.hold(async () => undefined)
       })
-      await this.#checkpointing?.catch(() => undefined)
-      await this.#takeCheckpoint().catch((error: Error) =>
-        this.#notices.push(`the last checkpoint failed: ${error.message}`),
-      )
+      await this.#checkpointer.end()
     }
     this.#phase = 'closed'
     await this.#release()
@@ -365,8 +292,9 @@ class LocalEngine implements Engine, DatabaseHost {
     return this.#notices.length > 0 ? 'degraded' : 'ok'
   }
 
-  #report(progress: Progress): void {
+  #report(progress: Progress | undefined): void {
     this.#progress = progress
+    if (!progress) return
     const now = performance.now()
     if (progress.done < progress.total && now - this.#progressAt < progressEveryMs) return
     this.#progressAt = now

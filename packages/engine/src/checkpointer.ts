@@ -1,0 +1,135 @@
+// Decides when checkpoints are taken, takes them one at a time, lets the log go up to them, and finds the newest one that
+// loads when the engine opens.
+import type { Log, Lsn } from '@annal/wal'
+import type { Progress } from './api.ts'
+import { EngineError } from './errors.ts'
+import type { Event } from './events/event.ts'
+import type { Replica } from './replica/replica.ts'
+import {
+  type Checkpoint,
+  type CheckpointPlace,
+  type CheckpointSource,
+  findCheckpoints,
+  loadCheckpoint,
+  sweepTemporary,
+  writeCheckpoint,
+} from './snapshot/checkpoint.ts'
+import { CheckpointPolicy } from './snapshot/checkpoint-policy.ts'
+import type { Manifest } from './snapshot/manifest.ts'
+import type { WorkerPool } from './vector/worker-pool.ts'
+
+/** Nobody writes for so long: a good moment for a checkpoint. */
+const idleMs = 5_000
+
+export interface CheckpointerHost {
+  readonly onProgress: (progress: Progress | undefined) => void
+  /** Something an operator should know, though nothing is lost: the log still holds it. */
+  readonly onTrouble: (sentence: string) => void
+}
+
+export class Checkpointer {
+  readonly #place: CheckpointPlace
+  readonly #host: CheckpointerHost
+  readonly #policy = new CheckpointPolicy()
+  #newest: Checkpoint | undefined
+  #running: Promise<{ readonly lsn: number }> | undefined
+  #idleTimer: NodeJS.Timeout | undefined
+  #work: { readonly log: Log; readonly source: () => CheckpointSource } | undefined
+
+  constructor(place: CheckpointPlace, host: CheckpointerHost) {
+    this.#place = place
+    this.#host = host
+  }
+
+  /** What the newest good checkpoint says, once one was loaded or taken. */
+  get manifest(): Manifest | undefined {
+    return this.#newest?.manifest
+  }
+
+  /** Loads the newest checkpoint that is whole; what is not is said and passed over. */
+  async load(pool: WorkerPool): Promise<Map<number, Replica>> {
+    await sweepTemporary(this.#place)
+    const { good, damaged } = await findCheckpoints(this.#place)
+    for (const error of damaged) this.#host.onTrouble(error.message)
+    for (const checkpoint of good) {
+      try {
+        const replicas = await loadCheckpoint(this.#place.vfs, checkpoint, pool, (done, total) =>
+          this.#host.onProgress({ job: 'snapshot-load', done, total, unit: 'objects' }),
+        )
+        this.#newest = checkpoint
+        return replicas
+      } catch (error) {
+        if (!(error instanceof EngineError && error.code === 'snapshot_damaged')) throw error
+        this.#host.onTrouble(`checkpoint ${checkpoint.manifest.lsn} is damaged and was not used: ${error.message}`)
+      }
+    }
+    return new Map()
+  }
+
+  /** From now on checkpoints are taken of `source` when they are due. */
+  start(log: Log, source: () => CheckpointSource): void {
+    this.#work = { log, source }
+  }
+
+  /** Counts an applied event of `bytes` bytes, and begins a checkpoint when one is due. */
+  applied(event: Event, bytes: number): void {
+    this.#policy.applied(event.kind === 'objects-upserted' ? event.ids.length : 0, bytes)
+    if (!this.#work) return
+    clearTimeout(this.#idleTimer)
+    if (this.#policy.due(() => held(this.#work?.source()))) this.#takeInBackground()
+    else if (this.#policy.worthwhile()) this.#idleTimer = setTimeout(() => this.#takeInBackground(), idleMs).unref()
+  }
+
+  /** Takes a checkpoint, or joins the one being taken. */
+  take(): Promise<{ readonly lsn: number }> {
+    this.#running ??= this.#take().finally(() => {
+      this.#running = undefined
+      this.#host.onProgress(undefined)
+    })
+    return this.#running
+  }
+
+  /** Takes the last checkpoint, so that the next start replays nothing. A failure is only said: the log has everything. */
+  async end(): Promise<void> {
+    clearTimeout(this.#idleTimer)
+    // One that is running may have begun before the last events.
+    await this.#running?.catch(() => undefined)
+    if (this.#work) await this.take().catch((error: Error) => this.#failed(error))
+    this.#work = undefined
+  }
+
+  async #take(): Promise<{ readonly lsn: number }> {
+    if (!this.#work) throw new EngineError('closed', 'the engine takes no checkpoints now')
+    const { log } = this.#work
+    this.#policy.started()
+    const source = this.#work.source()
+    if (source.lsn === (this.#newest?.manifest.lsn ?? 0)) return { lsn: source.lsn }
+    // A snapshot must never be ahead of the log.
+    await log.sync()
+    const report = (done: number, total: number) =>
+      this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'objects' })
+    const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, report)
+    this.#newest = checkpoint
+    if (lsnNotNeeded > 0) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
+    return { lsn: source.lsn }
+  }
+
+  #takeInBackground(): void {
+    if (this.#running || !this.#work) return
+    this.take().catch((error: Error) => this.#failed(error))
+  }
+
+  #failed(error: Error): void {
+    this.#host.onTrouble(`a checkpoint failed: ${error.message}`)
+  }
+}
+
+function held(source: CheckpointSource | undefined): { readonly objects: number; readonly bytes: number } {
+  let objects = 0
+  let bytes = 0
+  for (const { replica } of source?.collections ?? []) {
+    objects += replica.objects.count
+    for (const size of Object.values(replica.bytes())) bytes += size
+  }
+  return { objects, bytes }
+}
