@@ -54,12 +54,13 @@ export async function ensureInstalled() {
 
 /** Runs turbo tasks over the workspaces; what did not change comes from the cache and prints nothing. */
 export async function turbo(...tasks) {
+  const notice = setTimeout(() => console.log('annal: building what changed'), 1_500)
   await step(
     path.join(bin, 'turbo'),
     ['run', ...tasks, '--cache=local:rw', '--output-logs=errors-only', '--log-order=grouped', '--ui=stream'],
     `the build failed (turbo run ${tasks.join(' ')}); the first error above is the reason`,
     { quiet: true },
-  )
+  ).finally(() => clearTimeout(notice))
 }
 
 /** Resolves to the exit code; signals sent to this process reach the child, and a death by signal becomes 128 + its number. */

@@ -1,5 +1,5 @@
 // A made-up data set for machines that have no real one: clustered vectors from a seed, with exact answers by comparing
-// every query with every row. The same seed gives the same set everywhere.
+// a query with every row when it is first asked for. The same seed gives the same set everywhere.
 import { type Dataset, squaredDistance } from './dataset.ts'
 
 export interface GeneratedSize {
@@ -22,7 +22,12 @@ export function generateDataset(size: GeneratedSize, seed: number): Dataset {
   }
   const base = Array.from({ length: count }, (_, row) => around(row))
   const queries = Array.from({ length: queryCount }, (_, row) => around(row))
-  const truth = queries.map((query) => nearest(query, base))
+  const known = new Map<number, Truth>()
+  const truth = (query: number): Truth => {
+    const found = known.get(query) ?? nearest(queries[query] as Float32Array, base)
+    known.set(query, found)
+    return found
+  }
   return {
     title: `generated set, seed ${seed}: ${count.toLocaleString('en')} x ${dimension} in ${clusters} clusters, exact answers by brute force`,
     space: 'l2',
@@ -31,21 +36,30 @@ export function generateDataset(size: GeneratedSize, seed: number): Dataset {
     queryCount,
     base: (row) => base[row] as Float32Array,
     query: (row) => queries[row] as Float32Array,
-    neighbours: (query) => (truth[query] as Truth).rows,
-    distances: (query) => (truth[query] as Truth).distances,
+    neighbours: (query) => truth(query).rows,
+    distances: (query) => truth(query).distances,
   }
 }
 
 interface Truth {
   readonly rows: readonly number[]
+  /** Ascending; at equal distance the lower row comes first. */
   readonly distances: readonly number[]
 }
 
 function nearest(query: Float32Array, base: readonly Float32Array[]): Truth {
-  const all = base.map((row, index) => ({ index, distance: squaredDistance(query, row) }))
-  all.sort((a, b) => a.distance - b.distance || a.index - b.index)
-  const top = all.slice(0, depth)
-  return { rows: top.map(({ index }) => index), distances: top.map(({ distance }) => distance) }
+  const rows: number[] = []
+  const distances: number[] = []
+  base.forEach((row, index) => {
+    const distance = squaredDistance(query, row)
+    if (distances.length === depth && distance >= (distances.at(-1) as number)) return
+    const found = distances.findIndex((other) => other > distance)
+    const at = found < 0 ? distances.length : found
+    rows.splice(at, 0, index)
+    distances.splice(at, 0, distance)
+    rows.length = distances.length = Math.min(distances.length, depth)
+  })
+  return { rows, distances }
 }
 
 function rowsOf(count: number, dimension: number, number: () => number): Float32Array[] {
