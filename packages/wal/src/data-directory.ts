@@ -1,12 +1,13 @@
 // Opens a data directory in the only safe order: lock, identity, log; and closes it in the reverse one. A new directory
 // gets its log first and its identity last, so that an identity without a log always means that something was lost.
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { createIdentity, type Identity, readIdentity } from './identity.ts'
 import { acquireLock } from './lock.ts'
 import type { Log, Lsn } from './log.ts'
 import { nodeVfs } from './node-vfs.ts'
 import { type FileLogOptions, openFileLog } from './open-file-log.ts'
 import type { Vfs } from './vfs.ts'
+import { syncNameOf } from './whole-file.ts'
 
 export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist' | 'recoverFrom'> {
   /** The data directory; the log lives in its folder `wal`. */
@@ -27,13 +28,12 @@ export interface DataDirectory {
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { dir, forceUnlock, findStart, ...logOptions } = options
   const vfs = options.vfs ?? nodeVfs()
-  if (!(await vfs.exists(dir))) {
-    await vfs.makeDirectory(dir)
-    await vfs.syncDirectory(dirname(dir))
-  }
+  if (!(await vfs.exists(dir))) await vfs.makeDirectory(dir)
+  await syncNameOf(vfs, dir)
   const lock = await acquireLock(dir, { force: forceUnlock ?? false })
   try {
     const known = await readIdentity({ dir, vfs })
+    const recoverFrom = await findStart?.()
     const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }
     const log = await openFileLog({ ...logOptions, ...existing, vfs, dir: join(dir, 'wal') })
     const identity = known ?? (await createIdentityOf(log, dir, vfs))
