@@ -35,7 +35,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const known = await readIdentity({ dir, vfs })
     const recoverFrom = await findStart?.()
     const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }
-    const log = await openFileLog({ ...logOptions, ...existing, vfs, dir: join(dir, 'wal') })
+    const start = recoverFrom === undefined ? {} : { recoverFrom }
+    const log = await openFileLog({ ...logOptions, ...existing, ...start, vfs, dir: join(dir, 'wal') })
     const identity = known ?? (await createIdentityOf(log, dir, vfs))
     const close = async () => {
       await log.close()
