@@ -46,7 +46,8 @@ export class WalError extends Error {
 /** The errno name a system call failed with, or undefined when the error is of another kind. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  return typeof error.code === 'string' ? error.code : undefined
+  // Node's own codes for misuse look like ERR_OUT_OF_RANGE; those are bugs, not the world.
+  return typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code) ? error.code : undefined
 }
 
 /** True for the errors that mean "no room": they make the log read-only, where any other write error ends it. */

@@ -7,9 +7,9 @@ import { assert, isDiskFull, WalError } from './errors.ts'
 import { recordType } from './frame.ts'
 import type { Appended, FsyncPolicy, Log, LogRecord, LogState, Lsn, NewRecord } from './log.ts'
 import type { LogNotice } from './notice.ts'
-import { notHeld, readRecords } from './read-log.ts'
-import type { SegmentFile } from './scan-segment.ts'
 import { segmentName } from './segment-header.ts'
+import { type HeldSegment, SegmentList } from './segment-list.ts'
+import { acknowledge, recordsOf, refuse } from './settle.ts'
 import { type SpaceLimits, SpaceWatch } from './space-watch.ts'
 import { createSegment, type Tail, type TailPlace } from './tail.ts'
 import type { Tip } from './tip.ts'
@@ -30,8 +30,7 @@ export interface FileLogParts {
   readonly settings: FileLogSettings
   readonly place: TailPlace
   readonly clock: Clock
-  readonly segments: readonly SegmentFile[]
-  readonly sealedBytes: ReadonlyMap<number, number>
+  readonly segments: readonly HeldSegment[]
   readonly tip: Tip
   /** Absent when the disk was too full to make one; `recover` is then tried again when there is room. */
   readonly tail: Tail | undefined
@@ -49,9 +48,7 @@ export class FileLog implements Log {
   readonly #queue: AppendQueue
   readonly #encoder = new BatchEncoder()
   readonly #space: SpaceWatch
-  readonly #sealedBytes: Map<number, number>
-  readonly #readersAt = new Set<{ lsn: number }>()
-  #segments: SegmentFile[]
+  readonly #segments: SegmentList
   #tail: Tail | undefined
   #recover: () => Promise<Tail>
   #lsnLast: number
@@ -74,8 +71,7 @@ export class FileLog implements Log {
     this.#parts = parts
     this.#settings = parts.settings
     this.#queue = new AppendQueue(parts.settings)
-    this.#segments = [...parts.segments]
-    this.#sealedBytes = new Map(parts.sealedBytes)
+    this.#segments = new SegmentList(parts.place.vfs, parts.place.dir, parts.segments)
     this.#tail = parts.tail
     this.#recover = parts.recover
     this.#lsnLast = parts.lsnLast
@@ -103,7 +99,7 @@ export class FileLog implements Log {
   }
 
   read(from: Lsn): AsyncIterable<LogRecord> {
-    return this.#read(from, this.#lsnDurable)
+    return this.#segments.read({ from, to: this.#lsnDurable })
   }
 
   sync(): Promise<Lsn> {
@@ -111,30 +107,18 @@ export class FileLog implements Log {
     return new Promise((resolve, reject) => this.#enqueue({ kind: 'barrier', resolve, reject }))
   }
 
-  async truncateBefore(lsn: Lsn): Promise<void> {
-    const { vfs, dir } = this.#parts.place
-    for (;;) {
-      const [oldest, follower] = this.#segments
-      if (oldest === undefined || follower === undefined || follower.lsnFirst > lsn || this.#isPinned(follower)) return
-      this.#segments.shift()
-      this.#sealedBytes.delete(oldest.id)
-      await vfs.remove(oldest.path)
-      // One at a time, or a power cut could keep an older name and drop a newer one: a gap.
-      await vfs.syncDirectory(dir)
-    }
+  truncateBefore(lsn: Lsn): Promise<void> {
+    return this.#segments.removeBefore(lsn)
   }
 
   state(): LogState {
-    const first = this.#segments[0]
-    let bytes = this.#tail?.bytes ?? 0
-    for (const sealed of this.#sealedBytes.values()) bytes += sealed
     return {
       // The branded numbers of the state are the log's own counters.
-      lsnFirst: (first?.lsnFirst ?? this.#lsnLast + 1) as Lsn,
+      lsnFirst: (this.#segments.lsnFirst ?? this.#lsnLast + 1) as Lsn,
       lsnLast: this.#lsnLast as Lsn,
       lsnDurable: this.#lsnDurable as Lsn,
-      bytes,
-      segments: this.#segments.length,
+      bytes: this.#segments.bytesBut(this.#tail?.header.id) + (this.#tail?.bytes ?? 0),
+      segments: this.#segments.count,
       appends: this.#appends,
       syncs: this.#syncs,
       queuedBytes: this.#queue.bytes,
@@ -147,27 +131,6 @@ export class FileLog implements Log {
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
-  }
-
-  async *#read(from: number, to: number): AsyncGenerator<LogRecord> {
-    const lsnFirst = this.#segments[0]?.lsnFirst ?? 1
-    if (from < lsnFirst) throw notHeld(from, lsnFirst)
-    const place = { lsn: from }
-    this.#readersAt.add(place)
-    try {
-      for await (const record of readRecords(this.#parts.place.vfs, [...this.#segments], { from, to })) {
-        place.lsn = record.lsn
-        yield record
-      }
-    } finally {
-      this.#readersAt.delete(place)
-    }
-  }
-
-  /** True while a reader has not yet come as far as `follower`: the segments before it must stay. */
-  #isPinned(follower: SegmentFile): boolean {
-    for (const reader of this.#readersAt) if (reader.lsn < follower.lsnFirst) return true
-    return false
   }
 
   #refusal(): WalError | undefined {
@@ -199,8 +162,7 @@ export class FileLog implements Log {
       try {
         await this.#commit(batch)
       } catch (error) {
-        this.#fail(error, 'the log cannot be written')
-        this.#refuse(batch)
+        refuse(batch, this.#fail(error, 'the log cannot be written'))
       }
       this.#queue.settled(batch)
     }
@@ -210,18 +172,20 @@ export class FileLog implements Log {
   async #commit(batch: readonly QueueEntry[]): Promise<void> {
     this.#cancelMarker?.()
     if (batch[0]?.kind === 'resume') return this.#resume()
-    if (this.#refusalInside() !== undefined) return this.#refuse(batch)
     const records = recordsOf(batch)
     const lsnBefore = this.#lsnLast
-    if (records.length > 0) {
-      if (this.#isDueToRoll()) await this.#roll()
-      if (this.#refusalInside() !== undefined || !(await this.#write(records))) return this.#refuse(batch)
-    }
+    if (records.length > 0 && !(await this.#place(records))) return this.#refuse(batch)
     if (this.#settings.fsync === 'always' || batch.some((entry) => entry.kind !== 'record')) await this.#sync()
     // TIP may have failed meanwhile: after a failure nothing is acknowledged.
-    if (this.#failure !== undefined) return this.#refuse(batch)
-    this.#settle(batch, lsnBefore)
+    if (this.#failure !== undefined) return refuse(batch, this.#failure)
+    this.#appends += acknowledge(batch, lsnBefore, this.#lsnDurable)
     this.#armTimers()
+  }
+
+  /** Writes the records after what is there, beginning a new segment when it is time. False when they cannot be written now. */
+  async #place(records: readonly BatchRecord[]): Promise<boolean> {
+    if (this.#condition === 'ok' && this.#isDueToRoll()) await this.#roll()
+    return this.#condition === 'ok' && this.#write(records)
   }
 
   /** False when the disk is full; then nothing of the batch is left in the log. */
@@ -256,7 +220,7 @@ export class FileLog implements Log {
     const tail = this.#tail
     assert(tail !== undefined, 'only a tail can be sealed')
     await this.#sync()
-    this.#sealedBytes.set(tail.header.id, tail.bytes)
+    this.#segments.sealed(tail.header.id, tail.bytes)
     const start = { id: tail.header.id + 1, lsnFirst: this.#lsnLast + 1, chainBefore: this.#chain }
     this.#recover = () => createSegment(this.#parts.place, start)
     this.#tail = undefined
@@ -280,9 +244,7 @@ export class FileLog implements Log {
     const { id, lsnFirst } = tail.header
     this.#tail = tail
     this.#sealEarly = false
-    this.#sealedBytes.delete(id)
-    this.#segments = this.#segments.filter((segment) => segment.id !== id)
-    this.#segments.push({ id, lsnFirst, name: segmentName(id, lsnFirst), path: tail.path })
+    this.#segments.add({ id, lsnFirst, name: segmentName(id, lsnFirst), path: tail.path })
     this.#parts.tip.note(this.#lsnDurable, id)
   }
 
@@ -298,19 +260,6 @@ export class FileLog implements Log {
     if (this.#settings.tipSync === 'commit') await tip.sync()
     const tookMs = clock.nowMs() - startMs
     if (tookMs > this.#settings.slowSyncMs) this.#parts.onNotice({ kind: 'slow-sync', tookMs })
-  }
-
-  #settle(batch: readonly QueueEntry[], lsnBefore: number): void {
-    let lsn = lsnBefore
-    for (const entry of batch) {
-      if (entry.kind === 'record') {
-        lsn++
-        this.#appends++
-        // The branded number is made here, where it was given out.
-        entry.resolve({ lsn: lsn as Lsn, durable: lsn <= this.#lsnDurable })
-      } else if (entry.kind === 'own') lsn++
-      else if (entry.kind === 'barrier') entry.resolve(this.#lsnDurable as Lsn)
-    }
   }
 
   #armTimers(): void {
@@ -353,8 +302,8 @@ export class FileLog implements Log {
     this.#parts.onNotice({ kind: 'read-only', reason })
   }
 
-  #fail(cause: unknown, what: string): void {
-    if (this.#failure !== undefined) return
+  #fail(cause: unknown, what: string): WalError {
+    if (this.#failure !== undefined) return this.#failure
     const { dir } = this.#parts.place
     const where = this.#tail?.path ?? dir
     this.#failure = new WalError(
@@ -368,6 +317,7 @@ export class FileLog implements Log {
     this.#parts.tip.abandon()
     this.#stopTimers()
     this.#parts.onFailed(this.#failure)
+    return this.#failure
   }
 
   /** What a failing TIP does to the log. */
@@ -375,29 +325,20 @@ export class FileLog implements Log {
     this.#fail(error, 'TIP cannot be written')
   }
 
-  /** As #refusal, but a log that is closing still writes what came before. */
-  #refusalInside(): WalError | undefined {
-    return this.#failure ?? (this.#condition === 'read-only' ? this.#diskFull() : undefined)
-  }
-
-  #refuse(batch: readonly QueueEntry[]): void {
-    const error = this.#refusalInside()
-    assert(error !== undefined, 'a batch is refused for a reason')
-    for (const entry of batch) {
-      if (entry.kind === 'record') entry.reject(error)
-      else if (entry.kind !== 'barrier') continue
-      else if (this.#failure === undefined) entry.resolve(this.#lsnDurable as Lsn)
-      else entry.reject(error)
-    }
+  /** Nothing of the batch is in the log. On a full disk what came before can still be made durable, and is. */
+  async #refuse(batch: readonly QueueEntry[]): Promise<void> {
+    if (this.#failure === undefined) await this.#sync()
+    refuse(batch, this.#failure ?? this.#diskFull(), this.#failure === undefined ? this.#lsnDurable : undefined)
   }
 
   async #close(): Promise<void> {
     this.#closeWanted = true
     this.#stopTimers()
     const { tip } = this.#parts
-    if (this.#refusalInside() === undefined && this.#tail !== undefined) this.#enqueue(ownRecord(recordType.cleanClose))
+    if (this.#condition === 'ok') this.#enqueue(ownRecord(recordType.cleanClose))
     await this.#working
     try {
+      await this.#sync()
       if (this.#failure === undefined) await tip.sync()
       await tip.close()
       await this.#tail?.close()
@@ -413,12 +354,6 @@ export class FileLog implements Log {
     this.#cancelMarker?.()
     this.#cancelInterval?.()
   }
-}
-
-function recordsOf(batch: readonly QueueEntry[]): BatchRecord[] {
-  const records: BatchRecord[] = []
-  for (const entry of batch) if (entry.kind === 'record' || entry.kind === 'own') records.push(entry.record)
-  return records
 }
 
 function messageOf(error: unknown): string {

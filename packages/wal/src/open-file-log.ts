@@ -1,7 +1,6 @@
 // Opens a log directory: scan and judge, and only when nothing is refused clean up, make the tail safe and begin a segment.
-import { dirname } from 'node:path'
 import { type Clock, systemClock } from './clock.ts'
-import { isDiskFull, WalError } from './errors.ts'
+import { errnoOf, isDiskFull, WalError } from './errors.ts'
 import { FileLog, type FileLogSettings } from './file-log.ts'
 import * as limits from './limits.ts'
 import type { FsyncPolicy, Log, Lsn } from './log.ts'
@@ -12,6 +11,7 @@ import { type LogScan, type ScanProgress, scanLog } from './scan-log.ts'
 import { randomEpoch, startAfter, type Tail } from './tail.ts'
 import { openTip, type Tip } from './tip.ts'
 import type { Vfs } from './vfs.ts'
+import { syncNameOf } from './whole-file.ts'
 
 export interface FileLogOptions {
   /** The log's own directory (`<data>/wal`); made when it does not exist. */
@@ -32,6 +32,8 @@ export interface FileLogOptions {
   readonly recoverFrom?: Lsn
   /** True when the data directory has held a log before: then an empty directory is refused, not filled. */
   readonly mustExist?: boolean
+  /** True when the directory must be new: then a log with records of its user is refused. */
+  readonly mustBeNew?: boolean
   readonly timeline?: number
   readonly clock?: Clock
   readonly makeEpoch?: () => bigint
@@ -45,6 +47,7 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
   const vfs = options.vfs ?? nodeVfs()
   const { dir } = options
   const scan = await scanOrStart(vfs, options)
+  if (options.mustBeNew === true) refuseRecords(dir, scan)
   const place = { vfs, dir, timeline: options.timeline ?? 1, makeEpoch: options.makeEpoch ?? randomEpoch }
   const notice = options.onNotice ?? (() => undefined)
   if (scan.tip.damagedSlots > 0) notice({ kind: 'tip-damaged', slots: scan.tip.damagedSlots })
@@ -68,8 +71,13 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
     const made = await unlessFull(recover)
     if (made.value === undefined) await syncTailInPlace(vfs, scan)
     const segmentId = made.value?.header.id ?? scan.segments.at(-1)?.file.id ?? 0
-    const opened: Tip = await openTip(tipOptions, { durableLsn: scan.lsnLast, segmentId })
-    return { tail: made.value, tip: opened, reason: made.reason }
+    try {
+      const tip: Tip = await openTip(tipOptions, { durableLsn: scan.lsnLast, segmentId })
+      return { tail: made.value, tip, reason: made.reason }
+    } catch (error) {
+      await made.value?.close()
+      throw error
+    }
   })
   if (scan.torn !== undefined)
     notice({ kind: 'tail-cut', bytes: scan.torn.bytes, lsnLast: scan.lsnLast, path: tornPath })
@@ -78,7 +86,6 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
     place,
     clock,
     segments: heldSegments(scan),
-    sealedBytes: new Map(scan.segments.map((segment) => [segment.file.id, segment.end])),
     tip,
     tail,
     recover,
@@ -89,26 +96,42 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
     onNotice: notice,
   })
   tipWay.failed = (error) => log.tipFailed(error)
-  await failing(dir, () => tip.sync())
+  try {
+    await tip.sync()
+  } catch (error) {
+    log.tipFailed(error)
+    // Closing a failed log gives its files back and rejects with what failed it.
+    await log.close()
+  }
   return log
 }
 
 async function scanOrStart(vfs: Vfs, options: FileLogOptions): Promise<LogScan> {
   const { dir } = options
   const mustExist = options.mustExist ?? false
-  if (!(await vfs.exists(dir)) && !mustExist && (options.recoverFrom ?? 1) <= 1) {
-    await failing(dir, async () => {
-      await vfs.makeDirectory(dir)
-      await vfs.syncDirectory(dirname(dir))
-    })
-  }
+  const mayBeMade = !mustExist && (options.recoverFrom ?? 1) <= 1
+  await failing(dir, async () => {
+    if (mayBeMade && !(await vfs.exists(dir))) await vfs.makeDirectory(dir)
+    // Every time: the start that made the directory may have been killed before its name was durable.
+    await syncNameOf(vfs, dir)
+  })
   return scanLog({ vfs, dir, recoverFrom: options.recoverFrom, mustExist, onProgress: options.onProgress })
+}
+
+function refuseRecords(dir: string, scan: LogScan): void {
+  if (scan.segments.every((segment) => segment.userFrames === 0)) return
+  throw new WalError(
+    'identity_damaged',
+    `${dir} holds a log of ${scan.lsnLast} records, and its data directory has no IDENTITY. Nothing was changed. Put IDENTITY back from a copy of the directory, or restore a backup with \`annal restore\`.`,
+    { file: dir, lsn: scan.lsnLast },
+  )
 }
 
 /** The segments the log holds after the scan; one without records gives way to the new tail. */
 function heldSegments(scan: LogScan) {
   const { id } = startAfter(scan)
-  return scan.segments.filter((segment) => segment.file.id !== id || segment.frames > 0).map((segment) => segment.file)
+  const held = scan.segments.filter((segment) => segment.file.id !== id || segment.frames > 0)
+  return held.map((segment) => ({ file: segment.file, bytes: segment.end }))
 }
 
 function settingsOf(options: FileLogOptions): FileLogSettings {
@@ -135,7 +158,7 @@ async function failing<T>(dir: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (error) {
-    if (error instanceof WalError) throw error
+    if (error instanceof WalError || errnoOf(error) === undefined) throw error
     const what = error instanceof Error ? error.message : String(error)
     if (isDiskFull(error))
       throw new WalError(

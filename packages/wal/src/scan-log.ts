@@ -1,5 +1,5 @@
 // Reads the whole log and finds its end. Writes nothing: a log that is refused is left exactly as it was found.
-import { WalError } from './errors.ts'
+import { errnoOf, WalError } from './errors.ts'
 import { FrameReader } from './frame-reader.ts'
 import {
   checkHeader,
@@ -38,7 +38,10 @@ export interface LogScan {
   readonly tip: TipReading
   readonly lsnLast: number
   readonly chain: bigint
-  /** The last record is CleanClose and nothing follows it. */
+  /**
+   * The last record is CleanClose, nothing follows it, and TIP says that it was synced. The frame alone proves nothing: a
+   * process killed between writing and syncing it leaves it in the page cache, where it can be read and later be lost.
+   */
   readonly cleanlyClosed: boolean
   /** Bytes of the last segment that are to be cut off, when there are any. */
   readonly torn: { readonly offset: number; readonly bytes: number; readonly onlyZeros: boolean } | undefined
@@ -83,7 +86,7 @@ export async function scanLog(options: ScanOptions): Promise<LogScan> {
     tip,
     lsnLast: last?.lsnLast ?? 0,
     chain: last?.chain ?? 0n,
-    cleanlyClosed: (last?.cleanlyClosed ?? false) && torn === undefined,
+    cleanlyClosed: last?.cleanlyClosed === true && (tip.newest?.durableLsn ?? 0) >= last.lsnLast,
     torn,
   }
 }
@@ -106,6 +109,7 @@ function skipSegment(vfs: Vfs, file: SegmentFile, follower: SegmentFile, before:
       lsnLast: follower.lsnFirst - 1,
       chain: 0n,
       frames: -1,
+      userFrames: -1,
       cleanlyClosed: false,
     }
     return 'why' in header ? { ...common, header: undefined, bad: header } : { ...common, header, bad: undefined }
@@ -150,7 +154,7 @@ async function reading<T>(file: SegmentFile, read: () => Promise<T>): Promise<T>
   try {
     return await read()
   } catch (error) {
-    if (error instanceof WalError) throw error
+    if (error instanceof WalError || errnoOf(error) === undefined) throw error
     const what = error instanceof Error ? error.message : String(error)
     throw new WalError(
       'log_damaged',

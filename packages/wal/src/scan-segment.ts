@@ -44,7 +44,10 @@ export interface ScannedSegment {
   readonly lsnLast: number
   /** Checksum of the last good frame, or what the header says of the segment before. */
   readonly chain: bigint
+  /** -1 when they were not read, which is so for segments below the checkpoint. */
   readonly frames: number
+  /** Those of the log's user. */
+  readonly userFrames: number
   readonly cleanlyClosed: boolean
   readonly bad: BadSpot | undefined
 }
@@ -59,7 +62,8 @@ export async function listLogFiles(vfs: Vfs, dir: string): Promise<LogFiles> {
   const segments: SegmentFile[] = []
   const temporaries: string[] = []
   const strange: string[] = []
-  for (const name of await vfs.list(dir)) {
+  const names = (await vfs.exists(dir)) ? await vfs.list(dir) : []
+  for (const name of names) {
     if (name.endsWith(temporarySuffix)) temporaries.push(name)
     else if (name.endsWith('.wal')) {
       const parsed = parseSegmentName(name)
@@ -135,6 +139,7 @@ export function scanSegment(
       lsnLast: segment.lsnFirst - 1,
       chain: 0n,
       frames: 0,
+      userFrames: 0,
       cleanlyClosed: false,
     }
     if ('why' in header) return { ...nothing, header: undefined, bad: header }
@@ -147,6 +152,7 @@ export function scanSegment(
     let lsn = header.lsnFirst - 1
     let chain = header.chainBefore
     let frames = 0
+    let userFrames = 0
     let lastType = 0
     let end = segmentHeaderBytes
     let bad: BadSpot | undefined
@@ -160,6 +166,7 @@ export function scanSegment(
       if (frame === undefined || bad !== undefined) break
       lsn++
       frames++
+      if (frame.header.type >= recordType.userMin) userFrames++
       chain = frame.sum
       lastType = frame.header.type
       end += frame.bytes
@@ -167,6 +174,6 @@ export function scanSegment(
       visitor.onBytes?.(frame.bytes)
     }
     const cleanlyClosed = lastType === recordType.cleanClose && bad === undefined
-    return { file: segment, header, bytes, end, lsnLast: lsn, chain, frames, cleanlyClosed, bad }
+    return { file: segment, header, bytes, end, lsnLast: lsn, chain, frames, userFrames, cleanlyClosed, bad }
   })
 }

@@ -60,11 +60,10 @@ export interface TipOptions {
 export async function openTip(options: TipOptions, first: { durableLsn: number; segmentId: number }): Promise<Tip> {
   const { vfs, dir, found } = options
   const path = join(dir, tipName)
-  const seq = (found.newest?.seq ?? 1) + 1
-  if (found.newest === undefined) {
-    await createWhole(vfs, path, (file) => writeFully(file, encodeTip({ seq, ...first }), 0))
-  }
-  return new Tip(options, await vfs.open(path, 'write'), { seq, ...first })
+  if (found.newest !== undefined) return new Tip(options, await vfs.open(path, 'write'), found.newest)
+  const slot = { seq: 2, ...first }
+  await createWhole(vfs, path, (file) => writeFully(file, encodeTip(slot), 0))
+  return new Tip(options, await vfs.open(path, 'write'), slot)
 }
 
 export class Tip {
@@ -76,6 +75,7 @@ export class Tip {
   /** A newer value waits for the write in flight. */
   #waiting = false
   #unsynced = false
+  #syncing: Promise<void> = Promise.resolve()
   #cancelTimer: (() => void) | undefined
   #dead = false
 
@@ -94,11 +94,18 @@ export class Tip {
     else this.#waiting = true
   }
 
-  /** Makes the newest note durable. */
-  async sync(): Promise<void> {
+  /** Makes the newest note durable. Syncs follow one another, so that nobody returns while an earlier one still runs. */
+  sync(): Promise<void> {
+    const before = this.#syncing
+    this.#syncing = this.#syncAfter(before)
+    return this.#syncing
+  }
+
+  async #syncAfter(before: Promise<void>): Promise<void> {
+    await before
+    await this.#writing
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
-    await this.#writing
     if (this.#dead || !this.#unsynced) return
     this.#unsynced = false
     await this.#file.datasync()

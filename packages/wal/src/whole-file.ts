@@ -1,5 +1,6 @@
 // New files appear whole or not at all: written under a temporary name, synced, renamed, and the directory synced.
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
+import { errnoOf } from './errors.ts'
 import type { Vfs, VfsFile } from './vfs.ts'
 
 export const temporarySuffix = '.tmp'
@@ -40,6 +41,16 @@ export async function createWhole(vfs: Vfs, path: string, fill: (file: VfsFile) 
   }
   await vfs.rename(temporary, path)
   await vfs.syncDirectory(dirname(path))
+}
+
+/** Makes the directory's own name durable. Whoever may not read the directory above did not name anything in it either. */
+export async function syncNameOf(vfs: Vfs, dir: string): Promise<void> {
+  try {
+    await vfs.syncDirectory(dirname(resolve(dir)))
+  } catch (error) {
+    const errno = errnoOf(error)
+    if (errno !== 'EACCES' && errno !== 'EPERM') throw error
+  }
 }
 
 /** The content of a file that is known to be small; longer ones are cut at `bytesMax`. */

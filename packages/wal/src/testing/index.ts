@@ -1,1 +1,7 @@
-export {}
+export { type DiskCall, type DiskOperation, errnoError, type Fault, type FaultPlan } from './fault.ts'
+export { faultVfs } from './fault-vfs.ts'
+export { idle, ManualClock } from './manual-clock.ts'
+export { chosenSeed, type Random, seededRandom } from './random.ts'
+export { SimDirectory, type SimNode } from './sim-directory.ts'
+export { SimDisk, type SimDiskOptions } from './sim-disk.ts'
+export { SimFile, sectorBytes } from './sim-file.ts'

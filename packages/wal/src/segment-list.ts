@@ -1,0 +1,83 @@
+// The segments a log holds, oldest first, the tail last: what can be read, and what may go.
+import type { LogRecord } from './log.ts'
+import { notHeld, type ReadRange, readRecords } from './read-log.ts'
+import type { SegmentFile } from './scan-segment.ts'
+import type { Vfs } from './vfs.ts'
+
+export interface HeldSegment {
+  readonly file: SegmentFile
+  readonly bytes: number
+}
+
+export class SegmentList {
+  readonly #vfs: Vfs
+  readonly #dir: string
+  readonly #readers = new Set<{ lsn: number }>()
+  #held: HeldSegment[]
+
+  constructor(vfs: Vfs, dir: string, held: readonly HeldSegment[]) {
+    this.#vfs = vfs
+    this.#dir = dir
+    this.#held = [...held]
+  }
+
+  get count(): number {
+    return this.#held.length
+  }
+
+  get lsnFirst(): number | undefined {
+    return this.#held[0]?.file.lsnFirst
+  }
+
+  /** Bytes of all segments but the one being written. */
+  bytesBut(tailId: number | undefined): number {
+    let bytes = 0
+    for (const { file, bytes: size } of this.#held) if (file.id !== tailId) bytes += size
+    return bytes
+  }
+
+  /** A new tail; it takes the place of an empty segment of the same id. */
+  add(file: SegmentFile): void {
+    this.#held = this.#held.filter((held) => held.file.id !== file.id)
+    this.#held.push({ file, bytes: 0 })
+  }
+
+  sealed(id: number, bytes: number): void {
+    this.#held = this.#held.map((held) => (held.file.id === id ? { file: held.file, bytes } : held))
+  }
+
+  async *read(range: ReadRange): AsyncGenerator<LogRecord> {
+    const lsnFirst = this.lsnFirst ?? 1
+    if (range.from < lsnFirst) throw notHeld(range.from, lsnFirst)
+    const place = { lsn: range.from }
+    this.#readers.add(place)
+    try {
+      const files = this.#held.map((held) => held.file)
+      for await (const record of readRecords(this.#vfs, files, range)) {
+        place.lsn = record.lsn
+        yield record
+      }
+    } finally {
+      this.#readers.delete(place)
+    }
+  }
+
+  /** Removes the segments all of whose records are below `lsn`; never the tail, never one a reader still needs. */
+  async removeBefore(lsn: number): Promise<void> {
+    for (;;) {
+      const [oldest, follower] = this.#held
+      if (oldest === undefined || follower === undefined) return
+      if (follower.file.lsnFirst > lsn || this.#isPinned(follower.file)) return
+      this.#held.shift()
+      await this.#vfs.remove(oldest.file.path)
+      // One at a time, or a power cut could keep an older name and drop a newer one: a gap.
+      await this.#vfs.syncDirectory(this.#dir)
+    }
+  }
+
+  /** True while a reader has not yet come as far as `follower`: the segment before it must stay. */
+  #isPinned(follower: SegmentFile): boolean {
+    for (const reader of this.#readers) if (reader.lsn < follower.lsnFirst) return true
+    return false
+  }
+}

@@ -1,0 +1,37 @@
+// Answers to a batch, in the order of the calls.
+import type { QueueEntry } from './append-queue.ts'
+import type { BatchRecord } from './batch.ts'
+import type { WalError } from './errors.ts'
+import type { Lsn } from './log.ts'
+
+/** Acknowledges the batch whose records follow `lsnBefore`; returns how many appends that were. */
+export function acknowledge(batch: readonly QueueEntry[], lsnBefore: number, lsnDurable: number): number {
+  let lsn = lsnBefore
+  let appends = 0
+  for (const entry of batch) {
+    if (entry.kind === 'record') {
+      lsn++
+      appends++
+      // The branded number is made here, where it is given out.
+      entry.resolve({ lsn: lsn as Lsn, durable: lsn <= lsnDurable })
+    } else if (entry.kind === 'own') lsn++
+    else if (entry.kind === 'barrier') entry.resolve(lsnDurable as Lsn)
+  }
+  return appends
+}
+
+/** Tells everybody in the batch that nothing of it is in the log; whoever only waits for a sync is told how far that came, if it did. */
+export function refuse(batch: readonly QueueEntry[], error: WalError, lsnDurable?: number): void {
+  for (const entry of batch) {
+    if (entry.kind === 'record') entry.reject(error)
+    else if (entry.kind !== 'barrier') continue
+    else if (lsnDurable === undefined) entry.reject(error)
+    else entry.resolve(lsnDurable as Lsn)
+  }
+}
+
+export function recordsOf(batch: readonly QueueEntry[]): BatchRecord[] {
+  const records: BatchRecord[] = []
+  for (const entry of batch) if (entry.kind === 'record' || entry.kind === 'own') records.push(entry.record)
+  return records
+}

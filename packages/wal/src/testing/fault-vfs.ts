@@ -1,0 +1,61 @@
+// Any Vfs, with faults on demand. A write that is cut short really writes the part.
+import type { Vfs, VfsFile } from '../vfs.ts'
+import { type DiskCall, errnoError, type Fault, type FaultPlan } from './fault.ts'
+
+export function faultVfs(inner: Vfs, plan: FaultPlan): Vfs {
+  let handles = 0
+
+  async function tried<T>(call: DiskCall, path: string, act: () => Promise<T>): Promise<T> {
+    fail(plan({ call, path, handle: 0, bytes: 0 }), call, path)
+    return act()
+  }
+
+  return {
+    async open(path, mode) {
+      const file = await tried('open', path, () => inner.open(path, mode))
+      handles++
+      return faultFile(file, path, handles, plan)
+    },
+    rename: (from, to) => tried('rename', to, () => inner.rename(from, to)),
+    remove: (path) => tried('remove', path, () => inner.remove(path)),
+    removeTree: (path) => tried('removeTree', path, () => inner.removeTree(path)),
+    link: (existing, path) => tried('link', path, () => inner.link(existing, path)),
+    makeDirectory: (path) => tried('makeDirectory', path, () => inner.makeDirectory(path)),
+    list: (path) => tried('list', path, () => inner.list(path)),
+    exists: (path) => tried('exists', path, () => inner.exists(path)),
+    syncDirectory: (path) => tried('syncDirectory', path, () => inner.syncDirectory(path)),
+    freeBytes: (path) => tried('freeBytes', path, () => inner.freeBytes(path)),
+  }
+}
+
+function faultFile(inner: VfsFile, path: string, handle: number, plan: FaultPlan): VfsFile {
+  async function tried<T>(call: DiskCall, act: () => Promise<T>): Promise<T> {
+    fail(plan({ call, path, handle, bytes: 0 }), call, path)
+    return act()
+  }
+  return {
+    async write(bytes, position) {
+      const fault = plan({ call: 'write', path, handle, bytes: bytes.length })
+      if (fault !== undefined && 'short' in fault) {
+        const part = bytes.subarray(0, Math.min(bytes.length, fault.short))
+        return part.length === 0 ? 0 : inner.write(part, position)
+      }
+      fail(fault, 'write', path)
+      return inner.write(bytes, position)
+    },
+    read: (bytes, position) => tried('read', () => inner.read(bytes, position)),
+    datasync: () => tried('datasync', () => inner.datasync()),
+    truncate: (size) => tried('truncate', () => inner.truncate(size)),
+    size: () => tried('size', () => inner.size()),
+    async close() {
+      const fault = plan({ call: 'close', path, handle, bytes: 0 })
+      // A descriptor is gone after close, whatever close says.
+      await inner.close()
+      fail(fault, 'close', path)
+    },
+  }
+}
+
+function fail(fault: Fault | undefined, call: DiskCall, path: string): void {
+  if (fault !== undefined && 'errno' in fault) throw errnoError(fault.errno, { call, path })
+}

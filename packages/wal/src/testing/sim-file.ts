@@ -1,0 +1,130 @@
+// The bytes of one file on the simulated disk: what a reader sees, and what each 512-byte sector may be after a power cut.
+import type { Random } from './random.ts'
+
+export const sectorBytes = 512
+
+export class SimFile {
+  #content: Buffer = Buffer.alloc(0)
+  #size = 0
+  /** The size a power cut cannot take back. */
+  #sizeDurable = 0
+  /** For each sector not synced: what it was before, oldest first. The newest version is in the content. */
+  readonly #unsynced = new Map<number, Buffer[]>()
+  /** Sectors a failed sync marked clean though the disk never got them: a power cut, or a cold read, shows these bytes. */
+  readonly #lost = new Map<number, Buffer>()
+  #sizeLost: number | undefined
+  /** How many directory entries point here. */
+  links = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  read(into: Uint8Array, position: number): number {
+    const bytes = Math.max(0, Math.min(into.length, this.#size - position))
+    if (bytes > 0) into.set(this.#content.subarray(position, position + bytes))
+    return bytes
+  }
+
+  write(bytes: Uint8Array, position: number): void {
+    if (bytes.length === 0) return
+    const end = position + bytes.length
+    this.#remember(position, end)
+    this.#grow(end)
+    this.#content.set(bytes, position)
+    this.#size = Math.max(this.#size, end)
+  }
+
+  truncate(size: number): void {
+    if (size < this.#size) {
+      this.#remember(size, this.#size)
+      this.#content.fill(0, size, this.#size)
+    } else this.#grow(size)
+    this.#size = size
+  }
+
+  sync(): void {
+    for (const sector of this.#unsynced.keys()) this.#lost.delete(sector)
+    this.#unsynced.clear()
+    this.#sizeDurable = this.#size
+  }
+
+  /** The trap: the sync fails, the pages count as clean all the same, and the next sync has nothing to do. */
+  failSync(): void {
+    for (const [sector, versions] of this.#unsynced) {
+      if (!this.#lost.has(sector)) this.#lost.set(sector, versions[0] ?? Buffer.alloc(sectorBytes))
+    }
+    this.#sizeLost ??= this.#sizeDurable
+    this.#unsynced.clear()
+  }
+
+  /** What the disk holds after a power cut: any mixture of old and new the rules of the disk allow. */
+  afterPowerCut(random: Random): SimFile {
+    const after = new SimFile()
+    const size = this.#sizeAfter(random)
+    after.#grow(size)
+    this.#content.copy(after.#content, 0, 0, Math.min(size, this.#content.length))
+    after.#size = size
+    after.#sizeDurable = size
+    for (const [sector, versions] of this.#unsynced) {
+      const pick = random.below(versions.length + 1)
+      const old = versions[pick]
+      if (old !== undefined) after.#place(sector, pick === 0 ? (this.#lost.get(sector) ?? old) : old)
+    }
+    for (const [sector, bytes] of this.#lost) if (!this.#unsynced.has(sector)) after.#place(sector, bytes)
+    return after
+  }
+
+  /** Changes bytes behind everybody's back, as a failing medium does. */
+  damage(change: (content: Buffer) => void): void {
+    change(this.#content.subarray(0, this.#size))
+  }
+
+  resize(size: number): void {
+    this.#grow(size)
+    this.#content.fill(0, size)
+    this.#size = size
+    this.#sizeDurable = size
+  }
+
+  copy(): SimFile {
+    const twin = new SimFile()
+    twin.#content = Buffer.from(this.#content.subarray(0, this.#size))
+    twin.#size = this.#size
+    twin.#sizeDurable = this.#size
+    return twin
+  }
+
+  #sizeAfter(random: Random): number {
+    const durable = this.#sizeLost ?? this.#sizeDurable
+    const choice = random.next()
+    if (choice < 0.4) return this.#size
+    if (choice < 0.7) return durable
+    return Math.min(durable, this.#size) + random.below(Math.abs(this.#size - durable) + 1)
+  }
+
+  #place(sector: number, bytes: Buffer): void {
+    const at = sector * sectorBytes
+    if (at >= this.#size) return
+    bytes.copy(this.#content, at, 0, Math.min(bytes.length, this.#size - at))
+  }
+
+  #remember(from: number, to: number): void {
+    const last = Math.floor((to - 1) / sectorBytes)
+    for (let sector = Math.floor(from / sectorBytes); sector <= last; sector++) {
+      const old = Buffer.alloc(sectorBytes)
+      const at = sector * sectorBytes
+      if (at < this.#content.length) this.#content.copy(old, 0, at, at + sectorBytes)
+      const versions = this.#unsynced.get(sector)
+      if (versions === undefined) this.#unsynced.set(sector, [old])
+      else versions.push(old)
+    }
+  }
+
+  #grow(size: number): void {
+    if (size <= this.#content.length) return
+    const bigger = Buffer.alloc(Math.max(4096, size, Math.min(this.#content.length * 2, size * 2)))
+    this.#content.copy(bigger)
+    this.#content = bigger
+  }
+}

@@ -1,0 +1,16 @@
+// Power cuts and kills at any call, with the policy `always`: nothing acknowledged is lost, nothing appears that was not
+// issued, and no lawful picture of the disk is refused.
+import { test } from 'tap'
+import { chosenSeed } from '../src/testing/index.ts'
+import { runHistories, sized } from './many-histories.ts'
+
+const seed = chosenSeed()
+
+test('with fsync=always no crash history loses, invents or refuses anything', async (t) => {
+  t.comment(`ANNAL_SEED=${seed}`)
+  const count = sized(50_000, 1_000_000)
+  const tally = await runHistories(count, seed, (i) => ({ fsync: 'always', tipSync: i % 4 === 0 ? 'commit' : 'timer' }))
+  t.comment(JSON.stringify(tally))
+  t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
+  t.equal(tally.whole, count)
+})

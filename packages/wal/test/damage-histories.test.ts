@@ -1,0 +1,66 @@
+// A crash and a failing medium together. With TIP synced at every commit no damage passes for a tear; by default only the
+// records of the newest sync can, as long as nothing after them has stamped them as durable.
+import { test } from 'tap'
+import { chosenSeed } from '../src/testing/index.ts'
+import { damageKinds, olderDirectory, olderTip } from './damage.ts'
+import type { Outcome } from './history.ts'
+import { runHistories, sized } from './many-histories.ts'
+
+const seed = chosenSeed()
+const generations = 2
+const count = sized(10_000, 100_000)
+
+/** A sector can hold the end of a record together with everything that stamps it, so harm to a sector may reach further back than harm to a bit. */
+const reachesSector = new Set([
+  'a zeroed sector',
+  'two swapped sectors',
+  'a sector as it was before its last bytes were written',
+])
+
+for (const [name, damage] of Object.entries(damageKinds)) {
+  const options = {
+    generations,
+    beforeStart: (scene: Parameters<typeof damage>[0]) => scene.history.generation === generations && damage(scene),
+  }
+
+  test(`${name}: nothing is lost silently when TIP is synced at every commit`, async (t) => {
+    t.comment(`ANNAL_SEED=${seed}`)
+    const tally = await runHistories(count, seed, () => ({ ...options, tipSync: 'commit' as const }), isHonest)
+    t.comment(JSON.stringify(tally))
+    t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
+    t.equal(tally.whole + tally.refused, count)
+  })
+
+  test(`${name}: by default only records of the newest sync can be taken for a tear`, async (t) => {
+    t.comment(`ANNAL_SEED=${seed}`)
+    const tally = await runHistories(
+      count,
+      seed,
+      () => options,
+      (outcome) => isHonest(outcome) || outcome.kind === 'lost',
+    )
+    t.comment(JSON.stringify(tally))
+    t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
+    t.ok(
+      tally.lostStamped <= (reachesSector.has(name) ? count / 500 : 0),
+      'what a later record stamped is never lost silently',
+    )
+    t.ok(tally.refused > tally.lostNewest, 'most damage is found even so')
+  })
+}
+
+test('an older TIP is harmless', async (t) => {
+  t.comment(`ANNAL_SEED=${seed}`)
+  const tally = await runHistories(count, seed, () => ({ beforeStart: olderTip() }))
+  t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
+})
+
+test('a whole older directory starts with what it held', async (t) => {
+  t.comment(`ANNAL_SEED=${seed}`)
+  const tally = await runHistories(count, seed, () => ({ generations, beforeStart: olderDirectory(generations) }))
+  t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
+})
+
+function isHonest(outcome: Outcome): boolean {
+  return outcome.kind === 'whole' || outcome.kind === 'refused'
+}
