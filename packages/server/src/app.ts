@@ -14,6 +14,8 @@ import * as limits from './limits.ts'
 import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
+import { v2CollectionRoutes } from './routes/v2-collections.ts'
+import { v2ObjectRoutes } from './routes/v2-objects.ts'
 
 export interface AppOptions {
   readonly slot: EngineSlot
@@ -99,6 +101,8 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
     async (v2) => {
       systemRoutes(v2, context, 'v2')
       infoRoute(v2, context)
+      v2CollectionRoutes(v2, context)
+      v2ObjectRoutes(v2, context)
     },
     { prefix: '/api/v2' },
   )

@@ -47,7 +47,7 @@ function scanDepth(bytes: Uint8Array): void {
 }
 
 /** Level by level instead of by recursion, since the value may be nested deeper than the stack is. */
-function depthExceeds(value: unknown, depthMax: number): boolean {
+export function depthExceeds(value: unknown, depthMax: number): boolean {
   let level: object[] = []
   collect(value, level)
   for (let depth = 0; level.length > 0; depth++) {

@@ -2,10 +2,10 @@
 import type { JsonObject, StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { MsgpackWriter } from './msgpack-writer.ts'
+import { isObject } from './object-parts.ts'
 import { filterConditions, type Infer } from './schema.ts'
 import { denseField, sparseField } from './v1-index.ts'
 import { metaJson } from './v1-search.ts'
-import { isObject } from './v1-upsert.ts'
 
 export const getVectorBody = Type.Object(
   { id: Type.Unsafe<string | number>({ type: ['string', 'integer'], description: 'Id of the object.' }) },

@@ -5,18 +5,20 @@ import {
   type FieldQuery,
   type FilterInput,
   filterBoostMax,
+  type SearchHit,
   type SearchRequest,
   type SearchResult,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
-import { type FusedHit, fuse } from './fuse.ts'
+import { fuseRanks } from './fuse.ts'
 import { parseJsonText } from './json-body.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
+import { isObject } from './object-parts.ts'
 import { type Infer, optionalBoolean, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
 import { denseField, type IndexShape, sparseField } from './v1-index.ts'
-import { checkDimension, isObject } from './v1-upsert.ts'
+import { checkDimension } from './v1-upsert.ts'
 
 /** New servers of the v1 family take any threshold up to this; the engine decides. */
 const thresholdMax = 1_000_000_000
@@ -123,21 +125,23 @@ function readConditionText(text: string): unknown {
 }
 
 /** One list, best first: of the only field asked, or both fused by reciprocal ranks. */
-export function hitsOf(result: SearchResult, body: SearchBody): readonly FusedHit[] {
+export function hitsOf(result: SearchResult, body: SearchBody): readonly SearchHit[] {
   const dense = result.results[denseField] ?? []
   const sparse = result.results[sparseField] ?? []
   if (sparse.length === 0) return dense
   if (dense.length === 0) return sparse
   const weight = body.dense_rrf_weight ?? rrfWeightDefault
   const lists = [
-    { weight, hits: dense },
-    { weight: 1 - weight, hits: sparse },
+    { name: denseField, weight, hits: dense },
+    { name: sparseField, weight: 1 - weight, hits: sparse },
   ]
-  return fuse(lists, { rankConstant: body.rrf_rank_constant ?? rrfConstantDefault, limit: body.k })
+  return fuseRanks(lists, { rankConstant: body.rrf_rank_constant ?? rrfConstantDefault, limit: body.k }).map(
+    ({ hit, score }) => ({ ...hit, similarity: score, distance: 1 - score }),
+  )
 }
 
 /** `[[similarity, id, meta, filter, norm, vector], ...]` as the published clients read it. */
-export function searchReplyMsgpack(hits: readonly FusedHit[]): Buffer {
+export function searchReplyMsgpack(hits: readonly SearchHit[]): Buffer {
   const writer = new MsgpackWriter().array(hits.length)
   for (const hit of hits) {
     writer.array(6).float(hit.similarity).string(hit.id).binary(hit.metaBytes).string(hit.filterText).float(hit.norm)
@@ -146,17 +150,20 @@ export function searchReplyMsgpack(hits: readonly FusedHit[]): Buffer {
   return writer.finish()
 }
 
-export function searchReplyJson(hits: readonly FusedHit[]) {
+export function searchReplyJson(hits: readonly SearchHit[]) {
+  return { results: hits.map(hitJson) }
+}
+
+/** A hit in JSON; the vector as it was given. */
+export function hitJson(hit: SearchHit) {
   return {
-    results: hits.map((hit) => ({
-      id: hit.id,
-      similarity: hit.similarity,
-      distance: hit.distance,
-      ...metaJson(hit),
-      filter: hit.filter,
-      norm: hit.norm,
-      ...(hit.vector === undefined ? {} : { vector: Array.from(hit.vector) }),
-    })),
+    id: hit.id,
+    similarity: hit.similarity,
+    distance: hit.distance,
+    ...metaJson(hit),
+    filter: hit.filter,
+    norm: hit.norm,
+    ...(hit.vector === undefined ? {} : { vector: Array.from(hit.vector) }),
   }
 }
 

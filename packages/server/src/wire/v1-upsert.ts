@@ -1,8 +1,9 @@
 // Reads the body of vector/insert: the tuples of MessagePack that the published clients send, or objects in JSON.
-import type { FieldValue, JsonObject, ObjectInput } from '@annal/engine'
-import { invalidArgument, ServerError } from '../errors.ts'
+import type { FieldValue, ObjectInput } from '@annal/engine'
+import { invalidArgument } from '../errors.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
+import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
 import { denseField, type IndexShape, sparseField } from './v1-index.ts'
 
 export interface UpsertContext {
@@ -14,7 +15,7 @@ export interface UpsertContext {
 export function readUpsertMsgpack(bytes: Uint8Array, context: UpsertContext): ObjectInput[] {
   const reader = new MsgpackReader(bytes)
   const count = reader.array('objects')
-  checkBatch(count, context.batchMax)
+  checkCount(count, context.batchMax)
   const objects: ObjectInput[] = []
   for (let i = 0; i < count; i++) objects.push(readTuple(reader, `objects[${i}]`, context.shape))
   return objects
@@ -50,7 +51,7 @@ export function readUpsertJson(body: unknown, context: UpsertContext): ObjectInp
     : isObject(body) && Array.isArray(body.vectors)
       ? body.vectors
       : [body]
-  checkBatch(items.length, context.batchMax)
+  checkCount(items.length, context.batchMax)
   return items.map((item, i) => readItem(item, `objects[${i}]`, context.shape))
 }
 
@@ -74,30 +75,6 @@ function readItem(item: unknown, field: string, shape: IndexShape): ObjectInput 
       ...sparseValue(indices, values, field, shape),
     },
   }
-}
-
-export function readId(id: unknown, field: string): string {
-  if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id)
-  if (typeof id !== 'string') throw invalidArgument(`${field} must be a text`, { field, value: id })
-  return id
-}
-
-/** A text is kept as its bytes, an object as JSON. */
-export function readMeta(meta: unknown, field: string): { meta?: JsonObject | Uint8Array } {
-  if (meta == null || meta === '') return {}
-  if (typeof meta === 'string') {
-    if (!meta.isWellFormed()) throw invalidArgument(`${field} is not well-formed text`, { field, value: meta })
-    return { meta: Buffer.from(meta, 'utf8') }
-  }
-  if (!isObject(meta)) throw invalidArgument(`${field} must be an object or a text`, { field, value: meta })
-  return { meta }
-}
-
-export function readFilter(filter: unknown, field: string): { filter?: JsonObject | string } {
-  if (filter == null || filter === '') return {}
-  if (typeof filter === 'string') return { filter }
-  if (!isObject(filter)) throw invalidArgument(`${field} must be an object`, { field, value: filter })
-  return { filter }
 }
 
 /** The published clients divide cosine vectors by their length and send it as the norm; without a norm the vector is as it was. */
@@ -132,17 +109,7 @@ function sparseValue(
   return shape.sparse === undefined || indices.length === 0 ? {} : { [sparseField]: { indices, values } }
 }
 
-function checkBatch(count: number, batchMax: number): void {
+function checkCount(count: number, batchMax: number): void {
   if (count === 0) throw invalidArgument('the batch is empty', { field: 'objects', value: 0, limit: 1 })
-  if (count <= batchMax) return
-  throw new ServerError('limit_exceeded', `the batch has ${count} vectors, more than ${batchMax}`, {
-    field: 'objects',
-    value: count,
-    limit: batchMax,
-  })
-}
-
-/** Everything JSON.parse calls an object is one of JsonObject. */
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  checkBatch(count, batchMax)
 }

@@ -1,0 +1,52 @@
+// The parts of an object that every version of the wire has: id, meta, filter, and how many objects one call may carry.
+import { deflateSync } from 'node:zlib'
+import { type JsonObject, jsonDepthMax, metaBytesMax } from '@annal/engine'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { depthExceeds } from './json-body.ts'
+
+/** Published clients turn whole numbers into texts; JSON written by hand may forget to. */
+export function readId(id: unknown, field: string): string {
+  if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id)
+  if (typeof id !== 'string') throw invalidArgument(`${field} must be a text`, { field, value: id })
+  return id
+}
+
+/**
+ * An object is kept as zlib-compressed JSON, the one form that every published client reads back whoever wrote it. A text is
+ * kept as its bytes.
+ */
+export function readMeta(meta: unknown, field: string): { meta?: Uint8Array } {
+  if (meta == null || meta === '') return {}
+  if (typeof meta === 'string') {
+    if (!meta.isWellFormed()) throw invalidArgument(`${field} is not well-formed text`, { field, value: meta })
+    return { meta: Buffer.from(meta, 'utf8') }
+  }
+  if (!isObject(meta)) throw invalidArgument(`${field} must be an object or a text`, { field, value: meta })
+  if (depthExceeds(meta, jsonDepthMax)) throw tooMuch(`${field} nests too deep`, field, undefined, jsonDepthMax)
+  if (Object.keys(meta).length === 0) return {}
+  const json = Buffer.from(JSON.stringify(meta), 'utf8')
+  if (json.length > metaBytesMax) throw tooMuch(`${field} is too long`, field, json.length, metaBytesMax)
+  return { meta: deflateSync(json, { level: 1 }) }
+}
+
+/** Kept as it is; the engine judges what it says. */
+export function readFilter(filter: unknown, field: string): { filter?: JsonObject | string } {
+  if (filter == null || filter === '') return {}
+  if (typeof filter === 'string') return { filter }
+  if (!isObject(filter)) throw invalidArgument(`${field} must be an object`, { field, value: filter })
+  return { filter }
+}
+
+export function checkBatch(count: number, batchMax: number): void {
+  if (count > batchMax)
+    throw tooMuch(`the batch has ${count} objects, more than ${batchMax}`, 'objects', count, batchMax)
+}
+
+/** Everything JSON.parse calls an object is one of JsonObject. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function tooMuch(message: string, field: string, value: number | undefined, limit: number): ServerError {
+  return new ServerError('limit_exceeded', message, { field, limit, ...(value === undefined ? {} : { value }) })
+}

@@ -1,0 +1,58 @@
+// Collections as /api/v2 speaks of them: the body that creates one and the summary that describes it.
+import type { CollectionDescription, FieldDescription } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import type { Infer } from './schema.ts'
+
+/** The engine judges the fields and says what is wrong with which; the schema only fixes the outer shape. */
+export const createCollectionBody = Type.Object(
+  {
+    name: Type.String({ description: 'Unique name: letters, digits, underscore, hyphen.' }),
+    fields: Type.Array(
+      Type.Unsafe<object>({
+        type: 'object',
+        description:
+          'A dense field {"name","type":"vector","params":{"dimension","space_type","precision","M","ef_con"}} or a sparse one {"name","type":"sparse","sparse_model"}.',
+        properties: {
+          name: { type: 'string' },
+          type: { type: 'string', description: 'vector or sparse' },
+          params: { type: 'object' },
+          sparse_model: { type: 'string', description: 'default or endee_bm25' },
+        },
+        required: ['name', 'type'],
+      }),
+      { minItems: 1, description: 'Vector fields of the collection, at most 8.' },
+    ),
+  },
+  { $id: 'CreateCollection' },
+)
+export type CreateCollectionBody = Infer<typeof createCollectionBody>
+
+const layoutVersion = 1
+/** Objects are numbered with 32 bits. */
+const elementsMax = 2 ** 32 - 1
+
+export function collectionSummary(description: CollectionDescription) {
+  return {
+    name: description.name,
+    fields: description.fields.map(fieldSummary),
+    created_at: Math.floor(description.createdAt / 1_000),
+    layout_version: layoutVersion,
+    total_elements: description.objects,
+    max_elements: elementsMax,
+    lsn: description.lsn,
+    condition: description.condition,
+    ...(description.reason === undefined ? {} : { reason: description.reason }),
+  }
+}
+
+/** Some published clients read the sparse model at the top, some under params. */
+function fieldSummary(field: FieldDescription) {
+  if (field.kind === 'sparse') {
+    const { model, dimension } = field.params
+    const params = { sparse_model: model, dimension }
+    return { name: field.name, type: 'sparse', sparse_model: model, params, element_count: field.elements }
+  }
+  const { dimension, spaceType, precision, M, efConstruction } = field.params
+  const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction }
+  return { name: field.name, type: 'vector', params, element_count: field.elements }
+}

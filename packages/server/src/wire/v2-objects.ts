@@ -1,0 +1,156 @@
+// Objects as /api/v2 carries them: the ObjectBatch of MessagePack, or objects with a map of fields in JSON.
+import type { FieldValue, ObjectInput, StoredObject } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { MsgpackReader } from './msgpack-reader.ts'
+import { MsgpackWriter } from './msgpack-writer.ts'
+import { floatsFrom, indicesFrom } from './numbers.ts'
+import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
+import type { Infer } from './schema.ts'
+import { metaJson } from './v1-search.ts'
+
+export function queryObjectsBody(batchMax: number) {
+  return Type.Object(
+    {
+      ids: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] }), {
+        maxItems: batchMax,
+        description: 'Ids of the objects wanted; unknown ones are left out of the answer.',
+      }),
+    },
+    { $id: 'QueryObjects' },
+  )
+}
+export type QueryObjectsBody = Infer<ReturnType<typeof queryObjectsBody>>
+
+/** `[[[id, meta, filter, vectors, sparses, multi_vectors], ...]]`: one array around the array of objects. An empty batch is allowed. */
+export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInput[] {
+  const reader = new MsgpackReader(bytes)
+  const outer = reader.array('body')
+  if (outer === 0) return []
+  const count = reader.array('objects')
+  checkBatch(count, batchMax)
+  const objects: ObjectInput[] = []
+  for (let i = 0; i < count; i++) objects.push(readObjectTuple(reader, `objects[${i}]`))
+  return objects
+}
+
+function readObjectTuple(reader: MsgpackReader, field: string): ObjectInput {
+  const length = reader.array(field)
+  if (length < 1 || length > 6)
+    throw invalidArgument(`${field} must have 1 to 6 parts`, { field, value: length, limit: 6 })
+  const id = reader.string(`${field}.id`)
+  const meta = length > 1 ? reader.binary(`${field}.meta`) : new Uint8Array(0)
+  const filter = length > 2 ? reader.text(`${field}.filter`) : ''
+  const fields: [string, FieldValue][] = []
+  const vectors = length > 3 ? reader.map(`${field}.vectors`) : 0
+  for (let i = 0; i < vectors; i++) {
+    const name = reader.string(`${field}.vectors`)
+    fields.push([name, reader.floats(`${field}.fields.${name}`)])
+  }
+  const sparses = length > 4 ? reader.map(`${field}.sparses`) : 0
+  for (let i = 0; i < sparses; i++) {
+    const name = reader.string(`${field}.sparses`)
+    fields.push([name, readSparsePair(reader, `${field}.fields.${name}`)])
+  }
+  if (length > 5 && reader.map(`${field}.multi_vectors`) > 0) throw noMultiVectors(`${field}.multi_vectors`)
+  return {
+    id,
+    ...(meta.length === 0 ? {} : { meta }),
+    ...(filter === '' ? {} : { filter }),
+    fields: fieldMap(fields, field),
+  }
+}
+
+function readSparsePair(reader: MsgpackReader, field: string): FieldValue {
+  const parts = reader.array(field)
+  if (parts !== 2) throw invalidArgument(`${field} must be [indices, values]`, { field, value: parts, limit: 2 })
+  return { indices: reader.indices(`${field}.indices`), values: reader.floats(`${field}.values`) }
+}
+
+/** `{"objects":[{"id","meta","filter","fields":{name: value}}]}`, or the array alone. */
+export function readObjectsJson(body: unknown, batchMax: number): ObjectInput[] {
+  const items: unknown = isObject(body) ? body.objects : body
+  if (!Array.isArray(items)) throw invalidArgument('objects must be an array', { field: 'objects', value: items })
+  checkBatch(items.length, batchMax)
+  return items.map((item: unknown, i) => readObjectJson(item, `objects[${i}]`))
+}
+
+function readObjectJson(item: unknown, field: string): ObjectInput {
+  if (!isObject(item)) throw invalidArgument(`${field} must be an object`, { field, value: item })
+  const { fields } = item
+  if (!isObject(fields))
+    throw invalidArgument(`${field}.fields must be an object`, { field: `${field}.fields`, value: fields })
+  return {
+    id: readId(item.id, `${field}.id`),
+    ...readMeta(item.meta, `${field}.meta`),
+    ...readFilter(item.filter, `${field}.filter`),
+    fields: fieldMap(
+      Object.entries(fields).map(([name, value]) => [name, readFieldValue(value, `${field}.fields.${name}`)]),
+      field,
+    ),
+  }
+}
+
+/** Numbers alone, `{"vector":[...]}`, or the two arrays of a sparse vector. */
+function readFieldValue(value: unknown, field: string): FieldValue {
+  if (!isObject(value)) {
+    if (Array.isArray(value) && Array.isArray(value[0])) throw noMultiVectors(field)
+    return floatsFrom(value, field)
+  }
+  if (value.vectors !== undefined) throw noMultiVectors(field)
+  if (value.vector !== undefined) return floatsFrom(value.vector, `${field}.vector`)
+  return readSparseJson(value, field)
+}
+
+/** `{"indices","values"}`, also under their long names. */
+export function readSparseJson(value: { readonly [key: string]: unknown }, field: string) {
+  return {
+    indices: indicesFrom(value.indices ?? value.sparse_indices, `${field}.indices`),
+    values: floatsFrom(value.values ?? value.sparse_values, `${field}.values`),
+  }
+}
+
+export function noMultiVectors(field: string): ServerError {
+  return new ServerError('not_supported', 'multi-vector fields are not supported yet', { field })
+}
+
+/** Own properties only, whatever the names are; a name given twice would hide one of its values. */
+function fieldMap(fields: readonly (readonly [string, FieldValue])[], field: string): { [name: string]: FieldValue } {
+  const map = Object.fromEntries(fields)
+  if (Object.keys(map).length === fields.length) return map
+  throw invalidArgument(`${field} has two values for one field`, { field })
+}
+
+/** The ObjectBatch form, with rows as they are stored. */
+export function objectBatchReply(objects: readonly StoredObject[]): Buffer {
+  const writer = new MsgpackWriter().array(1).array(objects.length)
+  for (const object of objects) {
+    writer.array(6).string(object.id).binary(object.metaBytes).string(object.filterText)
+    const dense = Object.entries(object.dense)
+    writer.map(dense.length)
+    for (const [name, { row }] of dense) writer.string(name).floats(row)
+    const sparse = Object.entries(object.sparse)
+    writer.map(sparse.length)
+    for (const [name, { indices, values }] of sparse) writer.string(name).array(2).uints(indices).floats(values)
+    writer.map(0)
+  }
+  return writer.finish()
+}
+
+/** The shape that an upsert takes, with vectors as they were given. */
+export function objectsJsonReply(objects: readonly StoredObject[]) {
+  return {
+    objects: objects.map((object) => ({
+      id: object.id,
+      ...metaJson(object),
+      filter: object.filter,
+      fields: Object.fromEntries([
+        ...Object.entries(object.dense).map(([name, { vector, norm }]) => [name, { vector: Array.from(vector), norm }]),
+        ...Object.entries(object.sparse).map(([name, { indices, values }]) => [
+          name,
+          { sparse_indices: Array.from(indices), sparse_values: Array.from(values) },
+        ]),
+      ]) as object,
+    })),
+  }
+}

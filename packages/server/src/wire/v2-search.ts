@@ -1,0 +1,174 @@
+// The question and the answer of /api/v2/collection/{name}/search: one query per field, and on request their fusion.
+import {
+  efDefault,
+  efMax,
+  type FieldQuery,
+  filterBoostMax,
+  type SearchHit,
+  type SearchRequest,
+  type SearchResult,
+  topKDefault,
+} from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { type FusedRank, fuseRanks } from './fuse.ts'
+import { MsgpackWriter } from './msgpack-writer.ts'
+import { floatsFrom } from './numbers.ts'
+import { isObject } from './object-parts.ts'
+import { filterConditions, type Infer, optionalBoolean, optionalInteger } from './schema.ts'
+import { hitJson, readConditions } from './v1-search.ts'
+import { noMultiVectors, readSparseJson } from './v2-objects.ts'
+
+const thresholdMax = 1_000_000_000
+const rrfConstantDefault = 60
+
+export function searchCollectionBody(topKMax: number) {
+  return Type.Object(
+    {
+      fields: Type.Unsafe<object>({
+        type: ['object', 'array'],
+        description: `Queries by field: {field: {"query": [...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
+      }),
+      filter: Type.Optional(filterConditions),
+      filter_params: Type.Optional(
+        Type.Object({
+          prefilter_threshold: optionalInteger(
+            { minimum: 0, maximum: thresholdMax },
+            'At most so many matches are scanned exactly.',
+          ),
+          boost_percentage: optionalInteger(
+            { minimum: 0, maximum: filterBoostMax },
+            'Widens the pool of filtered walks.',
+          ),
+        }),
+      ),
+      include_vectors: optionalBoolean('Adds the stored vector to every result of a JSON reply.'),
+      fusion: Type.Optional(
+        Type.Object({
+          method: Type.Literal('rrf', { description: 'Reciprocal rank fusion.' }),
+          k: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Rank constant; default 60.' })),
+          weights: Type.Optional(
+            Type.Record(Type.String(), Type.Number({ minimum: 0 }), { description: 'By field; default 1 each.' }),
+          ),
+          limit: Type.Optional(
+            Type.Integer({ minimum: 1, maximum: topKMax, description: 'Fused results wanted; default 10.' }),
+          ),
+        }),
+      ),
+    },
+    { $id: 'SearchCollection' },
+  )
+}
+export type SearchCollectionBody = Infer<ReturnType<typeof searchCollectionBody>>
+
+export function readCollectionSearch(body: SearchCollectionBody, topKMax: number): SearchRequest {
+  const queries = queryEntries(body.fields).map(
+    ([name, query]) => [name, readQuery(query, `fields.${name}`, topKMax)] as const,
+  )
+  const fields = Object.fromEntries(queries)
+  if (queries.length === 0 || Object.keys(fields).length !== queries.length) {
+    throw invalidArgument('fields must name at least one field, and each only once', {
+      field: 'fields',
+      value: queries.length,
+    })
+  }
+  const threshold = body.filter_params?.prefilter_threshold
+  const boost = body.filter_params?.boost_percentage
+  return {
+    fields,
+    ...(body.filter === undefined ? {} : { filter: readConditions(body.filter) }),
+    ...(threshold == null ? {} : { prefilterCardinalityThreshold: threshold }),
+    ...(boost == null ? {} : { filterBoostPercentage: boost }),
+    includeVectors: body.include_vectors ?? false,
+  }
+}
+
+function queryEntries(fields: object): [string, unknown][] {
+  if (!Array.isArray(fields)) return Object.entries(fields)
+  return fields.flatMap((entry: unknown, i) => {
+    if (isObject(entry)) return Object.entries(entry)
+    throw invalidArgument(`fields[${i}] must be an object with one field`, { field: `fields[${i}]`, value: entry })
+  })
+}
+
+function readQuery(value: unknown, field: string, topKMax: number): FieldQuery {
+  if (!isObject(value)) throw invalidArgument(`${field} must be an object with a query`, { field, value })
+  return {
+    query: readVector(value.query, `${field}.query`),
+    limit: readCount(value.limit, `${field}.limit`, topKMax) ?? topKDefault,
+    ef: readCount(value.ef_search ?? value.ef, `${field}.ef_search`, efMax) ?? efDefault,
+  }
+}
+
+function readVector(query: unknown, field: string): FieldQuery['query'] {
+  if (isObject(query)) return readSparseJson(query, field)
+  if (Array.isArray(query) && Array.isArray(query[0])) throw noMultiVectors(field)
+  return floatsFrom(query, field)
+}
+
+function readCount(value: unknown, field: string, max: number): number | undefined {
+  if (value == null) return undefined
+  if (typeof value !== 'number' || !Number.isInteger(value))
+    throw invalidArgument(`${field} must be a whole number`, { field, value })
+  if (value >= 1 && value <= max) return value
+  throw new ServerError('limit_exceeded', `${field} must be from 1 to ${max}`, {
+    field,
+    value,
+    limit: value < 1 ? 1 : max,
+  })
+}
+
+/** Hits of all fields fused, when the request asks for it. */
+export function fusedOf(result: SearchResult, body: SearchCollectionBody): readonly FusedRank[] | undefined {
+  const { fusion } = body
+  if (fusion === undefined) return undefined
+  for (const name of Object.keys(fusion.weights ?? {})) {
+    if (Object.hasOwn(result.results, name)) continue
+    const field = `fusion.weights.${name}`
+    throw invalidArgument(`${field} weighs a field that is not searched`, { field, value: name })
+  }
+  const lists = Object.entries(result.results).map(([name, hits]) => ({
+    name,
+    weight: fusion.weights === undefined || !Object.hasOwn(fusion.weights, name) ? 1 : fusion.weights[name]!,
+    hits,
+  }))
+  return fuseRanks(lists, { rankConstant: fusion.k ?? rrfConstantDefault, limit: fusion.limit ?? topKDefault })
+}
+
+/** `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, numbers counted within the reply; a third part `[[number, score], ...]` when fusion was asked for. */
+export function collectionSearchMsgpack(result: SearchResult, fused: readonly FusedRank[] | undefined): Buffer {
+  const numbers = new Map<string, number>()
+  const objects: SearchHit[] = []
+  for (const hits of Object.values(result.results)) {
+    for (const hit of hits) {
+      if (numbers.has(hit.id)) continue
+      numbers.set(hit.id, objects.length)
+      objects.push(hit)
+    }
+  }
+  const writer = new MsgpackWriter().array(fused === undefined ? 2 : 3).map(objects.length)
+  for (const [number, hit] of objects.entries()) {
+    writer.uint(number).array(3).string(hit.id).binary(hit.metaBytes).string(hit.filterText)
+  }
+  const fields = Object.entries(result.results)
+  writer.map(fields.length)
+  for (const [name, hits] of fields) {
+    writer.string(name).array(hits.length)
+    for (const hit of hits) writer.array(2).uint(numbers.get(hit.id)!).float(hit.similarity)
+  }
+  if (fused !== undefined) {
+    writer.array(fused.length)
+    for (const { hit, score } of fused) writer.array(2).uint(numbers.get(hit.id)!).float(score)
+  }
+  return writer.finish()
+}
+
+export function collectionSearchJson(result: SearchResult, fused: readonly FusedRank[] | undefined) {
+  const results = Object.fromEntries(Object.entries(result.results).map(([name, hits]) => [name, hits.map(hitJson)]))
+  if (fused === undefined) return { results, lsn: result.lsn }
+  const list = fused.map(({ hit, score, ranks }) => {
+    const { similarity: _similarity, distance: _distance, norm: _norm, vector: _vector, ...object } = hitJson(hit)
+    return { ...object, score, fields: Object.fromEntries(ranks.map(({ name, ...rank }) => [name, rank])) }
+  })
+  return { results, fused: list, lsn: result.lsn }
+}
