@@ -1,7 +1,7 @@
 // Values of bytes at addresses. A block never crosses a chunk; freed blocks wait in one list per size. The same calls
 // always give the same addresses and the same bytes.
 //
-//   value:  | u32 length      | bytes, zero padded to the block's size |
+//   value:  | u32 length      | bytes; what the block has more stays zero |
 //   free:   | u32 0xffffffff  | u32 size of block | f64 address of the next free block of that size, 0 at the end |
 //
 // Addresses are multiples of 8; 0 is the address of nothing.
@@ -13,13 +13,18 @@ import { blockBytes, blockBytesMin, blockWithin, sizeClass, sizeClasses, valueBy
 /** Where a value lies in its heap; a multiple of 8, below 2^53. */
 export type Address = number
 
-const chunkBytes = 1 << 20
+export const heapChunkBytes = 1 << 20
+const chunkBytes = heapChunkBytes
 const firstBytes = 1 << 9
 const freeMark = 0xffffffff
 
 export class ByteHeap {
   readonly #chunks = new Chunks({ chunkBytes, firstBytes })
-  readonly #words: Uint32Array[] = []
+  /** The memory as numbers, chunk by chunk, for those who keep numbers in it. */
+  readonly words: Uint32Array[] = []
+  readonly ints: Int32Array[] = []
+  readonly halves: Uint16Array[] = []
+  readonly doubles: Float64Array[] = []
   readonly #texts: Buffer[] = []
   #end = 8
   #dead = 0
@@ -27,17 +32,28 @@ export class ByteHeap {
 
   /** Copies the bytes in. Throws EngineError memory_exhausted unless room was reserved. */
   write(bytes: Uint8Array): Address {
-    assert(bytes.length <= valueBytesMax, `a value of ${bytes.length} bytes`)
-    const size = blockBytes(bytes.length)
+    const address = this.allocate(bytes.length)
+    const chunk = Math.floor(address / chunkBytes)
+    this.#chunks.list[chunk]!.set(bytes, address - chunk * chunkBytes + 4)
+    return address
+  }
+
+  /** A value of zeros, to be filled in place. */
+  allocate(length: number): Address {
+    assert(length <= valueBytesMax, `a value of ${length} bytes`)
+    const size = blockBytes(length)
     const address = this.#take(size)
     const chunk = Math.floor(address / chunkBytes)
     const at = address - chunk * chunkBytes
     this.#chunks.beforeWrite(chunk)
-    const memory = this.#chunks.list[chunk]!
-    this.#words[chunk]![at / 4] = bytes.length
-    memory.set(bytes, at + 4)
-    memory.fill(0, at + 4 + bytes.length, at + size)
+    this.words[chunk]![at / 4] = length
+    this.#chunks.list[chunk]!.fill(0, at + 4, at + size)
     return address
+  }
+
+  /** To be called before a value is changed in place. */
+  beforeWrite(chunk: number): void {
+    this.#chunks.beforeWrite(chunk)
   }
 
   /** The bytes where they lie. Valid until the value is freed. */
@@ -60,7 +76,7 @@ export class ByteHeap {
   /** Whether the value is the first `length` bytes of `words`, whose last word is zero padded. */
   holds(address: Address, words: Uint32Array, length: number): boolean {
     const chunk = Math.floor(address / chunkBytes)
-    const memory = this.#words[chunk]!
+    const memory = this.words[chunk]!
     let at = (address - chunk * chunkBytes) / 4
     if (memory[at] !== length) return false
     for (let word = 0; word * 4 < length; word++) if (memory[++at] !== words[word]) return false
@@ -120,12 +136,12 @@ export class ByteHeap {
     if (!(address % 8 === 0 && address >= 8 && address < this.#end)) return false
     const chunk = Math.floor(address / chunkBytes)
     const at = address - chunk * chunkBytes
-    const length = this.#words[chunk]![at / 4]
+    const length = this.words[chunk]![at / 4]
     return length !== undefined && length <= valueBytesMax && at + blockBytes(length) <= chunkBytes
   }
 
   #lengthAt(chunk: number, at: number): number {
-    const length = this.#words[chunk]?.[at / 4]
+    const length = this.words[chunk]?.[at / 4]
     assert(length !== undefined && length !== freeMark, `no value lies at ${chunk * chunkBytes + at}`)
     return length
   }
@@ -165,7 +181,7 @@ export class ByteHeap {
     const at = address - chunk * chunkBytes
     const cls = sizeClass(size)
     this.#chunks.beforeWrite(chunk)
-    const words = this.#words[chunk]!
+    const words = this.words[chunk]!
     words[at / 4] = freeMark
     words[at / 4 + 1] = size
     new Float64Array(words.buffer, at + 8, 1)[0] = this.#free[cls]!
@@ -175,7 +191,7 @@ export class ByteHeap {
 
   #next(address: Address): Address {
     const chunk = Math.floor(address / chunkBytes)
-    return new Float64Array(this.#words[chunk]!.buffer, address - chunk * chunkBytes + 8, 1)[0]!
+    return new Float64Array(this.words[chunk]!.buffer, address - chunk * chunkBytes + 8, 1)[0]!
   }
 
   #ensure(bytes: number): void {
@@ -188,7 +204,10 @@ export class ByteHeap {
   }
 
   #look(): void {
-    lookAgain(this.#words, this.#chunks.list, (chunk) => new Uint32Array(chunk.buffer))
+    lookAgain(this.words, this.#chunks.list, (chunk) => new Uint32Array(chunk.buffer))
+    lookAgain(this.ints, this.#chunks.list, (chunk) => new Int32Array(chunk.buffer))
+    lookAgain(this.halves, this.#chunks.list, (chunk) => new Uint16Array(chunk.buffer))
+    lookAgain(this.doubles, this.#chunks.list, (chunk) => new Float64Array(chunk.buffer))
     lookAgain(this.#texts, this.#chunks.list, (chunk) => Buffer.from(chunk.buffer))
   }
 }

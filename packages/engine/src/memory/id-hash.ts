@@ -1,6 +1,5 @@
-// Ids as words, and their hash: HalfSipHash-1-3 keyed by the collection's own seed, so that nobody outside can choose ids
-// that fall on one slot. The message is the zero-padded words and then the length. Written to disk inside id tables.
-import { idBytesMax } from '../limits.ts'
+// Texts as words, and their hash: HalfSipHash-1-3 keyed by the collection's own seed, so that nobody outside can choose
+// ids that fall on one slot. The message is the zero-padded words and then the length. Hashes are on disk in tables.
 
 /** Two secret words. The same in every replay, therefore part of the collection's definition. */
 export interface HashSeed {
@@ -8,27 +7,51 @@ export interface HashSeed {
   readonly high: number
 }
 
-const text = new Uint8Array(idBytesMax + 4)
-/** The words of the last id that `encodeId` took, zero padded. */
-export const idWords = new Uint32Array(text.buffer)
 const encoder = new TextEncoder()
 
-/** Puts the id's UTF-8 bytes into `idWords` and gives their number, or -1 when it cannot be an id. */
-export function encodeId(id: string): number {
-  const length = id.length
-  if (length === 0 || length > idBytesMax) return -1
-  for (let at = 0; at < length; at++) {
-    const code = id.charCodeAt(at)
-    if (code > 0x7f) return encodeWide(id)
-    text[at] = code
-  }
-  pad(length)
-  return length
-}
+/** Room for one text at a time as UTF-8, zero padded to whole words, after words that belong to its owner. */
+export class TextWords {
+  readonly words: Uint32Array
+  readonly #bytes: Uint8Array
+  readonly #start: number
+  readonly #bytesMax: number
 
-/** A view of the bytes of the last id, valid until the next. */
-export function idBytes(length: number): Uint8Array {
-  return text.subarray(0, length)
+  constructor(bytesMax: number, wordsBefore = 0) {
+    this.words = new Uint32Array(wordsBefore + Math.ceil(bytesMax / 4) + 1)
+    this.#bytes = new Uint8Array(this.words.buffer)
+    this.#start = wordsBefore * 4
+    this.#bytesMax = bytesMax
+  }
+
+  /** Gives the number of bytes with those of the words before, or -1 when the text is too long or ill-formed. */
+  encode(text: string): number {
+    const length = text.length
+    if (length > this.#bytesMax) return -1
+    const bytes = this.#bytes
+    const start = this.#start
+    for (let at = 0; at < length; at++) {
+      const code = text.charCodeAt(at)
+      if (code > 0x7f) return this.#encodeWide(text)
+      bytes[start + at] = code
+    }
+    return this.#padded(start + length)
+  }
+
+  /** The first bytes, valid until the next text. */
+  bytes(length: number): Uint8Array {
+    return this.#bytes.subarray(0, length)
+  }
+
+  #encodeWide(text: string): number {
+    if (!text.isWellFormed()) return -1
+    const { read, written } = encoder.encodeInto(text, this.#bytes.subarray(this.#start, this.#start + this.#bytesMax))
+    return read === text.length ? this.#padded(this.#start + written) : -1
+  }
+
+  #padded(length: number): number {
+    this.#bytes.fill(0, length, length + 4)
+    return length
+  }
 }
 
 /** The hash of the first `length` bytes of `words`, the last word zero padded. */
@@ -55,16 +78,4 @@ export function hashWords(words: Uint32Array, length: number, seed: HashSeed): n
     v0 ^= word
   }
   return (v1 ^ v3) >>> 0
-}
-
-function encodeWide(id: string): number {
-  if (!id.isWellFormed()) return -1
-  const { read, written } = encoder.encodeInto(id, text.subarray(0, idBytesMax))
-  if (read !== id.length) return -1
-  pad(written)
-  return written
-}
-
-function pad(length: number): void {
-  text.fill(0, length, length + 4)
 }

@@ -2,14 +2,17 @@
 // was removed or given to another ordinal, so that a search under way can still name what it found. The same calls give
 // the same bytes.
 import { assert } from '../errors.ts'
+import { idBytesMax } from '../limits.ts'
 import { ByteHeap } from './byte-heap.ts'
 import { Column } from './column.ts'
 import { HashPages } from './hash-pages.ts'
-import { encodeId, type HashSeed, hashWords, idBytes, idWords } from './id-hash.ts'
+import { type HashSeed, hashWords, TextWords } from './id-hash.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from './sections.ts'
 
 /** Ids of a collection may take 32 GiB, since an address is kept in 32 bits. */
 const heapBytesMax = 2 ** 35
+/** The id that was asked for last. */
+const text = new TextWords(idBytesMax)
 
 export class IdTable {
   readonly #seed: HashSeed
@@ -21,7 +24,7 @@ export class IdTable {
   /** No ordinal at or above it ever had an id. */
   #ordinalEnd = 0
   readonly #isWanted = (ordinal: number): boolean =>
-    this.#heap.holds(this.#addresses.get(ordinal) * 8, idWords, this.#wanted)
+    this.#heap.holds(this.#addresses.get(ordinal) * 8, text.words, this.#wanted)
 
   constructor(seed: HashSeed) {
     this.#seed = seed
@@ -42,7 +45,7 @@ export class IdTable {
   /** The id must not be in the table, nor may the ordinal have an id. */
   insert(id: string, ordinal: number): void {
     assert(this.#slotOf(id) < 0 && this.#wanted > 0, 'a well-formed id is inserted once')
-    const hash = hashWords(idWords, this.#wanted, this.#seed)
+    const hash = hashWords(text.words, this.#wanted, this.#seed)
     this.#give(ordinal)
     this.#pages.add(hash, ordinal)
   }
@@ -124,14 +127,14 @@ export class IdTable {
 
   /** The slot of an id, and in #wanted its length in bytes, or -1. */
   #slotOf(id: string): number {
-    this.#wanted = encodeId(id)
-    return this.#wanted < 0 ? -1 : this.#pages.find(hashWords(idWords, this.#wanted, this.#seed))
+    this.#wanted = text.encode(id)
+    return this.#wanted <= 0 ? -1 : this.#pages.find(hashWords(text.words, this.#wanted, this.#seed))
   }
 
   /** The ordinal gets the id that was encoded last. */
   #give(ordinal: number): void {
     assert(this.#addresses.get(ordinal) === 0, `ordinal ${ordinal} has no id yet`)
-    const address = this.#heap.write(idBytes(this.#wanted))
+    const address = this.#heap.write(text.bytes(this.#wanted))
     assert(address < heapBytesMax, 'ids take less than 32 GiB')
     this.#addresses.set(ordinal, address / 8)
     if (ordinal >= this.#ordinalEnd) this.#ordinalEnd = ordinal + 1

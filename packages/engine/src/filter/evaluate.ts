@@ -1,0 +1,83 @@
+// From a condition to the set of ordinals it holds for. Reads the index and changes nothing.
+import { Bitmap } from '../memory/bitmap.ts'
+import type { Condition, Scalar } from './condition.ts'
+import type { KeyIndex } from './key-index.ts'
+import type { TermTable } from './term-table.ts'
+
+export interface Indexed {
+  readonly live: Bitmap
+  readonly keys: ReadonlyMap<string, KeyIndex>
+  readonly terms: TermTable
+}
+
+/** A set of its own, counted. */
+export function matches(condition: Condition, indexed: Indexed): Bitmap {
+  switch (condition.kind) {
+    case 'and':
+      return allOf(condition.conditions, indexed)
+    case 'not':
+      return indexed.live.clone().andNot(matches(condition.condition, indexed))
+    default: {
+      const found = new Bitmap(indexed.live.words.length * 32)
+      collect(condition, indexed, new Int32Array(found.words.buffer))
+      return found.recount()
+    }
+  }
+}
+
+function allOf(conditions: readonly Condition[], indexed: Indexed): Bitmap {
+  const [first, ...rest] = conditions
+  if (first === undefined) return indexed.live.clone()
+  let all = matches(first, indexed)
+  for (const condition of rest) {
+    if (all.count === 0) return all
+    // What does not hold is taken away at once, without first making the set of what holds.
+    if (condition.kind === 'not') all = all.andNot(matches(condition.condition, indexed))
+    else all = all.and(matches(condition, indexed))
+  }
+  return all
+}
+
+/** Sets the bits of what the condition holds for. */
+function collect(condition: Condition, indexed: Indexed, into: Int32Array): void {
+  switch (condition.kind) {
+    case 'in':
+      for (const operand of condition.operands) collectEqual(condition.key, operand, indexed, into)
+      return
+    case 'range':
+      indexed.keys.get(condition.key)?.run(condition.of)?.collect(condition.bounds, into)
+      return
+    case 'exists':
+      collectValue(indexed.keys.get(condition.key), 'exists', 0, into)
+      return
+    case 'or':
+      for (const one of condition.conditions) collect(one, indexed, into)
+      return
+    case 'and':
+    case 'not': {
+      const { words } = matches(condition, indexed)
+      for (let at = 0; at < words.length; at++) into[at]! |= words[at]!
+      return
+    }
+  }
+}
+
+function collectEqual(key: string, operand: Scalar, { keys, terms }: Indexed, into: Int32Array): void {
+  const index = keys.get(key)
+  if (index === undefined) return
+  if (typeof operand === 'number') collectValue(index, 'number', operand + 0, into)
+  else if (typeof operand === 'boolean') collectValue(index, 'boolean', operand ? 1 : 0, into)
+  else {
+    const term = terms.find(index.id, operand)
+    if (term >= 0) collectValue(index, 'string', term, into)
+  }
+}
+
+function collectValue(
+  index: KeyIndex | undefined,
+  run: 'exists' | 'number' | 'boolean' | 'string',
+  value: number,
+  into: Int32Array,
+): void {
+  index?.run(run)?.collect({ low: value, high: value, lowOpen: false, highOpen: false }, into)
+}

@@ -1,0 +1,141 @@
+// Which objects a filter holds for, exactly. Every key is indexed by itself as objects come; nothing is declared. An array
+// matches by any of its elements; null and objects are only seen by $exists. A value of another type than the condition's
+// does not match and is never an error. The same calls give the same bytes.
+import { EngineError } from '../errors.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+import { filterKeysOfCollectionMax } from '../limits.ts'
+import { Bitmap } from '../memory/bitmap.ts'
+import { ByteHeap } from '../memory/byte-heap.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
+import type { Section, SectionReader } from '../memory/sections.ts'
+import type { Condition, Filter } from './condition.ts'
+import { dumpKeys, loadKeys } from './dump-keys.ts'
+import { matches } from './evaluate.ts'
+import { KeyIndex } from './key-index.ts'
+import { Postings } from './postings.ts'
+import { TermTable } from './term-table.ts'
+import { ValuePages } from './value-pages.ts'
+
+export interface FilterMatches {
+  /** Belongs to the caller. */
+  readonly bitmap: Bitmap
+  readonly count: number
+}
+
+const seedDefault: HashSeed = { low: 0x416e6e61, high: 0x6c466c74 }
+
+export class FilterIndex {
+  #live = new Bitmap()
+  #terms: TermTable
+  #heap = new ByteHeap()
+  #pages = new ValuePages(new Postings(this.#heap))
+  #keys = new Map<string, KeyIndex>()
+  #nextKey = 1
+
+  constructor(seed: HashSeed = seedDefault) {
+    this.#terms = new TermTable(seed)
+  }
+
+  /** Objects that are indexed, with filter values or without. */
+  get count(): number {
+    return this.#live.count
+  }
+
+  /** Distinct keys of all objects. */
+  get keys(): number {
+    return this.#keys.size
+  }
+
+  /**
+   * Checks that the values may be indexed, and makes the room that they usually take. Throws EngineError limit_exceeded (too many
+   * distinct keys in the collection) or memory_exhausted.
+   */
+  reserve(objects: Iterable<JsonObject>, ordinalEnd: number): void {
+    const added = new Set<string>()
+    let entries = 0
+    let strings = 0
+    let bytes = 0
+    for (const values of objects) {
+      for (const [key, value] of Object.entries(values)) {
+        if (!this.#keys.has(key)) added.add(key)
+        for (const element of elements(value)) {
+          entries++
+          if (typeof element === 'string') strings++
+          if (typeof element === 'string') bytes += Buffer.byteLength(element)
+        }
+      }
+    }
+    if (added.size > 0 && this.#keys.size + added.size > filterKeysOfCollectionMax) {
+      const message = `a collection has at most ${filterKeysOfCollectionMax} distinct filter keys; it has ${this.#keys.size} and these objects add ${added.size}`
+      throw new EngineError('limit_exceeded', message, { field: 'filter', limit: filterKeysOfCollectionMax })
+    }
+    this.#live.ensure(ordinalEnd)
+    this.#terms.reserve(strings, bytes)
+    this.#heap.reserve(entries + added.size * 4, entries * 32 + added.size * 128)
+  }
+
+  /** Indexes a new object; `values` is empty for one without filter values. */
+  set(ordinal: number, values: JsonObject): void {
+    this.#live.set(ordinal)
+    for (const [key, value] of Object.entries(values)) this.#keyFor(key).set(ordinal, value)
+  }
+
+  /** Takes an object out; `values` are those it was set with. */
+  remove(ordinal: number, values: JsonObject): void {
+    this.#live.clear(ordinal)
+    for (const [key, value] of Object.entries(values)) {
+      const index = this.#keys.get(key)
+      if (index === undefined) continue
+      index.remove(ordinal, value)
+      if (index.isEmpty) this.#keys.delete(key)
+    }
+  }
+
+  /** The objects that every condition holds for. */
+  evaluate(filter: Filter): FilterMatches {
+    const all: Condition = { kind: 'and', conditions: filter }
+    const bitmap = matches(all, { live: this.#live, keys: this.#keys, terms: this.#terms })
+    return { bitmap, count: bitmap.count }
+  }
+
+  /** Taken from the process, but for a few hundred bytes per distinct key. */
+  bytes(): number {
+    return this.#live.bytes() + this.#terms.bytes() + this.#heap.bytes()
+  }
+
+  dump(name: string): Section[] {
+    return [
+      this.#live.dump(`${name}.live`),
+      ...this.#terms.dump(`${name}.terms`),
+      this.#heap.dump(`${name}.heap`),
+      ...dumpKeys(`${name}.keys`, this.#keys, this.#nextKey),
+    ]
+  }
+
+  static async load(reader: SectionReader, name: string): Promise<FilterIndex> {
+    const index = new FilterIndex()
+    index.#live = await Bitmap.load(reader, `${name}.live`)
+    index.#terms = await TermTable.load(reader, `${name}.terms`)
+    index.#heap = await ByteHeap.load(reader, `${name}.heap`)
+    index.#pages = new ValuePages(new Postings(index.#heap))
+    const { keys, nextKey } = await loadKeys(reader, `${name}.keys`, {
+      make: (id) => new KeyIndex(id, index.#pages, index.#terms),
+      ordinalEnd: index.#live.words.length * 32,
+    })
+    index.#keys = keys
+    index.#nextKey = nextKey
+    return index
+  }
+
+  #keyFor(key: string): KeyIndex {
+    const known = this.#keys.get(key)
+    if (known !== undefined) return known
+    const index = new KeyIndex(this.#nextKey++, this.#pages, this.#terms)
+    this.#keys.set(key, index)
+    return index
+  }
+}
+
+function elements(value: JsonValue): readonly JsonValue[] {
+  return Array.isArray(value) ? value : [value]
+}

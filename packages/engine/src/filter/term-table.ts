@@ -1,0 +1,123 @@
+// A number for every string that some object has under some key, so that strings are indexed as numbers are. A term is
+// counted, and its number is free for another when its last object is gone.
+//
+//   term, in the heap:  | u32 key | UTF-8 |
+import { assert } from '../errors.ts'
+import { filterStringBytesMax } from '../limits.ts'
+import { ByteHeap } from '../memory/byte-heap.ts'
+import { Column } from '../memory/column.ts'
+import { HashPages } from '../memory/hash-pages.ts'
+import { type HashSeed, hashWords, TextWords } from '../memory/id-hash.ts'
+import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
+
+/** The term that was asked for last. */
+const text = new TextWords(filterStringBytesMax, 1)
+const heapBytesMax = 2 ** 35
+
+export class TermTable {
+  readonly #seed: HashSeed
+  #heap = new ByteHeap()
+  /** Address of each term divided by 8; of a free number, the next free number + 1. */
+  #addresses = new Column('u32')
+  /** Objects that have the term; 0 for a free number. */
+  #counts = new Column('u32')
+  #pages: HashPages
+  #wanted = 0
+  #end = 0
+  #free = 0
+  readonly #isWanted = (term: number): boolean =>
+    this.#heap.holds(this.#addresses.get(term) * 8, text.words, this.#wanted)
+
+  constructor(seed: HashSeed) {
+    this.#seed = seed
+    this.#pages = new HashPages(this.#isWanted)
+  }
+
+  /** -1 when no object has it. */
+  find(key: number, value: string): number {
+    const slot = this.#slotOf(key, value)
+    return slot < 0 ? -1 : this.#pages.ordinalAt(slot)
+  }
+
+  /** The term's number, new where there was none. Must be followed by `use`. */
+  intern(key: number, value: string): number {
+    const slot = this.#slotOf(key, value)
+    if (slot >= 0) return this.#pages.ordinalAt(slot)
+    assert(this.#wanted > 0, 'filter strings are well-formed and at most 1,024 bytes')
+    const term = this.#free === 0 ? this.#end++ : this.#free - 1
+    if (this.#free !== 0) this.#free = this.#addresses.get(term)
+    const address = this.#heap.write(text.bytes(this.#wanted))
+    assert(address < heapBytesMax, 'filter strings take less than 32 GiB')
+    this.#addresses.set(term, address / 8)
+    this.#pages.add(hashWords(text.words, this.#wanted, this.#seed), term)
+    return term
+  }
+
+  /** One more object has the term. */
+  use(term: number): void {
+    this.#counts.set(term, this.#counts.get(term) + 1)
+  }
+
+  /** One object fewer has it. */
+  drop(key: number, value: string): void {
+    const slot = this.#slotOf(key, value)
+    assert(slot >= 0, 'a term is dropped as often as it was used')
+    const term = this.#pages.ordinalAt(slot)
+    const count = this.#counts.get(term) - 1
+    this.#counts.set(term, count)
+    if (count > 0) return
+    this.#pages.remove(slot)
+    this.#heap.free(this.#addresses.get(term) * 8)
+    this.#addresses.set(term, this.#free)
+    this.#free = term + 1
+  }
+
+  /** Room for `terms` more strings of `bytes` UTF-8 bytes in all. Throws EngineError memory_exhausted. */
+  reserve(terms: number, bytes: number): void {
+    this.#heap.reserve(terms, bytes + terms * 4)
+    this.#addresses.ensure(this.#end + terms)
+    this.#counts.ensure(this.#end + terms)
+    this.#pages.reserve(terms)
+  }
+
+  bytes(): number {
+    return this.#heap.bytes() + this.#addresses.bytes() + this.#counts.bytes() + this.#pages.bytes()
+  }
+
+  dump(name: string): Section[] {
+    return [
+      sectionOf(`${name}.state`, numbersPart([this.#seed.low, this.#seed.high, this.#end, this.#free])),
+      this.#addresses.dump(`${name}.addresses`, this.#end),
+      this.#counts.dump(`${name}.counts`, this.#end),
+      this.#heap.dump(`${name}.heap`),
+      this.#pages.dump(`${name}.pages`),
+    ]
+  }
+
+  static async load(reader: SectionReader, name: string): Promise<TermTable> {
+    const body = await reader.open(`${name}.state`)
+    const [low = 0, high = 0, end = 0, free = 0] = await body.takeNumbers(4)
+    await body.end()
+    const table = new TermTable({ low, high })
+    table.#end = end
+    table.#free = free
+    table.#addresses = await Column.load(reader, `${name}.addresses`, 'u32', end)
+    table.#counts = await Column.load(reader, `${name}.counts`, 'u32', end)
+    table.#heap = await ByteHeap.load(reader, `${name}.heap`)
+    if (!(free >= 0 && free <= end)) throw body.damaged(`number ${free - 1} of ${end} is free`)
+    for (let term = 0; term < end; term++) {
+      const at = table.#addresses.get(term)
+      const sound = table.#counts.get(term) === 0 ? at <= end : table.#heap.mayHold(at * 8)
+      if (!sound) throw body.damaged(`no term lies at ${at * 8}`)
+    }
+    table.#pages = await HashPages.load(reader, `${name}.pages`, { matches: table.#isWanted, ordinalEnd: end })
+    return table
+  }
+
+  /** The slot of a term, and in #wanted its length, or -1. */
+  #slotOf(key: number, value: string): number {
+    text.words[0] = key
+    this.#wanted = text.encode(value)
+    return this.#wanted < 0 ? -1 : this.#pages.find(hashWords(text.words, this.#wanted, this.#seed))
+  }
+}
