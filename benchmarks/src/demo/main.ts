@@ -6,7 +6,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Dataset, readDataset } from './dataset.ts'
-import { type DemoOptions, runDemo } from './demo.ts'
+import { type DemoOptions, efDefault, runDemo } from './demo.ts'
 import { generateDataset } from './generated.ts'
 import { judge } from './targets.ts'
 import { type Terminal, terminal } from './terminal.ts'
@@ -32,7 +32,7 @@ process.once('SIGTERM', () => process.exit(143))
 const options: DemoOptions = {
   data,
   scratch,
-  efs: [128, 64, 256],
+  efs: [64, efDefault, 256],
   queries: Math.min(data.queryCount, Number(values.queries ?? 1_000)),
 }
 const figures = await runDemo(options, out)

@@ -40,9 +40,9 @@ export function startServer({ dataDir, port }: ServerOptions): ServerProcess {
 
   async function ready(timeoutMs: number): Promise<void> {
     const untilMs = performance.now() + timeoutMs
-    while (!(await isOk(client))) {
+    for (let status = await statusOf(client); status !== 'ok'; status = await statusOf(client)) {
       if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output()}`)
-      if (performance.now() > untilMs) throw new Error(`the server is not ready after ${timeoutMs} ms:\n${output()}`)
+      if (performance.now() > untilMs) throw new Error(`after ${timeoutMs} ms the server is ${status}:\n${output()}`)
       await sleep(10)
     }
   }
@@ -72,9 +72,12 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-async function isOk(client: Client): Promise<boolean> {
-  const health = await client.health({ timeoutMs: 5_000 }).catch(() => undefined)
-  return health?.status === 'ok'
+/** What health says, or why nobody said anything. */
+async function statusOf(client: Client): Promise<string> {
+  return client.health({ timeoutMs: 5_000 }).then(
+    ({ status, details }) => (status === 'ok' ? status : `${status} ${JSON.stringify(details)}`),
+    (error: unknown) => String(error),
+  )
 }
 
 /** What the server last said, for the case that something goes wrong. */

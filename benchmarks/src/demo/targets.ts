@@ -1,5 +1,5 @@
 // What the run must show, and whether it did.
-import type { Figures } from './demo.ts'
+import { efDefault, type Figures } from './demo.ts'
 
 export interface Verdict {
   readonly ok: boolean
@@ -11,7 +11,7 @@ const restartMsMax = 3_000
 
 export function judge(figures: Figures): readonly Verdict[] {
   const { accuracy, crash, restartMs } = figures
-  const recall = accuracy[0]?.recallAt10 ?? 0
+  const recall = accuracy.find(({ ef }) => ef === efDefault)?.recallAt10 ?? 0
   return [
     { ok: recall >= recallMin, text: `recall@10 at default settings ${recall.toFixed(4)}, at least ${recallMin}` },
     { ok: crash.lost === 0, text: `${crash.lost} acknowledged vectors lost` },

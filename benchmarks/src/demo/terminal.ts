@@ -1,7 +1,8 @@
-// What the demo prints: headings, lines, a progress bar that becomes a few plain lines where there is no terminal.
+// What the demo prints: headings, lines, a progress bar that becomes a line now and then where there is no terminal.
 import { styleText } from 'node:util'
 
 const barWidth = 32
+const linesEveryMs = 5_000
 
 export interface Terminal {
   title(text: string): void
@@ -17,7 +18,7 @@ export function terminal(stream: NodeJS.WriteStream): Terminal {
     line: (label, text) => print(`  ${styleText('dim', label.padEnd(26), { stream })} ${text}`),
     verdict: (ok, text) =>
       print(`  ${ok ? styleText('green', 'ok    ', { stream }) : styleText('red', 'MISSED', { stream })} ${text}`),
-    progress: (label, total) => (stream.isTTY ? bar(stream, label, total) : fifths(print, label, total)),
+    progress: (label, total) => (stream.isTTY ? bar(stream, label, total) : lines(print, label, total)),
   }
 }
 
@@ -42,13 +43,16 @@ function bar(stream: NodeJS.WriteStream, label: string, total: number) {
   }
 }
 
-function fifths(print: (text: string) => void, label: string, total: number) {
+/** One line now and then, for whoever reads the output of a pipe. */
+function lines(print: (text: string) => void, label: string, total: number) {
   let done = 0
+  let printedMs = performance.now()
   return {
     advance(count: number) {
-      const before = Math.floor((done / total) * 5)
       done += count
-      if (Math.floor((done / total) * 5) > before) print(`  ${label} ${counted(done)} of ${counted(total)}`)
+      if (performance.now() - printedMs < linesEveryMs) return
+      printedMs = performance.now()
+      print(`  ${label} ${counted(done)} of ${counted(total)}`)
     },
     end: () => undefined,
   }

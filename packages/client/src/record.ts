@@ -29,7 +29,7 @@ export interface StoredVector {
   readonly id: string
   /** As it was given, within the precision of the index. */
   readonly vector: Float32Array
-  /** Length of the vector as it was given; 1 where the space is not cosine. */
+  /** Length of the vector as it was given. */
   readonly norm: number
   /** Bytes where what is stored is not a JSON object. */
   readonly meta: JsonObject | Uint8Array | undefined
