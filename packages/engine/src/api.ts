@@ -19,6 +19,8 @@ export interface EngineOptions {
   /** Worker threads for graph work; default: the number of cores, at most 16. */
   readonly threads?: number
   readonly limits?: Partial<Limits>
+  /** Keeps the whole log, not only what recovery needs, so that any moment can be replayed. Default false. */
+  readonly keepLog?: boolean
   readonly clock?: Clock
   /** Called at most about ten times a second while a long job runs: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void

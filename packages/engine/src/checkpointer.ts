@@ -22,6 +22,8 @@ import type { WorkerPool } from './vector/worker-pool.ts'
 const idleMs = 5_000
 
 export interface CheckpointerHost {
+  /** Never lets the log give anything up. */
+  readonly keepLog: boolean
   readonly onProgress: (progress: Progress | undefined) => void
   /** Something an operator should know, though nothing is lost: the log still holds it. */
   readonly onTrouble: (sentence: string) => void
@@ -110,7 +112,7 @@ export class Checkpointer {
       this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'objects' })
     const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, report)
     this.#newest = checkpoint
-    if (lsnNotNeeded > 0) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
+    if (lsnNotNeeded > 0 && !this.#host.keepLog) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
     return { lsn: source.lsn }
   }
 

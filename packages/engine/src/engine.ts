@@ -34,17 +34,25 @@ const progressEveryMs = 100
  * Opens the directory, recovers its state and resolves when everything in it can be searched. Rejects with WalError
  * (directory_locked, log_damaged, ...) or EngineError (snapshot_damaged, format_too_new, invalid_argument), with nothing left open.
  */
-export async function openEngine(options: EngineOptions): Promise<Engine> {
-  const engine = new LocalEngine(options)
+export async function openEngine(options: EngineOptions, parts: EngineParts = {}): Promise<Engine> {
+  const engine = new LocalEngine(options, parts)
   await engine.open()
   return engine
+}
+
+/** What tests put in the place of the real thing, or share between engines. */
+export interface EngineParts {
+  readonly vfs?: Vfs
+  /** Closed by whoever opened it. */
+  readonly pool?: WorkerPool
 }
 
 class LocalEngine implements Engine, DatabaseHost {
   readonly limits: Limits
   readonly creating = new Set<string>()
   readonly #options: EngineOptions
-  readonly #vfs: Vfs = nodeVfs()
+  readonly #parts: EngineParts
+  readonly #vfs: Vfs
   readonly #checkpointer: Checkpointer
   readonly #openedAt = performance.now()
   readonly #catalogGate = new WriteGate()
@@ -61,15 +69,21 @@ class LocalEngine implements Engine, DatabaseHost {
   #committer: Committer | undefined
   #closing: Promise<void> | undefined
 
-  constructor(options: EngineOptions) {
+  constructor(options: EngineOptions, parts: EngineParts) {
     if (typeof options?.dataDir !== 'string' || options.dataDir === '') {
       throw new EngineError('invalid_argument', 'dataDir must be the path of a directory', { field: 'dataDir' })
     }
     this.#options = options
+    this.#parts = parts
+    this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
     this.#checkpointer = new Checkpointer(
       { vfs: this.#vfs, dir: join(options.dataDir, 'checkpoints') },
-      { onProgress: (progress) => this.#report(progress), onTrouble: (sentence) => this.#notices.push(sentence) },
+      {
+        keepLog: options.keepLog ?? false,
+        onProgress: (progress) => this.#report(progress),
+        onTrouble: (sentence) => this.#notices.push(sentence),
+      },
     )
   }
 
@@ -79,15 +93,15 @@ class LocalEngine implements Engine, DatabaseHost {
 
   async open(): Promise<void> {
     try {
-      const pool = await openWorkerPool({ threads: checkedThreads(this.#options.threads) })
-      this.#pool = pool
+      const threads = checkedThreads(this.#options.threads)
       let replicas = new Map<number, Replica>()
       const directory = await openDataDirectory({
         dir: this.#options.dataDir,
         vfs: this.#vfs,
         fsync: this.#options.fsync ?? 'always',
         findStart: async () => {
-          replicas = await this.#checkpointer.load(pool)
+          this.#pool = this.#parts.pool ?? (await openWorkerPool({ threads }))
+          replicas = await this.#checkpointer.load(this.#pool)
           return ((this.#checkpointer.manifest?.lsn ?? 0) + 1) as Lsn
         },
         onNotice: (notice) => this.#note(notice),
@@ -268,7 +282,7 @@ class LocalEngine implements Engine, DatabaseHost {
       await replica.close()
     }
     this.#collections.clear()
-    await this.#pool?.close()
+    if (!this.#parts.pool) await this.#pool?.close()
   }
 
   #fail(error: Error): void {

@@ -14,7 +14,7 @@ async function withDirectory(act: (dataDir: string) => Promise<void>): Promise<v
 }
 
 async function withEngine<T>(dataDir: string, act: (engine: Engine) => Promise<T>): Promise<T> {
-  const engine = await openEngine({ dataDir, threads: 2 })
+  const engine = await openEngine({ dataDir, threads: 2, keepLog: true })
   try {
     return await act(engine)
   } finally {
