@@ -32,7 +32,7 @@ export function exitOf(error: unknown): Exit {
   const name = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const code = codesByName[name]
   if (code === undefined) return { code: ourMistake, lines: [error.stack ?? error.message] }
-  return { code, lines: [sentenceFor(name, error)] }
+  return { code, lines: [sentenceFor(name, error).replaceAll('\n', ' ')] }
 }
 
 function sentenceFor(name: string, error: Error): string {

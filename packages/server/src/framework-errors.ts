@@ -44,10 +44,18 @@ function fromValidation(fault: ValidationFault, context: string): ServerError {
   const path = [fieldPath(fault.instancePath), missing].filter((part) => part !== '').join('.')
   const field = path === '' ? context : path
   if (missing !== '') return new ServerError('invalid_argument', `${field} is required`, { field })
-  const limit = fault.params.limit ?? fault.params.allowedValues ?? fault.params.type
+  const limit = fault.params.limit ?? fault.params.allowedValues ?? fault.params.allowedValue
   const measured = fault.keyword === 'maxItems' && Array.isArray(fault.data) ? fault.data.length : fault.data
   const code = limitKeywords.includes(fault.keyword) ? 'limit_exceeded' : 'invalid_argument'
-  return new ServerError(code, `${field} ${fault.message ?? 'is not valid'}`, { field, value: measured, limit })
+  return new ServerError(code, `${field} ${complaint(fault)}`, { field, value: measured, limit })
+}
+
+function complaint({ keyword, params, message }: ValidationFault): string {
+  if (keyword === 'type') return `must be ${String(params.type).replaceAll(',', ' or ')}`
+  if (keyword === 'const') return `must be ${JSON.stringify(params.allowedValue)}`
+  if (keyword === 'maxItems') return `must have at most ${String(params.limit)} entries`
+  if (keyword === 'minItems') return `must have at least ${String(params.limit)} entries`
+  return message ?? 'is not valid'
 }
 
 /** `/updates/3/id` as `updates[3].id`. */

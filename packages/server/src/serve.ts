@@ -6,6 +6,8 @@ import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { shutdownGraceMs } from './limits.ts'
 
+const idleSweepMs = 50
+
 export interface ServerEvents {
   readonly onProgress?: (progress: Progress) => void
   /** The engine cannot keep its promises any more; the process should end. */
@@ -33,7 +35,10 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     const cut = setTimeout(() => app.server.closeAllConnections(), shutdownGraceMs)
+    // A connection whose last answer is on its way when closing begins becomes idle only after it.
+    const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs)
     await app.close()
+    clearInterval(sweep)
     clearTimeout(cut)
     // An engine that could not be opened has nothing to close; whoever awaits `ready` hears of it.
     const engine = await ready.catch(() => undefined)

@@ -33,6 +33,7 @@ function random(from: number): () => number {
 }
 
 test(`${cycles} kills under load lose nothing and invent nothing, seed ${seed}`, async (t) => {
+  t.setTimeout(cycles * 15_000)
   const next = random(seed)
   const dataDir = await temporaryDirectory(t)
   const all: Writer[] = Array.from({ length: writers }, (_, i) => ({

@@ -103,7 +103,9 @@ test('bodies announced but never sent are held to the budget and freed when thei
   await createIndex(running)
   const { port } = new URL(running.url)
   const head = `POST /api/v1/index/docs/vector/insert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${limits.bodyBytesUpsertMax}\r\n\r\n`
+  const arrived = requests(running.app.server, 3)
   const holders = await Promise.all(Array.from({ length: 3 }, () => connected(Number(port), head)))
+  await arrived
   t.teardown(() => {
     for (const socket of holders) socket.destroy()
   })
@@ -177,6 +179,16 @@ function connected(port: number, head: string): Promise<net.Socket> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1', () => socket.write(head, () => resolve(socket)))
     socket.on('error', reject)
+  })
+}
+
+function requests(server: http.Server, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let left = count
+    server.on('request', () => {
+      left -= 1
+      if (left === 0) resolve()
+    })
   })
 }
 

@@ -1,0 +1,450 @@
+// The collection, object and search routes of /api/v2 in a plain deployment, in MessagePack as the published clients speak it
+// and in JSON.
+import { deflateSync, inflateSync } from 'node:zlib'
+import { test } from 'tap'
+import { type RunningApp, runningApp } from './running-app.ts'
+
+const accept = 'application/json'
+const definition = {
+  name: 'docs',
+  fields: [
+    { name: 'title', type: 'vector', params: { dimension: 3, space_type: 'cosine', precision: 'float32' } },
+    {
+      name: 'body',
+      type: 'vector',
+      params: { dimension: 2, space_type: 'l2', precision: 'float32', m: 8, ef_construct: 64 },
+    },
+    { name: 'words', type: 'sparse', sparse_model: 'default' },
+  ],
+}
+const none = new Uint8Array(0)
+
+async function withCollection(t: Parameters<typeof runningApp>[0]): Promise<RunningApp> {
+  const running = await runningApp(t)
+  const created = await running.send('POST', '/api/v2/collection', { json: definition })
+  if (created.status !== 200) throw new Error(created.text)
+  return running
+}
+
+test('a collection is created, listed, described and deleted', async (t) => {
+  const running = await runningApp(t)
+  const created = await running.send('POST', '/api/v2/collection', { json: definition })
+  t.equal(created.status, 200)
+  const fields = [
+    {
+      name: 'title',
+      type: 'vector',
+      element_count: 0,
+      params: { dimension: 3, space_type: 'cosine', precision: 'float32', M: 16, ef_con: 128 },
+    },
+    {
+      name: 'body',
+      type: 'vector',
+      element_count: 0,
+      params: { dimension: 2, space_type: 'l2', precision: 'float32', M: 8, ef_con: 64 },
+    },
+    { name: 'words', type: 'sparse', sparse_model: 'default', element_count: 0, params: { sparse_model: 'default' } },
+  ]
+  t.match(created.json(), {
+    name: 'docs',
+    fields,
+    layout_version: 1,
+    total_elements: 0,
+    created_at: Number,
+    max_elements: Number,
+  })
+  t.match((await running.send('GET', '/api/v2/collection')).json(), { collections: [{ name: 'docs', fields }] })
+  t.match((await running.send('GET', '/api/v2/collection/docs')).json(), { name: 'docs', fields })
+
+  const again = await running.send('POST', '/api/v2/collection', { json: definition })
+  t.match([again.status, again.json().code], [409, 'collection_exists'])
+  t.match((await running.send('DELETE', '/api/v2/collection/docs')).json(), {
+    message: 'Collection deleted',
+    lsn: Number,
+  })
+  for (const [method, route] of [
+    ['GET', ''],
+    ['DELETE', ''],
+    ['POST', '/objects'],
+    ['POST', '/objects/query'],
+    ['DELETE', '/objects/a'],
+    ['DELETE', '/objects'],
+    ['POST', '/filters'],
+    ['POST', '/search'],
+  ] as const) {
+    const json = { ids: [], filter: [], updates: [], objects: [], fields: { title: { query: [1, 2, 3] } } }
+    const answer = await running.send(method, `/api/v2/collection/docs${route}`, method === 'GET' ? {} : { json })
+    t.match([answer.status, answer.json().code], [404, 'collection_not_found'], `${method} ${route}`)
+  }
+})
+
+test('objects go in and come out as the ObjectBatch of MessagePack', async (t) => {
+  const running = await withCollection(t)
+  const meta = deflateSync(Buffer.from('{"internal_":{"title":5}}'))
+  const batch = [
+    [
+      [
+        'a',
+        meta,
+        '{"color":"red"}',
+        { title: [0.6, 0.8, 0], body: [1, 2] },
+        {
+          words: [
+            [3, 9],
+            [1, 0.5],
+          ],
+        },
+        {},
+      ],
+      ['b', none, '', { title: [0, 0, 1] }, {}, {}],
+    ],
+  ]
+  const upserted = await running.send('POST', '/api/v2/collection/docs/objects', { msgpack: batch })
+  t.equal(upserted.status, 200)
+  t.match(upserted.json(), { upserted: 2, durable: true })
+
+  const queried = await running.send('POST', '/api/v2/collection/docs/objects/query', {
+    json: { ids: ['b', 'nobody', 'a'] },
+  })
+  t.equal(queried.headers.get('content-type'), 'application/msgpack')
+  const [objects] = queried.msgpack() as [
+    [string, Uint8Array, string, Record<string, number[]>, Record<string, unknown>, object][],
+  ]
+  t.strictSame(
+    objects.map(([id]) => id),
+    ['b', 'a'],
+    'in the order asked, without the unknown',
+  )
+  const a = objects[1]!
+  t.ok(Buffer.from(a[1]).equals(meta), 'meta comes back byte for byte')
+  t.equal(a[2], '{"color":"red"}')
+  t.ok(Math.abs(a[3].title![1]! - 0.8) < 1e-6)
+  t.strictSame(a[3].body, [1, 2])
+  t.strictSame(a[4], {
+    words: [
+      [3, 9],
+      [1, 0.5],
+    ],
+  })
+  t.strictSame(a[5], {})
+  t.equal(
+    (await running.send('POST', '/api/v2/collection/docs/objects', { msgpack: [[]] })).status,
+    200,
+    'an empty batch is nothing',
+  )
+
+  const found = await running.send('POST', '/api/v2/collection/docs/search', {
+    json: { fields: [{ title: { query: [0.6, 0.8, 0], limit: 2, ef_search: 64 } }, { body: { query: [1, 2] } }] },
+  })
+  t.equal(found.headers.get('content-type'), 'application/msgpack')
+  const [map, results] = found.msgpack() as [
+    Record<string, [string, Uint8Array, string]>,
+    Record<string, [number, number][]>,
+  ]
+  t.strictSame(Object.keys(results), ['title', 'body'])
+  t.strictSame(
+    results.title!.map(([number]) => map[number]![0]),
+    ['a', 'b'],
+  )
+  t.strictSame(
+    results.body!.map(([number, score]) => [map[number]![0], score + 0]),
+    [['a', 0]],
+    'only objects that have the field',
+  )
+  t.ok(Math.abs(results.title![0]![1] - 1) < 1e-5)
+})
+
+test('objects go in and come out in JSON, and what JSON wrote the published clients can read', async (t) => {
+  const running = await withCollection(t)
+  const upserted = await running.send('POST', '/api/v2/collection/docs/objects', {
+    json: {
+      objects: [
+        {
+          id: 'a',
+          meta: { n: 1 },
+          filter: { color: 'red', size: 3 },
+          fields: { title: [3, 4, 0], body: { vector: [1, 2] } },
+        },
+        {
+          id: 'b',
+          filter: { color: 'blue', size: 9 },
+          fields: { title: [0, 0, 2], words: { indices: [4], values: [2] } },
+        },
+      ],
+    },
+  })
+  t.match(upserted.json(), { upserted: 2, lsn: Number })
+  const read = await running.send('POST', '/api/v2/collection/docs/objects/query', {
+    accept,
+    json: { ids: ['a', 'b'] },
+  })
+  t.match(read.json(), {
+    objects: [
+      {
+        id: 'a',
+        meta: { n: 1 },
+        filter: { color: 'red', size: 3 },
+        fields: { title: { norm: 5 }, body: { vector: [1, 2] } },
+      },
+      { id: 'b', meta: {}, fields: { words: { sparse_indices: [4], sparse_values: [2] } } },
+    ],
+  })
+  const packed = await running.send('POST', '/api/v2/collection/docs/objects/query', { json: { ids: ['a'] } })
+  const [[object]] = packed.msgpack() as [[[string, Uint8Array]]]
+  t.equal(inflateSync(object[1]).toString(), '{"n":1}', 'meta is zlib JSON whoever wrote it')
+
+  const found = await running.send('POST', '/api/v2/collection/docs/search', {
+    accept,
+    json: {
+      fields: { title: { query: [3, 4, 0], limit: 5 } },
+      filter: [{ size: { $range: [0, 5] } }],
+      include_vectors: true,
+    },
+  })
+  t.match(found.json(), {
+    results: { title: [{ id: 'a', meta: { n: 1 }, filter: { color: 'red' }, vector: Array }] },
+    lsn: Number,
+  })
+  t.equal((found.json().results as { title: unknown[] }).title.length, 1)
+
+  t.match(
+    (
+      await running.send('POST', '/api/v2/collection/docs/filters', {
+        json: {
+          updates: [
+            { id: 'a', filter: { color: 'green' } },
+            { id: 'x', filter: {} },
+          ],
+        },
+      })
+    ).json(),
+    { updated: 1 },
+  )
+  t.match(
+    (
+      await running.send('DELETE', '/api/v2/collection/docs/objects', {
+        json: { filter: [{ color: { $eq: 'green' } }] },
+      })
+    ).json(),
+    { deleted: 1 },
+  )
+  t.match((await running.send('DELETE', '/api/v2/collection/docs/objects', { json: { filter: [] } })).json(), {
+    deleted: 0,
+  })
+  t.match((await running.send('DELETE', '/api/v2/collection/docs/objects/b')).json(), { deleted: 'b' })
+  t.equal((await running.send('DELETE', '/api/v2/collection/docs/objects/b')).status, 404)
+})
+
+test('several fields are fused in one call', async (t) => {
+  const running = await withCollection(t)
+  const objects = [
+    { id: 'a', fields: { title: [1, 0, 0], body: [9, 9] } },
+    { id: 'b', fields: { title: [1, 0.1, 0], body: [0, 0] } },
+    { id: 'c', fields: { title: [0, 1, 0], body: [1, 0] } },
+  ]
+  await running.send('POST', '/api/v2/collection/docs/objects', { json: { objects } })
+  const fields = { title: { query: [1, 0, 0], limit: 3 }, body: { query: [0, 0], limit: 3 } }
+  const equal = await running.send('POST', '/api/v2/collection/docs/search', {
+    accept,
+    json: { fields, fusion: { method: 'rrf', k: 10, limit: 2 } },
+  })
+  const { fused } = equal.json() as { fused: { id: string; score: number; fields: object }[] }
+  t.strictSame(
+    fused.map(({ id }) => id),
+    ['b', 'a'],
+  )
+  t.ok(Math.abs(fused[0]!.score - (1 / 12 + 1 / 11)) < 1e-9)
+  t.match(fused[0]!.fields, { title: { rank: 2, similarity: Number }, body: { rank: 1, similarity: Number } })
+
+  const weighted = await running.send('POST', '/api/v2/collection/docs/search', {
+    json: { fields, fusion: { method: 'rrf', weights: { title: 1, body: 0.1 } } },
+  })
+  const [map, , list] = weighted.msgpack() as [Record<string, [string]>, object, [number, number][]]
+  t.strictSame(
+    list.map(([number]) => map[number]![0]),
+    ['a', 'b', 'c'],
+  )
+})
+
+test('bad input is refused under /api/v2 as well and nothing is stored', async (t) => {
+  const running = await withCollection(t)
+  const before = running.engine.stats().lsnApplied
+  const good = { title: [1, 0, 0] }
+  const route = '/api/v2/collection/docs'
+  const object = (fields: unknown, more: object = {}) => ({ json: { objects: [{ id: 'a', fields, ...more }] } })
+  const nested = Buffer.concat([Buffer.alloc(1_000, 0x91), Buffer.from([0xc0])])
+  const cases: [string, string, Parameters<RunningApp['send']>[2], object][] = [
+    [
+      'no fields',
+      '/api/v2/collection',
+      { json: { name: 'x', fields: [] } },
+      { code: 'limit_exceeded', field: 'fields' },
+    ],
+    [
+      'no name',
+      '/api/v2/collection',
+      { json: { fields: definition.fields } },
+      { code: 'invalid_argument', field: 'name' },
+    ],
+    [
+      'two fields of one name',
+      '/api/v2/collection',
+      { json: { name: 'x', fields: [definition.fields[0], definition.fields[0]] } },
+      { code: 'invalid_argument' },
+    ],
+    [
+      'dimension 10,001',
+      '/api/v2/collection',
+      { json: { name: 'x', fields: [{ name: 'f', type: 'vector', params: { dimension: 10_001 } }] } },
+      { code: 'limit_exceeded', value: 10_001 },
+    ],
+    [
+      'unknown type',
+      '/api/v2/collection',
+      { json: { name: 'x', fields: [{ name: 'f', type: 'matrix' }] } },
+      { code: 'invalid_argument' },
+    ],
+    [
+      'unknown space type',
+      '/api/v2/collection',
+      { json: { name: 'x', fields: [{ name: 'f', type: 'vector', params: { dimension: 4, space_type: 'x' } }] } },
+      { code: 'invalid_argument' },
+    ],
+    ['unknown field', `${route}/objects`, object({ nope: [1, 2] }), { code: 'field_not_found', value: 'nope' }],
+    ['no fields in an object', `${route}/objects`, object({}), { code: 'invalid_argument' }],
+    [
+      'wrong dimension',
+      `${route}/objects`,
+      object({ title: [1, 2] }),
+      { code: 'invalid_argument', value: 2, limit: 3 },
+    ],
+    ['1e39', `${route}/objects`, object({ title: [1e39, 0, 0] }), { code: 'invalid_argument', value: 1e39 }],
+    ['texts for numbers', `${route}/objects`, object({ title: ['1', 0, 0] }), { code: 'invalid_argument', value: '1' }],
+    [
+      'NaN',
+      `${route}/objects`,
+      { msgpack: [[['a', none, '', { title: [Number.NaN, 0, 0] }, {}, {}]]] },
+      { code: 'invalid_argument', value: 'NaN' },
+    ],
+    ['empty id', `${route}/objects`, { json: { objects: [{ id: '', fields: good }] } }, { code: 'invalid_argument' }],
+    [
+      'duplicate ids',
+      `${route}/objects`,
+      {
+        json: {
+          objects: [
+            { id: 'a', fields: good },
+            { id: 'a', fields: good },
+          ],
+        },
+      },
+      { code: 'invalid_argument', value: 'a' },
+    ],
+    [
+      'lone surrogate',
+      `${route}/objects`,
+      { body: '{"objects":[{"id":"\\ud800","fields":{"title":[1,0,0]}}]}', type: 'application/json' },
+      { code: 'invalid_argument' },
+    ],
+    [
+      '1,001 objects',
+      `${route}/objects`,
+      { json: { objects: Array.from({ length: 1_001 }, (_, i) => ({ id: `${i}`, fields: good })) } },
+      { code: 'limit_exceeded', field: 'objects', value: 1_001, limit: 1_000 },
+    ],
+    [
+      '1,001 objects in MessagePack',
+      `${route}/objects`,
+      { msgpack: [Array.from({ length: 1_001 }, (_, i) => [`${i}`])] },
+      { code: 'limit_exceeded', value: 1_001 },
+    ],
+    [
+      'sparse index twice',
+      `${route}/objects`,
+      object({ words: { indices: [1, 1], values: [1, 2] } }),
+      { code: 'invalid_argument' },
+    ],
+    [
+      'broken MessagePack',
+      `${route}/objects`,
+      { body: Buffer.from('9191', 'hex'), type: 'application/msgpack' },
+      { code: 'invalid_msgpack' },
+    ],
+    [
+      'nested MessagePack',
+      `${route}/objects`,
+      { body: nested, type: 'application/msgpack' },
+      { code: 'invalid_argument' },
+    ],
+    [
+      'nested MessagePack search',
+      `${route}/search`,
+      { body: nested, type: 'application/msgpack' },
+      { code: 'invalid_msgpack' },
+    ],
+    [
+      'no query',
+      `${route}/search`,
+      { json: { fields: { title: {} } } },
+      { code: 'invalid_argument', field: 'fields.title.query' },
+    ],
+    ['no field', `${route}/search`, { json: { fields: {} } }, { code: 'invalid_argument', field: 'fields' }],
+    [
+      'unknown field searched',
+      `${route}/search`,
+      { json: { fields: { nope: { query: [1] } } } },
+      { code: 'field_not_found' },
+    ],
+    [
+      'limit 513',
+      `${route}/search`,
+      { json: { fields: { title: { query: [1, 0, 0], limit: 513 } } } },
+      { code: 'limit_exceeded', field: 'fields.title.limit', value: 513, limit: 512 },
+    ],
+    [
+      'ef 1,025',
+      `${route}/search`,
+      { json: { fields: { title: { query: [1, 0, 0], ef_search: 1_025 } } } },
+      { code: 'limit_exceeded', field: 'fields.title.ef_search', value: 1_025, limit: 1_024 },
+    ],
+    [
+      'query of another dimension',
+      `${route}/search`,
+      { json: { fields: { title: { query: [1] } } } },
+      { code: 'invalid_argument', value: 1, limit: 3 },
+    ],
+    [
+      'filter that is text',
+      `${route}/search`,
+      { json: { fields: { title: { query: [1, 0, 0] } }, filter: 'x' } },
+      { code: 'invalid_argument', field: 'filter' },
+    ],
+    [
+      'unknown fusion',
+      `${route}/search`,
+      { json: { fields: { title: { query: [1, 0, 0] } }, fusion: { method: 'sum' } } },
+      { code: 'invalid_argument', field: 'fusion.method' },
+    ],
+    [
+      'ids that are none',
+      `${route}/objects/query`,
+      { json: { ids: [null] } },
+      { code: 'invalid_argument', field: 'ids[0]' },
+    ],
+    [
+      'too many ids',
+      `${route}/objects/query`,
+      { json: { ids: Array.from({ length: 1_001 }, () => 'a') } },
+      { code: 'limit_exceeded', field: 'ids', value: 1_001 },
+    ],
+    ['updates that are none', `${route}/filters`, { json: {} }, { code: 'invalid_argument', field: 'updates' }],
+  ]
+  for (const [why, path, options, expected] of cases) {
+    const answer = await running.send('POST', path, options)
+    t.equal(answer.status, 400, `${why}: ${answer.text.slice(0, 200)}`)
+    t.match(answer.status === 200 ? {} : answer.json(), { ...expected, request_id: String }, why)
+  }
+  const multi = await running.send('POST', `${route}/objects`, object({ title: { vectors: [[1, 0, 0]] } }))
+  t.match([multi.status, multi.json().code], [501, 'not_supported'])
+  t.equal(running.engine.stats().lsnApplied, before, 'no event was written')
+})
