@@ -1,0 +1,105 @@
+// Looking over an arena: its hash, and whether a loaded one can be walked without leaving it.
+import {
+  END,
+  ENTRY,
+  JOB_COUNT,
+  NONE,
+  UNITS,
+  blockOf,
+  blockShift,
+  codeBytes,
+  degreeAt,
+  levelOf,
+  linksOf,
+  rowOf,
+  tailOf,
+  upperOf,
+} from './layout'
+import { nextWalk, visited } from './scratch'
+import { itemOf } from './hnsw/link'
+
+@inline
+function mix(h: u64, v: u64): u64 {
+  const x = (h ^ v) * 0x9e3779b97f4a7c15
+  return x ^ (x >> 29)
+}
+
+/** Hash of a range whose address and length are multiples of 8, continuing from `seed`. Four lanes hide the multiplies. */
+export function hash(from: usize, bytes: usize, seed: u64): u64 {
+  let a = seed
+  let b = seed ^ 0x2545f4914f6cdd1d
+  let c = seed ^ 0x6a09e667f3bcc909
+  let d = seed ^ 0xbb67ae8584caa73b
+  let p = from
+  const end = from + bytes
+  for (; p + 32 <= end; p += 32) {
+    a = mix(a, load<u64>(p))
+    b = mix(b, load<u64>(p, 8))
+    c = mix(c, load<u64>(p, 16))
+    d = mix(d, load<u64>(p, 24))
+  }
+  for (; p < end; p += 8) a = mix(a, load<u64>(p))
+  return mix(mix(a, rotl(b, 17)), mix(c, rotl(d, 31)) ^ <u64>bytes)
+}
+
+/** True for a row that was ever linked: its birth is not NONE. */
+@inline
+export function hasRow(id: u32): bool {
+  return load<u32>(tailOf(id), 8) != NONE
+}
+
+/** Ordinal of the first row that would lead a walk astray, or NONE. For bytes that came from outside. */
+export function firstUnsound(): u32 {
+  const end = load<u32>(END)
+  const entry = load<u32>(ENTRY)
+  if (entry != NONE && (entry >= end || !hasRow(entry))) return entry
+  for (let id: u32 = 0; id < end; ++id) if (hasRow(id) && !isSound(id, end)) return id
+  return NONE
+}
+
+function isSound(id: u32, end: u32): bool {
+  const level = levelOf(id)
+  const units = load<u32>(UNITS)
+  const unit = load<u32>(upperOf(id))
+  if (level > 0 && (unit == NONE || unit >= units || <u32>level > units - unit)) return false
+  const row = rowOf(id)
+  for (let i: usize = 0; i < codeBytes; i += 16) {
+    if (i8x16.bitmask(v128.load(row + i)) != 0) return false
+  }
+  for (let l: i32 = 0; l <= level; ++l) {
+    const list = linksOf(id, l)
+    const degree = degreeAt(l)
+    for (let i: i32 = 0; i < degree; ++i) {
+      const other = load<u32>(list + (<usize>i << 2))
+      if (other == NONE) break
+      if (other >= end || !hasRow(other) || levelOf(other) < l) return false
+    }
+  }
+  return true
+}
+
+/** Makes the rows of a new block empty: never born, without lists. */
+export function clearBlock(block: u32): void {
+  const first = block << blockShift
+  const rows: u32 = 1 << blockShift
+  const base = blockOf(first)
+  for (let i: u32 = 0; i < rows; ++i) {
+    const tail = base + <usize>i * (codeBytes + 16) + codeBytes
+    store<u32>(tail, NONE, 8)
+    store<u32>(upperOf(first + i), NONE)
+  }
+}
+
+/** Chooses where searches enter once the node they entered at is given to another object: the highest, then the first. */
+export function chooseEntry(): void {
+  const mark = nextWalk()
+  const count = load<u32>(JOB_COUNT)
+  for (let i: u32 = 0; i < count; ++i) store<u8>(visited + <usize>itemOf(i), <u8>mark)
+  const end = load<u32>(END)
+  let best = NONE
+  for (let id: u32 = 0; id < end; ++id) {
+    if (!hasRow(id) || load<u8>(visited + <usize>id) == <u8>mark) continue
+    if (best == NONE || levelOf(id) > levelOf(best)) best = id
+  }
+  atomic.store<u32>(ENTRY, best)
+}

@@ -1,0 +1,79 @@
+// Dot products of a query code (signed, -127..127) with row codes (0..127). Integers, so every machine and both builds
+// agree to the last bit. The relaxed build reads queries as i8; the plain build reads them widened to i16.
+import { sumi, sums4i } from '../lanes'
+
+/** Which instructions the query form is made for; folded at compile time. */
+export const RELAXED: bool = ASC_FEATURE_RELAXED_SIMD
+
+/** Bytes of the query form of 16 dimensions. */
+@inline
+export function queryStep(): usize {
+  return RELAXED ? 16 : 32
+}
+
+@inline
+function step(q0: v128, q1: v128, row: usize, sum: v128): v128 {
+  if (RELAXED) return i32x4.relaxed_dot_i8x16_i7x16_add_s(q0, v128.load(row), sum)
+  return i32x4.add(
+    sum,
+    i32x4.add(i32x4.dot_i16x8_s(q0, v128.load_ext<i8>(row)), i32x4.dot_i16x8_s(q1, v128.load_ext<i8>(row, 8))),
+  )
+}
+
+/** Four rows at once: the loads of one hide behind the others. */
+@inline
+export function dot4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
+  let s0 = i32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let q = query
+  for (let i: usize = 0; i < bytes; i += 16) {
+    const q0 = v128.load(q)
+    const q1 = RELAXED ? q0 : v128.load(q, 16)
+    s0 = step(q0, q1, a + i, s0)
+    s1 = step(q0, q1, b + i, s1)
+    s2 = step(q0, q1, c + i, s2)
+    s3 = step(q0, q1, d + i, s3)
+    q += queryStep()
+  }
+  return sums4i(s0, s1, s2, s3)
+}
+
+@inline
+export function dot1(query: usize, row: usize, bytes: usize): i32 {
+  let sum = i32x4.splat(0)
+  let q = query
+  for (let i: usize = 0; i < bytes; i += 16) {
+    const q0 = v128.load(q)
+    const q1 = RELAXED ? q0 : v128.load(q, 16)
+    sum = step(q0, q1, row + i, sum)
+    q += queryStep()
+  }
+  return sumi(sum)
+}
+
+/** Writes a row's code in query form, value minus 64, and returns the sum of what was written. */
+export function toQuery(row: usize, out: usize, bytes: usize): i32 {
+  const zero = i8x16.splat(64)
+  let sum = i32x4.splat(0)
+  for (let i: usize = 0; i < bytes; i += 16) {
+    const v = i8x16.sub(v128.load(row + i), zero)
+    const low = i16x8.extend_low_i8x16_s(v)
+    const high = i16x8.extend_high_i8x16_s(v)
+    sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(i16x8.add(low, high)))
+    if (RELAXED) {
+      v128.store(out + i, v)
+    } else {
+      v128.store(out + (i << 1), low)
+      v128.store(out + (i << 1), high, 16)
+    }
+  }
+  return sumi(sum)
+}
+
+@inline
+export function storeQueryValue(out: usize, i: i32, value: i32): void {
+  if (RELAXED) store<i8>(out + <usize>i, <i8>value)
+  else store<i16>(out + (<usize>i << 1), <i16>value)
+}

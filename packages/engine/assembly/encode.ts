@@ -1,0 +1,187 @@
+// From float32 to what an arena keeps, and from a query to the forms the distances need. Rows are encoded by strict
+// operations in a fixed order: the same vector gives the same bytes on every machine.
+import {
+  ALIVE,
+  IP,
+  L2,
+  FLOAT32,
+  INT8,
+  INT16,
+  centre,
+  codeBytes,
+  coldOf,
+  coldStride,
+  dimension,
+  metric,
+  normOf,
+  precision,
+  rowOf,
+} from './layout'
+import { query, queryCentred, queryCode, queryRest } from './scratch'
+import { sumf } from './lanes'
+import { storeQueryValue } from './distance/code'
+import { setQuery } from './distance/walk'
+import { setExactQuery } from './distance/exact'
+
+/** The largest code value either side of zero, so that value + 64 fits seven bits. */
+const HALF: f32 = 63
+
+/** Writes query minus centre and returns its largest absolute value. */
+function centred(from: usize, out: usize): f32 {
+  let most = f32x4.splat(0)
+  for (let i: usize = 0; i < codeBytes << 2; i += 16) {
+    const v = f32x4.sub(v128.load(from + i), v128.load(centre + i))
+    v128.store(out + i, v)
+    most = f32x4.max(most, f32x4.abs(v))
+  }
+  return max(
+    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
+    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
+  )
+}
+
+/** Largest absolute value of a padded vector. */
+function largest(from: usize): f32 {
+  let most = f32x4.splat(0)
+  for (let i: usize = 0; i < codeBytes << 2; i += 16) most = f32x4.max(most, f32x4.abs(v128.load(from + i)))
+  return max(
+    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
+    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
+  )
+}
+
+/** Inner product of two padded vectors. */
+function dotf(a: usize, b: usize): f32 {
+  let s = f32x4.splat(0)
+  for (let i: usize = 0; i < codeBytes << 2; i += 16) s = f32x4.add(s, f32x4.mul(v128.load(a + i), v128.load(b + i)))
+  return sumf(s)
+}
+
+@inline
+function rounded(at: usize, inverse: v128): v128 {
+  return f32x4.nearest(f32x4.mul(v128.load(at), inverse))
+}
+
+/** Encodes the vector in the query buffer as the row of `id`. Does not make it visible: birth and death come last. */
+export function encodeRow(id: u32, birth: u32, norm: f32): void {
+  const row = rowOf(id)
+  const most = centred(query, queryCentred)
+  const inverse = f32x4.splat(most > 0 ? HALF / most : 0)
+  const half = i8x16.splat(64)
+  let squares = f32x4.splat(0)
+  let agreement = f32x4.splat(0)
+  for (let i: usize = 0; i < codeBytes; i += 16) {
+    const at = queryCentred + (i << 2)
+    const a = rounded(at, inverse)
+    const b = rounded(at + 16, inverse)
+    const c = rounded(at + 32, inverse)
+    const d = rounded(at + 48, inverse)
+    const low = i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(a), i32x4.trunc_sat_f32x4_s(b))
+    const high = i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(c), i32x4.trunc_sat_f32x4_s(d))
+    v128.store(row + i, i8x16.add(i8x16.narrow_i16x8_s(low, high), half))
+    const x0 = v128.load(at)
+    const x1 = v128.load(at, 16)
+    const x2 = v128.load(at, 32)
+    const x3 = v128.load(at, 48)
+    squares = f32x4.add(
+      squares,
+      f32x4.add(f32x4.add(f32x4.mul(x0, x0), f32x4.mul(x1, x1)), f32x4.add(f32x4.mul(x2, x2), f32x4.mul(x3, x3))),
+    )
+    agreement = f32x4.add(
+      agreement,
+      f32x4.add(f32x4.add(f32x4.mul(x0, a), f32x4.mul(x1, b)), f32x4.add(f32x4.mul(x2, c), f32x4.mul(x3, d))),
+    )
+  }
+  const square = sumf(squares)
+  const along = sumf(agreement)
+  const tail = row + codeBytes
+  store<f32>(tail, metric == IP ? -dotf(centre, queryCentred) : square)
+  store<f32>(tail, along > 0 ? square / along : 0, 4)
+  store<f32>(normOf(id), norm)
+  if (precision == FLOAT32) memory.copy(coldOf(id), query, <usize>dimension << 2)
+  else if (precision == INT8) encodeRest(id, row, inverse, square, 4, 3)
+  else if (precision == INT16) encodeRest(id, row, inverse, square, 127, 127)
+  // A reader that knows the ordinal from before sees the row hidden until both words are new: the old death is at or
+  // before its version, and so is the new birth after it.
+  atomic.store<u32>(tail, birth, 8)
+  atomic.store<u32>(tail, ALIVE, 12)
+}
+
+/**
+ * What the code left over, in `steps` steps: 2 bits a dimension (int8) or 7 (int16), then the factor of the finer value.
+ * Two bits are packed so that one byte holds dimensions 16 apart: see restOf in distance/exact.
+ */
+function encodeRest(id: u32, row: usize, inverse: v128, square: f32, steps: f32, most: i32): void {
+  const cold = coldOf(id)
+  const scale = f32x4.extract_lane(inverse, 0)
+  const zero: f32 = <f32>most / 2
+  if (precision == INT8) memory.fill(cold, 0, coldStride)
+  let along: f32 = 0
+  for (let i: i32 = 0; i < <i32>codeBytes; ++i) {
+    const x = load<f32>(queryCentred + (<usize>i << 2))
+    const value = <f32>(<i32>load<u8>(row + <usize>i) - 64)
+    const left: f32 = (x * scale - value + 0.5) * steps
+    let rest = precision == INT8 ? <i32>floor(left) : <i32>nearest(left)
+    rest = rest < 0 ? 0 : rest > most ? most : rest
+    if (precision == INT8) {
+      const p = cold + (<usize>(i >> 6) << 4) + <usize>(i & 15)
+      store<u8>(p, load<u8>(p) | <u8>(rest << (((i >> 4) & 3) << 1)))
+    } else {
+      store<u8>(cold + <usize>i, <u8>rest)
+    }
+    along += x * (value + (<f32>rest - zero) / steps)
+  }
+  store<f32>(cold + coldStride - 4, along > 0 ? square / along : 0)
+}
+
+/** Makes the vector in the query buffer the query of walks and of exact keys. */
+export function prepareQuery(): void {
+  let source = query
+  let most: f32 = 0
+  if (metric == IP) {
+    most = largest(query)
+  } else {
+    most = centred(query, queryCentred)
+    source = queryCentred
+  }
+  const step: f32 = most / 127
+  const inverse: f32 = most > 0 ? 127 / most : 0
+  let sum: i32 = 0
+  let sumRest: i32 = 0
+  for (let i: i32 = 0; i < <i32>codeBytes; ++i) {
+    const x = load<f32>(source + (<usize>i << 2)) * inverse
+    const value = nearest(x)
+    const rest = <i32>nearest((x - value) * 127)
+    sum += <i32>value
+    sumRest += rest
+    storeQueryValue(queryCode, i, <i32>value)
+    storeQueryValue(queryRest, i, rest)
+  }
+  const square = dotf(source, source)
+  const toCentre: f32 = metric == L2 ? <f32>0 : dotf(query, centre)
+  const centreSquare: f32 = metric == L2 ? <f32>0 : dotf(centre, centre)
+  setQuery(queryCode, sum, metric == IP ? 0 : square, metric == IP ? 0 : 1, metric == IP ? step : 2 * step)
+  setExactQuery(step, sum, sumRest, square, toCentre, centreSquare)
+}
+
+/** Writes the row of `id` as float32 into the query buffer. */
+export function decodeRow(id: u32): void {
+  const cold = coldOf(id)
+  if (precision == FLOAT32) {
+    memory.copy(query, cold, <usize>dimension << 2)
+    return
+  }
+  const row = rowOf(id)
+  const coarse = load<f32>(row + codeBytes, 4)
+  const fine = precision == INT8 || precision == INT16 ? load<f32>(cold + coldStride - 4) : coarse
+  for (let i: i32 = 0; i < dimension; ++i) {
+    let value = <f32>(<i32>load<u8>(row + <usize>i) - 64)
+    if (precision == INT8) {
+      const bits = load<u8>(cold + (<usize>(i >> 6) << 4) + <usize>(i & 15)) >> <u8>(((i >> 4) & 3) << 1)
+      value += (<f32>(bits & 3) - 1.5) / 4
+    } else if (precision == INT16) {
+      value += (<f32>load<u8>(cold + <usize>i) - 63.5) / 127
+    }
+    store<f32>(query + (<usize>i << 2), value * fine + load<f32>(centre + (<usize>i << 2)))
+  }
+}

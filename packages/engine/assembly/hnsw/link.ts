@@ -1,0 +1,169 @@
+// Putting nodes into the graph, many at a time and by many threads, with one result. A sub-batch is linked in two steps:
+//   1. every node searches the graph as it was before the sub-batch, compares itself exactly with the earlier nodes of the
+//      sub-batch, and writes its own lists and a copy of them aside; nobody can reach it yet
+//   2. back-links are written in the order of the sub-batch, each target by one partition only
+// Neither step's result depends on who does which part, so neither on the number of threads.
+import {
+  ENTRY,
+  JOB_ITEMS,
+  JOB_SIDE,
+  JOB_SIDE_LEVELS,
+  JOB_START,
+  JOB_STOP,
+  LATEST,
+  M,
+  NONE,
+  degreeAt,
+  efConstruction,
+  levelOf,
+  linksOf,
+  rowOf,
+} from '../layout'
+import { chosen, ids, keys, nextWalk, pool, queryCode, ranked, rowCode, visited } from '../scratch'
+import { keysOf, keysOfIds, setRowAsQuery } from '../distance/walk'
+import { entryOf, insert, size, worst } from './pool'
+import * as candidates from './pool'
+import { chooseDiverse } from './prune'
+import { approach, setView, walkLevel } from './search'
+
+/** Partitions of step 2. The result does not depend on it. */
+export const PARTITIONS: u32 = 16
+
+@inline
+export function itemOf(index: u32): u32 {
+  return load<u32>(<usize>load<u32>(JOB_ITEMS) + <usize>index * 12)
+}
+/** Address of the copy of a node's forward links at a level: a count, then ordinals. */
+@inline
+function asideOf(index: u32, level: i32): usize {
+  const slot = (index - load<u32>(JOB_START)) * load<u32>(JOB_SIDE_LEVELS) + <u32>level
+  return <usize>load<u32>(JOB_SIDE) + <usize>slot * (<usize>(M + 1) << 2)
+}
+
+/** Step 1 for one node of the sub-batch. */
+export function findNeighbours(index: u32): void {
+  const id = itemOf(index)
+  const entry = load<u32>(ENTRY)
+  const top = entry == NONE ? -1 : levelOf(entry)
+  setView(LATEST, false, 0)
+  let l = levelOf(id)
+  for (; l > top; --l) {
+    setRowAsQuery(rowOf(id), queryCode)
+    candidates.clear(efConstruction)
+    mergeEarlier(index, l)
+    writeForward(index, id, l)
+  }
+  if (l < 0) return
+  setRowAsQuery(rowOf(id), queryCode)
+  approach(l)
+  for (; l >= 0; --l) {
+    const mark = nextWalk()
+    ignoreSubBatch(mark)
+    walkLevel(efConstruction, l, true, mark)
+    // The seeds of the next level are what this walk found, without the sub-batch, which the frozen graph does not know.
+    const walked = size
+    if (l > 0) memory.copy(ranked, pool, <usize>walked << 3)
+    mergeEarlier(index, l)
+    writeForward(index, id, l)
+    if (l > 0) {
+      memory.copy(pool, ranked, <usize>walked << 3)
+      candidates.setSize(walked)
+      setRowAsQuery(rowOf(id), queryCode)
+    }
+  }
+}
+
+/** A reused ordinal may still have links to it from its former place: the sub-batch is compared exactly, not walked. */
+function ignoreSubBatch(mark: u32): void {
+  const stop = load<u32>(JOB_STOP)
+  for (let i = load<u32>(JOB_START); i < stop; ++i) store<u8>(visited + <usize>itemOf(i), <u8>mark)
+}
+
+/** Adds the earlier nodes of the sub-batch that reach the level to the candidates. */
+function mergeEarlier(index: u32, level: i32): void {
+  let count: i32 = 0
+  for (let i = load<u32>(JOB_START); i < index; ++i) {
+    const other = itemOf(i)
+    store<u32>(ids + (<usize>count << 2), other)
+    count += <i32>(level == 0 || levelOf(other) >= level)
+  }
+  if (count == 0) return
+  keysOfIds(count)
+  for (let i: i32 = 0; i < count; ++i) {
+    const found = entryOf(load<f32>(keys + (<usize>i << 2)), load<u32>(ids + (<usize>i << 2)))
+    if (found < worst) insert(found)
+  }
+}
+
+/** Writes the node's own list and its copy aside. Hidden candidates (removed rows) are passed over. */
+function writeForward(index: u32, id: u32, level: i32): void {
+  const n = chooseDiverse(pool, candidates.dropHidden(), M)
+  const list = linksOf(id, level)
+  const aside = asideOf(index, level)
+  const degree = degreeAt(level)
+  store<i32>(aside, n)
+  memory.copy(aside + 4, chosen, <usize>n << 2)
+  memory.copy(list, chosen, <usize>n << 2)
+  memory.fill(list + (<usize>n << 2), 0xff, <usize>(degree - n) << 2)
+}
+
+/** Step 2 for the targets of one partition. */
+export function linkBack(partition: u32, partitions: u32): void {
+  const stop = load<u32>(JOB_STOP)
+  for (let i = load<u32>(JOB_START); i < stop; ++i) {
+    const id = itemOf(i)
+    for (let l = levelOf(id); l >= 0; --l) {
+      const aside = asideOf(i, l)
+      const n = load<i32>(aside)
+      for (let j: i32 = 0; j < n; ++j) {
+        const target = load<u32>(aside + 4 + (<usize>j << 2))
+        if (target % partitions == partition) connect(target, id, l)
+      }
+    }
+  }
+}
+
+/** Adds a link from `target` to `id`; a full list is chosen anew from what it held and `id`. */
+function connect(target: u32, id: u32, level: i32): void {
+  const list = linksOf(target, level)
+  const degree = degreeAt(level)
+  let n: i32 = 0
+  while (n < degree) {
+    const held = load<u32>(list + (<usize>n << 2))
+    if (held == NONE) break
+    if (held == id) return
+    n++
+  }
+  if (n < degree) {
+    // The row and lists of `id` are complete; this store is what lets readers find them.
+    atomic.store<u32>(list + (<usize>n << 2), id)
+    return
+  }
+  memory.copy(ids, list, <usize>degree << 2)
+  store<u32>(ids + (<usize>degree << 2), id)
+  relink(target, list, degree + 1, degree)
+}
+
+/** Chooses a node's list anew from the `count` ordinals in the scratch list. */
+export function relink(node: u32, list: usize, count: i32, degree: i32): void {
+  setRowAsQuery(rowOf(node), rowCode)
+  keysOf(ids, count, keys)
+  for (let i: i32 = 0; i < count; ++i) {
+    const entry = entryOf(load<f32>(keys + (<usize>i << 2)), load<u32>(ids + (<usize>i << 2)))
+    let p = ranked + (<usize>i << 3)
+    while (p > ranked && load<u64>(p - 8) > entry) {
+      store<u64>(p, load<u64>(p - 8))
+      p -= 8
+    }
+    store<u64>(p, entry)
+  }
+  const n = chooseDiverse(ranked, count, degree)
+  writeList(list, n, degree)
+}
+
+/** Replaces a list under the eyes of readers: ordinals first, the end after, so that at worst one is met twice. */
+export function writeList(list: usize, n: i32, degree: i32): void {
+  let i: i32 = 0
+  for (; i < n; ++i) atomic.store<u32>(list + (<usize>i << 2), load<u32>(chosen + (<usize>i << 2)))
+  for (; i < degree; ++i) atomic.store<u32>(list + (<usize>i << 2), NONE)
+}

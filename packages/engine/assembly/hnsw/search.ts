@@ -1,0 +1,156 @@
+// Walking the graph: greedy above, a small beam at level 1 that seeds level 0 with several entries (one alone is now and
+// then trapped in a wrong cluster), then best-first over level 0.
+import { ENTRY, NONE, degreeAt, hiddenAt, levelOf, linksOf, rowOf, tailOf } from '../layout'
+import { allowed, ids, keys, nextWalk, visited } from '../scratch'
+import { keyOf, keysOfIds } from '../distance/walk'
+import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, put, reseed, size, worst } from './pool'
+
+/** Entries carried from level 1 into level 0. */
+export const BEAM: i32 = 8
+
+/** Nodes expanded since the count was taken. */
+let hops: u32 = 0
+export function takeHops(): u32 {
+  const n = hops
+  hops = 0
+  return n
+}
+
+/** Keeps loads whose only purpose is to bring a line near from being dropped. */
+let sink: u32 = 0
+
+let version: u32 = 0
+let filtered: bool = false
+let allowedEnd: u32 = 0
+
+/** Which rows a walk may return: those visible at a version and, where `end` is not 0, with their bit set below it. */
+export function setView(asOf: u32, withBitmap: bool, end: u32): void {
+  version = asOf
+  filtered = withBitmap
+  allowedEnd = end
+}
+
+@inline
+export function isHidden(id: u32): bool {
+  if (hiddenAt(tailOf(id), version)) return true
+  if (!filtered) return false
+  return id >= allowedEnd || ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) == 0
+}
+
+let nearest: f32 = 0
+/** Follows the nearest neighbour until none is nearer. Leaves the key in `nearest`. */
+function descend(from: u32, key: f32, level: i32): u32 {
+  let best = from
+  nearest = key
+  let moved = true
+  while (moved) {
+    moved = false
+    const list = linksOf(best, level)
+    const degree = degreeAt(level)
+    let count: i32 = 0
+    while (count < degree) {
+      const id = load<u32>(list + (<usize>count << 2))
+      if (id == NONE) break
+      store<u32>(ids + (<usize>count << 2), id)
+      count++
+    }
+    hops++
+    keysOfIds(count)
+    for (let i: i32 = 0; i < count; ++i) {
+      const k = load<f32>(keys + (<usize>i << 2))
+      if (k < nearest) {
+        nearest = k
+        best = load<u32>(ids + (<usize>i << 2))
+        moved = true
+      }
+    }
+  }
+  return best
+}
+
+/** Touches the list of the entry that is likely to be expanded next, while distances are being computed. */
+@inline
+function touchNext(current: i32, level: i32): void {
+  let next = current + 1
+  if (next >= size) return
+  let entry = at(next)
+  if (entry & EXPANDED) {
+    next++
+    if (next >= size) return
+    entry = at(next)
+  }
+  const list = linksOf(idOf(entry), level)
+  sink = load<u32>(list) ^ load<u32>(list, 64)
+}
+
+/**
+ * Best-first walk of one level from the entries in the pool, until every entry kept is expanded. `wanted` shown entries
+ * are kept; at level 0 rows outside the view are hidden.
+ */
+export function walkLevel(wanted: i32, level: i32, viewed: bool, mark: u32): void {
+  for (let i: i32 = 0; i < size; ++i) {
+    const id = idOf(at(i))
+    store<u8>(visited + <usize>id, <u8>mark)
+    put(i, (at(i) & ~(EXPANDED | HIDDEN)) | (viewed && isHidden(id) ? HIDDEN : 0))
+  }
+  reseed(wanted)
+  const degree = degreeAt(level)
+  let current: i32 = 0
+  while (current < size) {
+    const entry = at(current)
+    if (entry & EXPANDED) {
+      current++
+      continue
+    }
+    put(current, entry | EXPANDED)
+    hops++
+    let list = linksOf(idOf(entry), level)
+    const end = list + (<usize>degree << 2)
+    let count: i32 = 0
+    while (list < end) {
+      const id = load<u32>(list)
+      if (id == NONE) break
+      list += 4
+      const seen = visited + <usize>id
+      store<u32>(ids + (<usize>count << 2), id)
+      count += <i32>(<u32>load<u8>(seen) != mark)
+      store<u8>(seen, <u8>mark)
+    }
+    if (count == 0) {
+      current++
+      continue
+    }
+    if (level == 0) touchNext(current, level)
+    keysOfIds(count)
+    let first = size
+    for (let i: i32 = 0; i < count; ++i) {
+      const id = load<u32>(ids + (<usize>i << 2))
+      let found = entryOf(load<f32>(keys + (<usize>i << 2)), id)
+      if (found < worst) {
+        if (viewed && isHidden(id)) found |= HIDDEN
+        const place = insert(found)
+        if (place < first) first = place
+      }
+    }
+    current = first <= current ? first : current + 1
+  }
+}
+
+/**
+ * Brings the pool from the entry point to the seeds of a walk of `level`: greedy above, the beam where the walk is of
+ * level 0. Returns false where the graph is empty.
+ */
+export function approach(level: i32): bool {
+  const entry = atomic.load<u32>(ENTRY)
+  clear(1)
+  if (entry == NONE) return false
+  const top = levelOf(entry)
+  const stop = level == 0 ? 1 : level
+  let node = entry
+  nearest = keyOf(rowOf(node))
+  let l = top
+  for (; l > stop; --l) node = descend(node, nearest, l)
+  insert(entryOf(nearest, node))
+  if (level == 0 && l == 1) walkLevel(BEAM, 1, false, nextWalk())
+  return true
+}

@@ -1,0 +1,18 @@
+// The door of the kernel: what the host calls. Addresses and counts go in, numbers come out, nothing is allocated.
+import { attachLayout } from './layout'
+import { attachScratch } from './scratch'
+
+/** Reads the plan of the arena and the scratch of `thread`. Called before anything else, and again after growth. */
+export function attach(thread: i32): void {
+  attachLayout()
+  attachScratch(thread)
+}
+
+export { decodeRow, encodeRow, prepareQuery } from './encode'
+export { exactKey } from './distance/exact'
+export { keysOf, takeDistances } from './distance/walk'
+export { takeHops } from './hnsw/search'
+export { beginScan, endScan, scanIds, scanRange, search } from './answer'
+export { claim, claimed, finish, openJob, work } from './job'
+export { chooseEntry, clearBlock, firstUnsound, hash } from './audit'
+export { levelOf, linksOf } from './layout'

@@ -1,0 +1,141 @@
+// The work of one apply, handed out in tickets. Numbers of tickets only ever rise, and each phase owns a range of them, so
+// a thread that was asleep while the phase changed cannot take a ticket of one phase for one of another. Whoever finishes
+// the last ticket of a phase prepares the next: nobody waits at a barrier, and any number of threads, one included, gets
+// the work done.
+import {
+  ENTRY,
+  JOB_BASE,
+  JOB_COUNT,
+  JOB_DONE,
+  JOB_KIND,
+  JOB_LIMIT,
+  JOB_NEXT,
+  JOB_START,
+  JOB_STOP,
+  LINKED,
+  NONE,
+  UNITS,
+  levelOf,
+  linksOf,
+  degreeAt,
+  unitsFrom,
+  upperOf,
+} from './layout'
+import { PARTITIONS, findNeighbours, itemOf, linkBack } from './hnsw/link'
+
+export const IDLE: i32 = 0
+export const ENCODE: i32 = 1
+export const FIND: i32 = 2
+export const LINK: i32 = 3
+/** There is nothing to take now, but the job is not over. */
+export const WAIT: i32 = -1
+
+let ticket: u32 = 0
+
+/** Takes a piece of work: its kind, IDLE when the job is over, or WAIT. */
+export function claim(): i32 {
+  while (true) {
+    const limit = atomic.load<u32>(JOB_LIMIT)
+    const kind = atomic.load<i32>(JOB_KIND)
+    const base = atomic.load<u32>(JOB_BASE)
+    if (kind == IDLE) return IDLE
+    const next = atomic.load<u32>(JOB_NEXT)
+    if (next >= limit) {
+      if (atomic.load<u32>(JOB_LIMIT) == limit) return WAIT
+      continue
+    }
+    if (atomic.cmpxchg<u32>(JOB_NEXT, next, next + 1) == next) {
+      ticket = next - base
+      return kind
+    }
+  }
+  return IDLE
+}
+
+/** Which item, node or partition the last claim was for. */
+export function claimed(): u32 {
+  return ticket
+}
+
+/** Does the claimed piece of work of the kinds that need nothing from the host. */
+export function work(kind: i32): void {
+  if (kind == FIND) findNeighbours(atomic.load<u32>(JOB_START) + ticket)
+  else linkBack(ticket, partitions())
+}
+
+@inline
+function partitions(): u32 {
+  return load<u32>(JOB_STOP) - load<u32>(JOB_START) < 32 ? 1 : PARTITIONS
+}
+
+/** Reports the claimed piece of work as done; the last of a phase begins the next. */
+export function finish(kind: i32): void {
+  const limit = atomic.load<u32>(JOB_LIMIT)
+  if (atomic.add<u32>(JOB_DONE, 1) + 1 != limit) return
+  if (kind == FIND) begin(LINK, partitions())
+  else if (kind == LINK) {
+    enter()
+    nextSubBatch()
+  } else nextSubBatch()
+  atomic.notify(JOB_LIMIT, -1)
+}
+
+/** Sub-batches grow with the graph: the rule is part of the format, for it decides what every replay builds. */
+function nextSubBatch(): void {
+  const start = load<u32>(JOB_STOP)
+  const count = load<u32>(JOB_COUNT)
+  if (start >= count) {
+    begin(IDLE, 1) // a limit of its own, so that nobody goes to sleep on the old one
+    return
+  }
+  const linked = load<u32>(LINKED)
+  let length = min<u32>(256, linked / 20)
+  if (length == 0) length = 1
+  const stop = min(count, start + length)
+  for (let i = start; i < stop; ++i) makeLists(itemOf(i))
+  store<u32>(JOB_START, start)
+  store<u32>(JOB_STOP, stop)
+  begin(FIND, stop - start)
+}
+
+/** Empty lists for a node about to be linked. An ordinal keeps its units for ever: its level never changes. */
+function makeLists(id: u32): void {
+  const level = levelOf(id)
+  if (level > 0 && load<u32>(upperOf(id)) == NONE) {
+    const unit = unitsFrom(load<u32>(UNITS), level)
+    store<u32>(UNITS, unit + <u32>level)
+    store<u32>(upperOf(id), unit)
+  }
+  for (let l: i32 = 0; l <= level; ++l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
+}
+
+/** The sub-batch is part of the graph now; the highest node is where searches enter. */
+function enter(): void {
+  const start = load<u32>(JOB_START)
+  const stop = load<u32>(JOB_STOP)
+  for (let i = start; i < stop; ++i) {
+    const id = itemOf(i)
+    const entry = load<u32>(ENTRY)
+    if (entry == NONE || levelOf(id) > levelOf(entry)) atomic.store<u32>(ENTRY, id)
+  }
+  store<u32>(LINKED, load<u32>(LINKED) + stop - start)
+}
+
+/** Opens a phase of `count` tickets. The limit is stored last: it is what lets the others in. */
+function begin(kind: i32, count: u32): void {
+  const base = load<u32>(JOB_LIMIT)
+  atomic.store<u32>(JOB_BASE, base)
+  atomic.store<i32>(JOB_KIND, kind)
+  atomic.store<u32>(JOB_LIMIT, base + count)
+}
+
+/** Opens a job over the items the host has listed; called by the host while no job is open. */
+export function openJob(count: u32): void {
+  store<u32>(JOB_COUNT, count)
+  store<u32>(JOB_START, 0)
+  store<u32>(JOB_STOP, 0)
+  store<u32>(JOB_NEXT, 0)
+  store<u32>(JOB_DONE, 0)
+  store<u32>(JOB_LIMIT, 0)
+  begin(ENCODE, count)
+}

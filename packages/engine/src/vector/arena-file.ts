@@ -1,0 +1,208 @@
+// The bytes of a dense field outside memory (docs/formats/arena.md). Arrays are written as they stand in the arena, block by
+// block and only as far as rows reach, so that loading is reading. What is loaded may be damaged or hostile: nothing of it is
+// believed before it is known that walking it cannot leave the arena.
+//
+//   field    magic "ANNALDF1" | version u32 | dimension u32 | metric u32 | precision u32 | M u32 | efConstruction u32
+//            | segmentRows u32 | segments u32
+//   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | reserved u32
+//            | centre f32 x codeBytes | blocks | units
+//   block    codes | links | upper | norms | cold, each padded to 8 bytes, for the rows below end
+import type { DenseFieldDefinition } from '../definition.ts'
+import { EngineError } from '../errors.ts'
+import { Arena, at, header, none } from './arena.ts'
+import { metricNumbers, precisionNumbers, roundUp, type Shape, shapeOf } from './shape.ts'
+import type { WorkerPool } from './worker-pool.ts'
+
+const magic = 'ANNALDF1'
+const formatVersion = 1
+const fieldHeaderBytes = 40
+const segmentHeaderBytes = 32
+const chunkBytes = 256 * 1024
+
+export interface SegmentState {
+  readonly arena: Arena
+  readonly settled: boolean
+}
+
+/** A piece of an arena: where it is and how long. */
+interface Part {
+  readonly address: number
+  readonly bytes: number
+}
+
+/** Everything of an arena that a replay must reproduce, in the order of the format. */
+export function* partsOf(arena: Arena): Generator<Part> {
+  const { shape } = arena
+  const end = arena.word(header.end)
+  for (let block = 0; block * shape.blockRows < end; block++) {
+    const rows = Math.min(shape.blockRows, end - block * shape.blockRows)
+    const base = arena.blockAddress(block)
+    yield { address: base, bytes: rows * shape.codeStride }
+    yield { address: base + shape.inBlock.links, bytes: roundUp(rows * shape.linksAtBase * 4, 8) }
+    yield { address: base + shape.inBlock.upper, bytes: roundUp(rows * 4, 8) }
+    yield { address: base + shape.inBlock.norms, bytes: roundUp(rows * 4, 8) }
+    yield { address: base + shape.inBlock.cold, bytes: roundUp(rows * shape.coldStride, 8) }
+  }
+  const chunkUnits = 2 ** shape.unitShift
+  const units = arena.word(header.units)
+  for (let chunk = 0; chunk * chunkUnits < units; chunk++) {
+    const used = Math.min(chunkUnits, units - chunk * chunkUnits)
+    yield { address: arena.unitChunkAddress(chunk), bytes: roundUp(used * shape.unitBytes, 8) }
+  }
+}
+
+const stateWords = [header.end, header.rows, header.dead, header.linked, header.entry, header.units] as const
+
+export function digestOf({ arena, settled }: SegmentState): bigint {
+  let hash = BigInt(settled ? 1 : 2)
+  for (const word of stateWords) hash = BigInt.asUintN(64, hash * 0x100000001b3n + BigInt(arena.word(word)))
+  hash = arena.kernel.hash(arena.centreAddress, arena.shape.codeBytes * 4, hash)
+  for (const { address, bytes } of partsOf(arena)) hash = arena.kernel.hash(address, bytes, hash)
+  return BigInt.asUintN(64, hash)
+}
+
+export function* dumpField(
+  definition: DenseFieldDefinition,
+  segmentRows: number,
+  segments: readonly SegmentState[],
+): Generator<Uint8Array> {
+  const { params } = definition
+  const words = [formatVersion, params.dimension, metricNumbers[params.spaceType], precisionNumbers[params.precision]]
+  const head = new Uint8Array(fieldHeaderBytes)
+  head.set(new TextEncoder().encode(magic))
+  new Uint32Array(head.buffer, 8).set([...words, params.M, params.efConstruction, segmentRows, segments.length])
+  yield head
+  for (const { arena, settled } of segments) {
+    const state = new Uint32Array(segmentHeaderBytes / 4)
+    state.set([settled ? 1 : 0, ...stateWords.map((word) => arena.word(word))])
+    yield new Uint8Array(state.buffer)
+    yield copyOf(arena, arena.centreAddress, arena.shape.codeBytes * 4)
+    for (const { address, bytes } of partsOf(arena))
+      for (let from = 0; from < bytes; from += chunkBytes)
+        yield copyOf(arena, address + from, Math.min(chunkBytes, bytes - from))
+  }
+}
+
+/** A copy, because shared memory is not something every consumer takes. */
+function copyOf(arena: Arena, address: number, bytes: number): Uint8Array {
+  return new Uint8Array(arena.u8.subarray(address, address + bytes))
+}
+
+/** The inverse of dumpField. Throws `snapshot_damaged` or `format_too_new`. */
+export async function loadSegments(
+  definition: DenseFieldDefinition,
+  pool: WorkerPool,
+  segmentRows: number,
+  source: AsyncIterable<Uint8Array>,
+): Promise<SegmentState[]> {
+  const bytes = new ByteReader(source, definition.name)
+  const { params } = definition
+  const head = await bytes.take(fieldHeaderBytes)
+  if (new TextDecoder().decode(head.subarray(0, 8)) !== magic) throw bytes.damaged('magic')
+  const words = new Uint32Array(head.slice(8).buffer)
+  const version = at(words, 0)
+  if (version > formatVersion)
+    throw new EngineError('format_too_new', `field format ${version} is newer than ${formatVersion}`, {
+      field: definition.name,
+      value: version,
+      limit: formatVersion,
+    })
+  const expected = [
+    formatVersion,
+    params.dimension,
+    metricNumbers[params.spaceType],
+    precisionNumbers[params.precision],
+    params.M,
+    params.efConstruction,
+    segmentRows,
+  ]
+  expected.forEach((value, i) => {
+    if (words[i] !== value) throw bytes.damaged('a header that is not of this field')
+  })
+  const segments: SegmentState[] = []
+  for (let i = 0; i < at(words, 7); i++) segments.push(await loadSegment(definition, pool, segmentRows, bytes))
+  await bytes.expectEnd()
+  return segments
+}
+
+async function loadSegment(
+  { params }: DenseFieldDefinition,
+  pool: WorkerPool,
+  segmentRows: number,
+  bytes: ByteReader,
+): Promise<SegmentState> {
+  const state = new Uint32Array((await bytes.take(segmentHeaderBytes)).slice().buffer)
+  const settled = at(state, 0) === 1
+  const shape = shapeOf(params, settled ? params.precision : 'float32')
+  checkState(state, shape, segmentRows, bytes)
+  const arena = new Arena(shape, pool.module, pool.threads)
+  arena.reserve(at(state, 1))
+  stateWords.forEach((word, i) => {
+    arena.setWord(word, at(state, i + 1))
+  })
+  await bytes.into(arena.u8, arena.centreAddress, shape.codeBytes * 4)
+  for (const { address, bytes: length } of partsOf(arena)) await bytes.into(arena.u8, address, length)
+  const unsound = arena.kernel.firstUnsound() >>> 0
+  if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)
+  return { arena, settled }
+}
+
+/** Numbers that decide how much is read and where a walk starts. */
+function checkState(state: Uint32Array, shape: Shape, segmentRows: number, bytes: ByteReader): void {
+  const [settled = 0, end = 0, rows = 0, dead = 0, linked = 0, entry = 0, units = 0] = state
+  if (settled > 1 || end > segmentRows || rows > end || dead > end || linked > end) throw bytes.damaged('counts')
+  if (entry === none ? linked > 0 : entry >= end) throw bytes.damaged('the entry point')
+  // Every unit belongs to a level of a row; at most `levels` of a chunk can be unused.
+  const unitsMax = Math.max(end * 16, 2 ** shape.unitShift)
+  if (units > unitsMax) throw bytes.damaged('units')
+}
+
+/** Exact numbers of bytes out of chunks of any size. */
+class ByteReader {
+  readonly #source: AsyncIterator<Uint8Array>
+  readonly #name: string
+  #chunk: Uint8Array = new Uint8Array(0)
+  #offset = 0
+
+  constructor(source: AsyncIterable<Uint8Array>, name: string) {
+    this.#source = source[Symbol.asyncIterator]()
+    this.#name = name
+  }
+
+  damaged(what: string): EngineError {
+    return new EngineError('snapshot_damaged', `field "${this.#name}": ${what} is damaged at byte ${this.#offset}`, {
+      field: this.#name,
+      value: what,
+    })
+  }
+
+  async take(bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+    const taken = new Uint8Array(bytes)
+    await this.into(taken, 0, bytes)
+    return taken
+  }
+
+  async into(target: Uint8Array, address: number, bytes: number): Promise<void> {
+    let done = 0
+    while (done < bytes) {
+      if (this.#chunk.length === 0 && !(await this.#next())) throw this.damaged('the length')
+      const part = this.#chunk.subarray(0, bytes - done)
+      target.set(part, address + done)
+      this.#chunk = this.#chunk.subarray(part.length)
+      this.#offset += part.length
+      done += part.length
+    }
+  }
+
+  async expectEnd(): Promise<void> {
+    while (this.#chunk.length === 0) if (!(await this.#next())) return
+    throw this.damaged('what follows the field')
+  }
+
+  async #next(): Promise<boolean> {
+    const { done, value } = await this.#source.next()
+    if (done === true) return false
+    this.#chunk = value
+    return true
+  }
+}

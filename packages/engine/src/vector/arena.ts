@@ -1,0 +1,340 @@
+// The shared memory of one graph, as its owner on the main thread sees it: plans it, makes room in it, reads and writes its
+// header. Memory grows in steps and nothing in it ever moves, so readers need no lock. Threads other than the owner get a
+// handle and attach a kernel of their own.
+import { assert, EngineError } from '../errors.ts'
+import { instantiateKernel, type Kernel } from './kernel.ts'
+import { arenaBytesMax, levelOf, metricNumbers, precisionNumbers, roundUp, type Shape } from './shape.ts'
+
+/** What a worker needs to attach to an arena. */
+export interface ArenaHandle {
+  readonly id: number
+  readonly memory: WebAssembly.Memory
+  /** Byte addresses in the scratch of each thread that the host writes and reads; they never change. */
+  readonly scratch: readonly ScratchAddresses[]
+}
+
+export interface ScratchAddresses {
+  readonly descriptor: number
+  readonly query: number
+  readonly ids: number
+  readonly answers: number
+  readonly similarities: number
+}
+
+/** Words of the header, counted from its start; assembly/layout.ts has the same numbers. */
+export const header = {
+  address: 4096,
+  magic: 0,
+  dimension: 1,
+  codeBytes: 2,
+  codeStride: 3,
+  M: 4,
+  M0: 5,
+  efConstruction: 6,
+  blockShift: 7,
+  metric: 8,
+  precision: 9,
+  coldStride: 10,
+  inBlockLinks: 11,
+  inBlockUpper: 12,
+  inBlockNorms: 13,
+  inBlockCold: 14,
+  unitShift: 15,
+  centre: 16,
+  blockTable: 17,
+  unitTable: 18,
+  scratchTable: 19,
+  end: 32,
+  rows: 33,
+  dead: 34,
+  linked: 35,
+  entry: 36,
+  units: 37,
+  jobLimit: 64,
+  jobItems: 72,
+  jobSide: 73,
+  jobSideLevels: 74,
+} as const
+
+/** Word of a scratch descriptor that holds the address of the bitmap of allowed ordinals; word 0 is `visited`. */
+export const allowedWord = 15
+
+const page = 65536
+const headerBytes = 4096
+const magic = 0x4c4e4e41
+export const none = 0xffffffff
+/** Entries a pool can hold: the largest ef, and as many hidden rows as a walk may meet on its way. */
+export const poolEntries = 16_384
+/** Items of one job; a larger apply is several jobs. */
+export const jobItemsMax = 16_384
+const subBatchMax = 256
+const levels = 16
+
+let nextArenaId = 1
+
+export class Arena {
+  readonly id: number
+  readonly shape: Shape
+  readonly memory: WebAssembly.Memory
+  readonly kernel: Kernel
+  readonly scratch: readonly ScratchAddresses[]
+  readonly #thread: number
+  readonly #tables: { readonly blocks: number; readonly units: number }
+  readonly centreAddress: number
+  readonly itemsAddress: number
+  #u8: Uint8Array<SharedArrayBuffer>
+  #u32: Uint32Array<SharedArrayBuffer>
+  #f32: Float32Array<SharedArrayBuffer>
+  #top: number
+  #blocks = 0
+  #unitChunks = 0
+  #levelSum = 0
+  #levelsCounted = 0
+  #visitedCapacity = 0
+  /** Rises when the threads' private memory moved: walks begun before may not meet ordinals reserved after. */
+  scratchGeneration = 0
+
+  /** `threads` workers and the owner itself, which is the last, will attach. */
+  constructor(shape: Shape, module: WebAssembly.Module, threads: number) {
+    this.id = nextArenaId++
+    this.shape = shape
+    this.#thread = threads
+    let top = header.address + headerBytes
+    const take = (bytes: number, align = 64) => {
+      const at = roundUp(top, align)
+      top = at + bytes
+      return at
+    }
+    const blocks = take(shape.blocksMax * 4)
+    const units = take(shape.unitChunksMax * 4)
+    this.#tables = { blocks, units }
+    this.centreAddress = take(shape.codeBytes * 4)
+    const scratchTable = take((threads + 1) * 4)
+    const plans = Array.from({ length: threads + 1 }, () => planScratch(shape, take))
+    this.scratch = plans
+    this.itemsAddress = take(jobItemsMax * 12)
+    const side = take(subBatchMax * levels * (shape.params.M + 1) * 4)
+    this.#top = top
+    this.memory = createMemory(Math.ceil(top / page))
+    const buffer = this.memory.buffer
+    this.#u8 = new Uint8Array(buffer)
+    this.#u32 = new Uint32Array(buffer)
+    this.#f32 = new Float32Array(buffer)
+    this.#writeHeader(scratchTable, side)
+    plans.forEach((plan, i) => {
+      this.#u32[scratchTable / 4 + i] = plan.descriptor
+      this.#u32.set(plan.words, plan.descriptor / 4)
+    })
+    this.#growVisited(1)
+    this.kernel = instantiateKernel(module, this.memory)
+    this.kernel.attach(threads)
+  }
+
+  #writeHeader(scratchTable: number, side: number): void {
+    const { shape } = this
+    const { params, inBlock } = shape
+    const words: readonly (readonly [number, number])[] = [
+      [header.magic, magic],
+      [header.dimension, params.dimension],
+      [header.codeBytes, shape.codeBytes],
+      [header.codeStride, shape.codeStride],
+      [header.M, params.M],
+      [header.M0, shape.linksAtBase],
+      [header.efConstruction, params.efConstruction],
+      [header.blockShift, shape.blockShift],
+      [header.metric, metricNumbers[params.spaceType]],
+      [header.precision, precisionNumbers[shape.precision]],
+      [header.coldStride, shape.coldStride],
+      [header.inBlockLinks, inBlock.links],
+      [header.inBlockUpper, inBlock.upper],
+      [header.inBlockNorms, inBlock.norms],
+      [header.inBlockCold, inBlock.cold],
+      [header.unitShift, shape.unitShift],
+      [header.centre, this.centreAddress],
+      [header.blockTable, this.#tables.blocks],
+      [header.unitTable, this.#tables.units],
+      [header.scratchTable, scratchTable],
+      [header.entry, none],
+      [header.jobItems, this.itemsAddress],
+      [header.jobSide, side],
+      [header.jobSideLevels, levels],
+    ]
+    for (const [word, value] of words) this.setWord(word, value)
+  }
+
+  get handle(): ArenaHandle {
+    return { id: this.id, memory: this.memory, scratch: this.scratch }
+  }
+  /** Scratch of the owner's own thread. */
+  get ownScratch(): ScratchAddresses {
+    return at(this.scratch, this.#thread)
+  }
+  get u8(): Uint8Array<SharedArrayBuffer> {
+    return this.#u8
+  }
+  get u32(): Uint32Array<SharedArrayBuffer> {
+    return this.#u32
+  }
+  get f32(): Float32Array<SharedArrayBuffer> {
+    return this.#f32
+  }
+  get blocks(): number {
+    return this.#blocks
+  }
+  get unitChunks(): number {
+    return this.#unitChunks
+  }
+
+  word(word: number): number {
+    return at(this.#u32, header.address / 4 + word)
+  }
+  setWord(word: number, value: number): void {
+    Atomics.store(this.#u32, header.address / 4 + word, value)
+  }
+  blockAddress(block: number): number {
+    return at(this.#u32, this.#tables.blocks / 4 + block)
+  }
+  unitChunkAddress(chunk: number): number {
+    return at(this.#u32, this.#tables.units / 4 + chunk)
+  }
+  tailAddress(ordinal: number): number {
+    const { blockShift, blockRows, codeStride, codeBytes } = this.shape
+    return this.blockAddress(ordinal >>> blockShift) + (ordinal & (blockRows - 1)) * codeStride + codeBytes
+  }
+  /** Version a row was born at, or undefined where the ordinal never had one. */
+  birth(ordinal: number): number | undefined {
+    if (ordinal >= this.word(header.end)) return undefined
+    const birth = at(this.#u32, this.tailAddress(ordinal) / 4 + 2)
+    return birth === none ? undefined : birth
+  }
+  isAlive(ordinal: number): boolean {
+    return this.birth(ordinal) !== undefined && at(this.#u32, this.tailAddress(ordinal) / 4 + 3) === none
+  }
+  norm(ordinal: number): number {
+    const { blockShift, blockRows, inBlock } = this.shape
+    const block = this.blockAddress(ordinal >>> blockShift)
+    return at(this.#f32, (block + inBlock.norms) / 4 + (ordinal & (blockRows - 1)))
+  }
+
+  /** Makes room for ordinals below `end` and for every list they can need. Throws `memory_exhausted`, changing nothing that counts. */
+  reserve(end: number): void {
+    const { shape } = this
+    const blocks = Math.ceil(end / shape.blockRows)
+    if (blocks > shape.blocksMax) throw this.#exhausted(end)
+    while (this.#blocks < blocks) this.#addBlock(end)
+    for (; this.#levelsCounted < blocks * shape.blockRows; this.#levelsCounted++)
+      this.#levelSum += levelOf(this.#levelsCounted, shape.params.M)
+    // A node's units stay in one chunk, so up to `levels` of each chunk can be left unused.
+    const chunks = Math.ceil(this.#levelSum / (2 ** shape.unitShift - levels)) + 1
+    if (chunks > shape.unitChunksMax) throw this.#exhausted(end)
+    while (this.#unitChunks < chunks) this.#addUnitChunk(end)
+    if (end > this.#visitedCapacity) this.#growVisited(end)
+  }
+
+  #addBlock(end: number): void {
+    const address = this.#allocate(this.shape.blockBytes, end)
+    this.#u32[this.#tables.blocks / 4 + this.#blocks] = address
+    this.kernel.clearBlock(this.#blocks)
+    this.#blocks++
+  }
+  #addUnitChunk(end: number): void {
+    const address = this.#allocate(this.shape.unitBytes * 2 ** this.shape.unitShift, end)
+    this.#u32[this.#tables.units / 4 + this.#unitChunks] = address
+    this.#unitChunks++
+  }
+  #growVisited(end: number): void {
+    const capacity = Math.max(4096, 2 ** Math.ceil(Math.log2(end)))
+    const addresses = this.scratch.map(() => ({
+      visited: this.#allocate(capacity + 16, end) + 16,
+      allowed: this.#allocate(capacity / 8, end),
+    }))
+    addresses.forEach(({ visited, allowed }, i) => {
+      const descriptor = at(this.scratch, i).descriptor / 4
+      this.#u32[visited / 4 - 4] = capacity
+      Atomics.store(this.#u32, descriptor + allowedWord, allowed)
+      Atomics.store(this.#u32, descriptor, visited)
+    })
+    this.#visitedCapacity = capacity
+    this.scratchGeneration++
+    if (this.kernel !== undefined) this.kernel.attach(this.#thread)
+  }
+
+  #allocate(bytes: number, end: number): number {
+    const address = roundUp(this.#top, 64)
+    const needed = address + bytes
+    if (needed > arenaBytesMax) throw this.#exhausted(end)
+    const size = this.memory.buffer.byteLength
+    if (needed > size) {
+      const step = Math.max(Math.ceil((needed - size) / page), Math.min(1024, Math.ceil(size / 8 / page)))
+      const pages = Math.min(step, (arenaBytesMax - size) / page)
+      try {
+        this.memory.grow(pages)
+      } catch (error) {
+        throw this.#exhausted(end, error)
+      }
+      const buffer = this.memory.buffer
+      this.#u8 = new Uint8Array(buffer)
+      this.#u32 = new Uint32Array(buffer)
+      this.#f32 = new Float32Array(buffer)
+    }
+    this.#top = needed
+    return address
+  }
+
+  #exhausted(end: number, cause?: unknown): EngineError {
+    const message = `no memory for ${end} rows of ${this.shape.rowBytes} bytes`
+    return new EngineError('memory_exhausted', message, { value: end, limit: arenaBytesMax }, { cause })
+  }
+
+  /** Bytes that hold something, by part; what is reserved and never touched costs the process nothing. */
+  bytes(): { readonly [part: string]: number } {
+    const end = this.word(header.end)
+    const { shape } = this
+    return {
+      codes: end * shape.codeStride,
+      links: end * (shape.linksAtBase * 4 + 4) + this.word(header.units) * shape.unitBytes,
+      rows: end * (shape.coldStride + 4),
+      threads: this.scratch.length * (end + shape.codeBytes * 16),
+      tables: headerBytes + this.#blocks * 4 + this.#unitChunks * 4,
+    }
+  }
+}
+
+function planScratch(shape: Shape, take: (bytes: number, align?: number) => number) {
+  const descriptor = take(64)
+  const query = take(shape.codeBytes * 4)
+  const centred = take(shape.codeBytes * 4)
+  const code = take(shape.codeBytes * 2)
+  const rest = take(shape.codeBytes * 2)
+  const row = take(shape.codeBytes * 2)
+  const chosen = take(shape.linksAtBase * 4)
+  const pool = take(poolEntries * 8)
+  const ranked = take(poolEntries * 8)
+  const ids = take(poolEntries * 4)
+  const keys = take(poolEntries * 4)
+  const answers = take(poolEntries * 4)
+  const similarities = take(poolEntries * 4)
+  // In the order assembly/scratch.ts reads them; the first and the last are written by growVisited.
+  const words = [0, 0, pool, poolEntries, ids, keys, query, centred, code, rest, row, chosen, ranked, answers]
+  return { descriptor, query, ids, answers, similarities, words: [...words, similarities, 0] }
+}
+
+function createMemory(pages: number): WebAssembly.Memory {
+  try {
+    return new WebAssembly.Memory({ initial: pages, maximum: arenaBytesMax / page, shared: true })
+  } catch (error) {
+    throw new EngineError(
+      'memory_exhausted',
+      'no address space for another field',
+      { limit: arenaBytesMax },
+      { cause: error },
+    )
+  }
+}
+
+/** An element that is there: every index in this folder is below a length checked where it was made. */
+export function at<T>(array: { readonly [index: number]: T }, index: number): T {
+  const value = array[index]
+  assert(value !== undefined, `index ${index} is inside`)
+  return value
+}

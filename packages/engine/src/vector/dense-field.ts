@@ -1,0 +1,264 @@
+// A dense field: rows by ordinal, searched by graph or by scan, changed one event at a time. Ordinals are dealt out to
+// segments by range, one arena each, so that a field may outgrow what one WebAssembly memory holds; a search asks all of
+// them and merges.
+import type { DenseFieldDefinition } from '../definition.ts'
+import { assert, EngineError } from '../errors.ts'
+import { at, poolEntries } from './arena.ts'
+import { digestOf, dumpField, loadSegments, type SegmentState } from './arena-file.ts'
+import type { DenseField, DenseHits, DenseRows, DenseSearch, Ordinal } from './field.ts'
+import { type Batch, Segment } from './segment.ts'
+import { shapeOf } from './shape.ts'
+import type { Found } from './tasks.ts'
+import type { WorkerPool } from './worker-pool.ts'
+
+export interface DenseFieldOptions {
+  /** Ordinals of one segment; as many as one memory holds when not given. Part of what a replay must repeat. */
+  readonly segmentRows?: number
+}
+
+/** The largest ef a walk has room for, with as many hidden rows beside. */
+const efMax = poolEntries / 2
+
+export async function openDenseField(
+  definition: DenseFieldDefinition,
+  pool: WorkerPool,
+  options: DenseFieldOptions = {},
+): Promise<DenseField> {
+  return new GraphField(definition, pool, segmentRowsOf(definition, options), [])
+}
+
+/** The inverse of dump(). */
+export async function loadDenseField(
+  definition: DenseFieldDefinition,
+  pool: WorkerPool,
+  source: AsyncIterable<Uint8Array>,
+  options: DenseFieldOptions = {},
+): Promise<DenseField> {
+  const segmentRows = segmentRowsOf(definition, options)
+  return new GraphField(definition, pool, segmentRows, await loadSegments(definition, pool, segmentRows, source))
+}
+
+/** Rows that surely fit one memory, also before the field has settled and keeps float32. */
+function segmentRowsOf({ params }: DenseFieldDefinition, { segmentRows }: DenseFieldOptions): number {
+  if (segmentRows !== undefined) return segmentRows
+  const shape = shapeOf(params, params.precision)
+  return Math.floor(shape.blocksMax * 0.85) * shape.blockRows
+}
+
+class GraphField implements DenseField {
+  readonly definition: DenseFieldDefinition
+  readonly #pool: WorkerPool
+  readonly #segmentRows: number
+  readonly #segments: Segment[]
+  readonly #running = new Set<Promise<unknown>>()
+  #closed = false
+
+  constructor(
+    definition: DenseFieldDefinition,
+    pool: WorkerPool,
+    segmentRows: number,
+    loaded: readonly SegmentState[],
+  ) {
+    this.definition = definition
+    this.#pool = pool
+    this.#segmentRows = segmentRows
+    this.#segments = loaded.map((state) => new Segment(definition.params, pool, state))
+  }
+
+  get rows(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.rows, 0)
+  }
+
+  reserve(end: Ordinal): void {
+    for (let i = 0; i * this.#segmentRows < end; i++) {
+      this.#segments[i] ??= new Segment(this.definition.params, this.#pool)
+      at(this.#segments, i).reserve(Math.min(this.#segmentRows, end - i * this.#segmentRows))
+    }
+  }
+
+  async apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void> {
+    this.#refuseWhenClosed()
+    if (rows !== undefined && rows.ordinals.length > 0) {
+      const growth = this.#growth()
+      this.reserve(1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0))
+      // A walk that began before its private memory grew must not meet the ordinals that made it grow.
+      if (this.#growth() !== growth || this.#grown) await Promise.allSettled([...this.#running])
+      this.#grown = false
+      for (const [segment, batch] of this.#dealt(rows, version)) await segment.insert(batch)
+    }
+    for (const [segment, ordinals] of this.#dealtOrdinals(removed)) segment.remove(ordinals, version)
+  }
+
+  #grown = true
+  #growth(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.arena.scratchGeneration, 0)
+  }
+
+  /** Rows by segment, ordinals counted from the segment's first. */
+  *#dealt(rows: DenseRows, version: number): Generator<[Segment, Batch]> {
+    const { dimension } = this.definition.params
+    for (const [i, indices] of this.#bySegment(rows.ordinals)) {
+      const vectors = new Float32Array(new SharedArrayBuffer(indices.length * dimension * 4))
+      indices.forEach((index, j) => {
+        vectors.set(rows.vectors.subarray(index * dimension, (index + 1) * dimension), j * dimension)
+      })
+      const batch: Batch = {
+        ordinals: Uint32Array.from(indices, (index) => at(rows.ordinals, index) - i * this.#segmentRows),
+        births: new Uint32Array(indices.length).fill(version),
+        norms: Float32Array.from(indices, (index) => at(rows.norms, index)),
+        vectors,
+      }
+      yield [at(this.#segments, i), batch]
+    }
+  }
+
+  *#dealtOrdinals(ordinals: Uint32Array): Generator<[Segment, Uint32Array]> {
+    for (const [i, indices] of this.#bySegment(ordinals)) {
+      const segment = this.#segments[i]
+      if (segment === undefined) continue
+      yield [segment, Uint32Array.from(indices, (index) => at(ordinals, index) - i * this.#segmentRows)]
+    }
+  }
+
+  #bySegment(ordinals: Uint32Array): Map<number, number[]> {
+    const groups = new Map<number, number[]>()
+    ordinals.forEach((ordinal, index) => {
+      const segment = Math.floor(ordinal / this.#segmentRows)
+      const group = groups.get(segment)
+      if (group === undefined) groups.set(segment, [index])
+      else group.push(index)
+    })
+    return groups
+  }
+
+  async search(query: Float32Array, options: DenseSearch): Promise<DenseHits> {
+    const { k, version } = options
+    const ef = Math.min(efMax, Math.max(options.ef, k))
+    this.#checkQuery(query, k)
+    // A view would be sent with the whole buffer it looks into.
+    const own = query.slice()
+    const found = this.#segments.map((segment, i) =>
+      this.#pool.query({
+        kind: 'search',
+        arena: segment.arena.handle,
+        query: own,
+        k,
+        ef,
+        rerank: rerankOf(ef),
+        version,
+        allowed: this.#allowedIn(i, options),
+      }),
+    )
+    return this.#merged(found, k)
+  }
+
+  /** The bitmap as the segment sees it, which begins at the segment's first ordinal. */
+  #allowedIn(segment: number, { allowed }: DenseSearch): Uint32Array<SharedArrayBuffer> | undefined {
+    if (allowed === undefined || segment === 0) return allowed?.words
+    return allowed.words.subarray(Math.min(allowed.words.length, (segment * this.#segmentRows) / 32))
+  }
+
+  async scan(
+    query: Float32Array,
+    options: { readonly k: number; readonly version: number; readonly ordinals?: Uint32Array },
+  ): Promise<DenseHits> {
+    const { k, version, ordinals } = options
+    this.#checkQuery(query, k)
+    const own = query.slice()
+    const dealt = ordinals === undefined ? undefined : new Map(this.#dealtOrdinals(ordinals))
+    const found = this.#segments.flatMap((segment) => {
+      const listed = dealt?.get(segment)
+      if (dealt !== undefined && listed === undefined) return []
+      const end = segment.end
+      return [
+        this.#pool.query({ kind: 'scan', arena: segment.arena.handle, query: own, k, version, end, ordinals: listed }),
+      ]
+    })
+    return this.#merged(found, k)
+  }
+
+  async #merged(found: readonly Promise<Found>[], k: number): Promise<DenseHits> {
+    const all = Promise.all(found)
+    this.#running.add(all)
+    try {
+      return merge(await all, k, this.#segmentRows)
+    } finally {
+      this.#running.delete(all)
+    }
+  }
+
+  #checkQuery(query: Float32Array, k: number): void {
+    this.#refuseWhenClosed()
+    assert(query.length === this.definition.params.dimension, 'a query has the dimension of its field')
+    assert(k >= 1 && k <= efMax, `k is 1 to ${efMax}`)
+  }
+
+  row(ordinal: Ordinal): Float32Array | undefined {
+    return this.#segmentOf(ordinal)?.row(ordinal % this.#segmentRows)
+  }
+
+  norm(ordinal: Ordinal): number {
+    const segment = this.#segmentOf(ordinal)
+    const within = ordinal % this.#segmentRows
+    assert(segment?.arena.birth(within) !== undefined, `ordinal ${ordinal} has a row`)
+    return segment.arena.norm(within)
+  }
+
+  #segmentOf(ordinal: Ordinal): Segment | undefined {
+    return this.#segments[Math.floor(ordinal / this.#segmentRows)]
+  }
+
+  async *dump(): AsyncIterable<Uint8Array> {
+    yield* dumpField(this.definition, this.#segmentRows, this.#segments)
+  }
+
+  digest(): bigint {
+    let digest = BigInt(this.#segments.length)
+    for (const segment of this.#segments) digest = BigInt.asUintN(64, digest * 0x100000001b3n) ^ digestOf(segment)
+    return digest
+  }
+
+  bytes(): { readonly [part: string]: number } {
+    const sums: { [part: string]: number } = {}
+    for (const segment of this.#segments)
+      for (const [part, bytes] of Object.entries(segment.arena.bytes())) sums[part] = (sums[part] ?? 0) + bytes
+    return sums
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new EngineError('closed', `field "${this.definition.name}" is closed`)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.allSettled([...this.#running])
+    for (const segment of this.#segments) segment.close()
+  }
+}
+
+/** How many of the walk's best are ordered at the field's precision: enough that the code's error loses nothing that counts. */
+function rerankOf(ef: number): number {
+  return Math.max(24, ef >>> 2)
+}
+
+/** Answers of segments to one answer: best first, ties by ordinal. */
+function merge(found: readonly Found[], k: number, segmentRows: number): DenseHits {
+  const visited = found.reduce((sum, part) => sum + part.visited, 0)
+  const distances = found.reduce((sum, part) => sum + part.distances, 0)
+  if (found.length === 1) return { ...at(found, 0), visited, distances }
+  const hits = found.flatMap((part, i) =>
+    Array.from(part.ordinals, (ordinal, j) => ({
+      ordinal: ordinal + i * segmentRows,
+      similarity: at(part.similarities, j),
+    })),
+  )
+  hits.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
+  const best = hits.slice(0, k)
+  return {
+    ordinals: Uint32Array.from(best, (hit) => hit.ordinal),
+    similarities: Float32Array.from(best, (hit) => hit.similarity),
+    visited,
+    distances,
+  }
+}

@@ -1,0 +1,20 @@
+// The part of WebAssembly's interface that the kernel's door uses. Node's types have none of it, and the browser's library
+// would bring a browser along.
+declare namespace WebAssembly {
+  /** Compiled code. An interface, because the build tools' own types declare the same one. */
+  interface Module {
+    readonly [Symbol.toStringTag]: string
+  }
+  class Memory {
+    constructor(descriptor: { readonly initial: number; readonly maximum: number; readonly shared: true })
+    /** A new object after growth, over the same bytes. */
+    readonly buffer: SharedArrayBuffer
+    grow(pages: number): number
+  }
+  class Instance {
+    constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>)
+    readonly exports: object
+  }
+  function validate(bytes: Uint8Array): boolean
+  function compile(bytes: Uint8Array): Promise<Module>
+}
