@@ -22,8 +22,6 @@ export interface FilterMatches {
   readonly count: number
 }
 
-const seedDefault: HashSeed = { low: 0x416e6e61, high: 0x6c466c74 }
-
 export class FilterIndex {
   #live = new Bitmap()
   #terms: TermTable
@@ -32,7 +30,8 @@ export class FilterIndex {
   #keys = new Map<string, KeyIndex>()
   #nextKey = 1
 
-  constructor(seed: HashSeed = seedDefault) {
+  /** The seed keeps strangers from choosing strings that collide. */
+  constructor(seed: HashSeed) {
     this.#terms = new TermTable(seed)
   }
 
@@ -113,7 +112,7 @@ export class FilterIndex {
   }
 
   static async load(reader: SectionReader, name: string): Promise<FilterIndex> {
-    const index = new FilterIndex()
+    const index = new FilterIndex({ low: 0, high: 0 })
     index.#live = await Bitmap.load(reader, `${name}.live`)
     index.#terms = await TermTable.load(reader, `${name}.terms`)
     index.#heap = await ByteHeap.load(reader, `${name}.heap`)

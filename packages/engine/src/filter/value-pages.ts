@@ -108,10 +108,10 @@ export class ValuePages {
   collect(page: Page, from: number, end: number, into: Int32Array): void {
     const ints = this.#heap.ints[page >>> chunkShift]!
     const start = this.#referencesOf(page)
-    for (let at = start + from; at < start + end; at++) {
-      const reference = ints[at]!
-      if (reference >= 0) into[reference >>> 5]! |= 1 << (reference & 31)
-      else this.postings.collect(reference, into)
+    let at = collectSingles(ints, start + from, start + end, into)
+    while (at < start + end) {
+      this.postings.collect(ints[at]!, into)
+      at = collectSingles(ints, at + 1, start + end, into)
     }
   }
 
@@ -142,6 +142,16 @@ export class ValuePages {
   #referencesOf(page: Page): number {
     return (valuesOf(page) + this.room(page)) * 2
   }
+}
+
+/** A loop without a call in it, which is what makes it fast. Sets the bits of ordinals up to the first reference that is a container; gives its index, or `end`. */
+function collectSingles(ints: Int32Array, from: number, end: number, into: Int32Array): number {
+  for (let at = from; at < end; at++) {
+    const reference = ints[at]!
+    if (reference < 0) return at
+    into[reference >>> 5]! |= 1 << (reference & 31)
+  }
+  return end
 }
 
 /** Index of the counts among the chunk's 32-bit numbers. */

@@ -1,9 +1,9 @@
 // From a 32-bit hash to ordinals. Extendible hashing: a directory over the first bits of the hash leads to pages of open
 // addressing; a full page is split in two by one more bit, so that growing never stops the world. Knows hashes and
-// ordinals only: who made the table says whether the ordinal in a slot is the one looked for.
+// ordinals only: who made the table says whether the ordinal in a slot is the one looked for. Where somebody contrived that
+// thousands of hashes begin alike, a page that cannot be split any more is followed by another.
 //
 //   slot:  | u32 hash | u32 ordinal + 1, 0 when empty |
-import { assert } from '../errors.ts'
 import { Chunks, lookAgain } from './chunks.ts'
 import { chained, numbersPart, type Section, type SectionReader } from './sections.ts'
 
@@ -30,6 +30,8 @@ export class HashPages {
   #directory = new Uint32Array(1)
   #pageDepths = [0]
   #pageCounts = [0]
+  /** The page that follows a full one that cannot be split; 0 for none. */
+  #pageNexts = [0]
   #count = 0
 
   constructor(matches: (ordinal: number) => boolean) {
@@ -43,15 +45,13 @@ export class HashPages {
 
   /** The slot that holds the ordinal looked for, or -1. */
   find(hash: number): Slot {
-    const page = this.#pageOf(hash)
-    const words = this.#words[(page / pagesPerChunk) | 0]!
-    const start = (page % pagesPerChunk) * pageSlots * 2
-    const mask = this.#slots - 1
-    for (let place = hash & mask; ; place = (place + 1) & mask) {
-      const entry = words[start + place * 2 + 1]!
-      if (entry === 0) return -1
-      if (words[start + place * 2] === hash && this.#matches(entry - 1)) return page * pageSlots + place
-    }
+    let page = this.#pageOf(hash)
+    do {
+      const slot = this.#findIn(page, hash)
+      if (slot >= 0) return slot
+      page = this.#pageNexts[page]!
+    } while (page !== 0)
+    return -1
   }
 
   ordinalAt(slot: Slot): number {
@@ -66,8 +66,9 @@ export class HashPages {
   }
 
   add(hash: number, ordinal: number): void {
-    while (this.#pageCounts[this.#pageOf(hash)]! * 16 >= this.#slots * fullSixteenths) this.#makeRoom(hash)
-    this.#put(this.#pageOf(hash), hash, ordinal)
+    let page = this.#pageOf(hash)
+    while (this.#pageCounts[page]! * 16 >= this.#slots * fullSixteenths) page = this.#makeRoom(page, hash)
+    this.#put(page, hash, ordinal)
     this.#count++
   }
 
@@ -111,7 +112,13 @@ export class HashPages {
   dump(name: string): Section {
     const pages = this.#pageDepths.length
     const numbers = [this.#slots, this.#depth, pages, this.#count]
-    const head = numbersPart([...numbers, ...this.#pageDepths, ...this.#pageCounts, ...this.#directory])
+    const head = numbersPart([
+      ...numbers,
+      ...this.#pageDepths,
+      ...this.#pageCounts,
+      ...this.#pageNexts,
+      ...this.#directory,
+    ])
     const cut = this.#pages.cut(pages * this.#slots * 8)
     return { name, length: head.length + cut.length, parts: chained(head, cut), release: () => cut.release() }
   }
@@ -126,7 +133,7 @@ export class HashPages {
     const [slots = 0, depth = 0, pages = 0, count = 0] = await body.takeNumbers(4)
     const sound =
       isWhole(depth, depthMax) &&
-      isWhole(pages, 2 ** depth) &&
+      isWhole(pages, body.length / pageBytes + 1) &&
       pages > 0 &&
       isWhole(slots, pageSlots) &&
       slots >= slotsFirst &&
@@ -139,6 +146,7 @@ export class HashPages {
     table.#count = count
     table.#pageDepths = await body.takeNumbers(pages)
     table.#pageCounts = await body.takeNumbers(pages)
+    table.#pageNexts = await body.takeNumbers(pages)
     table.#directory = Uint32Array.from(await body.takeNumbers(2 ** depth))
     if (body.remaining !== pages * slots * 8) throw body.damaged(`${pages} pages do not make ${body.remaining} bytes`)
     table.#pages = new Chunks({ chunkBytes, firstBytes: slotsFirst * 8 })
@@ -149,6 +157,17 @@ export class HashPages {
     const wrong = table.#wrong(options.ordinalEnd)
     if (wrong !== undefined) throw body.damaged(wrong)
     return table
+  }
+
+  #findIn(page: number, hash: number): Slot {
+    const words = this.#words[(page / pagesPerChunk) | 0]!
+    const start = (page % pagesPerChunk) * pageSlots * 2
+    const mask = this.#slots - 1
+    for (let place = hash & mask; ; place = (place + 1) & mask) {
+      const entry = words[start + place * 2 + 1]!
+      if (entry === 0) return -1
+      if (words[start + place * 2] === hash && this.#matches(entry - 1)) return page * pageSlots + place
+    }
   }
 
   #pageOf(hash: number): number {
@@ -166,9 +185,26 @@ export class HashPages {
     this.#pageCounts[page]!++
   }
 
-  #makeRoom(hash: number): void {
+  /** Gives the page to try next for an entry that found `page` full. */
+  #makeRoom(page: number, hash: number): number {
     if (this.#slots < pageSlots) this.#double()
-    else this.#split(this.#pageOf(hash))
+    else if (this.#pageDepths[page]! < depthMax) this.#split(page)
+    else return this.#following(page)
+    return this.#pageOf(hash)
+  }
+
+  #following(page: number): number {
+    if (this.#pageNexts[page] === 0) this.#pageNexts[page] = this.#addPage(depthMax)
+    return this.#pageNexts[page]!
+  }
+
+  #addPage(depth: number): number {
+    const added = this.#pageDepths.length
+    this.#ensure((added + 1) * pageBytes)
+    this.#pageDepths.push(depth)
+    this.#pageCounts.push(0)
+    this.#pageNexts.push(0)
+    return added
   }
 
   #double(): void {
@@ -180,14 +216,10 @@ export class HashPages {
 
   #split(page: number): void {
     const depth = this.#pageDepths[page]!
-    assert(depth < depthMax, 'a page whose ids all have one hash')
-    const added = this.#pageDepths.length
-    this.#ensure((added + 1) * pageBytes)
+    const added = this.#addPage(depth + 1)
     if (depth === this.#depth) this.#doubleDirectory()
     const entries = this.#takeOut(page)
     this.#pageDepths[page] = depth + 1
-    this.#pageDepths.push(depth + 1)
-    this.#pageCounts.push(0)
     const bit = this.#depth - depth - 1
     for (let at = 0; at < this.#directory.length; at++) {
       if (this.#directory[at] === page && (at >>> bit) % 2 === 1) this.#directory[at] = added
@@ -239,6 +271,10 @@ export class HashPages {
     const pages = this.#pageDepths.length
     if (this.#directory.some((page) => page >= pages)) return 'its directory names a page it does not have'
     if (this.#pageDepths.some((depth) => !isWhole(depth, this.#depth))) return 'a page is deeper than its directory'
+    // A page that follows was made later, so that following ends.
+    if (this.#pageNexts.some((next, page) => next !== 0 && !(isWhole(next, pages - 1) && next > page))) {
+      return 'a page follows one that is younger'
+    }
     for (let page = 0; page < pages; page++) {
       const words = this.#words[(page / pagesPerChunk) | 0]!
       const start = (page % pagesPerChunk) * pageSlots * 2

@@ -69,7 +69,7 @@ export class Replica {
       id,
       definition,
       objects: ObjectStore.empty(options.seed),
-      filters: new FilterIndex(),
+      filters: new FilterIndex(options.seed),
       dense,
       ordinals: new Ordinals(),
       version: 0,

@@ -1,3 +1,6 @@
 // What tests of other packages may use besides the public door.
 export type { EngineParts } from '../engine.ts'
+export { FilterIndex } from '../filter/filter-index.ts'
+export { parseFilter } from '../filter/parse-filter.ts'
+export { type ByteSource, SectionReader, sourceOf, writeSections } from '../memory/sections.ts'
 export { openWorkerPool, type WorkerPool } from '../vector/worker-pool.ts'

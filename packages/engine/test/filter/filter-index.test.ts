@@ -4,10 +4,10 @@ import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
 import type { JsonObject, JsonValue } from '../../src/json.ts'
 import { writeSections } from '../../src/memory/sections.ts'
-import { randomOf, readerOf, seedOf, written } from '../memory/rig.ts'
+import { hashSeed, randomOf, readerOf, seedOf, written } from '../memory/rig.ts'
 
 function indexOf(objects: readonly JsonObject[]): FilterIndex {
-  const index = new FilterIndex()
+  const index = new FilterIndex(hashSeed)
   for (const [ordinal, values] of objects.entries()) index.set(ordinal, values)
   return index
 }
@@ -132,7 +132,7 @@ test('an object that left is found by nothing, and its key is forgotten with its
 })
 
 test('a collection takes so many distinct keys and no more', (t) => {
-  const index = new FilterIndex()
+  const index = new FilterIndex(hashSeed)
   const batch = (from: number, count: number): JsonObject[] =>
     Array.from({ length: count }, (_, at) => ({ [`k${from + at}`]: at, shared: 'x' }))
   index.reserve(batch(0, 16_383), 16_383)
@@ -143,7 +143,7 @@ test('a collection takes so many distinct keys and no more', (t) => {
 })
 
 test('an empty index costs little', (t) => {
-  t.ok(new FilterIndex().bytes() < 4_096)
+  t.ok(new FilterIndex(hashSeed).bytes() < 4_096)
   t.end()
 })
 
@@ -161,7 +161,7 @@ function someValues(random: () => number): JsonObject {
 
 test('an index of 80,000 objects with churn agrees with a plain list, before and after a dump', async (t) => {
   const random = randomOf(seedOf('filter index'))
-  const index = new FilterIndex()
+  const index = new FilterIndex(hashSeed)
   const objects = new Map<number, JsonObject>()
   for (let ordinal = 0; ordinal < 80_000; ordinal++) {
     const values = someValues(random)
@@ -219,7 +219,7 @@ test('the same calls give the same bytes, and a dump is what stood there when it
   const seed = seedOf('same bytes')
   const run = (): FilterIndex => {
     const random = randomOf(seed)
-    const index = new FilterIndex()
+    const index = new FilterIndex(hashSeed)
     const objects = Array.from({ length: 20_000 }, () => someValues(random))
     for (const [ordinal, values] of objects.entries()) index.set(ordinal, values)
     for (let ordinal = 0; ordinal < 20_000; ordinal += 3) index.remove(ordinal, objects[ordinal]!)

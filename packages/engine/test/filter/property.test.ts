@@ -4,7 +4,7 @@ import { FilterIndex } from '../../src/filter/filter-index.ts'
 import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
 import type { JsonObject, JsonValue } from '../../src/json.ts'
-import { readerOf, seedOf, written } from '../memory/rig.ts'
+import { hashSeed, readerOf, seedOf, written } from '../memory/rig.ts'
 import { holds } from './naive.ts'
 
 const key = fc.constantFrom('a', 'b', 'c', '__proto__', 'toString')
@@ -70,7 +70,7 @@ test(`${runs * 10} random filters over random objects that come and go find what
       fc.array(filter, { minLength: 10, maxLength: 10 }),
       fc.boolean(),
       async (steps, filters, reload) => {
-        let index = new FilterIndex()
+        let index = new FilterIndex(hashSeed)
         const objects = new Map<number, JsonObject>()
         for (const { ordinal, values: next } of steps) {
           const before = objects.get(ordinal)

@@ -1,12 +1,10 @@
 import { test } from 'tap'
 import { IdTable } from '../../src/memory/id-table.ts'
 import { writeSections } from '../../src/memory/sections.ts'
-import { randomOf, readerOf, seedOf, written } from './rig.ts'
-
-const seed = { low: 0x12345678, high: 0x9abcdef0 }
+import { hashSeed, randomOf, readerOf, seedOf, written } from './rig.ts'
 
 test('an id leads to its ordinal and the ordinal to its id', (t) => {
-  const table = new IdTable(seed)
+  const table = new IdTable(hashSeed)
   const ids = [
     'a',
     '0',
@@ -32,7 +30,7 @@ test('an id leads to its ordinal and the ordinal to its id', (t) => {
 })
 
 test('what cannot be an id is not found', (t) => {
-  const table = new IdTable(seed)
+  const table = new IdTable(hashSeed)
   table.insert('\ufffd', 0)
   for (const id of ['', '\ud800', 'x'.repeat(513), 'é'.repeat(257)]) {
     t.equal(table.find(id), -1)
@@ -42,7 +40,7 @@ test('what cannot be an id is not found', (t) => {
 })
 
 test('an ordinal keeps its id after removal or replacement until it is released', (t) => {
-  const table = new IdTable(seed)
+  const table = new IdTable(hashSeed)
   table.insert('a', 0)
   table.insert('b', 1)
   t.equal(table.replace('a', 2), 0)
@@ -59,14 +57,14 @@ test('an ordinal keeps its id after removal or replacement until it is released'
 })
 
 test('an empty table costs little', (t) => {
-  const bytes = new IdTable(seed).bytes()
+  const bytes = new IdTable(hashSeed).bytes()
   t.ok(bytes.ids + bytes.table < 2_048)
   t.end()
 })
 
 test('random calls on 60,000 ids agree with a Map, and so does what is loaded from a dump', async (t) => {
   const random = randomOf(seedOf('id table'))
-  const table = new IdTable(seed)
+  const table = new IdTable(hashSeed)
   const model = new Map<string, number>()
   let end = 0
   const step = (target: IdTable): void => {
@@ -98,7 +96,7 @@ test('random calls on 60,000 ids agree with a Map, and so does what is loaded fr
 })
 
 test('a dump is what stood there when it began, while ids come and go', (t) => {
-  const table = new IdTable(seed)
+  const table = new IdTable(hashSeed)
   for (let at = 0; at < 20_000; at++) table.insert(`a${at}`, at)
   const before = written(...table.dump('ids'))
   let next = 20_000
@@ -113,7 +111,7 @@ test('a dump is what stood there when it began, while ids come and go', (t) => {
 })
 
 test('after room was reserved, inserting takes no more from the process', (t) => {
-  const table = new IdTable(seed)
+  const table = new IdTable(hashSeed)
   let next = 0
   for (const batch of [1, 10, 100, 1_000, 10_000, 1_000]) {
     const ids = Array.from({ length: batch }, () => `some-id-${next++}`)
@@ -131,7 +129,7 @@ test('after room was reserved, inserting takes no more from the process', (t) =>
 })
 
 test('tables that would lead astray are damage', async (t) => {
-  const table = new IdTable(seed)
+  const table = new IdTable(hashSeed)
   for (let at = 0; at < 40; at++) table.insert(`id${at}`, at)
   const bytes = written(...table.dump('ids'))
   let refused = 0

@@ -1,6 +1,9 @@
 // What the tests of memory share: seeded numbers, and bytes written down and read back.
 import { type Section, SectionReader, sourceOf, writeSections } from '../../src/memory/sections.ts'
 
+/** For hash tables. */
+export const hashSeed = { low: 0x12345678, high: 0x9abcdef0 }
+
 export function seedOf(name: string): number {
   const given = process.env.ANNAL_SEED
   const seed = given === undefined ? (Date.now() ^ (process.pid << 8)) >>> 0 : Number(given)

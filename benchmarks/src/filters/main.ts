@@ -1,0 +1,88 @@
+// `node scripts/run.mjs benchmarks/src/filters/main.ts`: how long a filter takes to evaluate, in one thread, over a million
+// objects; how fast the index grows, is dumped and is loaded. Ends with exit code 1 when a median is over its limit.
+// `--objects N`, `--repeats N`, `--seed N`, `--out FILE` for a page of Markdown.
+import { writeFileSync } from 'node:fs'
+import os from 'node:os'
+import { parseArgs } from 'node:util'
+import { FilterIndex, parseFilter, SectionReader, sourceOf, writeSections } from '@annal/engine/testing'
+import { objectsOf } from './objects.ts'
+import { type Question, questions } from './questions.ts'
+
+const { values } = parseArgs({
+  options: {
+    objects: { type: 'string', default: '1000000' },
+    repeats: { type: 'string', default: '201' },
+    seed: { type: 'string', default: '1' },
+    out: { type: 'string' },
+  },
+})
+const count = Number(values.objects)
+const repeats = Number(values.repeats)
+const seed = Number(values.seed)
+
+interface Answer extends Question {
+  readonly count: number
+  readonly medianMs: number
+  readonly p95Ms: number
+}
+
+const index = new FilterIndex({ low: seed, high: 0 })
+const made = [...objectsOf(count, seed)]
+const setMs = timed(() => {
+  for (const [ordinal, object] of made.entries()) index.set(ordinal, { ...object })
+})
+const answers = questions.map(ask)
+const pieces: Uint8Array[] = []
+const dumpMs = timed(() => pieces.push(...writeSections(index.dump('filters'))))
+const dumpBytes = pieces.reduce((sum, piece) => sum + piece.length, 0)
+const started = performance.now()
+const loaded = await FilterIndex.load(new SectionReader(sourceOf(pieces), 'benchmark'), 'filters')
+const loadMs = performance.now() - started
+if (loaded.count !== index.count) throw new Error(`loaded ${loaded.count} objects of ${index.count}`)
+
+const page = report()
+console.log(page)
+if (values.out !== undefined) writeFileSync(values.out, page)
+const late = answers.filter(({ medianMs, limitMs }) => limitMs !== undefined && medianMs > (limitMs * count) / 1e6)
+for (const { name, medianMs, limitMs } of late)
+  console.error(`over its limit: ${name}, ${medianMs.toFixed(3)} ms > ${limitMs} ms`)
+process.exitCode = late.length === 0 ? 0 : 1
+
+function ask(question: Question): Answer {
+  const filter = parseFilter(question.filter)
+  let found = 0
+  const times = Array.from({ length: repeats }, () => timed(() => (found = index.evaluate(filter).count))).sort(
+    (a, b) => a - b,
+  )
+  const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN
+  return { ...question, count: found, medianMs: at(0.5), p95Ms: at(0.95) }
+}
+
+function timed(run: () => unknown): number {
+  const from = performance.now()
+  run()
+  return performance.now() - from
+}
+
+function report(): string {
+  const processor = `${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores`
+  const rows = answers.map(
+    ({ name, count: found, medianMs, p95Ms, limitMs }) =>
+      `| ${name} | ${found.toLocaleString('en')} | ${medianMs.toFixed(3)} | ${p95Ms.toFixed(3)} | ${limitMs ?? ''} |`,
+  )
+  const rate = (ms: number, of: number): string => Math.round((of / ms) * 1_000).toLocaleString('en')
+  return [
+    '# Filters',
+    '',
+    `${count.toLocaleString('en')} objects with six filter values each, one thread; medians of ${repeats}. ${processor}, Node ${process.version}.`,
+    `Command: \`node scripts/run.mjs benchmarks/src/filters/main.ts --objects ${count} --repeats ${repeats} --seed ${seed}\``,
+    '',
+    '| filter | objects found | median ms | 95 % ms | limit ms |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+    `Indexed ${rate(setMs, count)} objects a second; ${(index.bytes() / 1e6).toFixed(1)} MB in memory, ${(index.bytes() / count).toFixed(0)} bytes an object.`,
+    `Dumped ${(dumpBytes / 1e6).toFixed(1)} MB in ${dumpMs.toFixed(0)} ms, loaded and checked in ${loadMs.toFixed(0)} ms.`,
+    '',
+  ].join('\n')
+}
