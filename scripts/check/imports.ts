@@ -14,7 +14,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
   ['errors', 'limits', 'json', 'ids', 'memory'],
-  ['definition', 'parse-definition', 'object', 'vectors-in', 'api'],
+  ['definition', 'parse-definition', 'object', 'vectors-in', 'api', 'engine-options'],
   ['events'],
   ['filter', 'vector', 'worker', 'catalog'],
   ['objects-in', 'replica'],

@@ -24,6 +24,8 @@ export interface EngineOptions {
   readonly clock?: Clock
   /** Called at most about ten times a second while a long job runs: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void
+  /** Called once recovery has begun: the engine answers for collections that are ready, while others are still being rebuilt. */
+  readonly onServing?: (engine: Engine) => void
   /** Called with a sentence worth logging: a torn tail was cut, the disk is slow or full, and such. */
   readonly onNotice?: (sentence: string) => void
   /** Called once when the engine can no longer keep its promises (fsync refused, broken invariant). The owner should end the process. */
@@ -40,7 +42,7 @@ export interface Progress {
   readonly collection?: string
   readonly done: number
   readonly total: number
-  readonly unit: 'bytes' | 'records' | 'objects'
+  readonly unit: 'bytes' | 'records' | 'collections'
 }
 
 export interface EngineHealth {

@@ -2,6 +2,7 @@
 // loads when the engine opens.
 import type { Log, Lsn } from '@annal/wal'
 import type { Progress } from './api.ts'
+import type { CollectionEntry } from './catalog/catalog.ts'
 import { EngineError } from './errors.ts'
 import type { Event } from './events/event.ts'
 import type { Replica } from './replica/replica.ts'
@@ -10,7 +11,7 @@ import {
   type CheckpointPlace,
   type CheckpointSource,
   findCheckpoints,
-  loadCheckpoint,
+  loadCollection,
   sweepTemporary,
   writeCheckpoint,
 } from './snapshot/checkpoint.ts'
@@ -48,24 +49,43 @@ export class Checkpointer {
     return this.#newest?.manifest
   }
 
-  /** Loads the newest checkpoint that is whole; what is not is said and passed over. */
-  async load(pool: WorkerPool): Promise<Map<number, Replica>> {
+  /**
+   * Loads every collection of the newest checkpoint, each from the newest checkpoint in which it is whole. What is damaged is
+   * said; a collection that is whole nowhere comes back as the error.
+   */
+  async load(pool: WorkerPool): Promise<Map<number, Replica | EngineError>> {
     await sweepTemporary(this.#place)
     const { good, damaged } = await findCheckpoints(this.#place)
     for (const error of damaged) this.#host.onTrouble(error.message)
-    for (const checkpoint of good) {
+    this.#newest = good[0]
+    const loaded = new Map<number, Replica | EngineError>()
+    const entries = good[0]?.manifest.catalog.collections ?? []
+    for (const entry of entries) {
+      loaded.set(entry.id, await this.#loadCollection(entry, good, pool))
+      this.#host.onProgress({ job: 'snapshot-load', done: loaded.size, total: entries.length, unit: 'collections' })
+    }
+    return loaded
+  }
+
+  async #loadCollection(
+    entry: CollectionEntry,
+    checkpoints: readonly Checkpoint[],
+    pool: WorkerPool,
+  ): Promise<Replica | EngineError> {
+    let failure = new EngineError('snapshot_damaged', `no checkpoint holds collection ${entry.id}`)
+    for (const checkpoint of checkpoints) {
       try {
-        const replicas = await loadCheckpoint(this.#place.vfs, checkpoint, pool, (done, total) =>
-          this.#host.onProgress({ job: 'snapshot-load', done, total, unit: 'objects' }),
-        )
-        this.#newest = checkpoint
-        return replicas
+        const replica = await loadCollection(this.#place.vfs, checkpoint, entry, pool)
+        if (replica) return replica
       } catch (error) {
         if (!(error instanceof EngineError && error.code === 'snapshot_damaged')) throw error
-        this.#host.onTrouble(`checkpoint ${checkpoint.manifest.lsn} is damaged and was not used: ${error.message}`)
+        failure = error
+        this.#host.onTrouble(
+          `collection "${entry.definition.name}" in checkpoint ${checkpoint.manifest.lsn}: ${error.message}`,
+        )
       }
     }
-    return new Map()
+    return failure
   }
 
   /** From now on checkpoints are taken of `source` when they are due. */
@@ -109,7 +129,7 @@ export class Checkpointer {
     // A snapshot must never be ahead of the log.
     await log.sync()
     const report = (done: number, total: number) =>
-      this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'objects' })
+      this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'collections' })
     const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, report)
     this.#newest = checkpoint
     if (lsnNotNeeded > 0 && !this.#host.keepLog) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
@@ -129,9 +149,9 @@ export class Checkpointer {
 function held(source: CheckpointSource | undefined): { readonly objects: number; readonly bytes: number } {
   let objects = 0
   let bytes = 0
-  for (const { replica } of source?.collections ?? []) {
-    objects += replica.objects.count
-    for (const size of Object.values(replica.bytes())) bytes += size
+  for (const { recovering: replica } of source?.collections ?? []) {
+    objects += replica?.objects.count ?? 0
+    for (const size of Object.values(replica?.bytes() ?? {})) bytes += size
   }
   return { objects, bytes }
 }

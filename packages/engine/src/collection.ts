@@ -38,22 +38,74 @@ type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' 
 
 export class LocalCollection implements Collection {
   readonly entry: CollectionEntry
-  readonly replica: Replica
   readonly gate = new WriteGate()
   readonly #committer: Committer
   readonly #limits: Limits
   #reserved: Room = noRoom
   #closed: 'dropped' | 'engine' | undefined
+  #replica: Replica | undefined
+  #condition: CollectionDescription['condition']
+  #reason: string | undefined
 
-  constructor(options: { entry: CollectionEntry; replica: Replica; committer: Committer; limits: Limits }) {
+  constructor(options: {
+    entry: CollectionEntry
+    committer: Committer
+    limits: Limits
+    replica: Replica | undefined
+    condition: CollectionDescription['condition']
+    reason?: string
+  }) {
     this.entry = options.entry
-    this.replica = options.replica
+    this.#replica = options.replica
+    this.#condition = options.condition
+    this.#reason = options.reason
     this.#committer = options.committer
     this.#limits = options.limits
   }
 
   get name(): string {
     return this.entry.definition.name
+  }
+
+  /** What recovery works on, whatever the condition; undefined when there is nothing to work on. */
+  get recovering(): Replica | undefined {
+    return this.#replica
+  }
+
+  get condition(): CollectionDescription['condition'] {
+    return this.#condition
+  }
+
+  /** Replay has reached the collection's last record: from now on it serves. */
+  ready(): void {
+    if (this.#condition === 'loading') this.#condition = 'ready'
+  }
+
+  /** Kept out of service as it is on disk; the others go on. */
+  async quarantine(reason: string): Promise<void> {
+    this.#condition = 'quarantined'
+    this.#reason = reason
+    await this.#replica?.close()
+    this.#replica = undefined
+  }
+
+  /** Throws unless the collection serves. */
+  get replica(): Replica {
+    if (this.#condition === 'ready' && this.#replica) return this.#replica
+    if (this.#condition === 'loading') {
+      throw new EngineError('collection_loading', `collection ${printed(this.name)} is still being loaded; try again`, {
+        field: 'collection',
+        value: this.name,
+      })
+    }
+    throw new EngineError(
+      'collection_quarantined',
+      `collection ${printed(this.name)} is out of service: ${this.#reason}`,
+      {
+        field: 'collection',
+        value: this.name,
+      },
+    )
   }
 
   /** From now on everything is refused. Called in the turn in which the drop is appended, or when the engine closes. */
@@ -79,14 +131,16 @@ export class LocalCollection implements Collection {
   describe(): CollectionDescription {
     this.checkOpen()
     const { definition, createdAtMs } = this.entry
+    const replica = this.#replica
     return {
       name: definition.name,
-      fields: definition.fields.map((field, at) => ({ ...field, elements: this.replica.dense[at]?.rows ?? 0 })),
-      objects: this.replica.objects.count,
+      fields: definition.fields.map((field, at) => ({ ...field, elements: replica?.dense[at]?.rows ?? 0 })),
+      objects: replica?.objects.count ?? 0,
       createdAt: createdAtMs,
-      lsn: this.replica.lsnApplied,
-      memory: this.replica.bytes(),
-      condition: 'ready',
+      lsn: replica?.lsnApplied ?? 0,
+      memory: replica?.bytes() ?? {},
+      condition: this.#condition,
+      ...(this.#reason !== undefined && { reason: this.#reason }),
     }
   }
 

@@ -15,16 +15,14 @@ export class Committer {
   readonly #clock: Clock
   readonly #onBroken: (error: Error) => void
   readonly #onApplied: (event: Event, bytes: number) => void
-  #timeMs: number
+  #timeMs = 0
   /** Records whose append settled, oldest first, until they and all before them are applied. */
   readonly #settled: { readonly lsn: number; applied: boolean }[] = []
-  #lsnApplied: number
+  #lsnApplied = 0
 
   constructor(options: {
     log: Log
     clock: Clock
-    lsnApplied: number
-    timeMs: number
     onBroken: (error: Error) => void
     onApplied: (event: Event, bytes: number) => void
   }) {
@@ -32,8 +30,6 @@ export class Committer {
     this.#clock = options.clock
     this.#onBroken = options.onBroken
     this.#onApplied = options.onApplied
-    this.#timeMs = options.timeMs
-    this.#lsnApplied = options.lsnApplied
   }
 
   /** Says where recovery ended; commits go on from there. */

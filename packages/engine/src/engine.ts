@@ -1,5 +1,4 @@
 // Opens a data directory and keeps everything in it: the log, the catalog, one replica per collection, checkpoints.
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import {
   type DataDirectory,
@@ -16,18 +15,18 @@ import { Checkpointer } from './checkpointer.ts'
 import { LocalCollection } from './collection.ts'
 import { Committer, type EventDraft } from './commit.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
+import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
 import type { CatalogEvent } from './events/event.ts'
 import { printed } from './ids.ts'
-import { type Limits, limitsConfigurable, limitsDefault } from './limits.ts'
-import type { Acknowledgement } from './object.ts'
-import { replay } from './recovery.ts'
+import type { Limits } from './limits.ts'
+import type { Acknowledgement, CollectionDescription } from './object.ts'
+import { replay, survey } from './recovery.ts'
 import { Replica } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { openWorkerPool, type WorkerPool } from './vector/worker-pool.ts'
 
-const threadsMax = 16
 const progressEveryMs = 100
 
 /**
@@ -53,6 +52,7 @@ class LocalEngine implements Engine, DatabaseHost {
   readonly #options: EngineOptions
   readonly #parts: EngineParts
   readonly #vfs: Vfs
+  readonly #threads: number
   readonly #checkpointer: Checkpointer
   readonly #openedAt = performance.now()
   readonly #catalogGate = new WriteGate()
@@ -63,22 +63,21 @@ class LocalEngine implements Engine, DatabaseHost {
   #progress: Progress | undefined
   #progressAt = 0
   #failure: Error | undefined
-  #phase: 'starting' | 'open' | 'closed' = 'starting'
+  #phase: 'starting' | 'recovering' | 'open' | 'closed' = 'starting'
   #directory: DataDirectory | undefined
   #pool: WorkerPool | undefined
   #committer: Committer | undefined
+  #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
   constructor(options: EngineOptions, parts: EngineParts) {
-    if (typeof options?.dataDir !== 'string' || options.dataDir === '') {
-      throw new EngineError('invalid_argument', 'dataDir must be the path of a directory', { field: 'dataDir' })
-    }
     this.#options = options
     this.#parts = parts
     this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
+    this.#threads = checkedThreads(options.threads)
     this.#checkpointer = new Checkpointer(
-      { vfs: this.#vfs, dir: join(options.dataDir, 'checkpoints') },
+      { vfs: this.#vfs, dir: join(checkedDataDir(options?.dataDir), 'checkpoints') },
       {
         keepLog: options.keepLog ?? false,
         onProgress: (progress) => this.#report(progress),
@@ -91,24 +90,28 @@ class LocalEngine implements Engine, DatabaseHost {
     return this.#catalog
   }
 
-  async open(): Promise<void> {
+  open(): Promise<void> {
+    this.#opening = this.#open()
+    return this.#opening
+  }
+
+  async #open(): Promise<void> {
     try {
-      const threads = checkedThreads(this.#options.threads)
-      let replicas = new Map<number, Replica>()
+      let loaded = new Map<number, Replica | EngineError>()
       const directory = await openDataDirectory({
         dir: this.#options.dataDir,
         vfs: this.#vfs,
         fsync: this.#options.fsync ?? 'always',
         findStart: async () => {
-          this.#pool = this.#parts.pool ?? (await openWorkerPool({ threads }))
-          replicas = await this.#checkpointer.load(this.#pool)
-          return ((this.#checkpointer.manifest?.lsn ?? 0) + 1) as Lsn
+          this.#pool = this.#parts.pool ?? (await openWorkerPool({ threads: this.#threads }))
+          loaded = await this.#checkpointer.load(this.#pool)
+          return this.#lsnNeeded(loaded) as Lsn
         },
         onNotice: (notice) => this.#note(notice),
         onFailed: (error) => this.#fail(error),
       })
       this.#directory = directory
-      await this.#recover(directory, replicas)
+      await this.#recover(directory, loaded)
       this.#phase = 'open'
       this.#progress = undefined
       this.#checkpointer.start(directory.log, () => this.#checkpointSource())
@@ -131,10 +134,12 @@ class LocalEngine implements Engine, DatabaseHost {
 
   health(): EngineHealth {
     const reasons = [...this.#notices]
+    for (const { name, condition } of this.#collections.values())
+      if (condition === 'quarantined') reasons.push(`collection "${name}" is out of service; its description says why`)
     const state = this.#directory?.log.state()
     if (state?.reason) reasons.push(state.reason)
     if (this.#failure) reasons.push(this.#failure.message)
-    return { status: this.#status(state), reasons, ...(this.#progress && { progress: this.#progress }) }
+    return { status: this.#status(state, reasons.length), reasons, ...(this.#progress && { progress: this.#progress }) }
   }
 
   stats(): EngineStats {
@@ -143,9 +148,9 @@ class LocalEngine implements Engine, DatabaseHost {
     const { bytes, segments, appends, syncs, lsnDurable } = log.state()
     const memory: Record<string, number> = {}
     let objects = 0
-    for (const { replica } of this.#collections.values()) {
-      objects += replica.objects.count
-      for (const [part, size] of Object.entries(replica.bytes())) memory[part] = (memory[part] ?? 0) + size
+    for (const { recovering } of this.#collections.values()) {
+      objects += recovering?.objects.count ?? 0
+      for (const [part, size] of Object.entries(recovering?.bytes() ?? {})) memory[part] = (memory[part] ?? 0) + size
     }
     return {
       uptimeMs: performance.now() - this.#openedAt,
@@ -181,6 +186,11 @@ class LocalEngine implements Engine, DatabaseHost {
   commit(makeDraft: () => Extract<EventDraft, { kind: CatalogEvent['kind'] }>): Promise<Acknowledgement> {
     return this.#catalogGate.write(async () => {
       this.checkOpen()
+      if (this.#phase === 'recovering')
+        throw new EngineError(
+          'collection_loading',
+          'collections cannot be created or dropped while the log is replayed',
+        )
       const committer = this.#committer as Committer
       const { lsn, durable } = await committer.commit(makeDraft(), this.#catalogGate, (at, event) =>
         this.applyCatalog(at, event as CatalogEvent),
@@ -192,21 +202,19 @@ class LocalEngine implements Engine, DatabaseHost {
   checkOpen(): void {
     if (this.#failure)
       throw new EngineError('closed', `the engine stopped: ${this.#failure.message}`, {}, { cause: this.#failure })
-    if (this.#phase !== 'open')
+    if (this.#phase === 'starting' || this.#phase === 'closed')
       throw new EngineError('closed', this.#phase === 'closed' ? 'the engine is closed' : 'the engine is starting')
   }
 
   async applyCatalog(lsn: number, event: CatalogEvent): Promise<void> {
     if (event.kind === 'collection-created') {
-      const definition = { name: event.name, fields: event.fields }
-      const replica = await Replica.empty(event.collectionId, definition, {
-        seed: event.hashSeed,
-        lsn,
-        pool: this.#pool as WorkerPool,
-      })
+      const { collectionId: id, fields, hashSeed, name, databaseId, timeMs: createdAtMs } = event
+      const entry = { id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed }
+      const replica = await this.#emptyReplica(entry)
       this.#catalog.apply(lsn, event)
       this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
-      this.#add(this.#catalog.byId(event.collectionId) as CollectionEntry, replica)
+      // While the log is replayed, more of the collection's records may follow.
+      this.#add(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
       return
     }
     const collection = this.#collections.get(event.collectionId)
@@ -214,42 +222,70 @@ class LocalEngine implements Engine, DatabaseHost {
     await collection?.gate.hold(async () => collection.shut('dropped'))
     this.#catalog.apply(lsn, event)
     this.#collections.delete(event.collectionId)
-    // Searches under way end first.
-    await collection?.replica.pins.until(Number.POSITIVE_INFINITY)
-    await collection?.replica.close()
+    await closed(collection?.recovering)
   }
 
   collection(id: number): LocalCollection | undefined {
     return this.#collections.get(id)
   }
 
-  async #recover(directory: DataDirectory, replicas: Map<number, Replica>): Promise<void> {
+  /** The first record that replay needs: after the checkpoint, or after the oldest snapshot that was used. */
+  #lsnNeeded(loaded: ReadonlyMap<number, Replica | EngineError>): number {
+    let lsn = this.#checkpointer.manifest?.lsn ?? 0
+    for (const found of loaded.values()) if (found instanceof Replica) lsn = Math.min(lsn, found.lsnApplied)
+    return lsn + 1
+  }
+
+  async #recover(directory: DataDirectory, loaded: ReadonlyMap<number, Replica | EngineError>): Promise<void> {
+    const { log } = directory
     const { manifest } = this.#checkpointer
     this.#catalog = new Catalog(manifest?.catalog)
     this.#nextCollectionId = this.#catalog.nextCollectionId
-    const from = { lsn: manifest?.lsn ?? 0, timeMs: manifest?.timeMs ?? 0 }
-    this.#committer = this.#newCommitter(directory, from)
-    for (const [id, replica] of replicas) this.#add(this.#catalog.byId(id) as CollectionEntry, replica)
-    const recovered = await replay(directory.log, this, from, (done, total) =>
-      this.#report({ job: 'replay', done, total, unit: 'records' }),
-    )
-    this.#committer.startAfter(recovered)
+    this.#committer = this.#newCommitter(directory)
+    let lsnFrom = this.#lsnNeeded(loaded)
+    for (const entry of this.#catalog.collections) {
+      const found = loaded.get(entry.id)
+      if (found instanceof Replica) this.#add(entry, found, 'loading')
+      else if (entry.lsnCreated >= log.state().lsnFirst) {
+        // Damaged everywhere, but the log goes back to its first record.
+        this.#add(entry, await this.#emptyReplica(entry), 'loading')
+        lsnFrom = Math.min(lsnFrom, entry.lsnCreated)
+      } else this.#add(entry, undefined, 'quarantined', found?.message)
+    }
+    const outlook = await survey(log, { lsn: lsnFrom, timeMs: manifest?.timeMs ?? 0 })
+    this.#committer.startAfter({ lsn: Math.max(outlook.lsnLast, manifest?.lsn ?? 0), timeMs: outlook.timeMs })
+    for (const [id, collection] of this.#collections) if (!outlook.lsnLastOf.has(id)) collection.ready()
+    this.#phase = 'recovering'
+    this.#options.onServing?.(this)
+    const report = (done: number, total: number) => {
+      if (this.#closing) throw new EngineError('closed', 'the engine was closed while it replayed the log')
+      this.#report({ job: 'replay', done, total, unit: 'records' })
+    }
+    await replay(log, this, lsnFrom, outlook, report)
   }
 
-  #newCommitter(directory: DataDirectory, from: { readonly lsn: number; readonly timeMs: number }): Committer {
+  #emptyReplica({ id, definition, hashSeed: seed, lsnCreated: lsn }: CollectionEntry): Promise<Replica> {
+    return Replica.empty(id, definition, { seed, lsn, pool: this.#pool as WorkerPool })
+  }
+
+  #newCommitter(directory: DataDirectory): Committer {
     return new Committer({
       log: directory.log,
       clock: this.#options.clock ?? { now: Date.now },
-      lsnApplied: from.lsn,
-      timeMs: from.timeMs,
       onBroken: (error) => this.#fail(error),
       onApplied: (event, bytes) => this.#checkpointer.applied(event, bytes),
     })
   }
 
-  #add(entry: CollectionEntry, replica: Replica): void {
-    const options = { entry, replica, committer: this.#committer as Committer, limits: this.limits }
-    this.#collections.set(entry.id, new LocalCollection(options))
+  #add(
+    entry: CollectionEntry,
+    replica: Replica | undefined,
+    condition: CollectionDescription['condition'],
+    reason?: string,
+  ): void {
+    const [committer, limits] = [this.#committer as Committer, this.limits]
+    const why = reason === undefined ? {} : { reason }
+    this.#collections.set(entry.id, new LocalCollection({ entry, replica, committer, limits, condition, ...why }))
   }
 
   #checkpointSource(): CheckpointSource {
@@ -263,6 +299,8 @@ class LocalEngine implements Engine, DatabaseHost {
   }
 
   async #close(): Promise<void> {
+    // A start that is under way ends by itself when it sees that it is not wanted any more.
+    await this.#opening?.catch(() => undefined)
     if (this.#phase === 'open' && !this.#failure) {
       for (const collection of this.#collections.values()) collection.shut('engine')
       await this.#catalogGate.hold(async () => {
@@ -277,10 +315,7 @@ class LocalEngine implements Engine, DatabaseHost {
   /** Gives back what open took, in reverse order. */
   async #release(): Promise<void> {
     await this.#directory?.close()
-    for (const { replica } of this.#collections.values()) {
-      await replica.pins.until(Number.POSITIVE_INFINITY)
-      await replica.close()
-    }
+    for (const { recovering } of this.#collections.values()) await closed(recovering)
     this.#collections.clear()
     if (!this.#parts.pool) await this.#pool?.close()
   }
@@ -298,12 +333,12 @@ class LocalEngine implements Engine, DatabaseHost {
     this.#options.onNotice?.(sentence)
   }
 
-  #status(log: LogState | undefined): EngineHealth['status'] {
+  #status(log: LogState | undefined, reasons: number): EngineHealth['status'] {
     if (this.#failure || log?.condition === 'failed') return 'failed'
     if (this.#phase === 'closed') return 'closed'
-    if (this.#phase === 'starting') return 'starting'
+    if (this.#phase === 'starting' || this.#phase === 'recovering') return 'starting'
     if (log?.condition === 'read-only') return 'read-only'
-    return this.#notices.length > 0 ? 'degraded' : 'ok'
+    return reasons > 0 ? 'degraded' : 'ok'
   }
 
   #report(progress: Progress | undefined): void {
@@ -314,6 +349,12 @@ class LocalEngine implements Engine, DatabaseHost {
     this.#progressAt = now
     this.#options.onProgress?.(progress)
   }
+}
+
+/** Closes a replica once the searches under way have ended. */
+async function closed(replica: Replica | undefined): Promise<void> {
+  await replica?.pins.until(Number.POSITIVE_INFINITY)
+  await replica?.close()
 }
 
 function sentenceOf(notice: LogNotice): string {
@@ -329,36 +370,4 @@ function sentenceOf(notice: LogNotice): string {
     case 'writable':
       return 'writes are taken again'
   }
-}
-
-function checkedLimits(wanted: Partial<Limits> = {}): Limits {
-  for (const [name, value] of Object.entries(wanted)) {
-    const limit = limitsConfigurable[name as keyof Limits]
-    if (limit === undefined || !Number.isInteger(value) || value < 1 || value > limit) {
-      throw new EngineError(
-        'invalid_argument',
-        `limits.${name} is ${printed(value)}, it must be a whole number from 1 to ${limit}`,
-        {
-          field: `limits.${name}`,
-          value: printed(value),
-          limit,
-        },
-      )
-    }
-  }
-  return { ...limitsDefault, ...wanted }
-}
-
-function checkedThreads(wanted: number | undefined): number {
-  const threads = wanted ?? Math.min(availableParallelism(), threadsMax)
-  if (Number.isInteger(threads) && threads >= 1 && threads <= threadsMax) return threads
-  throw new EngineError(
-    'invalid_argument',
-    `threads is ${printed(wanted)}, it must be a whole number from 1 to ${threadsMax}`,
-    {
-      field: 'threads',
-      value: printed(wanted),
-      limit: threadsMax,
-    },
-  )
 }

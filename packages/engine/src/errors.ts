@@ -7,6 +7,7 @@ export type EngineErrorCode =
   | 'collection_not_found'
   | 'collection_exists'
   | 'collection_quarantined'
+  | 'collection_loading'
   | 'object_not_found'
   | 'field_not_found'
   | 'limit_exceeded'

@@ -1,9 +1,10 @@
-// Brings the engine's state to the end of the log: replays the records after the checkpoint, in order, each collection's
-// events through its own queue so that collections are rebuilt side by side.
+// Brings the engine's state to the end of the log. The records after the checkpoint are first counted by collection, so that
+// each collection serves as soon as its own last record is applied; then they are applied in order, each collection's
+// through its own queue. A collection that cannot be rebuilt is put in quarantine, and the others go on.
 import type { Log, LogRecord, Lsn } from '@annal/wal'
-import type { Catalog } from './catalog/catalog.ts'
+import type { Catalog, CollectionEntry } from './catalog/catalog.ts'
 import { assert } from './errors.ts'
-import { decodeEvent } from './events/codec.ts'
+import { decodeEvent, peekEvent } from './events/codec.ts'
 import type { CatalogEvent, Event } from './events/event.ts'
 import type { Replica } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
@@ -11,91 +12,129 @@ import type { WriteGate } from './replica/write-gate.ts'
 /** Decoded events waiting to be applied; memory during replay does not grow with the log. */
 const waitingBytesMax = 64 * 1024 * 1024
 
+export interface RecoveringCollection {
+  readonly entry: CollectionEntry
+  /** Undefined in quarantine: its records are passed over. */
+  readonly recovering: Replica | undefined
+  readonly gate: WriteGate
+  ready(): void
+  quarantine(reason: string): Promise<void>
+}
+
 export interface RecoveryTarget {
   readonly catalog: Catalog
-  collection(id: number): { readonly replica: Replica; readonly gate: WriteGate } | undefined
+  collection(id: number): RecoveringCollection | undefined
   applyCatalog(lsn: number, event: CatalogEvent): Promise<void>
 }
 
-export interface Recovered {
-  readonly lsn: number
+/** What lies ahead of a replay. */
+export interface Outlook {
+  readonly lsnLast: number
   readonly timeMs: number
   readonly records: number
+  /** The last record of each collection that has any. */
+  readonly lsnLastOf: ReadonlyMap<number, number>
 }
 
-/** Applies every record after `from.lsn`. Throws what apply throws: a log that cannot be applied must not be served. */
+/** Reads through the records from `from` without applying them. */
+export async function survey(log: Log, from: { readonly lsn: number; readonly timeMs: number }): Promise<Outlook> {
+  const lsnLastOf = new Map<number, number>()
+  let { timeMs } = from
+  let records = 0
+  let lsnLast = from.lsn - 1
+  for await (const record of log.read(from.lsn as Lsn)) {
+    const event = peekEvent(record.payload)
+    lsnLastOf.set(event.collectionId, record.lsn)
+    timeMs = Math.max(timeMs, event.timeMs)
+    lsnLast = record.lsn
+    records++
+  }
+  return { lsnLast, timeMs, records, lsnLastOf }
+}
+
+/** Applies every record from `lsnFrom` that the state does not reflect yet. */
 export async function replay(
   log: Log,
   target: RecoveryTarget,
-  from: { readonly lsn: number; readonly timeMs: number },
+  lsnFrom: number,
+  outlook: Outlook,
   onProgress: (done: number, total: number) => void,
-): Promise<Recovered> {
-  const total = log.state().lsnLast - from.lsn
-  // Ids below it were given out before the checkpoint: one that is missing now was dropped later in the log.
-  const nextCollectionId = target.catalog.nextCollectionId
+): Promise<void> {
   const waiting = new Waiting()
-  let recovered: Recovered = { lsn: from.lsn, timeMs: from.timeMs, records: 0 }
-  for await (const record of log.read((from.lsn + 1) as Lsn)) {
-    const event = decodeEvent(record)
-    await dispatch(record, event, target, nextCollectionId, waiting)
-    recovered = { lsn: record.lsn, timeMs: Math.max(recovered.timeMs, event.timeMs), records: recovered.records + 1 }
-    onProgress(record.lsn - from.lsn, total)
+  let done = 0
+  if (outlook.records > 0) {
+    for await (const record of log.read(lsnFrom as Lsn)) {
+      await applyRecord(record, target, outlook, waiting)
+      onProgress(++done, outlook.records)
+    }
   }
   await waiting.drain()
-  return recovered
 }
 
-async function dispatch(
+async function applyRecord(
   record: LogRecord,
-  event: Event,
   target: RecoveryTarget,
-  nextCollectionId: number,
+  outlook: Outlook,
   waiting: Waiting,
 ): Promise<void> {
+  const event = decodeEvent(record)
   if (event.kind === 'collection-created' || event.kind === 'collection-dropped') {
-    if (event.kind === 'collection-dropped' && !target.catalog.byId(event.collectionId)) return
-    await target.applyCatalog(record.lsn, event)
+    if (record.lsn > target.catalog.lsn) await target.applyCatalog(record.lsn, event)
+    readyWhenLast(record.lsn, event.collectionId, target, outlook)
     return
   }
   const collection = target.collection(event.collectionId)
-  if (!collection) {
-    assert(
-      event.collectionId < nextCollectionId,
-      `record ${record.lsn} is for collection ${event.collectionId}, which was never created`,
-    )
-    return
-  }
-  const { replica, gate } = collection
-  if (gate.pending.events === 0 && record.lsn <= replica.lsnApplied) return
-  await waiting.add(
-    record.payload.length,
-    gate.queue(record.payload.length, async () => {
-      // A snapshot may reflect records after the checkpoint's LSN.
-      if (record.lsn > replica.lsnApplied) await replica.apply(record.lsn, event)
-    }),
+  // Ids are given out in order: one that is missing was dropped later in the log, or never given out.
+  assert(
+    collection || event.collectionId < target.catalog.nextCollectionId,
+    `record ${record.lsn} is for a collection that was created`,
   )
+  if (!collection) return
+  const { gate } = collection
+  const applied = gate.queue(record.payload.length, async () => {
+    await applyOrQuarantine(record.lsn, event, collection)
+    readyWhenLast(record.lsn, event.collectionId, target, outlook)
+  })
+  await waiting.add(record.payload.length, applied)
 }
 
-/** Bounds what is decoded and not yet applied, and keeps the first failure. */
+async function applyOrQuarantine(
+  lsn: number,
+  event: Exclude<Event, CatalogEvent>,
+  collection: RecoveringCollection,
+): Promise<void> {
+  const replica = collection.recovering
+  // A snapshot may reflect records after the checkpoint's LSN.
+  if (!replica || lsn <= replica.lsnApplied) return
+  try {
+    await replica.apply(lsn, event)
+  } catch (error) {
+    await collection.quarantine(`record ${lsn} could not be applied: ${(error as Error).message}`)
+  }
+}
+
+function readyWhenLast(lsn: number, collectionId: number, target: RecoveryTarget, outlook: Outlook): void {
+  if (outlook.lsnLastOf.get(collectionId) === lsn) target.collection(collectionId)?.ready()
+}
+
+/** Bounds what is decoded and not yet applied. */
 class Waiting {
   #bytes = 0
-  #failure: unknown
   readonly #all = new Set<Promise<void>>()
+  #failure: unknown
 
   async add(bytes: number, applied: Promise<void>): Promise<void> {
     this.#bytes += bytes
-    const done = applied.then(
-      () => undefined,
-      (error) => {
+    const settled: Promise<void> = applied
+      .catch((error: unknown) => {
         this.#failure ??= error
-      },
-    )
-    const settled = done.finally(() => {
-      this.#bytes -= bytes
-      this.#all.delete(settled)
-    })
+      })
+      .finally(() => {
+        this.#bytes -= bytes
+        this.#all.delete(settled)
+      })
     this.#all.add(settled)
-    while (this.#bytes > waitingBytesMax && this.#failure === undefined) await Promise.race(this.#all)
+    while (this.#bytes > waitingBytesMax) await Promise.race(this.#all)
     if (this.#failure !== undefined) throw this.#failure
   }
 

@@ -42,6 +42,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   collection_not_found: 404,
   collection_exists: 409,
   collection_quarantined: 503,
+  collection_loading: 503,
   object_not_found: 404,
   field_not_found: 400,
   limit_exceeded: 400,

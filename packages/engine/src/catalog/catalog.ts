@@ -20,6 +20,8 @@ export interface CollectionEntry {
 
 /** The catalog as a manifest holds it. */
 export interface CatalogState {
+  /** The newest catalog event in it. It may be later than the checkpoint that holds this state. */
+  readonly lsn: number
   /** Ids are never given out twice, so a record of a dropped collection can never reach one of the same name. */
   readonly nextCollectionId: number
   readonly databases: readonly DatabaseEntry[]
@@ -28,21 +30,29 @@ export interface CatalogState {
 
 /** A new directory: one database, `default`, which plain deployments use. */
 export const emptyCatalog: CatalogState = {
+  lsn: 0,
   nextCollectionId: 1,
   databases: [{ id: 1, name: 'default' }],
   collections: [],
 }
 
 export class Catalog {
+  #lsn: number
   #nextCollectionId: number
   readonly #databases = new Map<string, DatabaseEntry>()
   readonly #collections = new Map<number, CollectionEntry>()
   readonly #names = new Map<string, CollectionEntry>()
 
   constructor(state: CatalogState = emptyCatalog) {
+    this.#lsn = state.lsn
     this.#nextCollectionId = state.nextCollectionId
     for (const database of state.databases) this.#databases.set(database.name, database)
     for (const collection of state.collections) this.#add(collection)
+  }
+
+  /** The newest catalog event applied. */
+  get lsn(): number {
+    return this.#lsn
   }
 
   get nextCollectionId(): number {
@@ -70,6 +80,7 @@ export class Catalog {
   }
 
   apply(lsn: number, event: CatalogEvent): void {
+    this.#lsn = lsn
     if (event.kind === 'collection-created') {
       const { collectionId: id, databaseId, name, fields, hashSeed, timeMs: createdAtMs } = event
       assert(
@@ -87,7 +98,12 @@ export class Catalog {
   }
 
   state(): CatalogState {
-    return { nextCollectionId: this.#nextCollectionId, databases: this.databases, collections: this.collections }
+    return {
+      lsn: this.#lsn,
+      nextCollectionId: this.#nextCollectionId,
+      databases: this.databases,
+      collections: this.collections,
+    }
   }
 
   #add(entry: CollectionEntry): void {

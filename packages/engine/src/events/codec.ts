@@ -1,5 +1,6 @@
 // Events to record payloads and back. The record's type names the message; types are never renumbered or reused.
 import type { NewRecord } from '@annal/wal'
+import protobuf from 'protobufjs/light.js'
 import type { FieldDefinition, Precision, SpaceType, SparseModel } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
 import type { DenseColumn, Event, SparseColumn } from './event.ts'
@@ -56,6 +57,24 @@ export function decodeEvent(record: {
   }
   return fromMessage(kind, messages[kind].decode(record.payload))
 }
+
+/** Which collection a record is about and when it happened, without decoding the rest: every message begins with these two. */
+export function peekEvent(payload: Uint8Array): { readonly timeMs: number; readonly collectionId: number } {
+  const reader = protobuf.Reader.create(payload)
+  let timeMs = 0
+  let collectionId = 0
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32()
+    if (tag === timeTag) timeMs = reader.double()
+    else if (tag === collectionTag) collectionId = reader.uint32()
+    else break
+  }
+  return { timeMs, collectionId }
+}
+
+/** Field 1, eight bytes; field 2, a varint. */
+const timeTag = (1 << 3) | 1
+const collectionTag = (2 << 3) | 0
 
 function toMessage(event: Event): Record<string, unknown> {
   switch (event.kind) {

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import type { Vfs } from '@annal/wal'
-import type { CatalogState } from '../catalog/catalog.ts'
+import type { CatalogState, CollectionEntry } from '../catalog/catalog.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
@@ -31,7 +31,14 @@ export interface CheckpointSource {
   readonly lsn: number
   readonly timeMs: number
   readonly catalog: CatalogState
-  readonly collections: readonly { readonly replica: Replica; readonly gate: WriteGate }[]
+  readonly collections: readonly CheckpointCollection[]
+}
+
+export interface CheckpointCollection {
+  readonly entry: CollectionEntry
+  /** Undefined in quarantine: what the checkpoint before holds of the collection is kept as it is. */
+  readonly recovering: Replica | undefined
+  readonly gate: WriteGate
 }
 
 /** Writes a checkpoint and gives the older of the two newest LSNs kept: the log is not needed up to there. */
@@ -46,14 +53,11 @@ export async function writeCheckpoint(
   const temporary = join(dir, `tmp-${name}`)
   await vfs.makeDirectory(temporary)
   const collections: ManifestCollection[] = []
-  for (const { replica, gate } of source.collections) {
-    const before = previous?.manifest.collections.find((candidate) => candidate.id === replica.id)
-    const unchanged = previous && before?.lsn === replica.lsnApplied && gate.pending.events === 0
-    collections.push(
-      unchanged
-        ? await linkCollection(vfs, previous.path, temporary, before)
-        : await writeCollection(vfs, temporary, replica, gate),
-    )
+  for (const { entry, recovering: replica, gate } of source.collections) {
+    const before = previous?.manifest.collections.find((candidate) => candidate.id === entry.id)
+    const unchanged = !replica || (before?.lsn === replica.lsnApplied && gate.pending.events === 0)
+    if (!unchanged) collections.push(await writeCollection(vfs, temporary, replica, gate))
+    else if (previous && before) collections.push(await linkCollection(vfs, previous.path, temporary, before))
     onProgress(collections.length, source.collections.length)
   }
   const manifest: Manifest = { lsn: source.lsn, timeMs: source.timeMs, catalog: source.catalog, collections }
@@ -62,7 +66,9 @@ export async function writeCheckpoint(
   const path = join(dir, name)
   await vfs.rename(temporary, path)
   await vfs.syncDirectory(dir)
-  const lsnNotNeeded = await removeOld(place)
+  const lsnOlder = await removeOld(place)
+  // A collection in quarantine may still be rebuilt from the records after its snapshot.
+  const lsnNotNeeded = source.collections.every(({ recovering }) => recovering) ? lsnOlder : 0
   return { checkpoint: { path, manifest }, lsnNotNeeded }
 }
 
@@ -119,36 +125,27 @@ export async function findCheckpoints(
   return { good, damaged }
 }
 
-/** Loads every collection of a checkpoint. Throws snapshot_damaged, with nothing left open. */
-export async function loadCheckpoint(
+/** Loads one collection; undefined when the checkpoint does not hold it. Throws snapshot_damaged, with nothing left open. */
+export async function loadCollection(
   vfs: Vfs,
   { path, manifest }: Checkpoint,
+  entry: CollectionEntry,
   pool: WorkerPool,
-  onProgress: (done: number, total: number) => void,
-): Promise<Map<number, Replica>> {
-  const replicas = new Map<number, Replica>()
-  try {
-    for (const collection of manifest.collections) {
-      const entry = manifest.catalog.collections.find((candidate) => candidate.id === collection.id)
-      if (!entry) continue
-      const partOf = (part: number) => {
-        const file = collection.files.find((candidate) => candidate.part === part)
-        return readSnapshotFile(vfs, join(path, file?.name ?? fileName(collection.id, part)), {
-          collectionId: collection.id,
-          part,
-          lsn: collection.lsn,
-          bytes: file?.bytes ?? 0,
-          sum: file?.sum ?? '0',
-        })
-      }
-      replicas.set(collection.id, await loadReplica(entry, collection.lsn, partOf, pool))
-      onProgress(replicas.size, manifest.collections.length)
-    }
-    return replicas
-  } catch (error) {
-    for (const replica of replicas.values()) await replica.close()
-    throw error
+): Promise<Replica | undefined> {
+  const collection = manifest.collections.find((candidate) => candidate.id === entry.id)
+  if (!collection) return undefined
+  const partOf = (part: number) => {
+    const file = collection.files.find((candidate) => candidate.part === part)
+    const { name, bytes, sum } = file ?? { name: fileName(collection.id, part), bytes: 0, sum: '0' }
+    return readSnapshotFile(vfs, join(path, name), {
+      collectionId: collection.id,
+      part,
+      lsn: collection.lsn,
+      bytes,
+      sum,
+    })
   }
+  return loadReplica(entry, collection.lsn, partOf, pool)
 }
 
 /** Removes what a crash left half made. */
