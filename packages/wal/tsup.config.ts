@@ -1,4 +1,6 @@
 import { defineConfig } from 'tsup'
 import { libraryBuild } from '../../tsup.base.ts'
 
-export default defineConfig(libraryBuild({ index: 'src/index.ts', testing: 'src/testing/index.ts' }))
+export default defineConfig(
+  libraryBuild({ index: 'src/index.ts', testing: 'src/testing/index.ts', 'annal-wal': 'src/annal-wal.ts' }),
+)

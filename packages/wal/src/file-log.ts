@@ -108,6 +108,7 @@ export class FileLog implements Log {
   }
 
   truncateBefore(lsn: Lsn): Promise<void> {
+    if (this.#failure !== undefined || this.#closeWanted) return Promise.reject(this.#refusal())
     return this.#segments.removeBefore(lsn)
   }
 

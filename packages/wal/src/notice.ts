@@ -3,6 +3,7 @@
 export type LogNotice =
   /** Bytes that were never acknowledged were cut off the end, and kept at `path` unless they were only zeros. */
   | { readonly kind: 'tail-cut'; readonly bytes: number; readonly lsnLast: number; readonly path: string | undefined }
+  /** TIP lost one slot, or both, or is missing: the log was checked with less proof than usual. */
   | { readonly kind: 'tip-damaged'; readonly slots: number }
   | { readonly kind: 'slow-sync'; readonly tookMs: number }
   | { readonly kind: 'read-only'; readonly reason: string }

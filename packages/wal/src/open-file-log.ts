@@ -50,7 +50,8 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
   if (options.mustBeNew === true) refuseRecords(dir, scan)
   const place = { vfs, dir, timeline: options.timeline ?? 1, makeEpoch: options.makeEpoch ?? randomEpoch }
   const notice = options.onNotice ?? (() => undefined)
-  if (scan.tip.damagedSlots > 0) notice({ kind: 'tip-damaged', slots: scan.tip.damagedSlots })
+  const lostSlots = scan.tip.missing && scan.lsnLast > 0 ? 2 : scan.tip.damagedSlots
+  if (lostSlots > 0) notice({ kind: 'tip-damaged', slots: lostSlots })
   let tornPath: string | undefined
   const recover = async (): Promise<Tail> => {
     tornPath ??= await keepTorn(vfs, scan)

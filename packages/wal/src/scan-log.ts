@@ -1,4 +1,5 @@
 // Reads the whole log and finds its end. Writes nothing: a log that is refused is left exactly as it was found.
+import { join } from 'node:path'
 import { errnoOf, WalError } from './errors.ts'
 import { FrameReader } from './frame-reader.ts'
 import {
@@ -11,7 +12,7 @@ import {
   withSegment,
 } from './scan-segment.ts'
 import { judgeTail } from './tail-rule.ts'
-import { readTip, type TipReading } from './tip.ts'
+import { readTip, type TipReading, tipName } from './tip.ts'
 import type { Vfs } from './vfs.ts'
 
 export interface ScanProgress {
@@ -49,8 +50,8 @@ export interface LogScan {
 
 export async function scanLog(options: ScanOptions): Promise<LogScan> {
   const { vfs, dir } = options
-  const files = await listLogFiles(vfs, dir)
-  const tip = await readTip(vfs, dir)
+  const files = await reading(dir, () => listLogFiles(vfs, dir))
+  const tip = await reading(join(dir, tipName), () => readTip(vfs, dir))
   refuseMissing(options, files, tip)
   const segments: ScannedSegment[] = []
   let bytesDone = 0
@@ -58,7 +59,7 @@ export async function scanLog(options: ScanOptions): Promise<LogScan> {
   for (const [i, file] of files.segments.entries()) {
     const follower = files.segments[i + 1]
     const settled = follower !== undefined && follower.lsnFirst <= (options.recoverFrom ?? 0)
-    const scanned = await reading(file, () =>
+    const scanned = await reading(file.path, () =>
       settled ? skipSegment(vfs, file, follower, before) : scanSegment(vfs, file, expectationAfter(before)),
     )
     if (follower !== undefined && scanned.bad !== undefined) {
@@ -122,7 +123,7 @@ async function endOf(options: ScanOptions, last: ScannedSegment, tip: TipReading
   const tipLsn = tip.newest?.durableLsn ?? 0
   const durable = needed > tipLsn ? { lsn: needed, source: 'the checkpoint' } : { lsn: tipLsn, source: 'TIP' }
   const epoch = last.header?.epoch ?? 0n
-  const verdict = await reading(last.file, () =>
+  const verdict = await reading(last.file.path, () =>
     withSegment(options.vfs, last.file, (file) => {
       const reader = new FrameReader(file, { epoch, position: last.end, end: last.bytes, payloads: 'lend' })
       return judgeTail({ reader, bytes: last.bytes, lsnExpected, durable })
@@ -150,16 +151,17 @@ function refuseMissing(options: ScanOptions, files: LogFiles, tip: TipReading): 
   }
 }
 
-async function reading<T>(file: SegmentFile, read: () => Promise<T>): Promise<T> {
+/** A log that cannot be read is not called damaged: cutting it would be the wrong cure for a loose cable. */
+async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
-    if (error instanceof WalError || errnoOf(error) === undefined) throw error
+    if (errnoOf(error) === undefined) throw error
     const what = error instanceof Error ? error.message : String(error)
     throw new WalError(
-      'log_damaged',
-      `${file.path} cannot be read: ${what}.\n${waysOut(file.lsnFirst)}`,
-      { file: file.path, evidence: what },
+      'log_failed',
+      `${path} cannot be read: ${what}. Nothing was changed.`,
+      { file: path, evidence: what },
       { cause: error },
     )
   }

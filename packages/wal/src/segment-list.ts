@@ -14,6 +14,7 @@ export class SegmentList {
   readonly #dir: string
   readonly #readers = new Set<{ lsn: number }>()
   #held: HeldSegment[]
+  #removalFailed: unknown
 
   constructor(vfs: Vfs, dir: string, held: readonly HeldSegment[]) {
     this.#vfs = vfs
@@ -68,10 +69,21 @@ export class SegmentList {
       const [oldest, follower] = this.#held
       if (oldest === undefined || follower === undefined) return
       if (follower.file.lsnFirst > lsn || this.#isPinned(follower.file)) return
+      // After a failure nobody knows which names the disk keeps; removing more could leave a gap.
+      if (this.#removalFailed !== undefined) throw this.#removalFailed
       this.#held.shift()
-      await this.#vfs.remove(oldest.file.path)
+      await this.#remove(oldest.file.path)
+    }
+  }
+
+  async #remove(path: string): Promise<void> {
+    try {
+      await this.#vfs.remove(path)
       // One at a time, or a power cut could keep an older name and drop a newer one: a gap.
       await this.#vfs.syncDirectory(this.#dir)
+    } catch (error) {
+      this.#removalFailed = error
+      throw error
     }
   }
 

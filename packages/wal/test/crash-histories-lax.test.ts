@@ -1,17 +1,22 @@
 // The same with the policies that acknowledge before the sync: what a sync covered survives, and the rest is a prefix.
 import { test } from 'tap'
 import { chosenSeed } from '../src/testing/index.ts'
-import { runHistories, sized } from './many-histories.ts'
+import { runHistories } from './many-histories.ts'
+import { patient, sized } from './patience.ts'
 
 const seed = chosenSeed()
 
 for (const fsync of ['interval', 'none'] as const) {
-  test(`with fsync=${fsync} no crash history loses what a sync covered, invents or refuses anything`, async (t) => {
-    t.comment(`ANNAL_SEED=${seed}`)
-    const count = sized(25_000, 500_000)
-    const tally = await runHistories(count, seed, () => ({ fsync }))
-    t.comment(JSON.stringify(tally))
-    t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
-    t.equal(tally.whole, count)
-  })
+  test(
+    `with fsync=${fsync} no crash history loses what a sync covered, invents or refuses anything`,
+    patient,
+    async (t) => {
+      t.comment(`ANNAL_SEED=${seed}`)
+      const count = sized(25_000, 500_000)
+      const tally = await runHistories(count, seed, () => ({ fsync }))
+      t.comment(JSON.stringify(tally))
+      t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
+      t.equal(tally.whole, count)
+    },
+  )
 }

@@ -2,11 +2,12 @@
 // issued, and no lawful picture of the disk is refused.
 import { test } from 'tap'
 import { chosenSeed } from '../src/testing/index.ts'
-import { runHistories, sized } from './many-histories.ts'
+import { runHistories } from './many-histories.ts'
+import { patient, sized } from './patience.ts'
 
 const seed = chosenSeed()
 
-test('with fsync=always no crash history loses, invents or refuses anything', async (t) => {
+test('with fsync=always no crash history loses, invents or refuses anything', patient, async (t) => {
   t.comment(`ANNAL_SEED=${seed}`)
   const count = sized(50_000, 1_000_000)
   const tally = await runHistories(count, seed, (i) => ({ fsync: 'always', tipSync: i % 4 === 0 ? 'commit' : 'timer' }))

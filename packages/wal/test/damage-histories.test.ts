@@ -4,7 +4,8 @@ import { test } from 'tap'
 import { chosenSeed } from '../src/testing/index.ts'
 import { damageKinds, olderDirectory, olderTip } from './damage.ts'
 import type { Outcome } from './history.ts'
-import { runHistories, sized } from './many-histories.ts'
+import { runHistories } from './many-histories.ts'
+import { patient, sized } from './patience.ts'
 
 const seed = chosenSeed()
 const generations = 2
@@ -23,7 +24,7 @@ for (const [name, damage] of Object.entries(damageKinds)) {
     beforeStart: (scene: Parameters<typeof damage>[0]) => scene.history.generation === generations && damage(scene),
   }
 
-  test(`${name}: nothing is lost silently when TIP is synced at every commit`, async (t) => {
+  test(`${name}: nothing is lost silently when TIP is synced at every commit`, patient, async (t) => {
     t.comment(`ANNAL_SEED=${seed}`)
     const tally = await runHistories(count, seed, () => ({ ...options, tipSync: 'commit' as const }), isHonest)
     t.comment(JSON.stringify(tally))
@@ -31,7 +32,7 @@ for (const [name, damage] of Object.entries(damageKinds)) {
     t.equal(tally.whole + tally.refused, count)
   })
 
-  test(`${name}: by default only records of the newest sync can be taken for a tear`, async (t) => {
+  test(`${name}: by default only records of the newest sync can be taken for a tear`, patient, async (t) => {
     t.comment(`ANNAL_SEED=${seed}`)
     const tally = await runHistories(
       count,
@@ -49,13 +50,13 @@ for (const [name, damage] of Object.entries(damageKinds)) {
   })
 }
 
-test('an older TIP is harmless', async (t) => {
+test('an older TIP is harmless', patient, async (t) => {
   t.comment(`ANNAL_SEED=${seed}`)
   const tally = await runHistories(count, seed, () => ({ beforeStart: olderTip() }))
   t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
 })
 
-test('a whole older directory starts with what it held', async (t) => {
+test('a whole older directory starts with what it held', patient, async (t) => {
   t.comment(`ANNAL_SEED=${seed}`)
   const tally = await runHistories(count, seed, () => ({ generations, beforeStart: olderDirectory(generations) }))
   t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)

@@ -1,4 +1,4 @@
-// Runs many simulated lives and counts how they ended. Sizes: what every change runs, and what ANNAL_LONG=1 runs.
+// Runs many simulated lives and counts how they ended.
 import { type HistoryOptions, type Outcome, runHistory } from './history.ts'
 
 export interface Tally {
@@ -12,10 +12,6 @@ export interface Tally {
   readonly broken: number
   /** The first few that did not end whole, with what repeats them. */
   readonly examples: readonly { readonly seed: number; readonly outcome: Outcome }[]
-}
-
-export function sized(usual: number, long: number): number {
-  return process.env.ANNAL_LONG === '1' ? long : usual
 }
 
 export async function runHistories(

@@ -1,0 +1,8 @@
+#!/usr/bin/env node
+// The entry of the command `annal-wal`.
+import { runWalTool } from './tools/command.ts'
+
+process.exitCode = await runWalTool(process.argv.slice(2), {
+  line: (text) => process.stdout.write(`${text}\n`),
+  error: (text) => process.stderr.write(`${text}\n`),
+})

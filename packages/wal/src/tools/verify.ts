@@ -1,0 +1,125 @@
+// Checks every byte of a log and tells all that is wrong with it. Writes nothing, and may run while the log is written:
+// TIP is read first, so what it promises must already be there when the tail is read.
+import { errnoOf } from '../errors.ts'
+import { FrameReader } from '../frame-reader.ts'
+import { expectationAfter } from '../scan-log.ts'
+import { listLogFiles, type ScannedSegment, type SegmentFile, scanSegment, withSegment } from '../scan-segment.ts'
+import { judgeTail } from '../tail-rule.ts'
+import { readTip, type TipReading } from '../tip.ts'
+import type { Vfs } from '../vfs.ts'
+
+export interface LogFinding {
+  /** `damage`: the log would be refused. `notice`: it would start, and this is worth knowing. */
+  readonly severity: 'damage' | 'notice'
+  readonly file: string
+  readonly offset: number
+  /** The LSN that is expected there. */
+  readonly lsn: number
+  readonly what: string
+}
+
+export interface LogReport {
+  readonly isGood: boolean
+  readonly findings: readonly LogFinding[]
+  readonly segments: number
+  readonly bytes: number
+  readonly frames: number
+  readonly lsnFirst: number
+  readonly lsnLast: number
+  readonly lsnDurableKnown: number
+  readonly cleanlyClosed: boolean
+}
+
+export interface VerifyOptions {
+  readonly vfs: Vfs
+  readonly dir: string
+  readonly onProgress?: (done: { readonly segments: number; readonly bytes: number }) => void
+}
+
+export async function verifyLog(options: VerifyOptions): Promise<LogReport> {
+  const { vfs, dir } = options
+  const tip = await readTip(vfs, dir)
+  const files = await listLogFiles(vfs, dir)
+  const findings: LogFinding[] = []
+  for (const name of files.strange) findings.push(damage(name, 0, 0, 'it has a name like a segment and is none'))
+  const scanned: ScannedSegment[] = []
+  let bytes = 0
+  for (const [i, file] of files.segments.entries()) {
+    const segment = await scanAfter(vfs, file, scanned.at(-1))
+    if (segment === undefined) {
+      if (scanned.length > 0)
+        findings.push(damage(file.name, 0, file.lsnFirst, 'it vanished while the log was checked'))
+      continue
+    }
+    scanned.push(segment)
+    bytes += segment.bytes
+    const isLast = i === files.segments.length - 1
+    if (segment.bad !== undefined && (!isLast || segment.header === undefined)) {
+      findings.push(damage(file.name, segment.bad.offset, segment.lsnLast + 1, segment.bad.why))
+    }
+    options.onProgress?.({ segments: scanned.length, bytes })
+  }
+  findings.push(...(await checkEnd(vfs, scanned.at(-1), tip)))
+  return {
+    isGood: findings.every((finding) => finding.severity !== 'damage'),
+    findings,
+    segments: scanned.length,
+    bytes,
+    frames: scanned.reduce((sum, segment) => sum + segment.frames, 0),
+    lsnFirst: scanned[0]?.file.lsnFirst ?? 1,
+    lsnLast: scanned.at(-1)?.lsnLast ?? 0,
+    lsnDurableKnown: tip.newest?.durableLsn ?? 0,
+    cleanlyClosed: scanned.at(-1)?.cleanlyClosed ?? false,
+  }
+}
+
+/** A segment with all that must be true of it after the one before; undefined when it was removed meanwhile. */
+async function scanAfter(
+  vfs: Vfs,
+  file: SegmentFile,
+  before: ScannedSegment | undefined,
+): Promise<ScannedSegment | undefined> {
+  // What follows a damaged segment is checked by itself: one damage, one finding.
+  const isKnown = before !== undefined && before.bad === undefined
+  const expected = isKnown
+    ? expectationAfter(before)
+    : { id: before === undefined ? undefined : before.file.id + 1, lsnFirst: undefined, chainBefore: undefined }
+  try {
+    return await scanSegment(vfs, file, expected)
+  } catch (error) {
+    if (errnoOf(error) === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+async function checkEnd(vfs: Vfs, last: ScannedSegment | undefined, tip: TipReading): Promise<LogFinding[]> {
+  const findings: LogFinding[] = []
+  const known = tip.newest ?? { durableLsn: 0, segmentId: 0 }
+  const lsnExpected = (last?.lsnLast ?? 0) + 1
+  const name = last?.file.name ?? 'TIP'
+  if (tip.missing && lsnExpected > 1) findings.push(notice('TIP', 'it is missing'))
+  else if (tip.damagedSlots > 0) findings.push(notice('TIP', `${tip.damagedSlots} of 2 slots are damaged`))
+  if (known.segmentId > (last?.file.id ?? 0)) {
+    findings.push(damage(name, 0, lsnExpected, `TIP names segment ${known.segmentId}, which is not there`))
+  }
+  if (last?.header === undefined) return findings
+  const { epoch } = last.header
+  const verdict = await withSegment(vfs, last.file, (file) => {
+    const reader = new FrameReader(file, { epoch, position: last.end, end: last.bytes, payloads: 'lend' })
+    return judgeTail({ reader, bytes: last.bytes, lsnExpected, durable: { lsn: known.durableLsn, source: 'TIP' } })
+  })
+  if (verdict.kind === 'damaged') findings.push(damage(name, last.end, lsnExpected, verdict.evidence))
+  if (verdict.kind === 'torn') {
+    const what = `${verdict.bytes} bytes at the end were never acknowledged: a write in flight, or the end of an unclean stop`
+    findings.push({ severity: 'notice', file: name, offset: last.end, lsn: lsnExpected, what })
+  }
+  return findings
+}
+
+function damage(file: string, offset: number, lsn: number, what: string): LogFinding {
+  return { severity: 'damage', file, offset, lsn, what }
+}
+
+function notice(file: string, what: string): LogFinding {
+  return { severity: 'notice', file, offset: 0, lsn: 0, what }
+}
