@@ -1,0 +1,161 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Engine, openEngine } from '@annal/engine'
+import { test } from 'tap'
+
+const fields = [{ name: 'v', type: 'vector', params: { dimension: 3, space_type: 'l2', precision: 'float32' } }]
+
+async function inDirectory(act: (dataDir: string) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-recovery-'))
+  try {
+    await act(join(dir, 'data'))
+  } finally {
+    await rm(dir, { recursive: true })
+  }
+}
+
+async function damage(dataDir: string, file: string): Promise<void> {
+  for (const name of await readdir(join(dataDir, 'checkpoints')))
+    await writeFile(join(dataDir, 'checkpoints', name, file), 'damage')
+}
+
+function objects(count: number, from = 0) {
+  return Array.from({ length: count }, (_, i) => ({ id: `${from + i}`, fields: { v: [from + i, 0, 0] } }))
+}
+
+/** Two collections, each in two checkpoints, with a tail of records after them. */
+async function fill(engine: Engine): Promise<{ readonly a: string; readonly b: string }> {
+  const a = await engine.database().createCollection({ name: 'a', fields })
+  const b = await engine.database().createCollection({ name: 'b', fields })
+  for (let round = 0; round < 3; round++) {
+    await a.upsert(objects(20, round * 20))
+    await b.upsert(objects(20, round * 20))
+    if (round < 2) await engine.checkpoint()
+  }
+  return { a: a.stateDigest(), b: b.stateDigest() }
+}
+
+test('a collection damaged in every checkpoint is rebuilt from a log that goes back far enough', async (t) => {
+  await inDirectory(async (dataDir) => {
+    const first = await openEngine({ dataDir, threads: 1, keepLog: true })
+    const digests = await fill(first)
+    await first.close()
+    await damage(dataDir, 'collection-1-part-1.snap')
+    const engine = await openEngine({ dataDir, threads: 1 })
+    t.equal(engine.database().collection('a').stateDigest(), digests.a)
+    t.equal(engine.database().collection('b').stateDigest(), digests.b)
+    t.equal(engine.health().status, 'degraded')
+    await engine.close()
+  })
+})
+
+test('a collection that cannot be rebuilt is set aside, named, kept as it is, and may be dropped; the others serve', async (t) => {
+  await inDirectory(async (dataDir) => {
+    const first = await openEngine({ dataDir, threads: 1 })
+    await fill(first)
+    await first.close()
+    let digest = ''
+    // Every start begins a segment, and the log gives up those that two checkpoints have made superfluous.
+    for (let i = 0; i < 3; i++) {
+      const engine = await openEngine({ dataDir, threads: 1 })
+      for (const name of ['a', 'b'])
+        await engine
+          .database()
+          .collection(name)
+          .upsert(objects(3, i * 3))
+      digest = engine.database().collection('b').stateDigest()
+      await engine.close()
+    }
+    await damage(dataDir, 'collection-1-part-0.snap')
+    for (const round of [1, 2]) {
+      const engine = await openEngine({ dataDir, threads: 1 })
+      const b = engine.database().collection('b')
+      if (round === 1) t.equal(b.stateDigest(), digest, 'the other collection is whole')
+      t.equal(engine.health().status, 'degraded')
+      t.ok(
+        engine.health().reasons.some((reason) => reason.includes('"a" is out of service')),
+        `named in health, start ${round}`,
+      )
+      const a = engine.database().collection('a')
+      t.equal(a.describe().condition, 'quarantined')
+      await t.rejects(a.search({ fields: { v: { query: [1, 2, 3] } } }), { code: 'collection_quarantined' })
+      await t.rejects(a.upsert(objects(1)), { code: 'collection_quarantined' })
+      await b.upsert(objects(5, 1000))
+      await engine.checkpoint()
+      await engine.close()
+    }
+    const kept = (await readdir(join(dataDir, 'checkpoints'))).map((name) => join(dataDir, 'checkpoints', name))
+    for (const path of kept)
+      t.ok((await readdir(path)).includes('collection-1-part-0.snap'), 'its files are still there')
+    const engine = await openEngine({ dataDir, threads: 1 })
+    await engine.database().dropCollection('a')
+    const again = await engine.database().createCollection({ name: 'a', fields })
+    t.equal(again.describe().objects, 0)
+    await engine.close()
+  })
+})
+
+test('a collection whose last record is applied serves while another is still replayed', async (t) => {
+  await inDirectory(async (dataDir) => {
+    const first = await openEngine({ dataDir, threads: 1, keepLog: true })
+    const small = await first.database().createCollection({ name: 'small', fields })
+    await small.upsert(objects(10))
+    const large = await first.database().createCollection({ name: 'large', fields })
+    for (let round = 0; round < 40; round++) await large.upsert(objects(200, round * 200))
+    await first.close()
+    await rm(join(dataDir, 'checkpoints'), { recursive: true })
+    const seen: string[] = []
+    let early: Promise<unknown> = Promise.resolve()
+    const engine = await openEngine({
+      dataDir,
+      threads: 1,
+      onServing: (serving) => {
+        const look = async () => {
+          for (let i = 0; i < 1_000; i++) {
+            await new Promise((resolve) => setTimeout(resolve, 1))
+            const conditions = serving
+              .database()
+              .collections()
+              .map(({ name, condition }) => `${name} ${condition}`)
+            if (conditions.includes('small ready') && conditions.includes('large loading')) {
+              const { results } = await serving
+                .database()
+                .collection('small')
+                .search({ fields: { v: { query: [3, 0, 0], limit: 1 } } })
+              seen.push(results.v?.[0]?.id ?? 'nothing', serving.health().status)
+              await t.rejects(serving.database().collection('large').get(['1']), { code: 'collection_loading' })
+              await t.rejects(serving.database().createCollection({ name: 'new', fields }), {
+                code: 'collection_loading',
+              })
+              return
+            }
+          }
+        }
+        early = look()
+      },
+    })
+    await early
+    t.strictSame(seen, ['3', 'starting'])
+    t.equal(engine.database().collection('large').describe().objects, 8_000)
+    await engine.close()
+  })
+})
+
+test('an engine closed while it replays stops soon and leaves everything as it was', async (t) => {
+  await inDirectory(async (dataDir) => {
+    const first = await openEngine({ dataDir, threads: 1, keepLog: true })
+    const large = await first.database().createCollection({ name: 'large', fields })
+    for (let round = 0; round < 20; round++) await large.upsert(objects(200, round * 200))
+    const digest = large.stateDigest()
+    await first.close()
+    await rm(join(dataDir, 'checkpoints'), { recursive: true })
+    let closing: Promise<void> | undefined
+    const opening = openEngine({ dataDir, threads: 1, onServing: (engine) => (closing = engine.close()) })
+    await t.rejects(opening, { code: 'closed' })
+    await closing
+    const engine = await openEngine({ dataDir, threads: 1 })
+    t.equal(engine.database().collection('large').stateDigest(), digest)
+    await engine.close()
+  })
+})
