@@ -11,6 +11,9 @@ import type { EngineSlot } from './engine-slot.ts'
 import { type CodedError, errorBody, isCoded, retryAfterSeconds, ServerError, statusOf } from './errors.ts'
 import { clientError, fromFramework } from './framework-errors.ts'
 import * as limits from './limits.ts'
+import { createMetrics, type Metrics } from './metrics.ts'
+import type { DescribedRoute } from './openapi.ts'
+import { metricsRoute, openapiRoute } from './routes/operations.ts'
 import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
@@ -26,7 +29,10 @@ export interface AppOptions {
 export interface RouteContext extends AppOptions {
   readonly version: string
   readonly guard: Guard
-  readonly counters: { requests: number }
+  readonly metrics: Metrics
+  readonly bodies: BodyBudgets
+  /** Filled while routes are added; complete once the application is ready. */
+  readonly routes: readonly DescribedRoute[]
   /** Milliseconds since 1970. */
   readonly startedAt: number
 }
@@ -40,12 +46,18 @@ export const version = (JSON.parse(readFileSync(new URL('../package.json', impor
   .version
 
 export function createApp({ slot, config }: AppOptions): FastifyInstance {
+  const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,
     config,
     version,
     guard: createGuard(config.authToken),
-    counters: { requests: 0 },
+    metrics: createMetrics(),
+    bodies: {
+      small: createBodyBudget(limits.smallBodiesBytesMax),
+      large: createBodyBudget(limits.largeBodiesBytesMax),
+    },
+    routes,
     startedAt: Date.now(),
   }
   const app = fastify({
@@ -77,6 +89,7 @@ export function createApp({ slot, config }: AppOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => sendError(error, request as FastifyRequest, reply as FastifyReply),
   })
   app.server.maxConnections = limits.connectionsMax
+  app.addHook('onRoute', (route) => void routes.push(route))
   addBodyParsers(app)
   addRequestHooks(app, context)
   app.setErrorHandler(sendError)
@@ -87,7 +100,13 @@ export function createApp({ slot, config }: AppOptions): FastifyInstance {
   return app
 }
 
+interface BodyBudgets {
+  readonly small: BodyBudget
+  readonly large: BodyBudget
+}
+
 function addRoutes(app: FastifyInstance, context: RouteContext): void {
+  app.register(async (root) => metricsRoute(root, context))
   app.register(
     async (v1) => {
       systemRoutes(v1, context, 'v1')
@@ -101,6 +120,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
     async (v2) => {
       systemRoutes(v2, context, 'v2')
       infoRoute(v2, context)
+      openapiRoute(v2, context)
       v2CollectionRoutes(v2, context)
       v2ObjectRoutes(v2, context)
     },
@@ -109,25 +129,22 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
 }
 
 /** In this order: count, guard, room for the body. All before a byte of the body is read. */
-function addRequestHooks(app: FastifyInstance, { guard, counters }: RouteContext): void {
-  const budgets = {
-    small: createBodyBudget(limits.smallBodiesBytesMax),
-    large: createBodyBudget(limits.largeBodiesBytesMax),
-  }
+function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies }: RouteContext): void {
   let stopping = false
   app.addHook('preClose', async () => {
     stopping = true
   })
   app.addHook('onRequest', async (request, reply) => {
-    counters.requests += 1
+    metrics.started()
     reply.header('x-request-id', request.id)
     if (stopping) throw new ServerError('stopping', 'the server is stopping')
     if (request.is404 || request.routeOptions.config.open) return
     guard.check(request.headers.authorization, request.ip)
     refuseEncodings(request)
-    reserveBody(budgets, request, reply)
+    reserveBody(bodies, request, reply)
   })
   app.addHook('onResponse', async (request, reply) => {
+    metrics.finished(request.method, request.routeOptions.url ?? 'none', reply.statusCode, reply.elapsedTime / 1_000)
     request.log.debug({ req: request, status: reply.statusCode, ms: reply.elapsedTime }, 'request')
   })
 }
@@ -142,11 +159,7 @@ function refuseEncodings(request: FastifyRequest): void {
 }
 
 /** A body of unknown length may become as large as the route allows. */
-function reserveBody(
-  budgets: { readonly small: BodyBudget; readonly large: BodyBudget },
-  request: FastifyRequest,
-  reply: FastifyReply,
-): void {
+function reserveBody(budgets: BodyBudgets, request: FastifyRequest, reply: FastifyReply): void {
   const declared = request.headers['content-length']
   if (declared === undefined && request.headers['transfer-encoding'] === undefined) return
   const bodyMax = request.routeOptions.bodyLimit ?? limits.bodyBytesMax

@@ -16,6 +16,10 @@ export class EngineSlot {
     this.#progress = progress
   }
 
+  isOpen(): boolean {
+    return this.#engine !== undefined
+  }
+
   /** Throws `starting` until there is an engine. */
   engine(): Engine {
     if (this.#engine !== undefined) return this.#engine

@@ -67,6 +67,9 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   repair_refused: 500,
 }
 
+/** Every code, for those who describe the API. */
+export const errorCodes: readonly string[] = Object.keys(statusByCode)
+
 /** What the client is told besides the sentence. */
 export interface ErrorBody {
   readonly error: string

@@ -5,36 +5,47 @@ import type { EngineHealth } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import type { RouteContext } from '../app.ts'
 import { ServerError } from '../errors.ts'
+import type { RouteDoc } from '../route-doc.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']
 /** The user that the published servers and dashboards know in a plain deployment. */
 const plainUsers = ['endee', 'default']
 
+type ForUser = { Params: { user: string } }
+
 export function systemRoutes(app: FastifyInstance, context: RouteContext, version: 'v1' | 'v2'): void {
-  const { slot, guard, counters } = context
-  app.get('/health', { config: { open: true } }, async (request, reply) => {
-    const health = slot.health()
-    reply.code(servingStates.includes(health.status) ? 200 : 503)
-    const details = guard.passes(request.headers.authorization) ? healthDetails(health) : ''
+  const { slot, guard, metrics } = context
+  const health: RouteDoc = {
+    summary: 'Whether the server serves. 503 while it starts; without a token no details.',
+    reply: { description: 'status is ok, degraded or read-only.' },
+  }
+  app.get('/health', { config: { open: true, doc: health } }, async (request, reply) => {
+    const state = slot.health()
+    reply.code(servingStates.includes(state.status) ? 200 : 503)
+    const details = guard.passes(request.headers.authorization) ? healthDetails(state) : ''
     // Nanoseconds since 1970 do not fit a double, so the number is written as text into the JSON.
     const timestamp = version === 'v1' ? `${BigInt(Date.now()) * 1_000_000n}` : JSON.stringify(new Date().toISOString())
     return reply
       .type('application/json')
-      .send(`{"status":${JSON.stringify(health.status)},"timestamp":${timestamp}${details}}`)
+      .send(`{"status":${JSON.stringify(state.status)},"timestamp":${timestamp}${details}}`)
   })
 
-  app.get('/stats', async () => {
-    const stats = slot.engine().stats()
+  const stats: RouteDoc = {
+    summary: 'Figures of the engine and its log.',
+    reply: { description: 'Counts, LSNs, memory by part.' },
+  }
+  app.get('/stats', { config: { doc: stats } }, async () => {
+    const figures = slot.engine().stats()
     return {
       version: context.version,
-      uptime: Math.floor(stats.uptimeMs / 1_000),
-      total_requests: counters.requests,
-      databases: stats.databases,
-      collections: stats.collections,
-      objects: stats.objects,
-      lsn: { applied: stats.lsnApplied, durable: stats.lsnDurable, checkpoint: stats.lsnCheckpoint },
-      log: stats.log,
-      memory: stats.memory,
+      uptime: Math.floor(figures.uptimeMs / 1_000),
+      total_requests: metrics.requests,
+      databases: figures.databases,
+      collections: figures.collections,
+      objects: figures.objects,
+      lsn: { applied: figures.lsnApplied, durable: figures.lsnDurable, checkpoint: figures.lsnCheckpoint },
+      log: figures.log,
+      memory: figures.memory,
     }
   })
 }
@@ -48,7 +59,8 @@ export function infoRoute(app: FastifyInstance, { version }: RouteContext): void
     machine_id: machine.slice(0, 32),
     license: null,
   }
-  app.get('/info', async () => info)
+  const doc: RouteDoc = { summary: 'What this server is.', reply: { description: 'Version, machine and licence.' } }
+  app.get('/info', { config: { doc } }, async () => info)
 }
 
 export function userRoutes(app: FastifyInstance, { startedAt }: RouteContext): void {
@@ -56,8 +68,13 @@ export function userRoutes(app: FastifyInstance, { startedAt }: RouteContext): v
     if (plainUsers.includes(username)) return { username, user_type: 'Admin' }
     throw new ServerError('user_not_found', 'User not found', { field: 'user', value: username })
   }
-  app.get<{ Params: { user: string } }>('/users/:user/type', async (request) => facts(request.params.user))
-  app.get<{ Params: { user: string } }>('/users/:user/info', async (request) => ({
+  const type: RouteDoc = {
+    summary: 'The kind of the one user of a plain deployment.',
+    reply: { description: 'Always Admin.' },
+  }
+  app.get<ForUser>('/users/:user/type', { config: { doc: type } }, async (request) => facts(request.params.user))
+  const info: RouteDoc = { summary: 'The one user of a plain deployment.', reply: { description: 'Always active.' } }
+  app.get<ForUser>('/users/:user/info', { config: { doc: info } }, async (request) => ({
     ...facts(request.params.user),
     is_active: true,
     created_at: Math.floor(startedAt / 1_000),

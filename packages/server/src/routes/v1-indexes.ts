@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { RouteContext } from '../app.ts'
 import { sendText } from '../replies.ts'
+import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type CreateIndexBody,
@@ -16,16 +17,13 @@ import {
 type Named = { Params: { name: string } }
 
 export function v1IndexRoutes(app: FastifyInstance, { slot }: RouteContext): void {
-  app.post<{ Body: CreateIndexBody }>(
-    '/index/create',
-    { schema: { body: createIndexBody } },
-    async (request, reply) => {
-      await slot.database().createCollection(definitionOf(request.body))
-      return sendText(reply, 'Index created successfully', { name: request.body.index_name })
-    },
-  )
+  const create = { schema: { body: createIndexBody }, config: { doc: docs.create } }
+  app.post<{ Body: CreateIndexBody }>('/index/create', create, async (request, reply) => {
+    await slot.database().createCollection(definitionOf(request.body))
+    return sendText(reply, 'Index created successfully', { name: request.body.index_name })
+  })
 
-  app.get('/index/list', async () => ({
+  app.get('/index/list', { config: { doc: docs.list } }, async () => ({
     indexes: slot
       .database()
       .collections()
@@ -35,14 +33,35 @@ export function v1IndexRoutes(app: FastifyInstance, { slot }: RouteContext): voi
       }),
   }))
 
-  app.get<Named>('/index/:name/info', { schema: { params: nameParam } }, async (request) => {
-    const { collection, shape } = openIndex(slot.database(), request.params.name)
-    return indexInfo(collection.describe(), shape)
-  })
+  app.get<Named>(
+    '/index/:name/info',
+    { schema: { params: nameParam }, config: { doc: docs.info } },
+    async (request) => {
+      const { collection, shape } = openIndex(slot.database(), request.params.name)
+      return indexInfo(collection.describe(), shape)
+    },
+  )
 
-  app.delete<Named>('/index/:name/delete', { schema: { params: nameParam } }, async (request, reply) => {
-    openIndex(slot.database(), request.params.name)
-    const done = await slot.database().dropCollection(request.params.name)
-    return sendText(reply, 'Index deleted successfully', done)
-  })
+  app.delete<Named>(
+    '/index/:name/delete',
+    { schema: { params: nameParam }, config: { doc: docs.drop } },
+    async (request, reply) => {
+      openIndex(slot.database(), request.params.name)
+      const done = await slot.database().dropCollection(request.params.name)
+      return sendText(reply, 'Index deleted successfully', done)
+    },
+  )
 }
+
+const docs = {
+  create: {
+    summary: 'Creates an index.',
+    reply: { description: 'It can be written and searched at once.', text: 'Index created successfully' },
+  },
+  list: { summary: 'Lists all indexes.', reply: { description: 'indexes, each with its parameters.' } },
+  info: { summary: 'Describes an index.', reply: { description: 'Parameters and the number of objects.' } },
+  drop: {
+    summary: 'Deletes an index with everything in it.',
+    reply: { description: 'It is gone.', text: 'Index deleted successfully' },
+  },
+} satisfies Record<string, RouteDoc>

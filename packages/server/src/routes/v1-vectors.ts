@@ -5,6 +5,7 @@ import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
 import { sendEither, sendText } from '../replies.ts'
+import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import { openIndex } from '../wire/v1-index.ts'
 import {
@@ -27,7 +28,7 @@ import {
   searchReplyJson,
   searchReplyMsgpack,
 } from '../wire/v1-search.ts'
-import { readUpsertJson, readUpsertMsgpack } from '../wire/v1-upsert.ts'
+import { insertBody, readUpsertJson, readUpsertMsgpack } from '../wire/v1-upsert.ts'
 
 type Named = { Params: { name: string } }
 
@@ -37,7 +38,11 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
   const write = { missingCollectionStatus: 400 }
   const open = (name: string) => openIndex(slot.database(), name)
 
-  const insert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { ...write, msgpackBytes: true } }
+  const insert = {
+    schema: { params },
+    bodyLimit: bodyBytesUpsertMax,
+    config: { ...write, msgpackBytes: true, doc: docs.insert },
+  }
   app.post<Named>('/index/:name/vector/insert', insert, async (request, reply) => {
     const { collection, shape } = open(request.params.name)
     const context = { shape, batchMax: config.batchMax }
@@ -47,14 +52,14 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
     return sendText(reply, '', await collection.upsert(objects))
   })
 
-  const search = { schema: { params, body: searchBody(config.topKMax) } }
+  const search = { schema: { params, body: searchBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
     const { collection, shape } = open(request.params.name)
     const hits = hitsOf(await collection.search(readSearch(request.body, shape)), request.body)
     return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits) })
   })
 
-  const get = { schema: { params, body: getVectorBody } }
+  const get = { schema: { params, body: getVectorBody }, config: { doc: docs.get } }
   app.post<Named & { Body: GetVectorBody }>('/index/:name/vector/get', get, async (request, reply) => {
     const id = String(request.body.id)
     const [object] = await open(request.params.name).collection.get([id])
@@ -65,7 +70,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
   // A wildcard, since some clients write ids into the path as they are, slashes included.
   app.delete<{ Params: { name: string; '*': string } }>(
     '/index/:name/vector/*',
-    { schema: { params } },
+    { schema: { params }, config: { doc: docs.remove } },
     async (request, reply) => {
       const path = request.params['*']
       if (!path.endsWith('/delete')) throw new ServerError('route_not_found', 'there is no such route')
@@ -76,7 +81,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
     },
   )
 
-  const byFilter = { schema: { params, body: deleteByFilterBody }, config: write }
+  const byFilter = { schema: { params, body: deleteByFilterBody }, config: { ...write, doc: docs.deleteByFilter } }
   app.delete<Named & { Body: DeleteByFilterBody }>('/index/:name/vectors/delete', byFilter, async (request, reply) => {
     const filter = readConditions(request.body.filter)
     const done = await open(request.params.name).collection.deleteWhere(filter)
@@ -85,7 +90,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
 
   const update = {
     schema: { params, body: updateFiltersBody(config.batchMax) },
-    config: write,
+    config: { ...write, doc: docs.updateFilters },
     bodyLimit: bodyBytesFiltersMax,
   }
   app.post<Named & { Body: UpdateFiltersBody }>('/index/:name/filters/update', update, async (request, reply) => {
@@ -94,6 +99,44 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
     return sendText(reply, `${done.updated} filters updated`, done)
   })
 }
+
+const docs = {
+  insert: {
+    summary: 'Inserts objects or replaces those with the same ids, all or none.',
+    body: insertBody,
+    bodyMsgpack: '[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]',
+    reply: {
+      description: 'Durable and visible. The body is empty, or on request {"upserted","lsn","durable"}.',
+      text: '',
+    },
+  },
+  search: {
+    summary: 'Finds the nearest objects, by the dense vector, the sparse one, or both fused by ranks.',
+    reply: {
+      description: 'Best first.',
+      msgpack: '[[similarity, id, meta, filter, norm, vector], ...]',
+    },
+  },
+  get: {
+    summary: 'Reads one object.',
+    reply: {
+      description: 'The object with its stored vector.',
+      msgpack: '[id, meta, filter, norm, vector, sparse_indices, sparse_values]',
+    },
+  },
+  remove: {
+    summary: 'Deletes one object.',
+    reply: { description: 'It is gone.', text: 'Vector deleted successfully' },
+  },
+  deleteByFilter: {
+    summary: 'Deletes the objects that match a filter; an empty filter matches none.',
+    reply: { description: 'How many there were.', text: '3 vectors deleted' },
+  },
+  updateFilters: {
+    summary: 'Replaces the whole filters of objects; unknown ids are skipped.',
+    reply: { description: 'How many were found.', text: '3 filters updated' },
+  },
+} satisfies Record<string, RouteDoc>
 
 function notFound(id: string): ServerError {
   return new ServerError('object_not_found', 'Vector with the given id does not exist', { field: 'id', value: id })

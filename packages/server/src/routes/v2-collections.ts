@@ -1,6 +1,7 @@
 // /api/v2/collection: create, list, describe, delete.
 import type { FastifyInstance } from 'fastify'
 import type { RouteContext } from '../app.ts'
+import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import { type CreateCollectionBody, collectionSummary, createCollectionBody } from '../wire/v2-collection.ts'
 
@@ -9,20 +10,29 @@ type Named = { Params: { name: string } }
 export function v2CollectionRoutes(app: FastifyInstance, { slot }: RouteContext): void {
   const params = nameParam
 
-  const create = { schema: { body: createCollectionBody } }
+  const create = { schema: { body: createCollectionBody }, config: { doc: docs.create } }
   app.post<{ Body: CreateCollectionBody }>('/collection', create, async (request) => {
     const collection = await slot.database().createCollection(request.body)
     return collectionSummary(collection.describe())
   })
 
-  app.get('/collection', async () => ({ collections: slot.database().collections().map(collectionSummary) }))
+  app.get('/collection', { config: { doc: docs.list } }, async () => ({
+    collections: slot.database().collections().map(collectionSummary),
+  }))
 
-  app.get<Named>('/collection/:name', { schema: { params } }, async (request) =>
+  app.get<Named>('/collection/:name', { schema: { params }, config: { doc: docs.describe } }, async (request) =>
     collectionSummary(slot.database().collection(request.params.name).describe()),
   )
 
-  app.delete<Named>('/collection/:name', { schema: { params } }, async (request) => ({
+  app.delete<Named>('/collection/:name', { schema: { params }, config: { doc: docs.drop } }, async (request) => ({
     message: 'Collection deleted',
     ...(await slot.database().dropCollection(request.params.name)),
   }))
 }
+
+const docs = {
+  create: { summary: 'Creates a collection.', reply: { description: 'Its summary.' } },
+  list: { summary: 'Lists all collections.', reply: { description: 'collections, each as its summary.' } },
+  describe: { summary: 'Describes a collection.', reply: { description: 'Its summary: fields, counts, condition.' } },
+  drop: { summary: 'Deletes a collection with everything in it.', reply: { description: 'It is gone.' } },
+} satisfies Record<string, RouteDoc>

@@ -5,6 +5,7 @@ import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
 import { sendEither } from '../replies.ts'
+import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type DeleteByFilterBody,
@@ -21,6 +22,7 @@ import {
   queryObjectsBody,
   readObjectBatch,
   readObjectsJson,
+  upsertObjectsBody,
 } from '../wire/v2-objects.ts'
 import {
   collectionSearchJson,
@@ -37,7 +39,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
   const params = nameParam
   const open = (name: string) => slot.database().collection(name)
 
-  const upsert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { msgpackBytes: true } }
+  const upsert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { msgpackBytes: true, doc: docs.upsert } }
   app.post<Named>('/collection/:name/objects', upsert, async (request) => {
     const { body } = request
     const objects =
@@ -47,7 +49,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
     return open(request.params.name).upsert(objects)
   })
 
-  const query = { schema: { params, body: queryObjectsBody(config.batchMax) } }
+  const query = { schema: { params, body: queryObjectsBody(config.batchMax) }, config: { doc: docs.query } }
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
     const objects = await open(request.params.name).get(request.body.ids.map(String))
     return sendEither(reply, { msgpack: () => objectBatchReply(objects), json: () => objectsJsonReply(objects) })
@@ -56,7 +58,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
   // A wildcard, since some clients write ids into the path as they are, slashes included.
   app.delete<{ Params: { name: string; '*': string } }>(
     '/collection/:name/objects/*',
-    { schema: { params } },
+    { schema: { params }, config: { doc: docs.remove } },
     async (request) => {
       const id = request.params['*']
       const { deleted, ...done } = await open(request.params.name).delete([id])
@@ -65,17 +67,21 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
     },
   )
 
-  const byFilter = { schema: { params, body: deleteByFilterBody } }
+  const byFilter = { schema: { params, body: deleteByFilterBody }, config: { doc: docs.deleteByFilter } }
   app.delete<Named & { Body: DeleteByFilterBody }>('/collection/:name/objects', byFilter, async (request) =>
     open(request.params.name).deleteWhere(readConditions(request.body.filter)),
   )
 
-  const update = { schema: { params, body: updateFiltersBody(config.batchMax) }, bodyLimit: bodyBytesFiltersMax }
+  const update = {
+    schema: { params, body: updateFiltersBody(config.batchMax) },
+    config: { doc: docs.updateFilters },
+    bodyLimit: bodyBytesFiltersMax,
+  }
   app.post<Named & { Body: UpdateFiltersBody }>('/collection/:name/filters', update, async (request) =>
     open(request.params.name).replaceFilters(readFilterUpdates(request.body)),
   )
 
-  const search = { schema: { params, body: searchCollectionBody(config.topKMax) } }
+  const search = { schema: { params, body: searchCollectionBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
     const result = await open(request.params.name).search(readCollectionSearch(request.body, config.topKMax))
     const fused = fusedOf(result, request.body)
@@ -85,3 +91,35 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
     })
   })
 }
+
+const docs = {
+  upsert: {
+    summary: 'Inserts objects or replaces those with the same ids, all or none.',
+    body: upsertObjectsBody,
+    bodyMsgpack: '[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {}], ...]]',
+    reply: { description: 'Durable and visible: upserted, lsn, durable.' },
+  },
+  query: {
+    summary: 'Reads objects by id; unknown ids are left out.',
+    reply: {
+      description: 'In the order asked.',
+      msgpack: '[[[id, meta, filter, {field: row}, {field: [indices, values]}, {}], ...]]',
+    },
+  },
+  remove: { summary: 'Deletes one object.', reply: { description: 'deleted is its id.' } },
+  deleteByFilter: {
+    summary: 'Deletes the objects that match a filter; an empty filter matches none.',
+    reply: { description: 'deleted is how many there were.' },
+  },
+  updateFilters: {
+    summary: 'Replaces the whole filters of objects; unknown ids are skipped.',
+    reply: { description: 'updated is how many were found.' },
+  },
+  search: {
+    summary: 'Finds the nearest objects by one or several fields, and on request fuses their ranks.',
+    reply: {
+      description: 'Hits per field, best first.',
+      msgpack: '[{number: [id, meta, filter]}, {field: [[number, score], ...]}, [[number, score], ...]?]',
+    },
+  },
+} satisfies Record<string, RouteDoc>

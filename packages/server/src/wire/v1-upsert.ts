@@ -1,10 +1,26 @@
 // Reads the body of vector/insert: the tuples of MessagePack that the published clients send, or objects in JSON.
 import type { FieldValue, ObjectInput } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../errors.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
 import { denseField, type IndexShape, sparseField } from './v1-index.ts'
+
+const insertItem = Type.Object({
+  id: Type.Union([Type.String(), Type.Integer()], { description: 'Unique in the index, 1 to 512 bytes.' }),
+  vector: Type.Array(Type.Number(), { description: 'As many numbers as the index has dimensions.' }),
+  norm: Type.Optional(Type.Number({ description: 'Only for cosine vectors that were divided by it already.' })),
+  meta: Type.Optional(Type.Union([Type.Object({}), Type.String()], { description: 'Anything, at most 64 KiB.' })),
+  filter: Type.Optional(
+    Type.Union([Type.Object({}), Type.String()], { description: 'Values that filters can ask for.' }),
+  ),
+  sparse_indices: Type.Optional(Type.Array(Type.Integer())),
+  sparse_values: Type.Optional(Type.Array(Type.Number())),
+})
+
+/** Describes the JSON body; the reader below is what judges it, so that the numbers are walked once. */
+export const insertBody = Type.Union([Type.Array(insertItem), insertItem])
 
 export interface UpsertContext {
   readonly shape: IndexShape

@@ -9,6 +9,24 @@ import { checkBatch, isObject, readFilter, readId, readMeta } from './object-par
 import type { Infer } from './schema.ts'
 import { metaJson } from './v1-search.ts'
 
+/** Describes the JSON body; the reader below is what judges it, so that the numbers are walked once. */
+export const upsertObjectsBody = Type.Object({
+  objects: Type.Array(
+    Type.Object({
+      id: Type.Union([Type.String(), Type.Integer()], { description: 'Unique in the collection, 1 to 512 bytes.' }),
+      meta: Type.Optional(Type.Object({}, { description: 'Anything, at most 64 KiB.' })),
+      filter: Type.Optional(Type.Object({}, { description: 'Values that filters can ask for.' })),
+      fields: Type.Object(
+        {},
+        {
+          description:
+            'By field: the numbers of a dense vector, {"vector":[...]}, or {"indices":[...],"values":[...]}.',
+        },
+      ),
+    }),
+  ),
+})
+
 export function queryObjectsBody(batchMax: number) {
   return Type.Object(
     {

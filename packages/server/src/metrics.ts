@@ -1,0 +1,138 @@
+// Counts what the server does, and writes it with the engine's figures in the text form that Prometheus reads. Labels are route
+// patterns, never paths, so that their number is bounded.
+import type { EngineStats } from '@annal/engine'
+
+/** Upper bounds in seconds: from a search in memory to a batch that waits for a slow disk. */
+const bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface RouteCounts {
+  readonly method: string
+  readonly route: string
+  readonly byStatus: Map<number, number>
+  readonly buckets: number[]
+  seconds: number
+  count: number
+}
+
+export interface Metrics {
+  started(): void
+  finished(method: string, route: string, status: number, seconds: number): void
+  readonly requests: number
+  render(state: { readonly stats: EngineStats | undefined; readonly bodyBytes: number }): string
+}
+
+export function createMetrics(): Metrics {
+  const routes = new Map<string, RouteCounts>()
+  let requests = 0
+  let inFlight = 0
+  return {
+    get requests() {
+      return requests
+    },
+    started() {
+      requests += 1
+      inFlight += 1
+    },
+    finished(method, route, status, seconds) {
+      inFlight -= 1
+      const counts = countsFor(routes, method, route)
+      counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1)
+      counts.seconds += seconds
+      counts.count += 1
+      const bucket = bounds.findIndex((bound) => seconds <= bound)
+      if (bucket >= 0) counts.buckets[bucket]! += 1
+    },
+    render({ stats, bodyBytes }) {
+      const lines = [
+        ...requestLines(routes.values()),
+        ...gauge('annal_http_requests_in_flight', 'Requests being worked on.', inFlight),
+      ]
+      lines.push(...gauge('annal_http_body_bytes_in_flight', 'Room taken by request bodies.', bodyBytes))
+      if (stats !== undefined) lines.push(...engineLines(stats))
+      return `${[...lines, ...processLines()].join('\n')}\n`
+    },
+  }
+}
+
+function countsFor(routes: Map<string, RouteCounts>, method: string, route: string): RouteCounts {
+  const key = `${method} ${route}`
+  const known = routes.get(key)
+  if (known !== undefined) return known
+  const counts: RouteCounts = {
+    method,
+    route,
+    byStatus: new Map(),
+    buckets: bounds.map(() => 0),
+    seconds: 0,
+    count: 0,
+  }
+  routes.set(key, counts)
+  return counts
+}
+
+function requestLines(routes: Iterable<RouteCounts>): string[] {
+  const totals = head('annal_http_requests_total', 'Requests answered.', 'counter')
+  const times = head(
+    'annal_http_request_seconds',
+    'From the first byte of a request to the last of its answer.',
+    'histogram',
+  )
+  for (const { method, route, byStatus, buckets, seconds, count } of routes) {
+    const labels = `method="${method}",route="${escaped(route)}"`
+    for (const [status, answered] of byStatus)
+      totals.push(`annal_http_requests_total{${labels},status="${status}"} ${answered}`)
+    let below = 0
+    for (const [i, bound] of bounds.entries()) {
+      below += buckets[i]!
+      times.push(`annal_http_request_seconds_bucket{${labels},le="${bound}"} ${below}`)
+    }
+    times.push(`annal_http_request_seconds_bucket{${labels},le="+Inf"} ${count}`)
+    times.push(
+      `annal_http_request_seconds_sum{${labels}} ${seconds}`,
+      `annal_http_request_seconds_count{${labels}} ${count}`,
+    )
+  }
+  return [...totals, ...times]
+}
+
+function engineLines({ objects, collections, log, memory, ...stats }: EngineStats): string[] {
+  const lines = [
+    ...gauge('annal_uptime_seconds', 'Since the engine was opened.', stats.uptimeMs / 1_000),
+    ...gauge('annal_collections', 'Collections.', collections),
+    ...gauge('annal_objects', 'Objects in all collections.', objects),
+    ...gauge('annal_lsn_applied', 'The newest event that searches see.', stats.lsnApplied),
+    ...gauge('annal_lsn_durable', 'The newest event that survives a power cut.', stats.lsnDurable),
+    ...gauge('annal_lsn_checkpoint', 'Recovery starts after this event.', stats.lsnCheckpoint),
+    ...gauge('annal_log_bytes', 'Bytes of the log on disk.', log.bytes),
+    ...gauge('annal_log_segments', 'Files of the log.', log.segments),
+    ...counter('annal_log_appends_total', 'Records appended.', log.appends),
+    ...counter('annal_log_syncs_total', 'Times the disk was asked to make the log durable.', log.syncs),
+    ...head('annal_memory_bytes', 'Memory of all collections by part.', 'gauge'),
+  ]
+  for (const [part, bytes] of Object.entries(memory)) lines.push(`annal_memory_bytes{part="${escaped(part)}"} ${bytes}`)
+  return lines
+}
+
+function processLines(): string[] {
+  const { user, system } = process.cpuUsage()
+  return [
+    ...gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss()),
+    ...counter('process_cpu_seconds_total', 'CPU time of the process.', (user + system) / 1e6),
+  ]
+}
+
+function gauge(name: string, help: string, value: number): string[] {
+  return [...head(name, help, 'gauge'), `${name} ${value}`]
+}
+
+function counter(name: string, help: string, value: number): string[] {
+  return [...head(name, help, 'counter'), `${name} ${value}`]
+}
+
+function head(name: string, help: string, type: 'counter' | 'gauge' | 'histogram'): string[] {
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
+}
+
+function escaped(label: string): string {
+  return label.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+}

@@ -1,0 +1,136 @@
+// What the server says about itself: the description of its API, made from the routes, and its metrics; and that every route
+// is described and guarded.
+import type { Engine } from '@annal/engine'
+import type { RouteOptions } from 'fastify'
+import { test } from 'tap'
+import { createApp, EngineSlot, readConfig } from '../src/index.ts'
+import { createIndex, runningApp } from './running-app.ts'
+
+interface Described {
+  readonly openapi: string
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+  readonly components: {
+    readonly schemas: { readonly Error: { readonly properties: { readonly code: { readonly enum: string[] } } } }
+  }
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly security?: readonly unknown[]
+  readonly requestBody?: unknown
+  readonly responses: Readonly<Record<string, unknown>>
+}
+
+const authToken = 'a-token-of-enough-characters'
+const open = ['get /api/v1/health', 'get /api/v2/health']
+
+async function routesOf(): Promise<RouteOptions[]> {
+  const routes: RouteOptions[] = []
+  const app = createApp({ slot: new EngineSlot(), config: { ...readConfig({}).config, logLevel: 'silent' } })
+  app.addHook('onRoute', (route) => void routes.push(route))
+  await app.ready()
+  await app.close()
+  return routes.filter((route) => route.method !== 'HEAD')
+}
+
+test('every route is described, and everything described is a route', async (t) => {
+  const running = await runningApp(t)
+  const routes = await routesOf()
+  for (const route of routes) t.ok(route.config?.doc, `${String(route.method)} ${route.url} is described`)
+  const answer = await running.send('GET', '/api/v2/openapi.json')
+  const description = answer.json() as unknown as Described
+  t.match(description.openapi, /^3\.1\./)
+  const operations = Object.values(description.paths).flatMap((path) => Object.values(path))
+  t.equal(operations.length, routes.length)
+  t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length, 'operation ids are unique')
+  for (const { operationId, summary, responses } of operations) {
+    t.match(summary, /\.$/, operationId)
+    t.ok(responses.default, `${operationId} may be refused`)
+  }
+  const search = description.paths['/api/v1/index/{name}/search']?.post
+  t.match(
+    search?.requestBody,
+    { content: { 'application/json': { schema: { properties: { k: { maximum: 512 } } } } } },
+    'limits in force',
+  )
+  t.ok(description.components.schemas.Error.properties.code.enum.includes('limit_exceeded'))
+})
+
+test('every route but health refuses requests without the token, with none and with a wrong one', async (t) => {
+  const running = await runningApp(t, { authToken })
+  const headers = { authorization: authToken }
+  const description = (await running.send('GET', '/api/v2/openapi.json', { headers })).json() as unknown as Described
+  let cells = 0
+  for (const [template, operations] of Object.entries(description.paths)) {
+    for (const method of Object.keys(operations)) {
+      const key = `${method} ${template}`
+      const route = template.replaceAll(/\{\w+\}/g, 'x')
+      const expectOpen = open.includes(key)
+      t.equal(operations[method]?.security !== undefined, expectOpen, `${key} says whether it is open`)
+      const none = await running.send(method.toUpperCase(), route)
+      t.equal(none.status === 401, !expectOpen, `${key} without a token: ${none.status}`)
+      const right = await running.send(method.toUpperCase(), route, { headers })
+      t.not(right.status, 401, `${key} with the token: ${right.status}`)
+      cells += 2
+    }
+  }
+  t.ok(cells > 40)
+  const wrong = await running.send('GET', '/metrics', { headers: { authorization: 'wrong' } })
+  t.equal(wrong.status, 401)
+})
+
+test('while the engine opens, health says starting and data routes say when to come back', async (t) => {
+  const slot = new EngineSlot()
+  const app = createApp({ slot, config: { ...readConfig({}).config, logLevel: 'silent' } })
+  t.teardown(() => app.close())
+  slot.report({ job: 'replay', done: 5, total: 10, unit: 'records' })
+  const health = await app.inject('/api/v1/health')
+  t.equal(health.statusCode, 503)
+  t.match(health.json(), { status: 'starting', progress: { job: 'replay', done: 5, total: 10 } })
+  for (const url of ['/api/v1/index/list', '/api/v1/stats', '/api/v2/collection']) {
+    const refused = await app.inject(url)
+    t.match([refused.statusCode, refused.json().code, refused.headers['retry-after']], [503, 'starting', '2'], url)
+  }
+  t.equal((await app.inject('/metrics')).statusCode, 200)
+})
+
+test('a mistake of ours is 500 without a word about it', async (t) => {
+  const slot = new EngineSlot()
+  const secret = '/srv/private/path.ts'
+  const broken = {
+    database: () => {
+      throw new TypeError(`cannot read ${secret}`)
+    },
+  }
+  // Only what the route touches: an engine that fails in a way nobody foresaw.
+  slot.fill(broken as unknown as Engine)
+  const app = createApp({ slot, config: { ...readConfig({}).config, logLevel: 'silent' } })
+  t.teardown(() => app.close())
+  const answer = await app.inject('/api/v1/index/list')
+  t.equal(answer.statusCode, 500)
+  t.match(answer.json(), { code: 'internal', request_id: answer.headers['x-request-id'] })
+  t.notMatch(answer.body, secret)
+})
+
+test('metrics count requests by route and status, and tell what the engine holds', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  await running.send('POST', '/api/v1/index/docs/vector/insert', { json: [{ id: 'a', vector: [1, 0, 0, 0] }] })
+  await running.send('POST', '/api/v1/index/docs/search', { json: { k: 0 } })
+  await running.send('GET', '/no/such/route')
+  const { text, headers } = await running.send('GET', '/metrics')
+  t.match(headers.get('content-type'), /^text\/plain; version=0\.0\.4/)
+  t.match(
+    text,
+    /annal_http_requests_total\{method="POST",route="\/api\/v1\/index\/:name\/vector\/insert",status="200"\} 1\n/,
+  )
+  t.match(text, /annal_http_requests_total\{method="POST",route="\/api\/v1\/index\/:name\/search",status="400"\} 1\n/)
+  t.match(text, /annal_http_requests_total\{method="GET",route="none",status="404"\} 1\n/)
+  t.match(text, /annal_http_request_seconds_bucket\{[^}]*le="\+Inf"\} 1\n/)
+  t.match(text, /\nannal_objects 1\n/)
+  t.match(text, /\nannal_log_syncs_total [1-9]/)
+  for (const line of text.trimEnd().split('\n')) {
+    t.match(line, /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[^}]*\})? [0-9.e+-]+)$/)
+  }
+})
