@@ -22,6 +22,11 @@ export interface DirectoryLock {
   release(): Promise<void>
 }
 
+/** What LOCK says. The directory is in it so that a LOCK that came with a copy of a directory in use is seen for what it is. */
+interface Owner extends ProcessFacts {
+  readonly directory: string
+}
+
 const lockName = 'LOCK'
 const lockBytesMax = 4096
 
@@ -29,7 +34,7 @@ const lockBytesMax = 4096
 export async function acquireLock(dir: string, options: LockOptions = {}): Promise<DirectoryLock> {
   const vfs = options.vfs ?? nodeVfs()
   const path = join(dir, lockName)
-  const facts = await processFacts()
+  const facts: Owner = { ...(await processFacts()), directory: directoryKey(dir) }
   const socket = await bindSocket(dir)
   if (socket === 'taken') throw locked(path, await ownerOf(vfs, path))
   try {
@@ -51,7 +56,7 @@ export async function acquireLock(dir: string, options: LockOptions = {}): Promi
   }
 }
 
-async function takeFile(vfs: Vfs, path: string, facts: ProcessFacts, force: boolean): Promise<void> {
+async function takeFile(vfs: Vfs, path: string, facts: Owner, force: boolean): Promise<void> {
   const claim = `${path}.${facts.pid}-${facts.started}.tmp`
   if (await vfs.exists(claim)) await vfs.remove(claim)
   await writeClaim(vfs, claim, facts)
@@ -69,7 +74,7 @@ async function takeFile(vfs: Vfs, path: string, facts: ProcessFacts, force: bool
   }
 }
 
-async function writeClaim(vfs: Vfs, claim: string, facts: ProcessFacts): Promise<void> {
+async function writeClaim(vfs: Vfs, claim: string, facts: Owner): Promise<void> {
   const file = await vfs.open(claim, 'create')
   try {
     await writeFully(file, Buffer.from(`${JSON.stringify(facts)}\n`), 0)
@@ -89,7 +94,7 @@ async function linked(vfs: Vfs, from: string, to: string): Promise<boolean> {
 }
 
 /** Moves the old file away and makes sure that it was the one that was judged, not a new owner's. */
-async function setAside(vfs: Vfs, path: string, aside: string, judged: ProcessFacts | undefined): Promise<void> {
+async function setAside(vfs: Vfs, path: string, aside: string, judged: Owner | undefined): Promise<void> {
   try {
     await vfs.rename(path, aside)
   } catch (error) {
@@ -103,15 +108,16 @@ async function setAside(vfs: Vfs, path: string, aside: string, judged: ProcessFa
   if (!isJudged) throw locked(path, moved)
 }
 
-/** An owner is gone when its machine was started again, or its process does not exist or is another one by now. */
-async function isGone(owner: ProcessFacts, own: ProcessFacts): Promise<boolean> {
+/** An owner is gone when it owned another directory, its machine was started again, or its process ended or is another one by now. */
+async function isGone(owner: Owner, own: Owner): Promise<boolean> {
+  if (owner.directory !== own.directory) return true
   if (owner.host !== own.host) return false
   if (owner.boot !== own.boot) return true
   const started = await startTimeOf(owner.pid)
   return started === undefined || started !== owner.started
 }
 
-async function ownerOf(vfs: Vfs, path: string): Promise<ProcessFacts | undefined> {
+async function ownerOf(vfs: Vfs, path: string): Promise<Owner | undefined> {
   try {
     const parsed: unknown = JSON.parse((await readSmall(vfs, path, lockBytesMax)).toString())
     return isFacts(parsed) ? parsed : undefined
@@ -122,9 +128,16 @@ async function ownerOf(vfs: Vfs, path: string): Promise<ProcessFacts | undefined
   }
 }
 
-function isFacts(value: unknown): value is ProcessFacts {
+function isFacts(value: unknown): value is Owner {
   if (typeof value !== 'object' || value === null) return false
-  return 'pid' in value && typeof value.pid === 'number' && 'started' in value && 'boot' in value && 'host' in value
+  return (
+    'pid' in value &&
+    typeof value.pid === 'number' &&
+    'started' in value &&
+    'boot' in value &&
+    'host' in value &&
+    'directory' in value
+  )
 }
 
 function bindSocket(dir: string): Promise<Server | 'taken' | undefined> {
@@ -142,7 +155,7 @@ function closeSocket(server: Server | undefined): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()))
 }
 
-function locked(path: string, owner: ProcessFacts | undefined): WalError {
+function locked(path: string, owner: Owner | undefined): WalError {
   const who = owner === undefined ? 'another process' : `process ${owner.pid} on ${owner.host}`
   const cure =
     owner !== undefined && owner.host !== hostname() ? ' If that host is gone, start once with the lock forced.' : ''

@@ -12,7 +12,6 @@ import {
   open,
   read,
   readdir,
-  realpathSync,
   rename,
   rm,
   statfs,
@@ -51,10 +50,10 @@ export function nodeVfs(): Vfs {
   }
 }
 
-/** A name for a directory that does not depend on the path it is reached by. */
+/** A name for a directory that does not depend on the path it is reached by: other mounts and links give the same. */
 export function directoryKey(path: string): string {
   const facts = statSync(path)
-  return `${realpathSync(path)}:${facts.dev}:${facts.ino}`
+  return `${facts.dev}:${facts.ino}`
 }
 
 function nodeFile(fd: number): VfsFile {

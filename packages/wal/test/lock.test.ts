@@ -1,0 +1,114 @@
+// One owner per directory: races have one winner, dead owners are replaced, living ones never are.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface, type Interface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { acquireLock, WalError } from '../src/index.ts'
+import { patient, sized } from './patience.ts'
+
+interface Helper {
+  readonly child: ChildProcess
+  ask(command: string): Promise<string>
+}
+
+function helper(t: { teardown(fn: () => void): void }): Helper {
+  const script = fileURLToPath(new URL('./lock-process.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--conditions=annal-source', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const lines: Interface = createInterface({ input: child.stdout })
+  return {
+    child,
+    async ask(command) {
+      child.stdin.write(`${command}\n`)
+      const [line] = await once(lines, 'line')
+      return String(line)
+    },
+  }
+}
+
+function directory(t: { teardown(fn: () => void): void }): string {
+  const dir = mkdtempSync(join(tmpdir(), 'annal-lock-'))
+  t.teardown(() => rmSync(dir, { recursive: true, force: true }))
+  return dir
+}
+
+const codeOf = (error: unknown) => (error instanceof WalError ? error.code : String(error))
+
+test(
+  'of two processes that start at once exactly one wins, and the other is told and changes nothing',
+  patient,
+  async (t) => {
+    const [a, b] = [helper(t), helper(t)]
+    let races = 0
+    for (; races < sized(100, 1000); races++) {
+      const dir = directory(t)
+      const answers = await Promise.all([a.ask(`take ${dir}`), b.ask(`take ${dir}`)])
+      if (answers.sort().join() !== 'directory_locked 73,won') t.fail(`race ${races}: ${answers.join()}`)
+      const owner: unknown = JSON.parse(readFileSync(join(dir, 'LOCK'), 'utf8'))
+      t.match(owner, { host: hostname() })
+      await Promise.all([a.ask('release'), b.ask('release')])
+      if (existsSync(join(dir, 'LOCK'))) t.fail('the lock was not given back')
+    }
+    t.pass(`${races} races`)
+  },
+)
+
+test('a killed owner is replaced at once, a living one never', patient, async (t) => {
+  for (let i = 0; i < sized(5, 100); i++) {
+    const dir = directory(t)
+    const owner = helper(t)
+    t.equal(await owner.ask(`take ${dir}`), 'won')
+    await t.rejects(acquireLock(dir), { code: 'directory_locked', details: { pid: owner.child.pid } })
+    owner.child.kill('SIGKILL')
+    await once(owner.child, 'exit')
+    const lock = await acquireLock(dir)
+    await lock.release()
+    await lock.release()
+  }
+})
+
+test('an old LOCK file is judged by pid, start time, boot, host and directory', async (t) => {
+  const dir = directory(t)
+  const path = join(dir, 'LOCK')
+  const lock = await acquireLock(dir)
+  const own: Record<string, unknown> = JSON.parse(readFileSync(path, 'utf8'))
+  await lock.release()
+  const outcome = async (change: Record<string, unknown>) => {
+    writeFileSync(path, JSON.stringify({ ...own, ...change }))
+    try {
+      const taken = await acquireLock(dir)
+      await taken.release()
+      return 'taken'
+    } catch (error) {
+      return codeOf(error)
+    }
+  }
+  t.equal(await outcome({}), 'directory_locked', 'a process that lives')
+  t.equal(await outcome({ started: '1' }), 'taken', 'its pid belongs to another process now')
+  t.equal(await outcome({ pid: 2 ** 22 - 1 }), 'taken', 'no such process')
+  t.equal(await outcome({ boot: 'another' }), 'taken', 'the machine was started again')
+  t.equal(await outcome({ host: 'elsewhere' }), 'directory_locked', 'a host that cannot be asked')
+  t.equal(await outcome({ host: 'elsewhere', boot: 'another' }), 'directory_locked', 'that host may well live')
+  t.equal(await outcome({ directory: '1:2' }), 'taken', 'it came with a copy of a directory in use')
+  writeFileSync(path, '{"pid":')
+  const cut = await acquireLock(dir)
+  await cut.release()
+  writeFileSync(path, JSON.stringify({ ...own, host: 'elsewhere' }))
+  const forced = await acquireLock(dir, { force: true })
+  await forced.release()
+})
+
+test('a directory copied while it is in use can be opened', async (t) => {
+  const dir = directory(t)
+  const lock = await acquireLock(dir)
+  const copy = `${dir}-copy`
+  t.teardown(() => rmSync(copy, { recursive: true, force: true }))
+  cpSync(dir, copy, { recursive: true })
+  const second = await acquireLock(copy)
+  await second.release()
+  await lock.release()
+})
