@@ -146,11 +146,12 @@ export class LocalCollection implements Collection {
 
   async upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }> {
     this.checkOpen()
-    const columns = parseObjects(objects, this.entry.definition, this.#limits)
+    const { columns, filterValues } = parseObjects(objects, this.entry.definition, this.#limits)
     if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
     const { lsn, durable, result } = await this.#write(
       { kind: 'objects-upserted', collectionId: this.entry.id, ...columns },
       roomFor(columns),
+      filterValues,
     )
     return { lsn, durable, upserted: result.touched.length }
   }
@@ -169,6 +170,7 @@ export class LocalCollection implements Collection {
     const { lsn, durable, result } = await this.#write(
       { kind: 'objects-deleted', collectionId: this.entry.id, ids: found },
       noRoom,
+      [],
     )
     return { lsn, durable, deleted: result.touched }
   }
@@ -187,7 +189,7 @@ export class LocalCollection implements Collection {
         written:
           ids.length === 0
             ? undefined
-            : this.#commit({ kind: 'objects-deleted', collectionId: this.entry.id, ids }, noRoom),
+            : this.#commit({ kind: 'objects-deleted', collectionId: this.entry.id, ids }, noRoom, []),
       }
     })
     if (!written) return { ...this.#nothingToDo(), deleted: 0 }
@@ -203,12 +205,13 @@ export class LocalCollection implements Collection {
     const filters = new Map(
       updates.map(({ id, filter }, i) => [
         parseId(id, `updates[${i}].id`),
-        filter === '' ? '' : parseFilterValues(filter).text,
+        filter === '' ? { text: '', values: {} } : parseFilterValues(filter),
       ]),
     )
     const ids = [...filters.keys()].filter((id) => this.gate.pending.events > 0 || this.replica.objects.find(id) >= 0)
     if (ids.length === 0) return { ...this.#nothingToDo(), updated: 0 }
-    const texts = ids.map((id) => filters.get(id) as string)
+    const parsed = ids.flatMap((id) => filters.get(id) ?? [])
+    const texts = parsed.map(({ text }) => text)
     const { objects } = this.replica
     const kept = ids.reduce((sum, id) => sum + (objects.find(id) < 0 ? 0 : objects.recordBytesAt(objects.find(id))), 0)
     const room = {
@@ -217,7 +220,8 @@ export class LocalCollection implements Collection {
       recordBytes: texts.reduce((sum, text) => sum + text.length * 3, kept),
     }
     const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
-    const { lsn, durable, result } = await this.#write(draft, room)
+    const filterValues = parsed.map(({ values }) => values)
+    const { lsn, durable, result } = await this.#write(draft, room, filterValues)
     return { lsn, durable, updated: result.touched.length }
   }
 
@@ -231,17 +235,25 @@ export class LocalCollection implements Collection {
     return this.replica.digest()
   }
 
-  #write(draft: Draft, room: Room): Promise<Acknowledgement & { readonly result: Applied }> {
+  #write(
+    draft: Draft,
+    room: Room,
+    filterValues: readonly JsonObject[],
+  ): Promise<Acknowledgement & { readonly result: Applied }> {
     return this.gate.write(() => {
       this.checkOpen()
-      return this.#commit(draft, room)
+      return this.#commit(draft, room, filterValues)
     })
   }
 
   /** Reserves and appends in one turn, so that the room asked for covers everything that is on its way. */
-  #commit(draft: Draft, room: Room): Promise<Acknowledgement & { readonly result: Applied }> {
+  #commit(
+    draft: Draft,
+    room: Room,
+    filterValues: readonly JsonObject[],
+  ): Promise<Acknowledgement & { readonly result: Applied }> {
     const wanted = added(this.#reserved, room, 1)
-    this.replica.reserve(wanted)
+    this.replica.reserve(wanted, filterValues)
     this.#reserved = wanted
     return this.#committer
       .commit(draft, this.gate, (lsn, event) => this.replica.apply(lsn, event as Parameters<Replica['apply']>[1]))

@@ -4,9 +4,16 @@ import { EngineError } from './errors.ts'
 import type { DenseColumn, SparseColumn } from './events/event.ts'
 import { parseFilterValues } from './filter/values.ts'
 import { parseId, printed } from './ids.ts'
+import type { JsonObject } from './json.ts'
 import { jsonDepthMax, type Limits, metaBytesMax } from './limits.ts'
 import type { FieldValue, ObjectInput, SparseVector } from './object.ts'
 import { isArrayLike, parseSparse, putDense, type SparseTerms } from './vectors-in.ts'
+
+/** Everything an upsert needs: what goes into the event, and the filter values once more as values, for reserving room. */
+export interface ParsedObjects {
+  readonly columns: ObjectColumns
+  readonly filterValues: readonly JsonObject[]
+}
 
 export interface ObjectColumns {
   readonly ids: readonly string[]
@@ -23,7 +30,7 @@ export function parseObjects(
   objects: readonly ObjectInput[],
   definition: CollectionDefinition,
   limits: Limits,
-): ObjectColumns {
+): ParsedObjects {
   if (!Array.isArray(objects)) {
     throw new EngineError('invalid_argument', `objects must be an array, got ${printed(objects)}`, {
       field: 'objects',
@@ -51,15 +58,17 @@ export function parseObjects(
     if (field.kind === 'dense') dense.push(denseColumn(objects, having, field, at))
     else sparse.push(sparseColumn(objects, having, field, at))
   })
-  return {
+  const filters = objects.map(({ filter }) =>
+    filter === undefined || filter === '' ? { text: '', values: {} } : parseFilterValues(filter),
+  )
+  const columns = {
     ids,
     metas: objects.map((object, i) => parseMeta(object.meta, `objects[${i}].meta`)),
-    filters: objects.map((object) =>
-      object.filter === undefined || object.filter === '' ? '' : parseFilterValues(object.filter).text,
-    ),
+    filters: filters.map(({ text }) => text),
     dense,
     sparse,
   }
+  return { columns, filterValues: filters.map(({ values }) => values) }
 }
 
 function parseIds(objects: readonly ObjectInput[]): string[] {

@@ -92,9 +92,17 @@ export class Replica {
     return definition && { definition, dense: this.dense[at] }
   }
 
-  /** Room for `objects` more beyond the ordinals given out, so that apply cannot fail for want of memory. */
-  reserve(room: { readonly objects: number; readonly idBytes: number; readonly recordBytes: number }): void {
-    for (const field of this.dense) field?.reserve(this.ordinals.end + room.objects)
+  /**
+   * Room for `objects` more beyond the ordinals given out, so that apply cannot fail for want of memory, and a check that the
+   * filter values may be indexed. Throws EngineError memory_exhausted or limit_exceeded.
+   */
+  reserve(
+    room: { readonly objects: number; readonly idBytes: number; readonly recordBytes: number },
+    filterValues: readonly JsonObject[],
+  ): void {
+    const end = this.ordinals.end + room.objects
+    this.filters.reserve(filterValues, end)
+    for (const field of this.dense) field?.reserve(end)
     this.objects.reserve(room.objects, room.idBytes, room.recordBytes)
   }
 
