@@ -1,5 +1,6 @@
 // What the server says about itself: the description of its API, made from the routes, and its metrics; and that every route
 // is described and guarded.
+import { readFile } from 'node:fs/promises'
 import type { Engine } from '@annal/engine'
 import type { RouteOptions } from 'fastify'
 import { test } from 'tap'
@@ -133,4 +134,17 @@ test('metrics count requests by route and status, and tell what the engine holds
   for (const line of text.trimEnd().split('\n')) {
     t.match(line, /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[^}]*\})? [0-9.e+-]+)$/)
   }
+})
+
+test('docs/reference/http.md lists every route and no other', async (t) => {
+  const page = await readFile(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8')
+  const listed = [...page.matchAll(/^\| (GET|POST|PUT|DELETE) `([^`]+)` \|/gm)].map(
+    ([, method, path]) => `${method} ${path}`,
+  )
+  const running = await runningApp(t)
+  const description = (await running.send('GET', '/api/v2/openapi.json')).json() as unknown as Described
+  const served = Object.entries(description.paths).flatMap(([path, operations]) =>
+    Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+  )
+  t.strictSame(listed.sort(), served.sort())
 })
