@@ -45,6 +45,8 @@ export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInpu
   const reader = new MsgpackReader(bytes)
   const outer = reader.array('body')
   if (outer === 0) return []
+  if (outer !== 1)
+    throw invalidArgument('body must be one array of objects in an array', { field: 'body', value: outer, limit: 1 })
   const count = reader.array('objects')
   checkBatch(count, batchMax)
   const objects: ObjectInput[] = []
