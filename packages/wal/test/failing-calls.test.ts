@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import { type Log, type Lsn, openFileLog, WalError } from '../src/index.ts'
 import { type DiskOperation, idle, ManualClock, SimDisk, seededRandom } from '../src/testing/index.ts'
-import { patient } from './patience.ts'
+import { cases, patient } from './patience.ts'
 
 const dir = '/data/wal'
 const errnos = ['EIO', 'ENOSPC', 'EDQUOT', 'EMFILE', 'EROFS']
@@ -122,7 +122,8 @@ test('no call can fail in a way that costs an acknowledged record', patient, asy
   t.equal(plain.acked.size, 120)
   const wrong: string[] = []
   const conditions: Record<string, number> = {}
-  for (let k = 1; k <= plain.calls; k++) {
+  for (const n of cases(plain.calls)) {
+    const k = n + 1
     for (const errno of errnos) {
       const run = await script(k, errno)
       const name = `call ${k} ${run.failed?.call} ${run.failed?.path} ${errno}`
