@@ -145,6 +145,11 @@ function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies }: Route
         if (stopping) throw new ServerError('stopping', 'the server is stopping')
         if (request.is404 || request.routeOptions.config.open) return
         guard.check(request.headers.authorization, request.ip)
+        if (metrics.inFlight > limits.requestsInFlightMax) {
+          throw new ServerError('overloaded', 'too many requests at one time; try again shortly', {
+            limit: limits.requestsInFlightMax,
+          })
+        }
         refuseEncodings(request)
         reserveBody(bodies, request, reply)
       }),

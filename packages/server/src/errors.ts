@@ -80,6 +80,16 @@ export interface ErrorBody {
   readonly limit?: string | number | boolean | null
 }
 
+/** The log's own messages name files; these are what a client is told instead. */
+const logSentences: { readonly [C in WalErrorCode]?: string } = {
+  log_failed: 'the disk refused to make data durable; whether this write is stored is unknown',
+  log_closed: 'the log is closed',
+  log_overloaded: 'more writes wait for the disk than the queue takes; try again shortly',
+  disk_full: 'the disk is full; reading goes on, and writing resumes when there is room',
+  record_too_large: 'this call is too large for one record of the log; send it in parts',
+}
+const logSentence = 'the log refused; the log of the server tells more'
+
 export class ServerError extends Error {
   override readonly name = 'ServerError'
   readonly code: ServerErrorCode | EngineErrorCode
@@ -133,13 +143,18 @@ export function retryAfterSeconds(code: AnyCode): number | undefined {
 export function errorBody(error: CodedError, requestId: string): ErrorBody {
   const { field, value, limit } = error.details ?? {}
   return {
-    error: error.message,
+    error: error.name === 'WalError' ? sentenceOf(error.code) : error.message,
     code: error.code,
     request_id: requestId,
     ...(field === undefined ? {} : { field }),
     ...(value === undefined ? {} : { value: shown(value) }),
     ...(limit === undefined ? {} : { limit: shown(limit) }),
   }
+}
+
+function sentenceOf(code: AnyCode): string {
+  const known: { readonly [code: string]: string | undefined } = logSentences
+  return known[code] ?? logSentence
 }
 
 /** A value as an error repeats it: short, and always valid JSON. */

@@ -18,6 +18,8 @@ export const keepAliveTimeoutMs = 5_000
 /** Node looks for timed-out connections only this often; its own default of 30 s would let a slow client stay. */
 export const connectionsCheckingIntervalMs = 1_000
 export const connectionsMax = 1_024
+/** Requests worked on at one time; a pipelining client may have several on one connection. */
+export const requestsInFlightMax = 1_024
 export const requestsPerSocketMax = 1_000
 export const headerBytesMax = 16_384
 /** An id of 512 bytes takes three characters per byte when it is written into a path. */

@@ -18,6 +18,7 @@ export interface Metrics {
   started(): void
   finished(method: string, route: string, status: number, seconds: number): void
   readonly requests: number
+  readonly inFlight: number
   render(state: { readonly stats: EngineStats | undefined; readonly bodyBytes: number }): string
 }
 
@@ -28,6 +29,9 @@ export function createMetrics(): Metrics {
   return {
     get requests() {
       return requests
+    },
+    get inFlight() {
+      return inFlight
     },
     started() {
       requests += 1
