@@ -65,6 +65,15 @@ test('a write that falls short is never acknowledged, and writing resumes by its
   t.same(await texts(await open()), ['a', 'd'])
 })
 
+test('a write that takes nothing and says nothing is a full disk too', async (t) => {
+  const disk = new SimDisk({ random: seededRandom(1) })
+  const log = await openFileLog({ dir: '/wal', vfs: disk.vfs(), clock: new ManualClock(), ...space })
+  disk.faults = ({ call, path }) => (call === 'write' && path.endsWith('.wal') ? { short: 0 } : undefined)
+  await t.rejects(log.append(record('a')), { code: 'disk_full' })
+  disk.faults = undefined
+  await log.close()
+})
+
 test('too little free space stops writing before the disk refuses, and a moment of room is not enough to resume', async (t) => {
   const { disk } = smallDisk()
   const clock = new ManualClock()

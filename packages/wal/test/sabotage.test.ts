@@ -1,0 +1,58 @@
+// Proof that the tests can fail: each planted bug is caught by the test file that claims to, and without one that file
+// passes in the same setting. A test that lets its bug through is itself the bug.
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { test } from 'tap'
+import { patient } from './patience.ts'
+import { type PlantedBug, plantedBugs } from './sabotage/bugs.ts'
+
+const hook = new URL('./sabotage/hook.ts', import.meta.url).href
+const sampleEvery = '40'
+/** Fixed, so that a bug that is caught today is caught tomorrow. */
+const seed = '20260101'
+
+/** The exit code of one test file with these edits planted. */
+function runFile(file: string, edits: PlantedBug['edits']): Promise<{ code: number | null; said: string }> {
+  const path = fileURLToPath(new URL(`./${file}.test.ts`, import.meta.url))
+  const env = {
+    PATH: process.env.PATH,
+    TMPDIR: process.env.TMPDIR ?? '/tmp',
+    ANNAL_SABOTAGE: JSON.stringify(edits),
+    ANNAL_SAMPLE_EVERY: sampleEvery,
+    ANNAL_SEED: seed,
+    TAP_BAIL: '1',
+    // A planted bug may make a log hang, which also is being caught; it must not take for ever.
+    TAP_TIMEOUT: '60',
+  }
+  const child = spawn(process.execPath, ['--conditions=annal-source', '--import', hook, path], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (said += bytes.toString()))
+  const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
+  return new Promise((resolve) =>
+    child.on('close', (code) => {
+      clearTimeout(timer)
+      resolve({ code, said })
+    }),
+  )
+}
+
+const files = [...new Set(plantedBugs.map(({ caughtBy }) => caughtBy))]
+
+for (const file of files) {
+  test(`${file} passes when nothing is planted, and catches every bug it is there for`, patient, async (t) => {
+    const plain = await runFile(file, [])
+    if (plain.code !== 0) return t.fail('it fails without a planted bug', { said: plain.said.slice(-2000) })
+    for (const { name, edits } of plantedBugs.filter(({ caughtBy }) => caughtBy === file)) {
+      const { code, said } = await runFile(file, edits)
+      if (code === 99) t.fail(`the bug can no longer be planted: ${name}`, { said })
+      else t.not(code, 0, `caught: ${name}`)
+    }
+  })
+}
+
+test('there are enough planted bugs', async (t) => {
+  t.ok(plantedBugs.length >= 20, `${plantedBugs.length} bugs`)
+})
