@@ -143,3 +143,13 @@ test('what a lax policy has written but not synced is acknowledged as such, and 
   t.equal((await all(interval)).length, 2)
   await interval.close()
 })
+
+test('payloads that were read keep their bytes while the reader goes on', async (t) => {
+  const log = await open(directory(t))
+  const payloads = Array.from({ length: 60 }, () => randomBytes(100_000))
+  await Promise.all(payloads.map((payload) => log.append({ type: 16, version: 1, payload })))
+  const kept: Uint8Array[] = []
+  for await (const { payload } of log.read(lsn(1))) kept.push(payload)
+  t.ok(kept.length === 60 && kept.every((payload, i) => payloads[i]?.equals(payload)))
+  await log.close()
+})

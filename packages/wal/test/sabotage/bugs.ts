@@ -206,7 +206,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     'if (oldest.file.lsnFirst > lsn ||',
   ),
   bug('segments are removed under a reader', 'suites', 'segment-list.ts', '|| this.#isPinned(follower.file)', ''),
-  bug('a payload shares its memory with the next one', 'suites', 'read-log.ts', "payloads: 'give'", "payloads: 'lend'"),
+  bug(
+    'a payload shares its memory with the next one',
+    'file-log',
+    'read-log.ts',
+    "payloads: 'give'",
+    "payloads: 'lend'",
+  ),
   bug('what is queued is dropped at close', 'suites', 'file-log.ts', '    await this.#working\n    try {', '    try {'),
   bug('what is not durable can be read', 'file-log', 'file-log.ts', 'to: this.#lsnDurable })', 'to: this.#lsnLast })'),
   bug(
