@@ -13,7 +13,8 @@ import { clientError, fromFramework } from './framework-errors.ts'
 import * as limits from './limits.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
 import type { DescribedRoute } from './openapi.ts'
-import { metricsRoute, openapiRoute } from './routes/operations.ts'
+import { createRequestLog, type RequestLog } from './request-log.ts'
+import { logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
 import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
@@ -31,6 +32,7 @@ export interface RouteContext extends AppOptions {
   readonly guard: Guard
   readonly metrics: Metrics
   readonly bodies: BodyBudgets
+  readonly requestLog: RequestLog
   /** Filled while routes are added; complete once the application is ready. */
   readonly routes: readonly DescribedRoute[]
   /** Milliseconds since 1970. */
@@ -53,6 +55,7 @@ export function createApp({ slot, config }: AppOptions): FastifyInstance {
     version,
     guard: createGuard(config.authToken),
     metrics: createMetrics(),
+    requestLog: createRequestLog(limits.requestLogMax),
     bodies: {
       small: createBodyBudget(limits.smallBodiesBytesMax),
       large: createBodyBudget(limits.largeBodiesBytesMax),
@@ -123,6 +126,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       systemRoutes(v2, context, 'v2')
       infoRoute(v2, context)
       openapiRoute(v2, context)
+      logsRoute(v2, context)
       v2CollectionRoutes(v2, context)
       v2ObjectRoutes(v2, context)
     },
@@ -131,7 +135,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
 }
 
 /** In this order: count, guard, room for the body. All before a byte of the body is read. */
-function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies }: RouteContext): void {
+function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies, requestLog }: RouteContext): void {
   let stopping = false
   app.addHook('preClose', async () => {
     stopping = true
@@ -139,6 +143,7 @@ function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies }: Route
   // Callbacks instead of promises: these run on every request.
   app.addHook('onRequest', (request, reply, done) => {
     metrics.started()
+    reply.raw.once('close', metrics.closed)
     reply.header('x-request-id', request.id)
     done(
       refusal(() => {
@@ -157,9 +162,13 @@ function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies }: Route
   })
   app.addHook('onResponse', (request, reply, done) => {
     const seconds = reply.elapsedTime / 1_000
-    metrics.finished(request.method, request.routeOptions.url ?? 'none', reply.statusCode, seconds)
+    const { method } = request
+    const status = reply.statusCode
+    metrics.finished(method, request.routeOptions.url ?? 'none', status, seconds)
+    const collection = (request.params as { readonly name?: string } | undefined)?.name
+    requestLog.add({ at: Date.now(), method, path: pathOf(request), collection, status, seconds })
     if (request.log.level === 'debug' || request.log.level === 'trace') {
-      request.log.debug({ req: request, status: reply.statusCode, seconds }, 'request')
+      request.log.debug({ req: request, status, seconds }, 'request')
     }
     done()
   })
@@ -221,5 +230,10 @@ function codedError(error: FastifyError | Error): CodedError {
 
 /** Neither query strings nor headers go into the log. */
 function requestFacts(request: FastifyRequest) {
-  return { id: request.id, method: request.method, path: request.url.split('?', 1)[0] }
+  return { id: request.id, method: request.method, path: pathOf(request) }
+}
+
+function pathOf(request: FastifyRequest): string {
+  const query = request.url.indexOf('?')
+  return query < 0 ? request.url : request.url.slice(0, query)
 }

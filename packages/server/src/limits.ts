@@ -37,6 +37,10 @@ export const authWindowMs = 60_000
 /** Addresses remembered for that; the oldest is forgotten first. */
 export const authAddressesMax = 10_000
 
+/** Requests that /api/v2/logs can tell of. */
+export const requestLogMax = 500
+export const requestLogDefault = 100
+
 /** How much of an offending text an error repeats. */
 export const errorValueLengthMax = 64
 /** A shutdown waits this long for requests under way, then cuts their connections. */

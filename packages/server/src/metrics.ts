@@ -16,6 +16,8 @@ interface RouteCounts {
 
 export interface Metrics {
   started(): void
+  /** The connection has nothing more of the request, whether it was answered or given up. */
+  closed(): void
   finished(method: string, route: string, status: number, seconds: number): void
   readonly requests: number
   readonly inFlight: number
@@ -37,8 +39,10 @@ export function createMetrics(): Metrics {
       requests += 1
       inFlight += 1
     },
-    finished(method, route, status, seconds) {
+    closed() {
       inFlight -= 1
+    },
+    finished(method, route, status, seconds) {
       const counts = countsFor(routes, method, route)
       counts.byStatus.set(status, (counts.byStatus.get(status) ?? 0) + 1)
       counts.seconds += seconds

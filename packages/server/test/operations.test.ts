@@ -1,6 +1,7 @@
 // What the server says about itself: the description of its API, made from the routes, and its metrics; and that every route
 // is described and guarded.
 import { readFile } from 'node:fs/promises'
+import net from 'node:net'
 import type { Engine } from '@annal/engine'
 import type { RouteOptions } from 'fastify'
 import { test } from 'tap'
@@ -134,6 +135,29 @@ test('metrics count requests by route and status, and tell what the engine holds
   for (const line of text.trimEnd().split('\n')) {
     t.match(line, /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[^}]*\})? [0-9.e+-]+)$/)
   }
+})
+
+test('requests given up by their clients are not counted as under way for ever', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const { port } = new URL(running.url)
+  const body = '{"k":1,"vector":[1,0,0,0]}'
+  const head = `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  for (let i = 0; i < 40; i++) {
+    await new Promise<void>((resolve) => {
+      const socket = net.connect(Number(port), '127.0.0.1', () => {
+        // Half of them go before their body has arrived, half while it is worked on.
+        socket.write(head + (i % 2 === 0 ? body.slice(0, 5) : body), () => socket.destroy())
+      })
+      socket.on('close', () => resolve())
+    })
+  }
+  for (let i = 0; i < 100; i++) {
+    const { text } = await running.send('GET', '/metrics')
+    if (/annal_http_requests_in_flight 1\n/.test(text) && /annal_http_body_bytes_in_flight 0\n/.test(text)) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  t.fail((await running.send('GET', '/metrics')).text)
 })
 
 test('docs/reference/http.md lists every route and no other', async (t) => {

@@ -1,8 +1,12 @@
 // What operators and programmers ask about the server itself: metrics and the description of the API.
+import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import type { RouteContext } from '../app.ts'
+import { ServerError } from '../errors.ts'
+import { requestLogDefault, requestLogMax } from '../limits.ts'
 import { openapiDocument } from '../openapi.ts'
 import type { RouteDoc } from '../route-doc.ts'
+import type { Infer } from '../wire/schema.ts'
 
 export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: RouteContext): void {
   const doc: RouteDoc = {
@@ -22,5 +26,28 @@ export function openapiRoute(app: FastifyInstance, { routes, version }: RouteCon
   app.get('/openapi.json', { config: { doc } }, async () => {
     document ??= openapiDocument(routes, version)
     return document
+  })
+}
+
+/** A query string is text; the number in it is checked here instead of being coerced by a schema. */
+const logsQuery = Type.Object({ limit: Type.Optional(Type.String({ pattern: '^\\d{1,3}$' })) })
+
+export function logsRoute(app: FastifyInstance, { requestLog }: RouteContext): void {
+  const doc: RouteDoc = {
+    summary: 'The newest requests, one line each; ?limit= of 0 to 500, default 100.',
+    reply: { description: 'count and lines, oldest first.' },
+  }
+  const options = { schema: { querystring: logsQuery }, config: { doc } }
+  app.get<{ Querystring: Infer<typeof logsQuery> }>('/logs', options, async (request) => {
+    const limit = request.query.limit === undefined ? requestLogDefault : Number(request.query.limit)
+    if (limit > requestLogMax) {
+      throw new ServerError('limit_exceeded', `limit must be at most ${requestLogMax}`, {
+        field: 'limit',
+        value: limit,
+        limit: requestLogMax,
+      })
+    }
+    const lines = requestLog.lines(limit)
+    return { count: lines.length, lines }
   })
 }
