@@ -91,11 +91,16 @@ export class Checkpointer {
   /** From now on checkpoints are taken of `source` when they are due. */
   start(log: Log, source: () => CheckpointSource): void {
     this.#work = { log, source }
+    this.#takeWhenDue()
   }
 
   /** Counts an applied event of `bytes` bytes, and begins a checkpoint when one is due. */
   applied(event: Event, bytes: number): void {
     this.#policy.applied(event.kind === 'objects-upserted' ? event.ids.length : 0, bytes)
+    this.#takeWhenDue()
+  }
+
+  #takeWhenDue(): void {
     if (!this.#work) return
     clearTimeout(this.#idleTimer)
     if (this.#policy.due(() => held(this.#work?.source()))) this.#takeInBackground()

@@ -17,7 +17,7 @@ import { Committer, type EventDraft } from './commit.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
-import type { CatalogEvent } from './events/event.ts'
+import type { CatalogEvent, Event } from './events/event.ts'
 import { printed } from './ids.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
@@ -229,6 +229,10 @@ class LocalEngine implements Engine, DatabaseHost {
     return this.#collections.get(id)
   }
 
+  applied(event: Event, bytes: number): void {
+    this.#checkpointer.applied(event, bytes)
+  }
+
   /** The first record that replay needs: after the checkpoint, or after the oldest snapshot that was used. */
   #lsnNeeded(loaded: ReadonlyMap<number, Replica | EngineError>): number {
     let lsn = this.#checkpointer.manifest?.lsn ?? 0
@@ -273,7 +277,7 @@ class LocalEngine implements Engine, DatabaseHost {
       log: directory.log,
       clock: this.#options.clock ?? { now: Date.now },
       onBroken: (error) => this.#fail(error),
-      onApplied: (event, bytes) => this.#checkpointer.applied(event, bytes),
+      onApplied: (event, bytes) => this.applied(event, bytes),
     })
   }
 

@@ -25,6 +25,8 @@ export interface RecoveryTarget {
   readonly catalog: Catalog
   collection(id: number): RecoveringCollection | undefined
   applyCatalog(lsn: number, event: CatalogEvent): Promise<void>
+  /** Counts what was replayed, as it is counted when it is written: it too waits for the next checkpoint. */
+  applied(event: Event, bytes: number): void
 }
 
 /** What lies ahead of a replay. */
@@ -78,6 +80,7 @@ async function applyRecord(
   waiting: Waiting,
 ): Promise<void> {
   const event = decodeEvent(record)
+  target.applied(event, record.payload.length)
   if (event.kind === 'collection-created' || event.kind === 'collection-dropped') {
     if (record.lsn > target.catalog.lsn) await target.applyCatalog(record.lsn, event)
     readyWhenLast(record.lsn, event.collectionId, target, outlook)

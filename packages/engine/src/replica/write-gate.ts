@@ -14,6 +14,8 @@ export class WriteGate {
   #pendingBytes = 0
   /** Applies of one collection happen one after another, in LSN order. */
   #tail: Promise<unknown> = Promise.resolve()
+  /** Settles when the last hold asked for is over. */
+  #holds: Promise<unknown> = Promise.resolve()
   readonly #waiting: (() => void)[] = []
 
   /** Calls `append` as soon as a writer may, in the same turn as the check, so that no cut slips in between. */
@@ -45,12 +47,19 @@ export class WriteGate {
     return done
   }
 
-  /** Keeps new writers out, waits until everything appended is applied, runs `action`, and lets the writers in again, whatever happened. */
+  /**
+   * Keeps new writers out, waits until everything appended is applied, runs `action`, and lets the writers in again, whatever
+   * happened. One hold at a time: what is appended in one of them is applied before the next begins.
+   */
   async hold<T>(action: () => Promise<T>): Promise<T> {
     this.#held++
-    try {
+    const done = this.#holds.then(async () => {
       await this.#tail
-      return await action()
+      return action()
+    })
+    this.#holds = done.catch(() => undefined)
+    try {
+      return await done
     } finally {
       this.#held--
       this.#wake()

@@ -1,0 +1,145 @@
+// What happens while a checkpoint is written does not get into it by halves; and what a crash leaves behind counts towards
+// the next one.
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Engine, openEngine } from '@annal/engine'
+import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
+import tap, { test } from 'tap'
+import { watchedVfs } from './watched-vfs.ts'
+
+tap.setTimeout(300_000)
+
+const dimension = 64
+const fields = [
+  { name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'float32', M: 4, ef_con: 8 } },
+]
+
+function objects(count: number, from = 0) {
+  return Array.from({ length: count }, (_, i) => ({
+    id: `${from + i}`,
+    filter: { third: (from + i) % 3 },
+    fields: { v: Array.from({ length: dimension }, (__, at) => ((from + i) * (at + 1)) % 97) },
+  }))
+}
+
+async function inDirectory(act: (dataDir: string, pool: WorkerPool) => Promise<void>): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-races-'))
+  const pool = await openWorkerPool({ threads: 1 })
+  try {
+    await act(join(dir, 'data'), pool)
+  } finally {
+    await pool.close()
+    await rm(dir, { recursive: true })
+  }
+}
+
+/** What a kill at this moment would leave, opened: the digest of every collection. */
+async function digestsAfterKill(dataDir: string, pool: WorkerPool): Promise<string[]> {
+  await cp(dataDir, `${dataDir}-copy`, { recursive: true })
+  await rm(join(`${dataDir}-copy`, 'LOCK'), { force: true })
+  const engine = await openEngine({ dataDir: `${dataDir}-copy` }, { pool })
+  try {
+    return digestsOf(engine)
+  } finally {
+    await engine.close()
+    await rm(`${dataDir}-copy`, { recursive: true })
+  }
+}
+
+function digestsOf(engine: Engine): string[] {
+  const database = engine.database()
+  return database.collections().map(({ name }) => `${name} ${database.collection(name).stateDigest()}`)
+}
+
+/** An engine of two filled collections whose next checkpoint does `meanwhile` while the vectors of the first are written. */
+async function withMeanwhile(
+  dataDir: string,
+  pool: WorkerPool,
+  meanwhile: (engine: Engine) => Promise<unknown>,
+): Promise<Engine> {
+  let writes = 0
+  const started: Promise<unknown>[] = []
+  const vfs = watchedVfs(async ({ call, path }) => {
+    // The first write is the header of the file, the next its first piece: the field says how many rows it has.
+    if (call !== 'write' || !path.includes('collection-1-part-1') || ++writes !== 2) return
+    started.push(meanwhile(engine))
+    await sleep(200)
+  })
+  const engine = await openEngine({ dataDir, keepLog: true }, { vfs, pool })
+  for (const name of ['first', 'second']) await engine.database().createCollection({ name, fields })
+  for (let i = 0; i < 6; i++)
+    await engine
+      .database()
+      .collection('first')
+      .upsert(objects(1_000, i * 1_000))
+  await engine.database().collection('second').upsert(objects(10))
+  await engine.checkpoint()
+  await Promise.all(started)
+  if (started.length !== 1) throw new Error(`something happened ${started.length} times during the checkpoint`)
+  return engine
+}
+
+test('a delete by filter during a checkpoint is in it wholly or not at all', async (t) => {
+  await inDirectory(async (dataDir, pool) => {
+    const engine = await withMeanwhile(dataDir, pool, async (serving) => {
+      const first = serving.database().collection('first')
+      t.equal((await first.deleteWhere([{ third: { $eq: 1 } }])).deleted, 2_000)
+    })
+    t.equal(engine.health().status, 'ok')
+    const live = digestsOf(engine)
+    t.strictSame(await digestsAfterKill(dataDir, pool), live, 'from the checkpoint and what follows it')
+    await engine.close()
+  })
+})
+
+test('a collection dropped and created again during a checkpoint is the new one afterwards', async (t) => {
+  await inDirectory(async (dataDir, pool) => {
+    const engine = await withMeanwhile(dataDir, pool, async (serving) => {
+      const database = serving.database()
+      await Promise.all([database.dropCollection('first'), database.dropCollection('second')])
+      for (const name of ['second', 'first']) await database.createCollection({ name, fields })
+      await database.collection('first').upsert(objects(5))
+    })
+    t.equal(engine.health().status, 'ok')
+    const live = digestsOf(engine)
+    t.strictSame(await digestsAfterKill(dataDir, pool), live)
+    await engine.checkpoint()
+    t.strictSame(await digestsAfterKill(dataDir, pool), live, 'also from the next checkpoint')
+    await engine.close()
+  })
+})
+
+test('rows that were replayed count towards the next checkpoint', async (t) => {
+  await inDirectory(async (dataDir, pool) => {
+    const lives: string[] = [dataDir]
+    const first = await openEngine({ dataDir }, { pool })
+    const small = [{ name: 'v', type: 'vector', params: { dimension: 2, space_type: 'l2', M: 4, ef_con: 8 } }]
+    await first.database().createCollection({ name: 'c', fields: small })
+    const engines = [first]
+    // Each life is cut off before it has written enough for a checkpoint; the next goes on from a copy.
+    for (let life = 0; life < 3; life++) {
+      const engine = engines[life] as Engine
+      const rows = Array.from({ length: 4_000 }, (_, i) => ({ id: `${life}-${i}`, fields: { v: [life, i] } }))
+      for (let i = 0; i < 4; i++)
+        await engine
+          .database()
+          .collection('c')
+          .upsert(rows.slice(i * 1_000, (i + 1) * 1_000))
+      for (let i = 0; i < 500 && life === 2 && engine.stats().lsnCheckpoint === 0; i++) await sleep(10)
+      if (life < 2) {
+        t.equal(engine.stats().lsnCheckpoint, 0, 'not enough for a checkpoint yet')
+        lives.push(`${dataDir}-${life}`)
+        await cp(dataDir, `${dataDir}-${life}`, { recursive: true })
+        await rm(join(`${dataDir}-${life}`, 'LOCK'), { force: true })
+        await engine.close()
+        await rm(dataDir, { recursive: true })
+        await cp(`${dataDir}-${life}`, dataDir, { recursive: true })
+        engines.push(await openEngine({ dataDir }, { pool }))
+      }
+    }
+    t.ok((engines[2] as Engine).stats().lsnCheckpoint > 0, '12,000 rows in three lives were worth one')
+    await engines[2]?.close()
+  })
+})
