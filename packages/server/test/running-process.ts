@@ -1,5 +1,7 @@
 // The server as a process of its own, as an operator starts it.
 import { type ChildProcess, spawn } from 'node:child_process'
+import os from 'node:os'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
@@ -15,7 +17,14 @@ export interface RunningProcess {
 
 export function startProcess(environment: Readonly<Record<string, string>>): RunningProcess {
   const child = spawn(process.execPath, ['--conditions=annal-source', main], {
-    env: { ...withoutSettings(process.env), NDD_SERVER_PORT: '0', NDD_NUM_THREADS: '1', ...environment },
+    env: {
+      ...withoutSettings(process.env),
+      // Reading and compiling the sources is most of a start; what one process compiled serves the next.
+      NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
+      NDD_SERVER_PORT: '0',
+      NDD_NUM_THREADS: '1',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let out = ''
