@@ -39,8 +39,11 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const log = await openFileLog({ ...logOptions, ...existing, ...start, vfs, dir: join(dir, 'wal') })
     const identity = known ?? (await createIdentityOf(log, dir, vfs))
     const close = async () => {
-      await log.close()
-      await lock.release()
+      try {
+        await log.close()
+      } finally {
+        await lock.release()
+      }
     }
     let closed: Promise<void> | undefined
     return {

@@ -58,19 +58,36 @@ export async function acquireLock(dir: string, options: LockOptions = {}): Promi
 
 async function takeFile(vfs: Vfs, path: string, facts: Owner, force: boolean): Promise<void> {
   const claim = `${path}.${facts.pid}-${facts.started}.tmp`
-  if (await vfs.exists(claim)) await vfs.remove(claim)
+  await removed(vfs, claim)
   await writeClaim(vfs, claim, facts)
   try {
     // A link appears whole or fails, so nobody ever reads half an owner.
     for (let tries = 0; tries < 3; tries++) {
-      if (await linked(vfs, claim, path)) return await vfs.syncDirectory(dirname(path))
+      if (await linked(vfs, claim, path)) return await settle(vfs, path)
       const owner = await ownerOf(vfs, path)
       if (owner !== undefined && !force && !(await isGone(owner, facts))) throw locked(path, owner)
       await setAside(vfs, path, `${claim}-old`, owner)
     }
     throw locked(path, await ownerOf(vfs, path))
   } finally {
-    await vfs.remove(claim)
+    await removed(vfs, claim)
+  }
+}
+
+/** The name is made durable, and claims of processes that were killed while they asked are swept away. */
+async function settle(vfs: Vfs, path: string): Promise<void> {
+  for (const name of await vfs.list(dirname(path))) {
+    if (/^LOCK\.\d+-\d*\.tmp/.test(name)) await removed(vfs, join(dirname(path), name))
+  }
+  await vfs.syncDirectory(dirname(path))
+}
+
+/** A claim may be swept away by the winner before the loser takes it back. */
+async function removed(vfs: Vfs, path: string): Promise<void> {
+  try {
+    await vfs.remove(path)
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
   }
 }
 
@@ -88,7 +105,8 @@ async function linked(vfs: Vfs, from: string, to: string): Promise<boolean> {
     await vfs.link(from, to)
     return true
   } catch (error) {
-    if (errnoOf(error) !== 'EEXIST') throw error
+    // Either somebody has the name, or the winner has already swept this claim away.
+    if (errnoOf(error) !== 'EEXIST' && errnoOf(error) !== 'ENOENT') throw error
     return false
   }
 }

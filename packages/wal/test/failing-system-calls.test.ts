@@ -28,7 +28,7 @@ test('whatever system call fails, nothing acknowledged is lost', patient, async 
   try {
     execFileSync('gcc', ['-shared', '-fPIC', '-O1', '-o', shim, source, '-ldl'], { stdio: 'pipe' })
   } catch (error) {
-    t.comment(`SKIPPED: the shim cannot be compiled here: ${String(error)}`)
+    t.pass('failing system calls', { skip: `the shim cannot be compiled here: ${String(error)}` })
     return
   }
   let runs = 0
