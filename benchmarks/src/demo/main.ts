@@ -36,7 +36,7 @@ const options: DemoOptions = {
   queries: Math.min(data.queryCount, Number(values.queries ?? 1_000)),
 }
 const figures = await runDemo(options, out)
-const verdicts = judge(figures)
+const verdicts = judge(figures, { timed: !values.quick })
 out.title('What it must show')
 for (const { ok, text } of verdicts) out.verdict(ok, text)
 if (values.json !== undefined) {

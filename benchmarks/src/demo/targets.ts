@@ -9,7 +9,8 @@ export interface Verdict {
 const recallMin = 0.99
 const restartMsMax = 3_000
 
-export function judge(figures: Figures): readonly Verdict[] {
+/** Times are judged only in a full run: a small one shares its machine with other tests and says nothing about them. */
+export function judge(figures: Figures, { timed }: { readonly timed: boolean }): readonly Verdict[] {
   const { accuracy, crash, restartMs } = figures
   const recall = accuracy.find(({ ef }) => ef === efDefault)?.recallAt10 ?? 0
   return [
@@ -20,8 +21,8 @@ export function judge(figures: Figures): readonly Verdict[] {
       text: `${crash.phantom} phantom vectors, ${crash.torn} torn batches`,
     },
     {
-      ok: restartMs < restartMsMax,
-      text: `restart to first exact answer ${restartMs.toFixed(0)} ms, below ${restartMsMax} ms`,
+      ok: !timed || restartMs < restartMsMax,
+      text: `restart to first exact answer ${restartMs.toFixed(0)} ms, ${timed ? `below ${restartMsMax} ms` : 'not judged in a quick run'}`,
     },
   ]
 }
