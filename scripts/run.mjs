@@ -1,10 +1,12 @@
-// `node scripts/run.mjs FILE [ARGUMENTS]`: runs one TypeScript file of this repository from source, with everything it
-// needs installed and the kernel built.
+// `node scripts/run.mjs [--built] FILE [ARGUMENTS]`: runs one TypeScript file of this repository with everything it needs
+// installed; against the sources with only the kernel built, or with `--built` against the packages as they are published.
 import { ensureInstalled, node, run, runMain, SetupError, turbo } from './setup.mjs'
 
-runMain(async ([file, ...args]) => {
-  if (file === undefined) throw new SetupError('usage: node scripts/run.mjs FILE [ARGUMENTS]')
+runMain(async (args) => {
+  const built = args[0] === '--built'
+  const [file, ...rest] = built ? args.slice(1) : args
+  if (file === undefined) throw new SetupError('usage: node scripts/run.mjs [--built] FILE [ARGUMENTS]')
   await ensureInstalled()
-  await turbo('kernel')
-  return run(node, ['--conditions=annal-source', file, ...args])
+  await turbo(built ? 'build' : 'kernel')
+  return run(node, [...(built ? [] : ['--conditions=annal-source']), file, ...rest])
 })
