@@ -13,6 +13,9 @@ export const largeBodiesBytesMax = 192 * mebibyte
 export const smallBodiesBytesMax = 64 * mebibyte
 
 export const requestTimeoutMs = 30_000
+/** Replies above this size are given up when their reader takes nothing for so long. */
+export const largeReplyBytes = 65_536
+export const readerTimeoutMs = 30_000
 export const headersTimeoutMs = 10_000
 export const keepAliveTimeoutMs = 5_000
 /** Node looks for timed-out connections only this often; its own default of 30 s would let a slow client stay. */

@@ -1,6 +1,7 @@
 // Which form a reply takes. JSON only when the client asks for JSON and nothing else: axios names JSON among others and
 // still expects the compatible form, as do clients that say nothing.
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { largeReplyBytes, readerTimeoutMs } from './limits.ts'
 
 export function wantsJson(request: FastifyRequest): boolean {
   const accept = request.headers.accept
@@ -13,8 +14,10 @@ export function sendEither(
   reply: FastifyReply,
   forms: { readonly msgpack: () => Buffer; readonly json: () => object },
 ): FastifyReply {
-  if (wantsJson(reply.request)) return reply.send(forms.json())
-  return reply.type('application/msgpack').send(forms.msgpack())
+  const json = wantsJson(reply.request)
+  const payload = json ? JSON.stringify(forms.json()) : forms.msgpack()
+  if (payload.length > largeReplyBytes) reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
+  return reply.type(json ? 'application/json; charset=utf-8' : 'application/msgpack').send(payload)
 }
 
 /** A sentence that published clients print, or its facts on request. */

@@ -66,6 +66,31 @@ test('guesses are forgotten after a minute and counted per address', (t) => {
   t.end()
 })
 
+test('of a thousand guesses ten are tried', async (t) => {
+  const running = await runningApp(t, { authToken })
+  const statuses = new Map<number, number>()
+  for (let i = 0; i < 1_000; i++) {
+    const { statusCode } = await running.app.inject({
+      url: '/api/v1/index/list',
+      headers: { authorization: `guess-${i}` },
+    })
+    statuses.set(statusCode, (statuses.get(statusCode) ?? 0) + 1)
+  }
+  t.strictSame(
+    [...statuses],
+    [
+      [401, 10],
+      [429, 990],
+    ],
+  )
+  const elsewhere = await running.app.inject({
+    url: '/api/v1/index/list',
+    headers: { authorization: authToken },
+    remoteAddress: '10.1.2.3',
+  })
+  t.equal(elsewhere.statusCode, 200, 'the right token from another address still works')
+})
+
 test('with authentication off the header is ignored, whatever it says', async (t) => {
   const running = await runningApp(t)
   for (const authorization of ['null', 'None', 'Bearer x', '']) {

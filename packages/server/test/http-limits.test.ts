@@ -150,6 +150,51 @@ test('what is no HTTP is answered and cut off', async (t) => {
   t.equal((await running.send('GET', '/api/v1/health')).status, 200)
 })
 
+test('a hundred pipelined pairs are answered in order, each its own answer', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const { port } = new URL(running.url)
+  const body = '{"k":1,"vector":[1,0,0,0]}'
+  const pairs = 100
+  const search = `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const wrong = 'GET /api/v1/index/none/info HTTP/1.1\r\nHost: x\r\n\r\n'
+  const last = 'GET /api/v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+  const heard = await conversation(Number(port), (search + wrong).repeat(pairs) + last)
+  const statuses = [...heard.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status)
+  t.strictSame(statuses, [...Array.from({ length: pairs }, () => ['200', '404']).flat(), '200'])
+})
+
+if (process.env.ANNAL_LONG === '1') {
+  test('clients that send or read slowly are cut off', { timeout: 90_000 }, async (t) => {
+    const running = await runningApp(t)
+    await createIndex(running, { dim: 10_000, space_type: 'l2' })
+    const vector = Array.from({ length: 10_000 }, (_, i) => i)
+    const json = Array.from({ length: 300 }, (_, i) => ({ id: `v${i}`, vector }))
+    t.equal((await running.send('POST', '/api/v1/index/docs/vector/insert', { json })).status, 200)
+    const { port } = new URL(running.url)
+    const slowHead = trickle(Number(port), 'GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
+    const slowBody = trickle(
+      Number(port),
+      'POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{',
+    )
+    const body = JSON.stringify({ k: 300, vector, include_vectors: true })
+    const slowReader = new Promise<void>((resolve, reject) => {
+      const socket = net.connect(Number(port), '127.0.0.1', () => {
+        const head = `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+        socket.write(head + body)
+        socket.pause()
+      })
+      running.app.server.once('connection', (accepted: net.Socket) => accepted.once('close', () => resolve()))
+      socket.on('error', reject)
+      t.teardown(() => socket.destroy())
+    })
+    t.match(await slowHead, /^(HTTP\/1\.1 408 |$)/, 'a slow head')
+    t.match(await slowBody, /^(HTTP\/1\.1 408 |$)/, 'a slow body')
+    await slowReader
+    t.pass('a slow reader')
+  })
+}
+
 test('names and ids that try to leave their place are names that do not exist', async (t) => {
   const running = await runningApp(t)
   const names = [
@@ -179,6 +224,24 @@ function connected(port: number, head: string): Promise<net.Socket> {
   return new Promise((resolve, reject) => {
     const socket = net.connect(port, '127.0.0.1', () => socket.write(head, () => resolve(socket)))
     socket.on('error', reject)
+  })
+}
+
+/** Sends a byte a second until the other side has had enough. */
+function trickle(port: number, start: string): Promise<string> {
+  return new Promise((resolve) => {
+    let heard = ''
+    const socket = net.connect(port, '127.0.0.1', () => socket.write(start))
+    const timer = setInterval(() => socket.write('x'), 1_000)
+    socket.on('data', (bytes) => {
+      heard += bytes.toString()
+    })
+    // A write to a socket that was cut off is an error, and the very thing waited for.
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => {
+      clearInterval(timer)
+      resolve(heard)
+    })
   })
 }
 
