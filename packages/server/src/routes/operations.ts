@@ -1,10 +1,10 @@
 // What operators and programmers ask about the server itself: metrics and the description of the API.
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../app.ts'
 import { ServerError } from '../errors.ts'
 import { requestLogDefault, requestLogMax } from '../limits.ts'
 import { openapiDocument } from '../openapi.ts'
+import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import type { Infer } from '../wire/schema.ts'
 

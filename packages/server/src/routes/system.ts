@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import os from 'node:os'
 import type { EngineHealth } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../app.ts'
 import { ServerError } from '../errors.ts'
+import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']

@@ -1,7 +1,7 @@
 // /api/v1/index: create, list, info, delete.
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../app.ts'
 import { sendText } from '../replies.ts'
+import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import {

@@ -1,10 +1,10 @@
 // /api/v1/index/{name}: insert, search, get, delete, filter updates.
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../app.ts'
 import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
 import { sendEither, sendText } from '../replies.ts'
+import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import { openIndex } from '../wire/v1-index.ts'

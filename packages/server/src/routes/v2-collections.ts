@@ -1,6 +1,6 @@
 // /api/v2/collection: create, list, describe, delete.
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../app.ts'
+import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import { type CreateCollectionBody, collectionSummary, createCollectionBody } from '../wire/v2-collection.ts'

@@ -1,10 +1,10 @@
 // /api/v2/collection/{name}: upsert, read, search, delete, filter updates.
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../app.ts'
 import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
 import { sendEither } from '../replies.ts'
+import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import {

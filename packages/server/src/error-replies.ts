@@ -1,0 +1,29 @@
+// The one shape in which a request is refused, whatever refused it.
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { type CodedError, errorBody, isCoded, retryAfterSeconds, ServerError, statusOf } from './errors.ts'
+import { fromFramework } from './framework-errors.ts'
+
+export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  const coded = codedError(error)
+  const expected = request.routeOptions?.config?.missingCollectionStatus
+  const status = coded.code === 'collection_not_found' && expected !== undefined ? expected : statusOf(coded.code)
+  if (status >= 500) request.log.error({ req: request, err: error, code: coded.code }, 'request failed')
+  const retryAfter = retryAfterSeconds(coded.code)
+  if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
+  if (status === 401) reply.header('www-authenticate', 'Bearer')
+  // A refused request whose body was not read cannot share its connection with a next one.
+  if (status === 401 || status === 413 || status === 429) reply.header('connection', 'close')
+  reply
+    .code(status)
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(errorBody(coded, request.id)))
+}
+
+/** Everything without a code of ours is our mistake: logged in full, and told to the client without a word of it. */
+function codedError(error: FastifyError | Error): CodedError {
+  if (isCoded(error)) return error
+  return (
+    fromFramework(error) ??
+    new ServerError('internal', 'the server failed; the log of the server tells more', {}, { cause: error })
+  )
+}

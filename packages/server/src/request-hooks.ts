@@ -1,0 +1,84 @@
+// What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ServerError } from './errors.ts'
+import * as limits from './limits.ts'
+import type { BodyBudgets, RouteContext } from './route-context.ts'
+
+/** In this order: count, guard, room for the body. All before a byte of the body is read. */
+export function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies, requestLog }: RouteContext): void {
+  let stopping = false
+  app.addHook('preClose', async () => {
+    stopping = true
+  })
+  // Callbacks instead of promises: these run on every request.
+  app.addHook('onRequest', (request, reply, done) => {
+    metrics.started()
+    reply.raw.once('close', metrics.closed)
+    reply.header('x-request-id', request.id)
+    done(
+      refusal(() => {
+        if (stopping) throw new ServerError('stopping', 'the server is stopping')
+        if (request.is404 || request.routeOptions.config.open) return
+        guard.check(request.headers.authorization, request.ip)
+        if (metrics.inFlight > limits.requestsInFlightMax) {
+          throw new ServerError('overloaded', 'too many requests at one time; try again shortly', {
+            limit: limits.requestsInFlightMax,
+          })
+        }
+        refuseEncodings(request)
+        reserveBody(bodies, request, reply)
+      }),
+    )
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const seconds = reply.elapsedTime / 1_000
+    const { method } = request
+    const status = reply.statusCode
+    metrics.finished(method, request.routeOptions.url ?? 'none', status, seconds)
+    const collection = (request.params as { readonly name?: string } | undefined)?.name
+    requestLog.add({ at: Date.now(), method, path: pathOf(request), collection, status, seconds })
+    if (request.log.level === 'debug' || request.log.level === 'trace') {
+      request.log.debug({ req: request, status, seconds }, 'request')
+    }
+    done()
+  })
+}
+
+function refusal(check: () => void): Error | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    // The checks throw nothing but errors; whatever else it may be is answered as our mistake.
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+function refuseEncodings(request: FastifyRequest): void {
+  const encoding = request.headers['content-encoding']
+  if (encoding === undefined || encoding === 'identity') return
+  throw new ServerError('unsupported_media_type', 'compressed bodies are not taken', {
+    field: 'content-encoding',
+    value: encoding,
+  })
+}
+
+/** A body of unknown length may become as large as the route allows. */
+function reserveBody(budgets: BodyBudgets, request: FastifyRequest, reply: FastifyReply): void {
+  const declared = request.headers['content-length']
+  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return
+  const bodyMax = request.routeOptions.bodyLimit ?? limits.bodyBytesMax
+  const bytes = declared === undefined ? bodyMax : Math.min(Number(declared) || 0, bodyMax)
+  const give = (bytes > limits.bodyBytesMax ? budgets.large : budgets.small).take(bytes)
+  reply.raw.once('close', give)
+}
+
+/** Neither query strings nor headers go into the log. */
+export function requestFacts(request: FastifyRequest) {
+  return { id: request.id, method: request.method, path: pathOf(request) }
+}
+
+function pathOf(request: FastifyRequest): string {
+  const query = request.url.indexOf('?')
+  return query < 0 ? request.url : request.url.slice(0, query)
+}

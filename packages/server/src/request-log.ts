@@ -1,0 +1,52 @@
+// The newest requests, kept in memory for the dashboard: one line each, in the form that the published dashboards read.
+
+export interface LoggedRequest {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly method: string
+  /** As it came, without its query string. */
+  readonly path: string
+  /** Of the collection or index the request named. */
+  readonly collection: string | undefined
+  readonly status: number
+  readonly seconds: number
+}
+
+export interface RequestLog {
+  add(request: LoggedRequest): void
+  /** The newest `limit` lines, oldest first. */
+  lines(limit: number): string[]
+}
+
+const pathLengthMax = 256
+
+export function createRequestLog(size: number): RequestLog {
+  const ring: LoggedRequest[] = []
+  let next = 0
+  return {
+    add(request) {
+      ring[next] = request
+      next = (next + 1) % size
+    },
+    lines(limit) {
+      const inOrder = ring.length < size ? ring : [...ring.slice(next), ...ring.slice(0, next)]
+      return limit === 0 ? [] : inOrder.slice(-limit).map(lineOf)
+    },
+  }
+}
+
+/** `2026-07-10T10:57:32Z INFO: default/docs: POST /api/v2/collection/docs/search 200 (1.5ms)` */
+function lineOf({ at, method, path, collection, status, seconds }: LoggedRequest): string {
+  const time = `${new Date(at).toISOString().slice(0, 19)}Z`
+  const level = status >= 500 ? 'ERROR' : status >= 400 ? 'WARN' : 'INFO'
+  const place = `default/${collection === undefined ? '-' : oneLine(collection)}`
+  return `${time} ${level}: ${place}: ${method} ${oneLine(path)} ${status} (${(seconds * 1_000).toFixed(1)}ms)`
+}
+
+/** Visible characters only, so that no request can write a line of its own or colour a terminal. */
+function oneLine(text: string): string {
+  const visible = text
+    .toWellFormed()
+    .replaceAll(/[^\x21-\x7e\u00a1-\ud7ff\ue000-\ufeff]/gu, (char) => encodeURIComponent(char))
+  return visible.length <= pathLengthMax ? visible : `${visible.slice(0, pathLengthMax)}...`
+}

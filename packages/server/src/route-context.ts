@@ -1,0 +1,28 @@
+// What every file of routes is given: the engine's place, the settings, and what is shared between requests.
+import type { Guard } from './auth.ts'
+import type { BodyBudget } from './body-budget.ts'
+import type { Config } from './config.ts'
+import type { EngineSlot } from './engine-slot.ts'
+import type { Metrics } from './metrics.ts'
+import type { DescribedRoute } from './openapi.ts'
+import type { RequestLog } from './request-log.ts'
+
+export interface RouteContext {
+  readonly slot: EngineSlot
+  readonly config: Config
+  readonly version: string
+  readonly guard: Guard
+  readonly metrics: Metrics
+  readonly bodies: BodyBudgets
+  readonly requestLog: RequestLog
+  /** Filled while routes are added; complete once the application is ready. */
+  readonly routes: readonly DescribedRoute[]
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+}
+
+/** Bodies above the common limit have a share of their own, so that uploads cannot crowd out questions. */
+export interface BodyBudgets {
+  readonly small: BodyBudget
+  readonly large: BodyBudget
+}
