@@ -35,6 +35,7 @@ export class Checkpointer {
   readonly #host: CheckpointerHost
   readonly #policy = new CheckpointPolicy()
   #newest: Checkpoint | undefined
+  #lsnLoaded = 0
   #running: Promise<{ readonly lsn: number }> | undefined
   #idleTimer: NodeJS.Timeout | undefined
   #work: { readonly log: Log; readonly source: () => CheckpointSource } | undefined
@@ -50,6 +51,14 @@ export class Checkpointer {
   }
 
   /**
+   * What was loaded reflects every record up to here: the LSN of the oldest checkpoint of which something was used. A
+   * collection's own last record may be far older, when nobody writes to it.
+   */
+  get lsnLoaded(): number {
+    return this.#lsnLoaded
+  }
+
+  /**
    * Loads every collection of the newest checkpoint, each from the newest checkpoint in which it is whole. What is damaged is
    * said; a collection that is whole nowhere comes back as the error.
    */
@@ -58,6 +67,7 @@ export class Checkpointer {
     const { good, damaged } = await findCheckpoints(this.#place)
     for (const error of damaged) this.#host.onTrouble(error.message)
     this.#newest = good[0]
+    this.#lsnLoaded = good[0]?.manifest.lsn ?? 0
     const loaded = new Map<number, Replica | EngineError>()
     const entries = good[0]?.manifest.catalog.collections ?? []
     for (const entry of entries) {
@@ -76,7 +86,9 @@ export class Checkpointer {
     for (const checkpoint of checkpoints) {
       try {
         const replica = await loadCollection(this.#place.vfs, checkpoint, entry, pool)
-        if (replica) return replica
+        if (!replica) continue
+        this.#lsnLoaded = Math.min(this.#lsnLoaded, checkpoint.manifest.lsn)
+        return replica
       } catch (error) {
         if (!(error instanceof EngineError && error.code === 'snapshot_damaged')) throw error
         failure = error

@@ -105,7 +105,7 @@ class LocalEngine implements Engine, DatabaseHost {
         findStart: async () => {
           this.#pool = this.#parts.pool ?? (await openWorkerPool({ threads: this.#threads }))
           loaded = await this.#checkpointer.load(this.#pool)
-          return this.#lsnNeeded(loaded) as Lsn
+          return (this.#checkpointer.lsnLoaded + 1) as Lsn
         },
         onNotice: (notice) => this.#note(notice),
         onFailed: (error) => this.#fail(error),
@@ -233,20 +233,13 @@ class LocalEngine implements Engine, DatabaseHost {
     this.#checkpointer.applied(event, bytes)
   }
 
-  /** The first record that replay needs: after the checkpoint, or after the oldest snapshot that was used. */
-  #lsnNeeded(loaded: ReadonlyMap<number, Replica | EngineError>): number {
-    let lsn = this.#checkpointer.manifest?.lsn ?? 0
-    for (const found of loaded.values()) if (found instanceof Replica) lsn = Math.min(lsn, found.lsnApplied)
-    return lsn + 1
-  }
-
   async #recover(directory: DataDirectory, loaded: ReadonlyMap<number, Replica | EngineError>): Promise<void> {
     const { log } = directory
     const { manifest } = this.#checkpointer
     this.#catalog = new Catalog(manifest?.catalog)
     this.#nextCollectionId = this.#catalog.nextCollectionId
     this.#committer = this.#newCommitter(directory)
-    let lsnFrom = this.#lsnNeeded(loaded)
+    let lsnFrom = this.#checkpointer.lsnLoaded + 1
     for (const entry of this.#catalog.collections) {
       const found = loaded.get(entry.id)
       if (found instanceof Replica) this.#add(entry, found, 'loading')

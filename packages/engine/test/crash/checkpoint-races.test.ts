@@ -143,3 +143,19 @@ test('rows that were replayed count towards the next checkpoint', async (t) => {
     await engines[2]?.close()
   })
 })
+
+test('a collection that nobody writes to any more does not ask for records that were given up long ago', async (t) => {
+  await inDirectory(async (dataDir, pool) => {
+    const first = await openEngine({ dataDir }, { pool })
+    for (const name of ['idle', 'busy']) await first.database().createCollection({ name, fields })
+    await first.database().collection('idle').upsert(objects(10))
+    const digest = first.database().collection('idle').stateDigest()
+    await first.close()
+    for (let life = 0; life < 5; life++) {
+      const engine = await openEngine({ dataDir }, { pool })
+      t.equal(engine.database().collection('idle').stateDigest(), digest)
+      await engine.database().collection('busy').upsert(objects(5, life))
+      await engine.close()
+    }
+  })
+})
