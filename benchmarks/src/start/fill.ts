@@ -1,0 +1,37 @@
+// The child that fills a directory: objects at full speed, writes and searches without and during a checkpoint of all of
+// them, then a tail of records that no checkpoint covers, and it waits to be killed. Arguments: directory, objects, tail.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { openEngine } from '@annal/engine'
+import { loadDuring, timed } from './load.ts'
+import { definition, objectOf } from './objects.ts'
+
+const [, , dataDir = '', objects, tail] = process.argv
+const count = Number(objects)
+const tailCount = Number(tail)
+const batch = 1_000
+const quietMs = 15_000
+
+const engine = await openEngine({ dataDir })
+const collection = await engine.database().createCollection(definition)
+
+async function insert(from: number, rows: number): Promise<void> {
+  for (let n = from; n < from + rows; n += batch) {
+    const size = Math.min(batch, from + rows - n)
+    await collection.upsert(Array.from({ length: size }, (_, i) => objectOf(n + i)))
+    if (n % 50_000 === 0) console.error(`${n - from} of ${rows}`)
+  }
+}
+
+const fillMs = await timed(() => insert(0, count))
+await engine.checkpoint()
+const quiet = await loadDuring(collection, count, () => sleep(quietMs))
+let checkpointMs = 0
+const busy = await loadDuring(collection, 2 * count, async () => {
+  checkpointMs = await timed(() => engine.checkpoint())
+})
+await engine.checkpoint()
+const liveMs = await timed(() => insert(3 * count, tailCount))
+const { memory, lsnApplied, lsnCheckpoint } = engine.stats()
+const found = { fillMs, checkpointMs, quiet, busy, liveMs, memory, tailRecords: lsnApplied - lsnCheckpoint }
+process.stdout.write(`${JSON.stringify(found)}\n`)
+setInterval(() => undefined, 1_000)

@@ -1,0 +1,64 @@
+// Writes and searches one after the other while something goes on, and how long each took.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Collection } from '@annal/engine'
+import { objectOf, vectorOf } from './objects.ts'
+
+export interface Quantiles {
+  readonly count: number
+  readonly medianMs: number
+  readonly p99Ms: number
+  readonly maxMs: number
+}
+
+export interface Load {
+  readonly writes: Quantiles
+  readonly searches: Quantiles
+}
+
+const batch = 10
+const pauseMs = 5
+
+/** A writer of small batches and a searcher, both until `job` is done. */
+export async function loadDuring(collection: Collection, from: number, job: () => Promise<unknown>): Promise<Load> {
+  let going = true
+  let n = from
+  const write = async () => {
+    const objects = Array.from({ length: batch }, () => objectOf(n++))
+    return timed(() => collection.upsert(objects))
+  }
+  const search = async () => {
+    const query = vectorOf(Math.floor(Math.random() * from))
+    return timed(() => collection.search({ fields: { v: { query, limit: 10 } } }))
+  }
+  const repeat = async (act: () => Promise<number>): Promise<number[]> => {
+    const times: number[] = []
+    while (going) {
+      times.push(await act())
+      await sleep(pauseMs)
+    }
+    return times
+  }
+  const running = [repeat(write), repeat(search)] as const
+  await job().finally(() => {
+    going = false
+  })
+  const [writes, searches] = await Promise.all(running)
+  return { writes: quantilesOf(writes), searches: quantilesOf(searches) }
+}
+
+export async function timed(act: () => Promise<unknown>): Promise<number> {
+  const from = performance.now()
+  await act()
+  return performance.now() - from
+}
+
+function quantilesOf(times: number[]): Quantiles {
+  times.sort((a, b) => a - b)
+  const at = (share: number): number =>
+    rounded(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0)
+  return { count: times.length, medianMs: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+}
+
+export function rounded(value: number): number {
+  return Math.round(value * 100) / 100
+}

@@ -1,0 +1,33 @@
+// The child that starts: opens the directory, asks one question whose answer is known, and says how long each part took
+// since its process began and how large it is. `--keep` closes without a checkpoint being worth it; a kill leaves all as it was.
+import { readFileSync } from 'node:fs'
+import { openEngine } from '@annal/engine'
+import { checkFound } from './objects.ts'
+
+const [, , dataDir = '', probe] = process.argv
+const importedMs = performance.now()
+const cpuFrom = process.cpuUsage()
+const engine = await openEngine({ dataDir })
+const openedMs = performance.now()
+const collection = engine.database().collection('objects')
+await checkFound((request) => collection.search(request), Number(probe))
+const answeredMs = performance.now()
+const cpu = process.cpuUsage(cpuFrom)
+const { memory, objects, lsnApplied, lsnCheckpoint } = engine.stats()
+const status = readFileSync('/proc/self/status', 'utf8')
+const kibibytes = (name: string): number => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0)
+process.stdout.write(
+  `${JSON.stringify({
+    importedMs,
+    openedMs,
+    answeredMs,
+    cpuMs: (cpu.user + cpu.system) / 1_000,
+    objects,
+    replayed: lsnApplied - lsnCheckpoint,
+    memory,
+    rssBytes: kibibytes('VmRSS') * 1024,
+    rssPeakBytes: kibibytes('VmHWM') * 1024,
+  })}\n`,
+)
+// Ended from outside, so that nothing is written on the way out.
+setInterval(() => undefined, 1_000)
