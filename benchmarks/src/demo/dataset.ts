@@ -9,6 +9,8 @@ export interface Dataset {
   readonly dimension: number
   readonly count: number
   readonly queryCount: number
+  /** What default settings must reach. */
+  readonly recallMin: number
   base(row: number): ArrayLike<number>
   query(row: number): ArrayLike<number>
   /** Rows of the exact nearest neighbours, nearest first, at least ten. */
@@ -33,6 +35,7 @@ export function readDataset(folder: string): Dataset {
     dimension: meta.d,
     count: meta.n,
     queryCount: meta.nq,
+    recallMin: 0.99,
     base: (row) => base.subarray(row * meta.d, (row + 1) * meta.d),
     query: (row) => queries.subarray(row * meta.d, (row + 1) * meta.d),
     neighbours: (query) => neighbours.subarray(query * depth, (query + 1) * depth),

@@ -23,6 +23,7 @@ export interface Figures {
   readonly data: string
   readonly vectors: number
   readonly dimension: number
+  readonly recallMin: number
   readonly loadSeconds: number
   readonly vectorsPerSecond: number
   readonly accuracy: readonly Accuracy[]
@@ -67,6 +68,7 @@ export async function runDemo(options: DemoOptions, out: Terminal): Promise<Figu
       data: data.title,
       vectors: data.count,
       dimension: data.dimension,
+      recallMin: data.recallMin,
       loadSeconds,
       vectorsPerSecond: data.count / loadSeconds,
       accuracy,
