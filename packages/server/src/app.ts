@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fastify, { LogController } from 'fastify'
+import { type Audit, noAudit } from './audit.ts'
 import { createGuard } from './auth.ts'
 import { addBodyParsers } from './bodies.ts'
 import { createBodyBudget } from './body-budget.ts'
@@ -27,6 +28,8 @@ import { v2ObjectRoutes } from './routes/v2-objects.ts'
 export interface AppOptions {
   readonly slot: EngineSlot
   readonly config: Config
+  /** Where changes and refusals are written down; nowhere when not given. */
+  readonly audit?: Audit
 }
 
 interface PackageFile {
@@ -37,7 +40,7 @@ interface PackageFile {
 export const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as PackageFile)
   .version
 
-export function createApp({ slot, config }: AppOptions): FastifyInstance {
+export function createApp({ slot, config, audit = noAudit }: AppOptions): FastifyInstance {
   const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,
@@ -46,6 +49,7 @@ export function createApp({ slot, config }: AppOptions): FastifyInstance {
     guard: createGuard(config.authToken),
     metrics: createMetrics(),
     requestLog: createRequestLog(limits.requestLogMax),
+    audit,
     bodies: {
       small: createBodyBudget(limits.smallBodiesBytesMax),
       large: createBodyBudget(limits.largeBodiesBytesMax),

@@ -34,6 +34,11 @@ export function createGuard(token: string | undefined, now: () => number = Date.
   }
 }
 
+/** Enough of a token's hash to tell tokens apart in a log, and too little to find the token. */
+export function tokenId(header: string | undefined): string | undefined {
+  return header === undefined || header === '' ? undefined : sha256(tokenIn(header)).toString('hex').slice(0, 12)
+}
+
 /** The raw token, or `Bearer` and the token. */
 function tokenIn(header: string): string {
   return header.replace(/^bearer +/i, '')

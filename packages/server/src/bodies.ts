@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route reads MessagePack bytes itself: its body is then a MsgpackBytes. */
     readonly msgpackBytes?: boolean
+    /** Written to the audit log under this name. */
+    readonly audit?: string
     /** No token is asked for. */
     readonly open?: boolean
     /** Status of collection_not_found where published clients expect another than 404. */

@@ -1,4 +1,5 @@
 export { type AppOptions, createApp } from './app.ts'
+export { verifyAudit } from './audit.ts'
 export {
   type Config,
   ConfigError,

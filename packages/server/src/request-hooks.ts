@@ -1,11 +1,14 @@
 // What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { AuditEvent } from './audit-chain.ts'
+import { tokenId } from './auth.ts'
 import { ServerError } from './errors.ts'
 import * as limits from './limits.ts'
 import type { BodyBudgets, RouteContext } from './route-context.ts'
 
 /** In this order: count, guard, room for the body. All before a byte of the body is read. */
-export function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies, requestLog }: RouteContext): void {
+export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
+  const { guard, metrics, bodies, requestLog } = context
   let stopping = false
   app.addHook('preClose', async () => {
     stopping = true
@@ -40,6 +43,7 @@ export function addRequestHooks(app: FastifyInstance, { guard, metrics, bodies, 
     if (request.log.level === 'debug' || request.log.level === 'trace') {
       request.log.debug({ req: request, status, seconds }, 'request')
     }
+    auditRequest(context, request, status)
     done()
   })
 }
@@ -81,4 +85,31 @@ export function requestFacts(request: FastifyRequest) {
 function pathOf(request: FastifyRequest): string {
   const query = request.url.indexOf('?')
   return query < 0 ? request.url : request.url.slice(0, query)
+}
+
+/** Changes of what the server holds, and requests refused for their token. */
+function auditRequest({ audit, slot }: RouteContext, request: FastifyRequest, status: number): void {
+  const action = request.routeOptions.config?.audit
+  const refused = status === 401 || status === 429
+  if (action === undefined && !refused) return
+  const token = tokenId(request.headers.authorization)
+  const object = nameIn(request.params) ?? nameIn(request.body)
+  const event: AuditEvent = {
+    action: refused ? 'auth.refused' : (action ?? ''),
+    ...(object === undefined || refused ? {} : { object }),
+    status,
+    request_id: request.id,
+    ip: request.ip,
+    ...(token === undefined ? {} : { token_id: token }),
+    ...(slot.isOpen() ? { lsn: slot.engine().stats().lsnApplied } : {}),
+  }
+  if (refused) audit.recordSparingly(event)
+  else audit.record(event)
+}
+
+function nameIn(place: unknown): string | undefined {
+  if (typeof place !== 'object' || place === null) return undefined
+  const { name, index_name: indexName } = place as { readonly name?: unknown; readonly index_name?: unknown }
+  if (typeof name === 'string') return name
+  return typeof indexName === 'string' ? indexName : undefined
 }

@@ -1,4 +1,5 @@
 // What every file of routes is given: the engine's place, the settings, and what is shared between requests.
+import type { Audit } from './audit.ts'
 import type { Guard } from './auth.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { Config } from './config.ts'
@@ -15,6 +16,7 @@ export interface RouteContext {
   readonly metrics: Metrics
   readonly bodies: BodyBudgets
   readonly requestLog: RequestLog
+  readonly audit: Audit
   /** Filled while routes are added; complete once the application is ready. */
   readonly routes: readonly DescribedRoute[]
   /** Milliseconds since 1970. */

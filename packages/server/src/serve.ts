@@ -1,7 +1,9 @@
 // A server's life: it listens first, so that health can tell how far opening is, then opens the engine; it ends in the
 // reverse order.
+import path from 'node:path'
 import { type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
 import { createApp } from './app.ts'
+import { createAudit } from './audit.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { shutdownGraceMs } from './limits.ts'
@@ -26,9 +28,12 @@ export interface RunningServer {
 /** Rejects when the address cannot be listened on. */
 export async function startServer(config: Config, events: ServerEvents = {}): Promise<RunningServer> {
   const slot = new EngineSlot()
-  const app = createApp({ slot, config })
+  const audit = createAudit(path.join(config.dataDir, 'audit'))
+  const app = createApp({ slot, config, audit })
   const address = await app.listen({ host: config.host, port: config.port })
-  const ready = openEngine(engineOptions(config, slot, events)).then((engine) => {
+  const ready = openEngine(engineOptions(config, slot, events)).then(async (engine) => {
+    // After the engine, which owns the directory: nothing is written into a directory that another process has open.
+    await audit.open()
     slot.fill(engine)
     return engine
   })
@@ -42,6 +47,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     clearTimeout(cut)
     // An engine that could not be opened has nothing to close; whoever awaits `ready` hears of it.
     const engine = await ready.catch(() => undefined)
+    await audit.close()
     await engine?.close()
   }
   return {

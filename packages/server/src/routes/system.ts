@@ -14,13 +14,13 @@ const plainUsers = ['endee', 'default']
 type ForUser = { Params: { user: string } }
 
 export function systemRoutes(app: FastifyInstance, context: RouteContext, version: 'v1' | 'v2'): void {
-  const { slot, guard, metrics } = context
+  const { slot, guard, metrics, audit } = context
   const health: RouteDoc = {
     summary: 'Whether the server serves. 503 while it starts; without a token no details.',
     reply: { description: 'status is ok, degraded or read-only.' },
   }
   app.get('/health', { config: { open: true, doc: health } }, async (request, reply) => {
-    const state = slot.health()
+    const state = withAudit(slot.health(), audit.fault)
     reply.code(servingStates.includes(state.status) ? 200 : 503)
     const details = guard.passes(request.headers.authorization) ? healthDetails(state) : ''
     // Nanoseconds since 1970 do not fit a double, so the number is written as text into the JSON.
@@ -86,4 +86,10 @@ function healthDetails(health: EngineHealth): string {
   const progress = health.progress === undefined ? {} : { progress: health.progress }
   const text = JSON.stringify({ ...(health.reasons.length === 0 ? {} : { reasons: health.reasons }), ...progress })
   return text === '{}' ? '' : `,${text.slice(1, -1)}`
+}
+
+/** A server that cannot write down who changes what still serves, and says so. */
+function withAudit(health: EngineHealth, fault: string | undefined): EngineHealth {
+  if (fault === undefined || !servingStates.includes(health.status)) return health
+  return { ...health, status: health.status === 'ok' ? 'degraded' : health.status, reasons: [...health.reasons, fault] }
 }

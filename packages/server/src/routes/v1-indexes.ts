@@ -17,7 +17,7 @@ import {
 type Named = { Params: { name: string } }
 
 export function v1IndexRoutes(app: FastifyInstance, { slot }: RouteContext): void {
-  const create = { schema: { body: createIndexBody }, config: { doc: docs.create } }
+  const create = { schema: { body: createIndexBody }, config: { doc: docs.create, audit: 'index.create' } }
   app.post<{ Body: CreateIndexBody }>('/index/create', create, async (request, reply) => {
     await slot.database().createCollection(definitionOf(request.body))
     return sendText(reply, 'Index created successfully', { name: request.body.index_name })
@@ -44,7 +44,7 @@ export function v1IndexRoutes(app: FastifyInstance, { slot }: RouteContext): voi
 
   app.delete<Named>(
     '/index/:name/delete',
-    { schema: { params: nameParam }, config: { doc: docs.drop } },
+    { schema: { params: nameParam }, config: { doc: docs.drop, audit: 'index.delete' } },
     async (request, reply) => {
       openIndex(slot.database(), request.params.name)
       const done = await slot.database().dropCollection(request.params.name)

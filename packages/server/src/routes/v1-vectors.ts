@@ -81,7 +81,10 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
     },
   )
 
-  const byFilter = { schema: { params, body: deleteByFilterBody }, config: { ...write, doc: docs.deleteByFilter } }
+  const byFilter = {
+    schema: { params, body: deleteByFilterBody },
+    config: { ...write, doc: docs.deleteByFilter, audit: 'objects.delete_by_filter' },
+  }
   app.delete<Named & { Body: DeleteByFilterBody }>('/index/:name/vectors/delete', byFilter, async (request, reply) => {
     const filter = readConditions(request.body.filter)
     const done = await open(request.params.name).collection.deleteWhere(filter)

@@ -10,7 +10,7 @@ type Named = { Params: { name: string } }
 export function v2CollectionRoutes(app: FastifyInstance, { slot }: RouteContext): void {
   const params = nameParam
 
-  const create = { schema: { body: createCollectionBody }, config: { doc: docs.create } }
+  const create = { schema: { body: createCollectionBody }, config: { doc: docs.create, audit: 'collection.create' } }
   app.post<{ Body: CreateCollectionBody }>('/collection', create, async (request) => {
     const collection = await slot.database().createCollection(request.body)
     return collectionSummary(collection.describe())
@@ -24,10 +24,14 @@ export function v2CollectionRoutes(app: FastifyInstance, { slot }: RouteContext)
     collectionSummary(slot.database().collection(request.params.name).describe()),
   )
 
-  app.delete<Named>('/collection/:name', { schema: { params }, config: { doc: docs.drop } }, async (request) => ({
-    message: 'Collection deleted',
-    ...(await slot.database().dropCollection(request.params.name)),
-  }))
+  app.delete<Named>(
+    '/collection/:name',
+    { schema: { params }, config: { doc: docs.drop, audit: 'collection.delete' } },
+    async (request) => ({
+      message: 'Collection deleted',
+      ...(await slot.database().dropCollection(request.params.name)),
+    }),
+  )
 }
 
 const docs = {

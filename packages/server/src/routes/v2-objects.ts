@@ -67,7 +67,10 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
     },
   )
 
-  const byFilter = { schema: { params, body: deleteByFilterBody }, config: { doc: docs.deleteByFilter } }
+  const byFilter = {
+    schema: { params, body: deleteByFilterBody },
+    config: { doc: docs.deleteByFilter, audit: 'objects.delete_by_filter' },
+  }
   app.delete<Named & { Body: DeleteByFilterBody }>('/collection/:name/objects', byFilter, async (request) =>
     open(request.params.name).deleteWhere(readConditions(request.body.filter)),
   )

@@ -1,0 +1,146 @@
+// The audit log: one line for each change and each kind of refusal, chained so that tampering shows, durable across restarts.
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { openEngine } from '@annal/engine'
+import { test } from 'tap'
+import { createAudit } from '../src/audit.ts'
+import type { AuditEvent, AuditLine } from '../src/audit-chain.ts'
+import { createApp, readConfig, slotWith, verifyAudit } from '../src/index.ts'
+import { send, temporaryDirectory } from './running-app.ts'
+
+const event = (action: string): AuditEvent => ({ action, status: 200, request_id: 'r', ip: '127.0.0.1' })
+
+async function linesIn(dir: string): Promise<AuditLine[]> {
+  const names = (await readdir(dir)).sort()
+  const texts = await Promise.all(names.map((name) => readFile(path.join(dir, name), 'utf8')))
+  return texts
+    .join('')
+    .split('\n')
+    .filter((text) => text !== '')
+    .map((text) => JSON.parse(text) as AuditLine)
+}
+
+test('each change and each refusal is one line, with who, what and how it ended, and no token', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const auditDir = path.join(dir, 'audit')
+  const authToken = 'a-token-that-nobody-may-see'
+  const engine = await openEngine({ dataDir: dir, threads: 1 })
+  const audit = createAudit(auditDir)
+  const app = createApp({
+    slot: slotWith(engine),
+    config: { ...readConfig({}).config, authToken, logLevel: 'silent' },
+    audit,
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(async () => {
+    await app.close()
+    await engine.close()
+  })
+  const headers = { authorization: authToken }
+  await send(url, 'POST', '/api/v1/index/create', { headers, json: { index_name: 'a', dim: 4, space_type: 'l2' } })
+  await audit.open()
+  await send(url, 'POST', '/api/v1/index/create', { headers, json: { index_name: 'a', dim: 4, space_type: 'l2' } })
+  await send(url, 'POST', '/api/v1/index/create', { headers, json: { index_name: 'b\n"x', dim: 4, space_type: 'l2' } })
+  await send(url, 'POST', '/api/v1/index/a/search', { headers, json: { k: 1, vector: [1, 2, 3, 4] } })
+  await send(url, 'DELETE', '/api/v1/index/a/vectors/delete', { headers, json: { filter: [] } })
+  await send(url, 'DELETE', '/api/v2/collection/a', { headers })
+  for (let i = 0; i < 5; i++)
+    await send(url, 'GET', '/api/v1/index/list', { headers: { authorization: 'wrong-token' } })
+  await audit.close()
+  const lines = await linesIn(auditDir)
+  t.match(lines, [
+    { action: 'index.create', object: 'a', status: 200, ip: '127.0.0.1', token_id: /^[0-9a-f]{12}$/, lsn: Number },
+    { action: 'index.create', object: 'a', status: 409 },
+    { action: 'index.create', object: 'b\n"x', status: 400 },
+    { action: 'objects.delete_by_filter', object: 'a', status: 200 },
+    { action: 'collection.delete', object: 'a', status: 200 },
+    { action: 'auth.refused', status: 401, token_id: /^[0-9a-f]{12}$/ },
+  ])
+  t.equal(lines.length, 6, 'five refusals within a second are one line, a search is none')
+  t.strictSame(await verifyAudit(auditDir), { lines: 6, fault: undefined })
+  const text = JSON.stringify(lines)
+  t.notMatch(text, authToken)
+  t.notMatch(text, 'wrong-token')
+  const [name] = await readdir(auditDir)
+  t.equal((await stat(path.join(auditDir, name!))).mode & 0o777, 0o600)
+  t.equal((await stat(auditDir)).mode & 0o777, 0o700)
+})
+
+test('the chain goes on over restarts, days and half a line that a crash left', async (t) => {
+  const dir = path.join(await temporaryDirectory(t), 'audit')
+  let now = Date.parse('2026-01-31T23:59:59Z')
+  for (let day = 0; day < 3; day++) {
+    const audit = createAudit(dir, () => now)
+    await audit.open()
+    for (let i = 0; i < 4; i++) audit.record(event(`day${day}.${i}`))
+    await audit.close()
+    now += 86_400_000
+  }
+  const files = (await readdir(dir)).sort()
+  t.strictSame(files, ['audit-20260131.log', 'audit-20260201.log', 'audit-20260202.log'])
+  await appendFile(path.join(dir, files[2]!), '{"ts":"2026-02-02T')
+  now -= 86_400_000
+  const after = createAudit(dir, () => now)
+  await after.open()
+  after.record(event('after'))
+  await after.close()
+  t.strictSame(await verifyAudit(dir), { lines: 13, fault: undefined })
+})
+
+test('a line changed, removed, moved or slipped in is found', async (t) => {
+  const dir = path.join(await temporaryDirectory(t), 'audit')
+  const audit = createAudit(dir)
+  await audit.open()
+  for (let i = 0; i < 8; i++) audit.record({ ...event(`action.${i}`), object: `name ${i}` })
+  await audit.close()
+  const file = path.join(dir, (await readdir(dir))[0]!)
+  const good = await readFile(file, 'utf8')
+  const lines = good.trimEnd().split('\n')
+  const forgeries: [string, string[]][] = [
+    ['a byte changed', lines.map((line, i) => (i === 3 ? line.replace('name 3', 'name 4') : line))],
+    ['a line removed', lines.filter((_, i) => i !== 3)],
+    ['the first line removed', lines.slice(1)],
+    ['two lines swapped', [...lines.slice(0, 2), lines[3]!, lines[2]!, ...lines.slice(4)]],
+    ['a line twice', [...lines.slice(0, 4), lines[3]!, ...lines.slice(4)]],
+    ['a line made unreadable', lines.map((line, i) => (i === 3 ? line.slice(5) : line))],
+  ]
+  for (const [what, forged] of forgeries) {
+    await writeFile(file, `${forged.join('\n')}\n`)
+    t.match((await verifyAudit(dir)).fault, /audit-\d{8}\.log: line \d/, what)
+  }
+  await writeFile(file, good)
+  t.equal((await verifyAudit(dir)).fault, undefined)
+})
+
+test('an audit log that cannot be written is told by health, and requests go on', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const auditDir = path.join(dir, 'audit')
+  const engine = await openEngine({ dataDir: dir, threads: 1 })
+  const audit = createAudit(auditDir)
+  await audit.open()
+  const app = createApp({ slot: slotWith(engine), config: { ...readConfig({}).config, logLevel: 'silent' }, audit })
+  t.teardown(async () => {
+    await app.close()
+    await engine.close()
+  })
+  t.match((await app.inject('/api/v1/health')).json(), { status: 'ok' })
+  await rm(auditDir, { recursive: true })
+  await writeFile(auditDir, 'no directory any more')
+  const payload = { index_name: 'a', dim: 4, space_type: 'l2' }
+  t.equal((await app.inject({ method: 'POST', url: '/api/v1/index/create', payload })).statusCode, 200)
+  await audit.close()
+  t.match((await app.inject('/api/v1/health')).json(), { status: 'degraded', reasons: [/audit log cannot be written/] })
+})
+
+test('events before the log is open wait, up to a bound, and then the gap is told', async (t) => {
+  const dir = path.join(await temporaryDirectory(t), 'audit')
+  const audit = createAudit(dir)
+  for (let i = 0; i < 1_000; i++) audit.record(event(`early.${i}`))
+  t.equal(audit.fault, undefined)
+  audit.record(event('one too many'))
+  t.match(audit.fault, /faster/)
+  await mkdir(dir, { recursive: true })
+  await audit.open()
+  await audit.close()
+  t.strictSame(await verifyAudit(dir), { lines: 1_000, fault: undefined })
+})
