@@ -80,14 +80,18 @@ test('a refusal is not repeated', async (t) => {
   t.equal(server.asked.length, 1)
 })
 
-test('the server names the wait, and a wait beyond the deadline ends the call at the deadline', async (t) => {
-  const server = await serving(t, json(429, { error: 'slow down', code: 'overloaded' }, { 'retry-after': '60' }))
-  const error = await failure(client(server, { timeoutMs: 200 }).listIndexes())
-  t.match(error, { code: 'timeout', limit: 200, status: undefined })
+test('the server names the wait, and a wait beyond the deadline is not begun', async (t) => {
+  const server = await serving(t, json(429, { error: 'slow down', code: 'too_many_attempts' }, { 'retry-after': '60' }))
+  const error = await failure(client(server, { timeoutMs: 5_000 }).listIndexes())
+  t.match(error, { code: 'too_many_attempts', status: 429, retryAfterMs: 60_000, retryable: true })
   t.equal(server.asked.length, 1)
+})
 
-  const once = await failure(client(server, { retriesMax: 0 }).listIndexes())
-  t.equal(once.retryAfterMs, 60_000)
+test('a wait that the deadline allows is waited', async (t) => {
+  const server = await serving(t, json(503, { error: 'busy', code: 'overloaded' }, { 'retry-after': '1' }), emptyList)
+  const startMs = performance.now()
+  t.same(await client(server).listIndexes(), [])
+  t.ok(performance.now() - startMs >= 990, 'not before the time the server named')
 })
 
 test('silence ends with a timeout, for the client or for one call', async (t) => {

@@ -5,6 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 
@@ -20,24 +21,36 @@ export async function realServer(t: Test, options: { readonly token?: string } =
       NDD_DATA_DIR: dataDir,
       ...(options.token !== undefined && { NDD_AUTH_TOKEN: options.token }),
     },
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const complaints = lastOf(child.stderr!)
   t.teardown(async () => {
     if (child.exitCode === null) {
       child.kill('SIGTERM')
       const [code] = await once(child, 'exit')
-      if (code !== 0) throw new Error(`the server ended with ${code} when asked to stop`)
+      if (code !== 0) throw new Error(`the server ended with ${code} when asked to stop:\n${complaints()}`)
     }
     rmSync(dataDir, { recursive: true })
   })
-  return addressOf(child)
+  const address = await addressOf(child)
+  if (address === undefined) throw new Error(`the server ended before it served:\n${complaints()}`)
+  return address
 }
 
 /** The server says where it serves once it does. */
-async function addressOf(child: ChildProcess): Promise<string> {
+async function addressOf(child: ChildProcess): Promise<string | undefined> {
   for await (const line of createInterface({ input: child.stdout! })) {
     const address = /http:\/\/\S+/.exec(line)?.[0]
     if (address !== undefined) return address
   }
-  throw new Error('the server ended before it served')
+  return undefined
+}
+
+/** What was written last, for the case that something goes wrong. */
+function lastOf(stream: Readable): () => string {
+  let text = ''
+  stream.setEncoding('utf8').on('data', (chunk: string) => {
+    text = (text + chunk).slice(-4_000)
+  })
+  return () => text
 }

@@ -11,6 +11,8 @@ export interface Exchange {
   readonly answers: ((status: number, code: string | undefined) => boolean) | undefined
   /** Aborts when the caller gives up or the deadline passes. */
   readonly signal: AbortSignal
+  /** By performance.now(). */
+  readonly deadlineMs: number
 }
 
 export interface Peer {
@@ -29,7 +31,10 @@ export async function exchange(peer: Peer, call: Exchange): Promise<HttpReply> {
     } catch (error) {
       call.signal.throwIfAborted()
       if (!(error instanceof AnnalError) || attempt >= peer.retriesMax || !mayRepeat(error, call.retry)) throw error
-      await pause(waitBefore(attempt, { random: Math.random(), askedMs: error.retryAfterMs }), call.signal)
+      const waitMs = waitBefore(attempt, { random: Math.random(), askedMs: error.retryAfterMs })
+      // What the server said is worth more than a timeout after waiting for nothing.
+      if (performance.now() + waitMs >= call.deadlineMs) throw error
+      await pause(waitMs, call.signal)
     }
   }
 }

@@ -2,7 +2,7 @@
 import type { SpaceType } from '../definition.ts'
 import { AnnalError } from '../errors.ts'
 import type { CallOptions, OperationName, Operations, Transport } from '../transport.ts'
-import { exchange, type Peer } from './exchange.ts'
+import { type Exchange, exchange, type Peer } from './exchange.ts'
 import { type Route, routes } from './routes.ts'
 
 export interface HttpOptions {
@@ -21,6 +21,9 @@ export interface HttpOptions {
 /** An index that somebody deletes and makes anew with another space type is noticed after this time at the latest. */
 const spaceKeptMs = 30_000
 
+/** How long a call may go on, the questions it asks on its way included. */
+type Limits = Pick<Exchange, 'signal' | 'deadlineMs'>
+
 export function httpTransport(options: HttpOptions): Transport {
   const peer: Peer = {
     baseUrl: baseUrlOf(options.url),
@@ -38,9 +41,10 @@ export function httpTransport(options: HttpOptions): Transport {
   ): Promise<Operations[Name]['output']> {
     const deadline = AbortSignal.timeout(timeoutMs)
     const stop = signal === undefined ? deadline : AbortSignal.any([signal, deadline])
+    const limits: Limits = { signal: stop, deadlineMs: performance.now() + timeoutMs }
     try {
       stop.throwIfAborted()
-      return await perform(name, input, stop)
+      return await perform(name, input, limits)
     } catch (error) {
       if (!stop.aborted || error !== stop.reason) throw error
       if (error === signal?.reason)
@@ -52,14 +56,14 @@ export function httpTransport(options: HttpOptions): Transport {
   async function perform<Name extends OperationName>(
     name: Name,
     input: Operations[Name]['input'],
-    signal: AbortSignal,
+    limits: Limits,
   ): Promise<Operations[Name]['output']> {
     const route: Route<Name> = routes[name]
     const index = indexIn(input)
-    const space = () => spaceOf(index, signal)
+    const space = () => spaceOf(index, limits)
     const request = await route.request(input, space)
     try {
-      const reply = await exchange(peer, { request, retry: route.retry, answers: route.answers, signal })
+      const reply = await exchange(peer, { request, retry: route.retry, answers: route.answers, ...limits })
       const output = await route.reply(reply, input, space)
       if (name === 'createIndex' || name === 'deleteIndex') spaces.delete(index)
       return output
@@ -70,10 +74,10 @@ export function httpTransport(options: HttpOptions): Transport {
     }
   }
 
-  async function spaceOf(index: string, signal: AbortSignal): Promise<SpaceType> {
+  async function spaceOf(index: string, limits: Limits): Promise<SpaceType> {
     const known = spaces.get(index)
     if (known !== undefined && known.untilMs > Date.now()) return known.space
-    const { spaceType } = await perform('describeIndex', { index }, signal)
+    const { spaceType } = await perform('describeIndex', { index }, limits)
     spaces.set(index, { space: spaceType, untilMs: Date.now() + spaceKeptMs })
     return spaceType
   }
