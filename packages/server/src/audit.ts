@@ -140,8 +140,10 @@ async function endOfChain(dir: string): Promise<{ readonly hash: string; readonl
   return { hash: chainStart, torn: false }
 }
 
+/** Without the path: health is told to clients. */
 function unwritable(error: unknown): string {
-  return `the audit log cannot be written: ${error instanceof Error ? error.message : String(error)}`
+  const why = error instanceof Error && 'code' in error ? String(error.code) : 'unexpectedly'
+  return `the audit log cannot be written (${why})`
 }
 
 function fileName(ts: string): string {

@@ -124,42 +124,53 @@ function readConditionText(text: string): unknown {
   return text.trim() === '' ? [] : parseJsonText(text, 'filter')
 }
 
-/** One list, best first: of the only field asked, or both fused by reciprocal ranks. */
-export function hitsOf(result: SearchResult, body: SearchBody): readonly SearchHit[] {
+/** A hit with the score it has in the reply: its own, or that of the fusion. */
+export interface ScoredHit {
+  readonly hit: SearchHit
+  readonly similarity: number
+  readonly distance: number
+}
+
+/** One list, best first: of the only field asked or the only one that found anything, else both fused by reciprocal ranks. */
+export function hitsOf(result: SearchResult, body: SearchBody): readonly ScoredHit[] {
   const dense = result.results[denseField] ?? []
   const sparse = result.results[sparseField] ?? []
-  if (sparse.length === 0) return dense
-  if (dense.length === 0) return sparse
+  if (sparse.length === 0) return dense.map(withOwnScore)
+  if (dense.length === 0) return sparse.map(withOwnScore)
   const weight = body.dense_rrf_weight ?? rrfWeightDefault
   const lists = [
     { name: denseField, weight, hits: dense },
     { name: sparseField, weight: 1 - weight, hits: sparse },
   ]
   return fuseRanks(lists, { rankConstant: body.rrf_rank_constant ?? rrfConstantDefault, limit: body.k }).map(
-    ({ hit, score }) => ({ ...hit, similarity: score, distance: 1 - score }),
+    ({ hit, score }) => ({ hit, similarity: score, distance: 1 - score }),
   )
 }
 
+function withOwnScore(hit: SearchHit): ScoredHit {
+  return { hit, similarity: hit.similarity, distance: hit.distance }
+}
+
 /** `[[similarity, id, meta, filter, norm, vector], ...]` as the published clients read it. */
-export function searchReplyMsgpack(hits: readonly SearchHit[]): Buffer {
+export function searchReplyMsgpack(hits: readonly ScoredHit[]): Buffer {
   const writer = new MsgpackWriter().array(hits.length)
-  for (const hit of hits) {
-    writer.array(6).float(hit.similarity).string(hit.id).binary(hit.metaBytes).string(hit.filterText).float(hit.norm)
+  for (const { hit, similarity } of hits) {
+    writer.array(6).float(similarity).string(hit.id).binary(hit.metaBytes).string(hit.filterText).float(hit.norm)
     writer.floats(hit.row ?? [])
   }
   return writer.finish()
 }
 
-export function searchReplyJson(hits: readonly SearchHit[]) {
-  return { results: hits.map(hitJson) }
+export function searchReplyJson(hits: readonly ScoredHit[]) {
+  return { results: hits.map(({ hit, similarity, distance }) => hitJson(hit, { similarity, distance })) }
 }
 
 /** A hit in JSON; the vector as it was given. */
-export function hitJson(hit: SearchHit) {
+export function hitJson(hit: SearchHit, score: { readonly similarity: number; readonly distance: number } = hit) {
   return {
     id: hit.id,
-    similarity: hit.similarity,
-    distance: hit.distance,
+    similarity: score.similarity,
+    distance: score.distance,
     ...metaJson(hit),
     filter: hit.filter,
     norm: hit.norm,

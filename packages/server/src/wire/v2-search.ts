@@ -164,7 +164,9 @@ export function collectionSearchMsgpack(result: SearchResult, fused: readonly Fu
 }
 
 export function collectionSearchJson(result: SearchResult, fused: readonly FusedRank[] | undefined) {
-  const results = Object.fromEntries(Object.entries(result.results).map(([name, hits]) => [name, hits.map(hitJson)]))
+  const results = Object.fromEntries(
+    Object.entries(result.results).map(([name, hits]) => [name, hits.map((hit) => hitJson(hit))]),
+  )
   if (fused === undefined) return { results, lsn: result.lsn }
   const list = fused.map(({ hit, score, ranks }) => {
     const { similarity: _similarity, distance: _distance, norm: _norm, vector: _vector, ...object } = hitJson(hit)
