@@ -1,7 +1,8 @@
 // The server as an application that can be listened with or injected: limits, guard, routes, and one shape of error.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Server } from 'node:http'
+import type { FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import fastify, { LogController } from 'fastify'
 import { type Audit, noAudit } from './audit.ts'
 import { createGuard } from './auth.ts'
@@ -24,12 +25,16 @@ import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2CollectionRoutes } from './routes/v2-collections.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
+import { v2QuestionRoutes } from './routes/v2-questions.ts'
+import type { TlsOptions } from './tls.ts'
 
 export interface AppOptions {
   readonly slot: EngineSlot
   readonly config: Config
   /** Where changes and refusals are written down; nowhere when not given. */
   readonly audit?: Audit
+  /** Speaks HTTPS when given. */
+  readonly tls?: TlsOptions | undefined
 }
 
 interface PackageFile {
@@ -40,7 +45,7 @@ interface PackageFile {
 export const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as PackageFile)
   .version
 
-export function createApp({ slot, config, audit = noAudit }: AppOptions): FastifyInstance {
+export function createApp({ slot, config, audit = noAudit, tls }: AppOptions): FastifyInstance {
   const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,
@@ -57,7 +62,7 @@ export function createApp({ slot, config, audit = noAudit }: AppOptions): Fastif
     routes,
     startedAt: Date.now(),
   }
-  const app = fastify({
+  const options: FastifyServerOptions = {
     logger: config.logLevel === 'silent' ? false : { level: config.logLevel, serializers: { req: requestFacts } },
     logController: new LogController({ disableRequestLogging: true }),
     // The lines that are written name the request themselves; a logger for each request would cost every request.
@@ -67,11 +72,6 @@ export function createApp({ slot, config, audit = noAudit }: AppOptions): Fastif
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxRequestsPerSocket: limits.requestsPerSocketMax,
-    http: {
-      headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
-      maxHeaderSize: limits.headerBytesMax,
-    },
     return503OnClosing: false,
     routerOptions: { maxParamLength: limits.pathParamLengthMax },
     ajv: {
@@ -86,7 +86,8 @@ export function createApp({ slot, config, audit = noAudit }: AppOptions): Fastif
     },
     clientErrorHandler: clientError,
     frameworkErrors: (error, request, reply) => sendError(error, request as FastifyRequest, reply as FastifyReply),
-  })
+  }
+  const app = newApp(options, tls)
   app.server.maxConnections = limits.connectionsMax
   app.addHook('onRoute', (route) => void routes.push(route))
   addBodyParsers(app)
@@ -97,6 +98,18 @@ export function createApp({ slot, config, audit = noAudit }: AppOptions): Fastif
   )
   addRoutes(app, context)
   return app
+}
+
+/** Plain or over TLS; the bounds that Node's own parser keeps are the same for both. */
+function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): FastifyInstance {
+  const node = {
+    headersTimeout: limits.headersTimeoutMs,
+    connectionsCheckingInterval: limits.connectionsCheckingIntervalMs,
+    maxHeaderSize: limits.headerBytesMax,
+  }
+  const transport = tls === undefined ? { http: node } : { https: { ...node, ...tls } }
+  // HTTPS changes the type of `server` alone, and all that is used of it both kinds have.
+  return fastify({ ...common, ...transport } as FastifyHttpOptions<Server>)
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext): void {
@@ -118,6 +131,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       logsRoute(v2, context)
       v2CollectionRoutes(v2, context)
       v2ObjectRoutes(v2, context)
+      v2QuestionRoutes(v2, context)
     },
     { prefix: '/api/v2' },
   )

@@ -19,6 +19,9 @@ export interface Config {
   readonly batchMax: number
   readonly collectionsMax: number
   readonly logLevel: LogLevel
+  /** Files in PEM form; both or none. */
+  readonly tlsCert: string | undefined
+  readonly tlsKey: string | undefined
 }
 
 export interface ConfigRead {
@@ -54,6 +57,8 @@ export const settings: readonly Setting[] = [
   { name: 'NDD_TOP_K_MAX', fallback: String(limitsDefault.topKMax), meaning: 'Most results of one query.' },
   { name: 'NDD_BATCH_MAX', fallback: String(limitsDefault.batchMax), meaning: 'Most objects of one upsert.' },
   { name: 'NDD_COLLECTIONS_MAX', fallback: String(limitsDefault.collectionsMax), meaning: 'Most collections.' },
+  { name: 'NDD_TLS_CERT', fallback: '', meaning: 'Certificate file in PEM form; with NDD_TLS_KEY turns HTTPS on.' },
+  { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM form, readable by its owner only.' },
   { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },
 ]
 
@@ -121,9 +126,14 @@ export function readConfig(environment: Environment): ConfigRead {
     batchMax: whole('NDD_BATCH_MAX', 1, limitsConfigurable.batchMax),
     collectionsMax: whole('NDD_COLLECTIONS_MAX', 1, limitsConfigurable.collectionsMax),
     logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
+    tlsCert: text('NDD_TLS_CERT') || undefined,
+    tlsKey: text('NDD_TLS_KEY') || undefined,
   }
   if (config.authToken !== undefined && !/^[\x21-\x7e]+$/.test(config.authToken)) {
     problems.push('NDD_AUTH_TOKEN must consist of visible ASCII characters, since a header carries it')
+  }
+  if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
+    problems.push('NDD_TLS_CERT and NDD_TLS_KEY must be set together')
   }
   if (environment.NDD_ROOT_TOKEN) {
     problems.push('NDD_ROOT_TOKEN asks for databases with their own tokens, which this version does not have')

@@ -58,6 +58,16 @@ function stopOnSignals(server: RunningServer): void {
   process.on('SIGTERM', onSignal)
 }
 
+/** A certificate that cannot be taken is told, and the old one stays. */
+function renewOnHangup(server: RunningServer): void {
+  process.on('SIGHUP', () => {
+    server.reloadTls().then(
+      () => say('annal: certificate and key read again'),
+      (error: unknown) => say(`annal: the old certificate stays: ${exitOf(error).lines.join('; ')}`),
+    )
+  })
+}
+
 process.on('uncaughtException', die)
 process.on('unhandledRejection', die)
 
@@ -65,5 +75,6 @@ const { config, warnings } = settings()
 for (const warning of warnings) say(`annal: ${warning}`)
 const server = await startServer(config, { onProgress: progressTeller(), onFailed: die }).catch(die)
 stopOnSignals(server)
+if (config.tlsCert !== undefined) renewOnHangup(server)
 await server.ready.catch(die)
 process.stdout.write(`Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (Ctrl-C stops it)\n`)

@@ -1,5 +1,6 @@
 // A server's life: it listens first, so that health can tell how far opening is, then opens the engine; it ends in the
 // reverse order.
+import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
 import { type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
 import { createApp } from './app.ts'
@@ -7,6 +8,7 @@ import { createAudit } from './audit.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { shutdownGraceMs } from './limits.ts'
+import { readTls } from './tls.ts'
 
 const idleSweepMs = 50
 
@@ -21,15 +23,18 @@ export interface RunningServer {
   readonly address: string
   /** Settles when the engine is open; rejects when it cannot be opened. */
   readonly ready: Promise<Engine>
+  /** Reads certificate and key again; those under way keep theirs. Rejects, changing nothing, when they cannot be taken. */
+  reloadTls(): Promise<void>
   /** Stops taking requests, finishes those under way, closes the engine. Idempotent. */
   stop(): Promise<void>
 }
 
-/** Rejects when the address cannot be listened on. */
+/** Rejects when the address cannot be listened on or the certificate cannot be used. */
 export async function startServer(config: Config, events: ServerEvents = {}): Promise<RunningServer> {
   const slot = new EngineSlot()
   const audit = createAudit(path.join(config.dataDir, 'audit'))
-  const app = createApp({ slot, config, audit })
+  const tls = await readTls(config)
+  const app = createApp({ slot, config, audit, tls })
   const address = await app.listen({ host: config.host, port: config.port })
   const ready = openEngine(engineOptions(config, slot, events)).then(async (engine) => {
     // After the engine, which owns the directory: nothing is written into a directory that another process has open.
@@ -53,6 +58,10 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   return {
     address,
     ready,
+    async reloadTls() {
+      const renewed = await readTls(config)
+      if (renewed !== undefined && app.server instanceof HttpsServer) app.server.setSecureContext(renewed)
+    },
     stop() {
       stopped ??= stop()
       return stopped

@@ -23,6 +23,8 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_BATCH_MAX: '10000',
     NDD_COLLECTIONS_MAX: '5',
     NDD_LOG_LEVEL: 'silent',
+    NDD_TLS_CERT: 'c.pem',
+    NDD_TLS_KEY: 'k.pem',
   })
   t.strictSame(config, {
     host: '::1',
@@ -35,6 +37,8 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     batchMax: 10_000,
     collectionsMax: 5,
     logLevel: 'silent',
+    tlsCert: 'c.pem',
+    tlsKey: 'k.pem',
   })
   t.end()
 })

@@ -35,7 +35,7 @@ export function startProcess(environment: Readonly<Record<string, string>>): Run
   const serving = new Promise<string>((resolve, reject) => {
     child.stdout.on('data', (bytes: Buffer) => {
       out += bytes.toString()
-      const address = /serves (http:\/\/\S+)/.exec(out)?.[1]
+      const address = /serves (https?:\/\/\S+)/.exec(out)?.[1]
       if (address !== undefined) resolve(address)
     })
     child.stderr.on('data', (bytes: Buffer) => {
