@@ -1,0 +1,172 @@
+// The process of every-call.test.ts: engines that were stopped hang for ever, and end with it. Arguments: directory, seed,
+// rounds. Says on one line what it found.
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Engine, openEngine } from '@annal/engine'
+import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
+import type { Vfs } from '@annal/wal'
+import { type Random, SimDisk, seededRandom } from '@annal/wal/testing'
+import { type Contents, contentsOf, type Step, same, someSteps, textOf } from './script.ts'
+
+/** A pool remembers what abandoned engines had; now and then it is exchanged. */
+const livesPerPool = 40
+
+/** One disk, and a real empty directory per start: an engine that was stopped never gives its lock back. */
+class World {
+  readonly disk: SimDisk
+  readonly #dir: string
+  #starts = 0
+
+  constructor(dir: string, random: Random) {
+    this.#dir = dir
+    this.disk = new SimDisk({ random })
+  }
+
+  async open(pool: WorkerPool): Promise<Engine> {
+    const base = join(this.#dir, `start-${this.#starts++}`)
+    await mkdir(join(base, 'data'), { recursive: true })
+    const vfs = below(this.disk.vfs(), base)
+    await vfs.makeDirectory(join(base, 'data'))
+    await vfs.syncDirectory(base)
+    return openEngine({ dataDir: join(base, 'data') }, { vfs, pool })
+  }
+
+  /** Resolves when the machine has stopped. */
+  async stopped(): Promise<'stopped'> {
+    while (!this.disk.isStopped) await sleep(1)
+    return 'stopped'
+  }
+}
+
+/** The simulated disk knows the paths without the real directory that this start has. */
+function below(inner: Vfs, base: string): Vfs {
+  const at = (path: string): string => path.slice(base.length) || '/'
+  return {
+    open: (path, mode) => inner.open(at(path), mode),
+    rename: (from, to) => inner.rename(at(from), at(to)),
+    remove: (path) => inner.remove(at(path)),
+    removeTree: (path) => inner.removeTree(at(path)),
+    link: (existing, path) => inner.link(at(existing), at(path)),
+    makeDirectory: (path) => inner.makeDirectory(at(path)),
+    list: (path) => inner.list(at(path)),
+    exists: (path) => inner.exists(at(path)),
+    syncDirectory: (path) => inner.syncDirectory(at(path)),
+    freeBytes: (path) => inner.freeBytes(at(path)),
+  }
+}
+
+interface Known {
+  contents: Contents
+  /** The step that was under way when the machine stopped. */
+  pending: Step | undefined
+}
+
+/** Lives until the machine stops, or to the end of the steps and an orderly close. */
+async function live(world: World, steps: readonly Step[], known: Known, pool: WorkerPool): Promise<void> {
+  const life = async (): Promise<void> => {
+    const engine = await world.open(pool)
+    for (const step of steps) {
+      known.pending = step
+      await step.run(engine)
+      known.contents = step.after
+      known.pending = undefined
+    }
+    await engine.close()
+  }
+  await Promise.race([life(), world.stopped()])
+}
+
+async function checkRecovered(world: World, known: Known, pool: WorkerPool): Promise<string | undefined> {
+  const engine = await world.open(pool)
+  const found = await contentsOf(engine)
+  const { status, reasons } = engine.health()
+  const digests = digestsOf(engine)
+  await engine.close()
+  const again = await world.open(pool)
+  const digestsAgain = digestsOf(again)
+  await again.close()
+  const allowed = [known.contents, ...(known.pending ? [known.pending.after] : [])]
+  if (!allowed.some((contents) => same(contents, found)))
+    return `there is [${textOf(found)}], allowed is ${allowed.map((one) => `[${textOf(one)}]`).join(' or ')}`
+  if (status !== 'ok') return `health is ${status}: ${reasons}`
+  if (digests !== digestsAgain) return `digests ${digests} became ${digestsAgain}`
+  known.contents = found
+  known.pending = undefined
+  return undefined
+}
+
+function digestsOf(engine: Engine): string {
+  const database = engine.database()
+  return database
+    .collections()
+    .map(({ name }) => `${name} ${database.collection(name).stateDigest()}`)
+    .join()
+}
+
+/** A first life without trouble, a second that stops at call `stopAt`, stops during recovery, and the check. */
+async function history(dir: string, of: { seed: number; stopAt: number; pool: WorkerPool }): Promise<History> {
+  const random = seededRandom(of.seed)
+  const world = new World(dir, random)
+  const known: Known = { contents: new Map(), pending: undefined }
+  await live(world, someSteps(known.contents, 1).slice(0, 6), known, of.pool)
+  world.disk.operations = 0
+  world.disk.stopAt(of.stopAt)
+  await live(world, someSteps(known.contents, 100), known, of.pool)
+  const calls = world.disk.operations
+  if (!world.disk.isStopped) return { fault: undefined, calls, kills: 0 }
+  let kills = 1
+  let how: 'kill' | 'power' = random.chance(0.5) ? 'kill' : 'power'
+  world.disk.restart(how)
+  const how1 = how
+  for (let again = random.below(4); again > 0; again--) {
+    world.disk.stopAt(1 + random.below(60))
+    await live(world, [], { ...known }, of.pool)
+    if (world.disk.isStopped) kills++
+    how = random.chance(0.5) ? 'kill' : 'power'
+    world.disk.restart(how)
+  }
+  const fault = await checkRecovered(world, known, of.pool).catch((error: Error) => String(error.stack))
+  const label = known.pending?.label ?? 'between steps'
+  const where = `seed ${of.seed}, ${how1} at call ${of.stopAt} (${label}), ${kills} stops`
+  return { fault: fault && `${where}: ${fault}`, calls, kills }
+}
+
+interface History {
+  readonly fault: string | undefined
+  readonly calls: number
+  readonly kills: number
+}
+
+/** Every call of a life in turn, `rounds` times, until something is wrong. */
+async function histories(dir: string, seed: number, rounds: number): Promise<Tally> {
+  const tally = { histories: 0, stops: 0, calls: 0, faults: [] as string[] }
+  let pool = await openWorkerPool({ threads: 1 })
+  for (let round = 0; round < rounds; round++) {
+    for (let stopAt = 1; tally.faults.length < 5; stopAt++) {
+      const of = { seed: seed + tally.histories, stopAt, pool }
+      const { fault, calls, kills } = await history(join(dir, `${tally.histories}`), of)
+      if (fault !== undefined) tally.faults.push(fault)
+      tally.stops += kills
+      tally.calls = calls
+      if (++tally.histories % livesPerPool === 0) {
+        await pool.close()
+        pool = await openWorkerPool({ threads: 1 })
+      }
+      if (kills === 0) break
+    }
+  }
+  return tally
+}
+
+export interface Tally {
+  readonly histories: number
+  readonly stops: number
+  /** How many calls a life makes. */
+  readonly calls: number
+  readonly faults: readonly string[]
+}
+
+const [, , directory = '', seed, rounds] = process.argv
+console.log(JSON.stringify(await histories(directory, Number(seed), Number(rounds))))
+process.exit(0)

@@ -1,0 +1,107 @@
+// A short life of an engine, step by step, with what its collections hold after every step: what a crash between two steps
+// may leave is what stood before or after the one under way.
+import type { Engine } from '@annal/engine'
+
+/** Collections by name, objects by id, with the number that is in the vector, the meta and the filter of each. */
+export type Contents = ReadonlyMap<string, ReadonlyMap<string, number>>
+
+export interface Step {
+  readonly label: string
+  readonly after: Contents
+  run(engine: Engine): Promise<unknown>
+}
+
+const fields = [
+  { name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32', M: 4, ef_con: 8 } },
+]
+
+/** Steps for a life that begins with `before`; the numbers in it begin at `numberFrom`. */
+export function someSteps(before: Contents, numberFrom: number): Step[] {
+  const steps: Step[] = []
+  let contents = before
+  let number = numberFrom
+  const step = (label: string, after: Contents, run: Step['run']): void => {
+    contents = after
+    steps.push({ label, after, run })
+  }
+  const withCollection = (name: string, objects: ReadonlyMap<string, number> | undefined): Contents => {
+    const next = new Map(contents)
+    if (objects === undefined) next.delete(name)
+    else next.set(name, objects)
+    return next
+  }
+  const create = (name: string): void =>
+    step(`create ${name}`, withCollection(name, new Map()), (engine) =>
+      engine.database().createCollection({ name, fields }),
+    )
+  const drop = (name: string): void =>
+    step(`drop ${name}`, withCollection(name, undefined), (engine) => engine.database().dropCollection(name))
+  const upsert = (name: string, from: number, count: number): void => {
+    const objects = Array.from({ length: count }, (_, i) => objectOf(`${from + i}`, number++))
+    const after = new Map(contents.get(name))
+    for (const { id, meta } of objects) after.set(id, meta.number)
+    step(`upsert ${count} into ${name}`, withCollection(name, after), (engine) =>
+      engine.database().collection(name).upsert(objects),
+    )
+  }
+  const removeAbove = (name: string, bound: number): void => {
+    const after = new Map([...(contents.get(name) ?? [])].filter(([, held]) => held < bound))
+    step(`delete above ${bound} in ${name}`, withCollection(name, after), (engine) =>
+      engine
+        .database()
+        .collection(name)
+        .deleteWhere([{ number: { $gte: bound } }]),
+    )
+  }
+  const checkpoint = (): void => step('checkpoint', contents, (engine) => engine.checkpoint())
+
+  for (const name of ['kept', 'dropped']) if (!contents.has(name)) create(name)
+  upsert('kept', 0, 6)
+  upsert('dropped', 0, 3)
+  checkpoint()
+  upsert('kept', 3, 7)
+  drop('dropped')
+  removeAbove('kept', number - 2)
+  checkpoint()
+  create('dropped')
+  upsert('dropped', 1, 2)
+  upsert('kept', 0, 2)
+  checkpoint()
+  removeAbove('dropped', number - 2)
+  return steps
+}
+
+function objectOf(id: string, number: number) {
+  return { id, meta: { number }, filter: { number }, fields: { v: [number, Number(id), 1, 0] } }
+}
+
+/** What the engine holds, as far as anybody can ask; throws when an object is put together from two versions. */
+export async function contentsOf(engine: Engine): Promise<Contents> {
+  const contents = new Map<string, ReadonlyMap<string, number>>()
+  for (const { name, objects: count, condition } of engine.database().collections()) {
+    if (condition !== 'ready') throw new Error(`${name} is ${condition}`)
+    const collection = engine.database().collection(name)
+    const found = await collection.get(Array.from({ length: 20 }, (_, i) => `${i}`))
+    const { results } = await collection.search({ fields: { v: { query: [0, 0, 0, 0], limit: 20 } } })
+    const searched = (results.v ?? []).map(({ id }) => id).sort()
+    if (String(searched) !== String(found.map(({ id }) => id).sort()) || found.length !== count)
+      throw new Error(`${name} counts ${count}, gives ${found.map(({ id }) => id)} and finds ${searched}`)
+    const objects = new Map<string, number>()
+    for (const { id, meta, filter, dense } of found) {
+      const number = Number(meta?.number)
+      if (filter.number !== number || dense.v?.vector[0] !== number) throw new Error(`object ${id} of ${name} is mixed`)
+      objects.set(id, number)
+    }
+    contents.set(name, objects)
+  }
+  return contents
+}
+
+export function same(a: Contents, b: Contents): boolean {
+  return textOf(a) === textOf(b)
+}
+
+export function textOf(contents: Contents): string {
+  const parts = [...contents].map(([name, objects]) => `${name}: ${[...objects].sort().map(([id, n]) => `${id}=${n}`)}`)
+  return parts.sort().join('; ')
+}
