@@ -18,6 +18,8 @@ export interface Config {
   readonly topKMax: number
   readonly batchMax: number
   readonly collectionsMax: number
+  /** Requests a second and caller; undefined: as many as they like. */
+  readonly rateLimit: number | undefined
   readonly logLevel: LogLevel
   /** Files in PEM form; both or none. */
   readonly tlsCert: string | undefined
@@ -57,6 +59,7 @@ export const settings: readonly Setting[] = [
   { name: 'NDD_TOP_K_MAX', fallback: String(limitsDefault.topKMax), meaning: 'Most results of one query.' },
   { name: 'NDD_BATCH_MAX', fallback: String(limitsDefault.batchMax), meaning: 'Most objects of one upsert.' },
   { name: 'NDD_COLLECTIONS_MAX', fallback: String(limitsDefault.collectionsMax), meaning: 'Most collections.' },
+  { name: 'NDD_RATE_LIMIT', fallback: '0', meaning: 'Requests a second of one token or address; 0 sets no limit.' },
   { name: 'NDD_TLS_CERT', fallback: '', meaning: 'Certificate file in PEM form; with NDD_TLS_KEY turns HTTPS on.' },
   { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM form, readable by its owner only.' },
   { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },
@@ -114,6 +117,7 @@ export function readConfig(environment: Environment): ConfigRead {
     if (found === undefined) problems.push(`${name} must be one of ${choices.join(', ')}, not "${text(name)}"`)
     return found ?? choices[0]!
   }
+  const rateLimit = whole('NDD_RATE_LIMIT', 0, 1_000_000)
   const threads = whole('NDD_NUM_THREADS', 0, 64)
   const config: Config = {
     host: text('NDD_HOST'),
@@ -125,6 +129,7 @@ export function readConfig(environment: Environment): ConfigRead {
     topKMax: whole('NDD_TOP_K_MAX', 1, limitsConfigurable.topKMax),
     batchMax: whole('NDD_BATCH_MAX', 1, limitsConfigurable.batchMax),
     collectionsMax: whole('NDD_COLLECTIONS_MAX', 1, limitsConfigurable.collectionsMax),
+    rateLimit: rateLimit === 0 ? undefined : rateLimit,
     logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
     tlsCert: text('NDD_TLS_CERT') || undefined,
     tlsKey: text('NDD_TLS_KEY') || undefined,

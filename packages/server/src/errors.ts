@@ -9,6 +9,7 @@ export type ServerErrorCode =
   | 'authorization_required'
   | 'invalid_token'
   | 'too_many_attempts'
+  | 'rate_limited'
   | 'route_not_found'
   | 'user_not_found'
   | 'unsupported_media_type'
@@ -27,6 +28,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   authorization_required: 401,
   invalid_token: 401,
   too_many_attempts: 429,
+  rate_limited: 429,
   route_not_found: 404,
   user_not_found: 404,
   unsupported_media_type: 415,
@@ -135,7 +137,7 @@ export function statusOf(code: AnyCode): number {
 export function retryAfterSeconds(code: AnyCode): number | undefined {
   const status = statusByCode[code]
   if (status === 503) return code === 'overloaded' || code === 'log_overloaded' ? 1 : 2
-  if (status === 429) return 60
+  if (status === 429) return code === 'rate_limited' ? 1 : 60
   if (status === 507) return 10
   return undefined
 }

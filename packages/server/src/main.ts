@@ -68,6 +68,9 @@ function renewOnHangup(server: RunningServer): void {
   })
 }
 
+// A second wall behind the checks of every input: nothing can be planted on the object that all others inherit from.
+Object.preventExtensions(Object.prototype)
+
 process.on('uncaughtException', die)
 process.on('unhandledRejection', die)
 

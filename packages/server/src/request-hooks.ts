@@ -4,11 +4,13 @@ import type { AuditEvent } from './audit-chain.ts'
 import { tokenId } from './auth.ts'
 import { ServerError } from './errors.ts'
 import * as limits from './limits.ts'
+import { createRateLimit } from './rate-limit.ts'
 import type { BodyBudgets, RouteContext } from './route-context.ts'
 
 /** In this order: count, guard, room for the body. All before a byte of the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
-  const { guard, metrics, bodies, requestLog } = context
+  const { config, guard, metrics, bodies, requestLog } = context
+  const rates = createRateLimit(config.rateLimit)
   let stopping = false
   app.addHook('preClose', async () => {
     stopping = true
@@ -18,11 +20,13 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     metrics.started()
     reply.raw.once('close', metrics.closed)
     reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
     done(
       refusal(() => {
         if (stopping) throw new ServerError('stopping', 'the server is stopping')
         if (request.is404 || request.routeOptions.config.open) return
         guard.check(request.headers.authorization, request.ip)
+        if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
         if (metrics.inFlight > limits.requestsInFlightMax) {
           throw new ServerError('overloaded', 'too many requests at one time; try again shortly', {
             limit: limits.requestsInFlightMax,
@@ -46,6 +50,11 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     auditRequest(context, request, status)
     done()
   })
+}
+
+/** The token's owner where tokens tell callers apart, else whoever has the address. */
+function callerOf(request: FastifyRequest, { authToken }: RouteContext['config']): string {
+  return (authToken === undefined ? undefined : tokenId(request.headers.authorization)) ?? request.ip
 }
 
 function refusal(check: () => void): Error | undefined {
@@ -95,7 +104,7 @@ function auditRequest({ audit, slot }: RouteContext, request: FastifyRequest, st
   const token = tokenId(request.headers.authorization)
   const object = nameIn(request.params) ?? nameIn(request.body)
   const event: AuditEvent = {
-    action: refused ? 'auth.refused' : (action ?? ''),
+    action: refused ? (status === 401 ? 'auth.refused' : 'rate.refused') : (action ?? ''),
     ...(object === undefined || refused ? {} : { object }),
     status,
     request_id: request.id,

@@ -23,6 +23,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_BATCH_MAX: '10000',
     NDD_COLLECTIONS_MAX: '5',
     NDD_LOG_LEVEL: 'silent',
+    NDD_RATE_LIMIT: '20',
     NDD_TLS_CERT: 'c.pem',
     NDD_TLS_KEY: 'k.pem',
   })
@@ -37,6 +38,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     batchMax: 10_000,
     collectionsMax: 5,
     logLevel: 'silent',
+    rateLimit: 20,
     tlsCert: 'c.pem',
     tlsKey: 'k.pem',
   })
