@@ -1,5 +1,6 @@
-// TIP: how far the log is known to be durable, kept beside it. Two slots in different sectors are written in turn, each
-// only after a sync has returned, so what TIP says is always a lower bound and never a reason for a false alarm.
+// TIP: how far the log is known to be durable, kept beside it. It is written only after a sync of the log has returned, so
+// what it says is always a lower bound and never a reason for a false alarm. Of its two slots, each in a sector of its own,
+// the one that was synced last is never touched: whatever becomes of a write, what a sync of TIP covered stays.
 //
 //   slot, 512 bytes:  0       8     16           24           32       40
 //                    +-------+-----+------------+------------+--------+-------+
@@ -24,27 +25,27 @@ export interface TipSlot {
   readonly segmentId: number
 }
 
-/** What a reader found: the newest good slot, and how many slots were damaged. `missing` is a TIP that does not exist. */
+/** What a reader found: the newest good slot and where it lies, and how many slots were damaged. `missing` is a TIP that does not exist. */
 export interface TipReading {
   readonly newest: TipSlot | undefined
+  readonly newestIndex: number
   readonly damagedSlots: number
   readonly missing: boolean
 }
 
 export async function readTip(vfs: Vfs, dir: string): Promise<TipReading> {
   const path = join(dir, tipName)
-  if (!(await vfs.exists(path))) return { newest: undefined, damagedSlots: 0, missing: true }
+  if (!(await vfs.exists(path))) return { newest: undefined, newestIndex: 0, damagedSlots: 0, missing: true }
   const bytes = await readSmall(vfs, path, tipBytes)
   const slots = [decodeSlot(bytes.subarray(0, slotBytes)), decodeSlot(bytes.subarray(slotBytes))]
-  let newest: TipSlot | undefined
-  for (const slot of slots) if (slot !== undefined && slot.seq > (newest?.seq ?? 0)) newest = slot
-  return { newest, damagedSlots: slots.filter((slot) => slot === undefined).length, missing: false }
+  const newestIndex = (slots[1]?.seq ?? 0) > (slots[0]?.seq ?? 0) ? 1 : 0
+  const damagedSlots = slots.filter((slot) => slot === undefined).length
+  return { newest: slots[newestIndex], newestIndex, damagedSlots, missing: false }
 }
 
+/** A whole TIP, with the slot in its first place. */
 export function encodeTip(slot: TipSlot): Buffer {
-  const older = encodeSlot({ ...slot, seq: slot.seq - 1 })
-  const newer = encodeSlot(slot)
-  return slot.seq % 2 === 0 ? Buffer.concat([newer, older]) : Buffer.concat([older, newer])
+  return Buffer.concat([encodeSlot(slot), encodeSlot({ ...slot, seq: slot.seq - 1 })])
 }
 
 export interface TipOptions {
@@ -60,10 +61,15 @@ export interface TipOptions {
 export async function openTip(options: TipOptions, first: { durableLsn: number; segmentId: number }): Promise<Tip> {
   const { vfs, dir, found } = options
   const path = join(dir, tipName)
-  if (found.newest !== undefined) return new Tip(options, await vfs.open(path, 'write'), found.newest)
+  if (found.newest !== undefined) {
+    const file = await vfs.open(path, 'write')
+    // What a killed process left in the page cache becomes durable before any of it is written over.
+    await file.datasync()
+    return new Tip(options, file, found.newest, found.newestIndex)
+  }
   const slot = { seq: 2, ...first }
   await createWhole(vfs, path, (file) => writeFully(file, encodeTip(slot), 0))
-  return new Tip(options, await vfs.open(path, 'write'), slot)
+  return new Tip(options, await vfs.open(path, 'write'), slot, 0)
 }
 
 export class Tip {
@@ -71,44 +77,37 @@ export class Tip {
   readonly #options: TipOptions
   #seq: number
   #known: { durableLsn: number; segmentId: number }
-  #writing: Promise<void> | undefined
-  /** A newer value waits for the write in flight. */
-  #waiting = false
+  /** The slot that holds what was synced last. */
+  #syncedIndex: number
+  /** Writes and syncs follow one another: a slot is never written while it is being synced. */
+  #work: Promise<void> = Promise.resolve()
+  #isWriteQueued = false
   #unsynced = false
-  #syncing: Promise<void> = Promise.resolve()
   #cancelTimer: (() => void) | undefined
   #dead = false
 
-  constructor(options: TipOptions, file: VfsFile, slot: TipSlot) {
+  constructor(options: TipOptions, file: VfsFile, slot: TipSlot, syncedIndex: number) {
     this.#options = options
     this.#file = file
     this.#seq = slot.seq
     this.#known = slot
+    this.#syncedIndex = syncedIndex
   }
 
   /** Takes note of what is durable now. Returns at once; the newest note wins. */
   note(durableLsn: number, segmentId: number): void {
-    if (this.#dead) return
     this.#known = { durableLsn, segmentId }
-    if (this.#writing === undefined) this.#writing = this.#write()
-    else this.#waiting = true
+    if (this.#isWriteQueued) return
+    this.#isWriteQueued = true
+    this.#work = this.#work.then(() => this.#write())
   }
 
-  /** Makes the newest note durable. Syncs follow one another, so that nobody returns while an earlier one still runs. */
+  /** Makes the newest note durable. */
   sync(): Promise<void> {
-    const before = this.#syncing
-    this.#syncing = this.#syncAfter(before)
-    return this.#syncing
-  }
-
-  async #syncAfter(before: Promise<void>): Promise<void> {
-    await before
-    await this.#writing
-    this.#cancelTimer?.()
-    this.#cancelTimer = undefined
-    if (this.#dead || !this.#unsynced) return
-    this.#unsynced = false
-    await this.#file.datasync()
+    const synced = this.#work.then(() => this.#sync())
+    // Whoever asked is told; what follows finds a TIP that is given up.
+    this.#work = synced.catch(() => this.abandon())
+    return synced
   }
 
   /** Gives up: nothing is written or synced any more, because what follows a failed sync cannot be trusted. */
@@ -120,29 +119,37 @@ export class Tip {
 
   async close(): Promise<void> {
     this.abandon()
-    await this.#writing
+    await this.#work
     await this.#file.close()
   }
 
   async #write(): Promise<void> {
+    this.#isWriteQueued = false
+    if (this.#dead) return
     try {
-      do {
-        this.#waiting = false
-        const seq = this.#seq + 1
-        await writeFully(this.#file, encodeSlot({ seq, ...this.#known }), (seq & 1) * slotBytes)
-        this.#seq = seq
-        this.#unsynced = true
-      } while (this.#waiting && !this.#dead)
+      const seq = this.#seq + 1
+      await writeFully(this.#file, encodeSlot({ seq, ...this.#known }), (1 - this.#syncedIndex) * slotBytes)
+      this.#seq = seq
+      this.#unsynced = true
+      this.#armTimer()
     } catch (error) {
       // An older note is still a true lower bound, so a full disk may keep it; anything else is a failing disk.
       if (!isDiskFull(error)) this.#options.onError(error)
     }
-    this.#writing = undefined
-    if (this.#unsynced && !this.#dead && this.#cancelTimer === undefined) this.#armTimer()
+  }
+
+  async #sync(): Promise<void> {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    if (this.#dead || !this.#unsynced) return
+    this.#unsynced = false
+    await this.#file.datasync()
+    this.#syncedIndex = 1 - this.#syncedIndex
   }
 
   #armTimer(): void {
-    this.#cancelTimer = this.#options.clock.after(this.#options.syncEveryMs, () => {
+    if (this.#dead) return
+    this.#cancelTimer ??= this.#options.clock.after(this.#options.syncEveryMs, () => {
       this.#cancelTimer = undefined
       this.sync().catch(this.#options.onError)
     })

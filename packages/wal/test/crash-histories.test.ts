@@ -10,7 +10,7 @@ const seed = chosenSeed()
 test('with fsync=always no crash history loses, invents or refuses anything', patient, async (t) => {
   t.comment(`ANNAL_SEED=${seed}`)
   const count = sized(50_000, 1_000_000)
-  const tally = await runHistories(count, seed, (i) => ({ fsync: 'always', tipSync: i % 4 === 0 ? 'commit' : 'timer' }))
+  const tally = await runHistories('always', count, seed)
   t.comment(JSON.stringify(tally))
   t.same(tally.examples, [], `ANNAL_SEED=${seed} repeats it`)
   t.equal(tally.whole, count)

@@ -34,7 +34,7 @@ export interface History {
 
 export type Outcome =
   | { readonly kind: 'whole'; readonly generations: number }
-  | { readonly kind: 'refused'; readonly error: WalError; readonly generation: number }
+  | { readonly kind: 'refused'; readonly why: string; readonly generation: number }
   | {
       readonly kind: 'lost'
       readonly found: number
@@ -128,7 +128,7 @@ async function start(disk: SimDisk, random: Random, options: HistoryOptions, his
   await idle()
   const generation = history.generation
   if (refused instanceof WalError && refused.code === 'log_damaged') {
-    const outcome: Outcome = { kind: 'refused', error: refused, generation }
+    const outcome: Outcome = { kind: 'refused', why: refused.message, generation }
     return { outcome, log: undefined }
   }
   if (refused !== undefined) {
