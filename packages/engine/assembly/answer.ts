@@ -1,6 +1,6 @@
 // Answering one query in the calling thread: by the graph, or exactly over rows the host lists.
 import { END, ROWS, hiddenAt, tailOf } from './layout'
-import { allowed, answers, ids, nextWalk, similarities } from './scratch'
+import { answers, ids, nextWalk, similarities } from './scratch'
 import { exactKey } from './distance/exact'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
@@ -10,11 +10,12 @@ let asOf: u32 = 0
 
 /**
  * The `k` nearest rows as of `version`, best first, by a walk with a pool of `ef` whose best `rerank` entries are ordered
- * at the field's precision. `bitmapBits` is 0 where every row is allowed. Returns how many were found.
+ * at the field's precision. Only ordinals below
+ * `bits` with their bit set in the bitmap are returned, where there is one. Returns how many were found.
  */
-export function search(k: i32, ef: i32, rerank: i32, version: u32, filtered: bool, bitmapBits: u32): i32 {
+export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
-  setView(version, filtered, bitmapBits)
+  setView(version, bitmap, bits)
   let found: i32 = 0
   if (approach(0)) {
     walkLevel(ef, 0, true, nextWalk())
@@ -23,16 +24,16 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, filtered: boo
     found = pool.size
   }
   // A walk can miss rows it cannot reach, or run out of room among hidden ones: fewer than k is then not an answer.
-  if (found < k && <u32>found < possible(filtered, bitmapBits)) return scanAll(k, version)
+  if (found < k && <u32>found < possible(bitmap, bits)) return scanAll(k)
   return write(k)
 }
 
 /** An upper bound of the rows that could be returned. */
-function possible(filtered: bool, bits: u32): u32 {
-  if (!filtered) return load<u32>(ROWS)
+function possible(bitmap: usize, bits: u32): u32 {
+  if (bitmap == 0) return load<u32>(ROWS)
   let n: u32 = 0
   const words = (bits + 31) >> 5
-  for (let i: u32 = 0; i < words; ++i) n += popcnt(load<u32>(allowed + (<usize>i << 2)))
+  for (let i: u32 = 0; i < words; ++i) n += popcnt(load<u32>(bitmap + (<usize>i << 2)))
   return n
 }
 
@@ -59,7 +60,7 @@ function write(k: i32): i32 {
   return n
 }
 
-function scanAll(k: i32, version: u32): i32 {
+function scanAll(k: i32): i32 {
   pool.clear(k)
   const end = load<u32>(END)
   for (let id: u32 = 0; id < end; ++id) if (!isHidden(id)) offer(id)
@@ -69,7 +70,7 @@ function scanAll(k: i32, version: u32): i32 {
 /** Begins an exact scan; the host then offers lists of ordinals, or all, and takes the answer. */
 export function beginScan(k: i32, version: u32): void {
   prepareQuery()
-  setView(version, false, 0)
+  setView(version, 0, 0)
   asOf = version
   pool.clear(k)
 }

@@ -2,7 +2,6 @@
 import {
   END,
   ENTRY,
-  JOB_COUNT,
   NONE,
   UNITS,
   blockOf,
@@ -17,6 +16,7 @@ import {
 } from './layout'
 import { nextWalk, visited } from './scratch'
 import { itemOf } from './hnsw/link'
+import { hasRow } from './hnsw/repair'
 
 @inline
 function mix(h: u64, v: u64): u64 {
@@ -40,12 +40,6 @@ export function hash(from: usize, bytes: usize, seed: u64): u64 {
   }
   for (; p < end; p += 8) a = mix(a, load<u64>(p))
   return mix(mix(a, rotl(b, 17)), mix(c, rotl(d, 31)) ^ <u64>bytes)
-}
-
-/** True for a row that was ever linked: its birth is not NONE. */
-@inline
-export function hasRow(id: u32): bool {
-  return load<u32>(tailOf(id), 8) != NONE
 }
 
 /** Ordinal of the first row that would lead a walk astray, or NONE. For bytes that came from outside. */
@@ -91,9 +85,8 @@ export function clearBlock(block: u32): void {
 }
 
 /** Chooses where searches enter once the node they entered at is given to another object: the highest, then the first. */
-export function chooseEntry(): void {
+export function chooseEntry(count: u32): void {
   const mark = nextWalk()
-  const count = load<u32>(JOB_COUNT)
   for (let i: u32 = 0; i < count; ++i) store<u8>(visited + <usize>itemOf(i), <u8>mark)
   const end = load<u32>(END)
   let best = NONE

@@ -11,6 +11,7 @@ export function attach(thread: i32): void {
 export { decodeRow, encodeRow, prepareQuery } from './encode'
 export { exactKey } from './distance/exact'
 export { keysOf, takeDistances } from './distance/walk'
+export { countUnreachable } from './hnsw/mend'
 export { takeHops } from './hnsw/search'
 export { beginScan, endScan, scanIds, scanRange, search } from './answer'
 export { claim, claimed, finish, openJob, work } from './job'

@@ -4,17 +4,22 @@
 // the work done.
 import {
   ENTRY,
+  END,
+  JOB_AT_HAND,
   JOB_BASE,
   JOB_COUNT,
   JOB_DONE,
+  JOB_FIRST,
   JOB_KIND,
   JOB_LIMIT,
+  JOB_LINKS,
   JOB_NEXT,
   JOB_START,
   JOB_STOP,
   LINKED,
   NONE,
   UNITS,
+  UNMENDED,
   levelOf,
   linksOf,
   degreeAt,
@@ -22,11 +27,16 @@ import {
   upperOf,
 } from './layout'
 import { PARTITIONS, findNeighbours, itemOf, linkBack } from './hnsw/link'
+import { mend, mendIsDue } from './hnsw/mend'
+import { SWEEP_STEP, endSweep, repairAroundItems, sweep } from './hnsw/repair'
 
 export const IDLE: i32 = 0
 export const ENCODE: i32 = 1
 export const FIND: i32 = 2
 export const LINK: i32 = 3
+export const REPAIR: i32 = 4
+export const SWEEP: i32 = 5
+export const MEND: i32 = 6
 /** There is nothing to take now, but the job is not over. */
 export const WAIT: i32 = -1
 
@@ -60,7 +70,10 @@ export function claimed(): u32 {
 /** Does the claimed piece of work of the kinds that need nothing from the host. */
 export function work(kind: i32): void {
   if (kind == FIND) findNeighbours(atomic.load<u32>(JOB_START) + ticket)
-  else linkBack(ticket, partitions())
+  else if (kind == LINK) linkBack(ticket, partitions())
+  else if (kind == REPAIR) repairAroundItems()
+  else if (kind == SWEEP) sweep(ticket)
+  else mend()
 }
 
 @inline
@@ -68,24 +81,60 @@ function partitions(): u32 {
   return load<u32>(JOB_STOP) - load<u32>(JOB_START) < 32 ? 1 : PARTITIONS
 }
 
-/** Reports the claimed piece of work as done; the last of a phase begins the next. */
-export function finish(kind: i32): void {
+/**
+ * Reports the claimed piece of work as done; the last of a phase begins the next. Returns how many tickets that has, 0 where
+ * the phase goes on, or WAIT where the job is over.
+ */
+export function finish(kind: i32): i32 {
   const limit = atomic.load<u32>(JOB_LIMIT)
-  if (atomic.add<u32>(JOB_DONE, 1) + 1 != limit) return
-  if (kind == FIND) begin(LINK, partitions())
-  else if (kind == LINK) {
+  if (atomic.add<u32>(JOB_DONE, 1) + 1 != limit) return 0
+  if (kind == FIND) {
+    begin(LINK, partitions())
+  } else if (kind == LINK) {
     enter()
     nextSubBatch()
-  } else nextSubBatch()
-  atomic.notify(JOB_LIMIT, -1)
+  } else if (kind == SWEEP) {
+    endSweep()
+    store<u32>(UNMENDED, load<u32>(LINKED)) // whoever the sweep cut off is joined before the job ends
+    encode()
+  } else if (kind == REPAIR) {
+    encode()
+  } else if (kind == ENCODE) {
+    nextSubBatch()
+  } else {
+    end()
+  }
+  if (atomic.load<i32>(JOB_KIND) == IDLE) return WAIT
+  return atomic.load<u32>(JOB_LIMIT) - atomic.load<u32>(JOB_BASE)
+}
+
+/** Opens the phase in which vectors at hand become rows. */
+function encode(): void {
+  const count = load<u32>(JOB_AT_HAND)
+  if (count == 0) nextSubBatch()
+  else begin(ENCODE, count)
+}
+
+/** Ends the job. IDLE is stored last: it is what tells the host that nothing more will be written. */
+function end(): void {
+  const limit = load<u32>(JOB_LIMIT) + 1
+  atomic.store<u32>(JOB_NEXT, limit)
+  atomic.store<u32>(JOB_DONE, limit)
+  atomic.store<u32>(JOB_LIMIT, limit)
+  atomic.store<i32>(JOB_KIND, IDLE)
 }
 
 /** Sub-batches grow with the graph: the rule is part of the format, for it decides what every replay builds. */
 function nextSubBatch(): void {
   const start = load<u32>(JOB_STOP)
   const count = load<u32>(JOB_COUNT)
+  if (!load<u32>(JOB_LINKS)) {
+    end()
+    return
+  }
   if (start >= count) {
-    begin(IDLE, 1) // a limit of its own, so that nobody goes to sleep on the old one
+    if (mendIsDue()) begin(MEND, 1)
+    else end()
     return
   }
   const linked = load<u32>(LINKED)
@@ -119,6 +168,7 @@ function enter(): void {
     if (entry == NONE || levelOf(id) > levelOf(entry)) atomic.store<u32>(ENTRY, id)
   }
   store<u32>(LINKED, load<u32>(LINKED) + stop - start)
+  store<u32>(UNMENDED, load<u32>(UNMENDED) + stop - start)
 }
 
 /** Opens a phase of `count` tickets. The limit is stored last: it is what lets the others in. */
@@ -129,13 +179,18 @@ function begin(kind: i32, count: u32): void {
   atomic.store<u32>(JOB_LIMIT, base + count)
 }
 
-/** Opens a job over the items the host has listed; called by the host while no job is open. */
-export function openJob(count: u32): void {
+/**
+ * Opens a job; called by the host while none is open. Of the `count` items listed, the vectors of `atHand` from `first` on
+ * can be encoded now; with `links` all items are linked afterwards. `before` is REPAIR, SWEEP or IDLE.
+ */
+export function openJob(before: i32, count: u32, first: u32, atHand: u32, links: bool): void {
   store<u32>(JOB_COUNT, count)
+  store<u32>(JOB_FIRST, first)
+  store<u32>(JOB_AT_HAND, atHand)
+  store<u32>(JOB_LINKS, links)
   store<u32>(JOB_START, 0)
   store<u32>(JOB_STOP, 0)
-  store<u32>(JOB_NEXT, 0)
-  store<u32>(JOB_DONE, 0)
-  store<u32>(JOB_LIMIT, 0)
-  begin(ENCODE, count)
+  if (before == REPAIR) begin(REPAIR, 1)
+  else if (before == SWEEP) begin(SWEEP, (load<u32>(END) + SWEEP_STEP - 1) / SWEEP_STEP)
+  else encode()
 }

@@ -56,6 +56,8 @@ export const DEAD: usize = HEADER + (34 << 2)
 export const LINKED: usize = HEADER + (35 << 2)
 export const ENTRY: usize = HEADER + (36 << 2)
 export const UNITS: usize = HEADER + (37 << 2)
+/** Nodes linked since the graph was last looked over for rows that cannot be reached. */
+export const UNMENDED: usize = HEADER + (38 << 2)
 
 // The job of the running apply.
 export const JOB_LIMIT: usize = HEADER + (64 << 2)
@@ -69,6 +71,11 @@ export const JOB_STOP: usize = HEADER + (71 << 2)
 export const JOB_ITEMS: usize = HEADER + (72 << 2)
 export const JOB_SIDE: usize = HEADER + (73 << 2)
 export const JOB_SIDE_LEVELS: usize = HEADER + (74 << 2)
+/** The items whose vectors are at hand: first and count. */
+export const JOB_FIRST: usize = HEADER + (75 << 2)
+export const JOB_AT_HAND: usize = HEADER + (76 << 2)
+/** Whether the job ends with linking all its items. */
+export const JOB_LINKS: usize = HEADER + (77 << 2)
 
 export let dimension: i32 = 0
 export let codeBytes: usize = 0

@@ -24,9 +24,6 @@ export let ranked: usize = 0
 /** Answers: ordinals, then similarities. */
 export let answers: usize = 0
 export let similarities: usize = 0
-/** One bit per ordinal. */
-export let allowed: usize = 0
-
 let walk: u32 = 0
 let known: usize = 0
 
@@ -48,7 +45,6 @@ export function attachScratch(thread: i32): void {
   ranked = load<u32>(s, 48)
   answers = load<u32>(s, 52)
   similarities = load<u32>(s, 56)
-  allowed = load<u32>(s, 60)
   // Another thread may have used these bytes before this instance: it numbered its walks from 1 as well.
   if (visited != known) {
     memory.fill(visited, 0, visitedBytes)

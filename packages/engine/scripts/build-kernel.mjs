@@ -1,6 +1,7 @@
-// Compiles the kernel twice from one source: with relaxed SIMD, and for engines that do not have it.
+// Compiles the kernel of dense fields twice from one source, with relaxed SIMD and for engines that do not have it, and the
+// kernel of sparse fields, which has no use for it.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,12 +16,15 @@ const flags = [
 ].flatMap((line) => line.split(' '))
 
 mkdirSync(join(root, 'kernel'), { recursive: true })
-for (const [name, extra] of [
-  ['annal-relaxed', ['--enable', 'relaxed-simd']],
-  ['annal', []],
+for (const [name, entry, extra] of [
+  ['annal-relaxed', 'assembly/index.ts', ['--enable', 'relaxed-simd']],
+  ['annal', 'assembly/index.ts', []],
+  ['annal-sparse', 'assembly/sparse/index.ts', []],
 ]) {
   const out = join(root, 'kernel', `${name}.wasm`)
-  execFileSync(process.execPath, [compiler, join(root, 'assembly/index.ts'), ...flags, ...extra, '--outFile', out], {
+  const draft = join(root, 'kernel', `${name}.${process.pid}.tmp.wasm`)
+  execFileSync(process.execPath, [compiler, join(root, entry), ...flags, ...extra, '--outFile', draft], {
     stdio: 'inherit',
   })
+  renameSync(draft, out) // whole or not at all: a test running meanwhile may be reading it
 }

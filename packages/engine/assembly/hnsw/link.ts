@@ -45,7 +45,7 @@ export function findNeighbours(index: u32): void {
   const id = itemOf(index)
   const entry = load<u32>(ENTRY)
   const top = entry == NONE ? -1 : levelOf(entry)
-  setView(LATEST, false, 0)
+  setView(LATEST, 0, 0)
   let l = levelOf(id)
   for (; l > top; --l) {
     setRowAsQuery(rowOf(id), queryCode)

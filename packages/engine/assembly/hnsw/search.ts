@@ -1,7 +1,7 @@
 // Walking the graph: greedy above, a small beam at level 1 that seeds level 0 with several entries (one alone is now and
 // then trapped in a wrong cluster), then best-first over level 0.
 import { ENTRY, NONE, degreeAt, hiddenAt, levelOf, linksOf, rowOf, tailOf } from '../layout'
-import { allowed, ids, keys, nextWalk, visited } from '../scratch'
+import { ids, keys, nextWalk, visited } from '../scratch'
 import { keyOf, keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, put, reseed, size, worst } from './pool'
 
@@ -20,20 +20,20 @@ export function takeHops(): u32 {
 let sink: u32 = 0
 
 let version: u32 = 0
-let filtered: bool = false
+let allowed: usize = 0
 let allowedEnd: u32 = 0
 
-/** Which rows a walk may return: those visible at a version and, where `end` is not 0, with their bit set below it. */
-export function setView(asOf: u32, withBitmap: bool, end: u32): void {
+/** Which rows a walk may return: those visible at a version and, where there is a bitmap, with their bit set below `end`. */
+export function setView(asOf: u32, bitmap: usize, end: u32): void {
   version = asOf
-  filtered = withBitmap
+  allowed = bitmap
   allowedEnd = end
 }
 
 @inline
 export function isHidden(id: u32): bool {
   if (hiddenAt(tailOf(id), version)) return true
-  if (!filtered) return false
+  if (allowed == 0) return false
   return id >= allowedEnd || ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) == 0
 }
 

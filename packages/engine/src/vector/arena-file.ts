@@ -4,7 +4,7 @@
 //
 //   field    magic "ANNALDF1" | version u32 | dimension u32 | metric u32 | precision u32 | M u32 | efConstruction u32
 //            | segmentRows u32 | segments u32
-//   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | reserved u32
+//   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | unmended u32
 //            | centre f32 x codeBytes | blocks | units
 //   block    codes | links | upper | norms | cold, each padded to 8 bytes, for the rows below end
 import type { DenseFieldDefinition } from '../definition.ts'
@@ -51,7 +51,15 @@ export function* partsOf(arena: Arena): Generator<Part> {
   }
 }
 
-const stateWords = [header.end, header.rows, header.dead, header.linked, header.entry, header.units] as const
+const stateWords = [
+  header.end,
+  header.rows,
+  header.dead,
+  header.linked,
+  header.entry,
+  header.units,
+  header.unmended,
+] as const
 
 export function digestOf({ arena, settled }: SegmentState): bigint {
   let hash = BigInt(settled ? 1 : 2)

@@ -13,6 +13,13 @@ export interface ArenaHandle {
   readonly scratch: readonly ScratchAddresses[]
 }
 
+/** A bitmap lent to a search: one bit an ordinal, those at or above `bits` not allowed. */
+export interface Bitmap {
+  readonly address: number
+  readonly bits: number
+  readonly capacity: number
+}
+
 export interface ScratchAddresses {
   readonly descriptor: number
   readonly query: number
@@ -50,14 +57,16 @@ export const header = {
   linked: 35,
   entry: 36,
   units: 37,
+  unmended: 38,
   jobLimit: 64,
   jobItems: 72,
   jobSide: 73,
+  jobKind: 66,
   jobSideLevels: 74,
+  jobFirst: 75,
+  /** Where the vectors at hand stand in the staging memory of the pool. */
+  jobVectors: 78,
 } as const
-
-/** Word of a scratch descriptor that holds the address of the bitmap of allowed ordinals; word 0 is `visited`. */
-export const allowedWord = 15
 
 const page = 65536
 const headerBytes = 4096
@@ -91,6 +100,8 @@ export class Arena {
   #levelSum = 0
   #levelsCounted = 0
   #visitedCapacity = 0
+  /** Room for bitmaps that nobody uses now. */
+  #bitmaps: number[] = []
   /** Rises when the threads' private memory moved: walks begun before may not meet ordinals reserved after. */
   scratchGeneration = 0
 
@@ -244,19 +255,27 @@ export class Arena {
   }
   #growVisited(end: number): void {
     const capacity = Math.max(4096, 2 ** Math.ceil(Math.log2(end)))
-    const addresses = this.scratch.map(() => ({
-      visited: this.#allocate(capacity + 16, end) + 16,
-      allowed: this.#allocate(capacity / 8, end),
-    }))
-    addresses.forEach(({ visited, allowed }, i) => {
-      const descriptor = at(this.scratch, i).descriptor / 4
+    const addresses = this.scratch.map(() => this.#allocate(capacity + 16, end) + 16)
+    addresses.forEach((visited, i) => {
       this.#u32[visited / 4 - 4] = capacity
-      Atomics.store(this.#u32, descriptor + allowedWord, allowed)
-      Atomics.store(this.#u32, descriptor, visited)
+      Atomics.store(this.#u32, at(this.scratch, i).descriptor / 4, visited)
     })
     this.#visitedCapacity = capacity
+    this.#bitmaps = []
     this.scratchGeneration++
     if (this.kernel !== undefined) this.kernel.attach(this.#thread)
+  }
+
+  /** Copies a bitmap to where workers can read it, as far as ordinals reach. Give it back when the search is over. */
+  lendBitmap(words: Uint32Array): Bitmap {
+    const capacity = this.#visitedCapacity
+    const address = this.#bitmaps.pop() ?? this.#allocate(capacity / 8, capacity)
+    const bits = Math.min(this.word(header.end), words.length * 32)
+    this.#u32.set(words.subarray(0, Math.ceil(bits / 32)), address / 4)
+    return { address, bits, capacity }
+  }
+  takeBack({ address, capacity }: Bitmap): void {
+    if (capacity === this.#visitedCapacity) this.#bitmaps.push(address)
   }
 
   #allocate(bytes: number, end: number): number {
@@ -314,9 +333,9 @@ function planScratch(shape: Shape, take: (bytes: number, align?: number) => numb
   const keys = take(poolEntries * 4)
   const answers = take(poolEntries * 4)
   const similarities = take(poolEntries * 4)
-  // In the order assembly/scratch.ts reads them; the first and the last are written by growVisited.
+  // In the order assembly/scratch.ts reads them; the first is written by growVisited.
   const words = [0, 0, pool, poolEntries, ids, keys, query, centred, code, rest, row, chosen, ranked, answers]
-  return { descriptor, query, ids, answers, similarities, words: [...words, similarities, 0] }
+  return { descriptor, query, ids, answers, similarities, words: [...words, similarities] }
 }
 
 function createMemory(pages: number): WebAssembly.Memory {

@@ -1,9 +1,6 @@
-// A thread's own view of an arena: a kernel instance, and the calls that answer a query with it.
-import { type ArenaHandle, allowedWord, at, header, type ScratchAddresses } from './arena.ts'
+// A thread's own view of an arena: a kernel instance over its memory, and the pieces of work that are done with it.
+import { type ArenaHandle, at, header, type ScratchAddresses } from './arena.ts'
 import { instantiateKernel, type Kernel, work } from './kernel.ts'
-import type { Found, ScanTask, SearchTask } from './tasks.ts'
-
-const scanChunk = 4096
 
 export interface Attached {
   readonly kernel: Kernel
@@ -15,7 +12,7 @@ export interface Attached {
 }
 
 export function attachArena(handle: ArenaHandle, module: WebAssembly.Module, thread: number): Attached {
-  const buffer = handle.memory.buffer
+  const { buffer } = handle.memory
   return {
     kernel: instantiateKernel(module, handle.memory),
     thread,
@@ -28,7 +25,7 @@ export function attachArena(handle: ArenaHandle, module: WebAssembly.Module, thr
 
 /** Sees what the owner has planned since: grown memory, new blocks, wider scratch. */
 export function refresh(attached: Attached): void {
-  const buffer = attached.memory.buffer
+  const { buffer } = attached.memory
   if (buffer.byteLength !== attached.u32.byteLength) {
     attached.u32 = new Uint32Array(buffer)
     attached.f32 = new Float32Array(buffer)
@@ -36,72 +33,74 @@ export function refresh(attached: Attached): void {
   attached.kernel.attach(attached.thread)
 }
 
-export function searchHere(attached: Attached, task: Omit<SearchTask, 'kind' | 'arena'>): Found {
-  refresh(attached)
-  const { kernel, scratch, f32, u32 } = attached
-  f32.set(task.query, scratch.query / 4)
-  let bits = 0
-  if (task.allowed !== undefined) {
-    const end = Math.min(at(u32, header.address / 4 + header.end), task.allowed.length * 32)
-    const words = task.allowed.subarray(0, Math.ceil(end / 32))
-    u32.set(words, at(u32, scratch.descriptor / 4 + allowedWord) / 4)
-    bits = end
-  }
-  const filtered = task.allowed === undefined ? 0 : 1
-  const found = kernel.search(task.k, task.ef, task.rerank, task.version, filtered, bits)
-  return takeAnswer(attached, found)
+export interface SearchCall {
+  readonly k: number
+  readonly ef: number
+  readonly rerank: number
+  readonly version: number
+  /** Address of a bitmap in the arena, or 0. */
+  readonly bitmap: number
+  readonly bits: number
 }
 
-export function scanHere(attached: Attached, task: Omit<ScanTask, 'kind' | 'arena'>): Found {
+/** Searches for the query; returns how many answers stand in the scratch. */
+export function searchIn(attached: Attached, query: Float32Array, call: SearchCall): number {
+  refresh(attached)
+  attached.f32.set(query, attached.scratch.query / 4)
+  return attached.kernel.search(call.k, call.ef, call.rerank, call.version, call.bitmap, call.bits)
+}
+
+export interface ScanCall {
+  readonly k: number
+  readonly version: number
+  readonly listed: Uint32Array | undefined
+  readonly from: number
+  readonly to: number
+}
+
+/** Ordinals listed to the kernel at a time: what its list has room for. */
+const scanChunk = 8192
+
+export function scanIn(attached: Attached, query: Float32Array, call: ScanCall): number {
   refresh(attached)
   const { kernel, scratch, f32, u32 } = attached
-  f32.set(task.query, scratch.query / 4)
-  kernel.beginScan(task.k, task.version)
-  if (task.ordinals === undefined) {
-    kernel.scanRange(0, task.end)
-  } else {
-    for (let i = 0; i < task.ordinals.length; i += scanChunk) {
-      const chunk = task.ordinals.subarray(i, i + scanChunk)
+  f32.set(query, scratch.query / 4)
+  kernel.beginScan(call.k, call.version)
+  if (call.listed === undefined) kernel.scanRange(call.from, call.to)
+  else
+    for (let i = 0; i < call.listed.length; i += scanChunk) {
+      const chunk = call.listed.subarray(i, i + scanChunk)
       u32.set(chunk, scratch.ids / 4)
       kernel.scanIds(chunk.length)
     }
-  }
-  return takeAnswer(attached, kernel.endScan(task.k))
+  return kernel.endScan(call.k)
 }
 
-function takeAnswer({ kernel, scratch, u32, f32 }: Attached, found: number): Found {
-  return {
-    ordinals: Uint32Array.from(u32.subarray(scratch.answers / 4, scratch.answers / 4 + found)),
-    similarities: Float32Array.from(f32.subarray(scratch.similarities / 4, scratch.similarities / 4 + found)),
-    visited: kernel.takeHops(),
-    distances: kernel.takeDistances(),
-  }
-}
+/** What a thread found to do in an open job: nothing, a piece that began a phase others should know of, or the last one. */
+export type Progress = 'nothing' | 'piece' | 'phase' | 'over'
 
-/** Works on the open job of the arena until it is over. */
-export function helpApply(attached: Attached, vectors: Float32Array, dimension: number): void {
+/** Takes one piece of work of the arena's job. `staging` holds the vectors of items at hand. */
+export function helpApply(attached: Attached, staging: SharedArrayBuffer): Progress {
+  const { kernel } = attached
+  const kind = kernel.claim()
+  if (kind === work.idle || kind === work.wait) return 'nothing'
   refresh(attached)
-  const { kernel, scratch, u32, f32, memory } = attached
-  const words = new Int32Array(memory.buffer, header.address, 128)
-  const items = at(u32, header.address / 4 + header.jobItems) / 4
-  for (;;) {
-    const limit = Atomics.load(words, header.jobLimit)
-    const kind = kernel.claim()
-    if (kind === work.idle) break
-    if (kind === work.wait) {
-      Atomics.wait(words, header.jobLimit, limit, 100)
-      continue
-    }
-    if (kind === work.encode) {
-      const i = kernel.claimed()
-      const item = items + i * 3
-      f32.set(vectors.subarray(i * dimension, (i + 1) * dimension), scratch.query / 4)
-      kernel.encodeRow(at(u32, item), at(u32, item + 1), at(f32, item + 2))
-    } else {
-      kernel.work(kind)
-    }
-    kernel.finish(kind)
-  } // Counted for nobody: the next query begins at none.
+  if (kind === work.encode) encodeClaimed(attached, staging)
+  else kernel.work(kind)
+  // Counted for nobody: the next query begins at none.
   kernel.takeHops()
   kernel.takeDistances()
+  const next = kernel.finish(kind)
+  if (next === work.wait) return 'over'
+  return next > 1 ? 'phase' : 'piece'
+}
+
+function encodeClaimed({ kernel, scratch, u32, f32 }: Attached, staging: SharedArrayBuffer): void {
+  const word = (index: number) => at(u32, header.address / 4 + index)
+  const dimension = word(header.dimension)
+  const claimed = kernel.claimed()
+  const vector = new Float32Array(staging, word(header.jobVectors) + claimed * dimension * 4, dimension)
+  f32.set(vector, scratch.query / 4)
+  const item = word(header.jobItems) / 4 + (word(header.jobFirst) + claimed) * 3
+  kernel.encodeRow(at(u32, item), at(u32, item + 1), at(f32, item + 2))
 }

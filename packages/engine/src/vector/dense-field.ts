@@ -6,6 +6,7 @@ import { assert, EngineError } from '../errors.ts'
 import { at, poolEntries } from './arena.ts'
 import { digestOf, dumpField, loadSegments, type SegmentState } from './arena-file.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, Ordinal } from './field.ts'
+import { listedMax } from './query-desk.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
 import type { Found } from './tasks.ts'
@@ -15,6 +16,16 @@ export interface DenseFieldOptions {
   /** Ordinals of one segment; as many as one memory holds when not given. Part of what a replay must repeat. */
   readonly segmentRows?: number
 }
+
+interface ScanPart {
+  readonly segment: number
+  readonly listed: Uint32Array | undefined
+  readonly from: number
+  readonly to: number
+}
+
+/** Rows of one piece of a scan of all. */
+const scanRows = 32_768
 
 /** The largest ef a walk has room for, with as many hidden rows beside. */
 const efMax = poolEntries / 2
@@ -86,7 +97,7 @@ class GraphField implements DenseField {
       this.#grown = false
       for (const [segment, batch] of this.#dealt(rows, version)) await segment.insert(batch)
     }
-    for (const [segment, ordinals] of this.#dealtOrdinals(removed)) segment.remove(ordinals, version)
+    for (const [segment, ordinals] of this.#dealtOrdinals(removed)) await segment.remove(ordinals, version)
   }
 
   #grown = true
@@ -98,7 +109,7 @@ class GraphField implements DenseField {
   *#dealt(rows: DenseRows, version: number): Generator<[Segment, Batch]> {
     const { dimension } = this.definition.params
     for (const [i, indices] of this.#bySegment(rows.ordinals)) {
-      const vectors = new Float32Array(new SharedArrayBuffer(indices.length * dimension * 4))
+      const vectors = new Float32Array(indices.length * dimension)
       indices.forEach((index, j) => {
         vectors.set(rows.vectors.subarray(index * dimension, (index + 1) * dimension), j * dimension)
       })
@@ -132,30 +143,36 @@ class GraphField implements DenseField {
   }
 
   async search(query: Float32Array, options: DenseSearch): Promise<DenseHits> {
-    const { k, version } = options
-    const ef = Math.min(efMax, Math.max(options.ef, k))
-    this.#checkQuery(query, k)
-    // A view would be sent with the whole buffer it looks into.
-    const own = query.slice()
-    const found = this.#segments.map((segment, i) =>
-      this.#pool.query({
-        kind: 'search',
-        arena: segment.arena.handle,
-        query: own,
-        k,
-        ef,
-        rerank: rerankOf(ef),
-        version,
-        allowed: this.#allowedIn(i, options),
-      }),
+    this.#checkQuery(query, options.k)
+    return this.#merged(
+      this.#segments.map((segment, i) => ({ segment: i, found: this.#searchSegment(segment, i, query, options) })),
+      options.k,
     )
-    return this.#merged(found, k)
+  }
+
+  async #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
+    const { arena } = segment
+    const { k, version, allowed } = options
+    const ef = Math.min(efMax, Math.max(options.ef, k))
+    const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
+    const found = this.#pool.ask({
+      kind: 'search',
+      arena: arena.id,
+      query,
+      k,
+      version,
+      ef,
+      rerank: rerankOf(ef),
+      bitmap: lent?.address ?? 0,
+      bits: lent?.bits ?? 0,
+    })
+    if (lent === undefined) return found
+    return found.finally(() => arena.takeBack(lent))
   }
 
   /** The bitmap as the segment sees it, which begins at the segment's first ordinal. */
-  #allowedIn(segment: number, { allowed }: DenseSearch): Uint32Array<SharedArrayBuffer> | undefined {
-    if (allowed === undefined || segment === 0) return allowed?.words
-    return allowed.words.subarray(Math.min(allowed.words.length, (segment * this.#segmentRows) / 32))
+  #allowedIn(segment: number, words: Uint32Array): Uint32Array {
+    return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * this.#segmentRows) / 32))
   }
 
   async scan(
@@ -164,21 +181,52 @@ class GraphField implements DenseField {
   ): Promise<DenseHits> {
     const { k, version, ordinals } = options
     this.#checkQuery(query, k)
-    const own = query.slice()
-    const dealt = ordinals === undefined ? undefined : new Map(this.#dealtOrdinals(ordinals))
-    const found = this.#segments.flatMap((segment) => {
-      const listed = dealt?.get(segment)
-      if (dealt !== undefined && listed === undefined) return []
-      const end = segment.end
-      return [
-        this.#pool.query({ kind: 'scan', arena: segment.arena.handle, query: own, k, version, end, ordinals: listed }),
-      ]
-    })
+    const parts =
+      ordinals === undefined ? this.#rangesOf() : this.#listsOf(ordinals, listedMax(this.definition.params.dimension))
+    const found = parts.map(({ segment, listed, from, to }) => ({
+      segment,
+      found: this.#pool.ask({
+        kind: 'scan',
+        arena: at(this.#segments, segment).arena.id,
+        query,
+        k,
+        version,
+        listed,
+        from,
+        to,
+      }),
+    }))
     return this.#merged(found, k)
   }
 
-  async #merged(found: readonly Promise<Found>[], k: number): Promise<DenseHits> {
-    const all = Promise.all(found)
+  /** All rows, in pieces that several workers share and that keep none of them long. */
+  #rangesOf(): ScanPart[] {
+    return this.#segments.flatMap(({ end }, segment) =>
+      Array.from({ length: Math.ceil(end / scanRows) }, (_, i) => ({
+        segment,
+        listed: undefined,
+        from: i * scanRows,
+        to: Math.min(end, (i + 1) * scanRows),
+      })),
+    )
+  }
+
+  #listsOf(ordinals: Uint32Array, most: number): ScanPart[] {
+    const dealt = this.#bySegment(ordinals)
+    return [...dealt].flatMap(([segment, indices]) => {
+      if (this.#segments[segment] === undefined) return []
+      const listed = Uint32Array.from(indices, (index) => at(ordinals, index) - segment * this.#segmentRows)
+      return Array.from({ length: Math.ceil(listed.length / most) }, (_, i) => ({
+        segment,
+        listed: listed.subarray(i * most, (i + 1) * most),
+        from: 0,
+        to: 0,
+      }))
+    })
+  }
+
+  async #merged(parts: readonly { segment: number; found: Promise<Found> }[], k: number): Promise<DenseHits> {
+    const all = Promise.all(parts.map(async ({ segment, found }) => ({ segment, ...(await found) })))
     this.#running.add(all)
     try {
       return merge(await all, k, this.#segmentRows)
@@ -191,6 +239,10 @@ class GraphField implements DenseField {
     this.#refuseWhenClosed()
     assert(query.length === this.definition.params.dimension, 'a query has the dimension of its field')
     assert(k >= 1 && k <= efMax, `k is 1 to ${efMax}`)
+  }
+
+  has(ordinal: Ordinal, version: number): boolean {
+    return this.#segmentOf(ordinal)?.has(ordinal % this.#segmentRows, version) ?? false
   }
 
   row(ordinal: Ordinal): Float32Array | undefined {
@@ -243,13 +295,15 @@ function rerankOf(ef: number): number {
 }
 
 /** Answers of segments to one answer: best first, ties by ordinal. */
-function merge(found: readonly Found[], k: number, segmentRows: number): DenseHits {
+function merge(found: readonly (Found & { segment: number })[], k: number, segmentRows: number): DenseHits {
   const visited = found.reduce((sum, part) => sum + part.visited, 0)
   const distances = found.reduce((sum, part) => sum + part.distances, 0)
-  if (found.length === 1) return { ...at(found, 0), visited, distances }
-  const hits = found.flatMap((part, i) =>
+  const [only] = found
+  if (found.length === 1 && only?.segment === 0)
+    return { ordinals: only.ordinals, similarities: only.similarities, visited, distances }
+  const hits = found.flatMap((part) =>
     Array.from(part.ordinals, (ordinal, j) => ({
-      ordinal: ordinal + i * segmentRows,
+      ordinal: ordinal + part.segment * segmentRows,
       similarity: at(part.similarities, j),
     })),
   )

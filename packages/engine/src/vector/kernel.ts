@@ -13,17 +13,18 @@ export interface Kernel {
   keysOf(from: number, count: number, out: number): void
   takeDistances(): number
   takeHops(): number
-  search(k: number, ef: number, rerank: number, version: number, filtered: number, bitmapBits: number): number
+  search(k: number, ef: number, rerank: number, version: number, bitmap: number, bits: number): number
   beginScan(k: number, version: number): void
   scanIds(count: number): void
   scanRange(from: number, to: number): void
   endScan(k: number): number
-  openJob(count: number): void
+  openJob(before: number, count: number, first: number, atHand: number, links: number): void
   claim(): number
   claimed(): number
   work(kind: number): void
-  finish(kind: number): void
-  chooseEntry(): void
+  finish(kind: number): number
+  countUnreachable(): number
+  chooseEntry(items: number): void
   clearBlock(block: number): void
   firstUnsound(): number
   hash(from: number, bytes: number, seed: bigint): bigint
@@ -32,7 +33,7 @@ export interface Kernel {
 }
 
 /** What `claim` answers; job.ts in the kernel has the same numbers. */
-export const work = { wait: -1, idle: 0, encode: 1, find: 2, link: 3 } as const
+export const work = { wait: -1, idle: 0, encode: 1, find: 2, link: 3, repair: 4, sweep: 5 } as const
 
 /** A module that is valid only where relaxed SIMD is: one function with i8x16.relaxed_swizzle. */
 const relaxedProbe = new Uint8Array([

@@ -4,6 +4,8 @@
 import type { DenseParams } from '../definition.ts'
 import { assert } from '../errors.ts'
 import { Arena, at, header, jobItemsMax, none } from './arena.ts'
+import { work } from './kernel.ts'
+import { stagingBytes } from './ring.ts'
 import { shapeOf } from './shape.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
@@ -15,7 +17,7 @@ export interface Batch {
   readonly ordinals: Uint32Array
   readonly births: Uint32Array
   readonly norms: Float32Array
-  readonly vectors: Float32Array<SharedArrayBuffer>
+  readonly vectors: Float32Array
 }
 
 export class Segment {
@@ -32,6 +34,7 @@ export class Segment {
     this.#pool = pool
     this.#settled = loaded?.settled ?? false
     this.#arena = loaded?.arena ?? new Arena(shapeOf(params, 'float32'), pool.module, pool.threads)
+    pool.attach(this.#arena)
     this.#reserved = this.#arena.word(header.end)
   }
 
@@ -75,6 +78,7 @@ export class Segment {
   async #settle(batch: Batch): Promise<void> {
     const next = this.#next ?? this.#newArena()
     next.reserve(this.#reserved)
+    this.#pool.attach(next)
     const all = joined(batchOf(this.#arena), batch, this.params.dimension)
     next.f32.set(meanOf(all.vectors, this.params.dimension), next.centreAddress / 4)
     await buildInto(next, all, this.#pool)
@@ -82,11 +86,11 @@ export class Segment {
     this.#arena = next
     this.#next = undefined
     this.#settled = true
-    this.#pool.release(old.id)
+    this.#pool.release(old)
   }
 
   /** Ends the rows of the ordinals that have one, as of `version`. */
-  remove(ordinals: Uint32Array, version: number): void {
+  async remove(ordinals: Uint32Array, version: number): Promise<void> {
     const arena = this.#arena
     let removed = 0
     for (const ordinal of ordinals) {
@@ -96,6 +100,15 @@ export class Segment {
     }
     arena.setWord(header.rows, arena.word(header.rows) - removed)
     arena.setWord(header.dead, arena.word(header.dead) + removed)
+    const dead = arena.word(header.dead)
+    if (dead > sweepDeadMin && dead > arena.word(header.linked) * sweepDeadShare) await sweep(arena, this.#pool)
+  }
+
+  /** Whether a search as of `version` sees a row there. */
+  has(ordinal: number, version: number): boolean {
+    const birth = this.#arena.birth(ordinal)
+    if (birth === undefined || birth > version) return false
+    return at(this.#arena.u32, this.#arena.tailAddress(ordinal) / 4 + 3) > version
   }
 
   row(ordinal: number): Float32Array | undefined {
@@ -107,30 +120,59 @@ export class Segment {
   }
 
   close(): void {
-    this.#pool.release(this.#arena.id)
-    if (this.#next !== undefined) this.#pool.release(this.#next.id)
+    this.#pool.release(this.#arena)
   }
 }
 
-/** Links a batch into an arena, in jobs of at most `jobItemsMax` rows. */
+/** Links a batch into an arena: first its vectors become rows, as many at a time as there is room for, then all are linked. */
 async function buildInto(arena: Arena, batch: Batch, pool: WorkerPool): Promise<void> {
-  const dimension = arena.shape.params.dimension
   for (let from = 0; from < batch.ordinals.length; from += jobItemsMax) {
     const to = Math.min(batch.ordinals.length, from + jobItemsMax)
-    stage(arena, batch, from, to)
-    const vectors = batch.vectors.subarray(from * dimension, to * dimension)
-    await pool.apply({ kind: 'apply', arena: arena.handle, dimension, vectors }, helpersFor(pool.threads, to - from))
+    let before = stage(arena, batch, from, to)
+    const atHandMax = Math.floor(stagingBytes / 4 / arena.shape.params.dimension)
+    for (let first = 0; first < to - from; first += atHandMax) {
+      const job = {
+        before,
+        first,
+        atHand: Math.min(atHandMax, to - from - first),
+        links: first + atHandMax >= to - from,
+      }
+      await runStaged(arena, batch, { from, to }, job, pool)
+      before = work.idle
+    }
     arena.setWord(header.rows, arena.word(header.rows) + to - from)
   }
 }
 
-/** One thread is left for searches where there is more than one; small batches are not worth waking several. */
-function helpersFor(threads: number, items: number): number {
-  return items < 8 ? 1 : Math.max(1, threads - 1)
+async function runStaged(
+  arena: Arena,
+  batch: Batch,
+  { from, to }: { readonly from: number; readonly to: number },
+  { before, first, atHand, links }: { before: number; first: number; atHand: number; links: boolean },
+  pool: WorkerPool,
+): Promise<void> {
+  const { dimension } = arena.shape.params
+  await pool.runJob(arena, ({ offset }) => {
+    const vectors = batch.vectors.subarray((from + first) * dimension, (from + first + atHand) * dimension)
+    new Float32Array(pool.ring.staging, offset, vectors.length).set(vectors)
+    arena.setWord(header.jobVectors, offset)
+    arena.kernel.openJob(before, to - from, first, atHand, links ? 1 : 0)
+  })
 }
 
-/** Lists the items of a job and takes reused ordinals out of the counts of the graph. */
-function stage(arena: Arena, batch: Batch, from: number, to: number): void {
+/** Takes every removed row out of the graph, in a job of its own. */
+async function sweep(arena: Arena, pool: WorkerPool): Promise<void> {
+  await pool.runJob(arena, () => arena.kernel.openJob(work.sweep, 0, 0, 0, 1))
+}
+
+/** Rows reused at once at which sweeping all removed rows is cheaper than repairing around each. */
+const sweepReusedShare = 1 / 64
+/** Removed rows in the graph at which walks are slow enough to sweep without any reuse. */
+const sweepDeadShare = 1 / 5
+const sweepDeadMin = 256
+
+/** Lists the items of a job and takes reused ordinals out of the counts. Returns how the graph is to be repaired before. */
+function stage(arena: Arena, batch: Batch, from: number, to: number): number {
   let reused = 0
   let end = arena.word(header.end)
   let entryReused = false
@@ -146,12 +188,16 @@ function stage(arena: Arena, batch: Batch, from: number, to: number): void {
     arena.f32[item + 2] = at(batch.norms, i)
     if (ordinal >= end) end = ordinal + 1
   }
+  const linked = arena.word(header.linked)
+  const sweeps = reused > 64 && reused > linked * sweepReusedShare && arena.word(header.dead) > 0
   arena.setWord(header.end, end)
-  arena.setWord(header.dead, arena.word(header.dead) - reused)
-  arena.setWord(header.linked, arena.word(header.linked) - reused)
+  arena.setWord(header.linked, linked - reused)
   arena.kernel.attach(arena.scratch.length - 1)
-  arena.kernel.openJob(to - from)
-  if (entryReused) arena.kernel.chooseEntry()
+  if (sweeps) return work.sweep
+  // Rows that a sweep has taken out already are no longer counted as dead.
+  arena.setWord(header.dead, Math.max(0, arena.word(header.dead) - reused))
+  if (entryReused) arena.kernel.chooseEntry(to - from)
+  return reused > 0 ? work.repair : work.idle
 }
 
 /** The living rows of an arena, in the order of their ordinals. */
@@ -160,7 +206,7 @@ function batchOf(arena: Arena): Batch {
   const ordinals: number[] = []
   const end = arena.word(header.end)
   for (let ordinal = 0; ordinal < end; ordinal++) if (arena.isAlive(ordinal)) ordinals.push(ordinal)
-  const vectors = new Float32Array(new SharedArrayBuffer(ordinals.length * dimension * 4))
+  const vectors = new Float32Array(ordinals.length * dimension)
   const from = arena.ownScratch.query / 4
   ordinals.forEach((ordinal, i) => {
     arena.kernel.decodeRow(ordinal)
@@ -176,7 +222,7 @@ function batchOf(arena: Arena): Batch {
 
 function joined(a: Batch, b: Batch, dimension: number): Batch {
   const n = a.ordinals.length + b.ordinals.length
-  const vectors = new Float32Array(new SharedArrayBuffer(n * dimension * 4))
+  const vectors = new Float32Array(n * dimension)
   vectors.set(a.vectors)
   vectors.set(b.vectors, a.vectors.length)
   const ordinals = new Uint32Array(n)

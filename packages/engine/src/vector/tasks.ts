@@ -1,68 +1,31 @@
-// What the owner of a field asks its workers, and what they answer.
-/// <reference path="./webassembly.d.ts" />
+// What the owner of the fields and its workers say to each other besides what goes through the ring.
 import type { ArenaHandle } from './arena.ts'
+import type { Ring } from './ring.ts'
+import type { SparseHandle } from './sparse-kernel.ts'
 
-/**
- * An arena by number, with what is needed to attach to it only where a worker has said that it does not know the number:
- * sending shared memory to another thread costs milliseconds.
- */
-export interface ArenaReference {
-  readonly id: number
-  readonly handle: ArenaHandle | undefined
+export interface WorkerData {
+  readonly module: WebAssembly.Module
+  /** Name of the channel on which arenas are announced. */
+  readonly channel: string
+  readonly ring: Ring
 }
 
-export interface SearchTask {
-  readonly kind: 'search'
-  readonly arena: ArenaReference
-  readonly query: Float32Array
-  readonly k: number
-  readonly ef: number
-  readonly rerank: number
-  readonly version: number
-  readonly allowed: Uint32Array<SharedArrayBuffer> | undefined
+/** The one task of a worker, which lasts as long as the pool. */
+export interface ServeTask {
+  /** Its number among the workers: whose scratch it uses in every arena. */
+  readonly number: number
 }
 
-export interface ScanTask {
-  readonly kind: 'scan'
-  readonly arena: ArenaReference
-  readonly query: Float32Array
-  readonly k: number
-  readonly version: number
-  readonly end: number
-  /** Undefined: all rows. */
-  readonly ordinals: Uint32Array | undefined
-}
+/** Told to every worker. */
+export type Announcement =
+  | { readonly kind: 'attach'; readonly arena: ArenaHandle }
+  | { readonly kind: 'attach-sparse'; readonly field: SparseHandle }
+  | { readonly kind: 'release'; readonly id: number }
 
-/** Helps with the open job of an arena until it is over. */
-export interface ApplyTask {
-  readonly kind: 'apply'
-  readonly arena: ArenaReference
-  readonly dimension: number
-  /** Vectors of the job's items in their order. */
-  readonly vectors: Float32Array<SharedArrayBuffer>
-}
-
-export type Task = SearchTask | ScanTask | ApplyTask
-
+/** The answer of one arena. */
 export interface Found {
   readonly ordinals: Uint32Array
   readonly similarities: Float32Array
   readonly visited: number
   readonly distances: number
-}
-
-/** What a worker answers that has not met the arena. */
-export const unknownArena = 'unknown arena'
-
-/** Told to every worker: an arena is gone and its memory should be let go of. */
-export interface Release {
-  readonly release: number
-}
-
-export interface WorkerData {
-  readonly module: WebAssembly.Module
-  readonly channel: string
-  /** One counter: a worker takes its number by adding one. */
-  readonly numbers: Int32Array<SharedArrayBuffer>
-  readonly threads: number
 }

@@ -1,25 +1,17 @@
-// The threads that search and build graphs. Piscina owns them; this gives them numbers, tells them which arenas are gone,
-// and counts what they do.
+// The threads that search and build graphs. Piscina owns them; each runs one task that lasts as long as the pool, serving the
+// ring. A worker that is lost takes down what it was doing and nothing else: its query is refused, the arena whose job it
+// worked on is given up by its owner, and another worker takes its place.
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { BroadcastChannel } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { assert, EngineError } from '../errors.ts'
-import type { ArenaHandle } from './arena.ts'
-import { compileKernel } from './kernel.ts'
-import {
-  type ApplyTask,
-  type Found,
-  type Release,
-  type ScanTask,
-  type SearchTask,
-  type Task,
-  unknownArena,
-  type WorkerData,
-} from './tasks.ts'
-
-/** A task with the arena itself; the pool decides what of it to send. */
-type Asked<T extends Task> = T extends Task ? Omit<T, 'arena'> & { readonly arena: ArenaHandle } : never
+import { type Arena, type ArenaHandle, header } from './arena.ts'
+import { compileKernel, work } from './kernel.ts'
+import { QueryDesk, type Question } from './query-desk.ts'
+import { createRing, jobsMax, type Ring, stagingBytes, words, workersMax, workerWords } from './ring.ts'
+import type { SparseHandle } from './sparse-kernel.ts'
+import type { Announcement, Found, ServeTask, WorkerData } from './tasks.ts'
 
 export interface WorkerPoolOptions {
   /** How many worker threads; one for each core when not given. */
@@ -28,8 +20,17 @@ export interface WorkerPoolOptions {
 
 export interface WorkerPoolStats {
   readonly threads: number
+  /** Queries not yet taken up. */
   readonly waiting: number
   readonly completed: number
+  /** Workers that ended without being asked to. */
+  readonly lost: number
+}
+
+interface OpenJob {
+  readonly arena: Arena
+  readonly resolve: () => void
+  readonly reject: (error: EngineError) => void
 }
 
 let nextPool = 1
@@ -37,80 +38,223 @@ let nextPool = 1
 export class WorkerPool {
   readonly threads: number
   readonly module: WebAssembly.Module
-  readonly #piscina: Piscina<Task, Found | typeof unknownArena | undefined>
-  readonly #releases: BroadcastChannel
+  readonly ring: Ring
+  readonly #piscina: Piscina<ServeTask, void>
+  readonly #announcements: BroadcastChannel
+  readonly #arenas = new Map<number, ArenaHandle>()
+  readonly #sparse = new Map<number, SparseHandle>()
+  readonly #desk: QueryDesk
+  readonly #jobs: (OpenJob | undefined)[] = new Array(jobsMax).fill(undefined)
+  readonly #jobQueue: (() => void)[] = []
+  readonly #serving: Promise<void>[] = []
+  #ready: (() => void) | undefined
+  #lost = 0
   #closed: Promise<void> | undefined
 
   constructor(module: WebAssembly.Module, threads: number) {
     this.module = module
     this.threads = threads
+    this.ring = createRing()
+    this.#desk = new QueryDesk(this.ring, (id) => this.#announceAgain(id))
     const channel = `annal-arenas-${process.pid}-${nextPool++}`
-    this.#releases = new BroadcastChannel(channel)
-    this.#releases.unref()
-    const workerData: WorkerData = {
-      module,
-      channel,
-      threads,
-      numbers: new Int32Array(new SharedArrayBuffer(4)),
-    }
+    this.#announcements = new BroadcastChannel(channel)
+    this.#announcements.unref()
+    const workerData: WorkerData = { module, channel, ring: this.ring }
     this.#piscina = new Piscina({
       filename: fileURLToPath(import.meta.resolve('@annal/engine/worker')),
-      name: 'run',
+      name: 'serve',
       minThreads: threads,
       maxThreads: threads,
+      concurrentTasksPerWorker: 1,
       workerData,
+    })
+    for (let number = 0; number < threads; number++) this.#employ(number)
+    this.#watch()
+  }
+
+  /** Resolves when every worker listens: arenas are announced to those who do. */
+  async started(): Promise<void> {
+    if (Atomics.load(this.ring.words, words.ready) >= this.threads) return
+    await new Promise<void>((resolve) => {
+      this.#ready = resolve
     })
   }
 
-  async query(task: Asked<SearchTask> | Asked<ScanTask>): Promise<Found> {
+  #employ(number: number): void {
+    const served = this.#piscina.run({ number }).catch((error: unknown) => this.#replace(number, error))
+    this.#serving[number] = served
+  }
+
+  /** A worker ended by itself: what it was doing is lost, and only that. */
+  #replace(number: number, cause: unknown): void {
+    if (this.#closed !== undefined) return
+    this.#lost++
+    const error = new EngineError('worker_lost', `worker ${number} ended while it was at work`, {}, { cause })
+    const own = words.workers + number * workerWords
+    const w = this.ring.words
+    this.#desk.lose(Atomics.exchange(w, own, 0) - 1, error)
+    const arena = Atomics.exchange(w, own + 1, 0)
+    const job = this.#jobs.findIndex((open) => arena !== 0 && open?.arena.id === arena)
+    if (job >= 0) this.#endJob(job, error)
+    Atomics.store(w, words.sleeping, 0) // it may have been counted; a count too low costs a wake-up that nobody needs
+    this.#employ(number)
+    for (const handle of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
+    for (const field of this.#sparse.values()) this.#announce({ kind: 'attach-sparse', field })
+  }
+
+  /** Announces an arena to all workers; they attach when they first need it. */
+  attach(arena: Arena): void {
+    this.#arenas.set(arena.id, arena.handle)
+    this.#announce({ kind: 'attach', arena: arena.handle })
+  }
+
+  release(arena: Arena): void {
+    this.#arenas.delete(arena.id)
+    this.#announce({ kind: 'release', id: arena.id })
+    // Sleeping workers hear of it when they wake; until then they hold the memory.
+    if (this.#closed === undefined) this.#wake(this.threads)
+  }
+
+  attachSparse(field: SparseHandle): void {
+    this.#sparse.set(field.id, field)
+    this.#announce({ kind: 'attach-sparse', field })
+  }
+
+  releaseSparse(id: number): void {
+    this.#sparse.delete(id)
+    this.#announce({ kind: 'release', id })
+    if (this.#closed === undefined) this.#wake(this.threads)
+  }
+
+  #announce(announcement: Announcement): void {
+    if (this.#closed === undefined) this.#announcements.postMessage(announcement)
+  }
+  #announceAgain(id: number): void {
+    const handle = this.#arenas.get(id)
+    if (handle !== undefined) this.#announce({ kind: 'attach', arena: handle })
+    const field = this.#sparse.get(id)
+    if (field !== undefined) this.#announce({ kind: 'attach-sparse', field })
+  }
+
+  /** Asks a worker. Refused with `overloaded` when too many wait already. */
+  ask(question: Question): Promise<Found> {
     this.#refuseWhenClosed()
-    const found = await this.#run(task)
-    assert(found !== undefined, 'a query has an answer')
-    return found
+    return this.#desk.ask(question)
   }
 
-  /** Has up to `helpers` threads work on the open job of an arena; resolves when the job is over. */
-  async apply(task: Asked<ApplyTask>, helpers: number): Promise<void> {
+  /**
+   * Does a job in an arena: `open` is called with the place for vectors when it is the job's turn and opens the job there.
+   * Resolves when the job is over.
+   */
+  async runJob(
+    arena: Arena,
+    open: (staging: { readonly offset: number; readonly bytes: number }) => void,
+  ): Promise<void> {
     this.#refuseWhenClosed()
-    await Promise.all(Array.from({ length: Math.min(helpers, this.threads) }, () => this.#run(task)))
+    let place = this.#jobs.indexOf(undefined)
+    while (place < 0) {
+      await new Promise<void>((resolve) => this.#jobQueue.push(resolve))
+      this.#refuseWhenClosed()
+      place = this.#jobs.indexOf(undefined)
+    }
+    const over = new Promise<void>((resolve, reject) => {
+      this.#jobs[place] = { arena, resolve, reject }
+    })
+    open({ offset: place * stagingBytes, bytes: stagingBytes })
+    Atomics.store(this.ring.words, words.jobs + place, arena.id)
+    this.#wake(this.threads)
+    await over
   }
 
-  async #run(task: Asked<Task>): Promise<Found | undefined> {
-    const { id } = task.arena
-    const answer = await this.#piscina.run({ ...task, arena: { id, handle: undefined } })
-    if (answer !== unknownArena) return answer
-    const second = await this.#piscina.run({ ...task, arena: { id, handle: task.arena } })
-    assert(second !== unknownArena, 'a worker attaches to the arena it is given')
-    return second
+  #endJob(place: number, error?: EngineError): void {
+    const job = this.#jobs[place]
+    assert(job !== undefined, 'a job that ends was open')
+    Atomics.store(this.ring.words, words.jobs + place, 0)
+    this.#jobs[place] = undefined
+    if (error === undefined) job.resolve()
+    else job.reject(error)
+    this.#jobQueue.shift()?.()
   }
 
-  /** Tells the workers that an arena is gone. */
-  release(arena: number): void {
-    const message: Release = { release: arena }
-    if (this.#closed === undefined) this.#releases.postMessage(message)
+  #wake(count: number): void {
+    const w = this.ring.words
+    Atomics.add(w, words.wake, 1)
+    Atomics.notify(w, words.wake, count)
+  }
+
+  /** Looks at what is done each time a worker says that something is. */
+  #watch(): void {
+    const w = this.ring.words
+    for (;;) {
+      const seen = Atomics.load(w, words.done)
+      this.#collect()
+      if (this.#closed !== undefined) return
+      const wait = Atomics.waitAsync(w, words.done, seen)
+      if (!wait.async) continue
+      wait.value.then(() => this.#watch(), assertNever)
+      return
+    }
+  }
+
+  #collect(): void {
+    if (this.#ready !== undefined && Atomics.load(this.ring.words, words.ready) >= this.threads) {
+      this.#ready()
+      this.#ready = undefined
+    }
+    this.#desk.collect()
+    this.#jobs.forEach((job, place) => {
+      if (job !== undefined && job.arena.word(header.jobKind) === work.idle) this.#endJob(place)
+    })
   }
 
   get stats(): WorkerPoolStats {
-    return { threads: this.threads, waiting: this.#piscina.queueSize, completed: this.#piscina.completed }
+    return { threads: this.threads, waiting: this.#desk.waiting, completed: this.#desk.completed, lost: this.#lost }
+  }
+
+  /** For tests of what happens when a worker is lost. */
+  get threadIds(): readonly number[] {
+    return this.#piscina.threads.map((thread) => thread.threadId)
   }
 
   #refuseWhenClosed(): void {
     if (this.#closed !== undefined) throw new EngineError('closed', 'the worker pool is closed')
   }
 
+  /** Workers finish what they have taken; whatever waits is refused. */
   close(): Promise<void> {
-    this.#closed ??= this.#piscina.close().then(() => this.#releases.close())
+    this.#closed ??= this.#close()
     return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    await this.started()
+    Atomics.store(this.ring.words, words.closed, 1)
+    this.#wake(this.threads)
+    await Promise.all(this.#serving)
+    this.#desk.collect()
+    const error = new EngineError('closed', 'the worker pool is closed')
+    this.#desk.refuseAll(error)
+    this.#jobs.forEach((job, place) => {
+      if (job !== undefined) this.#endJob(place, error)
+    })
+    await this.#piscina.close()
+    this.#announcements.close()
   }
 }
 
+function assertNever(error: unknown): never {
+  throw new Error('broken invariant: waiting for a word of the ring cannot fail', { cause: error })
+}
+
 export async function openWorkerPool(options: WorkerPoolOptions = {}): Promise<WorkerPool> {
-  const threads = options.threads ?? availableParallelism()
-  if (!Number.isInteger(threads) || threads < 1 || threads > 256)
-    throw new EngineError('invalid_argument', 'threads must be 1 to 256', {
+  const threads = options.threads ?? Math.min(workersMax, availableParallelism())
+  if (!Number.isInteger(threads) || threads < 1 || threads > workersMax)
+    throw new EngineError('invalid_argument', `threads must be 1 to ${workersMax}`, {
       field: 'threads',
       value: threads,
-      limit: 256,
+      limit: workersMax,
     })
-  return new WorkerPool(await compileKernel(), threads)
+  const pool = new WorkerPool(await compileKernel(), threads)
+  await pool.started()
+  return pool
 }

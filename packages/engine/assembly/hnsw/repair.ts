@@ -1,0 +1,162 @@
+// Taking removed rows out of the graph, so that nothing leads to them and what they joined stays joined. Two ways:
+//   around one row   when a few ordinals are about to be reused: its neighbours put the nearest of its other neighbours in
+//                    its place; links to it from elsewhere stay and are links to whatever the ordinal becomes, which harms
+//                    nothing but a little speed
+//   sweep            when many are: every list with a removed row in it is chosen anew from its living members and the
+//                    living neighbours of its removed ones; afterwards no link leads to a removed row
+// A node's new list depends on its own list and on lists of removed rows, which a sweep does not change, so threads may take
+// nodes in any order.
+import {
+  ALIVE,
+  DEAD,
+  END,
+  ENTRY,
+  JOB_COUNT,
+  NONE,
+  degreeAt,
+  levelOf,
+  linksOf,
+  rowOf,
+  tailOf,
+} from '../layout'
+import { ids, keys, nextWalk, rowCode, visited } from '../scratch'
+import { keysOf, setRowAsQuery } from '../distance/walk'
+import { itemOf, relink } from './link'
+
+/** Nodes a sweeping thread takes at a time. */
+export const SWEEP_STEP: u32 = 256
+/** Candidates considered for one list. */
+const CANDIDATES_MAX: i32 = 512
+
+@inline
+export function isAlive(id: u32): bool {
+  return load<u32>(tailOf(id), 12) == ALIVE && hasRow(id)
+}
+/** True for an ordinal that was ever given a row: its birth is not NONE. */
+@inline
+export function hasRow(id: u32): bool {
+  return load<u32>(tailOf(id), 8) != NONE
+}
+
+/** Repairs around every item whose ordinal held a removed row that no sweep has taken out. */
+export function repairAroundItems(): void {
+  const count = load<u32>(JOB_COUNT)
+  for (let i: u32 = 0; i < count; ++i) {
+    const id = itemOf(i)
+    if (!hasRow(id)) continue
+    for (let l = levelOf(id); l >= 0; --l) repairAround(id, l)
+  }
+}
+
+function repairAround(id: u32, level: i32): void {
+  const list = linksOf(id, level)
+  const degree = degreeAt(level)
+  for (let i: i32 = 0; i < degree; ++i) {
+    const neighbour = load<u32>(list + (<usize>i << 2))
+    if (neighbour == NONE) break
+    const place = placeOf(id, linksOf(neighbour, level), degree)
+    if (place != 0) replace(neighbour, place, list, level, degree)
+  }
+}
+
+/** Address at which a list holds an ordinal, or 0. */
+function placeOf(id: u32, list: usize, degree: i32): usize {
+  for (let i: i32 = 0; i < degree; ++i) {
+    const held = load<u32>(list + (<usize>i << 2))
+    if (held == id) return list + (<usize>i << 2)
+    if (held == NONE) break
+  }
+  return 0
+}
+
+/** Puts the nearest suitable member of `from` at `place` in the list of `node`, or closes the gap where there is none. */
+function replace(node: u32, place: usize, from: usize, level: i32, degree: i32): void {
+  const list = linksOf(node, level)
+  let count: i32 = 0
+  for (let i: i32 = 0; i < degree; ++i) {
+    const other = load<u32>(from + (<usize>i << 2))
+    if (other == NONE) break
+    if (other == node || !isAlive(other) || placeOf(other, list, degree) != 0) continue
+    store<u32>(ids + (<usize>count << 2), other)
+    count++
+  }
+  if (count > 0) {
+    setRowAsQuery(rowOf(node), rowCode)
+    keysOf(ids, count, keys)
+    let best: i32 = 0
+    for (let i: i32 = 1; i < count; ++i) if (load<f32>(keys + (<usize>i << 2)) < load<f32>(keys + (<usize>best << 2))) best = i
+    atomic.store<u32>(place, load<u32>(ids + (<usize>best << 2)))
+    return
+  }
+  let last = list + (<usize>(degree - 1) << 2)
+  while (load<u32>(last) == NONE) last -= 4
+  atomic.store<u32>(place, load<u32>(last))
+  atomic.store<u32>(last, NONE)
+}
+
+/** Sweeps one stretch of nodes. */
+export function sweep(step: u32): void {
+  const end = min(load<u32>(END), (step + 1) * SWEEP_STEP)
+  for (let id = step * SWEEP_STEP; id < end; ++id) {
+    if (!isAlive(id)) continue
+    for (let l = levelOf(id); l >= 0; --l) sweepList(id, l)
+  }
+}
+
+function sweepList(id: u32, level: i32): void {
+  const list = linksOf(id, level)
+  const degree = degreeAt(level)
+  const mark = <u8>nextWalk()
+  store<u8>(visited + <usize>id, mark)
+  let removed: i32 = 0
+  let count: i32 = 0
+  for (let i: i32 = 0; i < degree; ++i) {
+    const other = load<u32>(list + (<usize>i << 2))
+    if (other == NONE) break
+    if (isAlive(other)) count = offer(other, mark, count)
+    else removed++
+  }
+  if (removed == 0) return
+  for (let i: i32 = 0; i < degree; ++i) {
+    const other = load<u32>(list + (<usize>i << 2))
+    if (other == NONE) break
+    if (!isAlive(other)) count = offerNeighbours(other, level, degree, mark, count)
+  }
+  relink(id, list, count, degree)
+}
+
+@inline
+function offer(id: u32, mark: u8, count: i32): i32 {
+  const seen = visited + <usize>id
+  if (count >= CANDIDATES_MAX || load<u8>(seen) == mark) return count
+  store<u8>(seen, mark)
+  store<u32>(ids + (<usize>count << 2), id)
+  return count + 1
+}
+
+function offerNeighbours(removed: u32, level: i32, degree: i32, mark: u8, count: i32): i32 {
+  const list = linksOf(removed, level)
+  let n = count
+  for (let i: i32 = 0; i < degree; ++i) {
+    const other = load<u32>(list + (<usize>i << 2))
+    if (other == NONE) break
+    if (isAlive(other)) n = offer(other, mark, n)
+  }
+  return n
+}
+
+/** Ends a sweep: removed rows lose their lists, searches enter at a living one, and whoever was cut off is joined again. */
+export function endSweep(): void {
+  const end = load<u32>(END)
+  let best = NONE
+  for (let id: u32 = 0; id < end; ++id) {
+    if (!hasRow(id)) continue
+    if (isAlive(id)) {
+      if (best == NONE || levelOf(id) > levelOf(best)) best = id
+    } else {
+      for (let l = levelOf(id); l >= 0; --l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
+    }
+  }
+  atomic.store<u32>(ENTRY, best)
+  store<u32>(DEAD, 0)
+}

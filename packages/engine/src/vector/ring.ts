@@ -1,0 +1,92 @@
+// The memory through which the owner of the fields and its workers talk: a ring of slots for queries, a list of arenas with
+// an open job, and a few words to sleep and wake on. One producer (the main thread), any number of consumers.
+//
+//   words     wake | sleeping | closed | .. | done | .. | head | .. | tail | order of slots | jobs | workers | slots
+//   payload   of slot i: the query and a list of ordinals on the way in; ordinals and similarities on the way out
+//   staging   regions of vectors on their way into an arena
+
+export const slotsMax = 64
+export const jobsMax = 4
+export const payloadBytes = 64 * 1024
+export const stagingBytes = 4 * 2 ** 20
+
+const line = 16 // words of a cache line: what threads write in turns stands apart
+
+/** Indices of words. */
+export const words = {
+  /** Rises when there may be something to do; workers sleep on it. */
+  wake: 0,
+  sleeping: 1,
+  closed: 2,
+  /** Rises when something was done; the owner waits on it. */
+  done: line,
+  /** How many workers have begun to serve. */
+  ready: line + 1,
+  head: 2 * line,
+  tail: 3 * line,
+  order: 4 * line,
+  /** Arena with an open job, or 0. */
+  jobs: 4 * line + slotsMax,
+  /** By worker: the slot it serves plus one, and the arena whose job it works on; what was lost is known by them. */
+  workers: 4 * line + slotsMax + line,
+} as const
+export const workerWords = line
+export const workersMax = 256
+const slotsFrom = words.workers + workersMax * workerWords
+export const slotWords = 16
+
+/** Words of a slot. */
+export const slot = {
+  state: 0,
+  kind: 1,
+  arena: 2,
+  dimension: 3,
+  k: 4,
+  ef: 5,
+  rerank: 6,
+  version: 7,
+  bitmap: 8,
+  bits: 9,
+  /** Scan: ordinals listed in the payload, or a range. */
+  listed: 10,
+  from: 11,
+  to: 12,
+  /** On the way out. */
+  found: 10,
+  visited: 11,
+  distances: 12,
+} as const
+
+export const slotStates = { free: 0, asked: 1, answered: 2, unknownArena: 3, failed: 4 } as const
+export const queryKinds = { search: 1, scanListed: 2, scanRange: 3, sparse: 4 } as const
+
+export interface Ring {
+  readonly words: Int32Array<SharedArrayBuffer>
+  readonly payload: SharedArrayBuffer
+  readonly staging: SharedArrayBuffer
+}
+
+export function createRing(): Ring {
+  return {
+    words: new Int32Array(new SharedArrayBuffer((slotsFrom + slotsMax * slotWords) * 4)),
+    payload: new SharedArrayBuffer(slotsMax * payloadBytes),
+    staging: new SharedArrayBuffer(jobsMax * stagingBytes),
+  }
+}
+
+/** Index of a slot's first word. */
+export function slotAt(index: number): number {
+  return slotsFrom + index * slotWords
+}
+
+/** Views of a slot's payload as it goes in and as it comes out. */
+export function payloadOf(ring: Ring, index: number) {
+  const from = index * payloadBytes
+  return {
+    floats: new Float32Array(ring.payload, from, payloadBytes / 4),
+    ordinals: new Uint32Array(ring.payload, from, payloadBytes / 4),
+  }
+}
+
+/** Where results stand in a payload: ordinals first, similarities from the middle. */
+export const similaritiesFrom = payloadBytes / 8

@@ -1,0 +1,198 @@
+// What a worker does all its life: answers queries from the ring, and while there are none helps with open jobs a piece at a
+// time, so that a query never waits for more than one piece.
+import { BroadcastChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { type ArenaHandle, at } from './arena.ts'
+import { type Attached, attachArena, helpApply, type Progress, scanIn, searchIn } from './attached.ts'
+import {
+  jobsMax,
+  payloadOf,
+  queryKinds,
+  similaritiesFrom,
+  slot,
+  slotAt,
+  slotStates,
+  slotsMax,
+  words,
+  workerWords,
+} from './ring.ts'
+import { instantiateSparseKernel, type SparseHandle, type SparseKernel } from './sparse-kernel.ts'
+import type { Announcement, WorkerData } from './tasks.ts'
+
+export class Server {
+  readonly #data: WorkerData
+  readonly #number: number
+  readonly #announcements: BroadcastChannel
+  /** Arenas announced, and those of them this thread has had to do with: a kernel is made when it is first needed. */
+  readonly #known = new Map<number, ArenaHandle>()
+  readonly #arenas = new Map<number, Attached>()
+  /** The same of sparse fields. */
+  readonly #knownSparse = new Map<number, SparseHandle>()
+  readonly #sparse = new Map<number, SparseKernel>()
+  readonly #views: ReturnType<typeof payloadOf>[]
+  readonly #words: Int32Array<SharedArrayBuffer>
+
+  constructor(data: WorkerData, number: number) {
+    this.#data = data
+    this.#number = number
+    this.#words = data.ring.words
+    this.#views = Array.from({ length: slotsMax }, (_, i) => payloadOf(data.ring, i))
+    this.#announcements = new BroadcastChannel(data.channel)
+    this.#announcements.unref()
+  }
+
+  /** Serves until the pool closes. */
+  run(): void {
+    const w = this.#words
+    Atomics.add(w, words.ready, 1)
+    this.#tellOwner()
+    for (;;) {
+      // Loaded before looking around: whatever is added afterwards makes the wait below return at once.
+      const wake = Atomics.load(w, words.wake)
+      if (this.#takeQuery() || this.#takePiece()) continue
+      if (Atomics.load(w, words.closed) === 1) break
+      this.#listen()
+      Atomics.add(w, words.sleeping, 1)
+      Atomics.wait(w, words.wake, wake)
+      Atomics.sub(w, words.sleeping, 1)
+    }
+    this.#announcements.close()
+  }
+
+  #takeQuery(): boolean {
+    const w = this.#words
+    for (;;) {
+      const head = Atomics.load(w, words.head)
+      if (head === Atomics.load(w, words.tail)) return false
+      // Read before the exchange: once it succeeds the place in the order may be used again.
+      const index = Atomics.load(w, words.order + (head & (slotsMax - 1)))
+      if (Atomics.compareExchange(w, words.head, head, (head + 1) | 0) !== head) continue
+      this.#serve(index)
+      return true
+    }
+  }
+
+  #serve(index: number): void {
+    const w = this.#words
+    const from = slotAt(index)
+    const own = words.workers + this.#number * workerWords
+    Atomics.store(w, own, index + 1)
+    if (at(w, from + slot.kind) === queryKinds.sparse) this.#serveSparse(from)
+    else this.#serveArena(index, from)
+    Atomics.store(w, own, 0)
+    this.#tellOwner()
+  }
+
+  /** The answer stands in the ticket. */
+  #serveSparse(from: number): void {
+    const w = this.#words
+    const kernel = this.#sparseKernel(at(w, from + slot.arena))
+    kernel?.search(at(w, from + slot.bitmap) >>> 0)
+    w[from + slot.found] = 0
+    Atomics.store(w, from + slot.state, kernel === undefined ? slotStates.unknownArena : slotStates.answered)
+  }
+
+  #sparseKernel(id: number): SparseKernel | undefined {
+    const attached = this.#sparse.get(id)
+    if (attached !== undefined) return attached
+    this.#listen()
+    const handle = this.#knownSparse.get(id)
+    if (handle === undefined) return undefined
+    const made = instantiateSparseKernel(handle)
+    this.#sparse.set(id, made)
+    return made
+  }
+
+  #serveArena(index: number, from: number): void {
+    const w = this.#words
+    const attached = this.#attachedTo(at(w, from + slot.arena))
+    if (attached === undefined) Atomics.store(w, from + slot.state, slotStates.unknownArena)
+    else {
+      const found = this.#answer(attached, index, from)
+      const { kernel, scratch, u32, f32 } = attached
+      const views = at(this.#views, index)
+      views.ordinals.set(u32.subarray(scratch.answers / 4, scratch.answers / 4 + found))
+      views.floats.set(f32.subarray(scratch.similarities / 4, scratch.similarities / 4 + found), similaritiesFrom)
+      w[from + slot.found] = found
+      w[from + slot.visited] = kernel.takeHops()
+      w[from + slot.distances] = kernel.takeDistances()
+      Atomics.store(w, from + slot.state, slotStates.answered)
+    }
+  }
+
+  #answer(attached: Attached, index: number, from: number): number {
+    const word = (offset: number) => at(this.#words, from + offset) >>> 0
+    const { floats, ordinals } = at(this.#views, index)
+    const dimension = word(slot.dimension)
+    const query = floats.subarray(0, dimension)
+    const k = word(slot.k)
+    const version = word(slot.version)
+    if (word(slot.kind) === queryKinds.search) {
+      const [ef, rerank, bitmap, bits] = [word(slot.ef), word(slot.rerank), word(slot.bitmap), word(slot.bits)]
+      return searchIn(attached, query, { k, ef, rerank, version, bitmap, bits })
+    }
+    const isListed = word(slot.kind) === queryKinds.scanListed
+    const listed = isListed ? ordinals.subarray(dimension, dimension + word(slot.listed)) : undefined
+    return scanIn(attached, query, { k, version, listed, from: word(slot.from), to: word(slot.to) })
+  }
+
+  /** One piece of any open job. */
+  #takePiece(): boolean {
+    const w = this.#words
+    const own = words.workers + this.#number * workerWords + 1
+    for (let i = 0; i < jobsMax; i++) {
+      const id = Atomics.load(w, words.jobs + i)
+      if (id === 0) continue
+      const attached = this.#attachedTo(id)
+      if (attached === undefined) continue
+      Atomics.store(w, own, id)
+      const progress: Progress = helpApply(attached, this.#data.ring.staging)
+      Atomics.store(w, own, 0)
+      if (progress === 'nothing') continue
+      if (progress === 'over') this.#tellOwner()
+      else if (progress === 'phase') this.#wakeOthers()
+      return true
+    }
+    return false
+  }
+
+  #tellOwner(): void {
+    Atomics.add(this.#words, words.done, 1)
+    Atomics.notify(this.#words, words.done)
+  }
+
+  #wakeOthers(): void {
+    Atomics.add(this.#words, words.wake, 1)
+    if (Atomics.load(this.#words, words.sleeping) > 0) Atomics.notify(this.#words, words.wake)
+  }
+
+  #attachedTo(id: number): Attached | undefined {
+    const attached = this.#arenas.get(id)
+    if (attached !== undefined) return attached
+    this.#listen()
+    const handle = this.#known.get(id)
+    if (handle === undefined) return undefined
+    const made = attachArena(handle, this.#data.module, this.#number)
+    this.#arenas.set(id, made)
+    return made
+  }
+
+  /** Hears which arenas there are. A worker sleeps without an event loop, so messages are fetched. */
+  #listen(): void {
+    for (;;) {
+      const received: { readonly message: Announcement } | undefined = receiveMessageOnPort(
+        // Node takes a BroadcastChannel here, as its documentation says; its types name the port alone.
+        this.#announcements as unknown as MessagePort,
+      )
+      if (received === undefined) return
+      const { message } = received
+      if (message.kind === 'attach') this.#known.set(message.arena.id, message.arena)
+      else if (message.kind === 'attach-sparse') this.#knownSparse.set(message.field.id, message.field)
+      else {
+        this.#known.delete(message.id)
+        this.#knownSparse.delete(message.id)
+        this.#sparse.delete(message.id)
+        this.#arenas.delete(message.id)
+      }
+    }
+  }
+}
