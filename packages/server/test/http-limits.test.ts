@@ -150,6 +150,28 @@ test('what is no HTTP is answered and cut off', async (t) => {
   t.equal((await running.send('GET', '/api/v1/health')).status, 200)
 })
 
+test('an offer of HTTP/2, as Java clients make it, is answered over HTTP/1.1', async (t) => {
+  const running = await runningApp(t)
+  const { port } = new URL(running.url)
+  const body = '{"index_name":"java","dim":4,"space_type":"l2"}'
+  const offer = `Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA`
+  const head = `POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\n${offer}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const last = 'GET /api/v1/index/java/info HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+  const heard = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    const socket = net.connect(Number(port), '127.0.0.1', () => socket.write(head + body))
+    socket.on('data', (bytes) => {
+      // The client goes on with the connection once its first request is answered.
+      if (text === '') socket.write(last)
+      text += bytes.toString()
+    })
+    socket.on('close', () => resolve(text))
+    socket.on('error', reject)
+  })
+  const statuses = [...heard.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status)
+  t.strictSame(statuses, ['200', '200'])
+})
+
 test('a hundred pipelined pairs are answered in order, each its own answer', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
@@ -165,6 +187,27 @@ test('a hundred pipelined pairs are answered in order, each its own answer', asy
 })
 
 if (process.env.ANNAL_LONG === '1') {
+  test('the largest batch of the largest vectors is taken, written as the published JavaScript client writes it', {
+    timeout: 120_000,
+  }, async (t) => {
+    const running = await runningApp(t)
+    await createIndex(running, { dim: 10_000, space_type: 'l2' })
+    const vector = Buffer.concat([
+      Buffer.from('dc2710', 'hex'),
+      Buffer.concat(Array.from({ length: 10_000 }, () => Buffer.from('cb3fb999999999999a', 'hex'))),
+    ])
+    const tuples = Array.from({ length: 1_000 }, (_, i) => [
+      Buffer.from('95a4', 'hex'),
+      Buffer.from(String(1_000 + i)),
+      Buffer.from('c400a27b7d01', 'hex'),
+      vector,
+    ])
+    const body = Buffer.concat([Buffer.from('dc03e8', 'hex'), ...tuples.flat()])
+    const answer = await running.send('POST', '/api/v1/index/docs/vector/insert', { body, type: 'application/msgpack' })
+    t.match([answer.status, answer.text], [200, ''], `${body.length} bytes`)
+    t.match((await running.send('GET', '/api/v1/index/docs/info')).json(), { total_elements: 1_000 })
+  })
+
   test('clients that send or read slowly are cut off', { timeout: 90_000 }, async (t) => {
     const running = await runningApp(t)
     await createIndex(running, { dim: 10_000, space_type: 'l2' })
