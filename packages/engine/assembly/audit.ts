@@ -1,5 +1,6 @@
 // Looking over an arena: its hash, and whether a loaded one can be walked without leaving it.
 import {
+  BINARY,
   END,
   ENTRY,
   NONE,
@@ -10,6 +11,7 @@ import {
   degreeAt,
   levelOf,
   linksOf,
+  precision,
   rowOf,
   tailOf,
   upperOf,
@@ -57,7 +59,7 @@ function isSound(id: u32, end: u32): bool {
   const unit = load<u32>(upperOf(id))
   if (level > 0 && (unit == NONE || unit >= units || <u32>level > units - unit)) return false
   const row = rowOf(id)
-  for (let i: usize = 0; i < codeBytes; i += 16) {
+  for (let i: usize = 0; precision != BINARY && i < codeBytes; i += 16) {
     if (i8x16.bitmask(v128.load(row + i)) != 0) return false
   }
   for (let l: i32 = 0; l <= level; ++l) {

@@ -2,8 +2,10 @@
 // operations in a fixed order: the same vector gives the same bytes on every machine.
 import {
   ALIVE,
+  BINARY,
   IP,
   L2,
+  FLOAT16,
   FLOAT32,
   INT8,
   INT16,
@@ -12,6 +14,7 @@ import {
   coldOf,
   coldStride,
   dimension,
+  lanes,
   metric,
   normOf,
   precision,
@@ -19,7 +22,9 @@ import {
 } from './layout'
 import { query, queryCentred, queryCode, queryRest } from './scratch'
 import { sumf } from './lanes'
+import { BITS_HALF, storePlanes } from './distance/bits'
 import { storeQueryValue } from './distance/code'
+import { fromHalf, toHalf } from './distance/half'
 import { setQuery } from './distance/walk'
 import { setExactQuery } from './distance/exact'
 
@@ -29,7 +34,7 @@ const HALF: f32 = 63
 /** Writes query minus centre and returns its largest absolute value. */
 function centred(from: usize, out: usize): f32 {
   let most = f32x4.splat(0)
-  for (let i: usize = 0; i < codeBytes << 2; i += 16) {
+  for (let i: usize = 0; i < <usize>lanes << 2; i += 16) {
     const v = f32x4.sub(v128.load(from + i), v128.load(centre + i))
     v128.store(out + i, v)
     most = f32x4.max(most, f32x4.abs(v))
@@ -43,7 +48,7 @@ function centred(from: usize, out: usize): f32 {
 /** Largest absolute value of a padded vector. */
 function largest(from: usize): f32 {
   let most = f32x4.splat(0)
-  for (let i: usize = 0; i < codeBytes << 2; i += 16) most = f32x4.max(most, f32x4.abs(v128.load(from + i)))
+  for (let i: usize = 0; i < <usize>lanes << 2; i += 16) most = f32x4.max(most, f32x4.abs(v128.load(from + i)))
   return max(
     max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
     max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
@@ -53,7 +58,7 @@ function largest(from: usize): f32 {
 /** Inner product of two padded vectors. */
 function dotf(a: usize, b: usize): f32 {
   let s = f32x4.splat(0)
-  for (let i: usize = 0; i < codeBytes << 2; i += 16) s = f32x4.add(s, f32x4.mul(v128.load(a + i), v128.load(b + i)))
+  for (let i: usize = 0; i < <usize>lanes << 2; i += 16) s = f32x4.add(s, f32x4.mul(v128.load(a + i), v128.load(b + i)))
   return sumf(s)
 }
 
@@ -67,9 +72,26 @@ export function encodeRow(id: u32, birth: u32, norm: f32): void {
   const row = rowOf(id)
   const most = centred(query, queryCentred)
   const inverse = f32x4.splat(most > 0 ? HALF / most : 0)
+  const square = dotf(queryCentred, queryCentred)
+  const along = precision == BINARY ? encodeBits(row) : encodeCode(row, inverse)
+  const tail = row + codeBytes
+  store<f32>(tail, metric == IP ? -dotf(centre, queryCentred) : square)
+  store<f32>(tail, along > 0 ? square / along : 0, 4)
+  store<f32>(normOf(id), norm)
+  if (precision == FLOAT32) memory.copy(coldOf(id), query, <usize>dimension << 2)
+  else if (precision == INT8) encodeRest(id, row, inverse, square, 4, 3)
+  else if (precision == INT16) encodeRest(id, row, inverse, square, 127, 127)
+  else if (precision == FLOAT16) encodeHalves(coldOf(id), most)
+  // A reader that knows the ordinal from before sees the row hidden until both words are new: the old death is at or
+  // before its version, and so is the new birth after it.
+  atomic.store<u32>(tail, birth, 8)
+  atomic.store<u32>(tail, ALIVE, 12)
+}
+
+/** Seven bits a dimension; returns the inner product of the vector with its code. */
+function encodeCode(row: usize, inverse: v128): f32 {
   const half = i8x16.splat(64)
-  let squares = f32x4.splat(0)
-  let agreement = f32x4.splat(0)
+  let along = f32x4.splat(0)
   for (let i: usize = 0; i < codeBytes; i += 16) {
     const at = queryCentred + (i << 2)
     const a = rounded(at, inverse)
@@ -79,32 +101,32 @@ export function encodeRow(id: u32, birth: u32, norm: f32): void {
     const low = i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(a), i32x4.trunc_sat_f32x4_s(b))
     const high = i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(c), i32x4.trunc_sat_f32x4_s(d))
     v128.store(row + i, i8x16.add(i8x16.narrow_i16x8_s(low, high), half))
-    const x0 = v128.load(at)
-    const x1 = v128.load(at, 16)
-    const x2 = v128.load(at, 32)
-    const x3 = v128.load(at, 48)
-    squares = f32x4.add(
-      squares,
-      f32x4.add(f32x4.add(f32x4.mul(x0, x0), f32x4.mul(x1, x1)), f32x4.add(f32x4.mul(x2, x2), f32x4.mul(x3, x3))),
-    )
-    agreement = f32x4.add(
-      agreement,
-      f32x4.add(f32x4.add(f32x4.mul(x0, a), f32x4.mul(x1, b)), f32x4.add(f32x4.mul(x2, c), f32x4.mul(x3, d))),
-    )
+    const ab = f32x4.add(f32x4.mul(v128.load(at), a), f32x4.mul(v128.load(at, 16), b))
+    const cd = f32x4.add(f32x4.mul(v128.load(at, 32), c), f32x4.mul(v128.load(at, 48), d))
+    along = f32x4.add(along, f32x4.add(ab, cd))
   }
-  const square = sumf(squares)
-  const along = sumf(agreement)
-  const tail = row + codeBytes
-  store<f32>(tail, metric == IP ? -dotf(centre, queryCentred) : square)
-  store<f32>(tail, along > 0 ? square / along : 0, 4)
-  store<f32>(normOf(id), norm)
-  if (precision == FLOAT32) memory.copy(coldOf(id), query, <usize>dimension << 2)
-  else if (precision == INT8) encodeRest(id, row, inverse, square, 4, 3)
-  else if (precision == INT16) encodeRest(id, row, inverse, square, 127, 127)
-  // A reader that knows the ordinal from before sees the row hidden until both words are new: the old death is at or
-  // before its version, and so is the new birth after it.
-  atomic.store<u32>(tail, birth, 8)
-  atomic.store<u32>(tail, ALIVE, 12)
+  return sumf(along)
+}
+
+/** One bit a dimension, set where the value is above the centre; returns the inner product of the vector with its signs. */
+function encodeBits(row: usize): f32 {
+  memory.fill(row, 0, codeBytes)
+  let along: f32 = 0
+  for (let i: i32 = 0; i < dimension; ++i) {
+    const x = load<f32>(queryCentred + (<usize>i << 2))
+    along += abs(x)
+    const p = row + <usize>(i >> 3)
+    store<u8>(p, load<u8>(p) | <u8>(<i32>(x > 0) << (i & 7)))
+  }
+  return along
+}
+
+/** Halves of the vector divided by its largest value, then that value. */
+function encodeHalves(cold: usize, most: f32): void {
+  const scale: f32 = most > 0 ? 1 / most : 0
+  for (let i: i32 = 0; i < lanes; ++i)
+    store<u16>(cold + (<usize>i << 1), <u16>toHalf(load<f32>(queryCentred + (<usize>i << 2)) * scale))
+  store<f32>(cold + coldStride - 4, most)
 }
 
 /**
@@ -144,18 +166,28 @@ export function prepareQuery(): void {
     most = centred(query, queryCentred)
     source = queryCentred
   }
-  const step: f32 = most / 127
-  const inverse: f32 = most > 0 ? 127 / most : 0
+  const largestValue: f32 = precision == BINARY ? <f32>BITS_HALF : 127
+  const step: f32 = most / largestValue
+  const inverse: f32 = most > 0 ? largestValue / most : 0
   let sum: i32 = 0
   let sumRest: i32 = 0
-  for (let i: i32 = 0; i < <i32>codeBytes; ++i) {
-    const x = load<f32>(source + (<usize>i << 2)) * inverse
-    const value = nearest(x)
-    const rest = <i32>nearest((x - value) * 127)
-    sum += <i32>value
-    sumRest += rest
-    storeQueryValue(queryCode, i, <i32>value)
-    storeQueryValue(queryRest, i, rest)
+  if (precision == BINARY) {
+    memory.fill(queryCode, 0, codeBytes << 2)
+    for (let i: i32 = 0; i < dimension; ++i) {
+      const value = <i32>nearest(load<f32>(source + (<usize>i << 2)) * inverse)
+      sum += value
+      storePlanes(queryCode, i, value)
+    }
+  } else {
+    for (let i: i32 = 0; i < <i32>codeBytes; ++i) {
+      const x = load<f32>(source + (<usize>i << 2)) * inverse
+      const value = nearest(x)
+      const rest = <i32>nearest((x - value) * 127)
+      sum += <i32>value
+      sumRest += rest
+      storeQueryValue(queryCode, i, <i32>value)
+      storeQueryValue(queryRest, i, rest)
+    }
   }
   const square = dotf(source, source)
   const toCentre: f32 = metric == L2 ? <f32>0 : dotf(query, centre)
@@ -163,6 +195,9 @@ export function prepareQuery(): void {
   setQuery(queryCode, sum, metric == IP ? 0 : square, metric == IP ? 0 : 1, metric == IP ? step : 2 * step)
   setExactQuery(step, sum, sumRest, square, toCentre, centreSquare)
 }
+
+/** Mean size of a normally distributed value over its factor: the scale at which signs come nearest to what they stand for. */
+const SIGN_SHARE: f32 = 0.6366
 
 /** Writes the row of `id` as float32 into the query buffer. */
 export function decodeRow(id: u32): void {
@@ -173,6 +208,17 @@ export function decodeRow(id: u32): void {
   }
   const row = rowOf(id)
   const coarse = load<f32>(row + codeBytes, 4)
+  if (precision == FLOAT16 || precision == BINARY) {
+    const scale: f32 = precision == FLOAT16 ? load<f32>(cold + coldStride - 4) : coarse * SIGN_SHARE
+    for (let i: i32 = 0; i < dimension; ++i) {
+      const value =
+        precision == FLOAT16
+          ? fromHalf(load<u16>(cold + (<usize>i << 1)))
+          : <f32>(((load<u8>(row + <usize>(i >> 3)) >> <u8>(i & 7)) & 1) << 1) - 1
+      store<f32>(query + (<usize>i << 2), value * scale + load<f32>(centre + (<usize>i << 2)))
+    }
+    return
+  }
   const fine = precision == INT8 || precision == INT16 ? load<f32>(cold + coldStride - 4) : coarse
   for (let i: i32 = 0; i < dimension; ++i) {
     let value = <f32>(<i32>load<u8>(row + <usize>i) - 64)

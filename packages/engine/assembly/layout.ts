@@ -4,7 +4,7 @@
 //
 //   HEADER  4 KiB of u32 words: shape, then state that a replay must reproduce, then the job of the running apply
 //   blocks  2^blockShift rows each, anywhere in memory, found through the block table; in a block, one after the other:
-//             codes  [code u8 x codeBytes | a f32 | factor f32 | birth u32 | death u32] x rows    16-byte aligned
+//             codes  [code u8 x codeBytes (binary: one bit a dimension) | a f32 | factor f32 | birth u32 | death u32] x rows    16-byte aligned
 //             links  [ordinal u32 x linksAtBase] x rows, ended by NONE when not full               16-byte aligned
 //             upper  [unit u32] x rows: first list of the node above level 0
 //             norms  [f32] x rows: length of the vector as the user gave it
@@ -78,6 +78,8 @@ export const JOB_AT_HAND: usize = HEADER + (76 << 2)
 export const JOB_LINKS: usize = HEADER + (77 << 2)
 
 export let dimension: i32 = 0
+/** The dimension rounded up to 16: vectors in scratch are padded with zeros to it. */
+export let lanes: i32 = 0
 export let codeBytes: usize = 0
 export let codeStride: usize = 0
 export let M: i32 = 0
@@ -101,6 +103,7 @@ let scratchTable: usize = 0
 
 export function attachLayout(): void {
   dimension = load<i32>(HEADER, W_DIMENSION)
+  lanes = (dimension + 15) & ~15
   codeBytes = load<u32>(HEADER, W_CODE_BYTES)
   codeStride = load<u32>(HEADER, W_CODE_STRIDE)
   M = load<i32>(HEADER, W_M)

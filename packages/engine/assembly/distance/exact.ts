@@ -1,8 +1,11 @@
 // Keys at the precision of the field: what re-ranking and scans order by, and the similarity they stand for. From
 // float32 rows the squared distance (l2) or minus the inner product; from quantised rows the same by the finer code.
 import {
+  BINARY,
   COSINE,
+  FLOAT16,
   FLOAT32,
+  IP,
   INT8,
   INT16,
   L2,
@@ -10,14 +13,17 @@ import {
   coldOf,
   coldStride,
   dimension,
+  lanes,
   metric,
   normOf,
   precision,
   rowOf,
 } from '../layout'
-import { query, queryCode, queryRest } from '../scratch'
+import { query, queryCentred, queryCode, queryRest } from '../scratch'
 import { sumf, sumi } from '../lanes'
 import { RELAXED, dot1, queryStep } from './code'
+import { halfProduct } from './half'
+import { keyOf } from './walk'
 
 let step: f32 = 0
 let sum: i32 = 0
@@ -124,6 +130,14 @@ function dotTwoBits(cold: usize): i32 {
 
 /** Estimated inner product of the query (centred, but for ip) with the centred row, by the finer code. */
 function fineProduct(row: usize, cold: usize): f32 {
+  if (precision == BINARY) {
+    const key = keyOf(row)
+    return metric == IP ? -key : (square + load<f32>(row + codeBytes) - key) * 0.5
+  }
+  if (precision == FLOAT16) {
+    const largest = load<f32>(cold + coldStride - 4)
+    return largest * halfProduct(metric == IP ? query : queryCentred, cold, lanes)
+  }
   const coarse = <f32>(dot1(queryCode, row, codeBytes) - (sum << 6))
   const low = <f32>(dot1(queryRest, row, codeBytes) - (sumRest << 6)) * <f32>(1.0 / 127.0)
   let fine: f32 = 0

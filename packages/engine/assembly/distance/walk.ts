@@ -1,8 +1,10 @@
 // The key by which a walk orders rows: an estimate of the squared distance (l2, cosine) or of minus the inner product
-// (ip) from codes alone. With v the query code and x a row: key = base + aWeight * a(x) - gain * factor(x) * <v, code(x) - 64>.
+// (ip) from codes alone. With v the query code and x a row: key = base + aWeight * a(x) - gain * factor(x) * <v, code(x) - 64>,
+// and for binary rows <v, +1 or -1>.
 // Strict float operations in a fixed order, so that graphs are the same on every machine.
-import { IP, codeBytes, codeStride, blockTable, blockShift, blockMask, metric, rowOf } from '../layout'
+import { BINARY, IP, codeBytes, dimension, precision, codeStride, blockTable, blockShift, blockMask, metric, rowOf } from '../layout'
 import { ids, keys } from '../scratch'
+import { dotBits, rowToPlanes } from './bits'
 import { dot1, dot4, toQuery } from './code'
 
 let form: usize = 0
@@ -10,6 +12,7 @@ let base: f32 = 0
 let aWeight: f32 = 1
 let gain: f32 = 0
 let offset: i32 = 0
+let bits: bool = false
 
 /** Distances computed since the count was taken. */
 export let distances: u32 = 0
@@ -22,7 +25,8 @@ export function takeDistances(): u32 {
 /** Sets the query: the address of its code, the sum of its values, and the rest of the key's formula. */
 export function setQuery(code: usize, sum: i32, queryBase: f32, queryWeight: f32, queryGain: f32): void {
   form = code
-  offset = sum << 6
+  bits = precision == BINARY
+  offset = bits ? sum : sum << 6
   base = queryBase
   aWeight = queryWeight
   gain = queryGain
@@ -30,15 +34,20 @@ export function setQuery(code: usize, sum: i32, queryBase: f32, queryWeight: f32
 
 /** Makes a stored row the query. */
 export function setRowAsQuery(row: usize, out: usize): void {
-  const sum = toQuery(row, out, codeBytes)
+  const sum = precision == BINARY ? rowToPlanes(row, out, codeBytes, dimension) : toQuery(row, out, codeBytes)
   const factor = load<f32>(row + codeBytes, 4)
   setQuery(out, sum, load<f32>(row + codeBytes), 1, metric == IP ? factor : 2 * factor)
+}
+
+function dotBits4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
+  const first = i32x4.replace_lane(i32x4.splat(dotBits(form, a, bytes)), 1, dotBits(form, b, bytes))
+  return i32x4.replace_lane(i32x4.replace_lane(first, 2, dotBits(form, c, bytes)), 3, dotBits(form, d, bytes))
 }
 
 @inline
 function keys4(a: usize, b: usize, c: usize, d: usize): v128 {
   const bytes = codeBytes
-  const dots = i32x4.sub(dot4(form, a, b, c, d, bytes), i32x4.splat(offset))
+  const dots = i32x4.sub(bits ? dotBits4(a, b, c, d, bytes) : dot4(form, a, b, c, d, bytes), i32x4.splat(offset))
   const ab = v128.load64_lane(b + bytes, v128.load64_zero(a + bytes), 1)
   const cd = v128.load64_lane(d + bytes, v128.load64_zero(c + bytes), 1)
   const as = v128.shuffle<f32>(ab, cd, 0, 2, 4, 6)
@@ -51,7 +60,7 @@ function keys4(a: usize, b: usize, c: usize, d: usize): v128 {
 @inline
 export function keyOf(row: usize): f32 {
   const bytes = codeBytes
-  const near = gain * load<f32>(row + bytes, 4) * <f32>(dot1(form, row, bytes) - offset)
+  const near = gain * load<f32>(row + bytes, 4) * <f32>((bits ? dotBits(form, row, bytes) : dot1(form, row, bytes)) - offset)
   distances++
   return base + aWeight * load<f32>(row + bytes) - near
 }

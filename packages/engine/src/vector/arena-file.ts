@@ -5,7 +5,7 @@
 //   field    magic "ANNALDF1" | version u32 | dimension u32 | metric u32 | precision u32 | M u32 | efConstruction u32
 //            | segmentRows u32 | segments u32
 //   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | unmended u32
-//            | centre f32 x codeBytes | blocks | units
+//            | centre f32 x lanes | blocks | units
 //   block    codes | links | upper | norms | cold, each padded to 8 bytes, for the rows below end
 import type { DenseFieldDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
@@ -64,7 +64,7 @@ const stateWords = [
 export function digestOf({ arena, settled }: SegmentState): bigint {
   let hash = BigInt(settled ? 1 : 2)
   for (const word of stateWords) hash = BigInt.asUintN(64, hash * 0x100000001b3n + BigInt(arena.word(word)))
-  hash = arena.kernel.hash(arena.centreAddress, arena.shape.codeBytes * 4, hash)
+  hash = arena.kernel.hash(arena.centreAddress, arena.shape.lanes * 4, hash)
   for (const { address, bytes } of partsOf(arena)) hash = arena.kernel.hash(address, bytes, hash)
   return BigInt.asUintN(64, hash)
 }
@@ -84,7 +84,7 @@ export function* dumpField(
     const state = new Uint32Array(segmentHeaderBytes / 4)
     state.set([settled ? 1 : 0, ...stateWords.map((word) => arena.word(word))])
     yield new Uint8Array(state.buffer)
-    yield copyOf(arena, arena.centreAddress, arena.shape.codeBytes * 4)
+    yield copyOf(arena, arena.centreAddress, arena.shape.lanes * 4)
     for (const { address, bytes } of partsOf(arena))
       for (let from = 0; from < bytes; from += chunkBytes)
         yield copyOf(arena, address + from, Math.min(chunkBytes, bytes - from))
@@ -148,7 +148,7 @@ async function loadSegment(
   stateWords.forEach((word, i) => {
     arena.setWord(word, at(state, i + 1))
   })
-  await bytes.into(arena.u8, arena.centreAddress, shape.codeBytes * 4)
+  await bytes.into(arena.u8, arena.centreAddress, shape.lanes * 4)
   for (const { address, bytes: length } of partsOf(arena)) await bytes.into(arena.u8, address, length)
   const unsound = arena.kernel.firstUnsound() >>> 0
   if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)

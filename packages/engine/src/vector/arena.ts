@@ -119,7 +119,7 @@ export class Arena {
     const blocks = take(shape.blocksMax * 4)
     const units = take(shape.unitChunksMax * 4)
     this.#tables = { blocks, units }
-    this.centreAddress = take(shape.codeBytes * 4)
+    this.centreAddress = take(shape.lanes * 4)
     const scratchTable = take((threads + 1) * 4)
     const plans = Array.from({ length: threads + 1 }, () => planScratch(shape, take))
     this.scratch = plans
@@ -313,7 +313,7 @@ export class Arena {
       codes: end * shape.codeStride,
       links: end * (shape.linksAtBase * 4 + 4) + this.word(header.units) * shape.unitBytes,
       rows: end * (shape.coldStride + 4),
-      threads: this.scratch.length * (end + shape.codeBytes * 16),
+      threads: this.scratch.length * (end + shape.lanes * 16),
       tables: headerBytes + this.#blocks * 4 + this.#unitChunks * 4,
     }
   }
@@ -321,11 +321,11 @@ export class Arena {
 
 function planScratch(shape: Shape, take: (bytes: number, align?: number) => number) {
   const descriptor = take(64)
-  const query = take(shape.codeBytes * 4)
-  const centred = take(shape.codeBytes * 4)
-  const code = take(shape.codeBytes * 2)
-  const rest = take(shape.codeBytes * 2)
-  const row = take(shape.codeBytes * 2)
+  const query = take(shape.lanes * 4)
+  const centred = take(shape.lanes * 4)
+  const code = take(Math.max(64, shape.lanes * 2))
+  const rest = take(Math.max(64, shape.lanes * 2))
+  const row = take(Math.max(64, shape.lanes * 2))
   const chosen = take(shape.linksAtBase * 4)
   const pool = take(poolEntries * 8)
   const ranked = take(poolEntries * 8)

@@ -16,6 +16,8 @@ export interface Shape {
   readonly params: DenseParams
   /** What rows are kept as here; a field that has not settled keeps float32 whatever its precision. */
   readonly precision: Precision
+  /** The dimension rounded up to 16: what vectors in scratch are padded to. */
+  readonly lanes: number
   readonly codeBytes: number
   readonly codeStride: number
   readonly linksAtBase: number
@@ -37,7 +39,8 @@ const blockBytesAim = 2 ** 20
 const unitChunkBytesAim = 2 ** 14
 
 export function shapeOf(params: DenseParams, precision: Precision): Shape {
-  const codeBytes = roundUp(params.dimension, 16)
+  const lanes = roundUp(params.dimension, 16)
+  const codeBytes = precision === 'binary' ? roundUp(params.dimension, 128) / 8 : lanes
   const codeStride = codeBytes + 16
   const linksAtBase = 2 * params.M
   const coldStride = coldBytes(params.dimension, precision)
@@ -57,6 +60,7 @@ export function shapeOf(params: DenseParams, precision: Precision): Shape {
   return {
     params,
     precision,
+    lanes,
     codeBytes,
     codeStride,
     linksAtBase,
@@ -79,7 +83,7 @@ function coldBytes(dimension: number, precision: Precision): number {
     case 'float32':
       return roundUp(dimension * 4, 16)
     case 'float16':
-      return roundUp(dimension * 2, 16)
+      return roundUp(dimension, 16) * 2 + 4
     case 'int16':
       return roundUp(dimension, 16) + 4
     case 'int8':

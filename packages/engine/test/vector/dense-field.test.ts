@@ -9,7 +9,7 @@ const pool = await openWorkerPool({ threads: 2 })
 tap.teardown(() => pool.close())
 
 const spaces: SpaceType[] = ['l2', 'ip', 'cosine']
-const precisions: Precision[] = ['float32', 'int8', 'int16']
+const precisions: Precision[] = ['float32', 'int8', 'int16', 'float16']
 
 for (const spaceType of spaces)
   for (const precision of precisions)

@@ -1,0 +1,63 @@
+// Dot products of a query of four bits a dimension with rows of one bit a dimension that stand for +1 and -1. The query is
+// kept as four planes of bits, of value + 8, so that the dot is a few counts of common bits.
+import { sumi } from '../lanes'
+
+/** Largest absolute value of a query dimension. */
+export const BITS_HALF: i32 = 7
+const BIAS: i32 = 8
+
+@inline
+function counted(bits: v128): v128 {
+  return i16x8.extadd_pairwise_i8x16_u(i8x16.popcnt(bits))
+}
+
+/**
+ * Twice the sum of the query's values where the row's bit is set. Less the sum of all of them it is the dot. Sums stay below
+ * 2^16 in each lane up to 10,000 dimensions.
+ */
+export function dotBits(planes: usize, row: usize, bytes: usize): i32 {
+  let ones = i32x4.splat(0)
+  let sum = ones
+  for (let i: usize = 0; i < bytes; i += 16) {
+    const bits = v128.load(row + i)
+    const plane = planes + (i << 2)
+    ones = i32x4.add(ones, i32x4.extadd_pairwise_i16x8_u(counted(bits)))
+    const low = i16x8.add(
+      counted(v128.and(bits, v128.load(plane))),
+      i16x8.shl(counted(v128.and(bits, v128.load(plane, 16))), 1),
+    )
+    const high = i16x8.add(
+      i16x8.shl(counted(v128.and(bits, v128.load(plane, 32))), 2),
+      i16x8.shl(counted(v128.and(bits, v128.load(plane, 48))), 3),
+    )
+    sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_u(i16x8.add(low, high)))
+  }
+  return 2 * (sumi(sum) - BIAS * sumi(ones))
+}
+
+/** Writes one dimension of a query into its planes, which begin as zeros. */
+@inline
+export function storePlanes(planes: usize, i: i32, value: i32): void {
+  const biased = value + BIAS
+  const at = planes + (<usize>(i >> 7) << 6) + <usize>((i & 127) >> 3)
+  for (let plane: i32 = 0; plane < 4; ++plane) {
+    const p = at + (<usize>plane << 4)
+    store<u8>(p, load<u8>(p) | <u8>(((biased >> plane) & 1) << (i & 7)))
+  }
+}
+
+/** Writes a row as a query of +1 and -1 and returns the sum of its values. */
+export function rowToPlanes(row: usize, out: usize, bytes: usize, dimension: i32): i32 {
+  let ones = i32x4.splat(0)
+  for (let i: usize = 0; i < bytes; i += 16) {
+    const bits = v128.load(row + i)
+    const plane = out + (i << 2)
+    ones = i32x4.add(ones, i32x4.extadd_pairwise_i16x8_u(counted(bits)))
+    // +1 + 8 is 1001 in bits, -1 + 8 is 0111.
+    v128.store(plane, v128.not(i8x16.splat(0)))
+    v128.store(plane, v128.not(bits), 16)
+    v128.store(plane, v128.not(bits), 32)
+    v128.store(plane, bits, 48)
+  }
+  return 2 * sumi(ones) - dimension
+}

@@ -1,0 +1,36 @@
+// Half floats: rows of two bytes a dimension, divided by their largest value so that nothing overflows.
+import { sumf } from '../lanes'
+
+/** Nearest half of a float of at most 1 in size; ties to even. */
+export function toHalf(value: f32): u32 {
+  const bits = reinterpret<u32>(value)
+  const sign = (bits >> 16) & 0x8000
+  // Adding a power of two this far above makes the float unit round to the ten bits kept, also where the half is subnormal.
+  const size = bits & 0x7fffffff
+  if (size < 0x38800000) return sign | (reinterpret<u32>(reinterpret<f32>(size) + 0.5) - 0x3f000000)
+  return sign | ((size - 0x38000000 + 0xfff + ((size >> 13) & 1)) >> 13)
+}
+
+@inline
+function floats(halves: v128): v128 {
+  const size = i32x4.shl(v128.and(halves, i32x4.splat(0x7fff)), 13)
+  const sign = i32x4.shl(v128.and(halves, i32x4.splat(0x8000)), 16)
+  return v128.or(f32x4.mul(size, f32x4.splat(reinterpret<f32>(0x77800000))), sign)
+}
+
+/** Inner product of a padded float32 vector with a row of halves. */
+export function halfProduct(vector: usize, row: usize, lanes: usize): f32 {
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  for (let i: usize = 0; i < lanes; i += 8) {
+    const h = v128.load(row + (i << 1))
+    const v = vector + (i << 2)
+    s0 = f32x4.add(s0, f32x4.mul(v128.load(v), floats(i32x4.extend_low_i16x8_u(h))))
+    s1 = f32x4.add(s1, f32x4.mul(v128.load(v, 16), floats(i32x4.extend_high_i16x8_u(h))))
+  }
+  return sumf(f32x4.add(s0, s1))
+}
+
+export function fromHalf(half: u32): f32 {
+  return f32x4.extract_lane(floats(i32x4.splat(half)), 0)
+}
