@@ -2,15 +2,18 @@
 import type { FsyncPolicy } from '@annal/wal'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './limits.ts'
+import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
 import type {
-  Acknowledgement,
-  CollectionDescription,
+  FacetRequest,
+  Facets,
   FilterInput,
-  ObjectInput,
+  RecallReport,
+  RecallRequest,
+  ScrollPage,
+  ScrollRequest,
   SearchRequest,
   SearchResult,
-  StoredObject,
-} from './object.ts'
+} from './query.ts'
 
 export interface EngineOptions {
   /** Made when absent. One engine at a time: the second open fails with WalError `directory_locked`. */
@@ -103,6 +106,16 @@ export interface Collection {
     updates: readonly { readonly id: string; readonly filter: JsonObject | string }[],
   ): Promise<Acknowledgement & { readonly updated: number }>
   search(request: SearchRequest): Promise<SearchResult>
+  /** Several searches, all of the collection as it is now; one that is refused refuses them all. */
+  searchBatch(requests: readonly SearchRequest[]): Promise<readonly SearchResult[]>
+  /** Objects that match; all of them without a filter. */
+  count(filter?: FilterInput): { readonly count: number; readonly lsn: number }
+  /** How many objects have which values under a filter key. */
+  facets(request: FacetRequest): Facets
+  /** Pages through all objects that match. An object that is not written meanwhile comes exactly once, whatever else is. */
+  scroll(request?: ScrollRequest): Promise<ScrollPage>
+  /** Asks the index for stored vectors and compares with exact answers: a number to watch. */
+  recall(request?: RecallRequest): Promise<RecallReport>
   /** Hash of everything a replay must reproduce, hexadecimal. */
   stateDigest(): string
 }

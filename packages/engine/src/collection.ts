@@ -7,22 +7,28 @@ import { parseFilter } from './filter/parse-filter.ts'
 import { parseFilterValues } from './filter/values.ts'
 import { parseId, printed } from './ids.ts'
 import type { JsonObject } from './json.ts'
-import type { Limits } from './limits.ts'
+import { type Limits, searchesMax } from './limits.ts'
+import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
+import { type ObjectColumns, parseObjects } from './objects-in.ts'
 import type {
-  Acknowledgement,
-  CollectionDescription,
+  FacetRequest,
+  Facets,
   FilterInput,
-  ObjectInput,
+  RecallReport,
+  RecallRequest,
+  ScrollPage,
+  ScrollRequest,
   SearchRequest,
   SearchResult,
-  StoredObject,
-} from './object.ts'
-import { type ObjectColumns, parseObjects } from './objects-in.ts'
+} from './query.ts'
 import { recordBytes } from './replica/object-store.ts'
 import type { Applied, Replica } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
+import { facetsOf, parseFacets } from './search/facets.ts'
 import { storedObject } from './search/hits.ts'
+import { measureRecall, parseRecall } from './search/recall.ts'
 import { parseSearch } from './search/request.ts'
+import { parseScroll, scroll } from './search/scroll.ts'
 import { search } from './search/search.ts'
 
 /** What a write may need of memory; counted while it waits to be applied. */
@@ -30,9 +36,10 @@ interface Room {
   readonly objects: number
   readonly idBytes: number
   readonly recordBytes: number
+  readonly sparseTerms: number
 }
 
-const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0 }
+const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0 }
 
 type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
 
@@ -134,7 +141,7 @@ export class LocalCollection implements Collection {
     const replica = this.#replica
     return {
       name: definition.name,
-      fields: definition.fields.map((field, at) => ({ ...field, elements: replica?.dense[at]?.rows ?? 0 })),
+      fields: definition.fields.map((field, at) => ({ ...field, elements: replica?.rowsAt(at) ?? 0 })),
       objects: replica?.objects.count ?? 0,
       createdAt: createdAtMs,
       lsn: replica?.lsnApplied ?? 0,
@@ -201,7 +208,7 @@ export class LocalCollection implements Collection {
     updates: readonly { readonly id: string; readonly filter: JsonObject | string }[],
   ): Promise<Acknowledgement & { readonly updated: number }> {
     this.checkOpen()
-    this.#checkBatch(updates)
+    checkBatch(updates, 'updates', this.#limits.batchMax)
     const filters = new Map(
       updates.map(({ id, filter }, i) => [
         parseId(id, `updates[${i}].id`),
@@ -218,6 +225,7 @@ export class LocalCollection implements Collection {
       objects: ids.length,
       idBytes: 0,
       recordBytes: texts.reduce((sum, text) => sum + text.length * 3, kept),
+      sparseTerms: 0,
     }
     const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
     const filterValues = parsed.map(({ values }) => values)
@@ -228,6 +236,35 @@ export class LocalCollection implements Collection {
   async search(request: SearchRequest): Promise<SearchResult> {
     this.checkOpen()
     return search(this.replica, parseSearch(request, this.entry.definition, this.#limits))
+  }
+
+  async searchBatch(requests: readonly SearchRequest[]): Promise<readonly SearchResult[]> {
+    this.checkOpen()
+    checkBatch(requests, 'searches', searchesMax)
+    const parsed = requests.map((request) => parseSearch(request, this.entry.definition, this.#limits))
+    // All begin in this turn, hence at the same version.
+    return Promise.all(parsed.map((input) => search(this.replica, input)))
+  }
+
+  count(filter: FilterInput = []): { readonly count: number; readonly lsn: number } {
+    this.checkOpen()
+    const { filters, lsnApplied } = this.replica
+    return { count: filters.evaluate(parseFilter(filter)).count, lsn: lsnApplied }
+  }
+
+  facets(request: FacetRequest): Facets {
+    this.checkOpen()
+    return facetsOf(this.replica, parseFacets(request))
+  }
+
+  async scroll(request: ScrollRequest = {}): Promise<ScrollPage> {
+    this.checkOpen()
+    return scroll(this.replica, parseScroll(request, this.#limits))
+  }
+
+  async recall(request: RecallRequest = {}): Promise<RecallReport> {
+    this.checkOpen()
+    return measureRecall(this.replica, parseRecall(request, this.entry.definition, this.#limits))
   }
 
   stateDigest(): string {
@@ -265,26 +302,21 @@ export class LocalCollection implements Collection {
   #nothingToDo(): Acknowledgement {
     return { lsn: this.replica.lsnApplied, durable: true }
   }
+}
 
-  #checkBatch(updates: readonly unknown[]): void {
-    if (!Array.isArray(updates)) {
-      throw new EngineError('invalid_argument', `updates must be an array, got ${printed(updates)}`, {
-        field: 'updates',
-        value: printed(updates),
-      })
-    }
-    if (updates.length > this.#limits.batchMax) {
-      throw new EngineError(
-        'limit_exceeded',
-        `updates has ${updates.length} entries, at most ${this.#limits.batchMax} are allowed in one call`,
-        {
-          field: 'updates',
-          value: updates.length,
-          limit: this.#limits.batchMax,
-        },
-      )
-    }
+function checkBatch(list: readonly unknown[], field: string, limit: number): void {
+  if (!Array.isArray(list)) {
+    throw new EngineError('invalid_argument', `${field} must be an array, got ${printed(list)}`, {
+      field,
+      value: printed(list),
+    })
   }
+  if (list.length <= limit) return
+  throw new EngineError(
+    'limit_exceeded',
+    `${field} has ${list.length} entries, at most ${limit} are allowed in one call`,
+    { field, value: list.length, limit },
+  )
 }
 
 function checkedIds(ids: readonly string[]): string[] {
@@ -307,6 +339,7 @@ function roomFor({ ids, metas, filters, sparse }: ObjectColumns): Room {
     objects: ids.length,
     idBytes: ids.reduce((sum, id) => sum + id.length * 3, 0),
     recordBytes: bytes + terms * 8 + sparseFields * 8,
+    sparseTerms: terms,
   }
 }
 
@@ -315,5 +348,6 @@ function added(a: Room, b: Room, sign: 1 | -1): Room {
     objects: a.objects + sign * b.objects,
     idBytes: a.idBytes + sign * b.idBytes,
     recordBytes: a.recordBytes + sign * b.recordBytes,
+    sparseTerms: a.sparseTerms + sign * b.sparseTerms,
   }
 }

@@ -37,6 +37,13 @@ export const filterKeysOfCollectionMax = 16_384
 export const jsonDepthMax = 32
 export const sparseDimensionMax = 2 ** 32
 export const sparseTermsMax = 65_536
+/** Searches of one batch. */
+export const searchesMax = 100
+export const scrollDefault = 100
+export const facetValuesDefault = 10
+export const facetValuesMax = 10_000
+export const recallSampleDefault = 100
+export const recallSampleMax = 1_000
 
 /** What an operator may raise: `configurable` is the ceiling of the setting. */
 export interface Limits {

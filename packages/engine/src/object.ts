@@ -55,50 +55,6 @@ export interface DenseRow {
   readonly vector: Float32Array
 }
 
-export interface FieldQuery {
-  readonly query: ArrayLike<number> | SparseVector
-  /** Results wanted; default 10. */
-  readonly limit?: number
-  /** Pool of the graph walk; default 128, raised to `limit` where it is smaller. */
-  readonly ef?: number
-}
-
-/** One condition per entry, all of which must hold: `{ color: { $eq: 'red' } }`. */
-export type FilterInput = readonly JsonObject[]
-
-export interface SearchRequest {
-  readonly fields: { readonly [field: string]: FieldQuery }
-  readonly filter?: FilterInput
-  readonly prefilterCardinalityThreshold?: number
-  readonly filterBoostPercentage?: number
-  readonly includeVectors?: boolean
-}
-
-export interface SearchHit {
-  readonly id: string
-  /** Higher is more similar: cosine; inner product; minus the squared distance for l2; the weight sum for sparse. */
-  readonly similarity: number
-  /** Lower is more similar: 1 - cosine; minus the inner product; squared l2. */
-  readonly distance: number
-  readonly norm: number
-  readonly meta: JsonObject | undefined
-  readonly metaBytes: Uint8Array
-  readonly filter: JsonObject
-  readonly filterText: string
-  /** Only with includeVectors. `row` is as stored, `vector` as given (see DenseRow). */
-  readonly row: Float32Array | undefined
-  readonly vector: Float32Array | undefined
-  /** Plain values, as JSON.stringify shows them. */
-  toJSON(): Record<string, unknown>
-}
-
-export interface SearchResult {
-  /** Hits per requested field, best first. */
-  readonly results: { readonly [field: string]: readonly SearchHit[] }
-  /** The newest event the result reflects. */
-  readonly lsn: number
-}
-
 export interface CollectionDescription {
   readonly name: string
   readonly fields: readonly FieldDescription[]

@@ -25,6 +25,7 @@ import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2CollectionRoutes } from './routes/v2-collections.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
+import { v2QuestionRoutes } from './routes/v2-questions.ts'
 import type { TlsOptions } from './tls.ts'
 
 export interface AppOptions {
@@ -130,6 +131,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       logsRoute(v2, context)
       v2CollectionRoutes(v2, context)
       v2ObjectRoutes(v2, context)
+      v2QuestionRoutes(v2, context)
     },
     { prefix: '/api/v2' },
   )

@@ -97,6 +97,19 @@ export class FilterIndex {
     return { bitmap, count: bitmap.count }
   }
 
+  /** Strings, numbers and booleans that objects have under the key, and how many do; only those in `within` count. */
+  *valuesOf(
+    key: string,
+    within: Bitmap | undefined,
+  ): Generator<{ readonly value: string | number | boolean; readonly count: number }> {
+    const index = this.#keys.get(key)
+    for (const { value, count } of index?.run('string')?.counts(within?.words) ?? [])
+      yield { value: this.#terms.textAt(value), count }
+    yield* index?.run('number')?.counts(within?.words) ?? []
+    for (const { value, count } of index?.run('boolean')?.counts(within?.words) ?? [])
+      yield { value: value === 1, count }
+  }
+
   /** Taken from the process, but for a few hundred bytes per distinct key. */
   bytes(): number {
     return this.#live.bytes() + this.#terms.bytes() + this.#heap.bytes()

@@ -6,6 +6,7 @@
 //               then | u16 ordinal mod 65,536, ascending, with room for more |   up to 4,096 of them
 //               or   | 65,536 bits |                                             above
 import { assert } from '../errors.ts'
+import { bitsIn } from '../memory/bitmap.ts'
 import type { ByteHeap } from '../memory/byte-heap.ts'
 
 export type Reference = number
@@ -115,6 +116,28 @@ export class Postings {
       const low = halves[at]!
       into[base + (low >>> 5)]! |= 1 << (low & 31)
     }
+  }
+
+  /** How many of its ordinals have their bit set in `within`; all of them without one. */
+  countIn(reference: Reference, within: Uint32Array | undefined): number {
+    if (within === undefined) return this.count(reference)
+    if (reference >= 0) return ((within[reference >>> 5] ?? 0) >>> (reference & 31)) & 1
+    const ints = this.heap.ints[chunkOf(reference)]!
+    const head = headOf(reference)
+    const base = ints[head]! * bitsWords
+    let counted = 0
+    if (this.#isBits(reference)) {
+      for (let word = 0; word < bitsWords; word++)
+        counted += bitsIn(ints[head + 2 + word]! & (within[base + word] ?? 0))
+      return counted
+    }
+    const halves = this.heap.halves[chunkOf(reference)]!
+    const start = (head + 2) * 2
+    for (let at = start; at < start + ints[head + 1]!; at++) {
+      const low = halves[at]!
+      counted += ((within[base + (low >>> 5)] ?? 0) >>> (low & 31)) & 1
+    }
+    return counted
   }
 
   /** Whether a reference that was loaded names a sound container of ordinals below `ordinalEnd`. */

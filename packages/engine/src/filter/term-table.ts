@@ -58,6 +58,12 @@ export class TermTable {
     this.#counts.set(term, this.#counts.get(term) + 1)
   }
 
+  /** The string of a term that some object has. */
+  textAt(term: number): string {
+    const bytes = this.#heap.read(this.#addresses.get(term) * 8)
+    return Buffer.from(bytes.buffer, bytes.byteOffset + 4, bytes.length - 4).toString('utf8')
+  }
+
   /** One object fewer has it. */
   drop(key: number, value: string): void {
     const slot = this.#slotOf(key, value)

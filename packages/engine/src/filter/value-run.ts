@@ -84,6 +84,24 @@ export class ValueRun {
     }
   }
 
+  /** Each value, ascending, with how many ordinals have it; only those in `within` count, where it is given. */
+  *counts(within: Uint32Array | undefined): Generator<{ readonly value: number; readonly count: number }> {
+    let value = Number.NaN
+    let count = 0
+    for (const page of this.#pages) {
+      for (let at = 0; at < this.#in.count(page); at++) {
+        const here = this.#in.value(page, at)
+        if (here !== value) {
+          if (count > 0) yield { value, count }
+          value = here
+          count = 0
+        }
+        count += this.#in.postings.countIn(this.#in.reference(page, at), within)
+      }
+    }
+    if (count > 0) yield { value, count }
+  }
+
   /** What is wrong with a run that was loaded, or undefined. */
   fault(ordinalEnd: number): string | undefined {
     // The first page stands for everything before the second, whatever its own first value was.

@@ -1,6 +1,6 @@
 // The in-memory state of one collection, built only by applying events in LSN order. It asks no clock and no chance, so the
 // same events give the same bytes. Called by commit, recovery and restore, and by nobody else.
-import type { CollectionDefinition, FieldDefinition } from '../definition.ts'
+import type { CollectionDefinition } from '../definition.ts'
 import { assert } from '../errors.ts'
 import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
@@ -10,11 +10,13 @@ import type { HashSeed } from '../memory/id-hash.ts'
 import type { Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import { openDenseField } from '../vector/dense-field.ts'
-import type { DenseField, DenseRows } from '../vector/field.ts'
+import type { DenseField, DenseRows, SparseField } from '../vector/field.ts'
+import { openSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
-import { ObjectStore, type SparseTermsOfField } from './object-store.ts'
+import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
 import { Pins } from './pins.ts'
+import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
 
 /** What apply found out, for the reply. */
 export interface Applied {
@@ -29,6 +31,8 @@ export interface ReplicaParts {
   readonly filters: FilterIndex
   /** One per field of the definition; undefined for sparse fields. */
   readonly dense: readonly (DenseField | undefined)[]
+  /** One per field of the definition; undefined for dense fields. */
+  readonly sparse: readonly (SparseField | undefined)[]
   readonly ordinals: Ordinals
   readonly version: number
   readonly lsnApplied: number
@@ -40,6 +44,7 @@ export class Replica {
   readonly objects: ObjectStore
   readonly filters: FilterIndex
   readonly dense: readonly (DenseField | undefined)[]
+  readonly sparse: readonly (SparseField | undefined)[]
   readonly ordinals: Ordinals
   readonly pins = new Pins()
   #version: number
@@ -52,6 +57,7 @@ export class Replica {
     this.objects = parts.objects
     this.filters = parts.filters
     this.dense = parts.dense
+    this.sparse = parts.sparse
     this.ordinals = parts.ordinals
     this.#version = parts.version
     this.#lsnApplied = parts.lsnApplied
@@ -65,12 +71,16 @@ export class Replica {
     const dense = await Promise.all(
       definition.fields.map((field) => (field.kind === 'dense' ? openDenseField(field, options.pool) : undefined)),
     )
+    const sparse = await Promise.all(
+      definition.fields.map((field) => (field.kind === 'sparse' ? openSparseField(field, options.pool) : undefined)),
+    )
     return new Replica({
       id,
       definition,
       objects: ObjectStore.empty(options.seed),
       filters: new FilterIndex(options.seed),
       dense,
+      sparse,
       ordinals: new Ordinals(),
       version: 0,
       lsnApplied: options.lsn,
@@ -86,10 +96,9 @@ export class Replica {
     return this.#lsnApplied
   }
 
-  field(name: string): { readonly definition: FieldDefinition; readonly dense: DenseField | undefined } | undefined {
-    const at = this.definition.fields.findIndex((field) => field.name === name)
-    const definition = this.definition.fields[at]
-    return definition && { definition, dense: this.dense[at] }
+  /** Rows that the field at a position of the definition has. */
+  rowsAt(field: number): number {
+    return this.dense[field]?.rows ?? this.sparse[field]?.rows ?? 0
   }
 
   /**
@@ -97,12 +106,18 @@ export class Replica {
    * filter values may be indexed. Throws EngineError memory_exhausted or limit_exceeded.
    */
   reserve(
-    room: { readonly objects: number; readonly idBytes: number; readonly recordBytes: number },
+    room: {
+      readonly objects: number
+      readonly idBytes: number
+      readonly recordBytes: number
+      readonly sparseTerms: number
+    },
     filterValues: readonly JsonObject[],
   ): void {
     const end = this.ordinals.end + room.objects
     this.filters.reserve(filterValues, end)
     for (const field of this.dense) field?.reserve(end)
+    for (const field of this.sparse) field?.reserve(end, room.sparseTerms)
     this.objects.reserve(room.objects, room.idBytes, room.recordBytes)
   }
 
@@ -146,6 +161,11 @@ export class Replica {
         return field?.apply(version, rows, replaced)
       }),
     )
+    await Promise.all(
+      this.sparse.map((field, at) =>
+        field?.apply(version, addedRows(event, at, ordinals), keptRows(this.objects, at, replaced)),
+      ),
+    )
     // One turn of the event loop from here on: nobody sees half of it.
     const sparse = sparseByObject(event)
     event.ids.forEach((id, i) => {
@@ -167,6 +187,9 @@ export class Replica {
     const touched = event.ids.filter((id) => this.objects.find(id) >= 0)
     const removed = Uint32Array.from(touched, (id) => this.objects.find(id))
     await Promise.all(this.dense.map((field) => field?.apply(version, undefined, removed)))
+    await Promise.all(
+      this.sparse.map((field, at) => field?.apply(version, undefined, keptRows(this.objects, at, removed))),
+    )
     for (const id of touched) this.#retire(this.objects.remove(id), version)
     return { touched }
   }
@@ -194,10 +217,13 @@ export class Replica {
     const ripe = this.ordinals.ripeAt(version)
     if (ripe === 0) return
     await this.pins.until(ripe)
-    for (const ordinal of this.ordinals.ripen(version)) this.objects.release(ordinal)
+    const freed = this.ordinals.ripen(version)
+    const ascending = Uint32Array.from(freed).sort()
+    for (const [at, field] of this.sparse.entries()) field?.purge(keptRows(this.objects, at, ascending))
+    for (const ordinal of freed) this.objects.release(ordinal)
   }
 
-  /** The bytes of everything but the dense fields, as of now: writers may go on while they are written out. */
+  /** The bytes of everything but the fields, as of now: writers may go on while they are written out. */
   dumpObjects(): Section[] {
     return [...this.objects.dump('objects'), ...this.filters.dump('filters')]
   }
@@ -213,7 +239,7 @@ export class Replica {
       version: this.#version,
       lsn: this.#lsnApplied,
       ordinals: this.ordinals.state(),
-      dense: this.dense.map((field) => String(field?.digest())),
+      fields: this.dense.map((field, at) => String((field ?? this.sparse[at])?.digest())),
     }
     hash.update(new TextEncoder().encode(JSON.stringify(state)))
     return hash.digest().toString(16).padStart(16, '0')
@@ -222,32 +248,17 @@ export class Replica {
   /** Memory by part, in bytes. */
   bytes(): Record<string, number> {
     const parts: Record<string, number> = { ...this.objects.bytes(), filters: this.filters.bytes() }
-    for (const field of this.dense) {
+    for (const field of [...this.dense, ...this.sparse]) {
       for (const [part, bytes] of Object.entries(field?.bytes() ?? {})) parts[part] = (parts[part] ?? 0) + bytes
     }
     return parts
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.dense.map((field) => field?.close()))
+    await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
   }
 }
 
 function filterValues(text: string): JsonObject {
   return text === '' ? {} : parseFilterValues(text).values
-}
-
-/** The sparse terms of each object of an upsert, by position. */
-function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsOfField[]> {
-  const found = new Map<number, SparseTermsOfField[]>()
-  for (const { field, objects, counts, indices, values } of event.sparse) {
-    let at = 0
-    objects.forEach((object, i) => {
-      const end = at + (counts[i] as number)
-      const terms = { field, indices: indices.subarray(at, end), values: values.subarray(at, end) }
-      found.set(object, [...(found.get(object) ?? []), terms])
-      at = end
-    })
-  }
-  return found
 }

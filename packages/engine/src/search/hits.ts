@@ -3,41 +3,50 @@ import { inflateSync } from 'node:zlib'
 import type { DenseParams, SpaceType } from '../definition.ts'
 import type { JsonObject } from '../json.ts'
 import { metaBytesMax } from '../limits.ts'
-import type { DenseRow, SearchHit, StoredObject } from '../object.ts'
+import type { DenseRow, StoredObject } from '../object.ts'
+import type { SearchHit } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
-import type { DenseField, DenseHits } from '../vector/field.ts'
-import type { DenseTask } from './request.ts'
+import type { DenseHits } from '../vector/field.ts'
+import type { DenseTask, SparseTask } from './request.ts'
 
 const noBytes = new Uint8Array(0)
 
-export function denseHits(
+export function hitsOf(
   replica: Replica,
-  task: DenseTask,
+  task: DenseTask | SparseTask,
   found: DenseHits,
-  options: { readonly field: DenseField; readonly includeVectors: boolean },
+  { includeVectors, version }: { readonly includeVectors: boolean; readonly version: number },
 ): SearchHit[] {
-  const { spaceType } = task.definition.params
-  const hits: SearchHit[] = []
-  found.ordinals.forEach((ordinal, i) => {
+  // Where a sparse field found the object its first dense vector is given with it.
+  const at = task.kind === 'dense' ? task.at : replica.dense.findIndex((field) => field !== undefined)
+  const field = replica.dense[at]
+  const definition = replica.definition.fields[at]
+  const spaceType = definition?.kind === 'dense' ? definition.params.spaceType : 'ip'
+  return Array.from(found.ordinals, (ordinal, i) => {
     const similarity = found.similarities[i] as number
     const stored = new StoredParts(replica, ordinal)
-    const row = options.includeVectors ? options.field.row(ordinal) : undefined
-    const norm = options.field.norm(ordinal)
-    hits.push(new Hit(stored, similarity, spaceType, norm, row))
+    const has = field?.has(ordinal, version) === true
+    const norm = has ? field.norm(ordinal) : 1
+    const row = has && includeVectors ? field.row(ordinal) : undefined
+    const distance = task.kind === 'dense' && spaceType === 'cosine' ? 1 - similarity : -similarity
+    return new Hit(stored, { similarity, distance, norm, row, spaceType })
   })
-  return hits
 }
 
 /** The object as it is now, with copies of its rows; undefined for an unknown id. */
 export function storedObject(replica: Replica, id: string): StoredObject | undefined {
   const ordinal = replica.objects.find(id)
-  if (ordinal < 0) return undefined
+  return ordinal < 0 ? undefined : storedAt(replica, ordinal)
+}
+
+export function storedAt(replica: Replica, ordinal: number): StoredObject {
   const parts = new StoredParts(replica, ordinal)
   const dense: Record<string, DenseRow> = {}
   const sparse: Record<string, { indices: Uint32Array; values: Float32Array }> = {}
   replica.definition.fields.forEach((definition, at) => {
     const field = replica.dense[at]
-    const row = field?.row(ordinal)
+    // An ordinal used again may still have the row of the object before.
+    const row = field?.has(ordinal, replica.version) ? field.row(ordinal) : undefined
     if (definition.kind === 'dense' && field && row)
       dense[definition.name] = denseRow(row, field.norm(ordinal), definition.params)
   })
@@ -91,18 +100,21 @@ class Hit implements SearchHit {
 
   constructor(
     parts: StoredParts,
-    similarity: number,
-    spaceType: SpaceType,
-    norm: number,
-    row: Float32Array | undefined,
+    of: {
+      readonly similarity: number
+      readonly distance: number
+      readonly norm: number
+      readonly row: Float32Array | undefined
+      readonly spaceType: SpaceType
+    },
   ) {
     this.id = parts.id
-    this.similarity = similarity
-    this.distance = spaceType === 'cosine' ? 1 - similarity : -similarity
-    this.norm = norm
-    this.row = row
+    this.similarity = of.similarity
+    this.distance = of.distance
+    this.norm = of.norm
+    this.row = of.row
     this.#parts = parts
-    this.#spaceType = spaceType
+    this.#spaceType = of.spaceType
   }
 
   get meta(): JsonObject | undefined {

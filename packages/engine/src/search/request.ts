@@ -2,47 +2,67 @@
 import type { CollectionDefinition, DenseFieldDefinition, SparseFieldDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { printed } from '../ids.ts'
+import { parseId, printed } from '../ids.ts'
 import {
   efDefault,
   efMax,
   filterBoostMax,
   type Limits,
-  prefilterThresholdDefault,
   prefilterThresholdMax,
   prefilterThresholdMin,
   topKDefault,
 } from '../limits.ts'
-import type { FieldQuery, SearchRequest } from '../object.ts'
+import type { SparseVector } from '../object.ts'
+import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../query.ts'
 import { isArrayLike, parseSparse, putDense, type SparseTerms } from '../vectors-in.ts'
+import type { FusionMethod } from './fuse.ts'
+
+/** Of reciprocal rank fusion, as the published clients have it. */
+const rankConstantDefault = 60
+/** Larger numbers lose ranks to rounding. */
+const fusionNumberMax = 1e9
 
 interface InField {
   /** Position of the field in the definition. */
   readonly at: number
   readonly k: number
   readonly ef: number
+  readonly scoreThreshold: number | undefined
 }
+
+/** A vector, or that of a stored object, which is looked up when the search begins. */
+type Asked<T> = { readonly kind: 'vector'; readonly query: T } | { readonly kind: 'stored'; readonly id: string }
 
 export interface DenseTask extends InField {
   readonly kind: 'dense'
   readonly definition: DenseFieldDefinition
   /** Of the field's dimension; of unit length for cosine. */
-  readonly query: Float32Array
+  readonly asked: Asked<Float32Array>
 }
 
 export interface SparseTask extends InField {
   readonly kind: 'sparse'
   readonly definition: SparseFieldDefinition
-  readonly query: SparseTerms
+  readonly asked: Asked<SparseTerms>
 }
 
 export interface SearchPlanInput {
   readonly tasks: readonly (DenseTask | SparseTask)[]
   /** Undefined when everything matches. */
   readonly filter: Filter | undefined
-  readonly prefilterThreshold: number
+  readonly prefilterThreshold: number | undefined
   readonly boostPercentage: number
   readonly includeVectors: boolean
+  readonly fusion: FusionPlan | undefined
+  readonly exact: boolean
+  readonly explain: boolean
+}
+
+export interface FusionPlan {
+  readonly method: FusionMethod
+  /** By field, in the order asked. */
+  readonly weights: ReadonlyMap<string, number>
+  readonly limit: number
 }
 
 /** Throws invalid_argument, invalid_filter, limit_exceeded or field_not_found. */
@@ -57,14 +77,20 @@ export function parseSearch(request: SearchRequest, definition: CollectionDefini
     tasks,
     // An empty filter is none: everything matches.
     filter: Array.isArray(request.filter) && request.filter.length === 0 ? undefined : filter,
-    prefilterThreshold: number(
-      request.prefilterCardinalityThreshold ?? prefilterThresholdDefault,
-      'prefilter_cardinality_threshold',
-      prefilterThresholdMin,
-      prefilterThresholdMax,
-    ),
+    prefilterThreshold:
+      request.prefilterCardinalityThreshold === undefined
+        ? undefined
+        : number(
+            request.prefilterCardinalityThreshold,
+            'prefilter_cardinality_threshold',
+            prefilterThresholdMin,
+            prefilterThresholdMax,
+          ),
     boostPercentage: number(request.filterBoostPercentage ?? 0, 'filter_boost_percentage', 0, filterBoostMax),
     includeVectors: request.includeVectors === true,
+    fusion: request.fusion === undefined ? undefined : parseFusion(request.fusion, names, limits),
+    exact: request.exact === true,
+    explain: request.explain === true,
   }
 }
 
@@ -86,27 +112,88 @@ function parseTask(
   const k = whole(input.limit ?? topKDefault, 'top_k', 1, limits.topKMax)
   const ef = Math.max(k, whole(input.ef ?? efDefault, 'ef', 1, efMax))
   const path = `query for ${name}`
-  if (field.kind === 'dense') {
-    if (!isArrayLike(input.query)) {
-      throw new EngineError('invalid_argument', `${path} must be an array of numbers, got ${printed(input.query)}`, {
-        field: path,
-        value: printed(input.query),
-      })
-    }
-    const query = new Float32Array(field.params.dimension)
-    putDense(input.query, field.params, query, 0, path)
-    return { kind: 'dense', at, definition: field, k, ef, query }
-  }
-  if (isArrayLike(input.query) || typeof input.query !== 'object' || input.query === null) {
-    throw new EngineError('invalid_argument', `${path} must be { indices, values }, got ${printed(input.query)}`, {
-      field: path,
-      value: printed(input.query),
-    })
-  }
-  return { kind: 'sparse', at, definition: field, k, ef, query: parseSparse(input.query, field, path) }
+  const scoreThreshold =
+    input.scoreThreshold === undefined ? undefined : finite(input.scoreThreshold, 'score_threshold')
+  const common = { at, k, ef, scoreThreshold }
+  if (isStored(input.query))
+    return {
+      kind: field.kind,
+      ...common,
+      definition: field,
+      asked: { kind: 'stored', id: parseId(input.query.id, `${path}.id`) },
+    } as DenseTask | SparseTask
+  return field.kind === 'dense'
+    ? {
+        kind: 'dense',
+        ...common,
+        definition: field,
+        asked: { kind: 'vector', query: parseDense(input.query, field, path) },
+      }
+    : {
+        kind: 'sparse',
+        ...common,
+        definition: field,
+        asked: { kind: 'vector', query: parseTerms(input.query, field, path) },
+      }
 }
 
-function whole(value: unknown, field: string, min: number, max: number): number {
+function isStored(query: FieldQuery['query']): query is StoredQuery {
+  return typeof query === 'object' && query !== null && !isArrayLike(query) && 'id' in query
+}
+
+function parseDense(query: FieldQuery['query'], field: DenseFieldDefinition, path: string): Float32Array {
+  if (!isArrayLike(query)) {
+    throw new EngineError('invalid_argument', `${path} must be an array of numbers, got ${printed(query)}`, {
+      field: path,
+      value: printed(query),
+    })
+  }
+  const vector = new Float32Array(field.params.dimension)
+  putDense(query, field.params, vector, 0, path)
+  return vector
+}
+
+function parseTerms(query: FieldQuery['query'], field: SparseFieldDefinition, path: string): SparseTerms {
+  if (isArrayLike(query) || typeof query !== 'object' || query === null) {
+    throw new EngineError('invalid_argument', `${path} must be { indices, values }, got ${printed(query)}`, {
+      field: path,
+      value: printed(query),
+    })
+  }
+  // What is not there is refused by parseSparse, as in an object.
+  return parseSparse(query as SparseVector, field, path)
+}
+
+function parseFusion(fusion: Fusion, names: readonly string[], limits: Limits): FusionPlan {
+  const { method, k = rankConstantDefault, weights = {}, limit } = fusion
+  if (method !== 'rrf' && method !== 'relative_score') {
+    throw new EngineError('invalid_argument', `fusion.method must be rrf or relative_score, got ${printed(method)}`, {
+      field: 'fusion.method',
+      value: printed(method),
+    })
+  }
+  for (const name of Object.keys(weights)) {
+    if (names.includes(name)) continue
+    const field = `fusion.weights.${name}`
+    throw new EngineError('invalid_argument', `${field} weighs a field that is not searched`, { field, value: name })
+  }
+  const weightOf = (name: string) =>
+    number(Object.hasOwn(weights, name) ? weights[name] : 1, `fusion.weights.${name}`, 0, fusionNumberMax)
+  return {
+    method:
+      method === 'rrf'
+        ? { kind: 'rrf', rankConstant: number(k, 'fusion.k', Number.MIN_VALUE, fusionNumberMax) }
+        : { kind: 'relative-score' },
+    weights: new Map(names.map((name) => [name, weightOf(name)])),
+    limit: whole(limit ?? topKDefault, 'fusion.limit', 1, limits.topKMax),
+  }
+}
+
+function finite(value: unknown, field: string): number {
+  return number(value, field, -Number.MAX_VALUE, Number.MAX_VALUE)
+}
+
+export function whole(value: unknown, field: string, min: number, max: number): number {
   if (!Number.isInteger(value)) {
     throw new EngineError('invalid_argument', `${field} must be a whole number, got ${printed(value)}`, {
       field,

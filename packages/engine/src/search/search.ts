@@ -1,65 +1,61 @@
 // One search, from the checked request to hits: pin a version, evaluate the filter, run each field by the cheapest plan,
-// decorate, let go. The result shows the collection as of one version.
-import { EngineError } from '../errors.ts'
-import type { SearchHit, SearchResult } from '../object.ts'
+// decorate, fuse, let go. The result shows the collection as of one version.
+import type { SearchHit, SearchResult } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
-import type { DenseField, DenseHits, OrdinalBitmap } from '../vector/field.ts'
-import { denseHits } from './hits.ts'
-import type { DenseTask, SearchPlanInput } from './request.ts'
-
-/** What the filter leaves, counted exactly. */
-interface Matches {
-  readonly bitmap: OrdinalBitmap
-  readonly count: number
-  ordinals(): Uint32Array
-}
+import { fuse } from './fuse.ts'
+import { hitsOf } from './hits.ts'
+import type { SearchPlanInput } from './request.ts'
+import { type Matches, runField } from './run-field.ts'
 
 export async function search(replica: Replica, input: SearchPlanInput): Promise<SearchResult> {
+  const started = performance.now()
   const version = replica.version
   const lsn = replica.lsnApplied
   const release = replica.pins.pin(version)
   try {
-    const matches = input.filter && matchesOf(replica, input)
-    const results = await Promise.all(
-      input.tasks.map(async (task): Promise<[string, readonly SearchHit[]]> => {
-        if (task.kind === 'sparse') {
-          throw new EngineError(
-            'not_supported',
-            `search in sparse fields is not supported yet; field ${task.definition.name} is sparse`,
-            {
-              field: task.definition.name,
-            },
-          )
-        }
-        const field = replica.dense[task.at] as DenseField
-        const found = await runDense(field, task, { version, matches, input })
-        return [task.definition.name, denseHits(replica, task, found, { field, includeVectors: input.includeVectors })]
-      }),
+    const matches = input.filter && replica.filters.evaluate(input.filter)
+    const filterMs = performance.now() - started
+    const answers = await Promise.all(
+      input.tasks.map(async (task) => ({ task, ...(await runField(task, { replica, version, matches, input })) })),
     )
-    return { results: Object.fromEntries(results), lsn }
+    const searched = performance.now()
+    const results = Object.fromEntries(
+      answers.map(({ task, found }) => [
+        task.definition.name,
+        hitsOf(replica, task, found, { includeVectors: input.includeVectors, version }),
+      ]),
+    )
+    const decorated = performance.now()
+    const fused = input.fusion && fusedOf(results, input.fusion)
+    const ended = performance.now()
+    return {
+      results,
+      ...(fused && { fused }),
+      complete: answers.every(({ complete }) => complete),
+      ...(input.explain && {
+        explain: {
+          filter: filterOf(matches, filterMs),
+          fields: Object.fromEntries(answers.map(({ task, explanation }) => [task.definition.name, explanation])),
+          decorateMs: decorated - searched,
+          fuseMs: ended - decorated,
+          totalMs: ended - started,
+        },
+      }),
+      lsn,
+    }
   } finally {
     release()
   }
 }
 
-function matchesOf(replica: Replica, input: SearchPlanInput): Matches {
-  const { bitmap, count } = replica.filters.evaluate(input.filter ?? [])
-  return { bitmap, count, ordinals: () => bitmap.toOrdinals() }
+function filterOf(matches: Matches | undefined, ms: number) {
+  return matches && { matches: matches.count, ms }
 }
 
-/** Nothing matches: nothing to do. Few match: look at each. Else: walk the graph and keep what matches. */
-async function runDense(
-  field: DenseField,
-  task: DenseTask,
-  context: { readonly version: number; readonly matches: Matches | undefined; readonly input: SearchPlanInput },
-): Promise<DenseHits> {
-  const { version, matches, input } = context
-  const { k, query } = task
-  if (matches?.count === 0)
-    return { ordinals: new Uint32Array(0), similarities: new Float32Array(0), visited: 0, distances: 0 }
-  if (matches && matches.count <= input.prefilterThreshold)
-    return field.scan(query, { k, version, ordinals: matches.ordinals() })
-  if (!matches) return field.search(query, { k, ef: task.ef, version })
-  const ef = Math.ceil((task.ef * (100 + input.boostPercentage)) / 100)
-  return field.search(query, { k, ef, version, allowed: matches.bitmap })
+function fusedOf(
+  results: { readonly [field: string]: readonly SearchHit[] },
+  { method, weights, limit }: NonNullable<SearchPlanInput['fusion']>,
+) {
+  const lists = Object.entries(results).map(([field, hits]) => ({ field, weight: weights.get(field) ?? 1, hits }))
+  return fuse(lists, method, limit)
 }

@@ -82,10 +82,11 @@ async function writeCollection(vfs: Vfs, dir: string, replica: Replica, gate: Wr
       ...(await writeSnapshotFile(vfs, join(dir, name), { collectionId: replica.id, part, lsn }, pieces)),
     })
   }
-  // Writers of this collection wait while its arenas are written; the rest is a cut, written after they go on.
+  // Writers of this collection wait while its fields are written; the rest is a cut, written after they go on.
   const cut = await gate.hold(async () => {
     const made = cutObjects(replica)
-    for (const [at, field] of replica.dense.entries()) if (field) await write(1 + at, made.lsn, field.dump())
+    for (const fields of [replica.dense, replica.sparse])
+      for (const [at, field] of fields.entries()) if (field) await write(1 + at, made.lsn, field.dump())
     return made
   })
   await write(objectsPart, cut.lsn, cut.objects)

@@ -7,9 +7,10 @@ import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
 import { Replica } from '../replica/replica.ts'
 import { loadDenseField } from '../vector/dense-field.ts'
+import { loadSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
 
-/** The part that holds everything but the dense fields; field i is part 1 + i. */
+/** The part that holds everything but the fields; field i is part 1 + i. */
 export const objectsPart = 0
 
 export interface ReplicaCut {
@@ -50,12 +51,18 @@ export async function loadReplica(
       field.kind === 'dense' ? loadDenseField(field, pool, partOf(1 + at)) : undefined,
     ),
   )
+  const sparse = await Promise.all(
+    entry.definition.fields.map((field, at) =>
+      field.kind === 'sparse' ? loadSparseField(field, pool, partOf(1 + at)) : undefined,
+    ),
+  )
   return new Replica({
     id: entry.id,
     definition: entry.definition,
     objects,
     filters,
     dense,
+    sparse,
     ordinals,
     version,
     lsnApplied: lsn,

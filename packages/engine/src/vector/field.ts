@@ -1,6 +1,6 @@
 // The seam between a replica and the memory that holds one of its fields. Rows are addressed by ordinal; time is counted
 // in versions: the replica applies version 1, 2, 3 ..., and a search sees a field exactly as of one version.
-import type { DenseFieldDefinition } from '../definition.ts'
+import type { DenseFieldDefinition, SparseFieldDefinition } from '../definition.ts'
 
 /** Small integer of an object inside its collection. */
 export type Ordinal = number
@@ -53,7 +53,9 @@ export interface DenseField {
     query: Float32Array,
     options: { readonly k: number; readonly version: number; readonly ordinals?: Uint32Array },
   ): Promise<DenseHits>
-  /** The stored row, de-quantised, of length dimension. Undefined where the ordinal has no row in this field. */
+  /** Whether a search as of `version` sees a row of the ordinal. */
+  has(ordinal: Ordinal, version: number): boolean
+  /** The stored row, de-quantised, of length dimension; of an ordinal that had a row at some time also the last one it had. */
   row(ordinal: Ordinal): Float32Array | undefined
   norm(ordinal: Ordinal): number
   /** The bytes of the field as they are in memory, for a snapshot. No apply may run meanwhile. */
@@ -61,6 +63,45 @@ export interface DenseField {
   /** Hash of everything a replay must reproduce. */
   digest(): bigint
   /** Memory by part; the sum is what the field takes from the process. */
+  bytes(): { readonly [part: string]: number }
+  readonly rows: number
+  close(): Promise<void>
+}
+
+/** Rows of a sparse field, one after another, in ordinal order. */
+export interface SparseRows {
+  readonly ordinals: Uint32Array
+  /** Terms of each row. */
+  readonly counts: Uint32Array
+  /** Ascending within a row. */
+  readonly indices: Uint32Array
+  readonly values: Float32Array
+}
+
+/** Indices ascending, each once. */
+export interface SparseQuery {
+  readonly indices: Uint32Array
+  readonly values: Float32Array
+}
+
+export interface SparseSearch {
+  readonly k: number
+  readonly version: number
+  readonly allowed?: OrdinalBitmap
+}
+
+export interface SparseField {
+  readonly definition: SparseFieldDefinition
+  /** Makes room for ordinals below `end` and `postings` more terms in all. Throws EngineError `memory_exhausted` and changes nothing. */
+  reserve(end: Ordinal, postings: number): void
+  /** As a dense field does; `removed` are the rows as they were given. */
+  apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void>
+  /** Takes removed rows out of the lists, as they were given, before their ordinals are used again. Nobody may see them any more. */
+  purge(rows: SparseRows): void
+  /** Exact: the k best of the rows that share an index with the query, by dot product. `visited` counts postings, `distances` rows looked at whole. */
+  search(query: SparseQuery, options: SparseSearch): Promise<DenseHits>
+  dump(): AsyncIterable<Uint8Array>
+  digest(): bigint
   bytes(): { readonly [part: string]: number }
   readonly rows: number
   close(): Promise<void>

@@ -55,7 +55,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
   const search = { schema: { params, body: searchBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
     const { collection, shape } = open(request.params.name)
-    const hits = hitsOf(await collection.search(readSearch(request.body, shape)), request.body)
+    const hits = hitsOf(await collection.search(readSearch(request.body, shape)))
     return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits) })
   })
 

@@ -27,7 +27,6 @@ import {
 import {
   collectionSearchJson,
   collectionSearchMsgpack,
-  fusedOf,
   readCollectionSearch,
   type SearchCollectionBody,
   searchCollectionBody,
@@ -87,10 +86,9 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
   const search = { schema: { params, body: searchCollectionBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
     const result = await open(request.params.name).search(readCollectionSearch(request.body, config.topKMax))
-    const fused = fusedOf(result, request.body)
     return sendEither(reply, {
-      msgpack: () => collectionSearchMsgpack(result, fused),
-      json: () => collectionSearchJson(result, fused),
+      msgpack: () => collectionSearchMsgpack(result),
+      json: () => collectionSearchJson(result),
     })
   })
 }

@@ -4,6 +4,7 @@ import {
   efMax,
   type FieldQuery,
   type FilterInput,
+  type Fusion,
   filterBoostMax,
   type SearchHit,
   type SearchRequest,
@@ -11,7 +12,6 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
-import { fuseRanks } from './fuse.ts'
 import { parseJsonText } from './json-body.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
@@ -87,7 +87,13 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
     ...(threshold == null ? {} : { prefilterCardinalityThreshold: threshold }),
     ...(boost == null ? {} : { filterBoostPercentage: boost }),
     includeVectors: body.include_vectors ?? false,
+    ...(Object.keys(fields).length < 2 ? {} : { fusion: readFusion(body, weight) }),
   }
+}
+
+function readFusion(body: SearchBody, weight: number): Fusion {
+  const weights = { [denseField]: weight, [sparseField]: 1 - weight }
+  return { method: 'rrf', k: body.rrf_rank_constant ?? rrfConstantDefault, weights, limit: body.k }
 }
 
 function readSparse(body: SearchBody, shape: IndexShape): { indices: Uint32Array; values: Float32Array } | undefined {
@@ -132,19 +138,12 @@ export interface ScoredHit {
 }
 
 /** One list, best first: of the only field asked or the only one that found anything, else both fused by reciprocal ranks. */
-export function hitsOf(result: SearchResult, body: SearchBody): readonly ScoredHit[] {
+export function hitsOf(result: SearchResult): readonly ScoredHit[] {
   const dense = result.results[denseField] ?? []
   const sparse = result.results[sparseField] ?? []
   if (sparse.length === 0) return dense.map(withOwnScore)
   if (dense.length === 0) return sparse.map(withOwnScore)
-  const weight = body.dense_rrf_weight ?? rrfWeightDefault
-  const lists = [
-    { name: denseField, weight, hits: dense },
-    { name: sparseField, weight: 1 - weight, hits: sparse },
-  ]
-  return fuseRanks(lists, { rankConstant: body.rrf_rank_constant ?? rrfConstantDefault, limit: body.k }).map(
-    ({ hit, score }) => ({ hit, similarity: score, distance: 1 - score }),
-  )
+  return (result.fused ?? []).map(({ hit, score }) => ({ hit, similarity: score, distance: 1 - score }))
 }
 
 function withOwnScore(hit: SearchHit): ScoredHit {

@@ -1,8 +1,11 @@
 // The question and the answer of /api/v2/collection/{name}/search: one query per field, and on request their fusion.
 import {
+  type Explanation,
   efDefault,
   efMax,
   type FieldQuery,
+  type FusedHit,
+  type Fusion,
   filterBoostMax,
   type SearchHit,
   type SearchRequest,
@@ -11,7 +14,6 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
-import { type FusedRank, fuseRanks } from './fuse.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
@@ -20,7 +22,6 @@ import { hitJson, readConditions } from './v1-search.ts'
 import { noMultiVectors, readSparseJson } from './v2-objects.ts'
 
 const thresholdMax = 1_000_000_000
-const rrfConstantDefault = 60
 
 export function searchCollectionBody(topKMax: number) {
   return Type.Object(
@@ -45,8 +46,12 @@ export function searchCollectionBody(topKMax: number) {
       include_vectors: optionalBoolean('Adds the stored vector to every result of a JSON reply.'),
       fusion: Type.Optional(
         Type.Object({
-          method: Type.Literal('rrf', { description: 'Reciprocal rank fusion.' }),
-          k: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Rank constant; default 60.' })),
+          method: Type.Unsafe<Fusion['method']>({
+            type: 'string',
+            enum: ['rrf', 'relative_score'],
+            description: 'By reciprocal ranks, or by similarities as shares of their range.',
+          }),
+          k: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Rank constant of rrf; default 60.' })),
           weights: Type.Optional(
             Type.Record(Type.String(), Type.Number({ minimum: 0 }), { description: 'By field; default 1 each.' }),
           ),
@@ -55,6 +60,8 @@ export function searchCollectionBody(topKMax: number) {
           ),
         }),
       ),
+      exact: optionalBoolean('Compares every match: the answer that an approximate one is measured by.'),
+      explain: optionalBoolean('Adds to a JSON reply how the answer was found and what it cost.'),
     },
     { $id: 'SearchCollection' },
   )
@@ -80,6 +87,9 @@ export function readCollectionSearch(body: SearchCollectionBody, topKMax: number
     ...(threshold == null ? {} : { prefilterCardinalityThreshold: threshold }),
     ...(boost == null ? {} : { filterBoostPercentage: boost }),
     includeVectors: body.include_vectors ?? false,
+    ...(body.fusion === undefined ? {} : { fusion: body.fusion }),
+    ...(body.exact == null ? {} : { exact: body.exact }),
+    ...(body.explain == null ? {} : { explain: body.explain }),
   }
 }
 
@@ -97,13 +107,27 @@ function readQuery(value: unknown, field: string, topKMax: number): FieldQuery {
     query: readVector(value.query, `${field}.query`),
     limit: readCount(value.limit, `${field}.limit`, topKMax) ?? topKDefault,
     ef: readCount(value.ef_search ?? value.ef, `${field}.ef_search`, efMax) ?? efDefault,
+    ...(value.score_threshold == null
+      ? {}
+      : { scoreThreshold: readScore(value.score_threshold, `${field}.score_threshold`) }),
   }
 }
 
 function readVector(query: unknown, field: string): FieldQuery['query'] {
+  if (isObject(query) && 'id' in query) return { id: idFrom(query.id, `${field}.id`) }
   if (isObject(query)) return readSparseJson(query, field)
   if (Array.isArray(query) && Array.isArray(query[0])) throw noMultiVectors(field)
   return floatsFrom(query, field)
+}
+
+function readScore(value: unknown, field: string): number {
+  if (typeof value === 'number') return value
+  throw invalidArgument(`${field} must be a number`, { field, value })
+}
+
+function idFrom(value: unknown, field: string): string {
+  if (typeof value === 'string') return value
+  throw invalidArgument(`${field} must be the id of a stored object`, { field, value })
 }
 
 function readCount(value: unknown, field: string, max: number): number | undefined {
@@ -118,25 +142,9 @@ function readCount(value: unknown, field: string, max: number): number | undefin
   })
 }
 
-/** Hits of all fields fused, when the request asks for it. */
-export function fusedOf(result: SearchResult, body: SearchCollectionBody): readonly FusedRank[] | undefined {
-  const { fusion } = body
-  if (fusion === undefined) return undefined
-  for (const name of Object.keys(fusion.weights ?? {})) {
-    if (Object.hasOwn(result.results, name)) continue
-    const field = `fusion.weights.${name}`
-    throw invalidArgument(`${field} weighs a field that is not searched`, { field, value: name })
-  }
-  const lists = Object.entries(result.results).map(([name, hits]) => ({
-    name,
-    weight: fusion.weights === undefined || !Object.hasOwn(fusion.weights, name) ? 1 : fusion.weights[name]!,
-    hits,
-  }))
-  return fuseRanks(lists, { rankConstant: fusion.k ?? rrfConstantDefault, limit: fusion.limit ?? topKDefault })
-}
-
 /** `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, numbers counted within the reply; a third part `[[number, score], ...]` when fusion was asked for. */
-export function collectionSearchMsgpack(result: SearchResult, fused: readonly FusedRank[] | undefined): Buffer {
+export function collectionSearchMsgpack(result: SearchResult): Buffer {
+  const { fused } = result
   const numbers = new Map<string, number>()
   const objects: SearchHit[] = []
   for (const hits of Object.values(result.results)) {
@@ -163,14 +171,31 @@ export function collectionSearchMsgpack(result: SearchResult, fused: readonly Fu
   return writer.finish()
 }
 
-export function collectionSearchJson(result: SearchResult, fused: readonly FusedRank[] | undefined) {
+export function collectionSearchJson(result: SearchResult) {
+  const { fused, complete, explain, lsn } = result
   const results = Object.fromEntries(
     Object.entries(result.results).map(([name, hits]) => [name, hits.map((hit) => hitJson(hit))]),
   )
-  if (fused === undefined) return { results, lsn: result.lsn }
-  const list = fused.map(({ hit, score, ranks }) => {
-    const { similarity: _similarity, distance: _distance, norm: _norm, vector: _vector, ...object } = hitJson(hit)
-    return { ...object, score, fields: Object.fromEntries(ranks.map(({ name, ...rank }) => [name, rank])) }
-  })
-  return { results, fused: list, lsn: result.lsn }
+  return {
+    results,
+    ...(fused && { fused: fused.map(fusedJson) }),
+    complete,
+    ...(explain && { explain: explainJson(explain) }),
+    lsn,
+  }
+}
+
+function fusedJson({ hit, score, standings }: FusedHit) {
+  const { similarity: _similarity, distance: _distance, norm: _norm, vector: _vector, ...object } = hitJson(hit)
+  return { ...object, score, fields: Object.fromEntries(standings.map(({ field, ...standing }) => [field, standing])) }
+}
+
+function explainJson({ filter, fields, decorateMs, fuseMs, totalMs }: Explanation) {
+  return {
+    filter: filter ?? null,
+    fields,
+    decorate_ms: decorateMs,
+    fuse_ms: fuseMs,
+    total_ms: totalMs,
+  }
 }

@@ -1,0 +1,55 @@
+// The sparse terms of objects in the forms in which their record and their field take them.
+import type { ObjectsUpserted } from '../events/event.ts'
+import type { SparseRows } from '../vector/field.ts'
+import type { ObjectStore, SparseTermsOfField } from './object-store.ts'
+
+/** The terms of each object of an upsert, by position: what its record keeps. */
+export function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsOfField[]> {
+  const found = new Map<number, SparseTermsOfField[]>()
+  for (const { field, objects, counts, indices, values } of event.sparse) {
+    let at = 0
+    objects.forEach((object, i) => {
+      const end = at + (counts[i] as number)
+      const terms = { field, indices: indices.subarray(at, end), values: values.subarray(at, end) }
+      found.set(object, [...(found.get(object) ?? []), terms])
+      at = end
+    })
+  }
+  return found
+}
+
+/** The rows an upsert gives to one field. `ordinals` are those of its objects, ascending. */
+export function addedRows(event: ObjectsUpserted, field: number, ordinals: Uint32Array): SparseRows | undefined {
+  const column = event.sparse.find((candidate) => candidate.field === field)
+  if (column === undefined) return undefined
+  const { objects, counts, indices, values } = column
+  return {
+    ordinals: Uint32Array.from(objects, (object) => ordinals[object] as number),
+    counts: Uint32Array.from(counts),
+    indices,
+    values,
+  }
+}
+
+/** The rows that objects have in one field, out of their records. */
+export function keptRows(objects: ObjectStore, field: number, ordinals: Uint32Array): SparseRows {
+  const rows = [...ordinals].flatMap((ordinal) => {
+    const terms = objects.sparse(ordinal).find((candidate) => candidate.field === field)
+    return terms === undefined ? [] : [{ ordinal, ...terms }]
+  })
+  const total = rows.reduce((sum, { indices }) => sum + indices.length, 0)
+  const indices = new Uint32Array(total)
+  const values = new Float32Array(total)
+  let at = 0
+  for (const row of rows) {
+    indices.set(row.indices, at)
+    values.set(row.values, at)
+    at += row.indices.length
+  }
+  return {
+    ordinals: Uint32Array.from(rows, ({ ordinal }) => ordinal),
+    counts: Uint32Array.from(rows, (row) => row.indices.length),
+    indices,
+    values,
+  }
+}

@@ -1,0 +1,40 @@
+// How often the values of a filter key occur among the objects that match.
+import { EngineError } from '../errors.ts'
+import { type Filter, parseFilter } from '../filter/parse-filter.ts'
+import { printed } from '../ids.ts'
+import { facetValuesDefault, facetValuesMax } from '../limits.ts'
+import type { FacetRequest, Facets } from '../query.ts'
+import type { Replica } from '../replica/replica.ts'
+import { whole } from './request.ts'
+
+export interface FacetInput {
+  readonly key: string
+  readonly filter: Filter | undefined
+  readonly limit: number
+}
+
+/** Throws invalid_argument, invalid_filter or limit_exceeded. */
+export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRequest): FacetInput {
+  if (typeof key !== 'string') {
+    throw new EngineError('invalid_argument', `key must be a filter key, got ${printed(key)}`, {
+      field: 'key',
+      value: printed(key),
+    })
+  }
+  const parsed = filter === undefined ? undefined : parseFilter(filter)
+  return { key, filter: parsed?.length === 0 ? undefined : parsed, limit: whole(limit, 'limit', 1, facetValuesMax) }
+}
+
+export function facetsOf(replica: Replica, { key, filter, limit }: FacetInput): Facets {
+  const within = filter && replica.filters.evaluate(filter).bitmap
+  const values = [...replica.filters.valuesOf(key, within)].sort(
+    (a, b) => b.count - a.count || compare(a.value, b.value),
+  )
+  return { values: values.slice(0, limit), distinct: values.length, lsn: replica.lsnApplied }
+}
+
+/** Booleans, numbers, strings; each in its own order. */
+function compare(a: string | number | boolean, b: string | number | boolean): number {
+  if (typeof a !== typeof b) return typeof a < typeof b ? -1 : 1
+  return a < b ? -1 : a > b ? 1 : 0
+}

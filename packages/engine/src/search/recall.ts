@@ -1,0 +1,74 @@
+// How well the index of a dense field answers: asked for stored vectors, compared with exact answers.
+import type { CollectionDefinition } from '../definition.ts'
+import { EngineError } from '../errors.ts'
+import { printed } from '../ids.ts'
+import { efDefault, efMax, type Limits, recallSampleDefault, recallSampleMax, topKDefault } from '../limits.ts'
+import type { RecallReport, RecallRequest } from '../query.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { DenseField } from '../vector/field.ts'
+import { whole } from './request.ts'
+
+export interface RecallInput {
+  readonly at: number
+  readonly field: string
+  readonly sample: number
+  readonly k: number
+  readonly ef: number
+}
+
+/** Throws invalid_argument, limit_exceeded or field_not_found. */
+export function parseRecall(request: RecallRequest, definition: CollectionDefinition, limits: Limits): RecallInput {
+  const at = definition.fields.findIndex(
+    ({ kind, name }) => kind === 'dense' && (request.field === undefined || name === request.field),
+  )
+  const field = definition.fields[at]
+  if (field === undefined) {
+    const message = `the collection has no dense field ${request.field === undefined ? '' : printed(request.field)}`
+    throw new EngineError('field_not_found', message.trim(), { field: 'field', value: request.field })
+  }
+  const k = whole(request.limit ?? topKDefault, 'limit', 1, limits.topKMax)
+  return {
+    at,
+    field: field.name,
+    sample: whole(request.sample ?? recallSampleDefault, 'sample', 1, recallSampleMax),
+    k,
+    ef: Math.max(k, whole(request.ef ?? efDefault, 'ef', 1, efMax)),
+  }
+}
+
+export async function measureRecall(
+  replica: Replica,
+  { at, field: name, sample, k, ef }: RecallInput,
+): Promise<RecallReport> {
+  const { version, lsnApplied } = replica
+  const release = replica.pins.pin(version)
+  try {
+    const field = replica.dense[at] as DenseField
+    const recalls: number[] = []
+    for (const ordinal of spread(replica.filters.evaluate([]).bitmap.toOrdinals(), sample)) {
+      const row = field.has(ordinal, version) ? field.row(ordinal) : undefined
+      if (row === undefined) continue
+      const [found, exact] = [await field.search(row, { k, ef, version }), await field.scan(row, { k, version })]
+      const last = exact.similarities.at(-1) ?? 0
+      // What is as similar as the last of the exact answer is as good.
+      const good = found.similarities.filter((similarity) => similarity >= last - Math.abs(last) * 1e-6).length
+      recalls.push(Math.min(1, good / Math.max(1, exact.ordinals.length)))
+    }
+    const mean = recalls.reduce((sum, recall) => sum + recall, 0) / Math.max(1, recalls.length)
+    return {
+      field: name,
+      sample: recalls.length,
+      recall: recalls.length === 0 ? 1 : mean,
+      recallWorst: Math.min(1, ...recalls),
+      lsn: lsnApplied,
+    }
+  } finally {
+    release()
+  }
+}
+
+/** At most `count` of them, evenly spread. */
+function spread(ordinals: Uint32Array, count: number): number[] {
+  const wanted = Math.min(count, ordinals.length)
+  return Array.from({ length: wanted }, (_, i) => ordinals[Math.floor((i * ordinals.length) / wanted)] as number)
+}

@@ -1,0 +1,138 @@
+// One field of a search: by which plan, over which rows, and what it cost. If at least k objects match, k are found: where an
+// index gives fewer than there can be, every match is compared.
+import { EngineError } from '../errors.ts'
+import type { Bitmap } from '../memory/bitmap.ts'
+import type { FieldExplanation } from '../query.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { DenseField, DenseHits, SparseField } from '../vector/field.ts'
+import { type DensePlan, planDense } from './plan.ts'
+import type { DenseTask, SearchPlanInput, SparseTask } from './request.ts'
+
+/** What the filter leaves, counted exactly. */
+export interface Matches {
+  readonly bitmap: Bitmap
+  readonly count: number
+}
+
+export interface RunContext {
+  readonly replica: Replica
+  readonly version: number
+  readonly matches: Matches | undefined
+  readonly input: SearchPlanInput
+}
+
+export interface FieldAnswer {
+  readonly found: DenseHits
+  /** As many as asked for, or all there are. */
+  readonly complete: boolean
+  readonly explanation: FieldExplanation
+}
+
+const noHits: DenseHits = {
+  ordinals: new Uint32Array(0),
+  similarities: new Float32Array(0),
+  visited: 0,
+  distances: 0,
+}
+
+export async function runField(task: DenseTask | SparseTask, context: RunContext): Promise<FieldAnswer> {
+  const started = performance.now()
+  const own = task.asked.kind === 'stored' ? ordinalOf(context.replica, task.asked.id) : undefined
+  // The object asked with is among its own nearest, and left out.
+  const k = own === undefined ? task.k : task.k + 1
+  const { found, explanation, complete } =
+    task.kind === 'dense' ? await runDense(task, k, context) : await runSparse(task, k, context)
+  const hits = trimmed(found, { k: task.k, without: own, threshold: task.scoreThreshold })
+  const ms = performance.now() - started
+  const { visited, distances } = found
+  return { found: hits, complete, explanation: { ...explanation, visited, distances, ms } }
+}
+
+interface Ran {
+  readonly found: DenseHits
+  readonly complete: boolean
+  readonly explanation: Omit<FieldExplanation, 'visited' | 'distances' | 'ms'>
+}
+
+async function runDense(task: DenseTask, k: number, { replica, version, matches, input }: RunContext): Promise<Ran> {
+  const field = replica.dense[task.at] as DenseField
+  const { rows } = field
+  const { boostPercentage, prefilterThreshold, exact } = input
+  const plan = planDense({
+    rows,
+    matches: matches?.count,
+    ef: Math.max(task.ef, k),
+    boostPercentage,
+    prefilterThreshold,
+    exact,
+  })
+  const query = task.asked.kind === 'vector' ? task.asked.query : rowOf(field, replica, task.asked.id, task)
+  const explanation = explained(plan)
+  if (plan.kind === 'nothing') return { found: noHits, complete: true, explanation }
+  const scan = () => field.scan(query, { k, version, ...(matches && { ordinals: matches.bitmap.toOrdinals() }) })
+  if (plan.kind === 'scan') return { found: await scan(), complete: true, explanation }
+  const ef = plan.ef ?? task.ef
+  const found = await field.search(query, { k, ef, version, ...(matches && { allowed: matches.bitmap }) })
+  if (found.ordinals.length >= Math.min(k, matches?.count ?? rows, rows)) return { found, complete: true, explanation }
+  // The walk gave fewer than there can be; a comparison of every match proves how many there are.
+  const reason = `${plan.reason}; the walk found ${found.ordinals.length}, so every match was compared`
+  const all = await scan()
+  const cost = { visited: found.visited + all.visited, distances: found.distances + all.distances }
+  return { found: { ...all, ...cost }, complete: true, explanation: { ...explanation, plan: 'scan', reason } }
+}
+
+function explained({ kind, reason, ef, costs }: DensePlan): Ran['explanation'] {
+  return { plan: kind, reason, ...(ef !== undefined && { ef }), ...(costs && { costs }) }
+}
+
+async function runSparse(task: SparseTask, k: number, { replica, version, matches }: RunContext): Promise<Ran> {
+  const field = replica.sparse[task.at] as SparseField
+  if (matches?.count === 0)
+    return { found: noHits, complete: true, explanation: { plan: 'nothing', reason: 'no object matches the filter' } }
+  const query = task.asked.kind === 'vector' ? task.asked.query : termsOf(replica, task, task.asked.id)
+  const found = await field.search(query, { k, version, ...(matches && { allowed: matches.bitmap }) })
+  return { found, complete: true, explanation: { plan: 'lists', reason: 'inverted lists are exact' } }
+}
+
+function ordinalOf(replica: Replica, id: string): number {
+  const ordinal = replica.objects.find(id)
+  if (ordinal >= 0) return ordinal
+  throw new EngineError('object_not_found', `there is no object of id ${JSON.stringify(id)} to search with`, {
+    value: id,
+  })
+}
+
+function rowOf(field: DenseField, replica: Replica, id: string, task: DenseTask): Float32Array {
+  const ordinal = replica.objects.find(id)
+  const row = field.has(ordinal, replica.version) ? field.row(ordinal) : undefined
+  if (row !== undefined) return row
+  throw withoutField(task, id)
+}
+
+function termsOf(replica: Replica, task: SparseTask, id: string): { indices: Uint32Array; values: Float32Array } {
+  const terms = replica.objects.sparse(replica.objects.find(id)).find(({ field }) => field === task.at)
+  if (terms !== undefined) return terms
+  throw withoutField(task, id)
+}
+
+function withoutField({ definition }: DenseTask | SparseTask, id: string): EngineError {
+  const message = `object ${JSON.stringify(id)} has no vector in field ${definition.name}`
+  return new EngineError('invalid_argument', message, { field: `query for ${definition.name}`, value: id })
+}
+
+/** The k best without the object asked with and without what is less similar than the threshold. */
+function trimmed(
+  found: DenseHits,
+  cut: { readonly k: number; readonly without: number | undefined; readonly threshold: number | undefined },
+): DenseHits {
+  const { k, without, threshold = Number.NEGATIVE_INFINITY } = cut
+  const kept = [...found.ordinals.keys()]
+    .filter((i) => found.ordinals[i] !== without && (found.similarities[i] as number) >= threshold)
+    .slice(0, k)
+  if (kept.length === found.ordinals.length) return found
+  return {
+    ...found,
+    ordinals: Uint32Array.from(kept, (i) => found.ordinals[i] as number),
+    similarities: Float32Array.from(kept, (i) => found.similarities[i] as number),
+  }
+}

@@ -1,0 +1,65 @@
+// Pages through objects in the order of their ordinals. An object keeps its ordinal until it is written again, so a cursor, which
+// names the last ordinal given, loses and repeats none of those left alone, also across restarts.
+import { EngineError } from '../errors.ts'
+import { type Filter, parseFilter } from '../filter/parse-filter.ts'
+import { printed } from '../ids.ts'
+import { type Limits, scrollDefault } from '../limits.ts'
+import type { ScrollPage, ScrollRequest } from '../query.ts'
+import type { Replica } from '../replica/replica.ts'
+import { storedAt } from './hits.ts'
+import { whole } from './request.ts'
+
+export interface ScrollInput {
+  readonly filter: Filter
+  readonly limit: number
+  /** Ordinals from here on. */
+  readonly from: number
+}
+
+const cursorForm = /^o[0-9a-z]{1,7}$/
+
+/** Throws invalid_argument, invalid_filter or limit_exceeded. */
+export function parseScroll(
+  { filter = [], limit = scrollDefault, cursor }: ScrollRequest,
+  limits: Limits,
+): ScrollInput {
+  return {
+    filter: parseFilter(filter),
+    limit: whole(limit, 'limit', 1, limits.batchMax),
+    from: cursor === undefined ? 0 : parseCursor(cursor),
+  }
+}
+
+export function scroll(replica: Replica, { filter, limit, from }: ScrollInput): ScrollPage {
+  const { bitmap } = replica.filters.evaluate(filter)
+  const ordinals = bitmap.toOrdinals()
+  const first = firstFrom(ordinals, from)
+  const page = ordinals.subarray(first, first + limit)
+  const last = page.at(-1)
+  const more = first + limit < ordinals.length
+  return {
+    objects: Array.from(page, (ordinal) => storedAt(replica, ordinal)),
+    cursor: more && last !== undefined ? `o${(last + 1).toString(36)}` : undefined,
+    lsn: replica.lsnApplied,
+  }
+}
+
+function parseCursor(cursor: unknown): number {
+  if (typeof cursor === 'string' && cursorForm.test(cursor)) return Number.parseInt(cursor.slice(1), 36)
+  throw new EngineError('invalid_argument', `cursor must be one that a page gave, got ${printed(cursor)}`, {
+    field: 'cursor',
+    value: printed(cursor),
+  })
+}
+
+/** Index of the first ordinal that is not below `from`. */
+function firstFrom(ordinals: Uint32Array, from: number): number {
+  let below = 0
+  let above = ordinals.length
+  while (below < above) {
+    const middle = (below + above) >>> 1
+    if ((ordinals[middle] as number) < from) below = middle + 1
+    else above = middle
+  }
+  return below
+}

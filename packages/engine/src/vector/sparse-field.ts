@@ -1,0 +1,225 @@
+// A sparse field: rows by ordinal, searched exactly by dot product over inverted lists, changed one event at a time. Rows that
+// died stay in the lists until nobody can see them; searches tell by their versions. Weights of a query are multiplied by
+// the rarity of their indices where the model says so, from counts as of the version that is searched.
+import type { SparseFieldDefinition } from '../definition.ts'
+import { assert, EngineError } from '../errors.ts'
+import { xxh64Stream } from '../memory/xxh64.ts'
+import { at } from './arena.ts'
+import type { DenseHits, SparseField, SparseQuery, SparseRows, SparseSearch } from './field.ts'
+import { dumpSparse, loadSparse, type SparseState } from './sparse-file.ts'
+import { compileSparseKernel, type SparseHandle } from './sparse-kernel.ts'
+import { PostingLists, postingBytesUsual, postingBytesWorst } from './sparse-lists.ts'
+import { SparseMemory } from './sparse-memory.ts'
+import { postingsByIndex, slicesOf } from './sparse-postings.ts'
+import { readTicket, type WeighedList, writeTicket } from './sparse-ticket.ts'
+import { Vocabulary } from './sparse-vocabulary.ts'
+import type { WorkerPool } from './worker-pool.ts'
+
+export async function openSparseField(definition: SparseFieldDefinition, pool: WorkerPool): Promise<SparseField> {
+  return new InvertedField(definition, pool, await compileSparseKernel(), emptyState())
+}
+
+/** The inverse of dump(). */
+export async function loadSparseField(
+  definition: SparseFieldDefinition,
+  pool: WorkerPool,
+  source: AsyncIterable<Uint8Array>,
+): Promise<SparseField> {
+  const state = emptyState()
+  await loadSparse(definition, state, source)
+  return new InvertedField(definition, pool, await compileSparseKernel(), state)
+}
+
+function emptyState(): SparseState {
+  const memory = new SparseMemory()
+  return { memory, lists: new PostingLists(memory), vocabulary: new Vocabulary(), end: 0, rows: 0 }
+}
+
+/** What an event changes of the counts that weigh a query; it counts from the next version on. */
+interface PendingCounts {
+  rows: number
+  readonly terms: Map<number, number>
+}
+
+const noHits: DenseHits = {
+  ordinals: new Uint32Array(0),
+  similarities: new Float32Array(0),
+  visited: 0,
+  distances: 0,
+}
+
+/** It stands in the ticket. */
+const noQuery = new Float32Array(0)
+
+let nextId = -1
+
+class InvertedField implements SparseField {
+  readonly definition: SparseFieldDefinition
+  readonly #pool: WorkerPool
+  readonly #handle: SparseHandle
+  readonly #state: SparseState
+  readonly #running = new Set<Promise<unknown>>()
+  #version = 0
+  #pending: PendingCounts | undefined
+  #closed = false
+
+  constructor(definition: SparseFieldDefinition, pool: WorkerPool, module: WebAssembly.Module, state: SparseState) {
+    this.definition = definition
+    this.#pool = pool
+    this.#state = state
+    this.#handle = { id: nextId--, memory: state.memory.memory, module }
+    pool.attachSparse(this.#handle)
+  }
+
+  get rows(): number {
+    return this.#state.rows + (this.#pending?.rows ?? 0)
+  }
+
+  reserve(end: number, postings: number): void {
+    // A list is made anew at most once for each posting; its directory may be as long as the list has blocks.
+    const { memory, vocabulary } = this.#state
+    memory.reserve(end, postings * postingBytesUsual, postings * postingBytesWorst + vocabulary.count * 16)
+  }
+
+  async apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void> {
+    this.#refuseWhenClosed()
+    this.#settle()
+    this.#version = version
+    const counts: PendingCounts = { rows: 0, terms: new Map() }
+    this.#pending = counts
+    if (rows !== undefined) await this.#insert(version, rows, counts)
+    for (const ordinal of removed.ordinals) {
+      assert(this.#state.memory.hasRow(ordinal), `ordinal ${ordinal} has a row`)
+      this.#state.memory.bury(ordinal, version)
+    }
+    counts.rows -= removed.ordinals.length
+    for (const index of removed.indices) this.#count(counts, this.#state.vocabulary.find(index), -1)
+  }
+
+  async #insert(version: number, rows: SparseRows, counts: PendingCounts): Promise<void> {
+    const { memory, lists, vocabulary } = this.#state
+    memory.reclaim()
+    const end = 1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), -1)
+    memory.reserve(end, 0, 0)
+    for (const ordinal of rows.ordinals) {
+      assert(!memory.hasRow(ordinal), `ordinal ${ordinal} is free`)
+      memory.bear(ordinal, version)
+    }
+    this.#state.end = Math.max(this.#state.end, end)
+    counts.rows += rows.ordinals.length
+    for (const slice of slicesOf(rows)) {
+      for (const { index, ordinals, weights } of postingsByIndex(slice)) {
+        const term = vocabulary.findOrAdd(index)
+        vocabulary.setDirectory(term, lists.add(vocabulary.directory(term), { ordinals, weights }))
+        this.#count(counts, term, ordinals.length)
+      }
+      // Searches and other collections get their turn between slices of a large batch.
+      if (slice.last) break
+      await new Promise<void>((resume) => setImmediate(resume))
+    }
+  }
+
+  #count(counts: PendingCounts, term: number, change: number): void {
+    counts.terms.set(term, (counts.terms.get(term) ?? 0) + change)
+  }
+
+  /** The counts of the event before are what searches see from now on. */
+  #settle(): void {
+    if (this.#pending === undefined) return
+    const { vocabulary } = this.#state
+    this.#state.rows += this.#pending.rows
+    for (const [term, change] of this.#pending.terms) vocabulary.setRows(term, vocabulary.rows(term) + change)
+    this.#pending = undefined
+  }
+
+  purge(rows: SparseRows): void {
+    this.#settle()
+    const { memory, lists, vocabulary } = this.#state
+    memory.reclaim()
+    for (const slice of slicesOf(rows)) {
+      for (const { index, ordinals } of postingsByIndex(slice)) {
+        const term = vocabulary.find(index)
+        assert(term >= 0, `index ${index} of a row has a list`)
+        const directory = lists.remove(vocabulary.directory(term), ordinals)
+        if (directory === 0) vocabulary.remove(term)
+        else vocabulary.setDirectory(term, directory)
+      }
+    }
+  }
+
+  async search(query: SparseQuery, options: SparseSearch): Promise<DenseHits> {
+    this.#refuseWhenClosed()
+    if (options.version >= this.#version) this.#settle()
+    const { memory } = this.#state
+    const lists = this.#weigh(query)
+    if (lists.length === 0) return noHits
+    const ticket = writeTicket(memory, lists, { ...options, allowed: options.allowed?.words })
+    const leave = memory.enter()
+    const asked = this.#pool.ask({
+      kind: 'sparse',
+      arena: this.#handle.id,
+      query: noQuery,
+      k: options.k,
+      version: options.version,
+      ticket: ticket.address,
+    })
+    this.#running.add(asked)
+    try {
+      await asked
+      const { ordinals, similarities, scored, postings } = readTicket(memory, ticket)
+      return { ordinals, similarities, visited: postings, distances: scored }
+    } finally {
+      leave()
+      memory.free(ticket.address, ticket.bytes)
+      this.#running.delete(asked)
+    }
+  }
+
+  /** The lists of the query's indices, with its weights as the model has them. Weights that are not above 0 say nothing. */
+  #weigh({ indices, values }: SparseQuery): WeighedList[] {
+    const { lists, vocabulary, rows } = this.#state
+    const weighed: WeighedList[] = []
+    indices.forEach((index, i) => {
+      const value = at(values, i)
+      const term = value > 0 ? vocabulary.find(index) : -1
+      const directory = term < 0 ? 0 : vocabulary.directory(term)
+      if (directory === 0) return
+      const weight = this.definition.params.model === 'endee_bm25' ? value * rarity(rows, vocabulary.rows(term)) : value
+      const magnitude = lists.magnitude(directory)
+      weighed.push({ directory, blocks: lists.blocks(directory), weight, magnitude })
+    })
+    return weighed
+  }
+
+  async *dump(): AsyncIterable<Uint8Array> {
+    this.#settle()
+    yield* dumpSparse(this.definition, this.#state)
+  }
+
+  digest(): bigint {
+    this.#settle()
+    const hash = xxh64Stream()
+    for (const piece of dumpSparse(this.definition, this.#state)) hash.update(piece)
+    return hash.digest()
+  }
+
+  bytes(): { readonly [part: string]: number } {
+    return { sparse: this.#state.memory.bytes + this.#state.vocabulary.bytes() }
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new EngineError('closed', `field "${this.definition.name}" is closed`)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.allSettled([...this.#running])
+    this.#pool.releaseSparse(this.#handle.id)
+  }
+}
+
+/** How much an index that `having` of `rows` rows have says: ln(1 + (rows - having + 0.5) / (having + 0.5)). */
+export function rarity(rows: number, having: number): number {
+  return Math.log1p((rows - having + 0.5) / (having + 0.5))
+}

@@ -1,0 +1,257 @@
+// What can be asked besides plain searches: fusion, explain, exact, thresholds, stored vectors, batches, counts, facets, pages.
+import { test } from 'tap'
+import { seeded } from '../vector/world.ts'
+import { denseField, openCollection, openDirectory, openIn, sparseField } from './rig.ts'
+
+const random = seeded(23)
+const words = (...indices: number[]) => ({ indices, values: indices.map(() => 1) })
+
+test('fields are fused by ranks or by shares of their ranges, ties by id', async (t) => {
+  const collection = await openCollection(t, [denseField(2), sparseField()])
+  await collection.upsert([
+    { id: 'd', fields: { dense: [0, 0], words: words(1) } },
+    { id: 'c', fields: { dense: [1, 0], words: words(1, 2) } },
+    { id: 'b', fields: { dense: [2, 0] } },
+    { id: 'a', fields: { words: words(2, 3, 1) } },
+  ])
+  const fields = { dense: { query: [0, 0] }, words: { query: words(1, 2, 3) } }
+  const rrf = await collection.search({ fields, fusion: { method: 'rrf', k: 1 } })
+  t.same(
+    rrf.fused?.map(({ hit, score }) => [hit.id, score]),
+    [
+      ['d', 1 / 2 + 1 / 4],
+      ['c', 1 / 3 + 1 / 3],
+      ['a', 1 / 2],
+      ['b', 1 / 4],
+    ],
+  )
+  t.same(rrf.fused?.[0]?.standings, [
+    { field: 'dense', rank: 1, similarity: -0 },
+    { field: 'words', rank: 3, similarity: 1 },
+  ])
+  const weighted = await collection.search({ fields, fusion: { method: 'rrf', weights: { dense: 0 }, limit: 2 } })
+  t.same(
+    weighted.fused?.map(({ hit }) => hit.id),
+    ['a', 'c'],
+  )
+  const relative = await collection.search({ fields, fusion: { method: 'relative_score' } })
+  t.same(
+    relative.fused?.map(({ hit, score }) => [hit.id, score]),
+    [
+      ['c', 0.75 + 0.5],
+      ['a', 1],
+      ['d', 1],
+      ['b', 0],
+    ],
+  )
+  const refused = (fusion: object, field: string) =>
+    t.rejects(collection.search({ fields, fusion: fusion as never }), {
+      message: new RegExp(`^${field.replaceAll('.', '\\.')}`),
+    })
+  await refused({ method: 'sum' }, 'fusion.method')
+  await refused({ method: 'rrf', k: 0 }, 'fusion.k')
+  await refused({ method: 'rrf', weights: { other: 1 } }, 'fusion.weights.other')
+  await refused({ method: 'rrf', weights: { dense: -1 } }, 'fusion.weights.dense')
+  await refused({ method: 'rrf', limit: 0 }, 'fusion.limit')
+})
+
+test('explain tells the plan, the count of matches and the cost; exact compares every match', async (t) => {
+  const collection = await openCollection(t, [denseField(8), sparseField()])
+  const objects = Array.from({ length: 3_000 }, (_, i) => ({
+    id: `${i}`,
+    filter: { n: i },
+    fields: { dense: Array.from({ length: 8 }, random), words: words(i % 50) },
+  }))
+  for (let i = 0; i < 3; i++) await collection.upsert(objects.slice(i * 1_000, (i + 1) * 1_000))
+  const query = Array.from({ length: 8 }, random)
+  const ask = (request: object) => collection.search({ fields: { dense: { query } }, explain: true, ...request })
+  const below = (n: number) => ({ filter: [{ n: { $lt: n } }] })
+  const plan = async (request: object) => (await ask(request)).explain?.fields.dense?.plan
+  t.equal(await plan({}), 'walk')
+  t.equal(await plan({ exact: true }), 'scan')
+  t.equal(await plan(below(20)), 'scan')
+  t.equal(await plan(below(0)), 'nothing')
+  t.equal(await plan({ ...below(999), prefilterCardinalityThreshold: 1_000 }), 'scan', 'obeyed as given')
+  t.equal(await plan({ ...below(1_000), prefilterCardinalityThreshold: 1_000 }), 'scan', 'at most, not less than')
+  t.equal(await plan({ ...below(1_001), prefilterCardinalityThreshold: 1_000 }), 'walk', 'obeyed as given')
+  const { explain } = await ask({ ...below(1_500), prefilterCardinalityThreshold: 1_000, filterBoostPercentage: 50 })
+  t.match(explain, {
+    filter: { matches: 1_500, ms: Number },
+    fields: { dense: { ef: 192, visited: Number, distances: Number, ms: Number, reason: /1500 match/ } },
+    totalMs: Number,
+  })
+  const lists = await collection.search({ fields: { words: { query: words(3) } }, explain: true })
+  t.match(lists.explain?.fields.words, { plan: 'lists', visited: 60 })
+  t.equal((await collection.search({ fields: { dense: { query } } })).explain, undefined)
+})
+
+test('when k objects match, k come back, however few others there are', async (t) => {
+  const collection = await openCollection(t, [denseField(16)])
+  for (let i = 0; i < 8; i++) {
+    const objects = Array.from({ length: 1_000 }, (_, j) => {
+      const n = i * 1_000 + j
+      return { id: `${n}`, filter: { n, rare: n % 1_999 }, fields: { dense: Array.from({ length: 16 }, random) } }
+    })
+    await collection.upsert(objects)
+  }
+  const query = Array.from({ length: 16 }, random)
+  for (const [matches, filter] of [
+    [4, { rare: { $eq: 5 } }],
+    [1, { n: { $eq: 77 } }],
+    [1_500, { n: { $lt: 1_500 } }],
+    [7_990, { n: { $gte: 10 } }],
+  ] as const)
+    for (const prefilterCardinalityThreshold of [undefined, 1_000]) {
+      for (const limit of [1, 10, 500]) {
+        const tuned = prefilterCardinalityThreshold === undefined ? {} : { prefilterCardinalityThreshold }
+        const request = { fields: { dense: { query, limit, ef: 10 } }, filter: [filter], ...tuned }
+        const { results, complete } = await collection.search(request)
+        t.match(
+          [results.dense?.length, complete],
+          [Math.min(limit, matches), true],
+          JSON.stringify([filter, tuned, limit]),
+        )
+      }
+    }
+})
+
+test('a stored object asks with its own vector and is not among the answers; a threshold cuts the rest', async (t) => {
+  const collection = await openCollection(t, [denseField(2), sparseField()])
+  await collection.upsert([
+    { id: 'a', fields: { dense: [0, 0], words: words(1, 2) } },
+    { id: 'b', fields: { dense: [0, 1], words: words(2) } },
+    { id: 'c', fields: { dense: [0, 3] } },
+  ])
+  const near = await collection.search({
+    fields: { dense: { query: { id: 'a' }, limit: 1 }, words: { query: { id: 'a' } } },
+  })
+  t.same(
+    near.results.dense?.map(({ id }) => id),
+    ['b'],
+  )
+  t.same(
+    near.results.words?.map(({ id }) => id),
+    ['b'],
+  )
+  const close = await collection.search({ fields: { dense: { query: [0, 0], scoreThreshold: -1 } } })
+  t.same(
+    close.results.dense?.map(({ id }) => id),
+    ['a', 'b'],
+  )
+  await t.rejects(collection.search({ fields: { dense: { query: { id: 'x' } } } }), { code: 'object_not_found' })
+  await t.rejects(collection.search({ fields: { words: { query: { id: 'c' } } } }), { code: 'invalid_argument' })
+  const scored = { query: [0, 0], scoreThreshold: Number.NaN }
+  await t.rejects(collection.search({ fields: { dense: scored } }), { code: 'invalid_argument' })
+})
+
+test('the ordinal of an object used again does not bring back its vectors', async (t) => {
+  const collection = await openCollection(t, [denseField(2), sparseField()])
+  const all = Array.from({ length: 40 }, (_, i) => ({ id: `${i}`, fields: { dense: [i, i], words: words(i) } }))
+  await collection.upsert(all)
+  await collection.delete(all.map(({ id }) => id))
+  // Ordinals rest for a while before they are used again.
+  for (let i = 0; i < 20; i++) await collection.upsert([{ id: 'rest', fields: { dense: [1, 1] } }])
+  await collection.upsert(all.map(({ id, fields }) => ({ id, fields: { words: fields.words } })))
+  t.same(Object.keys((await collection.get(['3']))[0]?.dense ?? {}), [])
+  const { results } = await collection.search({ fields: { words: { query: words(3) } }, includeVectors: true })
+  t.match(results.words, [{ id: '3', norm: 1, vector: undefined }])
+})
+
+test('a batch answers each search as of one moment', async (t) => {
+  const collection = await openCollection(t, [sparseField()])
+  await collection.upsert([{ id: 'a', fields: { words: words(1, 2) } }])
+  const writing = collection.upsert([{ id: 'b', fields: { words: words(1, 2) } }])
+  const searches = [1, 2, 9].map((index) => ({ fields: { words: { query: words(index) } } }))
+  const found = await collection.searchBatch(searches)
+  await writing
+  t.same(
+    found.map(({ results }) => results.words?.length),
+    [1, 1, 0],
+  )
+  t.equal(new Set(found.map(({ lsn }) => lsn)).size, 1)
+  const many = Array.from({ length: 101 }, () => searches[0]!)
+  await t.rejects(collection.searchBatch(many), { code: 'limit_exceeded' })
+  await t.rejects(collection.searchBatch([...searches, { fields: {} }]), { code: 'invalid_argument' })
+})
+
+test('counts and facets are exact, with a filter and without', async (t) => {
+  const collection = await openCollection(t, [sparseField()])
+  const colours = ['red', 'green', 'blue']
+  const objects = Array.from({ length: 900 }, (_, i) => ({
+    id: `${i}`,
+    filter: {
+      colour: colours[Math.floor(3 * random() ** 2)]!,
+      n: i % 7,
+      even: i % 2 === 0,
+      tags: ['all', `t${i % 5}`],
+    },
+    fields: { words: words(1) },
+  }))
+  await collection.upsert(objects)
+  await collection.delete(objects.slice(0, 100).map(({ id }) => id))
+  const alive = objects.slice(100)
+  t.equal(collection.count().count, 800)
+  t.equal(collection.count([{ n: { $eq: 3 } }]).count, alive.filter(({ filter }) => filter.n === 3).length)
+  for (const key of ['colour', 'n', 'even'] as const)
+    for (const within of [undefined, 4]) {
+      const counts = new Map<unknown, number>()
+      for (const { filter } of alive)
+        if (within === undefined || filter.n < within) counts.set(filter[key], (counts.get(filter[key]) ?? 0) + 1)
+      const filter = within === undefined ? {} : { filter: [{ n: { $lt: within } }] }
+      const facets = collection.facets({ key, ...filter })
+      t.same(new Map(facets.values.map(({ value, count }) => [value, count])), counts, `${key} ${within}`)
+      t.equal(facets.distinct, counts.size)
+      const frequencies = facets.values.map(({ count }) => count)
+      t.same(
+        frequencies,
+        [...frequencies].sort((a, b) => b - a),
+      )
+    }
+  t.match(collection.facets({ key: 'tags', limit: 1 }), { values: [{ value: 'all', count: 800 }], distinct: 6 })
+  t.match(collection.facets({ key: 'none' }), { values: [], distinct: 0 })
+})
+
+test('pages hold every object once while others are written, also across a restart', async (t) => {
+  const dataDir = await openDirectory(t)
+  let engine = await openIn(t, dataDir)
+  let collection = await engine.database().createCollection({ name: 'things', fields: [sparseField()] })
+  const object = (n: number) => ({ id: `${n}`, filter: { even: n % 2 === 0 }, fields: { words: words(n) } })
+  await collection.upsert(Array.from({ length: 500 }, (_, n) => object(n)))
+  const seen: string[] = []
+  let cursor: string | undefined
+  let pages = 0
+  do {
+    const filter = [{ even: { $eq: true } }]
+    const page = await collection.scroll({ filter, limit: 30, ...(cursor !== undefined && { cursor }) })
+    seen.push(...page.objects.map(({ id }) => id))
+    cursor = page.cursor
+    pages++
+    await collection.upsert([object(pages * 2 + 1), object(1_001 + pages * 2)])
+    if (pages === 4) {
+      await engine.close()
+      engine = await openIn(t, dataDir)
+      collection = engine.database().collection('things')
+    }
+  } while (cursor !== undefined)
+  t.equal(pages, Math.ceil(250 / 30))
+  t.same(
+    seen.map(Number).sort((a, b) => a - b),
+    Array.from({ length: 250 }, (_, i) => i * 2),
+  )
+  await t.rejects(collection.scroll({ cursor: 'mine' }), { code: 'invalid_argument' })
+  await t.rejects(collection.scroll({ limit: 0 }), { code: 'limit_exceeded' })
+})
+
+test('recall is measured on stored vectors', async (t) => {
+  const collection = await openCollection(t, [sparseField(), denseField(8)])
+  t.match(await collection.recall(), { field: 'dense', sample: 0, recall: 1 })
+  const objects = Array.from({ length: 800 }, (_, i) => ({
+    id: `${i}`,
+    fields: { dense: Array.from({ length: 8 }, random) },
+  }))
+  await collection.upsert(objects)
+  const report = await collection.recall({ sample: 50 })
+  t.equal(report.sample, 50)
+  t.ok(report.recall > 0.95 && report.recallWorst <= report.recall)
+  await t.rejects(collection.recall({ field: 'words' }), { code: 'field_not_found' })
+})

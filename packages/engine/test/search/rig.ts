@@ -1,0 +1,30 @@
+// An engine in a directory of its own for the tests of searches.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Collection, type Engine, openEngine } from '@annal/engine'
+import type { Test } from 'tap'
+
+export async function openDirectory(t: Test): Promise<string> {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-search-'))
+  t.teardown(() => rm(dir, { recursive: true, force: true }))
+  return join(dir, 'data')
+}
+
+export async function openIn(t: Test, dataDir: string): Promise<Engine> {
+  const engine = await openEngine({ dataDir, threads: 2, fsync: 'none' })
+  t.teardown(() => engine.close())
+  return engine
+}
+
+export async function openCollection(t: Test, fields: readonly unknown[]): Promise<Collection> {
+  const engine = await openIn(t, await openDirectory(t))
+  return engine.database().createCollection({ name: 'things', fields })
+}
+
+export const denseField = (dimension: number, params: object = {}) => ({
+  name: 'dense',
+  type: 'vector',
+  params: { dimension, space_type: 'l2', precision: 'float32', ...params },
+})
+export const sparseField = (params: object = {}) => ({ name: 'words', type: 'sparse', params })

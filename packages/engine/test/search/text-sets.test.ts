@@ -1,0 +1,88 @@
+// Real text: sparse answers equal the exact ones in every query, faster than scoring every row; hybrid answers are as good as
+// the published ones.
+import { test } from 'tap'
+import type { SparseRows } from '../../src/vector/field.ts'
+import { openSparseField } from '../../src/vector/sparse-field.ts'
+import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { exhaustive, fault, noRows, rowsOfTerms, sparseDefinition, type Terms } from '../vector/sparse-world.ts'
+import { denseField, openCollection, sparseField } from './rig.ts'
+import { baselines, ndcg10, readTextSet, type SparseRow, type TextSet, textSetNames } from './text-set.ts'
+
+for (const name of textSetNames) {
+  const set = readTextSet(name)
+  const skip = set === undefined && `${name} is not on this machine (ANNAL_DATA)`
+
+  test(`${name}: sparse search equals exhaustive scoring in every query`, { skip }, async (t) => {
+    if (set === undefined) return
+    const pool = await openWorkerPool({ threads: 2 })
+    const field = await openSparseField(sparseDefinition(), pool)
+    const rows = Array.from({ length: set.rows }, (_, i) => [i, termsOf(set.sparse(i))] as const)
+    await field.apply(1, rowsOf(rows), noRows)
+    const ratios: number[] = []
+    for (let query = 0; query < set.queries; query++) {
+      const terms = termsOf(set.sparseQuery(query))
+      for (const k of [10, 100]) {
+        const started = performance.now()
+        const hits = await field.search(terms, { k, version: 1 })
+        const searched = performance.now()
+        const truth = exhaustive(rows, terms)
+        if (k === 10) ratios.push((performance.now() - searched) / (searched - started))
+        t.equal(fault(hits, truth, k), undefined, `query ${query}, k ${k}`)
+        const shipped = set.sparseScores(query).subarray(0, k)
+        t.ok(
+          hits.similarities.every((similarity, i) => Math.abs(similarity - (shipped[i] ?? 0)) < 1e-4),
+          `query ${query}, k ${k}: the shipped scores`,
+        )
+      }
+    }
+    const median = ratios.sort((a, b) => a - b)[ratios.length >> 1] ?? 0
+    if (name === 'npl') t.ok(median >= 5, `${median.toFixed(1)} times as fast as scoring every row, in the median`)
+    await field.close()
+    await pool.close()
+  })
+
+  test(`${name}: sparse, dense and fused answers are as good as published`, { skip }, async (t) => {
+    if (set === undefined) return
+    const collection = await openCollection(t, [denseField(set.dimension, { space_type: 'cosine' }), sparseField()])
+    const objects = Array.from({ length: set.rows }, (_, i) => ({
+      id: `${i}`,
+      fields: { dense: set.dense(i), words: set.sparse(i) },
+    }))
+    for (let from = 0; from < objects.length; from += 1_000) await collection.upsert(objects.slice(from, from + 1_000))
+    const sums = { bm25: 0, lsa: 0, rrf: 0 }
+    let judged = 0
+    for (const { query, relevant } of judgedQueries(set)) {
+      const fields = {
+        dense: { query: set.denseQuery(query), limit: 100 },
+        words: { query: set.sparseQuery(query), limit: 100 },
+      }
+      const { results, fused } = await collection.search({ fields, exact: true, fusion: { method: 'rrf', k: 60 } })
+      const rowsOfHits = (hits: readonly { readonly id: string }[] | undefined) =>
+        (hits ?? []).map(({ id }) => Number(id))
+      sums.bm25 += ndcg10(rowsOfHits(results.words), relevant)
+      sums.lsa += ndcg10(rowsOfHits(results.dense), relevant)
+      sums.rrf += ndcg10(rowsOfHits(fused?.map(({ hit }) => hit)), relevant)
+      judged++
+    }
+    for (const side of ['bm25', 'lsa', 'rrf'] as const) {
+      const found = sums[side] / judged
+      const published = baselines[name][side]
+      t.ok(Math.abs(found - published) <= 0.005, `${side}: ${found.toFixed(4)}, published ${published}`)
+    }
+  })
+}
+
+function* judgedQueries(set: TextSet) {
+  for (let query = 0; query < set.queries; query++) {
+    const relevant = set.relevant(query)
+    if (relevant !== undefined) yield { query, relevant }
+  }
+}
+
+function termsOf({ indices, values }: SparseRow): Terms {
+  return { indices: Uint32Array.from(indices), values }
+}
+
+function rowsOf(rows: readonly (readonly [number, Terms])[]): SparseRows {
+  return rowsOfTerms(rows)
+}

@@ -1,0 +1,77 @@
+// /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall.
+import type { FastifyInstance } from 'fastify'
+import type { RouteContext } from '../route-context.ts'
+import type { RouteDoc } from '../route-doc.ts'
+import { nameParam } from '../wire/schema.ts'
+import {
+  type CountBody,
+  countBody,
+  type FacetsBody,
+  facetsBody,
+  type RecallQuery,
+  readFacets,
+  readFilter,
+  readRecall,
+  readScroll,
+  recallQuery,
+  type ScrollBody,
+  type SearchBatchBody,
+  scrollBody,
+  scrollReply,
+  searchBatchBody,
+} from '../wire/v2-questions.ts'
+import { collectionSearchJson, readCollectionSearch } from '../wire/v2-search.ts'
+
+type Named = { Params: { name: string } }
+
+export function v2QuestionRoutes(app: FastifyInstance, { slot, config }: RouteContext): void {
+  const params = nameParam
+  const open = (name: string) => slot.database().collection(name)
+
+  const batch = { schema: { params, body: searchBatchBody(config.topKMax) }, config: { doc: docs.batch } }
+  app.post<Named & { Body: SearchBatchBody }>('/collection/:name/search/batch', batch, async ({ params, body }) => {
+    const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
+    return { searches: (await open(params.name).searchBatch(requests)).map(collectionSearchJson) }
+  })
+
+  const count = { schema: { params, body: countBody }, config: { doc: docs.count } }
+  app.post<Named & { Body: CountBody }>('/collection/:name/objects/count', count, async ({ params, body }) =>
+    open(params.name).count(readFilter(body)),
+  )
+
+  const facets = { schema: { params, body: facetsBody }, config: { doc: docs.facets } }
+  app.post<Named & { Body: FacetsBody }>('/collection/:name/facets', facets, async ({ params, body }) =>
+    open(params.name).facets(readFacets(body)),
+  )
+
+  const scroll = { schema: { params, body: scrollBody(config.batchMax) }, config: { doc: docs.scroll } }
+  app.post<Named & { Body: ScrollBody }>('/collection/:name/objects/scroll', scroll, async ({ params, body }) =>
+    scrollReply(await open(params.name).scroll(readScroll(body))),
+  )
+
+  const recall = { schema: { params, querystring: recallQuery }, config: { doc: docs.recall } }
+  app.get<Named & { Querystring: RecallQuery }>('/collection/:name/recall', recall, async ({ params, query }) => {
+    const { recallWorst, ...report } = await open(params.name).recall(readRecall(query))
+    return { ...report, recall_worst: recallWorst }
+  })
+}
+
+const docs = {
+  batch: {
+    summary: 'Several searches in one call, all of the collection as it is at one moment.',
+    reply: { description: 'searches: the replies in the order asked.' },
+  },
+  count: { summary: 'Counts the objects that match a filter.', reply: { description: 'count, exact.' } },
+  facets: {
+    summary: 'Counts the values of a filter key among the objects that match a filter.',
+    reply: { description: 'values, most frequent first, and how many distinct ones there are.' },
+  },
+  scroll: {
+    summary: 'Pages through the objects that match a filter.',
+    reply: { description: 'objects, and the cursor of the next page, null on the last.' },
+  },
+  recall: {
+    summary: 'Measures the index against exact answers, with stored vectors as questions.',
+    reply: { description: 'recall of the sample, and of its worst question.' },
+  },
+} satisfies Record<string, RouteDoc>

@@ -1,0 +1,88 @@
+// What can be asked of a collection besides a search: batches of searches, counts, facets, pages, recall.
+import {
+  type FacetRequest,
+  type FilterInput,
+  type RecallRequest,
+  type ScrollPage,
+  type ScrollRequest,
+  searchesMax,
+} from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { filterConditions, type Infer, optionalInteger, optionalText } from './schema.ts'
+import { readConditions } from './v1-search.ts'
+import { objectsJsonReply } from './v2-objects.ts'
+import { searchCollectionBody } from './v2-search.ts'
+
+export function searchBatchBody(topKMax: number) {
+  // Without its name: a schema of that name is there already.
+  const { $id: _name, ...search } = searchCollectionBody(topKMax)
+  return Type.Object({ searches: Type.Array(search, { maxItems: searchesMax }) }, { $id: 'SearchBatch' })
+}
+export type SearchBatchBody = Infer<ReturnType<typeof searchBatchBody>>
+
+export const countBody = Type.Object({ filter: Type.Optional(filterConditions) }, { $id: 'CountObjects' })
+export type CountBody = Infer<typeof countBody>
+
+export const facetsBody = Type.Object(
+  {
+    key: Type.String({ description: 'A filter key.' }),
+    filter: Type.Optional(filterConditions),
+    limit: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Values wanted; default 10.'),
+  },
+  { $id: 'Facets' },
+)
+export type FacetsBody = Infer<typeof facetsBody>
+
+export function scrollBody(batchMax: number) {
+  return Type.Object(
+    {
+      filter: Type.Optional(filterConditions),
+      limit: optionalInteger({ minimum: 1, maximum: batchMax }, 'Objects wanted; default 100.'),
+      cursor: optionalText('Of the page before.'),
+    },
+    { $id: 'ScrollObjects' },
+  )
+}
+export type ScrollBody = Infer<ReturnType<typeof scrollBody>>
+
+/** A query string is text; the engine judges the numbers in it. */
+const countText = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{1,6}$', description }))
+
+export const recallQuery = Type.Object({
+  field: Type.Optional(Type.String({ description: 'A dense field; the first one when not given.' })),
+  sample: countText('Stored vectors to ask with, at most 1,000; default 100.'),
+  limit: countText('Results compared; default 10.'),
+  ef: countText('Pool of the graph walk; default 128.'),
+})
+export type RecallQuery = Infer<typeof recallQuery>
+
+export function readFilter({ filter }: { readonly filter?: unknown }): FilterInput | undefined {
+  return filter === undefined ? undefined : readConditions(filter)
+}
+
+export function readFacets(body: FacetsBody): FacetRequest {
+  const filter = readFilter(body)
+  return { key: body.key, ...(filter && { filter }), ...(body.limit == null ? {} : { limit: body.limit }) }
+}
+
+export function readScroll(body: ScrollBody): ScrollRequest {
+  const filter = readFilter(body)
+  return {
+    ...(filter && { filter }),
+    ...(body.limit == null ? {} : { limit: body.limit }),
+    ...(body.cursor == null ? {} : { cursor: body.cursor }),
+  }
+}
+
+export function readRecall({ field, sample, limit, ef }: RecallQuery): RecallRequest {
+  return {
+    ...(field !== undefined && { field }),
+    ...(sample !== undefined && { sample: Number(sample) }),
+    ...(limit !== undefined && { limit: Number(limit) }),
+    ...(ef !== undefined && { ef: Number(ef) }),
+  }
+}
+
+export function scrollReply({ objects, cursor, lsn }: ScrollPage) {
+  return { ...objectsJsonReply(objects), cursor: cursor ?? null, lsn }
+}
