@@ -172,12 +172,17 @@ export class SimDisk {
   }
 
   async #datasync(boot: number, path: string, handle: number, file: SimFile): Promise<void> {
+    let end: () => void
     try {
-      await this.#run(boot, { call: 'datasync', path, handle }, () => file.sync())
+      end = await this.#run(boot, { call: 'datasync', path, handle }, () => file.beginSync())
     } catch (error) {
       file.failSync()
       throw error
     }
+    // Other calls come in between, and the machine may stop before the sync has ended.
+    for (let turns = this.#random.below(6); turns > 0; turns--) await undefined
+    if (this.#stopped || boot !== this.#boot) return never()
+    end()
   }
 
   #rename(from: string, to: string): void {

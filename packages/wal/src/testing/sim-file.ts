@@ -43,10 +43,28 @@ export class SimFile {
     this.#size = size
   }
 
-  sync(): void {
-    for (const sector of this.#unsynced.keys()) this.#lost.delete(sector)
-    this.#unsynced.clear()
-    this.#sizeDurable = this.#size
+  /**
+   * Begins a sync and returns what ends it. A sync takes time: what is written meanwhile is not covered by it, and until it
+   * ends nothing is durable.
+   */
+  beginSync(): () => void {
+    const size = this.#size
+    const covered = new Map<number, Buffer | undefined>()
+    for (const [sector, versions] of this.#unsynced) covered.set(sector, versions.at(-1))
+    return () => {
+      for (const [sector, newestOld] of covered) this.#settle(sector, newestOld)
+      this.#sizeDurable = size
+    }
+  }
+
+  /** The versions up to the one that was overwritten last when the sync began cannot come back. */
+  #settle(sector: number, newestOld: Buffer | undefined): void {
+    this.#lost.delete(sector)
+    const versions = this.#unsynced.get(sector)
+    if (versions === undefined) return
+    const at = newestOld === undefined ? -1 : versions.indexOf(newestOld)
+    versions.splice(0, at + 1)
+    if (versions.length === 0) this.#unsynced.delete(sector)
   }
 
   /** The trap: the sync fails, the pages count as clean all the same, and the next sync has nothing to do. */
