@@ -63,6 +63,8 @@ class GraphField implements DenseField {
   readonly #segments: Segment[]
   readonly #running = new Set<Promise<unknown>>()
   #closed = false
+  #broken: unknown
+  #growthSeen = -1
 
   constructor(
     definition: DenseFieldDefinition,
@@ -89,18 +91,27 @@ class GraphField implements DenseField {
 
   async apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void> {
     this.#refuseWhenClosed()
+    try {
+      await this.#apply(version, rows, removed)
+    } catch (error) {
+      // Half an event is in memory now. Nothing here can take it back: the owner builds the field again from its log.
+      this.#broken = error
+      throw error
+    }
+  }
+
+  async #apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void> {
     if (rows !== undefined && rows.ordinals.length > 0) {
-      const growth = this.#growth()
       this.reserve(1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0))
       // A walk that began before its private memory grew must not meet the ordinals that made it grow.
-      if (this.#growth() !== growth || this.#grown) await Promise.allSettled([...this.#running])
-      this.#grown = false
+      const growth = this.#growth()
+      if (growth !== this.#growthSeen) await Promise.allSettled([...this.#running])
+      this.#growthSeen = growth
       for (const [segment, batch] of this.#dealt(rows, version)) await segment.insert(batch)
     }
     for (const [segment, ordinals] of this.#dealtOrdinals(removed)) await segment.remove(ordinals, version)
   }
 
-  #grown = true
   #growth(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.arena.scratchGeneration, 0)
   }
@@ -279,6 +290,7 @@ class GraphField implements DenseField {
 
   #refuseWhenClosed(): void {
     if (this.#closed) throw new EngineError('closed', `field "${this.definition.name}" is closed`)
+    if (this.#broken !== undefined) throw this.#broken
   }
 
   async close(): Promise<void> {

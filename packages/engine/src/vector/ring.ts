@@ -27,7 +27,7 @@ export const words = {
   order: 4 * line,
   /** Arena with an open job, or 0. */
   jobs: 4 * line + slotsMax,
-  /** By worker: the slot it serves plus one, and the arena whose job it works on; what was lost is known by them. */
+  /** By worker: the slot it serves plus one, the arena whose job it works on, and its thread; what was lost is known by them. */
   workers: 4 * line + slotsMax + line,
 } as const
 export const workerWords = line

@@ -1,6 +1,6 @@
 // What a worker does all its life: answers queries from the ring, and while there are none helps with open jobs a piece at a
 // time, so that a query never waits for more than one piece.
-import { BroadcastChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { BroadcastChannel, type MessagePort, receiveMessageOnPort, threadId } from 'node:worker_threads'
 import { type ArenaHandle, at } from './arena.ts'
 import { type Attached, attachArena, helpApply, type Progress, scanIn, searchIn } from './attached.ts'
 import {
@@ -43,6 +43,7 @@ export class Server {
   /** Serves until the pool closes. */
   run(): void {
     const w = this.#words
+    Atomics.store(w, words.workers + this.#number * workerWords + 2, threadId)
     Atomics.add(w, words.ready, 1)
     this.#tellOwner()
     for (;;) {
@@ -146,11 +147,11 @@ export class Server {
       if (attached === undefined) continue
       Atomics.store(w, own, id)
       const progress: Progress = helpApply(attached, this.#data.ring.staging)
-      Atomics.store(w, own, 0)
-      if (progress === 'nothing') continue
       if (progress === 'over') this.#tellOwner()
       else if (progress === 'phase') this.#wakeOthers()
-      return true
+      // Last: whoever ends before this line is taken to have lost the job, also when it had only not told of it yet.
+      Atomics.store(w, own, 0)
+      if (progress !== 'nothing') return true
     }
     return false
   }

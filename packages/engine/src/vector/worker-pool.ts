@@ -1,9 +1,11 @@
 // The threads that search and build graphs. Piscina owns them; each runs one task that lasts as long as the pool, serving the
 // ring. A worker that is lost takes down what it was doing and nothing else: its query is refused, the arena whose job it
 // worked on is given up by its owner, and another worker takes its place.
+
+import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { BroadcastChannel } from 'node:worker_threads'
+import { BroadcastChannel, type Worker } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { assert, EngineError } from '../errors.ts'
 import { type Arena, type ArenaHandle, header } from './arena.ts'
@@ -47,7 +49,10 @@ export class WorkerPool {
   readonly #jobs: (OpenJob | undefined)[] = new Array(jobsMax).fill(undefined)
   readonly #jobQueue: (() => void)[] = []
   readonly #serving: Promise<void>[] = []
+  readonly #aborts: AbortController[] = []
+  readonly #threadsByNumber: (Worker | undefined)[] = []
   #ready: (() => void) | undefined
+  #readySeen = 0
   #lost = 0
   #closed: Promise<void> | undefined
 
@@ -81,12 +86,19 @@ export class WorkerPool {
   }
 
   #employ(number: number): void {
-    const served = this.#piscina.run({ number }).catch((error: unknown) => this.#replace(number, error))
-    this.#serving[number] = served
+    // Piscina ends the thread of a task that is aborted; nothing of a client's ever reaches this signal.
+    const abort = new AbortController()
+    this.#aborts[number] = abort
+    const served = this.#piscina.run({ number }, { signal: abort.signal })
+    this.#serving[number] = served.catch((error: unknown) => this.#replace(number, error))
   }
 
   /** A worker ended by itself: what it was doing is lost, and only that. */
-  #replace(number: number, cause: unknown): void {
+  async #replace(number: number, cause: unknown): Promise<void> {
+    // Piscina reports a task as ended before its thread is; until the thread is gone it may still take up work.
+    const thread = this.#threadsByNumber[number]
+    if (thread !== undefined && thread.threadId !== -1) await once(thread, 'exit')
+    this.#threadsByNumber[number] = undefined
     if (this.#closed !== undefined) return
     this.#lost++
     const error = new EngineError('worker_lost', `worker ${number} ended while it was at work`, {}, { cause })
@@ -94,9 +106,10 @@ export class WorkerPool {
     const w = this.ring.words
     this.#desk.lose(Atomics.exchange(w, own, 0) - 1, error)
     const arena = Atomics.exchange(w, own + 1, 0)
+    Atomics.store(w, own + 2, 0)
     const job = this.#jobs.findIndex((open) => arena !== 0 && open?.arena.id === arena)
     if (job >= 0) this.#endJob(job, error)
-    Atomics.store(w, words.sleeping, 0) // it may have been counted; a count too low costs a wake-up that nobody needs
+    // It may have been counted as sleeping for ever; a count too high only costs wake-ups that nobody needs.
     this.#employ(number)
     for (const handle of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
     for (const field of this.#sparse.values()) this.#announce({ kind: 'attach-sparse', field })
@@ -196,11 +209,23 @@ export class WorkerPool {
     }
   }
 
+  /** A worker that begins to listen has missed what was announced before. */
+  #welcome(): void {
+    const ready = Atomics.load(this.ring.words, words.ready)
+    if (ready === this.#readySeen) return
+    this.#readySeen = ready
+    for (const handle of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
+    this.#wake(this.threads)
+    if (ready >= this.threads) this.#ready?.()
+  }
+
   #collect(): void {
-    if (this.#ready !== undefined && Atomics.load(this.ring.words, words.ready) >= this.threads) {
-      this.#ready()
-      this.#ready = undefined
+    for (let number = 0; number < this.threads; number++) {
+      const id = Atomics.load(this.ring.words, words.workers + number * workerWords + 2)
+      if (this.#threadsByNumber[number] === undefined && id !== 0)
+        this.#threadsByNumber[number] = this.#piscina.threads.find((thread) => thread.threadId === id)
     }
+    this.#welcome()
     this.#desk.collect()
     this.#jobs.forEach((job, place) => {
       if (job !== undefined && job.arena.word(header.jobKind) === work.idle) this.#endJob(place)
@@ -211,9 +236,11 @@ export class WorkerPool {
     return { threads: this.threads, waiting: this.#desk.waiting, completed: this.#desk.completed, lost: this.#lost }
   }
 
-  /** For tests of what happens when a worker is lost. */
-  get threadIds(): readonly number[] {
-    return this.#piscina.threads.map((thread) => thread.threadId)
+  /** Ends a worker at once, whatever it is doing; resolves when it is gone. What a crash of its thread would do. */
+  async loseWorker(number: number): Promise<void> {
+    const served = this.#serving[number]
+    this.#aborts[number]?.abort()
+    await served
   }
 
   #refuseWhenClosed(): void {

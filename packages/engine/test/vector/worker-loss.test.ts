@@ -1,0 +1,61 @@
+import { test } from 'tap'
+import { EngineError } from '../../src/errors.ts'
+import { openDenseField } from '../../src/vector/dense-field.ts'
+import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { clustered, definitionOf, rowsOf } from './world.ts'
+
+const nothing = new Uint32Array(0)
+
+test('a lost worker costs the query it served and nothing else', async (t) => {
+  const dimension = 32
+  const rows = clustered(2000, dimension, 1)
+  const pool = await openWorkerPool({ threads: 2 })
+  const field = await openDenseField(definitionOf({ dimension }), pool)
+  await field.apply(1, rowsOf(rows, dimension, 0, 2000), nothing)
+  const query = rows.subarray(0, dimension)
+  const before = await field.search(query, { k: 10, ef: 64, version: 1 })
+  for (let round = 0; round < 5; round++) {
+    await pool.loseWorker(round % 2)
+    const answers = await Promise.allSettled(
+      Array.from({ length: 40 }, () => field.search(query, { k: 10, ef: 64, version: 1 })),
+    )
+    for (const answer of answers) {
+      if (answer.status === 'fulfilled') t.same(answer.value.ordinals, before.ordinals)
+      else t.ok(answer.reason instanceof EngineError && answer.reason.code === 'worker_lost')
+    }
+  }
+  t.equal(pool.stats.lost, 5)
+  t.equal((await field.search(query, { k: 10, ef: 64, version: 1 })).ordinals.length, 10)
+  await field.close()
+  await pool.close()
+})
+
+test('a worker lost in the middle of an apply makes the field refuse everything from then on', async (t) => {
+  const dimension = 256
+  const rows = clustered(4000, dimension, 2)
+  const pool = await openWorkerPool({ threads: 2 })
+  let refused = 0
+  for (let round = 0; round < 4; round++) {
+    const field = await openDenseField(definitionOf({ dimension }), pool)
+    const applied = field.apply(1, rowsOf(rows, dimension, 0, 4000), nothing).then(
+      () => 'applied',
+      (error: unknown) => (error instanceof EngineError ? error.code : error),
+    )
+    await new Promise((resolve) => setTimeout(resolve, 30 + round * 20))
+    await pool.loseWorker(round % 2)
+    const outcome = await applied
+    if (outcome === 'worker_lost') {
+      refused++
+      const search = field.search(rows.subarray(0, dimension), { k: 1, ef: 8, version: 1 })
+      await t.rejects(search, { code: 'worker_lost' })
+      await t.rejects(field.apply(2, rowsOf(rows, dimension, 0, 1), nothing), { code: 'worker_lost' })
+    } else t.equal(outcome, 'applied')
+    await field.close()
+  }
+  t.ok(refused > 0, 'at least one worker was in the middle of its work')
+  const field = await openDenseField(definitionOf({ dimension }), pool)
+  await field.apply(1, rowsOf(rows, dimension, 0, 500), nothing)
+  t.equal(field.rows, 500)
+  await field.close()
+  await pool.close()
+})
