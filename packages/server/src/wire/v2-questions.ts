@@ -15,7 +15,7 @@ import { searchCollectionBody } from './v2-search.ts'
 
 export function searchBatchBody(topKMax: number) {
   // Without its name: a schema of that name is there already.
-  const { $id: _name, ...search } = searchCollectionBody(topKMax)
+  const search = Type.Object(searchCollectionBody(topKMax).properties)
   return Type.Object({ searches: Type.Array(search, { maxItems: searchesMax }) }, { $id: 'SearchBatch' })
 }
 export type SearchBatchBody = Infer<ReturnType<typeof searchBatchBody>>
