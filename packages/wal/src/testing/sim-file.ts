@@ -2,6 +2,7 @@
 import type { Random } from './random.ts'
 
 export const sectorBytes = 512
+const zeroSector = Buffer.alloc(sectorBytes)
 
 export class SimFile {
   #content: Buffer = Buffer.alloc(0)
@@ -130,13 +131,18 @@ export class SimFile {
   #remember(from: number, to: number): void {
     const last = Math.floor((to - 1) / sectorBytes)
     for (let sector = Math.floor(from / sectorBytes); sector <= last; sector++) {
-      const old = Buffer.alloc(sectorBytes)
-      const at = sector * sectorBytes
-      if (at < this.#content.length) this.#content.copy(old, 0, at, at + sectorBytes)
+      const old = this.#sectorNow(sector * sectorBytes)
       const versions = this.#unsynced.get(sector)
       if (versions === undefined) this.#unsynced.set(sector, [old])
       else versions.push(old)
     }
+  }
+
+  #sectorNow(at: number): Buffer {
+    if (at >= this.#size) return zeroSector
+    const bytes = Buffer.allocUnsafe(sectorBytes)
+    const copied = this.#content.copy(bytes, 0, at, at + sectorBytes)
+    return copied < sectorBytes ? bytes.fill(0, copied) : bytes
   }
 
   #grow(size: number): void {
