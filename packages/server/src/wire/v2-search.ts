@@ -24,47 +24,44 @@ import { noMultiVectors, readSparseJson } from './v2-objects.ts'
 const thresholdMax = 1_000_000_000
 
 export function searchCollectionBody(topKMax: number) {
-  return Type.Object(
-    {
-      fields: Type.Unsafe<object>({
-        type: ['object', 'array'],
-        description: `Queries by field: {field: {"query": [...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
+  return Type.Object({
+    fields: Type.Unsafe<object>({
+      type: ['object', 'array'],
+      description: `Queries by field: {field: {"query": [...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
+    }),
+    filter: Type.Optional(filterConditions),
+    filter_params: Type.Optional(
+      Type.Object({
+        prefilter_threshold: optionalInteger(
+          { minimum: 0, maximum: thresholdMax },
+          'At most so many matches are scanned exactly.',
+        ),
+        boost_percentage: optionalInteger(
+          { minimum: 0, maximum: filterBoostMax },
+          'Widens the pool of filtered walks.',
+        ),
       }),
-      filter: Type.Optional(filterConditions),
-      filter_params: Type.Optional(
-        Type.Object({
-          prefilter_threshold: optionalInteger(
-            { minimum: 0, maximum: thresholdMax },
-            'At most so many matches are scanned exactly.',
-          ),
-          boost_percentage: optionalInteger(
-            { minimum: 0, maximum: filterBoostMax },
-            'Widens the pool of filtered walks.',
-          ),
+    ),
+    include_vectors: optionalBoolean('Adds the stored vector to every result of a JSON reply.'),
+    fusion: Type.Optional(
+      Type.Object({
+        method: Type.Unsafe<Fusion['method']>({
+          type: 'string',
+          enum: ['rrf', 'relative_score'],
+          description: 'By reciprocal ranks, or by similarities as shares of their range.',
         }),
-      ),
-      include_vectors: optionalBoolean('Adds the stored vector to every result of a JSON reply.'),
-      fusion: Type.Optional(
-        Type.Object({
-          method: Type.Unsafe<Fusion['method']>({
-            type: 'string',
-            enum: ['rrf', 'relative_score'],
-            description: 'By reciprocal ranks, or by similarities as shares of their range.',
-          }),
-          k: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Rank constant of rrf; default 60.' })),
-          weights: Type.Optional(
-            Type.Record(Type.String(), Type.Number({ minimum: 0 }), { description: 'By field; default 1 each.' }),
-          ),
-          limit: Type.Optional(
-            Type.Integer({ minimum: 1, maximum: topKMax, description: 'Fused results wanted; default 10.' }),
-          ),
-        }),
-      ),
-      exact: optionalBoolean('Compares every match: the answer that an approximate one is measured by.'),
-      explain: optionalBoolean('Adds to a JSON reply how the answer was found and what it cost.'),
-    },
-    { $id: 'SearchCollection' },
-  )
+        k: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Rank constant of rrf; default 60.' })),
+        weights: Type.Optional(
+          Type.Record(Type.String(), Type.Number({ minimum: 0 }), { description: 'By field; default 1 each.' }),
+        ),
+        limit: Type.Optional(
+          Type.Integer({ minimum: 1, maximum: topKMax, description: 'Fused results wanted; default 10.' }),
+        ),
+      }),
+    ),
+    exact: optionalBoolean('Compares every match: the answer that an approximate one is measured by.'),
+    explain: optionalBoolean('Adds to a JSON reply how the answer was found and what it cost.'),
+  })
 }
 export type SearchCollectionBody = Infer<ReturnType<typeof searchCollectionBody>>
 
