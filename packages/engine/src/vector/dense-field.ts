@@ -30,11 +30,21 @@ const scanRows = 32_768
 /** The largest ef a walk has room for, with as many hidden rows beside. */
 const efMax = poolEntries / 2
 
+export interface FieldHealth {
+  readonly unreachable: number
+  readonly removed: number
+}
+
+/** A dense field with what only its own package asks of it. */
+export interface GraphDenseField extends DenseField {
+  health(): FieldHealth
+}
+
 export async function openDenseField(
   definition: DenseFieldDefinition,
   pool: WorkerPool,
   options: DenseFieldOptions = {},
-): Promise<DenseField> {
+): Promise<GraphDenseField> {
   return new GraphField(definition, pool, segmentRowsOf(definition, options), [])
 }
 
@@ -44,7 +54,7 @@ export async function loadDenseField(
   pool: WorkerPool,
   source: AsyncIterable<Uint8Array>,
   options: DenseFieldOptions = {},
-): Promise<DenseField> {
+): Promise<GraphDenseField> {
   const segmentRows = segmentRowsOf(definition, options)
   return new GraphField(definition, pool, segmentRows, await loadSegments(definition, pool, segmentRows, source))
 }
@@ -56,7 +66,7 @@ function segmentRowsOf({ params }: DenseFieldDefinition, { segmentRows }: DenseF
   return Math.floor(shape.blocksMax * 0.85) * shape.blockRows
 }
 
-class GraphField implements DenseField {
+class GraphField implements GraphDenseField {
   readonly definition: DenseFieldDefinition
   readonly #pool: WorkerPool
   readonly #segmentRows: number
@@ -286,6 +296,14 @@ class GraphField implements DenseField {
     for (const segment of this.#segments)
       for (const [part, bytes] of Object.entries(segment.arena.bytes())) sums[part] = (sums[part] ?? 0) + bytes
     return sums
+  }
+
+  /** Looks the graph over: how many rows no search can reach (they are found again as the graph grows), and how many removed rows are still in it. */
+  health(): FieldHealth {
+    return {
+      unreachable: this.#segments.reduce((sum, segment) => sum + segment.unreachable(), 0),
+      removed: this.#segments.reduce((sum, segment) => sum + segment.removedRows, 0),
+    }
   }
 
   #refuseWhenClosed(): void {

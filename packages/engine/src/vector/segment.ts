@@ -111,6 +111,16 @@ export class Segment {
     return at(this.#arena.u32, this.#arena.tailAddress(ordinal) / 4 + 3) > version
   }
 
+  /** Living rows that no search can reach. */
+  unreachable(): number {
+    this.#arena.kernel.attach(this.#arena.scratch.length - 1)
+    return this.#arena.kernel.countUnreachable()
+  }
+  /** Removed rows that walks still pass through. */
+  get removedRows(): number {
+    return this.#arena.word(header.dead)
+  }
+
   row(ordinal: number): Float32Array | undefined {
     const arena = this.#arena
     if (arena.birth(ordinal) === undefined) return undefined
