@@ -1,0 +1,51 @@
+import { test } from 'tap'
+import { isWorthProbing, type PlanInput, planDense } from '../../src/search/plan.ts'
+
+const asked: PlanInput = {
+  rows: 60_000,
+  matches: 5_000,
+  ef: 128,
+  boostPercentage: 0,
+  prefilterThreshold: undefined,
+  exact: false,
+}
+const planOf = (changes: Partial<PlanInput>) => planDense({ ...asked, ...changes }).kind
+
+test('a threshold that is given is obeyed, whatever the costs', async (t) => {
+  for (const matches of [1, 999, 1_000, 1_001, 9_999, 50_000])
+    for (const prefilterThreshold of [1_000, 10_000, 1_000_000]) {
+      t.equal(planOf({ matches, prefilterThreshold }), matches <= prefilterThreshold ? 'scan' : 'walk')
+      t.notOk(isWorthProbing({ ...asked, matches, prefilterThreshold }))
+    }
+})
+
+test('without one the cheaper plan is taken, up to 10,000 matches', async (t) => {
+  t.equal(planOf({ matches: 0 }), 'nothing')
+  t.equal(planOf({ rows: 0, matches: undefined }), 'nothing')
+  t.equal(planOf({ matches: undefined }), 'walk')
+  t.equal(planOf({ matches: undefined, exact: true }), 'scan')
+  t.equal(planOf({ matches: 100 }), 'scan')
+  t.equal(planOf({ matches: 9_000 }), 'walk')
+  t.equal(planOf({ matches: 10_001, rows: 1_000_000 }), 'walk', 'beyond the cap')
+  t.equal(planOf({ matches: 10_000, rows: 1_000_000 }), 'scan', 'at the cap')
+  t.equal(planOf({ matches: 9_000, ef: 1_024 }), 'scan', 'a wide pool makes walks dear')
+})
+
+test('a filter that goes with the query is walked, one that goes against it is scanned', async (t) => {
+  t.ok(isWorthProbing(asked))
+  t.notOk(isWorthProbing({ ...asked, matches: 500 }))
+  t.equal(planOf({ probed: { rows: 32, matches: 30 } }), 'walk')
+  t.equal(planOf({ probed: { rows: 32, matches: 0 } }), 'scan')
+  const { costs, reason } = planDense({ ...asked, probed: { rows: 32, matches: 0 } })
+  t.ok((costs?.walk ?? 0) > (costs?.scan ?? 0))
+  t.match(reason, /5000 match \(0 of the 32 nearest\)/)
+})
+
+test('the boost widens the pool of a filtered walk by its percentage', async (t) => {
+  t.equal(planDense({ ...asked, matches: 20_000, boostPercentage: 50 }).ef, 192)
+  t.equal(
+    planDense({ ...asked, matches: undefined, boostPercentage: 50 }).ef,
+    128,
+    'without a filter nothing is boosted',
+  )
+})
