@@ -1,0 +1,111 @@
+// `node scripts/run.mjs benchmarks/src/hybrid/main.ts`: how good the answers of dense, sparse and fused searches are on judged text
+// collections, beside the published figures. Ends with exit code 1 when one of those is missed by more than 0.005. Reads
+// ANNAL_DATA, else ../shared/data. `--out FILE` for a page of Markdown.
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Fusion, openEngine } from '@annal/engine'
+import { dataFolder, ndcg10, readTextSet, type TextSet, textSetNames } from './text-set.ts'
+
+const { values } = parseArgs({ options: { out: { type: 'string' } } })
+const pool = 100
+
+/** Exact search, RRF with k = 60 over both lists of 100. */
+const published = {
+  cranfield: { sparse: 0.383, dense: 0.411, 'RRF k 60': 0.412 },
+  cisi: { sparse: 0.413, dense: 0.381, 'RRF k 60': 0.409 },
+  npl: { sparse: 0.396, dense: 0.263, 'RRF k 60': 0.355 },
+} as const
+
+const weighted = (method: Fusion['method'], sparse: number): Fusion => ({
+  method,
+  weights: { dense: 1 - sparse, words: sparse },
+  limit: pool,
+})
+const fusions: Readonly<Record<string, Fusion>> = {
+  'RRF k 60': { method: 'rrf', k: 60, limit: pool },
+  'RRF, sparse 0.3': weighted('rrf', 0.3),
+  'RRF, sparse 0.7': weighted('rrf', 0.7),
+  'relative score': { method: 'relative_score', limit: pool },
+  'relative, sparse 0.3': weighted('relative_score', 0.3),
+  'relative, sparse 0.7': weighted('relative_score', 0.7),
+}
+
+const columns = ['sparse', 'dense', ...Object.keys(fusions)]
+const rows: string[] = []
+let missed = false
+for (const name of textSetNames) {
+  const folder = path.join(dataFolder, name)
+  if (!existsSync(folder)) {
+    console.error(`${name} is not in ${dataFolder}: left out`)
+    continue
+  }
+  const figures = await judge(readTextSet(folder))
+  rows.push(`| ${name} | ${columns.map((column) => figures.get(column)?.toFixed(3)).join(' | ')} |`)
+  for (const [column, figure] of Object.entries(published[name])) {
+    const off = Math.abs((figures.get(column) ?? 0) - figure)
+    if (off > 0.005) console.error(`${name}, ${column}: ${figures.get(column)?.toFixed(4)}, published ${figure}`)
+    missed ||= off > 0.005
+  }
+}
+const page = [
+  '# Hybrid search',
+  '',
+  'nDCG@10 on judged text collections: sparse is BM25, dense is LSA, both searched exactly for 100 hits, which are fused.',
+  'Command: `node scripts/run.mjs benchmarks/src/hybrid/main.ts`',
+  '',
+  `| set | ${columns.join(' | ')} |`,
+  `|---|${columns.map(() => '---|').join('')}`,
+  ...rows,
+  '',
+].join('\n')
+console.log(page)
+if (values.out !== undefined) writeFileSync(values.out, page)
+process.exitCode = missed ? 1 : 0
+
+async function judge(set: TextSet): Promise<Map<string, number>> {
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-hybrid-'))
+  const engine = await openEngine({ dataDir, fsync: 'none' })
+  try {
+    const params = { dimension: set.dimension, space_type: 'cosine', precision: 'float32' }
+    const fields = [
+      { name: 'dense', type: 'vector', params },
+      { name: 'words', type: 'sparse', params: { dimension: set.sparseDimension } },
+    ]
+    const collection = await engine.database().createCollection({ name: set.name, fields })
+    for (let from = 0; from < set.rows; from += 1_000) {
+      const objects = Array.from({ length: Math.min(1_000, set.rows - from) }, (_, i) => ({
+        id: String(from + i),
+        fields: { dense: set.dense(from + i), words: set.sparse(from + i) },
+      }))
+      await collection.upsert(objects)
+    }
+    const sums = new Map<string, number>()
+    let judged = 0
+    for (let query = 0; query < set.queries; query++) {
+      const relevant = set.relevant(query)
+      if (relevant === undefined) continue
+      judged++
+      const add = (column: string, hits: readonly { readonly id: string }[]) => {
+        const found = hits.map(({ id }) => Number(id))
+        sums.set(column, (sums.get(column) ?? 0) + ndcg10(found, relevant))
+      }
+      const asked = {
+        dense: { query: set.denseQuery(query), limit: pool },
+        words: { query: set.sparseQuery(query), limit: pool },
+      }
+      for (const [column, fusion] of Object.entries(fusions)) {
+        const { results, fused } = await collection.search({ fields: asked, fusion, exact: true })
+        add(column, fused?.map(({ hit }) => hit) ?? [])
+        if (column !== 'RRF k 60') continue
+        add('sparse', results.words ?? [])
+        add('dense', results.dense ?? [])
+      }
+    }
+    return new Map([...sums].map(([column, sum]) => [column, sum / judged]))
+  } finally {
+    await engine.close()
+    rmSync(dataDir, { recursive: true })
+  }
+}
