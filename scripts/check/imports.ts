@@ -14,7 +14,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
   ['errors', 'limits', 'json', 'ids', 'memory'],
-  ['definition', 'parse-definition', 'object', 'vectors-in', 'api', 'engine-options'],
+  ['definition', 'parse-definition', 'object', 'query', 'vectors-in', 'api', 'engine-options'],
   ['events'],
   ['filter', 'vector', 'worker', 'catalog'],
   ['objects-in', 'replica'],
@@ -36,7 +36,7 @@ const seams: readonly {
   {
     module: /^(node:)?fs(\/promises)?$|^fs-extra$/,
     among: /^packages\/(wal|engine)\/src\//,
-    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/kernel/,
+    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/(sparse-)?kernel/,
     why: 'the disk is reached through the Vfs seam',
   },
   {

@@ -272,15 +272,21 @@ export class LocalCollection implements Collection {
     return this.replica.digest()
   }
 
-  #write(
+  async #write(
     draft: Draft,
     room: Room,
     filterValues: readonly JsonObject[],
   ): Promise<Acknowledgement & { readonly result: Applied }> {
-    return this.gate.write(() => {
-      this.checkOpen()
-      return this.#commit(draft, room, filterValues)
-    })
+    for (;;) {
+      if (room.objects > 0) await this.replica.prepare(this.#reserved.objects + room.objects)
+      const written = await this.gate.write(async () => {
+        this.checkOpen()
+        // Other writers may have taken the room on disk while this one waited; then it asks again.
+        if (!this.replica.isPrepared(this.#reserved.objects + room.objects)) return undefined
+        return this.#commit(draft, room, filterValues)
+      })
+      if (written) return written
+    }
   }
 
   /** Reserves and appends in one turn, so that the room asked for covers everything that is on its way. */

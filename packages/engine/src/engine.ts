@@ -22,6 +22,7 @@ import { printed } from './ids.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import { replay, survey } from './recovery.ts'
+import { type OriginalsPlace, sweepOriginals } from './replica/originals.ts'
 import { Replica } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
@@ -54,6 +55,7 @@ class LocalEngine implements Engine, DatabaseHost {
   readonly #vfs: Vfs
   readonly #threads: number
   readonly #checkpointer: Checkpointer
+  readonly #originals: OriginalsPlace
   readonly #openedAt = performance.now()
   readonly #catalogGate = new WriteGate()
   #catalog = new Catalog()
@@ -76,8 +78,10 @@ class LocalEngine implements Engine, DatabaseHost {
     this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
     this.#threads = checkedThreads(options.threads)
+    const dataDir = checkedDataDir(options?.dataDir)
+    this.#originals = { vfs: this.#vfs, dir: join(dataDir, 'originals') }
     this.#checkpointer = new Checkpointer(
-      { vfs: this.#vfs, dir: join(checkedDataDir(options?.dataDir), 'checkpoints') },
+      { vfs: this.#vfs, dir: join(dataDir, 'checkpoints'), originalsDir: join(dataDir, 'originals') },
       {
         keepLog: options.keepLog ?? false,
         onProgress: (progress) => this.#report(progress),
@@ -222,7 +226,8 @@ class LocalEngine implements Engine, DatabaseHost {
     await collection?.gate.hold(async () => collection.shut('dropped'))
     this.#catalog.apply(lsn, event)
     this.#collections.delete(event.collectionId)
-    await closed(collection?.recovering)
+    await collection?.recovering?.pins.until(Number.POSITIVE_INFINITY)
+    await collection?.recovering?.remove()
   }
 
   collection(id: number): LocalCollection | undefined {
@@ -259,10 +264,12 @@ class LocalEngine implements Engine, DatabaseHost {
       this.#report({ job: 'replay', done, total, unit: 'records' })
     }
     await replay(log, this, lsnFrom, outlook, report)
+    await sweepOriginals(this.#originals, (id) => this.#catalog.byId(id) !== undefined)
   }
 
   #emptyReplica({ id, definition, hashSeed: seed, lsnCreated: lsn }: CollectionEntry): Promise<Replica> {
-    return Replica.empty(id, definition, { seed, lsn, pool: this.#pool as WorkerPool })
+    const [pool, originals] = [this.#pool as WorkerPool, this.#originals]
+    return Replica.empty(id, definition, { seed, lsn, pool, originals })
   }
 
   #newCommitter(directory: DataDirectory): Committer {

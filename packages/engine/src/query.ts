@@ -44,6 +44,8 @@ export interface SearchRequest {
   /** Widens the pool of a filtered walk by so many per cent. */
   readonly filterBoostPercentage?: number
   readonly includeVectors?: boolean
+  /** Orders the best candidates by the vectors as they came, read from disk; for fields that keep less than float32 in memory. */
+  readonly rescore?: boolean
   readonly fusion?: Fusion
   /** Compares every match, whatever it costs: the answer that an approximate one is measured by. */
   readonly exact?: boolean

@@ -1,6 +1,6 @@
 // The in-memory state of one collection, built only by applying events in LSN order. It asks no clock and no chance, so the
 // same events give the same bytes. Called by commit, recovery and restore, and by nobody else.
-import type { CollectionDefinition } from '../definition.ts'
+import type { CollectionDefinition, DenseFieldDefinition, FieldDefinition } from '../definition.ts'
 import { assert } from '../errors.ts'
 import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
@@ -15,6 +15,7 @@ import { openSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
+import { Originals, type OriginalsPlace } from './originals.ts'
 import { Pins } from './pins.ts'
 import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
 
@@ -33,9 +34,16 @@ export interface ReplicaParts {
   readonly dense: readonly (DenseField | undefined)[]
   /** One per field of the definition; undefined for dense fields. */
   readonly sparse: readonly (SparseField | undefined)[]
+  /** One per field of the definition; undefined where the field itself keeps every bit. */
+  readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
   readonly version: number
   readonly lsnApplied: number
+}
+
+/** Whether a field keeps less than what came, so that the vectors are kept on disk besides. */
+export function keepsOriginals(field: FieldDefinition): field is DenseFieldDefinition {
+  return field.kind === 'dense' && field.params.precision !== 'float32'
 }
 
 export class Replica {
@@ -45,6 +53,7 @@ export class Replica {
   readonly filters: FilterIndex
   readonly dense: readonly (DenseField | undefined)[]
   readonly sparse: readonly (SparseField | undefined)[]
+  readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
   readonly pins = new Pins()
   #version: number
@@ -58,6 +67,7 @@ export class Replica {
     this.filters = parts.filters
     this.dense = parts.dense
     this.sparse = parts.sparse
+    this.originals = parts.originals
     this.ordinals = parts.ordinals
     this.#version = parts.version
     this.#lsnApplied = parts.lsnApplied
@@ -66,7 +76,7 @@ export class Replica {
   static async empty(
     id: number,
     definition: CollectionDefinition,
-    options: { seed: HashSeed; lsn: number; pool: WorkerPool },
+    options: { seed: HashSeed; lsn: number; pool: WorkerPool; originals: OriginalsPlace },
   ): Promise<Replica> {
     const dense = await Promise.all(
       definition.fields.map((field) => (field.kind === 'dense' ? openDenseField(field, options.pool) : undefined)),
@@ -81,6 +91,11 @@ export class Replica {
       filters: new FilterIndex(options.seed),
       dense,
       sparse,
+      originals: definition.fields.map((field, at) =>
+        keepsOriginals(field)
+          ? new Originals(options.originals, { collectionId: id, field: at, dimension: field.params.dimension })
+          : undefined,
+      ),
       ordinals: new Ordinals(),
       version: 0,
       lsnApplied: options.lsn,
@@ -99,6 +114,17 @@ export class Replica {
   /** Rows that the field at a position of the definition has. */
   rowsAt(field: number): number {
     return this.dense[field]?.rows ?? this.sparse[field]?.rows ?? 0
+  }
+
+  /** Takes room on the disk for the vectors of `objects` more. Throws EngineError read_only when the disk is full. */
+  async prepare(objects: number): Promise<void> {
+    for (const originals of this.originals)
+      if (originals && !originals.hasRoom(objects)) await originals.prepare(objects)
+  }
+
+  /** Whether there is room on the disk for the vectors of `objects` more. */
+  isPrepared(objects: number): boolean {
+    return this.originals.every((originals) => originals?.hasRoom(objects) ?? true)
   }
 
   /**
@@ -149,6 +175,8 @@ export class Replica {
   async #upsert(version: number, event: ObjectsUpserted): Promise<Applied> {
     await this.#ripen(version)
     const ordinals = this.ordinals.take(event.ids.length)
+    // A replay made no room yet; a live write did.
+    await this.prepare(event.ids.length)
     const replaced = Uint32Array.from(event.ids.map((id) => this.objects.find(id)).filter((ordinal) => ordinal >= 0))
     await Promise.all(
       this.dense.map((field, at) => {
@@ -158,7 +186,8 @@ export class Replica {
           vectors: column.vectors,
           norms: column.norms,
         }
-        return field?.apply(version, rows, replaced)
+        const kept = rows && this.originals[at]?.append(rows.ordinals, rows.vectors)
+        return Promise.all([kept, field?.apply(version, rows, replaced)])
       }),
     )
     await Promise.all(
@@ -220,12 +249,16 @@ export class Replica {
     const freed = this.ordinals.ripen(version)
     const ascending = Uint32Array.from(freed).sort()
     for (const [at, field] of this.sparse.entries()) field?.purge(keptRows(this.objects, at, ascending))
-    for (const ordinal of freed) this.objects.release(ordinal)
+    for (const ordinal of freed) {
+      this.objects.release(ordinal)
+      for (const originals of this.originals) originals?.release(ordinal)
+    }
   }
 
   /** The bytes of everything but the fields, as of now: writers may go on while they are written out. */
   dumpObjects(): Section[] {
-    return [...this.objects.dump('objects'), ...this.filters.dump('filters')]
+    const originals = this.originals.flatMap((of, at) => of?.dump(`originals.${at}`, this.ordinals.end) ?? [])
+    return [...this.objects.dump('objects'), ...this.filters.dump('filters'), ...originals]
   }
 
   /** Hash of everything a replay must reproduce. */
@@ -248,6 +281,8 @@ export class Replica {
   /** Memory by part, in bytes. */
   bytes(): Record<string, number> {
     const parts: Record<string, number> = { ...this.objects.bytes(), filters: this.filters.bytes() }
+    const originals = this.originals.reduce((sum, of) => sum + (of?.bytes() ?? 0), 0)
+    if (originals > 0) parts.originals = originals
     for (const field of [...this.dense, ...this.sparse]) {
       for (const [part, bytes] of Object.entries(field?.bytes() ?? {})) parts[part] = (parts[part] ?? 0) + bytes
     }
@@ -256,6 +291,13 @@ export class Replica {
 
   async close(): Promise<void> {
     await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
+    await Promise.all(this.originals.map((originals) => originals?.close()))
+  }
+
+  /** Closes, and removes what the collection has on disk outside checkpoints. */
+  async remove(): Promise<void> {
+    await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
+    await Promise.all(this.originals.map((originals) => originals?.remove()))
   }
 }
 

@@ -53,6 +53,7 @@ export interface SearchPlanInput {
   readonly prefilterThreshold: number | undefined
   readonly boostPercentage: number
   readonly includeVectors: boolean
+  readonly rescore: boolean
   readonly fusion: FusionPlan | undefined
   readonly exact: boolean
   readonly explain: boolean
@@ -91,6 +92,7 @@ export function parseSearch(request: SearchRequest, definition: CollectionDefini
     fusion: request.fusion === undefined ? undefined : parseFusion(request.fusion, names, limits),
     exact: request.exact === true,
     explain: request.explain === true,
+    rescore: request.rescore === true,
   }
 }
 

@@ -19,6 +19,8 @@ export interface CheckpointPlace {
   readonly vfs: Vfs
   /** `<data>/checkpoints` */
   readonly dir: string
+  /** `<data>/originals` */
+  readonly originalsDir: string
 }
 
 export interface Checkpoint {
@@ -56,7 +58,7 @@ export async function writeCheckpoint(
   for (const { entry, recovering: replica, gate } of source.collections) {
     const before = previous?.manifest.collections.find((candidate) => candidate.id === entry.id)
     const unchanged = !replica || (before?.lsn === replica.lsnApplied && gate.pending.events === 0)
-    if (!unchanged) collections.push(await writeCollection(vfs, temporary, replica, gate))
+    if (!unchanged) collections.push(await writeCollection(place, temporary, replica, gate))
     else if (previous && before) collections.push(await linkCollection(vfs, previous.path, temporary, before))
     onProgress(collections.length, source.collections.length)
   }
@@ -72,7 +74,12 @@ export async function writeCheckpoint(
   return { checkpoint: { path, manifest }, lsnNotNeeded }
 }
 
-async function writeCollection(vfs: Vfs, dir: string, replica: Replica, gate: WriteGate): Promise<ManifestCollection> {
+async function writeCollection(
+  { vfs, originalsDir }: CheckpointPlace,
+  dir: string,
+  replica: Replica,
+  gate: WriteGate,
+): Promise<ManifestCollection> {
   const files: ManifestCollection['files'][number][] = []
   const write = async (part: number, lsn: number, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) => {
     const name = fileName(replica.id, part)
@@ -87,10 +94,12 @@ async function writeCollection(vfs: Vfs, dir: string, replica: Replica, gate: Wr
     const made = cutObjects(replica)
     for (const fields of [replica.dense, replica.sparse])
       for (const [at, field] of fields.entries()) if (field) await write(1 + at, made.lsn, field.dump())
-    return made
+    return { ...made, originals: replica.originals.flatMap((of) => of?.names() ?? []) }
   })
+  for (const originals of replica.originals) await originals?.sync()
+  for (const name of cut.originals) await vfs.link(join(originalsDir, name), join(dir, name))
   await write(objectsPart, cut.lsn, cut.objects)
-  return { id: replica.id, lsn: cut.lsn, files }
+  return { id: replica.id, lsn: cut.lsn, originals: cut.originals, files }
 }
 
 async function linkCollection(
@@ -99,7 +108,8 @@ async function linkCollection(
   to: string,
   collection: ManifestCollection,
 ): Promise<ManifestCollection> {
-  for (const { name } of collection.files) await vfs.link(join(from, name), join(to, name))
+  const names = [...collection.files.map(({ name }) => name), ...collection.originals]
+  for (const name of names) await vfs.link(join(from, name), join(to, name))
   return collection
 }
 
@@ -128,13 +138,19 @@ export async function findCheckpoints(
 
 /** Loads one collection; undefined when the checkpoint does not hold it. Throws snapshot_damaged, with nothing left open. */
 export async function loadCollection(
-  vfs: Vfs,
+  place: CheckpointPlace,
   { path, manifest }: Checkpoint,
   entry: CollectionEntry,
   pool: WorkerPool,
 ): Promise<Replica | undefined> {
   const collection = manifest.collections.find((candidate) => candidate.id === entry.id)
   if (!collection) return undefined
+  const { vfs, originalsDir } = place
+  await vfs.makeDirectory(originalsDir)
+  for (const name of collection.originals) {
+    const live = join(originalsDir, name)
+    if (!(await vfs.exists(live))) await vfs.link(join(path, name), live)
+  }
   const partOf = (part: number) => {
     const file = collection.files.find((candidate) => candidate.part === part)
     const { name, bytes, sum } = file ?? { name: fileName(collection.id, part), bytes: 0, sum: '0' }
@@ -146,7 +162,7 @@ export async function loadCollection(
       sum,
     })
   }
-  return loadReplica(entry, collection.lsn, partOf, pool)
+  return loadReplica(entry, collection.lsn, partOf, { pool, originals: { vfs, dir: originalsDir } })
 }
 
 /** Removes what a crash left half made. */

@@ -13,6 +13,8 @@ export interface ManifestCollection {
   readonly id: number
   /** The collection's newest record that its snapshot reflects; older ones are skipped when the log is replayed. */
   readonly lsn: number
+  /** Names of the files with vectors as they came; linked, since they only grow at their ends. */
+  readonly originals: readonly string[]
   /** Objects first, then one file per dense field. */
   readonly files: readonly ({ readonly name: string; readonly part: number } & SnapshotFileFacts)[]
 }

@@ -5,7 +5,8 @@ import { FilterIndex } from '../filter/filter-index.ts'
 import { type Section, SectionReader, sectionOf, sourceOf, writeSections } from '../memory/sections.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
-import { Replica } from '../replica/replica.ts'
+import { Originals, type OriginalsPlace } from '../replica/originals.ts'
+import { keepsOriginals, Replica } from '../replica/replica.ts'
 import { loadDenseField } from '../vector/dense-field.ts'
 import { loadSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
@@ -40,20 +41,24 @@ export async function loadReplica(
   entry: CollectionEntry,
   lsn: number,
   partOf: (part: number) => AsyncIterable<Uint8Array>,
-  pool: WorkerPool,
+  from: { readonly pool: WorkerPool; readonly originals: OriginalsPlace },
 ): Promise<Replica> {
   const reader = new SectionReader(sourceOf(partOf(objectsPart)), `collection ${entry.id}`)
   const { version, ordinals } = await readHead(reader, lsn)
   const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
   const filters = await FilterIndex.load(reader, 'filters')
+  const originals = await loadOriginals(reader, entry, ordinals.end, from.originals)
   const dense = await Promise.all(
     entry.definition.fields.map((field, at) =>
-      field.kind === 'dense' ? loadDenseField(field, pool, partOf(1 + at)) : undefined,
+      field.kind === 'dense' ? loadDenseField(field, from.pool, partOf(1 + at)) : undefined,
     ),
-  )
+  ).catch(async (error) => {
+    await closeAll(originals)
+    throw error
+  })
   const sparse = await Promise.all(
     entry.definition.fields.map((field, at) =>
-      field.kind === 'sparse' ? loadSparseField(field, pool, partOf(1 + at)) : undefined,
+      field.kind === 'sparse' ? loadSparseField(field, from.pool, partOf(1 + at)) : undefined,
     ),
   )
   return new Replica({
@@ -63,10 +68,38 @@ export async function loadReplica(
     filters,
     dense,
     sparse,
+    originals,
     ordinals,
     version,
     lsnApplied: lsn,
   })
+}
+
+async function loadOriginals(
+  reader: SectionReader,
+  { id: collectionId, definition }: CollectionEntry,
+  ordinalEnd: number,
+  place: OriginalsPlace,
+): Promise<(Originals | undefined)[]> {
+  const loaded: (Originals | undefined)[] = []
+  for (const [at, field] of definition.fields.entries()) {
+    if (!keepsOriginals(field)) {
+      loaded.push(undefined)
+      continue
+    }
+    const state = await Originals.loadState(reader, `originals.${at}`, ordinalEnd)
+    const originals = new Originals(place, { collectionId, field: at, dimension: field.params.dimension }, state)
+    loaded.push(originals)
+    await originals.open().catch(async (error) => {
+      await closeAll(loaded)
+      throw error
+    })
+  }
+  return loaded
+}
+
+async function closeAll(originals: readonly (Originals | undefined)[]): Promise<void> {
+  for (const one of originals) await one?.close()
 }
 
 async function readHead(reader: SectionReader, lsn: number): Promise<{ version: number; ordinals: Ordinals }> {
