@@ -8,7 +8,7 @@ import { at } from './arena.ts'
 import type { DenseHits, SparseField, SparseQuery, SparseRows, SparseSearch } from './field.ts'
 import { dumpSparse, loadSparse, type SparseState } from './sparse-file.ts'
 import { compileSparseKernel, type SparseHandle } from './sparse-kernel.ts'
-import { PostingLists, postingBytesUsual, postingBytesWorst } from './sparse-lists.ts'
+import { PostingLists, postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './sparse-lists.ts'
 import { SparseMemory } from './sparse-memory.ts'
 import { postingsByIndex, slicesOf } from './sparse-postings.ts'
 import { readTicket, type WeighedList, writeTicket } from './sparse-ticket.ts'
@@ -76,9 +76,11 @@ class InvertedField implements SparseField {
   }
 
   reserve(end: number, postings: number): void {
-    // A list is made anew at most once for each posting; its directory may be as long as the list has blocks.
-    const { memory, vocabulary } = this.#state
-    memory.reserve(end, postings * postingBytesUsual, postings * postingBytesWorst + vocabulary.count * 16)
+    const { memory } = this.#state
+    // Each posting may begin a list, or have a block and its directory made anew, up to twice as large; there are no more of those
+    // than take the memory in use.
+    const worst = postings * postingBytesFirst + Math.min(postings * postingBytesRewritten, 2 * memory.used)
+    memory.reserve(end, postings * postingBytesUsual, worst)
   }
 
   async apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void> {

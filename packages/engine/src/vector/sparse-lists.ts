@@ -257,8 +257,10 @@ export class PostingLists {
   }
 }
 
-/** Bytes that a posting may take in the worst case: a new list of its own, or a block made anew for it. */
-export const postingBytesWorst = blockBytes(blockPostingsMax) + directoryBytes(2)
+/** Bytes of a list of one posting. */
+export const postingBytesFirst = blockBytes(1) + directoryBytes(1)
+/** Bytes of a block made anew for one posting. */
+export const postingBytesRewritten = blockBytes(blockPostingsMax) + directoryBytes(2)
 /** Bytes that a posting usually takes. */
 export const postingBytesUsual = 24
 

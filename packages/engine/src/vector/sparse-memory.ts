@@ -59,6 +59,10 @@ export class SparseMemory {
   get f64(): Float64Array<SharedArrayBuffer> {
     return this.#f64
   }
+  /** Given out, and waiting to be given out again. */
+  get used(): number {
+    return this.#top - heapAddress
+  }
   /** Taken from the process. */
   get bytes(): number {
     return this.#u32.byteLength

@@ -1,0 +1,39 @@
+// The bytes of a sparse field as version 1 wrote them: still written so, and still read. ANNAL_GOLDEN=write makes the file anew,
+// which only a new version of the format may need.
+import { readFileSync, writeFileSync } from 'node:fs'
+import tap, { test } from 'tap'
+import { loadSparseField, openSparseField } from '../../src/vector/sparse-field.ts'
+import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { noRows, rowsOfTerms, someTerms, sparseDefinition } from './sparse-world.ts'
+import { seeded } from './world.ts'
+
+const file = new URL('../golden/sparse-1.bin', import.meta.url)
+const definition = sparseDefinition('endee_bm25', 1_000)
+const pool = await openWorkerPool({ threads: 1 })
+tap.teardown(() => pool.close())
+
+test('the golden sparse field is written byte by byte and answers as it did', async (t) => {
+  const random = seeded(1)
+  const rows = Array.from({ length: 300 }, (_, i) => [i, someTerms(random, 1 + (i % 7), 60)] as const)
+  const field = await openSparseField(definition, pool)
+  await field.apply(1, rowsOfTerms(rows), noRows)
+  await field.apply(2, undefined, rowsOfTerms(rows.slice(0, 50)))
+  field.purge(rowsOfTerms(rows.slice(0, 20)))
+  const pieces: Uint8Array[] = []
+  for await (const piece of field.dump()) pieces.push(piece)
+  const written = Buffer.concat(pieces)
+  if (process.env.ANNAL_GOLDEN === 'write') writeFileSync(file, written)
+  const golden = readFileSync(file)
+  t.ok(written.equals(golden), 'the same bytes')
+  const loaded = await loadSparseField(definition, pool, once(golden))
+  t.equal(loaded.rows, 250)
+  for (let i = 0; i < 10; i++) {
+    const query = someTerms(random, 5, 60)
+    t.same(await loaded.search(query, { k: 9, version: 2 }), await field.search(query, { k: 9, version: 2 }))
+  }
+  await Promise.all([field.close(), loaded.close()])
+})
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes
+}
