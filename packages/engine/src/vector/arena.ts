@@ -2,6 +2,7 @@
 // header. Memory grows in steps and nothing in it ever moves, so readers need no lock. Threads other than the owner get a
 // handle and attach a kernel of their own.
 import { assert, EngineError } from '../errors.ts'
+import type { Attached } from './attached.ts'
 import { instantiateKernel, type Kernel } from './kernel.ts'
 import { arenaBytesMax, levelOf, metricNumbers, precisionNumbers, roundUp, type Shape } from './shape.ts'
 
@@ -188,6 +189,17 @@ export class Arena {
   }
   get f32(): Float32Array<SharedArrayBuffer> {
     return this.#f32
+  }
+  /** The owner's own attachment, for queries answered in its thread. */
+  get attached(): Attached {
+    return {
+      kernel: this.kernel,
+      thread: this.#thread,
+      scratch: this.ownScratch,
+      memory: this.memory,
+      u32: this.#u32,
+      f32: this.#f32,
+    }
   }
   get blocks(): number {
     return this.#blocks

@@ -76,6 +76,16 @@ export function scanIn(attached: Attached, query: Float32Array, call: ScanCall):
   return kernel.endScan(call.k)
 }
 
+/** Copies out what a query left in the scratch. */
+export function answersOf({ kernel, scratch, u32, f32 }: Attached, found: number) {
+  return {
+    ordinals: u32.slice(scratch.answers / 4, scratch.answers / 4 + found),
+    similarities: f32.slice(scratch.similarities / 4, scratch.similarities / 4 + found),
+    visited: kernel.takeHops(),
+    distances: kernel.takeDistances(),
+  }
+}
+
 /** What a thread found to do in an open job: nothing, a piece that began a phase others should know of, or the last one. */
 export type Progress = 'nothing' | 'piece' | 'phase' | 'over'
 

@@ -5,6 +5,7 @@ import type { DenseFieldDefinition } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
 import { at, poolEntries } from './arena.ts'
 import { digestOf, dumpField, loadSegments, type SegmentState } from './arena-file.ts'
+import { answersOf, searchIn } from './attached.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, Ordinal } from './field.ts'
 import { listedMax } from './query-desk.ts'
 import { type Batch, Segment } from './segment.ts'
@@ -37,6 +38,8 @@ export interface FieldHealth {
 
 /** A dense field with what only its own package asks of it. */
 export interface GraphDenseField extends DenseField {
+  /** The search of a caller who would rather block: in this thread, while workers go on. Bitmaps as in search. */
+  searchSync(query: Float32Array, options: DenseSearch): DenseHits
   health(): FieldHealth
 }
 
@@ -189,6 +192,22 @@ class GraphField implements GraphDenseField {
     })
     if (lent === undefined) return found
     return found.finally(() => arena.takeBack(lent))
+  }
+
+  searchSync(query: Float32Array, options: DenseSearch): DenseHits {
+    this.#checkQuery(query, options.k)
+    const found = this.#segments.map((segment, i) => {
+      const { arena } = segment
+      const { k, version, allowed } = options
+      const ef = Math.min(efMax, Math.max(options.ef, k))
+      const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
+      const { address: bitmap = 0, bits = 0 } = lent ?? {}
+      const here = arena.attached
+      const n = searchIn(here, query, { k, ef, rerank: rerankOf(ef), version, bitmap, bits })
+      if (lent !== undefined) arena.takeBack(lent)
+      return { segment: i, ...answersOf(here, n) }
+    })
+    return merge(found, options.k, this.#segmentRows)
   }
 
   /** The bitmap as the segment sees it, which begins at the segment's first ordinal. */

@@ -1,0 +1,45 @@
+// Annal's own index, searched in the calling thread; built by one worker.
+import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import { type Contender, recallAtTen } from './contender.ts'
+import type { Dataset } from './dataset.ts'
+
+export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
+
+export async function openAnnal(set: Dataset, precision: Precision): Promise<Contender> {
+  const { dimension, metric, base, queries, truth } = set
+  const pool = await openWorkerPool({ threads: 1 })
+  const params = { dimension, spaceType: metric, precision, M: 16, efConstruction: 128 }
+  const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
+  const n = base.length / dimension
+  const batch = 10_000
+  const before = process.cpuUsage()
+  for (let i = 0; i < n; i += batch) {
+    const count = Math.min(batch, n - i)
+    const ordinals = Uint32Array.from({ length: count }, (_, j) => i + j)
+    const vectors = base.subarray(i * dimension, (i + count) * dimension)
+    await field.apply(i / batch + 1, { ordinals, vectors, norms: new Float32Array(count).fill(1) }, new Uint32Array(0))
+  }
+  const used = process.cpuUsage(before)
+  const nq = queries.length / dimension
+  const version = 1e6
+  const answers = new Uint32Array(nq * 10)
+  return {
+    name: `annal-${precision}`,
+    buildCpuSeconds: (used.user + used.system) / 1e6,
+    async run(ef) {
+      const from = performance.now()
+      const cpu = process.cpuUsage()
+      for (let i = 0; i < nq; i++) {
+        const query = queries.subarray(i * dimension, (i + 1) * dimension)
+        answers.set(field.searchSync(query, { k: 10, ef, version }).ordinals, i * 10)
+      }
+      const spent = process.cpuUsage(cpu)
+      const wallSeconds = (performance.now() - from) / 1000
+      return { recall: recallAtTen(answers, truth, nq), wallSeconds, cpuSeconds: (spent.user + spent.system) / 1e6 }
+    },
+    async close() {
+      await field.close()
+      await pool.close()
+    },
+  }
+}

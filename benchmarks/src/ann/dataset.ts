@@ -1,0 +1,87 @@
+// Sets with exact answers: those of a data directory, or clustered ones made from a seed with answers computed here.
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+export interface Dataset {
+  readonly name: string
+  readonly dimension: number
+  readonly metric: 'l2' | 'cosine'
+  readonly base: Float32Array
+  readonly queries: Float32Array
+  /** 100 ordinals a query. */
+  readonly truth: Int32Array
+}
+
+export async function readDataset(directory: string, name: string): Promise<Dataset> {
+  const at = join(directory, name)
+  const meta = JSON.parse(await readFile(join(at, 'meta.json'), 'utf8')) as { d: number; metric: 'l2' | 'cosine' }
+  const set = {
+    name,
+    dimension: meta.d,
+    metric: meta.metric,
+    base: await vectors(at, 'base'),
+    queries: await vectors(at, 'queries'),
+    truth: new Int32Array((await bytes(join(at, 'groundtruth.i32'))).buffer),
+  }
+  if (set.metric === 'cosine') for (const rows of [set.base, set.queries]) normalise(rows, set.dimension)
+  return set
+}
+
+async function vectors(directory: string, name: string): Promise<Float32Array> {
+  try {
+    return new Float32Array((await bytes(join(directory, `${name}.f32`))).buffer)
+  } catch (error) {
+    // A set has one or the other; a file that is missing twice is the error.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return Float32Array.from(await bytes(join(directory, `${name}.u8`)))
+  }
+}
+
+async function bytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  return Uint8Array.from(await readFile(path))
+}
+
+function normalise(rows: Float32Array, dimension: number): void {
+  for (let from = 0; from < rows.length; from += dimension) {
+    const row = rows.subarray(from, from + dimension)
+    let square = 0
+    for (const x of row) square += x * x
+    const scale = square > 0 ? 1 / Math.sqrt(square) : 0
+    for (let i = 0; i < dimension; i++) row[i] = (row[i] ?? 0) * scale
+  }
+}
+
+/** `n` unit rows in 200 clusters with a decaying spectrum, and 1,000 queries of the same kind; answers are exact. */
+export function makeClustered(n: number, dimension: number, seed: number): Omit<Dataset, 'truth'> {
+  const random = seeded(seed)
+  const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  const rank = 32
+  const basis = Float32Array.from({ length: rank * dimension }, () => gauss() / Math.sqrt(dimension))
+  const clusters = 200
+  const centres = Float32Array.from({ length: clusters * dimension }, () => gauss() / Math.sqrt(dimension))
+  const make = (count: number) => {
+    const rows = new Float32Array(count * dimension)
+    for (let i = 0; i < count; i++) {
+      const centre = Math.floor(random() * clusters) * dimension
+      const row = rows.subarray(i * dimension, (i + 1) * dimension)
+      for (let j = 0; j < dimension; j++) row[j] = (centres[centre + j] ?? 0) + (0.15 * gauss()) / Math.sqrt(dimension)
+      for (let r = 0; r < rank; r++) {
+        const weight = (1.2 * gauss()) / (1 + r / 8)
+        for (let j = 0; j < dimension; j++) row[j] = (row[j] ?? 0) + (weight * (basis[r * dimension + j] ?? 0)) / 3
+      }
+    }
+    normalise(rows, dimension)
+    return rows
+  }
+  return { name: `clustered-${n}`, dimension, metric: 'cosine', base: make(n), queries: make(1000) }
+}
+
+function seeded(seed: number): () => number {
+  let s = seed >>> 0
+  return () => {
+    s = (s + 0x6d2b79f5) >>> 0
+    let t = Math.imul(s ^ (s >>> 15), s | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,101 @@
+// Recall and speed of Annal's index beside others: the same data, the same M and ef_construction, one thread, taking turns
+// ef by ef, by CPU time, so that what else the machine does falls on all alike.
+//   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch] [--precisions float32,int8] [--rounds 3] [--json FILE] [--svg FILE]
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import { openAnnal, type Precision } from './annal.ts'
+import { type Contender, median, speedAt } from './contender.ts'
+import { type Dataset, makeClustered, readDataset } from './dataset.ts'
+import { exactAnswers } from './exact.ts'
+import { openHnswlib } from './peers/hnswlib.ts'
+import { openUsearch } from './peers/usearch.ts'
+import { drawCurves } from './picture.ts'
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a' },
+    peers: { type: 'string', default: 'hnswlib' },
+    precisions: { type: 'string', default: 'float32,int8' },
+    rounds: { type: 'string', default: '3' },
+    queries: { type: 'string', default: '2000' },
+    json: { type: 'string' },
+    svg: { type: 'string' },
+  },
+})
+const efs = [12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
+const targets = [0.95, 0.99, 0.995]
+const lines: string[] = []
+const say = (line: object) => {
+  lines.push(JSON.stringify(line))
+  console.log(lines.at(-1))
+}
+
+say({ machine: cpus()[0]?.model, cores: cpus().length, node: process.version, rounds: Number(values.rounds) })
+const curves: { label: string; points: { recall: number; speed: number }[] }[] = []
+for (const name of values.sets.split(',')) await measure(await openSet(name))
+if (values.json !== undefined) writeFileSync(values.json, `${lines.join('\n')}\n`)
+if (values.svg !== undefined) writeFileSync(values.svg, drawCurves(curves))
+
+async function openSet(name: string): Promise<Dataset> {
+  const made = /^clustered-(\d+)$/.exec(name)
+  if (made !== null) return exactAnswers(makeClustered(Number(made[1]), 128, 1))
+  if (values.data === undefined) throw new Error('--data DIR is needed for sets that are not made here')
+  const set = await readDataset(values.data, name)
+  const most = Number(values.queries) * set.dimension
+  return { ...set, queries: set.queries.subarray(0, most) }
+}
+
+async function measure(set: Dataset): Promise<void> {
+  const contenders: Contender[] = []
+  for (const precision of values.precisions.split(',')) contenders.push(await openAnnal(set, precision as Precision))
+  for (const peer of values.peers.split(',').filter((peer) => peer !== ''))
+    contenders.push(await (peer === 'usearch' ? openUsearch(set) : openHnswlib(set)))
+  for (const { name, buildCpuSeconds } of contenders)
+    say({ set: set.name, contender: name, build_cpu_s: Number(buildCpuSeconds.toFixed(2)) })
+  for (const contender of contenders) await contender.run(32) // compiled and warm
+  const nq = set.queries.length / set.dimension
+  const rounds = Number(values.rounds)
+  const speeds = contenders.map(() => Array.from({ length: rounds }, () => [] as { recall: number; speed: number }[]))
+  for (const ef of efs)
+    for (let round = 0; round < rounds; round++)
+      for (const [i, contender] of contenders.entries()) {
+        const { recall, wallSeconds, cpuSeconds } = await contender.run(ef)
+        speeds[i]?.[round]?.push({ recall, speed: nq / cpuSeconds })
+        if (round > 0) continue
+        const [qps, cpu_qps] = [nq / wallSeconds, nq / cpuSeconds].map(Math.round)
+        say({ set: set.name, contender: contender.name, ef, recall, qps, cpu_qps })
+      }
+  contenders.forEach(({ name }, i) => {
+    curves.push({ label: `${set.name} ${name}`, points: speeds[i]?.[0] ?? [] })
+  })
+  sayRatios(set, contenders, speeds)
+  for (const contender of contenders) await contender.close()
+}
+
+/** Median over rounds of the ratio of speeds at equal recall, of each of ours to each peer. */
+function sayRatios(
+  set: Dataset,
+  contenders: readonly Contender[],
+  speeds: readonly (readonly (readonly { recall: number; speed: number }[])[])[],
+): void {
+  const ours = contenders.flatMap(({ name }, i) => (name.startsWith('annal') ? [i] : []))
+  const peers = contenders.flatMap(({ name }, i) => (name.startsWith('annal') ? [] : [i]))
+  for (const own of ours) {
+    const ratios: Record<string, Record<string, number>> = {}
+    for (const peer of peers) {
+      const at: Record<string, number> = {}
+      for (const target of targets) {
+        const perRound = (speeds[own] ?? []).flatMap((points, round) => {
+          const [a, b] = [speedAt(points, target), speedAt(speeds[peer]?.[round] ?? [], target)]
+          return a === undefined || b === undefined ? [] : [a / b]
+        })
+        if (perRound.length > 0) at[target] = Number(median(perRound).toFixed(2))
+      }
+      const build = (contenders[peer]?.buildCpuSeconds ?? 0) / (contenders[own]?.buildCpuSeconds ?? 1)
+      ratios[contenders[peer]?.name ?? ''] = { ...at, build: Number(build.toFixed(2)) }
+    }
+    say({ set: set.name, contender: contenders[own]?.name, ratios })
+  }
+}

@@ -1,0 +1,52 @@
+// usearch from its npm package, float32, one thread. Its ef is fixed when an index is opened, so each ef loads the file again.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Index, MetricKind, ScalarKind } from 'usearch'
+import { type Contender, recallAtTen } from '../contender.ts'
+import type { Dataset } from '../dataset.ts'
+
+export async function openUsearch(set: Dataset): Promise<Contender> {
+  const { dimension, base, queries, truth } = set
+  const directory = mkdtempSync(join(tmpdir(), 'annal-usearch-'))
+  const file = join(directory, 'index')
+  const open = (ef: number) =>
+    new Index({
+      metric: set.metric === 'l2' ? MetricKind.L2sq : MetricKind.IP,
+      quantization: ScalarKind.F32,
+      dimensions: dimension,
+      connectivity: 16,
+      expansion_add: 128,
+      expansion_search: ef,
+      multi: false,
+    })
+  const built = open(64)
+  const n = base.length / dimension
+  const before = process.cpuUsage()
+  built.add(
+    BigUint64Array.from({ length: n }, (_, i) => BigInt(i)),
+    base,
+    1,
+  )
+  const used = process.cpuUsage(before)
+  built.save(file)
+  const nq = queries.length / dimension
+  return {
+    name: 'usearch',
+    buildCpuSeconds: (used.user + used.system) / 1e6,
+    async run(ef) {
+      const index = open(ef)
+      index.load(file)
+      const from = performance.now()
+      const cpu = process.cpuUsage()
+      const { keys } = index.search(queries, 10, 1)
+      const spent = process.cpuUsage(cpu)
+      const wallSeconds = (performance.now() - from) / 1000
+      const found = Uint32Array.from(keys, Number)
+      return { recall: recallAtTen(found, truth, nq), wallSeconds, cpuSeconds: (spent.user + spent.system) / 1e6 }
+    },
+    async close() {
+      rmSync(directory, { recursive: true })
+    },
+  }
+}
