@@ -70,7 +70,7 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
   const { tail, tip, reason } = await failing(dir, async () => {
     await unlessFull(() => removeTemporaries(vfs, dir, scan))
     const made = await unlessFull(recover)
-    if (made.value === undefined) await syncTailInPlace(vfs, scan)
+    if (made.value === undefined) await syncTailInPlace(vfs, dir, scan)
     const segmentId = made.value?.header.id ?? scan.segments.at(-1)?.file.id ?? 0
     try {
       const tip: Tip = await openTip(tipOptions, { durableLsn: scan.lsnLast, segmentId })

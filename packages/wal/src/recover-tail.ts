@@ -26,7 +26,8 @@ export async function keepTorn(vfs: Vfs, scan: LogScan): Promise<string | undefi
 }
 
 /** On a disk too full to rewrite the tail, at least what is there is synced, so that it may be read until there is room. */
-export async function syncTailInPlace(vfs: Vfs, scan: LogScan): Promise<void> {
+export async function syncTailInPlace(vfs: Vfs, dir: string, scan: LogScan): Promise<void> {
+  await vfs.syncDirectory(dir)
   const last = scan.segments.at(-1)
   if (last === undefined) return
   const file = await vfs.open(last.file.path, 'write')

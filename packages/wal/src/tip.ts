@@ -58,6 +58,7 @@ export interface TipOptions {
   readonly onError: (error: unknown) => void
 }
 
+/** The directory must have been synced since TIP was found in it: a name that a killed process left may not be durable yet. */
 export async function openTip(options: TipOptions, first: { durableLsn: number; segmentId: number }): Promise<Tip> {
   const { vfs, dir, found } = options
   const path = join(dir, tipName)

@@ -157,6 +157,13 @@ export const plantedBugs: readonly PlantedBug[] = [
     '    tip.note(lsn, this.#tail.header.id)\n    await this.#tail.sync()\n',
   ),
   bug(
+    'the slot of TIP that was synced last is written over',
+    'tip',
+    'tip.ts',
+    '(1 - this.#syncedIndex) * slotBytes',
+    '(seq & 1) * slotBytes',
+  ),
+  bug(
     'frames are stamped with what is not yet durable',
     'crash-histories',
     'file-log.ts',

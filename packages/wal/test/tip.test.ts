@@ -1,0 +1,56 @@
+// TIP never says less than what its last sync covered, whatever becomes of the writes after it, and never more than it was told.
+import { test } from 'tap'
+import { chosenSeed, ManualClock, SimDisk, seededRandom } from '../src/testing/index.ts'
+import { openTip, readTip } from '../src/tip.ts'
+import { patient } from './patience.ts'
+
+test('what a sync of TIP covered outlives every crash', patient, async (t) => {
+  const seed = chosenSeed()
+  t.comment(`ANNAL_SEED=${seed}`)
+  const wrong: string[] = []
+  for (let n = 0; n < 3000; n++) {
+    const random = seededRandom(seed + n)
+    const disk = new SimDisk({ random })
+    await disk.vfs().makeDirectory('/wal')
+    await disk.vfs().syncDirectory('/')
+    let noted = 0
+    let synced = 0
+    for (let life = 0; life < 3; life++) {
+      disk.stopAt(1 + random.below(40))
+      const live = async () => {
+        const found = await readTip(disk.vfs(), '/wal')
+        // As a start of the log does: the names that were found are made durable first.
+        await disk.vfs().syncDirectory('/wal')
+        const options = {
+          vfs: disk.vfs(),
+          dir: '/wal',
+          clock: new ManualClock(),
+          syncEveryMs: 100,
+          found,
+          onError: t.error,
+        }
+        const tip = await openTip(options, { durableLsn: noted, segmentId: 1 })
+        for (;;) {
+          noted++
+          tip.note(noted, 1)
+          // Long enough for the write to happen, so that several writes follow one sync.
+          for (let turn = 0; turn < 8; turn++) await undefined
+          if (random.chance(0.6)) continue
+          const covered = noted
+          await tip.sync()
+          synced = covered
+        }
+      }
+      await Promise.race([live(), stopped(disk)])
+      disk.restart(random.chance(0.3) ? 'kill' : 'power')
+      const { newest } = await readTip(disk.vfs(), '/wal')
+      const says = newest?.durableLsn ?? 0
+      if (says < synced || says > noted) wrong.push(`seed ${seed + n}: says ${says}, synced ${synced}, noted ${noted}`)
+    }
+  }
+  t.same(wrong.slice(0, 5), [])
+})
+
+async function stopped(disk: SimDisk): Promise<void> {
+  while (!disk.isStopped) await new Promise((resolve) => setImmediate(resolve))
+}
