@@ -1,7 +1,7 @@
 // Answering one query in the calling thread: by the graph, or exactly over rows the host lists.
 import { END, ROWS, hiddenAt, tailOf } from './layout'
-import { answers, ids, nextWalk, similarities } from './scratch'
-import { exactKey } from './distance/exact'
+import { answers, ids, keys, nextWalk, similarities } from './scratch'
+import { exactKey, exactKeysOf } from './distance/exact'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
 import { approach, isHidden, setView, walkLevel } from './hnsw/search'
@@ -41,7 +41,11 @@ function possible(bitmap: usize, bits: u32): u32 {
 function rank(count: i32, k: i32): void {
   for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), pool.idOf(pool.at(i)))
   pool.clear(k)
-  for (let i: i32 = 0; i < count; ++i) offer(load<u32>(ids + (<usize>i << 2)))
+  exactKeysOf(ids, count, keys)
+  for (let i: i32 = 0; i < count; ++i) {
+    const entry = pool.entryOf(load<f32>(keys + (<usize>i << 2)), load<u32>(ids + (<usize>i << 2)))
+    if (entry < pool.worst) pool.insert(entry)
+  }
 }
 
 @inline

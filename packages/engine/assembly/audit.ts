@@ -8,6 +8,7 @@ import {
   blockOf,
   blockShift,
   codeBytes,
+  codeStride,
   degreeAt,
   levelOf,
   linksOf,
@@ -80,7 +81,7 @@ export function clearBlock(block: u32): void {
   const rows: u32 = 1 << blockShift
   const base = blockOf(first)
   for (let i: u32 = 0; i < rows; ++i) {
-    const tail = base + <usize>i * (codeBytes + 16) + codeBytes
+    const tail = base + <usize>i * codeStride + codeBytes
     store<u32>(tail, NONE, 8)
     store<u32>(upperOf(first + i), NONE)
   }

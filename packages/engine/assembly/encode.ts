@@ -21,9 +21,9 @@ import {
   rowOf,
 } from './layout'
 import { query, queryCentred, queryCode, queryRest } from './scratch'
-import { sumf } from './lanes'
+import { sumf, sumi } from './lanes'
 import { BITS_HALF, storePlanes } from './distance/bits'
-import { storeQueryValue } from './distance/code'
+import { storeQueryValues } from './distance/code'
 import { fromHalf, toHalf } from './distance/half'
 import { setQuery } from './distance/walk'
 import { setExactQuery } from './distance/exact'
@@ -156,6 +156,16 @@ function encodeRest(id: u32, row: usize, inverse: v128, square: f32, steps: f32,
   store<f32>(cold + coldStride - 4, along > 0 ? square / along : 0)
 }
 
+@inline
+function nearest8(a: v128, b: v128): v128 {
+  return i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(f32x4.nearest(a)), i32x4.trunc_sat_f32x4_s(f32x4.nearest(b)))
+}
+/** What rounding leaves over, in steps of a 127th. */
+@inline
+function restOf(values: v128): v128 {
+  return f32x4.mul(f32x4.sub(values, f32x4.nearest(values)), f32x4.splat(127))
+}
+
 /** Makes the vector in the query buffer the query of walks and of exact keys. */
 export function prepareQuery(): void {
   let source = query
@@ -179,15 +189,22 @@ export function prepareQuery(): void {
       storePlanes(queryCode, i, value)
     }
   } else {
-    for (let i: i32 = 0; i < <i32>codeBytes; ++i) {
-      const x = load<f32>(source + (<usize>i << 2)) * inverse
-      const value = nearest(x)
-      const rest = <i32>nearest((x - value) * 127)
-      sum += <i32>value
-      sumRest += rest
-      storeQueryValue(queryCode, i, <i32>value)
-      storeQueryValue(queryRest, i, rest)
+    const scale = f32x4.splat(inverse)
+    let sums = i32x4.splat(0)
+    let sumsRest = sums
+    for (let i: usize = 0; i < codeBytes; i += 8) {
+      const at = source + (i << 2)
+      const a = f32x4.mul(v128.load(at), scale)
+      const b = f32x4.mul(v128.load(at, 16), scale)
+      const values = nearest8(a, b)
+      const rests = nearest8(restOf(a), restOf(b))
+      sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(values))
+      sumsRest = i32x4.add(sumsRest, i32x4.extadd_pairwise_i16x8_s(rests))
+      storeQueryValues(queryCode, i, values)
+      storeQueryValues(queryRest, i, rests)
     }
+    sum = sumi(sums)
+    sumRest = sumi(sumsRest)
   }
   const square = dotf(source, source)
   const toCentre: f32 = metric == L2 ? <f32>0 : dotf(query, centre)

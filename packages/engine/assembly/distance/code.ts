@@ -72,8 +72,9 @@ export function toQuery(row: usize, out: usize, bytes: usize): i32 {
   return sumi(sum)
 }
 
+/** Stores eight values of a query at dimension `i`. */
 @inline
-export function storeQueryValue(out: usize, i: i32, value: i32): void {
-  if (RELAXED) store<i8>(out + <usize>i, <i8>value)
-  else store<i16>(out + (<usize>i << 1), <i16>value)
+export function storeQueryValues(out: usize, i: usize, values: v128): void {
+  if (RELAXED) v128.store64_lane(out + i, i8x16.narrow_i16x8_s(values, values), 0)
+  else v128.store(out + (i << 1), values)
 }

@@ -20,7 +20,7 @@ import {
   rowOf,
 } from '../layout'
 import { query, queryCentred, queryCode, queryRest } from '../scratch'
-import { sumf, sumi } from '../lanes'
+import { sumf, sumi, sums4f } from '../lanes'
 import { RELAXED, dot1, queryStep } from './code'
 import { halfProduct } from './half'
 import { keyOf } from './walk'
@@ -52,7 +52,7 @@ function squaredDistance(a: usize, b: usize): f32 {
   let s1 = s0
   let s2 = s0
   let s3 = s0
-  const bytes = (<usize>dimension << 2) + 15 & ~15
+  const bytes = ((<usize>dimension << 2) + 15) & ~15
   let i: usize = 0
   for (; i + 48 < bytes; i += 64) {
     const d0 = f32x4.sub(v128.load(a + i), v128.load(b + i))
@@ -71,12 +71,62 @@ function squaredDistance(a: usize, b: usize): f32 {
   return sumf(f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3)))
 }
 
+/** Squared distances of four float32 rows, or minus their inner products; four at once hide each other's loads. */
+function floatKeys4(q: usize, a: usize, b: usize, c: usize, d: usize): v128 {
+  let s0 = f32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  const bytes = ((<usize>dimension << 2) + 15) & ~15
+  if (metric == L2) {
+    for (let i: usize = 0; i < bytes; i += 16) {
+      const x = v128.load(q + i)
+      const d0 = f32x4.sub(x, v128.load(a + i))
+      const d1 = f32x4.sub(x, v128.load(b + i))
+      const d2 = f32x4.sub(x, v128.load(c + i))
+      const d3 = f32x4.sub(x, v128.load(d + i))
+      s0 = fma(d0, d0, s0)
+      s1 = fma(d1, d1, s1)
+      s2 = fma(d2, d2, s2)
+      s3 = fma(d3, d3, s3)
+    }
+    return sums4f(s0, s1, s2, s3)
+  }
+  for (let i: usize = 0; i < bytes; i += 16) {
+    const x = v128.load(q + i)
+    s0 = fma(x, v128.load(a + i), s0)
+    s1 = fma(x, v128.load(b + i), s1)
+    s2 = fma(x, v128.load(c + i), s2)
+    s3 = fma(x, v128.load(d + i), s3)
+  }
+  return f32x4.neg(sums4f(s0, s1, s2, s3))
+}
+
+/** Keys of `count` ordinals at the field's precision. */
+export function exactKeysOf(from: usize, count: i32, out: usize): void {
+  let i: i32 = 0
+  if (precision == FLOAT32) {
+    for (; i + 3 < count; i += 4) {
+      const p = from + (<usize>i << 2)
+      const four = floatKeys4(
+        query,
+        coldOf(load<u32>(p)),
+        coldOf(load<u32>(p, 4)),
+        coldOf(load<u32>(p, 8)),
+        coldOf(load<u32>(p, 12)),
+      )
+      v128.store(out + (<usize>i << 2), four)
+    }
+  }
+  for (; i < count; ++i) store<f32>(out + (<usize>i << 2), exactKey(load<u32>(from + (<usize>i << 2))))
+}
+
 function innerProduct(a: usize, b: usize): f32 {
   let s0 = f32x4.splat(0)
   let s1 = s0
   let s2 = s0
   let s3 = s0
-  const bytes = (<usize>dimension << 2) + 15 & ~15
+  const bytes = ((<usize>dimension << 2) + 15) & ~15
   let i: usize = 0
   for (; i + 48 < bytes; i += 64) {
     s0 = fma(v128.load(a + i), v128.load(b + i), s0)
