@@ -71,6 +71,26 @@ const removeTip = (disk: SimDisk) => {
   if (directory instanceof SimDirectory) directory.damage((names) => names.delete('TIP'))
 }
 
+/** Notes the largest buffer that is asked for. */
+function watchAllocations(): { stop(): number } {
+  const { alloc, allocUnsafeSlow } = Buffer
+  let largest = 0
+  Buffer.alloc = (size: number, ...rest: []) => {
+    largest = Math.max(largest, size)
+    return alloc(size, ...rest)
+  }
+  Buffer.allocUnsafeSlow = (size) => {
+    largest = Math.max(largest, size)
+    return allocUnsafeSlow(size)
+  }
+  return {
+    stop() {
+      Object.assign(Buffer, { alloc, allocUnsafeSlow })
+      return largest
+    },
+  }
+}
+
 /** Every case must end as expected, and none may hang. */
 async function every(
   t: Test,
@@ -81,6 +101,7 @@ async function every(
   const wrong: string[] = []
   let slowestMs = 0
   let tried = 0
+  const allocations = watchAllocations()
   for (const n of cases(count)) {
     const startMs = performance.now()
     const found = await outcome(n)
@@ -89,7 +110,11 @@ async function every(
     const wanted = typeof expected === 'function' ? expected(n) : expected
     if (found !== wanted) wrong.push(`case ${n}: ${found}, not ${wanted}`)
   }
-  t.comment(`${tried} cases, ${wrong.length} wrong, slowest ${slowestMs.toFixed(1)} ms`)
+  const largest = allocations.stop()
+  t.comment(
+    `${tried} cases, ${wrong.length} wrong, slowest ${slowestMs.toFixed(1)} ms, largest buffer ${largest} bytes`,
+  )
+  t.ok(largest > 0 && largest <= 2 * 1024 * 1024, 'no length is believed before it is verified')
   t.same(wrong.slice(0, 5), [])
   t.ok(slowestMs < 5000, 'no case hangs')
 }
