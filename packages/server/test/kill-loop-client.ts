@@ -36,7 +36,7 @@ const bulkIds = 800
 const tags = ['red', 'green', 'blue', 'grey']
 let versions = 0
 
-export const docsDefinition = { name: 'docs', fields: [dense(8)] }
+export const docsDefinition = { name: 'docs', fields: [dense()] }
 
 export function newClient(name: string): Client {
   return { name, acknowledged: { docs: new Map(), own: undefined }, pending: undefined }
@@ -159,7 +159,7 @@ function replaceFilters(client: Client, random: Random): Operation {
 }
 
 function createOwn(client: Client): Operation {
-  const json = { name: ownName(client), fields: [dense(4)] }
+  const json = { name: ownName(client), fields: [dense()] }
   return {
     label: `create ${ownName(client)}`,
     after: { ...client.acknowledged, own: new Map() },
@@ -175,8 +175,8 @@ function dropOwn(client: Client): Operation {
   }
 }
 
-function dense(m: number) {
-  const params = { dimension: 4, space_type: 'l2', precision: 'float32', M: m, ef_con: 16 }
+function dense() {
+  const params = { dimension: 4, space_type: 'l2', precision: 'float32', M: 4, ef_con: 8 }
   return { name: 'v', type: 'vector', params }
 }
 
