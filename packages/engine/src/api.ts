@@ -78,6 +78,21 @@ export interface Engine {
   close(): Promise<void>
 }
 
+/** By name of a dense field. */
+export interface RebuildChanges {
+  readonly [field: string]: { readonly M?: number; readonly efConstruction?: number }
+}
+
+export interface RebuildStatus {
+  readonly status: 'idle' | 'running' | 'completed' | 'failed'
+  readonly objectsDone: number
+  readonly objects: number
+  /** Milliseconds since 1970. */
+  readonly startedAt?: number
+  readonly completedAt?: number
+  readonly error?: string
+}
+
 export interface Database {
   readonly name: string
   /**
@@ -116,6 +131,15 @@ export interface Collection {
   scroll(request?: ScrollRequest): Promise<ScrollPage>
   /** Asks the index for stored vectors and compares with exact answers: a number to watch. */
   recall(request?: RecallRequest): Promise<RecallReport>
+  /**
+   * Builds everything anew from the live objects, with other graph parameters where given. Searches go on; writers wait, and
+   * those that wait longer than 30 s are refused with `overloaded`. Throws rebuild_running while another one runs.
+   */
+  rebuild(changes?: RebuildChanges): Promise<Acknowledgement>
+  /** A rebuild with nothing changed: gives back the memory and the disk that deleted and replaced objects took. */
+  vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }>
+  /** The rebuild that runs, or the last one since the engine was opened. */
+  rebuildStatus(): RebuildStatus
   /** Hash of everything a replay must reproduce, hexadecimal. */
   stateDigest(): string
 }

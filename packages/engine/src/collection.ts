@@ -1,7 +1,8 @@
 // One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
-import type { Collection } from './api.ts'
+import type { Collection, RebuildChanges, RebuildStatus } from './api.ts'
 import type { CollectionEntry } from './catalog/catalog.ts'
 import type { Committer, EventDraft } from './commit.ts'
+import type { CollectionDefinition, FieldDefinition } from './definition.ts'
 import { EngineError } from './errors.ts'
 import { parseFilter } from './filter/parse-filter.ts'
 import { parseFilterValues } from './filter/values.ts'
@@ -9,7 +10,8 @@ import { parseId, printed } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import { type Limits, searchesMax } from './limits.ts'
 import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
-import { type ObjectColumns, parseObjects } from './objects-in.ts'
+import { parseObjects } from './objects-in.ts'
+import { rebuiltFields } from './parse-definition.ts'
 import type {
   FacetRequest,
   Facets,
@@ -21,25 +23,16 @@ import type {
   SearchRequest,
   SearchResult,
 } from './query.ts'
-import { recordBytes } from './replica/object-store.ts'
-import type { Applied, Replica } from './replica/replica.ts'
+import { Rebuilder } from './rebuilder.ts'
+import type { Applied, Replica, ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
+import { added, noRoom, type Room, roomFor } from './room.ts'
 import { facetsOf, parseFacets } from './search/facets.ts'
 import { storedObject } from './search/hits.ts'
 import { measureRecall, parseRecall } from './search/recall.ts'
 import { parseSearch } from './search/request.ts'
 import { parseScroll, scroll } from './search/scroll.ts'
 import { search } from './search/search.ts'
-
-/** What a write may need of memory; counted while it waits to be applied. */
-interface Room {
-  readonly objects: number
-  readonly idBytes: number
-  readonly recordBytes: number
-  readonly sparseTerms: number
-}
-
-const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0 }
 
 type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
 
@@ -48,6 +41,7 @@ export class LocalCollection implements Collection {
   readonly gate = new WriteGate()
   readonly #committer: Committer
   readonly #limits: Limits
+  readonly #rebuilder: Rebuilder
   #reserved: Room = noRoom
   #closed: 'dropped' | 'engine' | undefined
   #replica: Replica | undefined
@@ -59,6 +53,7 @@ export class LocalCollection implements Collection {
     committer: Committer
     limits: Limits
     replica: Replica | undefined
+    host: ReplicaHost
     condition: CollectionDescription['condition']
     reason?: string
   }) {
@@ -68,10 +63,16 @@ export class LocalCollection implements Collection {
     this.#reason = options.reason
     this.#committer = options.committer
     this.#limits = options.limits
+    this.#rebuilder = new Rebuilder(options.host, options.committer)
   }
 
   get name(): string {
     return this.entry.definition.name
+  }
+
+  /** As of now: a rebuild may have changed M and ef_construction. */
+  get definition(): CollectionDefinition {
+    return this.#replica?.definition ?? this.entry.definition
   }
 
   /** What recovery works on, whatever the condition; undefined when there is nothing to work on. */
@@ -137,7 +138,8 @@ export class LocalCollection implements Collection {
 
   describe(): CollectionDescription {
     this.checkOpen()
-    const { definition, createdAtMs } = this.entry
+    const { definition } = this
+    const { createdAtMs } = this.entry
     const replica = this.#replica
     return {
       name: definition.name,
@@ -153,7 +155,7 @@ export class LocalCollection implements Collection {
 
   async upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }> {
     this.checkOpen()
-    const { columns, filterValues } = parseObjects(objects, this.entry.definition, this.#limits)
+    const { columns, filterValues } = parseObjects(objects, this.definition, this.#limits)
     if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
     const { lsn, durable, result } = await this.#write(
       { kind: 'objects-upserted', collectionId: this.entry.id, ...columns },
@@ -235,13 +237,13 @@ export class LocalCollection implements Collection {
 
   async search(request: SearchRequest): Promise<SearchResult> {
     this.checkOpen()
-    return search(this.replica, parseSearch(request, this.entry.definition, this.#limits))
+    return search(this.replica, parseSearch(request, this.definition, this.#limits))
   }
 
   async searchBatch(requests: readonly SearchRequest[]): Promise<readonly SearchResult[]> {
     this.checkOpen()
     checkBatch(requests, 'searches', searchesMax)
-    const parsed = requests.map((request) => parseSearch(request, this.entry.definition, this.#limits))
+    const parsed = requests.map((request) => parseSearch(request, this.definition, this.#limits))
     // All begin in this turn, hence at the same version.
     return Promise.all(parsed.map((input) => search(this.replica, input)))
   }
@@ -264,7 +266,36 @@ export class LocalCollection implements Collection {
 
   async recall(request: RecallRequest = {}): Promise<RecallReport> {
     this.checkOpen()
-    return measureRecall(this.replica, parseRecall(request, this.entry.definition, this.#limits))
+    return measureRecall(this.replica, parseRecall(request, this.definition, this.#limits))
+  }
+
+  async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {
+    this.checkOpen()
+    return this.#rebuilder.run(rebuiltFields(this.replica.definition, changes), this)
+  }
+
+  async vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
+    this.checkOpen()
+    const before = sum(this.replica.bytes())
+    const acknowledged = await this.rebuild()
+    return { ...acknowledged, reclaimedBytes: Math.max(0, before - sum(this.replica.bytes())) }
+  }
+
+  rebuildStatus(): RebuildStatus {
+    return this.#rebuilder.status
+  }
+
+  /** What a replay does with the record of a rebuild. */
+  async replayRebuild(lsn: number, fields: readonly FieldDefinition[]): Promise<void> {
+    if (this.#replica) this.replace(await this.#rebuilder.build(this.#replica, fields), lsn)
+  }
+
+  /** In one turn: searches that start from now on see the new replica, those under way end on the old one. */
+  replace(made: Replica, lsn: number): void {
+    const old = this.#replica
+    made.adoptedAt(lsn)
+    this.#replica = made
+    if (old) this.#rebuilder.discard(old)
   }
 
   stateDigest(): string {
@@ -334,26 +365,6 @@ function checkedIds(ids: readonly string[]): string[] {
   return ids.map((id, i) => parseId(id, `ids[${i}]`))
 }
 
-function roomFor({ ids, metas, filters, sparse }: ObjectColumns): Room {
-  const terms = sparse.reduce((sum, column) => sum + column.indices.length, 0)
-  const sparseFields = sparse.reduce((sum, column) => sum + column.objects.length, 0)
-  const bytes = metas.reduce(
-    (sum, meta, i) => sum + recordBytes(meta.length, (filters[i] as string).length * 3, 0, 0),
-    0,
-  )
-  return {
-    objects: ids.length,
-    idBytes: ids.reduce((sum, id) => sum + id.length * 3, 0),
-    recordBytes: bytes + terms * 8 + sparseFields * 8,
-    sparseTerms: terms,
-  }
-}
-
-function added(a: Room, b: Room, sign: 1 | -1): Room {
-  return {
-    objects: a.objects + sign * b.objects,
-    idBytes: a.idBytes + sign * b.idBytes,
-    recordBytes: a.recordBytes + sign * b.recordBytes,
-    sparseTerms: a.sparseTerms + sign * b.sparseTerms,
-  }
+function sum(parts: Readonly<Record<string, number>>): number {
+  return Object.values(parts).reduce((total, bytes) => total + bytes, 0)
 }

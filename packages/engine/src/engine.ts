@@ -23,7 +23,7 @@ import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import { replay, survey } from './recovery.ts'
 import { type OriginalsPlace, sweepOriginals } from './replica/originals.ts'
-import { Replica } from './replica/replica.ts'
+import { Replica, type ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { openWorkerPool, type WorkerPool } from './vector/worker-pool.ts'
@@ -264,12 +264,21 @@ class LocalEngine implements Engine, DatabaseHost {
       this.#report({ job: 'replay', done, total, unit: 'records' })
     }
     await replay(log, this, lsnFrom, outlook, report)
-    await sweepOriginals(this.#originals, (id) => this.#catalog.byId(id) !== undefined)
+    // A collection in quarantine keeps what its checkpoint links, so nothing of it is lost here.
+    const kept = [...this.#collections.values()].flatMap(({ recovering }) => recovering ?? [])
+    await sweepOriginals(
+      this.#originals,
+      kept.map(({ id: collectionId, generation }) => ({ collectionId, generation })),
+    )
   }
 
-  #emptyReplica({ id, definition, hashSeed: seed, lsnCreated: lsn }: CollectionEntry): Promise<Replica> {
-    const [pool, originals] = [this.#pool as WorkerPool, this.#originals]
-    return Replica.empty(id, definition, { seed, lsn, pool, originals })
+  #emptyReplica(entry: CollectionEntry): Promise<Replica> {
+    const { id, definition, lsnCreated: lsn } = entry
+    return Replica.empty(id, definition, { ...this.#hostOf(entry), lsn, generation: 0 })
+  }
+
+  #hostOf({ hashSeed: seed }: CollectionEntry): ReplicaHost {
+    return { seed, pool: this.#pool as WorkerPool, originals: this.#originals }
   }
 
   #newCommitter(directory: DataDirectory): Committer {
@@ -289,7 +298,10 @@ class LocalEngine implements Engine, DatabaseHost {
   ): void {
     const [committer, limits] = [this.#committer as Committer, this.limits]
     const why = reason === undefined ? {} : { reason }
-    this.#collections.set(entry.id, new LocalCollection({ entry, replica, committer, limits, condition, ...why }))
+    this.#collections.set(
+      entry.id,
+      new LocalCollection({ entry, replica, host: this.#hostOf(entry), committer, limits, condition, ...why }),
+    )
   }
 
   #checkpointSource(): CheckpointSource {

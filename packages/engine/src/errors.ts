@@ -14,6 +14,7 @@ export type EngineErrorCode =
   | 'memory_exhausted'
   | 'not_supported'
   | 'overloaded'
+  | 'rebuild_running'
   | 'read_only'
   | 'closed'
   | 'worker_lost'

@@ -1,5 +1,16 @@
 export type { FsyncPolicy } from '@annal/wal'
-export type { Clock, Collection, Database, Engine, EngineHealth, EngineOptions, EngineStats, Progress } from './api.ts'
+export type {
+  Clock,
+  Collection,
+  Database,
+  Engine,
+  EngineHealth,
+  EngineOptions,
+  EngineStats,
+  Progress,
+  RebuildChanges,
+  RebuildStatus,
+} from './api.ts'
 export type {
   CollectionDefinition,
   DenseFieldDefinition,

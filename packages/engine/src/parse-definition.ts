@@ -1,4 +1,5 @@
 // Turns a collection definition as people write it into a checked CollectionDefinition.
+import type { RebuildChanges } from './api.ts'
 import type {
   CollectionDefinition,
   DenseParams,
@@ -64,6 +65,30 @@ export function parseDefinition(raw: unknown): CollectionDefinition {
     seen.add(field.name)
   }
   return { name, fields: parsed }
+}
+
+/** The fields with other M and ef_construction. Throws field_not_found, invalid_argument or limit_exceeded. */
+export function rebuiltFields(definition: CollectionDefinition, changes: RebuildChanges): readonly FieldDefinition[] {
+  for (const name of Object.keys(changes)) {
+    const field = definition.fields.find((candidate) => candidate.name === name)
+    if (field?.kind === 'dense') continue
+    throw new EngineError('field_not_found', `${printed(name)} is no dense field of the collection`, {
+      field: 'fields',
+      value: name,
+    })
+  }
+  return definition.fields.map((field) => {
+    const change = changes[field.name]
+    if (field.kind !== 'dense' || !change) return field
+    const M = integer(change.M ?? field.params.M, `${field.name}.M`, mMin, mMax)
+    const most = [efConstructionMin, efConstructionMax] as const
+    const efConstruction = integer(
+      change.efConstruction ?? field.params.efConstruction,
+      `${field.name}.ef_con`,
+      ...most,
+    )
+    return { ...field, params: { ...field.params, M, efConstruction } }
+  })
 }
 
 function parseField(raw: unknown, path: string): FieldDefinition {

@@ -3,6 +3,7 @@
 // through its own queue. A collection that cannot be rebuilt is put in quarantine, and the others go on.
 import type { Log, LogRecord, Lsn } from '@annal/wal'
 import type { Catalog, CollectionEntry } from './catalog/catalog.ts'
+import type { FieldDefinition } from './definition.ts'
 import { assert } from './errors.ts'
 import { decodeEvent, peekEvent } from './events/codec.ts'
 import type { CatalogEvent, Event } from './events/event.ts'
@@ -18,6 +19,7 @@ export interface RecoveringCollection {
   readonly recovering: Replica | undefined
   readonly gate: WriteGate
   ready(): void
+  replayRebuild(lsn: number, fields: readonly FieldDefinition[]): Promise<void>
   quarantine(reason: string): Promise<void>
 }
 
@@ -110,7 +112,8 @@ async function applyOrQuarantine(
   // A snapshot may reflect records after the checkpoint's LSN.
   if (!replica || lsn <= replica.lsnApplied) return
   try {
-    await replica.apply(lsn, event)
+    if (event.kind === 'collection-rebuilt') await collection.replayRebuild(lsn, event.fields)
+    else await replica.apply(lsn, event)
   } catch (error) {
     await collection.quarantine(`record ${lsn} could not be applied: ${(error as Error).message}`)
   }

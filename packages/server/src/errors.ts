@@ -51,6 +51,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   memory_exhausted: 507,
   not_supported: 501,
   overloaded: 503,
+  rebuild_running: 409,
   read_only: 507,
   closed: 503,
   worker_lost: 503,

@@ -12,6 +12,7 @@ const recordTypes = {
   'objects-upserted': 18,
   'objects-deleted': 19,
   'filters-replaced': 20,
+  'collection-rebuilt': 21,
 } as const satisfies Record<Event['kind'], number>
 
 const kinds = new Map<number, Event['kind']>(
@@ -26,6 +27,7 @@ const messages = {
   'objects-upserted': messageType('ObjectsUpserted'),
   'objects-deleted': messageType('ObjectsDeleted'),
   'filters-replaced': messageType('FiltersReplaced'),
+  'collection-rebuilt': messageType('CollectionRebuilt'),
 } as const
 
 // Values on disk are numbered from 1 and never renumbered; zero is what damage looks like.
@@ -85,6 +87,8 @@ function toMessage(event: Event): Record<string, unknown> {
         hashSeedLow: event.hashSeed.low,
         hashSeedHigh: event.hashSeed.high,
       }
+    case 'collection-rebuilt':
+      return { ...event, fields: event.fields.map(fieldToMessage) }
     case 'objects-upserted':
       return {
         ...event,
@@ -130,6 +134,8 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
         sparse: message.sparse.map(sparseFromMessage),
       }
     }
+    case 'collection-rebuilt':
+      return { kind, ...base, fields: message.fields.map(fieldFromMessage) }
     case 'objects-deleted':
       return { kind, ...base, ids: message.ids }
     case 'filters-replaced':

@@ -64,6 +64,12 @@ export interface FiltersReplaced extends InCollection {
   readonly filters: readonly string[]
 }
 
+/** Every live object is taken over, in the order of ordinals, into a replica with these fields. */
+export interface CollectionRebuilt extends InCollection {
+  readonly kind: 'collection-rebuilt'
+  readonly fields: readonly FieldDefinition[]
+}
+
 export type CatalogEvent = CollectionCreated | CollectionDropped
 export type ObjectEvent = ObjectsUpserted | ObjectsDeleted | FiltersReplaced
-export type Event = CatalogEvent | ObjectEvent
+export type Event = CatalogEvent | ObjectEvent | CollectionRebuilt

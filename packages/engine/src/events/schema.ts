@@ -58,6 +58,13 @@ export const eventDescriptors = {
       values: field(5, 'bytes'),
     },
   },
+  CollectionRebuilt: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionId: field(2, 'uint32'),
+      fields: field(3, 'Field', 'repeated'),
+    },
+  },
   ObjectsDeleted: {
     fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32'), ids: field(3, 'string', 'repeated') },
   },

@@ -23,6 +23,16 @@ export interface OriginalsPlace {
   readonly dir: string
 }
 
+/** Whose vectors they are: this names the files. */
+export interface OriginalsOf {
+  readonly collectionId: number
+  /** How often the collection was rebuilt: the rows of each time are in files of their own. */
+  readonly generation: number
+  /** Position of the field. */
+  readonly field: number
+  readonly dimension: number
+}
+
 export class Originals {
   readonly #place: OriginalsPlace
   readonly #prefix: string
@@ -36,14 +46,13 @@ export class Originals {
   #end: number
   #preparing: Promise<void> = Promise.resolve()
 
-  /** `collectionId` and `field` (its position) name the files. */
   constructor(
     place: OriginalsPlace,
-    of: { readonly collectionId: number; readonly field: number; readonly dimension: number },
+    of: OriginalsOf,
     state: { readonly end: number; readonly slots: Column } = { end: 0, slots: new Column('u32') },
   ) {
     this.#place = place
-    this.#prefix = `collection-${of.collectionId}-field-${of.field}`
+    this.#prefix = `${prefixOf(of)}field-${of.field}`
     this.#dimension = of.dimension
     this.#rowBytes = sumBytes + of.dimension * 4
     this.#chunkRows = 2 ** Math.floor(Math.log2(chunkBytesAim / this.#rowBytes))
@@ -240,16 +249,19 @@ export class Originals {
   }
 }
 
-/** Removes the files of collections that are no more. */
+function prefixOf({ collectionId, generation }: Pick<OriginalsOf, 'collectionId' | 'generation'>): string {
+  return `collection-${collectionId}-generation-${generation}-`
+}
+
+/** Removes the files of collections that are no more, and those of before a rebuild. */
 export async function sweepOriginals(
   { vfs, dir }: OriginalsPlace,
-  exists: (collectionId: number) => boolean,
+  kept: readonly Pick<OriginalsOf, 'collectionId' | 'generation'>[],
 ): Promise<void> {
   if (!(await vfs.exists(dir))) return
-  for (const name of await vfs.list(dir)) {
-    const found = /^collection-(\d+)-field-/.exec(name)
-    if (found && !exists(Number(found[1]))) await vfs.remove(join(dir, name))
-  }
+  const prefixes = kept.map(prefixOf)
+  for (const name of await vfs.list(dir))
+    if (!prefixes.some((prefix) => name.startsWith(prefix))) await vfs.remove(join(dir, name))
 }
 
 async function fill(file: VfsFile, from: number, to: number): Promise<void> {

@@ -37,8 +37,17 @@ export interface ReplicaParts {
   /** One per field of the definition; undefined where the field itself keeps every bit. */
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
+  /** How often the collection was rebuilt. */
+  readonly generation: number
   readonly version: number
   readonly lsnApplied: number
+}
+
+/** What replicas are made with. */
+export interface ReplicaHost {
+  readonly seed: HashSeed
+  readonly pool: WorkerPool
+  readonly originals: OriginalsPlace
 }
 
 /** Whether a field keeps less than what came, so that the vectors are kept on disk besides. */
@@ -55,6 +64,7 @@ export class Replica {
   readonly sparse: readonly (SparseField | undefined)[]
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
+  readonly generation: number
   readonly pins = new Pins()
   #version: number
   #lsnApplied: number
@@ -69,6 +79,7 @@ export class Replica {
     this.sparse = parts.sparse
     this.originals = parts.originals
     this.ordinals = parts.ordinals
+    this.generation = parts.generation
     this.#version = parts.version
     this.#lsnApplied = parts.lsnApplied
   }
@@ -76,7 +87,7 @@ export class Replica {
   static async empty(
     id: number,
     definition: CollectionDefinition,
-    options: { seed: HashSeed; lsn: number; pool: WorkerPool; originals: OriginalsPlace },
+    options: ReplicaHost & { readonly lsn: number; readonly generation: number },
   ): Promise<Replica> {
     const dense = await Promise.all(
       definition.fields.map((field) => (field.kind === 'dense' ? openDenseField(field, options.pool) : undefined)),
@@ -93,10 +104,16 @@ export class Replica {
       sparse,
       originals: definition.fields.map((field, at) =>
         keepsOriginals(field)
-          ? new Originals(options.originals, { collectionId: id, field: at, dimension: field.params.dimension })
+          ? new Originals(options.originals, {
+              collectionId: id,
+              generation: options.generation,
+              field: at,
+              dimension: field.params.dimension,
+            })
           : undefined,
       ),
       ordinals: new Ordinals(),
+      generation: options.generation,
       version: 0,
       lsnApplied: options.lsn,
     })
@@ -148,13 +165,26 @@ export class Replica {
   }
 
   async apply(lsn: number, event: ObjectEvent): Promise<Applied> {
-    assert(!this.#applying && lsn > this.#lsnApplied, `record ${lsn} is applied alone and after ${this.#lsnApplied}`)
+    assert(lsn > this.#lsnApplied, `record ${lsn} is applied after ${this.#lsnApplied}`)
+    const applied = await this.adopt(event)
+    this.#lsnApplied = lsn
+    return applied
+  }
+
+  /** What was adopted so far is the state as of this record. */
+  adoptedAt(lsn: number): void {
+    assert(lsn >= this.#lsnApplied, `record ${lsn} is not before ${this.#lsnApplied}`)
+    this.#lsnApplied = lsn
+  }
+
+  /** Applies an event that has no record of its own: a part of a rebuild. */
+  async adopt(event: ObjectEvent): Promise<Applied> {
+    assert(!this.#applying, 'events are applied one at a time')
     this.#applying = true
     try {
       const applied = await this.#applyOne(this.#version + 1, event)
       // From this turn on searches see the new version.
       this.#version++
-      this.#lsnApplied = lsn
       return applied
     } finally {
       this.#applying = false

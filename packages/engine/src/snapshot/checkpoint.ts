@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { CatalogState, CollectionEntry } from '../catalog/catalog.ts'
+import { assert } from '../errors.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
@@ -55,10 +56,11 @@ export async function writeCheckpoint(
   const temporary = join(dir, `tmp-${name}`)
   await vfs.makeDirectory(temporary)
   const collections: ManifestCollection[] = []
-  for (const { entry, recovering: replica, gate } of source.collections) {
+  for (const collection of source.collections) {
+    const { entry, recovering: replica, gate } = collection
     const before = previous?.manifest.collections.find((candidate) => candidate.id === entry.id)
     const unchanged = !replica || (before?.lsn === replica.lsnApplied && gate.pending.events === 0)
-    if (!unchanged) collections.push(await writeCollection(place, temporary, replica, gate))
+    if (!unchanged) collections.push(await writeCollection(place, temporary, collection))
     else if (previous && before) collections.push(await linkCollection(vfs, previous.path, temporary, before))
     onProgress(collections.length, source.collections.length)
   }
@@ -77,29 +79,40 @@ export async function writeCheckpoint(
 async function writeCollection(
   { vfs, originalsDir }: CheckpointPlace,
   dir: string,
-  replica: Replica,
-  gate: WriteGate,
+  collection: CheckpointCollection,
 ): Promise<ManifestCollection> {
+  const { id } = collection.entry
   const files: ManifestCollection['files'][number][] = []
   const write = async (part: number, lsn: number, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) => {
-    const name = fileName(replica.id, part)
+    const name = fileName(id, part)
     files.push({
       name,
       part,
-      ...(await writeSnapshotFile(vfs, join(dir, name), { collectionId: replica.id, part, lsn }, pieces)),
+      ...(await writeSnapshotFile(vfs, join(dir, name), { collectionId: id, part, lsn }, pieces)),
     })
   }
   // Writers of this collection wait while its fields are written; the rest is a cut, written after they go on.
-  const cut = await gate.hold(async () => {
+  const cut = await collection.gate.hold(async () => {
+    // Looked at only now: a rebuild may just have put another in its place.
+    const replica = collection.recovering
+    assert(replica, `collection ${id} is not in quarantine`)
     const made = cutObjects(replica)
     for (const fields of [replica.dense, replica.sparse])
       for (const [at, field] of fields.entries()) if (field) await write(1 + at, made.lsn, field.dump())
-    return { ...made, originals: replica.originals.flatMap((of) => of?.names() ?? []) }
+    // Kept open until its files are linked, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
+    const release = replica.pins.pin(Number.MAX_SAFE_INTEGER)
+    return { ...made, replica, release }
   })
-  for (const originals of replica.originals) await originals?.sync()
-  for (const name of cut.originals) await vfs.link(join(originalsDir, name), join(dir, name))
+  const originals = cut.replica.originals.flatMap((of) => of?.names() ?? [])
+  try {
+    for (const of of cut.replica.originals) await of?.sync()
+    for (const name of originals) await vfs.link(join(originalsDir, name), join(dir, name))
+  } finally {
+    cut.release()
+  }
   await write(objectsPart, cut.lsn, cut.objects)
-  return { id: replica.id, lsn: cut.lsn, originals: cut.originals, files }
+  const { fields } = cut.replica.definition
+  return { id, lsn: cut.lsn, fields, originals, files }
 }
 
 async function linkCollection(
@@ -162,7 +175,8 @@ export async function loadCollection(
       sum,
     })
   }
-  return loadReplica(entry, collection.lsn, partOf, { pool, originals: { vfs, dir: originalsDir } })
+  const definition = { ...entry.definition, fields: collection.fields }
+  return loadReplica({ ...entry, definition }, collection.lsn, partOf, { pool, originals: { vfs, dir: originalsDir } })
 }
 
 /** Removes what a crash left half made. */

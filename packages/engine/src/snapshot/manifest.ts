@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createWhole, readFully, type Vfs, writeFully } from '@annal/wal'
 import type { CatalogState } from '../catalog/catalog.ts'
+import type { FieldDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import type { SnapshotFileFacts } from './snapshot-file.ts'
 
@@ -13,6 +14,8 @@ export interface ManifestCollection {
   readonly id: number
   /** The collection's newest record that its snapshot reflects; older ones are skipped when the log is replayed. */
   readonly lsn: number
+  /** As of that record: a rebuild may have changed them since the collection was created. */
+  readonly fields: readonly FieldDefinition[]
   /** Names of the files with vectors as they came; linked, since they only grow at their ends. */
   readonly originals: readonly string[]
   /** Objects first, then one file per dense field. */

@@ -29,6 +29,7 @@ export function cutObjects(replica: Replica): ReplicaCut {
     end,
     free.length,
     resting.length,
+    replica.generation,
     ...free,
     ...resting,
   )
@@ -44,10 +45,10 @@ export async function loadReplica(
   from: { readonly pool: WorkerPool; readonly originals: OriginalsPlace },
 ): Promise<Replica> {
   const reader = new SectionReader(sourceOf(partOf(objectsPart)), `collection ${entry.id}`)
-  const { version, ordinals } = await readHead(reader, lsn)
+  const { version, ordinals, generation } = await readHead(reader, lsn)
   const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
   const filters = await FilterIndex.load(reader, 'filters')
-  const originals = await loadOriginals(reader, entry, ordinals.end, from.originals)
+  const originals = await loadOriginals(reader, entry, { ordinalEnd: ordinals.end, generation }, from.originals)
   const dense = await Promise.all(
     entry.definition.fields.map((field, at) =>
       field.kind === 'dense' ? loadDenseField(field, from.pool, partOf(1 + at)) : undefined,
@@ -70,6 +71,7 @@ export async function loadReplica(
     sparse,
     originals,
     ordinals,
+    generation,
     version,
     lsnApplied: lsn,
   })
@@ -78,7 +80,7 @@ export async function loadReplica(
 async function loadOriginals(
   reader: SectionReader,
   { id: collectionId, definition }: CollectionEntry,
-  ordinalEnd: number,
+  { ordinalEnd, generation }: { readonly ordinalEnd: number; readonly generation: number },
   place: OriginalsPlace,
 ): Promise<(Originals | undefined)[]> {
   const loaded: (Originals | undefined)[] = []
@@ -88,7 +90,8 @@ async function loadOriginals(
       continue
     }
     const state = await Originals.loadState(reader, `originals.${at}`, ordinalEnd)
-    const originals = new Originals(place, { collectionId, field: at, dimension: field.params.dimension }, state)
+    const of = { collectionId, generation, field: at, dimension: field.params.dimension }
+    const originals = new Originals(place, of, state)
     loaded.push(originals)
     await originals.open().catch(async (error) => {
       await closeAll(loaded)
@@ -102,9 +105,12 @@ async function closeAll(originals: readonly (Originals | undefined)[]): Promise<
   for (const one of originals) await one?.close()
 }
 
-async function readHead(reader: SectionReader, lsn: number): Promise<{ version: number; ordinals: Ordinals }> {
+async function readHead(
+  reader: SectionReader,
+  lsn: number,
+): Promise<{ version: number; ordinals: Ordinals; generation: number }> {
   const body = await reader.open('replica')
-  const [version = 0, lsnThere = 0, end = 0, free = 0, resting = 0] = await body.takeNumbers(5)
+  const [version = 0, lsnThere = 0, end = 0, free = 0, resting = 0, generation = 0] = await body.takeNumbers(6)
   if (lsnThere !== lsn || body.remaining !== (free + resting) * 8) {
     throw new EngineError(
       'snapshot_damaged',
@@ -114,5 +120,5 @@ async function readHead(reader: SectionReader, lsn: number): Promise<{ version: 
   }
   const ordinals = new Ordinals({ end, free: await body.takeNumbers(free), resting: await body.takeNumbers(resting) })
   await body.end()
-  return { version, ordinals }
+  return { version, ordinals, generation }
 }

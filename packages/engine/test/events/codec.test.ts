@@ -48,6 +48,7 @@ test('every kind of event comes back as it went', async (t) => {
       hashSeed: { low: 0xffffffff, high: 1 },
     },
     { kind: 'collection-dropped', ...base },
+    { kind: 'collection-rebuilt', ...base, fields: [] },
     {
       kind: 'objects-upserted',
       ...base,

@@ -230,6 +230,7 @@ export const commands: fc.Arbitrary<Command>[] = [
       .tuple(name, vector, fc.integer({ min: 1, max: 12 }), fc.option(filter, { nil: undefined }))
       .map((args) => search(...args)),
   ),
+  name.map((at) => onCollection('rebuild', at, async (_, real) => void (await real.rebuild({ v: { M: 6 } })))),
   fc.constant(list()),
   fc.constant(command('checkpoint', async (_, { engine }) => void (await engine.checkpoint()))),
   fc.constantFrom(restart({ keepCheckpoints: true }), restart({ keepCheckpoints: false })),

@@ -15,7 +15,7 @@ async function inDirectory(act: (dir: string) => Promise<void>): Promise<void> {
   }
 }
 
-const of = { collectionId: 7, field: 0, dimension: 10_000 }
+const of = { collectionId: 7, generation: 0, field: 0, dimension: 10_000 }
 
 function rows(count: number, from: number): Float32Array {
   return Float32Array.from(
@@ -123,7 +123,7 @@ test('rescored answers are exact, survive restarts, replays and a lost directory
     t.equal(engine.database().collection('v').stateDigest(), digest)
     await engine.database().dropCollection('v')
     t.strictSame(await readdir(join(dataDir, 'originals')), [], 'dropped with the collection')
-    await copyFile(join(dir, 'copy'), join(dataDir, 'originals', 'collection-1-field-0-chunk-0.f32'))
+    await copyFile(join(dir, 'copy'), join(dataDir, 'originals', 'collection-1-generation-0-field-0-chunk-0.f32'))
     await engine.close()
     engine = await open()
     t.strictSame(await readdir(join(dataDir, 'originals')), [], 'what a crash left of a dropped collection is swept')

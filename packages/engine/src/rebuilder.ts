@@ -1,0 +1,78 @@
+// Runs the rebuilds of one collection, one at a time, and knows how far the current one is. Writers wait, readers do not.
+import type { RebuildStatus } from './api.ts'
+import type { Committer } from './commit.ts'
+import type { FieldDefinition } from './definition.ts'
+import { EngineError } from './errors.ts'
+import type { Acknowledgement } from './object.ts'
+import { rebuild } from './replica/rebuild.ts'
+import type { Replica, ReplicaHost } from './replica/replica.ts'
+import type { WriteGate } from './replica/write-gate.ts'
+
+export interface Rebuildable {
+  readonly gate: WriteGate
+  /** Throws unless the collection serves. */
+  readonly replica: Replica
+  checkOpen(): void
+  replace(made: Replica, lsn: number): void
+}
+
+export class Rebuilder {
+  readonly #host: ReplicaHost
+  readonly #committer: Committer
+  #status: RebuildStatus = { status: 'idle', objectsDone: 0, objects: 0 }
+
+  constructor(host: ReplicaHost, committer: Committer) {
+    this.#host = host
+    this.#committer = committer
+  }
+
+  get status(): RebuildStatus {
+    return this.#status
+  }
+
+  /** Rejects with nothing changed when the new replica cannot be built or the log takes no record of it. */
+  async run(fields: readonly FieldDefinition[], collection: Rebuildable): Promise<Acknowledgement> {
+    if (this.#status.status === 'running')
+      throw new EngineError('rebuild_running', 'the collection is being rebuilt already')
+    const objects = collection.replica.objects.count
+    this.#status = { status: 'running', objectsDone: 0, objects, startedAt: Date.now() }
+    try {
+      const { lsn, durable } = await collection.gate.hold(() => this.#rebuildAndCommit(fields, collection))
+      this.#status = { ...this.#status, status: 'completed', completedAt: Date.now() }
+      return { lsn, durable }
+    } catch (error) {
+      this.#status = { ...this.#status, status: 'failed', completedAt: Date.now(), error: (error as Error).message }
+      throw error
+    }
+  }
+
+  /** The replica that a record of a rebuild stands for. */
+  build(old: Replica, fields: readonly FieldDefinition[]): Promise<Replica> {
+    return rebuild(old, fields, this.#host, (objectsDone, objects) => {
+      this.#status = { ...this.#status, objectsDone, objects }
+    })
+  }
+
+  /** Closes a replica that was replaced, once the searches under way have ended, and removes its files. */
+  discard(old: Replica): void {
+    old.pins
+      .until(Number.POSITIVE_INFINITY)
+      .then(() => old.remove())
+      .catch((error: Error) => {
+        // The next start removes them.
+        this.#status = { ...this.#status, error: `files of before the rebuild are still there: ${error.message}` }
+      })
+  }
+
+  /** The new replica is ready before anything is appended: after that nothing may fail. */
+  async #rebuildAndCommit(fields: readonly FieldDefinition[], collection: Rebuildable): Promise<Acknowledgement> {
+    collection.checkOpen()
+    const made = await this.build(collection.replica, fields)
+    const draft = { kind: 'collection-rebuilt', collectionId: made.id, fields } as const
+    const committed = this.#committer.commit(draft, collection.gate, (lsn) => collection.replace(made, lsn))
+    return committed.catch(async (error) => {
+      await made.remove()
+      throw error
+    })
+  }
+}

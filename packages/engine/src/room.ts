@@ -1,0 +1,37 @@
+// What a write may need of memory, reckoned before it is appended.
+import type { ObjectColumns } from './objects-in.ts'
+import { recordBytes } from './replica/object-store.ts'
+
+/** What a write may need of memory; counted while it waits to be applied. */
+export interface Room {
+  readonly objects: number
+  readonly idBytes: number
+  readonly recordBytes: number
+  readonly sparseTerms: number
+}
+
+export const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0 }
+
+export function roomFor({ ids, metas, filters, sparse }: ObjectColumns): Room {
+  const terms = sparse.reduce((sum, column) => sum + column.indices.length, 0)
+  const sparseFields = sparse.reduce((sum, column) => sum + column.objects.length, 0)
+  const bytes = metas.reduce(
+    (sum, meta, i) => sum + recordBytes(meta.length, (filters[i] as string).length * 3, 0, 0),
+    0,
+  )
+  return {
+    objects: ids.length,
+    idBytes: ids.reduce((sum, id) => sum + id.length * 3, 0),
+    recordBytes: bytes + terms * 8 + sparseFields * 8,
+    sparseTerms: terms,
+  }
+}
+
+export function added(a: Room, b: Room, sign: 1 | -1): Room {
+  return {
+    objects: a.objects + sign * b.objects,
+    idBytes: a.idBytes + sign * b.idBytes,
+    recordBytes: a.recordBytes + sign * b.recordBytes,
+    sparseTerms: a.sparseTerms + sign * b.sparseTerms,
+  }
+}
