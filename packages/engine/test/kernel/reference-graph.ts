@@ -1,0 +1,213 @@
+// The graph of the kernel once more, in plain TypeScript: no SIMD, no shared memory, no threads, one row at a time. What the
+// kernel builds must be this, link for link.
+import type { DenseParams } from '../../src/definition.ts'
+import { levelOf } from '../../src/vector/shape.ts'
+
+const f = Math.fround
+
+interface Row {
+  readonly code: Int32Array
+  readonly a: number
+  readonly factor: number
+}
+interface Entry {
+  readonly key: number
+  readonly id: number
+  expanded: boolean
+}
+
+/** Nearest integer, ties to even, as the hardware rounds. */
+function nearest(x: number): number {
+  const low = Math.floor(x)
+  const rest = x - low
+  if (rest !== 0.5) return Math.round(x)
+  return low % 2 === 0 ? low : low + 1
+}
+
+/** Sum of four lanes, each summed in single precision in its order. */
+function laneSum(n: number, term: (i: number) => number): number {
+  const lanes = [0, 0, 0, 0]
+  for (let i = 0; i < n; i++) lanes[i % 4] = f((lanes[i % 4] ?? 0) + f(term(i)))
+  const [a = 0, b = 0, c = 0, d = 0] = lanes
+  return f(f(a + b) + f(c + d))
+}
+
+/** A row of an arena without a centre. */
+export function encode(vector: Float32Array, params: DenseParams): Row {
+  const lanes = Math.ceil(vector.length / 16) * 16
+  const x = (i: number) => vector[i] ?? 0
+  let most = 0
+  for (const value of vector) most = Math.max(most, Math.abs(value))
+  const inverse = most > 0 ? f(63 / most) : 0
+  const code = Int32Array.from({ length: lanes }, (_, i) => nearest(f(x(i) * inverse)))
+  const square = laneSum(lanes, (i) => x(i) * x(i))
+  const term = (i: number) => f(x(i) * (code[i] ?? 0))
+  // Sixteen dimensions at a time: lanes of the four vectors are added in pairs before they are added to the sum.
+  const sums = [0, 0, 0, 0]
+  for (let i = 0; i < lanes; i += 16)
+    for (let lane = 0; lane < 4; lane++) {
+      const pairs = f(f(term(i + lane) + term(i + 4 + lane)) + f(term(i + 8 + lane) + term(i + 12 + lane)))
+      sums[lane] = f((sums[lane] ?? 0) + pairs)
+    }
+  const [a = 0, b = 0, c = 0, d = 0] = sums
+  const along = f(f(a + b) + f(c + d))
+  return { code, a: params.spaceType === 'ip' ? -0 : square, factor: along > 0 ? f(square / along) : 0 }
+}
+
+export class ReferenceGraph {
+  readonly #params: DenseParams
+  readonly #rows: Row[] = []
+  /** By ordinal, then level. */
+  readonly links: number[][][] = []
+  #entry = -1
+  #linked = 0
+
+  constructor(params: DenseParams) {
+    this.#params = params
+  }
+
+  /** Appends rows and links them by sub-batches, as one apply does. */
+  insert(vectors: readonly Float32Array[]): void {
+    const first = this.#rows.length
+    for (const vector of vectors) this.#rows.push(encode(vector, this.#params))
+    for (let start = first; start < this.#rows.length; ) {
+      const length = Math.max(1, Math.min(256, Math.floor(this.#linked / 20)))
+      const stop = Math.min(this.#rows.length, start + length)
+      this.#link(start, stop)
+      start = stop
+    }
+  }
+
+  /** True when every row can be reached: then the kernel has nothing to mend. */
+  isWhole(): boolean {
+    const seen = new Set([this.#entry])
+    for (const id of seen) for (const list of this.links[id] ?? []) for (const other of list) seen.add(other)
+    return seen.size === this.links.length
+  }
+
+  #link(start: number, stop: number): void {
+    for (let id = start; id < stop; id++) this.links[id] = Array.from({ length: this.#level(id) + 1 }, () => [])
+    const forward: number[][][] = []
+    for (let id = start; id < stop; id++) forward.push(this.#findNeighbours(id, start))
+    forward.forEach((lists, i) => {
+      lists.forEach((list, level) => {
+        this.#setList(start + i, level, [...list])
+      })
+    })
+    forward.forEach((lists, i) => {
+      for (let level = lists.length - 1; level >= 0; level--)
+        for (const target of lists[level] ?? []) this.#connect(target, start + i, level)
+    })
+    for (let id = start; id < stop; id++)
+      if (this.#entry < 0 || this.#level(id) > this.#level(this.#entry)) this.#entry = id
+    this.#linked += stop - start
+  }
+
+  #findNeighbours(id: number, start: number): number[][] {
+    const forward: number[][] = []
+    const { M, efConstruction } = this.#params
+    const top = this.#entry < 0 ? -1 : this.#level(this.#entry)
+    let level = this.#level(id)
+    for (; level > top; level--) forward[level] = this.#choose(this.#merged([], id, start, level), M)
+    if (level < 0) return forward
+    let pool = this.#approach(id, level)
+    for (; level >= 0; level--) {
+      pool = this.#walk(id, pool, efConstruction, level)
+      forward[level] = this.#choose(this.#merged(pool, id, start, level), M)
+    }
+    return forward
+  }
+
+  #merged(pool: readonly Entry[], id: number, start: number, level: number): Entry[] {
+    const all = [...pool]
+    for (let other = start; other < id; other++) if (this.#level(other) >= level) all.push(this.#entryFor(id, other))
+    return all.sort(byKey).slice(0, this.#params.efConstruction)
+  }
+
+  #approach(id: number, level: number): Entry[] {
+    let node = this.#entryFor(id, this.#entry)
+    let l = this.#level(this.#entry)
+    for (; l > (level === 0 ? 1 : level); l--) node = this.#descend(id, node, l)
+    const pool = [node]
+    return level === 0 && l === 1 ? this.#walk(id, pool, 8, 1) : pool
+  }
+
+  #descend(id: number, from: Entry, level: number): Entry {
+    let best = from
+    for (;;) {
+      const here = best
+      for (const other of this.#list(here.id, level)) {
+        const entry = this.#entryFor(id, other)
+        if (entry.key < best.key) best = entry
+      }
+      if (best === here) return best
+    }
+  }
+
+  #walk(id: number, seeds: readonly Entry[], wanted: number, level: number): Entry[] {
+    const pool = seeds.slice(0, wanted).map((entry) => ({ ...entry, expanded: false }))
+    const seen = new Set(seeds.map((entry) => entry.id))
+    for (;;) {
+      const next = pool.find((entry) => !entry.expanded)
+      if (next === undefined) return pool
+      next.expanded = true
+      for (const other of this.#list(next.id, level)) {
+        if (seen.has(other)) continue
+        seen.add(other)
+        pool.push(this.#entryFor(id, other))
+        pool.sort(byKey)
+        if (pool.length > wanted) pool.pop()
+      }
+    }
+  }
+
+  #choose(sorted: readonly Entry[], most: number): number[] {
+    const chosen: number[] = []
+    for (const { id, key } of sorted) {
+      if (chosen.length === most) break
+      if (chosen.every((other) => !(this.#key(id, other) < key))) chosen.push(id)
+    }
+    return chosen
+  }
+
+  #connect(target: number, id: number, level: number): void {
+    const list = this.#list(target, level)
+    const degree = level === 0 ? 2 * this.#params.M : this.#params.M
+    if (list.includes(id)) return
+    if (list.length < degree) {
+      list.push(id)
+      return
+    }
+    const sorted = [...list, id].map((other) => this.#entryFor(target, other)).sort(byKey)
+    this.#setList(target, level, this.#choose(sorted, degree))
+  }
+
+  #list(id: number, level: number): number[] {
+    return this.links[id]?.[level] ?? []
+  }
+  #setList(id: number, level: number, list: number[]): void {
+    const levels = this.links[id]
+    if (levels !== undefined) levels[level] = list
+  }
+  #level(id: number): number {
+    return levelOf(id, this.#params.M)
+  }
+  #entryFor(from: number, id: number): Entry {
+    return { key: this.#key(from, id), id, expanded: false }
+  }
+
+  /** Key of `to` with the row of `from` as the query, step by step in single precision. */
+  #key(from: number, to: number): number {
+    const query = this.#rows[from]
+    const row = this.#rows[to]
+    if (query === undefined || row === undefined) throw new Error('rows exist')
+    let dot = 0
+    for (let i = 0; i < row.code.length; i++) dot += (query.code[i] ?? 0) * (row.code[i] ?? 0)
+    const gain = this.#params.spaceType === 'ip' ? query.factor : f(2 * query.factor)
+    return f(f(query.a + row.a) - f(f(gain * row.factor) * f(dot)))
+  }
+}
+
+function byKey(a: Entry, b: Entry): number {
+  return a.key - b.key || a.id - b.id
+}

@@ -1,0 +1,94 @@
+import { type Test, test } from 'tap'
+import type { SpaceType } from '../../src/definition.ts'
+import { none } from '../../src/vector/arena.ts'
+import { bestBuild, compileKernel } from '../../src/vector/kernel.ts'
+import { Segment } from '../../src/vector/segment.ts'
+import { levelOf } from '../../src/vector/shape.ts'
+import { openWorkerPool, WorkerPool } from '../../src/vector/worker-pool.ts'
+import { clustered, definitionOf, seeded } from '../vector/world.ts'
+import { ReferenceGraph } from './reference-graph.ts'
+
+/** The lists of a node as they stand in the arena. */
+function listsOf({ arena }: Segment, id: number, M: number): number[][] {
+  return Array.from({ length: levelOf(id, M) + 1 }, (_, level) => {
+    const from = (arena.kernel.linksOf(id, level) >>> 0) / 4
+    const list = [...arena.u32.subarray(from, from + (level === 0 ? 2 * M : M))]
+    const end = list.indexOf(none)
+    return end < 0 ? list : list.slice(0, end)
+  })
+}
+
+async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: number): Promise<void> {
+  const random = seeded(seed)
+  const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
+  let compared = 0
+  let different = 0
+  for (let graph = 0; graph < graphs; graph++) {
+    const dimension = between(2, 40)
+    const n = between(2, 90)
+    const spaceType = (['l2', 'ip', 'cosine'] satisfies SpaceType[])[between(0, 2)] ?? 'l2'
+    const { params } = definitionOf({ dimension, spaceType, M: between(2, 8), efConstruction: between(4, 32) })
+    const vectors = clustered(n, dimension, between(1, 1e9), between(1, 6))
+    if (random() < 0.2) vectors.fill(0, 0, dimension)
+    if (random() < 0.2) vectors.copyWithin(dimension, 0, dimension)
+    const reference = new ReferenceGraph(params)
+    const segment = new Segment(params, pool)
+    segment.reserve(n)
+    let isWhole = true
+    for (let from = 0; from < n; ) {
+      const to = Math.min(n, from + between(1, 60))
+      const rows = Array.from({ length: to - from }, (_, i) =>
+        vectors.subarray((from + i) * dimension, (from + i + 1) * dimension),
+      )
+      reference.insert(rows)
+      isWhole &&= reference.isWhole()
+      const ordinals = Uint32Array.from(rows, (_, i) => from + i)
+      const given = vectors.subarray(from * dimension, to * dimension)
+      const [births, norms] = [new Uint32Array(rows.length).fill(1), new Float32Array(rows.length).fill(1)]
+      await segment.insert({ ordinals, births, norms, vectors: given })
+      from = to
+    }
+    // What the kernel mends, the reference does not: graphs that fell apart are compared as far as they did not.
+    if (isWhole) {
+      compared++
+      const same = reference.links.every(
+        (lists, id) => JSON.stringify(lists) === JSON.stringify(listsOf(segment, id, params.M)),
+      )
+      if (!same) different++
+    }
+    segment.close()
+  }
+  t.comment(`seed ${seed}: ${compared} of ${graphs} graphs needed no mending`)
+  t.equal(different, 0)
+  t.ok(compared > graphs / 2)
+}
+
+test('a thousand small graphs are, link for link, those of the reference', async (t) => {
+  const pool = await openWorkerPool({ threads: 2 })
+  await compareGraphs(t, pool, 1000, Number(process.env.ANNAL_SEED ?? 5))
+  await pool.close()
+})
+
+test('the build without relaxed SIMD makes the same graphs', async (t) => {
+  t.comment(`this engine runs the ${bestBuild()} build by itself`)
+  const pool = new WorkerPool(await compileKernel('plain'), 1)
+  await pool.started()
+  await compareGraphs(t, pool, 200, 6)
+  await pool.close()
+})
+
+test('levels are the same in the kernel and outside, and one in M reaches the next', async (t) => {
+  const pool = await openWorkerPool({ threads: 1 })
+  for (const M of [2, 16, 512]) {
+    const segment = new Segment(definitionOf({ dimension: 2, M }).params, pool)
+    let above = 0
+    for (let id = 0; id < 20_000; id++) {
+      const level = levelOf(id, M)
+      if (segment.arena.kernel.levelOf(id) !== level) t.fail(`level of ${id}`)
+      if (level > 0) above++
+    }
+    t.ok(Math.abs(above / 20_000 - 1 / M) < 0.02)
+    segment.close()
+  }
+  await pool.close()
+})
