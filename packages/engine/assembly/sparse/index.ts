@@ -6,7 +6,7 @@
 // Scores are integers: weights come scaled by a power of two, so sums are exact and do not depend on the order of lists.
 import { add, replaceWorst, sort } from './best'
 import {
-  ALLOWED, ALLOWED_BITS, ASIDE, BEST, BLOCKS, BOUND, CURRENT, DIRECTORY, FOUND, K, LISTS, MARKS, ORDER, POSTINGS, PROBE, SCORED,
+  ALLOWED, ALLOWED_BITS, ASIDE, BEST, BLOCKS, BOUND, CURRENT, DIRECTORY, EXPECTED, FOUND, K, LISTS, MARKS, ORDER, POSTINGS, PROBE, SCORED,
   SCORES, UNSCALE, VERSION, WEIGHT, WINDOW, WINDOW_BOUND, blockOf, hiddenAt, largestOf, lastOf, listAt, ordinalsOf, placeOf,
   weightsOf,
 } from './layout'
@@ -43,7 +43,7 @@ export function search(ticket: usize): void {
     }
     const high = low + WINDOW
     const least: i64 = found == k ? load<i64>(best) : i64.MIN_VALUE
-    boundLists(ticket, lists, high)
+    boundLists(ticket, lists, low, high)
     // Lists left aside: together they cannot lift a row over the worst of the best. In the order of their bounds.
     let aside: i32 = 0
     let asideBound: i64 = 0
@@ -68,29 +68,31 @@ export function search(ticket: usize): void {
     }
     if (walked > 0) {
       postings += walked
+      let rest = asideBound
+      for (let i = aside - 1; i >= 0; --i) {
+        const left = narrow(scores, marks, least, rest)
+        if (left == 0) break
+        const list = listAt(ticket, load<i32>(order + (<usize>i << 2)))
+        rest -= load<i64>(list, WINDOW_BOUND)
+        // Asking about a row takes as long as walking past a dozen.
+        if (load<u32>(list, EXPECTED) < left * 12) postings += walkMarked(list, low, high, scores, marks)
+        else lookUpMarked(list, low, scores, marks)
+      }
       for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
         let bits = load<u64>(marks + (word << 3))
         if (bits == 0) continue
         store<u64>(marks + (word << 3), 0)
         for (; bits != 0; bits &= bits - 1) {
           const at = (<u32>word << 6) + <u32>ctz(bits)
-          let score = load<i64>(scores + (<usize>at << 3))
+          const score = load<i64>(scores + (<usize>at << 3))
           store<i64>(scores + (<usize>at << 3), 0)
-          if (found == k && score + asideBound <= load<i64>(best)) continue
+          scored++
+          if (found == k && score <= load<i64>(best)) continue
           const id = low + at
           if (allowed != 0 && !isAllowed(allowed, allowedBits, id)) continue
           if (hiddenAt(id, version)) continue
-          scored++
-          let rest = asideBound
-          let i = aside - 1
-          for (; i >= 0; --i) {
-            const list = listAt(ticket, load<i32>(order + (<usize>i << 2)))
-            rest -= load<i64>(list, WINDOW_BOUND)
-            score += lookUp(list, id)
-            if (score + rest <= load<i64>(best)) break
-          }
           if (found < k) add(best, found++, score, id)
-          else if (score > load<i64>(best)) replaceWorst(best, k, score, id)
+          else replaceWorst(best, k, score, id)
         }
       }
     }
@@ -127,23 +129,29 @@ function nextOrdinal(ticket: usize, lists: i32, low: u32): u32 {
 }
 
 /** The most each list adds to a row of the window; 0 where it has none there. */
-function boundLists(ticket: usize, lists: i32, high: u32): void {
+function boundLists(ticket: usize, lists: i32, low: u32, high: u32): void {
   for (let i: i32 = 0; i < lists; ++i) {
     const list = listAt(ticket, i)
-    store<i64>(list, boundOf(list, high), WINDOW_BOUND)
+    store<i64>(list, boundOf(list, low, high), WINDOW_BOUND)
     store<u32>(list, 0, ASIDE)
   }
 }
 
-function boundOf(list: usize, high: u32): i64 {
+function boundOf(list: usize, low: u32, high: u32): i64 {
   const directory: usize = load<u32>(list, DIRECTORY)
   const blocks = load<u32>(list, BLOCKS)
   let largest: f32 = 0
+  let expected: f32 = 0
   for (let b = load<u32>(list, CURRENT); b < blocks; ++b) {
     const block = blockOf(directory, b)
-    if (load<u32>(ordinalsOf(block)) >= high) break
+    const first = load<u32>(ordinalsOf(block))
+    if (first >= high) break
     largest = max(largest, largestOf(block))
+    const last = lastOf(block)
+    const inside = min(last + 1, high) - max(first, low)
+    expected += (<f32>load<u32>(block) * <f32>inside) / <f32>(last + 1 - first)
   }
+  store<u32>(list, <u32>expected + 1, EXPECTED)
   if (largest <= 0) return 0
   // Newer rows, which this search does not see, may have raised the block's bound beyond what fits: the list's own holds.
   return min(<i64>(<f64>largest * load<f64>(list, WEIGHT)) + 1, load<i64>(list, BOUND))
@@ -175,6 +183,63 @@ function walk(list: usize, low: u32, high: u32, scores: usize, marks: usize): u3
     }
   }
   return walked
+}
+
+/** Keeps the marks of rows that `rest` more could lift over `least`. Gives how many they are. */
+function narrow(scores: usize, marks: usize, least: i64, rest: i64): u32 {
+  let left: u32 = 0
+  for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
+    const bits = load<u64>(marks + (word << 3))
+    if (bits == 0) continue
+    let kept = bits
+    for (let open = bits; open != 0; open &= open - 1) {
+      const place = scores + (((word << 6) + <usize>ctz(open)) << 3)
+      if (load<i64>(place) + rest > least) continue
+      kept &= ~(open & (0 - open))
+      store<i64>(place, 0)
+    }
+    if (kept != bits) store<u64>(marks + (word << 3), kept)
+    left += <u32>popcnt(kept)
+  }
+  return left
+}
+
+/** Adds what the list has inside the window to the scores of marked rows. Gives the number of postings. */
+function walkMarked(list: usize, low: u32, high: u32, scores: usize, marks: usize): u32 {
+  const directory: usize = load<u32>(list, DIRECTORY)
+  const blocks = load<u32>(list, BLOCKS)
+  const weight = load<f64>(list, WEIGHT)
+  let walked: u32 = 0
+  for (let b = load<u32>(list, CURRENT); b < blocks; ++b) {
+    const block = blockOf(directory, b)
+    const ordinals = ordinalsOf(block)
+    const first = load<u32>(ordinals)
+    if (first >= high) break
+    const count = atomic.load<u32>(block)
+    const weights = weightsOf(block)
+    let i: u32 = first < low ? placeOf(ordinals, count, low) : 0
+    for (; i < count; ++i) {
+      const id = load<u32>(ordinals + (<usize>i << 2))
+      if (id >= high) return walked
+      walked++
+      const at = <usize>(id - low)
+      if (((load<u8>(marks + (at >> 3)) >> <u8>(at & 7)) & 1) == 0) continue
+      const place = scores + (at << 3)
+      store<i64>(place, load<i64>(place) + <i64>(<f64>load<f32>(weights + (<usize>i << 2)) * weight))
+    }
+  }
+  return walked
+}
+
+/** The same, by asking the list about each marked row. */
+function lookUpMarked(list: usize, low: u32, scores: usize, marks: usize): void {
+  for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
+    for (let bits = load<u64>(marks + (word << 3)); bits != 0; bits &= bits - 1) {
+      const at = (<u32>word << 6) + <u32>ctz(bits)
+      const place = scores + (<usize>at << 3)
+      store<i64>(place, load<i64>(place) + lookUp(list, low + at))
+    }
+  }
 }
 
 /** What the list adds to a row; rows are asked about in ascending order. */

@@ -48,6 +48,8 @@ export const BOUND: usize = 24
 export const WINDOW_BOUND: usize = 32
 /** 1 where the list is not walked in the window. */
 export const ASIDE: usize = 40
+/** About how many postings of the list lie inside the window. */
+export const EXPECTED: usize = 44
 
 @inline
 export function listAt(ticket: usize, i: i32): usize {

@@ -278,7 +278,7 @@ export class Replica {
     await this.pins.until(ripe)
     const freed = this.ordinals.ripen(version)
     const ascending = Uint32Array.from(freed).sort()
-    for (const [at, field] of this.sparse.entries()) field?.purge(keptRows(this.objects, at, ascending))
+    for (const [at, field] of this.sparse.entries()) await field?.purge(keptRows(this.objects, at, ascending))
     for (const ordinal of freed) {
       this.objects.release(ordinal)
       for (const originals of this.originals) originals?.release(ordinal)

@@ -97,7 +97,7 @@ export interface SparseField {
   /** As a dense field does; `removed` are the rows as they were given. */
   apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void>
   /** Takes removed rows out of the lists, as they were given, before their ordinals are used again. Nobody may see them any more. */
-  purge(rows: SparseRows): void
+  purge(rows: SparseRows): Promise<void>
   /** Exact: the k best of the rows that share an index with the query, by dot product. `visited` counts postings, `distances` rows looked at whole. */
   search(query: SparseQuery, options: SparseSearch): Promise<DenseHits>
   dump(): AsyncIterable<Uint8Array>

@@ -10,7 +10,7 @@ import { dumpSparse, loadSparse, type SparseState } from './sparse-file.ts'
 import { compileSparseKernel, type SparseHandle } from './sparse-kernel.ts'
 import { PostingLists, postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './sparse-lists.ts'
 import { SparseMemory } from './sparse-memory.ts'
-import { postingsByIndex, slicesOf } from './sparse-postings.ts'
+import { inTurns } from './sparse-postings.ts'
 import { readTicket, type WeighedList, writeTicket } from './sparse-ticket.ts'
 import { Vocabulary } from './sparse-vocabulary.ts'
 import type { WorkerPool } from './worker-pool.ts'
@@ -109,16 +109,11 @@ class InvertedField implements SparseField {
     }
     this.#state.end = Math.max(this.#state.end, end)
     counts.rows += rows.ordinals.length
-    for (const slice of slicesOf(rows)) {
-      for (const { index, ordinals, weights } of postingsByIndex(slice)) {
-        const term = vocabulary.findOrAdd(index)
-        vocabulary.setDirectory(term, lists.add(vocabulary.directory(term), { ordinals, weights }))
-        this.#count(counts, term, ordinals.length)
-      }
-      // Searches and other collections get their turn between slices of a large batch.
-      if (slice.last) break
-      await new Promise<void>((resume) => setImmediate(resume))
-    }
+    await inTurns(rows, ({ index, ordinals, weights }) => {
+      const term = vocabulary.findOrAdd(index)
+      vocabulary.setDirectory(term, lists.add(vocabulary.directory(term), { ordinals, weights }))
+      this.#count(counts, term, ordinals.length)
+    })
   }
 
   #count(counts: PendingCounts, term: number, change: number): void {
@@ -134,19 +129,17 @@ class InvertedField implements SparseField {
     this.#pending = undefined
   }
 
-  purge(rows: SparseRows): void {
+  async purge(rows: SparseRows): Promise<void> {
     this.#settle()
     const { memory, lists, vocabulary } = this.#state
     memory.reclaim()
-    for (const slice of slicesOf(rows)) {
-      for (const { index, ordinals } of postingsByIndex(slice)) {
-        const term = vocabulary.find(index)
-        assert(term >= 0, `index ${index} of a row has a list`)
-        const directory = lists.remove(vocabulary.directory(term), ordinals)
-        if (directory === 0) vocabulary.remove(term)
-        else vocabulary.setDirectory(term, directory)
-      }
-    }
+    await inTurns(rows, ({ index, ordinals }) => {
+      const term = vocabulary.find(index)
+      assert(term >= 0, `index ${index} of a row has a list`)
+      const directory = lists.remove(vocabulary.directory(term), ordinals)
+      if (directory === 0) vocabulary.remove(term)
+      else vocabulary.setDirectory(term, directory)
+    })
   }
 
   async search(query: SparseQuery, options: SparseSearch): Promise<DenseHits> {

@@ -2,39 +2,53 @@
 import { at } from './arena.ts'
 import type { SparseRows } from './field.ts'
 
-/** Postings sorted in one go, and written between two turns of the event loop. */
-const slicePostings = 2 ** 17
+/** Postings sorted in one go. */
+const slicePostings = 2 ** 16
+/** Postings written in one turn of the event loop, so that searches and other collections get theirs. */
+const turnPostings = 2 ** 13
 /** More than any slice has: a row has at most 2^16 terms. */
 const positions = 2 ** 20
 
-export interface RowSlice {
-  readonly rows: SparseRows
-  readonly last: boolean
+/** What rows add to one list. */
+export interface AddedPostings {
+  readonly index: number
+  /** Ascending. */
+  readonly ordinals: Uint32Array
+  readonly weights: Float32Array
 }
 
-/** Rows in their order, in parts that are written in one turn. */
-export function* slicesOf(rows: SparseRows): Generator<RowSlice> {
+/** Gives the postings of the rows list by list, a part of a large batch at a time. */
+export async function inTurns(rows: SparseRows, take: (postings: AddedPostings) => void): Promise<void> {
+  let taken = 0
+  for (const slice of slicesOf(rows)) {
+    for (const postings of postingsByIndex(slice)) {
+      take(postings)
+      taken += postings.ordinals.length
+      if (taken < turnPostings) continue
+      taken = 0
+      await new Promise<void>((resume) => setImmediate(resume))
+    }
+  }
+}
+
+/** Rows in their order, in parts that are sorted in one go. */
+function* slicesOf(rows: SparseRows): Generator<SparseRows> {
   let row = 0
   let posting = 0
   while (row < rows.ordinals.length) {
     const [firstRow, firstPosting] = [row, posting]
     while (row < rows.ordinals.length && posting - firstPosting < slicePostings) posting += at(rows.counts, row++)
-    const slice: SparseRows = {
+    yield {
       ordinals: rows.ordinals.subarray(firstRow, row),
       counts: rows.counts.subarray(firstRow, row),
       indices: rows.indices.subarray(firstPosting, posting),
       values: rows.values.subarray(firstPosting, posting),
     }
-    yield { rows: slice, last: row === rows.ordinals.length }
   }
 }
 
 /** The postings of each index, indices and ordinals ascending. */
-export function* postingsByIndex({ rows }: RowSlice): Generator<{
-  readonly index: number
-  readonly ordinals: Uint32Array
-  readonly weights: Float32Array
-}> {
+function* postingsByIndex(rows: SparseRows): Generator<AddedPostings> {
   const count = rows.indices.length
   const rowOf = new Uint32Array(count)
   let next = 0

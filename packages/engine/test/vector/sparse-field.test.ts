@@ -112,7 +112,7 @@ test('after any churn searches, old and new, find what scoring finds, and the by
       const ripe = resting[0]?.version === version - 6 ? resting.shift() : undefined
       if (ripe !== undefined) {
         await Promise.all(searching.splice(0))
-        field.purge(rowsOfTerms(ripe.rows))
+        await field.purge(rowsOfTerms(ripe.rows))
         free.push(...ripe.rows.map(([ordinal]) => ordinal))
       }
       const gone = [...alive].filter(() => random() < 0.15)
@@ -135,11 +135,11 @@ test('after any churn searches, old and new, find what scoring finds, and the by
     const loaded = await loadSparseField(sparseDefinition(), workers, field.dump())
     t.equal(loaded.digest(), field.digest(), 'a dump loads to the same digest')
     t.equal(loaded.rows, field.rows)
-    for (const { rows } of resting) for (const one of [field, loaded]) one.purge(rowsOfTerms(rows))
+    for (const { rows } of resting) for (const one of [field, loaded]) await one.purge(rowsOfTerms(rows))
     const everything = rowsOfTerms([...alive])
     for (const one of [field, loaded]) {
       await one.apply(121, undefined, everything)
-      one.purge(everything)
+      await one.purge(everything)
       t.equal(one.rows, 0)
     }
     t.equal(loaded.digest(), field.digest(), 'and goes on as the first does')

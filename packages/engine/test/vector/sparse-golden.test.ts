@@ -18,7 +18,7 @@ test('the golden sparse field is written byte by byte and answers as it did', as
   const field = await openSparseField(definition, pool)
   await field.apply(1, rowsOfTerms(rows), noRows)
   await field.apply(2, undefined, rowsOfTerms(rows.slice(0, 50)))
-  field.purge(rowsOfTerms(rows.slice(0, 20)))
+  await field.purge(rowsOfTerms(rows.slice(0, 20)))
   const pieces: Uint8Array[] = []
   for await (const piece of field.dump()) pieces.push(piece)
   const written = Buffer.concat(pieces)
