@@ -281,6 +281,13 @@ export class LocalCollection implements Collection {
     return { ...acknowledged, reclaimedBytes: Math.max(0, before - sum(this.replica.bytes())) }
   }
 
+  /** Starts a vacuum when most of the collection is dead. Its status says what became of it. */
+  vacuumWhenDue(): void {
+    if (this.#closed !== undefined || !this.#replica || !this.#rebuilder.isDue(this.#replica)) return
+    // Refusals are in the status; a later write looks again.
+    this.rebuild().catch(() => undefined)
+  }
+
   rebuildStatus(): RebuildStatus {
     return this.#rebuilder.status
   }

@@ -236,6 +236,7 @@ class LocalEngine implements Engine, DatabaseHost {
 
   applied(event: Event, bytes: number): void {
     this.#checkpointer.applied(event, bytes)
+    if (this.#phase === 'open') this.#collections.get(event.collectionId)?.vacuumWhenDue()
   }
 
   async #recover(directory: DataDirectory, loaded: ReadonlyMap<number, Replica | EngineError>): Promise<void> {

@@ -8,6 +8,13 @@ import { rebuild } from './replica/rebuild.ts'
 import type { Replica, ReplicaHost } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
 
+/** A rebuild by itself is for collections of which most is dead, and that are rebuilt within the time that writers wait. */
+const deadMin = 10_000
+const deadShare = 2 / 3
+const liveMax = 200_000
+/** After one, whatever became of it, none by itself for so long. */
+const restMs = 60_000
+
 export interface Rebuildable {
   readonly gate: WriteGate
   /** Throws unless the collection serves. */
@@ -44,6 +51,13 @@ export class Rebuilder {
       this.#status = { ...this.#status, status: 'failed', completedAt: Date.now(), error: (error as Error).message }
       throw error
     }
+  }
+
+  /** Whether so much is dead that a rebuild is due by itself: soon done, and most of the memory comes back. */
+  isDue({ ordinals, objects }: Replica): boolean {
+    const dead = ordinals.end - objects.count
+    const rested = this.#status.status !== 'running' && Date.now() - (this.#status.completedAt ?? 0) > restMs
+    return rested && dead >= deadMin && dead >= deadShare * ordinals.end && objects.count <= liveMax
   }
 
   /** The replica that a record of a rebuild stands for. */
