@@ -28,7 +28,28 @@ export function dot4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes
   let s2 = s0
   let s3 = s0
   let q = query
-  for (let i: usize = 0; i < bytes; i += 16) {
+  let i: usize = 0
+  // Two steps a turn where the form allows it: half the additions of addresses, which are a good part of the work.
+  if (RELAXED) {
+    for (; i + 16 < bytes; i += 32) {
+      const q0 = v128.load(q)
+      const q1 = v128.load(q, 16)
+      const pa = a + i
+      const pb = b + i
+      const pc = c + i
+      const pd = d + i
+      s0 = i32x4.relaxed_dot_i8x16_i7x16_add_s(q0, v128.load(pa), s0)
+      s1 = i32x4.relaxed_dot_i8x16_i7x16_add_s(q0, v128.load(pb), s1)
+      s2 = i32x4.relaxed_dot_i8x16_i7x16_add_s(q0, v128.load(pc), s2)
+      s3 = i32x4.relaxed_dot_i8x16_i7x16_add_s(q0, v128.load(pd), s3)
+      s0 = i32x4.relaxed_dot_i8x16_i7x16_add_s(q1, v128.load(pa, 16), s0)
+      s1 = i32x4.relaxed_dot_i8x16_i7x16_add_s(q1, v128.load(pb, 16), s1)
+      s2 = i32x4.relaxed_dot_i8x16_i7x16_add_s(q1, v128.load(pc, 16), s2)
+      s3 = i32x4.relaxed_dot_i8x16_i7x16_add_s(q1, v128.load(pd, 16), s3)
+      q += 32
+    }
+  }
+  for (; i < bytes; i += 16) {
     const q0 = v128.load(q)
     const q1 = RELAXED ? q0 : v128.load(q, 16)
     s0 = step(q0, q1, a + i, s0)
