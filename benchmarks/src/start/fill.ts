@@ -30,8 +30,11 @@ const busy = await loadDuring(collection, 2 * count, async () => {
   checkpointMs = await timed(() => engine.checkpoint())
 })
 await engine.checkpoint()
+const cpuFrom = process.cpuUsage()
 const liveMs = await timed(() => insert(3 * count, tailCount))
+const cpu = process.cpuUsage(cpuFrom)
+const liveCpuMs = (cpu.user + cpu.system) / 1_000
 const { memory, lsnApplied, lsnCheckpoint } = engine.stats()
-const found = { fillMs, checkpointMs, quiet, busy, liveMs, memory, tailRecords: lsnApplied - lsnCheckpoint }
+const found = { fillMs, checkpointMs, quiet, busy, liveMs, liveCpuMs, memory, tailRecords: lsnApplied - lsnCheckpoint }
 process.stdout.write(`${JSON.stringify(found)}\n`)
 setInterval(() => undefined, 1_000)

@@ -29,6 +29,7 @@ interface Filled {
   readonly quiet: Load
   readonly busy: Load
   readonly liveMs: number
+  readonly liveCpuMs: number
   readonly tailRecords: number
 }
 
@@ -78,13 +79,14 @@ interface Figure {
   readonly reached: boolean
 }
 
-function figuresOf({ answeredMs, openedMs, memory, rssBytes }: Opened): { readonly [name: string]: Figure } {
+function figuresOf({ answeredMs, cpuMs, memory, rssBytes }: Opened): { readonly [name: string]: Figure } {
   const parts = Object.values(memory).reduce((sum, bytes) => sum + bytes, 0)
-  const replayMs = withTail.openedMs - openedMs
+  // By CPU time, since both use every core and other processes use them too.
+  const replayCpuMs = withTail.cpuMs - cpuMs
   const { quiet, busy } = filled
   return {
     startMs: atMost(answeredMs, catMs * 1.5 + 1_000, `1.5 x cat (${rounded(catMs)} ms) + 1 s`),
-    replayAgainstLive: atMost(replayMs / filled.liveMs, 1, 'the time of the live insert'),
+    replayAgainstLive: atMost(replayCpuMs / filled.liveCpuMs, 1, 'the CPU time of the live insert'),
     writeP99InCheckpoint: atMost(busy.writes.p99Ms / quiet.writes.p99Ms, 5, '5 x the p99 without'),
     writeStallMs: atMost(busy.writes.maxMs, 250, '250 ms'),
     searchP99InCheckpoint: atMost(busy.searches.p99Ms / quiet.searches.p99Ms, 1.5, '1.5 x the p99 without'),

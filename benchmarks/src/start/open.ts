@@ -1,5 +1,5 @@
 // The child that starts: opens the directory, asks one question whose answer is known, and says how long each part took
-// since its process began and how large it is. `--keep` closes without a checkpoint being worth it; a kill leaves all as it was.
+// since its process began and how large it is. Arguments: directory, the object asked for.
 import { readFileSync } from 'node:fs'
 import { openEngine } from '@annal/engine'
 import { checkFound } from './objects.ts'

@@ -65,7 +65,7 @@ test(`${cycles} kills lose nothing, invent nothing and tear nothing, seed ${seed
   last.child.kill('SIGTERM')
   t.equal((await last.ended).code, 0)
   t.strictSame(faults, [], `seed ${seed}`)
-  t.ok(counts.operations > 5 * cycles && counts.reads > cycles, 'there was load')
+  t.ok(counts.operations > cycles && counts.reads > cycles, 'there was load')
   t.comment(JSON.stringify({ seed, cycles, ...counts }))
 })
 
