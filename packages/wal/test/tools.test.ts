@@ -9,6 +9,7 @@ import {
   dumpLog,
   type LogReport,
   type Lsn,
+  nodeVfs,
   openDataDirectory,
   openFileLog,
   repairLog,
@@ -16,7 +17,7 @@ import {
   verifyLog,
 } from '../src/index.ts'
 import { chosenSeed, ManualClock, SimDirectory, SimDisk, SimFile, seededRandom } from '../src/testing/index.ts'
-import { patient } from './patience.ts'
+import { patient, sized } from './patience.ts'
 
 const dir = '/data/wal'
 
@@ -206,6 +207,33 @@ test('the command works on a real directory, beside its owner where that is allo
   t.match(await run(t, 'verify', join(root, 'none')), { code: 64 })
   t.match(await run(t, 'sing', root), { code: 64 })
   t.ok(readFileSync(join(root, 'IDENTITY')).length > 50)
+})
+
+test('a log that is written and given up meanwhile raises no alarm', patient, async (t) => {
+  const root = mkdtempSync(join(tmpdir(), 'annal-live-'))
+  t.teardown(() => rmSync(root, { recursive: true, force: true }))
+  const log = await openFileLog({ dir: root, segmentBytesMax: 4096, freeBytesHard: 0 })
+  let isOver = false
+  const write = async () => {
+    while (!isOver) {
+      const appends = Array.from({ length: 20 }, () =>
+        log.append({ type: 16, version: 1, payload: Buffer.alloc(500, 1) }),
+      )
+      const newest = await appends[19]
+      if (newest !== undefined) await log.truncateBefore(Math.max(1, newest.lsn - 200) as Lsn)
+    }
+  }
+  const writing = write()
+  const alarms: unknown[] = []
+  for (let i = 0; i < sized(60, 1000) || log.state().lsnFirst < 3000; i++) {
+    const report = await verifyLog({ vfs: nodeVfs(), dir: root })
+    alarms.push(...report.findings.filter(({ severity }) => severity === 'damage'))
+  }
+  isOver = true
+  await writing
+  await log.close()
+  t.same(alarms.slice(0, 3), [])
+  t.ok(log.state().lsnFirst > 1, 'segments were given up meanwhile')
 })
 
 async function run(t: Test, ...args: string[]): Promise<{ code: number; out: string }> {

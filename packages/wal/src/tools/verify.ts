@@ -47,8 +47,9 @@ export async function verifyLog(options: VerifyOptions): Promise<LogReport> {
   for (const [i, file] of files.segments.entries()) {
     const segment = await scanAfter(vfs, file, scanned.at(-1))
     if (segment === undefined) {
-      if (scanned.length > 0)
-        findings.push(damage(file.name, 0, file.lsnFirst, 'it vanished while the log was checked'))
+      // A log in use gives up its oldest segments, oldest first; what was read of those no longer counts.
+      if (await isGivenUp(options, file)) scanned.length = 0
+      else findings.push(damage(file.name, 0, file.lsnFirst, 'it vanished while the log was checked'))
       continue
     }
     scanned.push(segment)
@@ -71,6 +72,11 @@ export async function verifyLog(options: VerifyOptions): Promise<LogReport> {
     lsnDurableKnown: tip.newest?.durableLsn ?? 0,
     cleanlyClosed: scanned.at(-1)?.cleanlyClosed ?? false,
   }
+}
+
+async function isGivenUp({ vfs, dir }: VerifyOptions, file: SegmentFile): Promise<boolean> {
+  const { segments } = await listLogFiles(vfs, dir)
+  return segments.every(({ id }) => id > file.id)
 }
 
 /** A segment with all that must be true of it after the one before; undefined when it was removed meanwhile. */
