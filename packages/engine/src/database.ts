@@ -5,7 +5,7 @@ import type { Catalog, DatabaseEntry } from './catalog/catalog.ts'
 import type { LocalCollection } from './collection.ts'
 import type { EventDraft } from './commit.ts'
 import { EngineError } from './errors.ts'
-import { parseName, printed } from './ids.ts'
+import { printed } from './ids.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import { parseDefinition } from './parse-definition.ts'
@@ -63,7 +63,8 @@ export class LocalDatabase implements Database {
 
   collection(name: string): LocalCollection {
     this.#host.checkOpen()
-    const entry = this.#host.catalog.find(this.#entry.id, parseName(name, 'collection'))
+    // A name that no collection can have is told apart from an absent one by nothing.
+    const entry = this.#host.catalog.find(this.#entry.id, name)
     const collection = entry && this.#host.loaded(entry.id)
     if (collection) return collection
     throw new EngineError('collection_not_found', `there is no collection ${printed(name)}`, {

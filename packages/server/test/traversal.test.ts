@@ -6,7 +6,7 @@ import path from 'node:path'
 import { openEngine } from '@annal/engine'
 import { test } from 'tap'
 import { createApp, readConfig, slotWith } from '../src/index.ts'
-import { temporaryDirectory } from './running-app.ts'
+import { runningApp, temporaryDirectory } from './running-app.ts'
 
 const plain = [
   ...[
@@ -172,6 +172,41 @@ test(`${payloads.length} names on ${routes.length} routes reach no file and brea
     plain.some((name) => name.length > 4 && !/^(wal|checkpoints|LOCK|IDENTITY)/.test(name) && file.includes(name)),
   )
   t.strictSame(users, [], 'no file is named after what a user wrote')
+})
+
+test('an impossible name is told apart from an absent one by nothing', async (t) => {
+  const running = await runningApp(t)
+  const json = {
+    k: 1,
+    vector: [1, 2],
+    ids: ['a'],
+    fields: { f: { query: [1, 2] } },
+    objects: [],
+    updates: [],
+    filter: [],
+  }
+  const names = ['..', 'a b', '-x', '__proto__', 'constructor', 'x'.repeat(65), 'a\n', 'é']
+  const asked: [string, string][] = [
+    ['GET', '/api/v1/index/:/info'],
+    ['POST', '/api/v1/index/:/search'],
+    ['POST', '/api/v1/index/:/vector/insert'],
+    ['GET', '/api/v2/collection/:'],
+    ['POST', '/api/v2/collection/:/search'],
+    ['POST', '/api/v2/collection/:/objects'],
+    ['POST', '/api/v2/collection/:/objects/count'],
+    ['DELETE', '/api/v2/collection/:'],
+  ]
+  for (const [method, route] of asked) {
+    const answerFor = async (name: string) => {
+      const place = route.replace(':', name === '..' ? '%2e%2e%5c' : encodeURIComponent(name))
+      const { status, ...answer } = await running.send(method, place, method === 'GET' ? {} : { json })
+      const { code, field } = answer.json()
+      return { status, code, field }
+    }
+    const absent = await answerFor('absent')
+    t.equal(absent.code, 'collection_not_found', route)
+    for (const name of names) t.strictSame(await answerFor(name), absent, `${method} ${route} of ${name}`)
+  }
 })
 
 interface Question {

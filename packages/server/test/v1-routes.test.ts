@@ -271,3 +271,21 @@ test('health, stats, info and users answer in their documented shapes', async (t
 function statusAndCode(answer: { readonly status: number; json(): Record<string, unknown> }): [number, unknown] {
   return [answer.status, answer.json().code]
 }
+
+test('a rescored search of an int8 index tells exact similarities', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running, { precision: 'int8', space_type: 'ip' })
+  const vectors = Array.from({ length: 400 }, (_, n) => ({
+    id: `${n}`,
+    vector: [Math.sin(n), Math.cos(n), Math.sin(3 * n), 0.1 * n],
+  }))
+  await running.send('POST', '/api/v1/index/docs/vector/insert', { json: vectors })
+  const vector = [0.3, -0.2, 0.7, 0.11]
+  const exact = Math.max(...vectors.map(({ vector: row }) => row.reduce((sum, x, i) => sum + x * vector[i]!, 0)))
+  const best = async (rescore: boolean | null) => {
+    const answer = await running.send('POST', '/api/v1/index/docs/search', { json: { k: 1, vector, rescore } })
+    return (answer.msgpack() as [number, string][])[0]![0]
+  }
+  t.ok(Math.abs((await best(true)) - exact) < 1e-6)
+  t.ok(Math.abs((await best(null)) - exact) > 1e-6, 'which the quantised rows do not')
+})

@@ -265,3 +265,34 @@ test('several fields are fused in one call', async (t) => {
     ['a', 'b', 'c'],
   )
 })
+
+test('a rescored search of quantised vectors tells exact similarities', async (t) => {
+  const running = await runningApp(t)
+  const dimension = 8
+  const params = { dimension, space_type: 'l2', precision: 'int8' }
+  await running.send('POST', '/api/v2/collection', {
+    json: { name: 'coarse', fields: [{ name: 'v', type: 'vector', params }] },
+  })
+  const vectorOf = (n: number) => Array.from({ length: dimension }, (_, i) => Math.sin(n * 12.9898 + i * 78.233))
+  const objects = Array.from({ length: 400 }, (_, n) => ({ id: `${n}`, fields: { v: vectorOf(n) } }))
+  await running.send('POST', '/api/v2/collection/coarse/objects', { json: { objects } })
+  const query = vectorOf(7.3)
+  const exact = objects
+    .map(({ id, fields }) => ({ id, distance: fields.v.reduce((sum, x, i) => sum + (x - query[i]!) ** 2, 0) }))
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, 5)
+  const ask = async (rescore: boolean) => {
+    const json = { fields: { v: { query, limit: 5 } }, rescore }
+    const answer = await running.send('POST', '/api/v2/collection/coarse/search', { accept, json })
+    return (answer.json().results as { v: { id: string; distance: number }[] }).v
+  }
+  const errorOf = (hits: readonly { id: string; distance: number }[]) =>
+    Math.max(...hits.map(({ distance }, i) => Math.abs(distance - exact[i]!.distance)))
+  const rescored = await ask(true)
+  t.strictSame(
+    rescored.map(({ id }) => id),
+    exact.map(({ id }) => id),
+  )
+  t.ok(errorOf(rescored) < 1e-5, 'exact')
+  t.ok(errorOf(await ask(false)) > 1e-5, 'which the quantised rows are not')
+})

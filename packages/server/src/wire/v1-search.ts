@@ -25,6 +25,9 @@ const thresholdMax = 1_000_000_000
 const rrfConstantDefault = 60
 const rrfWeightDefault = 0.5
 
+export const rescoreDescription =
+  'Orders the best candidates by the vectors as they came, read from disk; for precisions other than float32.'
+
 export function searchBody(topKMax: number) {
   return Type.Object(
     {
@@ -34,6 +37,7 @@ export function searchBody(topKMax: number) {
       sparse_indices: optionalNumbers('Positions of the sparse query.'),
       sparse_values: optionalNumbers('Weights of the sparse query, as many as positions.'),
       include_vectors: optionalBoolean('Adds the stored vector to every result.'),
+      rescore: optionalBoolean(rescoreDescription),
       filter: Type.Optional(
         Type.Unsafe<string | readonly unknown[] | null>({
           type: ['string', 'array', 'null'],
@@ -87,6 +91,7 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
     ...(threshold == null ? {} : { prefilterCardinalityThreshold: threshold }),
     ...(boost == null ? {} : { filterBoostPercentage: boost }),
     includeVectors: body.include_vectors ?? false,
+    ...(body.rescore == null ? {} : { rescore: body.rescore }),
     ...(Object.keys(fields).length < 2 ? {} : { fusion: readFusion(body, weight) }),
   }
 }

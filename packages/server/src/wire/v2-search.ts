@@ -18,7 +18,7 @@ import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
 import { filterConditions, type Infer, optionalBoolean, optionalInteger } from './schema.ts'
-import { hitJson, readConditions } from './v1-search.ts'
+import { hitJson, readConditions, rescoreDescription } from './v1-search.ts'
 import { noMultiVectors, readSparseJson } from './v2-objects.ts'
 
 const thresholdMax = 1_000_000_000
@@ -43,6 +43,7 @@ export function searchCollectionBody(topKMax: number) {
       }),
     ),
     include_vectors: optionalBoolean('Adds the stored vector to every result of a JSON reply.'),
+    rescore: optionalBoolean(rescoreDescription),
     fusion: Type.Optional(
       Type.Object({
         method: Type.Unsafe<Fusion['method']>({
@@ -84,6 +85,7 @@ export function readCollectionSearch(body: SearchCollectionBody, topKMax: number
     ...(threshold == null ? {} : { prefilterCardinalityThreshold: threshold }),
     ...(boost == null ? {} : { filterBoostPercentage: boost }),
     includeVectors: body.include_vectors ?? false,
+    ...(body.rescore == null ? {} : { rescore: body.rescore }),
     ...(body.fusion === undefined ? {} : { fusion: body.fusion }),
     ...(body.exact == null ? {} : { exact: body.exact }),
     ...(body.explain == null ? {} : { explain: body.explain }),
