@@ -10,7 +10,7 @@
 import type { DenseFieldDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { Arena, at, header, none } from './arena.ts'
-import { metricNumbers, precisionNumbers, roundUp, type Shape, shapeOf } from './shape.ts'
+import { metricNumbers, precisionNumbers, roundUp, shapeOf } from './shape.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 const magic = 'ANNALDF1'
@@ -31,18 +31,25 @@ interface Part {
 }
 
 /** Everything of an arena that a replay must reproduce, in the order of the format. */
-export function* partsOf(arena: Arena): Generator<Part> {
-  const { shape } = arena
+function* partsOf(arena: Arena): Generator<Part> {
   const end = arena.word(header.end)
-  for (let block = 0; block * shape.blockRows < end; block++) {
-    const rows = Math.min(shape.blockRows, end - block * shape.blockRows)
-    const base = arena.blockAddress(block)
-    yield { address: base, bytes: rows * shape.codeStride }
-    yield { address: base + shape.inBlock.links, bytes: roundUp(rows * shape.linksAtBase * 4, 8) }
-    yield { address: base + shape.inBlock.upper, bytes: roundUp(rows * 4, 8) }
-    yield { address: base + shape.inBlock.norms, bytes: roundUp(rows * 4, 8) }
-    yield { address: base + shape.inBlock.cold, bytes: roundUp(rows * shape.coldStride, 8) }
-  }
+  for (let block = 0; block * arena.shape.blockRows < end; block++) yield* partsOfBlock(arena, block)
+  yield* partsOfUnits(arena)
+}
+
+function* partsOfBlock(arena: Arena, block: number): Generator<Part> {
+  const { shape } = arena
+  const rows = Math.min(shape.blockRows, arena.word(header.end) - block * shape.blockRows)
+  const base = arena.blockAddress(block)
+  yield { address: base, bytes: rows * shape.codeStride }
+  yield { address: base + shape.inBlock.links, bytes: roundUp(rows * shape.linksAtBase * 4, 8) }
+  yield { address: base + shape.inBlock.upper, bytes: roundUp(rows * 4, 8) }
+  yield { address: base + shape.inBlock.norms, bytes: roundUp(rows * 4, 8) }
+  yield { address: base + shape.inBlock.cold, bytes: roundUp(rows * shape.coldStride, 8) }
+}
+
+function* partsOfUnits(arena: Arena): Generator<Part> {
+  const { shape } = arena
   const chunkUnits = 2 ** shape.unitShift
   const units = arena.word(header.units)
   for (let chunk = 0; chunk * chunkUnits < units; chunk++) {
@@ -142,27 +149,30 @@ async function loadSegment(
   const state = new Uint32Array((await bytes.take(segmentHeaderBytes)).slice().buffer)
   const settled = at(state, 0) === 1
   const shape = shapeOf(params, settled ? params.precision : 'float32')
-  checkState(state, shape, segmentRows, bytes)
+  checkState(state, segmentRows, bytes)
   const arena = new Arena(shape, pool.module, pool.threads)
-  arena.reserve(at(state, 1))
   stateWords.forEach((word, i) => {
     arena.setWord(word, at(state, i + 1))
   })
-  await bytes.into(arena.u8, arena.centreAddress, shape.lanes * 4)
-  for (const { address, bytes: length } of partsOf(arena)) await bytes.into(arena.u8, address, length)
+  const end = at(state, 1)
+  await bytes.into(() => arena.u8, arena.centreAddress, shape.lanes * 4)
+  for (let block = 0; block * shape.blockRows < end; block++) {
+    // Room is made as bytes arrive: a damaged count must not take memory that nothing fills.
+    arena.reserve(Math.min(end, (block + 1) * shape.blockRows))
+    for (const part of partsOfBlock(arena, block)) await bytes.into(() => arena.u8, part.address, part.bytes)
+  }
+  if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
+  for (const part of partsOfUnits(arena)) await bytes.into(() => arena.u8, part.address, part.bytes)
   const unsound = arena.kernel.firstUnsound() >>> 0
   if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)
   return { arena, settled }
 }
 
 /** Numbers that decide how much is read and where a walk starts. */
-function checkState(state: Uint32Array, shape: Shape, segmentRows: number, bytes: ByteReader): void {
-  const [settled = 0, end = 0, rows = 0, dead = 0, linked = 0, entry = 0, units = 0] = state
+function checkState(state: Uint32Array, segmentRows: number, bytes: ByteReader): void {
+  const [settled = 0, end = 0, rows = 0, dead = 0, linked = 0, entry = 0] = state
   if (settled > 1 || end > segmentRows || rows > end || dead > end || linked > end) throw bytes.damaged('counts')
   if (entry === none ? linked > 0 : entry >= end) throw bytes.damaged('the entry point')
-  // Every unit belongs to a level of a row; at most `levels` of a chunk can be unused.
-  const unitsMax = Math.max(end * 16, 2 ** shape.unitShift)
-  if (units > unitsMax) throw bytes.damaged('units')
 }
 
 /** Exact numbers of bytes out of chunks of any size. */
@@ -186,16 +196,17 @@ class ByteReader {
 
   async take(bytes: number): Promise<Uint8Array<ArrayBuffer>> {
     const taken = new Uint8Array(bytes)
-    await this.into(taken, 0, bytes)
+    await this.into(() => taken, 0, bytes)
     return taken
   }
 
-  async into(target: Uint8Array, address: number, bytes: number): Promise<void> {
+  /** `target` is asked anew for each piece: an arena's view is another after it has grown. */
+  async into(target: () => Uint8Array, address: number, bytes: number): Promise<void> {
     let done = 0
     while (done < bytes) {
       if (this.#chunk.length === 0 && !(await this.#next())) throw this.damaged('the length')
       const part = this.#chunk.subarray(0, bytes - done)
-      target.set(part, address + done)
+      target().set(part, address + done)
       this.#chunk = this.#chunk.subarray(part.length)
       this.#offset += part.length
       done += part.length

@@ -62,11 +62,12 @@ export async function loadDenseField(
   return new GraphField(definition, pool, segmentRows, await loadSegments(definition, pool, segmentRows, source))
 }
 
-/** Rows that surely fit one memory, also before the field has settled and keeps float32. */
+/** Rows that surely fit one memory, with what the threads and the upper levels take beside them. */
 function segmentRowsOf({ params }: DenseFieldDefinition, { segmentRows }: DenseFieldOptions): number {
   if (segmentRows !== undefined) return segmentRows
   const shape = shapeOf(params, params.precision)
-  return Math.floor(shape.blocksMax * 0.85) * shape.blockRows
+  // A multiple of 32, so that a bitmap can be cut at a word.
+  return Math.floor((shape.blocksMax * 0.85 * shape.blockRows) / 32) * 32
 }
 
 class GraphField implements GraphDenseField {

@@ -11,6 +11,8 @@ import type { WorkerPool } from './worker-pool.ts'
 
 /** Rows at which the centre is taken. A function of the calls alone, like everything that decides what is built. */
 export const settleRows = 256
+/** Ordinals the first arena has room for; where one of them is beyond, the segment settles on the rows it has. */
+const firstOrdinals = 4096
 
 /** Rows in the order the log gave them out, with the version each was born at. */
 export interface Batch {
@@ -55,7 +57,7 @@ export class Segment {
 
   reserve(end: number): void {
     if (end <= this.#reserved) return
-    this.#arena.reserve(end)
+    this.#arena.reserve(this.#settled ? end : Math.min(end, firstOrdinals))
     if (!this.#settled) {
       this.#next ??= this.#newArena()
       this.#next.reserve(end)
@@ -71,7 +73,9 @@ export class Segment {
   async insert(batch: Batch): Promise<void> {
     const n = batch.ordinals.length
     if (n === 0) return
-    if (this.#settled || this.rows + n < settleRows) await buildInto(this.#arena, batch, this.#pool)
+    const last = batch.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
+    if (this.#settled || (this.rows + n < settleRows && last < firstOrdinals))
+      await buildInto(this.#arena, batch, this.#pool)
     else await this.#settle(batch)
   }
 

@@ -1,0 +1,100 @@
+import { test } from 'tap'
+import { EngineError } from '../../src/errors.ts'
+import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
+import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { clustered, definitionOf, rowsOf, seeded } from './world.ts'
+
+const nothing = new Uint32Array(0)
+
+async function* chunksOf(bytes: Uint8Array, size = 1000): AsyncGenerator<Uint8Array> {
+  for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size)
+}
+
+test('a damaged dump is refused, or leads to a field whose walks stay inside', async (t) => {
+  const seed = Number(process.env.ANNAL_SEED ?? 9)
+  t.comment(`seed ${seed}`)
+  const random = seeded(seed)
+  const pool = await openWorkerPool({ threads: 1 })
+  const dimension = 8
+  const rows = clustered(600, dimension, 1)
+  const definition = definitionOf({ dimension, precision: 'int8', M: 4, efConstruction: 16 })
+  const field = await openDenseField(definition, pool)
+  await field.apply(1, rowsOf(rows, dimension, 0, 600), Uint32Array.from([3, 4]))
+  const parts: Uint8Array[] = []
+  for await (const part of field.dump()) parts.push(part)
+  const whole = new Uint8Array(Buffer.concat(parts))
+  const good = await loadDenseField(definition, pool, chunksOf(whole, 7))
+  t.equal(good.digest(), field.digest())
+  await good.close()
+  const query = rows.subarray(0, dimension)
+  let refused = 0
+  for (let round = 0; round < 200; round++) {
+    const damaged = whole.slice()
+    // The header and the counts are hit as often as everything else together.
+    const place = Math.floor(random() * (round % 2 === 0 ? 80 : damaged.length))
+    damaged[place] = (damaged[place] ?? 0) ^ (1 << Math.floor(random() * 8))
+    try {
+      const loaded = await loadDenseField(definition, pool, chunksOf(damaged))
+      const hits = await loaded.search(query, { k: 10, ef: 50, version: 1 })
+      if (hits.ordinals.some((ordinal) => ordinal >= 600)) t.fail(`an ordinal outside, byte ${place}`)
+      await loaded.close()
+    } catch (error) {
+      refused++
+      const isKnown = error instanceof EngineError && ['snapshot_damaged', 'format_too_new'].includes(error.code)
+      if (!isKnown) t.fail(`byte ${place}: ${error}`)
+    }
+  }
+  t.ok(refused > 50, `${refused} refused`)
+  for (const length of [0, 5, 40, 71, 500, whole.length - 1])
+    await t.rejects(loadDenseField(definition, pool, chunksOf(whole.subarray(0, length))), { code: 'snapshot_damaged' })
+  const longer = new Uint8Array([...whole, 0])
+  await t.rejects(loadDenseField(definition, pool, chunksOf(longer)), { code: 'snapshot_damaged' })
+  await t.rejects(loadDenseField(definitionOf({ dimension: 9 }), pool, chunksOf(whole)), { code: 'snapshot_damaged' })
+  await field.close()
+  await pool.close()
+})
+
+test('a field of several segments answers as one of a single segment does', async (t) => {
+  const pool = await openWorkerPool({ threads: 2 })
+  const dimension = 12
+  const rows = clustered(1500, dimension, 3)
+  const definition = definitionOf({ dimension })
+  const options = { segmentRows: 512 }
+  const field = await openDenseField(definition, pool, options)
+  await field.apply(1, rowsOf(rows, dimension, 0, 1500), nothing)
+  await field.apply(2, undefined, Uint32Array.from([0, 600, 1400]))
+  const single = await openDenseField(definition, pool)
+  await single.apply(1, rowsOf(rows, dimension, 0, 1500), nothing)
+  await single.apply(2, undefined, Uint32Array.from([0, 600, 1400]))
+  const words = new Uint32Array(new SharedArrayBuffer(188)).fill(0x55555555)
+  for (const ordinal of [5, 700, 1300]) {
+    const query = rows.subarray(ordinal * dimension, (ordinal + 1) * dimension)
+    for (const extra of [{}, { allowed: { words } }]) {
+      const asked = { k: 20, ef: 200, version: 2, ...extra }
+      const [a, b] = [await field.search(query, asked), await single.search(query, asked)]
+      t.same(a.ordinals, b.ordinals)
+    }
+    const listed = { k: 5, version: 2, ordinals: Uint32Array.from([1, 2, 600, 601, 1400, 1401]) }
+    t.same((await field.scan(query, listed)).ordinals, (await single.scan(query, listed)).ordinals)
+    t.same(field.row(ordinal), query)
+  }
+  const loaded = await loadDenseField(definition, pool, field.dump(), options)
+  t.equal(loaded.digest(), field.digest())
+  for (const some of [field, single, loaded]) await some.close()
+  await pool.close()
+})
+
+test('a field whose few rows have far ordinals settles on what it has', async (t) => {
+  const pool = await openWorkerPool({ threads: 1 })
+  const dimension = 4
+  const rows = clustered(20, dimension, 3)
+  const field = await openDenseField(definitionOf({ dimension, precision: 'int8' }), pool)
+  await field.apply(1, rowsOf(rows, dimension, 0, 10), nothing)
+  await field.apply(2, rowsOf(rows, dimension, 10, 20, 70_000), nothing)
+  const hits = await field.search(rows.subarray(15 * dimension, 16 * dimension), { k: 20, ef: 20, version: 2 })
+  t.equal(hits.ordinals.length, 20)
+  t.ok(hits.ordinals.includes(70_005))
+  t.equal(field.row(500), undefined)
+  await field.close()
+  await pool.close()
+})
