@@ -10,7 +10,7 @@ import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
 import { type Manifest, type ManifestCollection, manifestName, readManifest, writeManifest } from './manifest.ts'
-import { cutObjects, loadReplica, objectsPart } from './replica-parts.ts'
+import { cutReplica, loadReplica, objectsPart } from './replica-parts.ts'
 import { readSnapshotFile, writeSnapshotFile } from './snapshot-file.ts'
 
 const checkpointName = /^(\d{20})-[0-9a-f]{8}$/
@@ -91,28 +91,25 @@ async function writeCollection(
       ...(await writeSnapshotFile(vfs, join(dir, name), { collectionId: id, part, lsn }, pieces)),
     })
   }
-  // Writers of this collection wait while its fields are written; the rest is a cut, written after they go on.
   const cut = await collection.gate.hold(async () => {
     // Looked at only now: a rebuild may just have put another in its place.
     const replica = collection.recovering
     assert(replica, `collection ${id} is not in quarantine`)
-    const made = cutObjects(replica)
-    for (const fields of [replica.dense, replica.sparse])
-      for (const [at, field] of fields.entries()) if (field) await write(1 + at, made.lsn, field.dump())
-    // Kept open until its files are linked, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
-    const release = replica.pins.pin(Number.MAX_SAFE_INTEGER)
-    return { ...made, replica, release }
+    const made = await cutReplica(replica)
+    for (const [at, field] of replica.sparse.entries()) if (field) await write(1 + at, made.lsn, field.dump())
+    return { ...made, replica }
   })
-  const originals = cut.replica.originals.flatMap((of) => of?.names() ?? [])
+  // Writers go on from here; what is written out now is as of the cut.
   try {
+    for (const { part, pieces } of cut.fields) await write(part, cut.lsn, pieces)
+    await write(objectsPart, cut.lsn, cut.objects)
+    const originals = cut.replica.originals.flatMap((of) => of?.names() ?? [])
     for (const of of cut.replica.originals) await of?.sync()
     for (const name of originals) await vfs.link(join(originalsDir, name), join(dir, name))
+    return { id, lsn: cut.lsn, fields: cut.replica.definition.fields, originals, files }
   } finally {
     cut.release()
   }
-  await write(objectsPart, cut.lsn, cut.objects)
-  const { fields } = cut.replica.definition
-  return { id, lsn: cut.lsn, fields, originals, files }
 }
 
 async function linkCollection(

@@ -8,20 +8,39 @@ import { Ordinals } from '../replica/ordinals.ts'
 import { Originals, type OriginalsPlace } from '../replica/originals.ts'
 import { keepsOriginals, Replica } from '../replica/replica.ts'
 import { loadDenseField } from '../vector/dense-field.ts'
+import type { FieldCut } from '../vector/field.ts'
 import { loadSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
 
 /** The part that holds everything but the fields; field i is part 1 + i. */
 export const objectsPart = 0
 
+/** A replica as of one moment, to be written out at leisure, whatever is applied meanwhile. Must be released. */
 export interface ReplicaCut {
   readonly lsn: number
-  /** To be written out at leisure: as of the cut, whatever is applied meanwhile. */
   readonly objects: Iterable<Uint8Array>
+  readonly fields: readonly { readonly part: number; readonly pieces: Iterable<Uint8Array> }[]
+  release(): void
 }
 
-/** Must be called while nothing is applied; what it returns may be read later. */
-export function cutObjects(replica: Replica): ReplicaCut {
+/** Nothing may be applied until the promise resolves. */
+export async function cutReplica(replica: Replica): Promise<ReplicaCut> {
+  const cuts: { readonly part: number; readonly cut: FieldCut }[] = []
+  for (const [at, field] of replica.dense.entries()) if (field) cuts.push({ part: 1 + at, cut: await field.cut() })
+  // Kept open until released, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
+  const unpin = replica.pins.pin(Number.MAX_SAFE_INTEGER)
+  return {
+    lsn: replica.lsnApplied,
+    objects: cutObjects(replica),
+    fields: cuts.map(({ part, cut }) => ({ part, pieces: cut.pieces })),
+    release: () => {
+      for (const { cut } of cuts) cut.release()
+      unpin()
+    },
+  }
+}
+
+function cutObjects(replica: Replica): Iterable<Uint8Array> {
   const { end, free, resting } = replica.ordinals.state()
   const numbers = Float64Array.of(
     replica.version,
@@ -34,7 +53,7 @@ export function cutObjects(replica: Replica): ReplicaCut {
     ...resting,
   )
   const head: Section = sectionOf('replica', new Uint8Array(numbers.buffer))
-  return { lsn: replica.lsnApplied, objects: writeSections([head, ...replica.dumpObjects()]) }
+  return writeSections([head, ...replica.dumpObjects()])
 }
 
 /** Throws snapshot_damaged when a part does not hold what it must. */

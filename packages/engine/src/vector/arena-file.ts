@@ -10,63 +10,20 @@
 import type { DenseFieldDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { Arena, at, header, none } from './arena.ts'
-import { metricNumbers, precisionNumbers, roundUp, shapeOf } from './shape.ts'
+import type { ArenaCut } from './arena-cut.ts'
+import { partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
+import { metricNumbers, precisionNumbers, shapeOf } from './shape.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 const magic = 'ANNALDF1'
 const formatVersion = 1
 const fieldHeaderBytes = 40
 const segmentHeaderBytes = 32
-const chunkBytes = 256 * 1024
 
 export interface SegmentState {
   readonly arena: Arena
   readonly settled: boolean
 }
-
-/** A piece of an arena: where it is and how long. */
-interface Part {
-  readonly address: number
-  readonly bytes: number
-}
-
-/** Everything of an arena that a replay must reproduce, in the order of the format. */
-function* partsOf(arena: Arena): Generator<Part> {
-  const end = arena.word(header.end)
-  for (let block = 0; block * arena.shape.blockRows < end; block++) yield* partsOfBlock(arena, block)
-  yield* partsOfUnits(arena)
-}
-
-function* partsOfBlock(arena: Arena, block: number): Generator<Part> {
-  const { shape } = arena
-  const rows = Math.min(shape.blockRows, arena.word(header.end) - block * shape.blockRows)
-  const base = arena.blockAddress(block)
-  yield { address: base, bytes: rows * shape.codeStride }
-  yield { address: base + shape.inBlock.links, bytes: roundUp(rows * shape.linksAtBase * 4, 8) }
-  yield { address: base + shape.inBlock.upper, bytes: roundUp(rows * 4, 8) }
-  yield { address: base + shape.inBlock.norms, bytes: roundUp(rows * 4, 8) }
-  yield { address: base + shape.inBlock.cold, bytes: roundUp(rows * shape.coldStride, 8) }
-}
-
-function* partsOfUnits(arena: Arena): Generator<Part> {
-  const { shape } = arena
-  const chunkUnits = 2 ** shape.unitShift
-  const units = arena.word(header.units)
-  for (let chunk = 0; chunk * chunkUnits < units; chunk++) {
-    const used = Math.min(chunkUnits, units - chunk * chunkUnits)
-    yield { address: arena.unitChunkAddress(chunk), bytes: roundUp(used * shape.unitBytes, 8) }
-  }
-}
-
-const stateWords = [
-  header.end,
-  header.rows,
-  header.dead,
-  header.linked,
-  header.entry,
-  header.units,
-  header.unmended,
-] as const
 
 export function digestOf({ arena, settled }: SegmentState): bigint {
   let hash = BigInt(settled ? 1 : 2)
@@ -79,7 +36,7 @@ export function digestOf({ arena, settled }: SegmentState): bigint {
 export function* dumpField(
   definition: DenseFieldDefinition,
   segmentRows: number,
-  segments: readonly SegmentState[],
+  segments: readonly ArenaCut[],
 ): Generator<Uint8Array> {
   const { params } = definition
   const words = [formatVersion, params.dimension, metricNumbers[params.spaceType], precisionNumbers[params.precision]]
@@ -87,20 +44,13 @@ export function* dumpField(
   head.set(new TextEncoder().encode(magic))
   new Uint32Array(head.buffer, 8).set([...words, params.M, params.efConstruction, segmentRows, segments.length])
   yield head
-  for (const { arena, settled } of segments) {
+  for (const cut of segments) {
     const state = new Uint32Array(segmentHeaderBytes / 4)
-    state.set([settled ? 1 : 0, ...stateWords.map((word) => arena.word(word))])
+    state.set([cut.settled ? 1 : 0, ...cut.state])
     yield new Uint8Array(state.buffer)
-    yield copyOf(arena, arena.centreAddress, arena.shape.lanes * 4)
-    for (const { address, bytes } of partsOf(arena))
-      for (let from = 0; from < bytes; from += chunkBytes)
-        yield copyOf(arena, address + from, Math.min(chunkBytes, bytes - from))
+    yield cut.centre
+    yield* cut.pieces()
   }
-}
-
-/** A copy, because shared memory is not something every consumer takes. */
-function copyOf(arena: Arena, address: number, bytes: number): Uint8Array {
-  return new Uint8Array(arena.u8.subarray(address, address + bytes))
 }
 
 /** The inverse of dumpField. Throws `snapshot_damaged` or `format_too_new`. */

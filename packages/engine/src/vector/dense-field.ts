@@ -6,7 +6,7 @@ import { assert, EngineError } from '../errors.ts'
 import { at, poolEntries } from './arena.ts'
 import { digestOf, dumpField, loadSegments, type SegmentState } from './arena-file.ts'
 import { answersOf, searchIn } from './attached.ts'
-import type { DenseField, DenseHits, DenseRows, DenseSearch, Ordinal } from './field.ts'
+import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal } from './field.ts'
 import { listedMax } from './query-desk.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
@@ -51,7 +51,7 @@ export async function openDenseField(
   return new GraphField(definition, pool, segmentRowsOf(definition, options), [])
 }
 
-/** The inverse of dump(). */
+/** The inverse of what a cut gives. */
 export async function loadDenseField(
   definition: DenseFieldDefinition,
   pool: WorkerPool,
@@ -301,8 +301,20 @@ class GraphField implements GraphDenseField {
     return this.#segments[Math.floor(ordinal / this.#segmentRows)]
   }
 
-  async *dump(): AsyncIterable<Uint8Array> {
-    yield* dumpField(this.definition, this.#segmentRows, this.#segments)
+  async cut(): Promise<FieldCut> {
+    const cuts: Awaited<ReturnType<Segment['cut']>>[] = []
+    for (const segment of this.#segments) cuts.push(await segment.cut())
+    const pieces = dumpField(
+      this.definition,
+      this.#segmentRows,
+      cuts.map(({ cut }) => cut),
+    )
+    return {
+      pieces,
+      release: () => {
+        for (const { release } of cuts) release()
+      },
+    }
   }
 
   digest(): bigint {

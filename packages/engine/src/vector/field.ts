@@ -38,6 +38,11 @@ export interface DenseHits {
   readonly distances: number
 }
 
+export interface FieldCut {
+  readonly pieces: Iterable<Uint8Array>
+  release(): void
+}
+
 export interface DenseField {
   readonly definition: DenseFieldDefinition
   /** Makes room for ordinals below `end`. Throws EngineError `memory_exhausted` and changes nothing. After it, apply cannot fail for want of room. */
@@ -58,8 +63,11 @@ export interface DenseField {
   /** The stored row, de-quantised, of length dimension; of an ordinal that had a row at some time also the last one it had. */
   row(ordinal: Ordinal): Float32Array | undefined
   norm(ordinal: Ordinal): number
-  /** The bytes of the field as they are in memory, for a snapshot. No apply may run meanwhile. */
-  dump(): AsyncIterable<Uint8Array>
+  /**
+   * The bytes of the field as they are now, for a snapshot. No apply may run until the promise resolves; then they may go on
+   * while the pieces are taken. Must be released.
+   */
+  cut(): Promise<FieldCut>
   /** Hash of everything a replay must reproduce. */
   digest(): bigint
   /** Memory by part; the sum is what the field takes from the process. */

@@ -4,6 +4,7 @@
 import type { DenseParams } from '../definition.ts'
 import { assert } from '../errors.ts'
 import { Arena, at, header, jobItemsMax, none } from './arena.ts'
+import { ArenaCut } from './arena-cut.ts'
 import { work } from './kernel.ts'
 import { stagingBytes } from './ring.ts'
 import { shapeOf } from './shape.ts'
@@ -25,6 +26,7 @@ export interface Batch {
 export class Segment {
   readonly params: DenseParams
   readonly #pool: WorkerPool
+  readonly #cuts = new Set<ArenaCut>()
   #arena: Arena
   #settled: boolean
   #reserved = 0
@@ -38,6 +40,13 @@ export class Segment {
     this.#arena = loaded?.arena ?? new Arena(shapeOf(params, 'float32'), pool.module, pool.threads)
     pool.attach(this.#arena)
     this.#reserved = this.#arena.word(header.end)
+  }
+
+  /** The segment as it is now, for as long as it is not released. Nothing may be applied until the promise resolves. */
+  async cut(): Promise<{ readonly cut: ArenaCut; release(): void }> {
+    const cut = await ArenaCut.of(this.#arena, this.#settled)
+    this.#cuts.add(cut)
+    return { cut, release: () => void this.#cuts.delete(cut) }
   }
 
   get arena(): Arena {
@@ -73,6 +82,7 @@ export class Segment {
   async insert(batch: Batch): Promise<void> {
     const n = batch.ordinals.length
     if (n === 0) return
+    for (const cut of this.#cuts) if (cut.isOf(this.#arena)) cut.beforeRowsChange(batch.ordinals)
     const last = batch.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
     if (this.#settled || (this.rows + n < settleRows && last < firstOrdinals))
       await buildInto(this.#arena, batch, this.#pool)
@@ -96,6 +106,7 @@ export class Segment {
   /** Ends the rows of the ordinals that have one, as of `version`. */
   async remove(ordinals: Uint32Array, version: number): Promise<void> {
     const arena = this.#arena
+    for (const cut of this.#cuts) if (cut.isOf(arena)) cut.beforeRowsChange(ordinals)
     let removed = 0
     for (const ordinal of ordinals) {
       if (!arena.isAlive(ordinal)) continue

@@ -1,6 +1,7 @@
 import tap, { test } from 'tap'
 import type { Precision, SpaceType } from '../../src/definition.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
+import type { FieldCut } from '../../src/vector/field.ts'
 import { openWorkerPool } from '../../src/vector/worker-pool.ts'
 import { clustered, definitionOf, exact, normalise, recall, rowsOf, similarity } from './world.ts'
 
@@ -93,7 +94,7 @@ test('the same calls give the same digest whatever the number of workers, and a 
     await field.apply(7, undefined, Uint32Array.from([1, 2, 3]))
     await field.apply(8, rowsOf(rows, dimension, 20, 23, 1), nothing)
     digests.push(field.digest())
-    const loaded = await loadDenseField(definition, own, field.dump())
+    const loaded = await loadDenseField(definition, own, piecesOf(await field.cut()))
     t.equal(loaded.digest(), field.digest())
     t.same(
       await loaded.search(rows.subarray(0, dimension), { k: 9, ef: 50, version: 8 }),
@@ -141,3 +142,8 @@ test('thousands of duplicates do not hide other rows', async (t) => {
   }
   await field.close()
 })
+
+async function* piecesOf({ pieces, release }: FieldCut): AsyncGenerator<Uint8Array> {
+  yield* pieces
+  release()
+}

@@ -1,0 +1,66 @@
+import { test } from 'tap'
+import type { DenseFieldDefinition, Precision } from '../../src/definition.ts'
+import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
+import type { DenseField } from '../../src/vector/field.ts'
+import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+
+const dimension = 24
+const seed = Number(process.env.ANNAL_SEED ?? 7)
+
+function random(from: number): () => number {
+  let state = from >>> 0
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+for (const precision of ['float32', 'int8', 'int16', 'float16', 'binary'] as Precision[]) {
+  test(`a cut of ${precision} is the field as it was, whatever is inserted, removed and reused meanwhile, seed ${seed}`, async (t) => {
+    const params = { dimension, spaceType: 'l2', precision, M: 8, efConstruction: 32 } as const
+    const definition: DenseFieldDefinition = { kind: 'dense', name: 'v', params }
+    const pool = await openWorkerPool({ threads: 2 })
+    t.teardown(() => pool.close())
+    const field = await openDenseField(definition, pool)
+    const next = random(seed)
+    let version = 0
+    const live = new Set<number>()
+    const write = async (ordinals: number[], removed: number[]) => {
+      version++
+      const vectors = Float32Array.from({ length: ordinals.length * dimension }, () => next() - 0.5)
+      const rows = {
+        ordinals: Uint32Array.from(ordinals),
+        vectors,
+        norms: new Float32Array(ordinals.length).fill(version),
+      }
+      field.reserve(Math.max(0, ...ordinals) + 1)
+      await field.apply(version, ordinals.length > 0 ? rows : undefined, Uint32Array.from(removed))
+      for (const ordinal of ordinals) live.add(ordinal)
+      for (const ordinal of removed) live.delete(ordinal)
+    }
+    const range = (from: number, to: number) => Array.from({ length: to - from }, (_, i) => from + i)
+    for (let n = 0; n < 3_000; n += 300) await write(range(n, n + 300), [])
+    await write([], range(100, 400))
+    const digest = field.digest()
+    const cut = await field.cut()
+    const pieces: Uint8Array[] = []
+    let step = 0
+    for (const piece of cut.pieces) {
+      pieces.push(piece.slice())
+      // New ordinals, reused ones, deaths, and enough of them that the graph is swept.
+      if (step === 0) await write(range(100, 400), range(1_000, 1_300))
+      if (step === 1) await write(range(3_000, 3_500), range(2_000, 2_900))
+      if (step % 3 === 2) await write([], [...live].slice(0, 5))
+      step++
+    }
+    cut.release()
+    t.not(field.digest(), digest, 'the field went on')
+    const loaded = await loadDenseField(definition, pool, stream(pieces))
+    t.equal(loaded.digest(), digest)
+    for (const one of [field, loaded] as DenseField[]) await one.close()
+  })
+}
+
+async function* stream(pieces: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* pieces
+}
