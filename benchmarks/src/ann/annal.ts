@@ -17,7 +17,11 @@ export async function openAnnal(set: Dataset, precision: Precision): Promise<Con
     const count = Math.min(batch, n - i)
     const ordinals = Uint32Array.from({ length: count }, (_, j) => i + j)
     const vectors = base.subarray(i * dimension, (i + count) * dimension)
-    await field.apply(i / batch + 1, { ordinals, vectors, norms: new Float32Array(count).fill(1) }, new Uint32Array(0))
+    // Of a vector's length only whether it is zero matters here.
+    const norms = Float32Array.from(ordinals, (_, j) =>
+      vectors.subarray(j * dimension, (j + 1) * dimension).some((x) => x !== 0) ? 1 : 0,
+    )
+    await field.apply(i / batch + 1, { ordinals, vectors, norms }, new Uint32Array(0))
   }
   const used = process.cpuUsage(before)
   const nq = queries.length / dimension
