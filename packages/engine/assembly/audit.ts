@@ -17,7 +17,7 @@ import {
   tailOf,
   upperOf,
 } from './layout'
-import { nextWalk, visited } from './scratch'
+import { clearVisited, nextWalk, visited } from './scratch'
 import { itemOf } from './hnsw/link'
 import { hasRow } from './hnsw/repair'
 
@@ -45,31 +45,41 @@ export function hash(from: usize, bytes: usize, seed: u64): u64 {
   return mix(mix(a, rotl(b, 17)), mix(c, rotl(d, 31)) ^ <u64>bytes)
 }
 
-/** Ordinal of the first row that would lead a walk astray, or NONE. For bytes that came from outside. */
+/**
+ * Ordinal of the first row that would lead a walk astray, or NONE. For bytes that came from outside. What each link is asked about
+ * its other end, whether there is a row and how high it is, is gathered in one pass beforehand: a byte a row stays in the cache,
+ * where the rows themselves do not.
+ */
 export function firstUnsound(): u32 {
   const end = load<u32>(END)
   const entry = load<u32>(ENTRY)
   if (entry != NONE && (entry >= end || !hasRow(entry))) return entry
-  for (let id: u32 = 0; id < end; ++id) if (hasRow(id) && !isSound(id, end)) return id
-  return NONE
+  clearVisited()
+  for (let id: u32 = 0; id < end; ++id) if (hasRow(id)) store<u8>(visited + <usize>id, 1 + <u8>levelOf(id))
+  let found = NONE
+  for (let id: u32 = 0; id < end && found == NONE; ++id) {
+    const height = load<u8>(visited + <usize>id)
+    if (height > 0 && !isSound(id, <i32>height - 1, end)) found = id
+  }
+  clearVisited()
+  return found
 }
 
-function isSound(id: u32, end: u32): bool {
-  const level = levelOf(id)
+function isSound(id: u32, level: i32, end: u32): bool {
   const units = load<u32>(UNITS)
   const unit = load<u32>(upperOf(id))
   if (level > 0 && (unit == NONE || unit >= units || <u32>level > units - unit)) return false
   const row = rowOf(id)
-  for (let i: usize = 0; precision != BINARY && i < codeBytes; i += 16) {
-    if (i8x16.bitmask(v128.load(row + i)) != 0) return false
-  }
+  let high = i8x16.splat(0)
+  for (let i: usize = 0; precision != BINARY && i < codeBytes; i += 16) high = v128.or(high, v128.load(row + i))
+  if (i8x16.bitmask(high) != 0) return false
   for (let l: i32 = 0; l <= level; ++l) {
     const list = linksOf(id, l)
     const degree = degreeAt(l)
     for (let i: i32 = 0; i < degree; ++i) {
       const other = load<u32>(list + (<usize>i << 2))
       if (other == NONE) break
-      if (other >= end || !hasRow(other) || levelOf(other) < l) return false
+      if (other >= end || <i32>load<u8>(visited + <usize>other) <= l) return false
     }
   }
   return true

@@ -54,6 +54,11 @@ export function attachScratch(thread: i32): void {
 }
 
 /** Begins a walk: the number that marks what it has seen. */
+/** Nothing is visited: for those who put other marks there than walks do. */
+export function clearVisited(): void {
+  memory.fill(visited, 0, visitedBytes)
+}
+
 export function nextWalk(): u32 {
   walk++
   if (walk == 256) {

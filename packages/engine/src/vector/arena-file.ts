@@ -113,6 +113,7 @@ async function loadSegment(
   }
   if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
   for (const part of partsOfUnits(arena)) await bytes.into(() => arena.u8, part.address, part.bytes)
+  arena.kernel.attach(arena.scratch.length - 1)
   const unsound = arena.kernel.firstUnsound() >>> 0
   if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)
   return { arena, settled }

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
 import { openWorkerPool } from '../../src/vector/worker-pool.ts'
-import { clustered, definitionOf, rowsOf, seeded } from './world.ts'
+import { clustered, definitionOf, piecesOf, rowsOf, seeded } from './world.ts'
 
 const nothing = new Uint32Array(0)
 
@@ -21,7 +21,7 @@ test('a damaged dump is refused, or leads to a field whose walks stay inside', a
   const field = await openDenseField(definition, pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 600), Uint32Array.from([3, 4]))
   const parts: Uint8Array[] = []
-  for await (const part of field.dump()) parts.push(part)
+  for await (const part of piecesOf(await field.cut())) parts.push(part)
   const whole = new Uint8Array(Buffer.concat(parts))
   const good = await loadDenseField(definition, pool, chunksOf(whole, 7))
   t.equal(good.digest(), field.digest())
@@ -78,7 +78,7 @@ test('a field of several segments answers as one of a single segment does', asyn
     t.same((await field.scan(query, listed)).ordinals, (await single.scan(query, listed)).ordinals)
     t.same(field.row(ordinal), query)
   }
-  const loaded = await loadDenseField(definition, pool, field.dump(), options)
+  const loaded = await loadDenseField(definition, pool, piecesOf(await field.cut()), options)
   t.equal(loaded.digest(), field.digest())
   for (const some of [field, single, loaded]) await some.close()
   await pool.close()

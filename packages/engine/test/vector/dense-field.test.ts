@@ -1,9 +1,8 @@
 import tap, { test } from 'tap'
 import type { Precision, SpaceType } from '../../src/definition.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
-import type { FieldCut } from '../../src/vector/field.ts'
 import { openWorkerPool } from '../../src/vector/worker-pool.ts'
-import { clustered, definitionOf, exact, normalise, recall, rowsOf, similarity } from './world.ts'
+import { clustered, definitionOf, exact, normalise, piecesOf, recall, rowsOf, similarity } from './world.ts'
 
 const nothing = new Uint32Array(0)
 const pool = await openWorkerPool({ threads: 2 })
@@ -142,8 +141,3 @@ test('thousands of duplicates do not hide other rows', async (t) => {
   }
   await field.close()
 })
-
-async function* piecesOf({ pieces, release }: FieldCut): AsyncGenerator<Uint8Array> {
-  yield* pieces
-  release()
-}

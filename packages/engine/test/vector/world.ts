@@ -1,7 +1,8 @@
 // A small made-up world for the tests of dense fields: seeded vectors, exact answers by plain arithmetic, and a field with
 // the calls that fill it.
+
 import type { DenseFieldDefinition, DenseParams, SpaceType } from '../../src/definition.ts'
-import type { DenseHits, DenseRows } from '../../src/vector/field.ts'
+import type { DenseHits, DenseRows, FieldCut } from '../../src/vector/field.ts'
 
 /** Numbers in [0, 1) that depend on the seed alone. */
 export function seeded(seed: number): () => number {
@@ -87,4 +88,10 @@ export function exact(
 export function recall(hits: DenseHits, truth: readonly { ordinal: number; similarity: number }[]): number {
   const known = new Set(truth.map((hit) => hit.ordinal))
   return [...hits.ordinals].filter((ordinal) => known.has(ordinal)).length / Math.max(1, truth.length)
+}
+
+/** The bytes of a cut, which is then released. */
+export async function* piecesOf({ pieces, release }: FieldCut): AsyncGenerator<Uint8Array> {
+  yield* pieces
+  release()
 }
