@@ -20,6 +20,7 @@ import { addRequestHooks, requestFacts } from './request-hooks.ts'
 import { createRequestLog } from './request-log.ts'
 import type { RouteContext } from './route-context.ts'
 import { logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
+import { v1RebuildRoutes, v2RebuildRoutes } from './routes/rebuilds.ts'
 import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
@@ -120,6 +121,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       userRoutes(v1, context)
       v1IndexRoutes(v1, context)
       v1VectorRoutes(v1, context)
+      v1RebuildRoutes(v1, context)
     },
     { prefix: '/api/v1' },
   )
@@ -132,6 +134,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       v2CollectionRoutes(v2, context)
       v2ObjectRoutes(v2, context)
       v2QuestionRoutes(v2, context)
+      v2RebuildRoutes(v2, context)
     },
     { prefix: '/api/v2' },
   )

@@ -83,8 +83,11 @@ export interface ErrorBody {
   readonly limit?: string | number | boolean | null
 }
 
-/** The log's own messages name files; these are what a client is told instead. */
-const logSentences: { readonly [C in WalErrorCode]?: string } = {
+/** Messages of the log, and those of the engine about its files, name paths; these are what a client is told instead. */
+const sentences: { readonly [C in AnyCode]?: string } = {
+  snapshot_damaged: 'stored data is damaged; the log of the server tells more',
+  format_too_new: 'stored data was written by a newer version; the log of the server tells more',
+  collection_quarantined: 'the collection is out of service; its description says why',
   log_failed: 'the disk refused to make data durable; whether this write is stored is unknown',
   log_closed: 'the log is closed',
   log_overloaded: 'more writes wait for the disk than the queue takes; try again shortly',
@@ -146,18 +149,13 @@ export function retryAfterSeconds(code: AnyCode): number | undefined {
 export function errorBody(error: CodedError, requestId: string): ErrorBody {
   const { field, value, limit } = error.details ?? {}
   return {
-    error: error.name === 'WalError' ? sentenceOf(error.code) : error.message,
+    error: sentences[error.code] ?? (error.name === 'WalError' ? logSentence : error.message),
     code: error.code,
     request_id: requestId,
     ...(field === undefined ? {} : { field }),
     ...(value === undefined ? {} : { value: shown(value) }),
     ...(limit === undefined ? {} : { limit: shown(limit) }),
   }
-}
-
-function sentenceOf(code: AnyCode): string {
-  const known: { readonly [code: string]: string | undefined } = logSentences
-  return known[code] ?? logSentence
 }
 
 /** A value as an error repeats it: short, and always valid JSON. */

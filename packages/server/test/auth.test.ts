@@ -19,6 +19,12 @@ test('every route but health asks for the token, raw or as Bearer', async (t) =>
     ['GET', '/api/v1/users/endee/info'],
     ['GET', '/api/v2/stats'],
     ['GET', '/api/v2/info'],
+    ['POST', '/api/v1/index/x/rebuild'],
+    ['GET', '/api/v1/index/x/rebuild/status'],
+    ['POST', '/api/v2/collection/x/rebuild'],
+    ['GET', '/api/v2/collection/x/rebuild/status'],
+    ['GET', '/api/v2/status/rebuild'],
+    ['POST', '/api/v2/collection/x/shrink'],
   ] as const
   for (const [method, route] of routes) {
     const without = await running.send(method, route)

@@ -21,6 +21,7 @@ export interface RunningApp {
   readonly url: string
   readonly app: FastifyInstance
   readonly engine: Engine
+  readonly dataDir: string
   send(method: string, route: string, options?: SendOptions): Promise<Answer>
 }
 
@@ -55,7 +56,7 @@ export async function runningApp(t: Teardown, changes: Partial<Config> = {}): Pr
     await app.close()
     await engine.close()
   })
-  return { url, app, engine, send: (method, route, options) => send(url, method, route, options) }
+  return { url, app, engine, dataDir, send: (method, route, options) => send(url, method, route, options) }
 }
 
 export async function send(url: string, method: string, route: string, options: SendOptions = {}): Promise<Answer> {

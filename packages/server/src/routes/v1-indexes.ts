@@ -8,10 +8,11 @@ import {
   type CreateIndexBody,
   createIndexBody,
   definitionOf,
+  describedIndex,
   indexInfo,
   indexListItem,
   openIndex,
-  shapeOf,
+  paramsOf,
 } from '../wire/v1-index.ts'
 
 type Named = { Params: { name: string } }
@@ -28,18 +29,13 @@ export function v1IndexRoutes(app: FastifyInstance, { slot }: RouteContext): voi
       .database()
       .collections()
       .flatMap((description) => {
-        const shape = shapeOf(description)
-        return shape === undefined ? [] : [indexListItem(description, shape)]
+        const index = paramsOf(description)
+        return index === undefined ? [] : [indexListItem(description, index)]
       }),
   }))
 
-  app.get<Named>(
-    '/index/:name/info',
-    { schema: { params: nameParam }, config: { doc: docs.info } },
-    async (request) => {
-      const { collection, shape } = openIndex(slot.database(), request.params.name)
-      return indexInfo(collection.describe(), shape)
-    },
+  app.get<Named>('/index/:name/info', { schema: { params: nameParam }, config: { doc: docs.info } }, async (request) =>
+    indexInfo(describedIndex(slot.database(), request.params.name)),
   )
 
   app.delete<Named>(

@@ -78,8 +78,13 @@ function sparseFieldOf(body: CreateIndexBody): unknown[] {
 
 /** What the v1 routes need to know of an index. It never changes while the collection lives. */
 export interface IndexShape {
-  readonly dense: DenseFieldDefinition['params']
+  readonly dense: Omit<DenseFieldDefinition['params'], 'M' | 'efConstruction'>
   readonly sparse: SparseFieldDefinition['params'] | undefined
+}
+
+/** With what a rebuild may change. */
+export interface IndexParams extends IndexShape {
+  readonly dense: DenseFieldDefinition['params']
 }
 
 const shapes = new WeakMap<Collection, IndexShape>()
@@ -94,20 +99,35 @@ export function openIndex(database: Database, name: string): OpenIndex {
   const collection = database.collection(name)
   const known = shapes.get(collection)
   if (known !== undefined) return { collection, shape: known }
-  const shape = shapeOf(collection.describe())
-  if (shape === undefined) {
+  const { index } = describedIndex(database, name)
+  shapes.set(collection, index)
+  return { collection, shape: index }
+}
+
+export interface DescribedIndex {
+  readonly collection: Collection
+  readonly description: CollectionDescription
+  readonly index: IndexParams
+}
+
+/** As openIndex, with the parameters as they are now. */
+export function describedIndex(database: Database, name: string): DescribedIndex {
+  const collection = database.collection(name)
+  const description = collection.describe()
+  const index = paramsOf(description)
+  if (index === undefined) {
     throw new EngineError('collection_not_found', `${name} was not made as an index; use /api/v2`, {
       field: 'name',
       value: name,
     })
   }
-  shapes.set(collection, shape)
-  return { collection, shape }
+  return { collection, description, index }
 }
 
-export function shapeOf(description: CollectionDescription): IndexShape | undefined {
-  let dense: IndexShape['dense'] | undefined
-  let sparse: IndexShape['sparse']
+/** Undefined for a collection that v1 has no words for. */
+export function paramsOf(description: CollectionDescription): IndexParams | undefined {
+  let dense: IndexParams['dense'] | undefined
+  let sparse: IndexParams['sparse']
   for (const field of description.fields) {
     if (field.kind === 'dense' && field.name === denseField) dense = field.params
     else if (field.kind === 'sparse' && field.name === sparseField) sparse = field.params
@@ -117,7 +137,7 @@ export function shapeOf(description: CollectionDescription): IndexShape | undefi
 }
 
 /** An entry of /index/list. */
-export function indexListItem(description: CollectionDescription, { dense, sparse }: IndexShape) {
+export function indexListItem(description: CollectionDescription, { dense, sparse }: IndexParams) {
   return {
     name: description.name,
     total_elements: description.objects,
@@ -133,11 +153,11 @@ export function indexListItem(description: CollectionDescription, { dense, spars
 }
 
 /** The reply of /index/{name}/info, with the keys of every client generation. */
-export function indexInfo(description: CollectionDescription, shape: IndexShape) {
+export function indexInfo({ description, index }: DescribedIndex) {
   return {
-    ...indexListItem(description, shape),
+    ...indexListItem(description, index),
     index_name: description.name,
-    ef_con: shape.dense.efConstruction,
+    ef_con: index.dense.efConstruction,
     lib_token: libToken,
     version: 1,
   }

@@ -41,8 +41,13 @@ export function collectionSummary(description: CollectionDescription) {
     max_elements: elementsMax,
     lsn: description.lsn,
     condition: description.condition,
-    ...(description.reason === undefined ? {} : { reason: description.reason }),
+    ...(description.reason === undefined ? {} : { reason: withoutFolders(description.reason) }),
   }
+}
+
+/** A damaged file is named, but not where it lies. */
+function withoutFolders(sentence: string): string {
+  return sentence.replaceAll(/(?<!\S)\/\S*\//g, '')
 }
 
 /** Some published clients read the sparse model at the top, some under params. */

@@ -1,0 +1,122 @@
+// Rebuilds asked for over HTTP: begun here and answered at once, while the collection works on. The engine knows how far one
+// is; what it was asked to change, and why it failed, is remembered here.
+import type { Collection, Database, DenseFieldDefinition, RebuildChanges, RebuildStatus } from '@annal/engine'
+import { errorBody, isCoded, ServerError } from './errors.ts'
+
+/** Parameters of a graph that a rebuild may change. */
+export type GraphConfig = Pick<DenseFieldDefinition['params'], 'M' | 'efConstruction'>
+
+export interface RebuildJob {
+  /** Dense fields named in the request, in its order. */
+  readonly fields: readonly string[]
+  /** Of the first of these fields, or of the collection's first dense field; undefined when it has none. */
+  readonly previous: GraphConfig | undefined
+  readonly next: GraphConfig | undefined
+  /** Why it failed, in words that clients may read. */
+  readonly failure?: string
+}
+
+export interface RebuildReport {
+  readonly collection: string
+  readonly state: RebuildStatus
+  /** Undefined when nothing was rebuilt over HTTP. */
+  readonly job: RebuildJob | undefined
+  /** As it is now. */
+  readonly current: GraphConfig | undefined
+}
+
+const jobs = new WeakMap<Collection, RebuildJob>()
+const unexplained = 'the rebuild failed; the log of the server tells more'
+
+/**
+ * Resolves when the rebuild is under way, rejects when it is refused. `onFailed` hears of one that fails later, with nothing
+ * changed.
+ */
+export async function beginRebuild(
+  collection: Collection,
+  changes: RebuildChanges,
+  onFailed: (error: Error) => void,
+): Promise<RebuildJob> {
+  refuseWhileRebuilding(collection)
+  const job = jobOf(collection, changes)
+  const rebuilt = collection.rebuild(changes)
+  // The status says so in the same turn, unless the engine refuses.
+  if (collection.rebuildStatus().status !== 'running') {
+    await rebuilt
+    return job
+  }
+  jobs.set(collection, job)
+  rebuilt.catch((error: Error) => {
+    jobs.set(collection, { ...job, failure: isCoded(error) ? errorBody(error, '').error : unexplained })
+    onFailed(error)
+  })
+  return job
+}
+
+/** Gives memory and disk back and says how much, once that is done. */
+export async function shrink(collection: Collection): Promise<{ readonly reclaimedBytes: number }> {
+  refuseWhileRebuilding(collection)
+  const shrunk = collection.vacuum()
+  if (collection.rebuildStatus().status === 'running') jobs.set(collection, jobOf(collection, {}))
+  return shrunk
+}
+
+export function rebuildReport(collection: Collection): RebuildReport {
+  const job = jobs.get(collection)
+  const current = configsOf(collection)
+  const { error: _withPaths, ...state } = collection.rebuildStatus()
+  return {
+    collection: collection.name,
+    state: state.status === 'failed' ? { ...state, error: job?.failure ?? unexplained } : state,
+    job,
+    current: current.get(job?.fields[0] ?? '') ?? first(current.values()),
+  }
+}
+
+/** The rebuild that runs in a database, else the one that began last; undefined when there was none. */
+export function newestRebuild(database: Database): RebuildReport | undefined {
+  const collections = database.collections().map(({ name }) => database.collection(name))
+  const begun = (collection: Collection) => {
+    const { status, startedAt = 0 } = collection.rebuildStatus()
+    return status === 'running' ? Number.POSITIVE_INFINITY : startedAt
+  }
+  const newest = collections.reduce<Collection | undefined>(
+    (best, collection) => (begun(collection) > (best === undefined ? 0 : begun(best)) ? collection : best),
+    undefined,
+  )
+  return newest && rebuildReport(newest)
+}
+
+function refuseWhileRebuilding(collection: Collection): void {
+  if (collection.rebuildStatus().status !== 'running') return
+  throw new ServerError('rebuild_running', 'the collection is being rebuilt already', {
+    field: 'collection',
+    value: collection.name,
+  })
+}
+
+function jobOf(collection: Collection, changes: RebuildChanges): RebuildJob {
+  const fields = Object.keys(changes)
+  const configs = configsOf(collection)
+  const [name, previous] = [...configs].find(([field]) => field === fields[0]) ?? first(configs) ?? []
+  const next = previous && { ...previous, ...changes[name ?? ''] }
+  return { fields, previous, next }
+}
+
+/** By dense field, in the order of the definition. */
+function configsOf(collection: Collection): ReadonlyMap<string, GraphConfig> {
+  return new Map(
+    collection
+      .describe()
+      .fields.flatMap((field) =>
+        field.kind === 'dense'
+          ? [[field.name, { M: field.params.M, efConstruction: field.params.efConstruction }] as const]
+          : [],
+      ),
+  )
+}
+
+function first<T>(items: Iterable<T>): T | undefined {
+  for (const item of items) return item
+  return undefined
+}

@@ -1,0 +1,95 @@
+// Rebuilding and shrinking, under both versions.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { beginRebuild, newestRebuild, rebuildReport, shrink } from '../rebuilds.ts'
+import type { RouteContext } from '../route-context.ts'
+import type { RouteDoc } from '../route-doc.ts'
+import {
+  collectionRebuildBegun,
+  collectionRebuildStatus,
+  indexRebuildBegun,
+  indexRebuildStatus,
+  noRebuild,
+  type RebuildCollectionBody,
+  type RebuildIndexBody,
+  readCollectionRebuild,
+  readIndexRebuild,
+  rebuildCollectionBody,
+  rebuildIndexBody,
+} from '../wire/rebuild.ts'
+import { nameParam } from '../wire/schema.ts'
+import { describedIndex } from '../wire/v1-index.ts'
+
+type Named = { Params: { name: string } }
+
+export function v1RebuildRoutes(app: FastifyInstance, { slot }: RouteContext): void {
+  const params = nameParam
+
+  const rebuild = { schema: { params, body: rebuildIndexBody }, config: { doc: docs.rebuild, audit: 'index.rebuild' } }
+  app.post<Named & { Body: RebuildIndexBody }>('/index/:name/rebuild', rebuild, async (request, reply) => {
+    const { collection, description, index } = describedIndex(slot.database(), request.params.name)
+    const changes = readIndexRebuild(request.body, description, index)
+    const job = await beginRebuild(collection, changes, failureLog(request))
+    return reply.code(202).send(indexRebuildBegun(job, collection.rebuildStatus()))
+  })
+
+  const status = { schema: { params }, config: { doc: docs.status } }
+  app.get<Named>('/index/:name/rebuild/status', status, async (request) =>
+    indexRebuildStatus(rebuildReport(describedIndex(slot.database(), request.params.name).collection)),
+  )
+}
+
+export function v2RebuildRoutes(app: FastifyInstance, { slot }: RouteContext): void {
+  const params = nameParam
+  const open = (name: string) => slot.database().collection(name)
+
+  const rebuild = {
+    schema: { params, body: rebuildCollectionBody },
+    config: { doc: docs.rebuild, audit: 'collection.rebuild' },
+  }
+  app.post<Named & { Body: RebuildCollectionBody }>('/collection/:name/rebuild', rebuild, async (request, reply) => {
+    const collection = open(request.params.name)
+    const changes = readCollectionRebuild(request.body, collection.describe())
+    const job = await beginRebuild(collection, changes, failureLog(request))
+    return reply.code(202).send(collectionRebuildBegun(job, collection.rebuildStatus()))
+  })
+
+  const status = { schema: { params }, config: { doc: docs.status } }
+  app.get<Named>('/collection/:name/rebuild/status', status, async (request) =>
+    collectionRebuildStatus(rebuildReport(open(request.params.name))),
+  )
+
+  app.get('/status/rebuild', { config: { doc: docs.newest } }, async () => {
+    const report = newestRebuild(slot.database())
+    return report === undefined ? noRebuild : collectionRebuildStatus(report)
+  })
+
+  const shrinking = { schema: { params }, config: { doc: docs.shrink, audit: 'collection.shrink' } }
+  app.post<Named>('/collection/:name/shrink', shrinking, async (request) => {
+    const { reclaimedBytes } = await shrink(open(request.params.name))
+    return { status: 'ok', reclaimed_bytes: reclaimedBytes }
+  })
+}
+
+/** Nobody waits for a rebuild any more when it fails; its status tells, and the log of the server in full. */
+function failureLog(request: FastifyRequest): (error: Error) => void {
+  return (error) => request.log.error({ req: request, err: error }, 'rebuild failed')
+}
+
+const docs = {
+  rebuild: {
+    summary: 'Begins to build the graphs anew, with other M and ef_con; searches go on, writes wait.',
+    reply: { description: 'It is under way; its status tells how far it is.', status: 202 },
+  },
+  status: {
+    summary: 'How far the rebuild is, or how the last one since the start ended.',
+    reply: { description: 'status is idle, in_progress, completed or failed.' },
+  },
+  newest: {
+    summary: 'The rebuild that runs in any collection, or the last one that did.',
+    reply: { description: 'status is idle, in_progress, completed or failed; collection says which.' },
+  },
+  shrink: {
+    summary: 'Gives back the memory and the disk that deleted and replaced objects took; searches go on, writes wait.',
+    reply: { description: 'It is done; reclaimed_bytes of memory were given back.' },
+  },
+} satisfies Record<string, RouteDoc>
