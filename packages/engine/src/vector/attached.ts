@@ -78,12 +78,14 @@ export function scanIn(attached: Attached, query: Float32Array, call: ScanCall):
 
 /** Copies out what a query left in the scratch. */
 export function answersOf({ kernel, scratch, u32, f32 }: Attached, found: number) {
-  return {
-    ordinals: u32.slice(scratch.answers / 4, scratch.answers / 4 + found),
-    similarities: f32.slice(scratch.similarities / 4, scratch.similarities / 4 + found),
-    visited: kernel.takeHops(),
-    distances: kernel.takeDistances(),
+  // Element by element: answers are few, and a slice of shared memory costs more than all of them.
+  const ordinals = new Uint32Array(found)
+  const similarities = new Float32Array(found)
+  for (let i = 0; i < found; i++) {
+    ordinals[i] = at(u32, scratch.answers / 4 + i)
+    similarities[i] = at(f32, scratch.similarities / 4 + i)
   }
+  return { ordinals, similarities, visited: kernel.takeHops(), distances: kernel.takeDistances() }
 }
 
 /** What a thread found to do in an open job: nothing, a piece that began a phase others should know of, or the last one. */

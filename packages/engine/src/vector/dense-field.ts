@@ -197,18 +197,23 @@ class GraphField implements GraphDenseField {
 
   searchSync(query: Float32Array, options: DenseSearch): DenseHits {
     this.#checkQuery(query, options.k)
-    const found = this.#segments.map((segment, i) => {
-      const { arena } = segment
-      const { k, version, allowed } = options
-      const ef = Math.min(efMax, Math.max(options.ef, k))
-      const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-      const { address: bitmap = 0, bits = 0 } = lent ?? {}
-      const here = arena.attached
-      const n = searchIn(here, query, { k, ef, rerank: rerankOf(ef), version, bitmap, bits })
-      if (lent !== undefined) arena.takeBack(lent)
-      return { segment: i, ...answersOf(here, n) }
-    })
+    const [only] = this.#segments
+    if (only !== undefined && this.#segments.length === 1) return this.#searchHere(only, 0, query, options)
+    const found = this.#segments.map((segment, i) => ({
+      segment: i,
+      ...this.#searchHere(segment, i, query, options),
+    }))
     return merge(found, options.k, this.#segmentRows)
+  }
+
+  #searchHere({ arena }: Segment, i: number, query: Float32Array, { k, ef, version, allowed }: DenseSearch): Found {
+    const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
+    const pool = Math.min(efMax, Math.max(ef, k))
+    const call = { k, ef: pool, rerank: rerankOf(pool), version, bitmap: lent?.address ?? 0, bits: lent?.bits ?? 0 }
+    const here = arena.attached
+    const found = answersOf(here, searchIn(here, query, call))
+    if (lent !== undefined) arena.takeBack(lent)
+    return found
   }
 
   /** The bitmap as the segment sees it, which begins at the segment's first ordinal. */

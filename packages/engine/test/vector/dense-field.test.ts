@@ -141,3 +141,20 @@ test('thousands of duplicates do not hide other rows', async (t) => {
   }
   await field.close()
 })
+
+test('searchSync answers in the calling thread what search answers', async (t) => {
+  const dimension = 16
+  const rows = clustered(1000, dimension, 41)
+  const words = new Uint32Array(new SharedArrayBuffer(128)).fill(0x33333333)
+  for (const options of [{}, { segmentRows: 320 }]) {
+    const field = await openDenseField(definitionOf({ dimension, precision: 'int8' }), pool, options)
+    await field.apply(1, rowsOf(rows, dimension, 0, 1000), nothing)
+    for (const ordinal of [1, 500, 999])
+      for (const extra of [{}, { allowed: { words } }]) {
+        const query = rows.subarray(ordinal * dimension, (ordinal + 1) * dimension)
+        const asked = { k: 10, ef: 40, version: 1, ...extra }
+        t.same(field.searchSync(query, asked), await field.search(query, asked))
+      }
+    await field.close()
+  }
+})
