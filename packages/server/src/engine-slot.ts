@@ -1,14 +1,29 @@
-// Where the engine will be: empty while it opens, so that the server can listen and answer `starting` meanwhile.
-import type { Database, Engine, EngineHealth, Progress } from '@annal/engine'
+// Where the engine will be: empty until it can answer for the first collections, so that the server can listen and answer
+// `starting` meanwhile; then recovering, until it answers for all of them.
+import { type Database, type Engine, EngineError, type EngineHealth, type Progress } from '@annal/engine'
 import { ServerError } from './errors.ts'
 
 export class EngineSlot {
   #engine: Engine | undefined
+  #recovering = false
   #progress: Progress | undefined
 
+  /** The engine answers for all it holds. */
   fill(engine: Engine): void {
     this.#engine = engine
+    this.#recovering = false
     this.#progress = undefined
+  }
+
+  /** The engine answers for what is ready; of the rest it may not even know the names yet. */
+  fillEarly(engine: Engine): void {
+    this.#engine = engine
+    this.#recovering = true
+  }
+
+  /** The engine could not be opened after all. */
+  empty(): void {
+    this.#engine = undefined
   }
 
   /** Tells how far opening is. */
@@ -27,7 +42,8 @@ export class EngineSlot {
   }
 
   database(): Database {
-    return this.engine().database()
+    const database = this.engine().database()
+    return this.#recovering ? whileRecovering(database) : database
   }
 
   health(): EngineHealth {
@@ -40,4 +56,29 @@ export function slotWith(engine: Engine): EngineSlot {
   const slot = new EngineSlot()
   slot.fill(engine)
   return slot
+}
+
+/** What is not found may be further on in the log, so nothing is said to be absent, and no list to be complete. */
+function whileRecovering(database: Database): Database {
+  const collection: Database['collection'] = (name) => {
+    try {
+      return database.collection(name)
+    } catch (error) {
+      if (!(error instanceof EngineError && error.code === 'collection_not_found')) throw error
+      const details = { field: 'collection', value: name }
+      throw new ServerError('collection_loading', 'the log is still being replayed; try again', details)
+    }
+  }
+  return {
+    name: database.name,
+    createCollection: (definition) => database.createCollection(definition),
+    collection,
+    collections() {
+      throw new ServerError('starting', 'the server is starting: the log is still being replayed')
+    },
+    async dropCollection(name) {
+      collection(name)
+      return database.dropCollection(name)
+    },
+  }
 }

@@ -36,12 +36,24 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const tls = await readTls(config)
   const app = createApp({ slot, config, audit, tls })
   const address = await app.listen({ host: config.host, port: config.port })
-  const ready = openEngine(engineOptions(config, slot, events)).then(async (engine) => {
-    // After the engine, which owns the directory: nothing is written into a directory that another process has open.
-    await audit.open()
-    slot.fill(engine)
-    return engine
-  })
+  let audited: Promise<void> | undefined
+  const serving = (engine: Engine): void => {
+    slot.fillEarly(engine)
+    // Only now that the engine owns the directory: nothing is written into one that another process has open.
+    audited = audit.open()
+  }
+  const notice = (sentence: string): void => app.log.warn(sentence)
+  const ready = openEngine({ ...engineOptions(config, slot, events), onServing: serving, onNotice: notice }).then(
+    async (engine) => {
+      await audited
+      slot.fill(engine)
+      return engine
+    },
+    (error) => {
+      slot.empty()
+      throw error
+    },
+  )
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     const cut = setTimeout(() => app.server.closeAllConnections(), shutdownGraceMs)

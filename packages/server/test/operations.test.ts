@@ -132,6 +132,9 @@ test('metrics count requests by route and status, and tell what the engine holds
   t.match(text, /annal_http_request_seconds_bucket\{[^}]*le="\+Inf"\} 1\n/)
   t.match(text, /\nannal_objects 1\n/)
   t.match(text, /\nannal_log_syncs_total [1-9]/)
+  const { memory } = (await running.send('GET', '/api/v2/stats')).json() as { memory: Record<string, number> }
+  t.ok(Object.keys(memory).length >= 3, 'memory is told by part')
+  for (const part of Object.keys(memory)) t.match(text, new RegExp(`\\nannal_memory_bytes\\{part="${part}"\\} [0-9]`))
   for (const line of text.trimEnd().split('\n')) {
     t.match(line, /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[^}]*\})? [0-9.e+-]+)$/)
   }

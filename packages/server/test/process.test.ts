@@ -21,7 +21,8 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     first.child.kill(signal)
     t.strictSame(await first.ended, { code: 0, signal: null })
     t.match(
-      first.stdout(),
+      // Without the log, which tells for example of a slow disk.
+      first.stdout().replaceAll(/^\{.*\n/gm, ''),
       new RegExp(`^Annal serves http://127.0.0.1:\\d+ with data in ${dataDir} .*\\n$`),
       'one friendly line',
     )
