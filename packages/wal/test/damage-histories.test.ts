@@ -7,7 +7,7 @@ import { runHistories } from './many-histories.ts'
 import { patient, sized } from './patience.ts'
 
 const seed = chosenSeed()
-const count = sized(10_000, 100_000)
+const count = sized(20_000, 100_000)
 
 /** A sector can hold the end of a record together with everything that stamps it, so harm to a sector may reach further back than harm to a bit. */
 const reachesSector = new Set([
