@@ -42,11 +42,16 @@ function progressTeller(): (progress: Progress) => void {
   }
 }
 
+/** A start that a signal cut short is no failure: the process ends when the stop is done, and nothing else happens until then. */
+let signalled = false
+const ending = new Promise<never>(() => undefined)
+
 function stopOnSignals(server: RunningServer): void {
   let firstAt = 0
   const onSignal = (signal: string): void => {
     if (firstAt === 0) {
       firstAt = Date.now()
+      signalled = true
       say(`annal: ${signal}, stopping`)
       server.stop().then(() => process.exit(0), die)
     } else if (Date.now() - firstAt >= secondSignalAfterMs) {
@@ -79,5 +84,5 @@ for (const warning of warnings) say(`annal: ${warning}`)
 const server = await startServer(config, { onProgress: progressTeller(), onFailed: die }).catch(die)
 stopOnSignals(server)
 if (config.tlsCert !== undefined) renewOnHangup(server)
-await server.ready.catch(die)
+await server.ready.catch((error) => (signalled ? ending : die(error)))
 process.stdout.write(`Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (Ctrl-C stops it)\n`)

@@ -21,7 +21,7 @@ export interface ServerEvents {
 export interface RunningServer {
   /** `http://127.0.0.1:8080` */
   readonly address: string
-  /** Settles when the engine is open; rejects when it cannot be opened. */
+  /** Settles when the engine is open; rejects when it cannot be opened, or was stopped before. */
   readonly ready: Promise<Engine>
   /** Reads certificate and key again; those under way keep theirs. Rejects, changing nothing, when they cannot be taken. */
   reloadTls(): Promise<void>
@@ -37,7 +37,9 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const app = createApp({ slot, config, audit, tls })
   const address = await app.listen({ host: config.host, port: config.port })
   let audited: Promise<void> | undefined
+  let early: Engine | undefined
   const serving = (engine: Engine): void => {
+    early = engine
     slot.fillEarly(engine)
     // Only now that the engine owns the directory: nothing is written into one that another process has open.
     audited = audit.open()
@@ -62,8 +64,10 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     await app.close()
     clearInterval(sweep)
     clearTimeout(cut)
-    // An engine that could not be opened has nothing to close; whoever awaits `ready` hears of it.
-    const engine = await ready.catch(() => undefined)
+    // A replay under way is given up when the engine closes. An engine that could not be opened has nothing to close; whoever
+    // awaits `ready` hears of it.
+    const engine = early ?? (await ready.catch(() => undefined))
+    await audited
     await audit.close()
     await engine?.close()
   }
