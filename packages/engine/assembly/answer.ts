@@ -17,7 +17,7 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
   prepareQuery()
   setView(version, bitmap, bits)
   let found: i32 = 0
-  if (approach(0)) {
+  if (approach(0, false)) {
     walkLevel(ef, 0, true, nextWalk())
     const most = pool.dropHidden()
     rank(min(most, max(k, rerank)), k)

@@ -18,7 +18,7 @@ import {
   upperOf,
 } from './layout'
 import { clearVisited, nextWalk, visited } from './scratch'
-import { itemOf } from './hnsw/link'
+import { itemOf } from './hnsw/sub-batch'
 import { hasRow } from './hnsw/repair'
 
 @inline

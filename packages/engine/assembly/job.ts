@@ -26,9 +26,10 @@ import {
   unitsFrom,
   upperOf,
 } from './layout'
-import { PARTITIONS, findNeighbours, itemOf, linkBack } from './hnsw/link'
+import { PARTITIONS, findNeighbours, linkBack } from './hnsw/link'
 import { mend, mendIsDue } from './hnsw/mend'
 import { SWEEP_STEP, endSweep, repairAroundItems, sweep } from './hnsw/repair'
+import { itemOf } from './hnsw/sub-batch'
 
 export const IDLE: i32 = 0
 export const ENCODE: i32 = 1

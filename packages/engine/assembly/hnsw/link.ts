@@ -5,7 +5,6 @@
 // Neither step's result depends on who does which part, so neither on the number of threads.
 import {
   ENTRY,
-  JOB_ITEMS,
   JOB_SIDE,
   JOB_SIDE_LEVELS,
   JOB_START,
@@ -19,20 +18,17 @@ import {
   linksOf,
   rowOf,
 } from '../layout'
-import { chosen, ids, keys, nextWalk, pool, queryCode, ranked, rowCode, visited } from '../scratch'
+import { chosen, ids, keys, nextWalk, pool, queryCode, ranked, rowCode } from '../scratch'
 import { keysOf, keysOfIds, setRowAsQuery } from '../distance/walk'
 import { entryOf, insert, size, worst } from './pool'
 import * as candidates from './pool'
 import { chooseDiverse } from './prune'
 import { approach, setView, walkLevel } from './search'
+import { ignoreSubBatch, itemOf } from './sub-batch'
 
 /** Partitions of step 2. The result does not depend on it. */
 export const PARTITIONS: u32 = 16
 
-@inline
-export function itemOf(index: u32): u32 {
-  return load<u32>(<usize>load<u32>(JOB_ITEMS) + <usize>index * 12)
-}
 /** Address of the copy of a node's forward links at a level: a count, then ordinals. */
 @inline
 function asideOf(index: u32, level: i32): usize {
@@ -55,7 +51,7 @@ export function findNeighbours(index: u32): void {
   }
   if (l < 0) return
   setRowAsQuery(rowOf(id), queryCode)
-  approach(l)
+  approach(l, true)
   for (; l >= 0; --l) {
     const mark = nextWalk()
     ignoreSubBatch(mark)
@@ -71,12 +67,6 @@ export function findNeighbours(index: u32): void {
       setRowAsQuery(rowOf(id), queryCode)
     }
   }
-}
-
-/** A reused ordinal may still have links to it from its former place: the sub-batch is compared exactly, not walked. */
-function ignoreSubBatch(mark: u32): void {
-  const stop = load<u32>(JOB_STOP)
-  for (let i = load<u32>(JOB_START); i < stop; ++i) store<u8>(visited + <usize>itemOf(i), <u8>mark)
 }
 
 /** Adds the earlier nodes of the sub-batch that reach the level to the candidates. */

@@ -97,7 +97,7 @@ export function mend(): void {
 function join(id: u32): void {
   setView(LATEST, 0, 0)
   setRowAsQuery(rowOf(id), queryCode)
-  if (!approach(0)) return
+  if (!approach(0, false)) return
   const mark = nextWalk()
   store<u8>(visited + <usize>id, <u8>mark)
   walkLevel(efConstruction, 0, true, mark)

@@ -21,7 +21,8 @@ import {
 } from '../layout'
 import { ids, keys, nextWalk, rowCode, visited } from '../scratch'
 import { keysOf, setRowAsQuery } from '../distance/walk'
-import { itemOf, relink } from './link'
+import { relink } from './link'
+import { itemOf } from './sub-batch'
 
 /** Nodes a sweeping thread takes at a time. */
 export const SWEEP_STEP: u32 = 256

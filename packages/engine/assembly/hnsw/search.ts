@@ -4,6 +4,7 @@ import { ENTRY, NONE, degreeAt, hiddenAt, levelOf, linksOf, rowOf, tailOf } from
 import { ids, keys, nextWalk, visited } from '../scratch'
 import { keyOf, keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, put, reseed, size, worst } from './pool'
+import { ignoreSubBatch } from './sub-batch'
 
 /** Entries carried from level 1 into level 0. */
 export const BEAM: i32 = 8
@@ -38,8 +39,8 @@ export function isHidden(id: u32): bool {
 }
 
 let nearest: f32 = 0
-/** Follows the nearest neighbour until none is nearer. Leaves the key in `nearest`. */
-function descend(from: u32, key: f32, level: i32): u32 {
+/** Follows the nearest neighbour until none is nearer, past whatever bears the mark `ignored`. Leaves the key in `nearest`. */
+function descend(from: u32, key: f32, level: i32, ignored: u32): u32 {
   let best = from
   nearest = key
   let moved = true
@@ -48,11 +49,11 @@ function descend(from: u32, key: f32, level: i32): u32 {
     const list = linksOf(best, level)
     const degree = degreeAt(level)
     let count: i32 = 0
-    while (count < degree) {
-      const id = load<u32>(list + (<usize>count << 2))
+    for (let i: i32 = 0; i < degree; ++i) {
+      const id = load<u32>(list + (<usize>i << 2))
       if (id == NONE) break
       store<u32>(ids + (<usize>count << 2), id)
-      count++
+      count += <i32>(ignored == 0 || <u32>load<u8>(visited + <usize>id) != ignored)
     }
     hops++
     keysOfIds(count)
@@ -138,9 +139,9 @@ export function walkLevel(wanted: i32, level: i32, viewed: bool, mark: u32): voi
 
 /**
  * Brings the pool from the entry point to the seeds of a walk of `level`: greedy above, the beam where the walk is of
- * level 0. Returns false where the graph is empty.
+ * level 0. With `frozen` the sub-batch being linked is passed by. Returns false where the graph is empty.
  */
-export function approach(level: i32): bool {
+export function approach(level: i32, frozen: bool): bool {
   const entry = atomic.load<u32>(ENTRY)
   clear(1)
   if (entry == NONE) return false
@@ -149,8 +150,17 @@ export function approach(level: i32): bool {
   let node = entry
   nearest = keyOf(rowOf(node))
   let l = top
-  for (; l > stop; --l) node = descend(node, nearest, l)
+  let ignored: u32 = 0
+  if (frozen) {
+    ignored = nextWalk()
+    ignoreSubBatch(ignored)
+  }
+  for (; l > stop; --l) node = descend(node, nearest, l, ignored)
   insert(entryOf(nearest, node))
-  if (level == 0 && l == 1) walkLevel(BEAM, 1, false, nextWalk())
+  if (level == 0 && l == 1) {
+    const mark = nextWalk()
+    if (frozen) ignoreSubBatch(mark)
+    walkLevel(BEAM, 1, false, mark)
+  }
   return true
 }
