@@ -57,14 +57,20 @@ export function ownName(client: Client): string {
 export async function runClient(
   client: Client,
   url: string,
-  options: { readonly random: Random; readonly bulk: boolean; readonly faults: string[] },
+  options: {
+    readonly random: Random
+    readonly bulk: boolean
+    readonly faults: string[]
+    /** True from the moment on in which answers prove nothing. */
+    readonly uncertain?: () => boolean
+  },
 ): Promise<number> {
   for (let acknowledged = 0; ; acknowledged++) {
     const operation = options.bulk && options.random.chance(0.8) ? bulk(client) : someOperation(client, options.random)
     client.pending = operation.after
     const answer = await operation.run(url).catch(() => undefined)
-    // No answer, or half of one: stored or not, nobody knows.
-    if (answer === undefined) return acknowledged
+    // No answer, or half of one, or one that proves nothing: stored or not, nobody knows.
+    if (answer === undefined || options.uncertain?.()) return acknowledged
     client.pending = undefined
     if (answer.status === 503) return acknowledged
     if (answer.status !== 200) {

@@ -4,6 +4,7 @@ import { FilterIndex } from '../../src/filter/filter-index.ts'
 import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
 import type { JsonObject, JsonValue } from '../../src/json.ts'
+import { filterConditionsMax } from '../../src/limits.ts'
 import { hashSeed, readerOf, seedOf, written } from '../memory/rig.ts'
 import { holds } from './naive.ts'
 
@@ -53,7 +54,12 @@ const { condition } = fc.letrec<{ condition: JsonObject }>((tie) => ({
     tie('condition').map(($not) => ({ $not })),
   ),
 }))
-const filter = fc.array(condition, { maxLength: 3 })
+/** Operators in a filter; the engine takes so many at most. */
+function operatorsIn(asked: JsonValue): number {
+  return JSON.stringify(asked).split('"$').length - 1
+}
+
+const filter = fc.array(condition, { maxLength: 3 }).filter((asked) => operatorsIn(asked) <= filterConditionsMax)
 
 /** An object with one key, also where the key is `__proto__`. */
 function own(name: string, inner: JsonValue): JsonObject {
