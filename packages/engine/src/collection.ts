@@ -297,6 +297,11 @@ export class LocalCollection implements Collection {
     if (this.#replica) this.replace(await this.#rebuilder.build(this.#replica, fields), lsn)
   }
 
+  /** Resolves when nothing of before a rebuild is left. */
+  settled(): Promise<void> {
+    return this.#rebuilder.settled()
+  }
+
   /** In one turn: searches that start from now on see the new replica, those under way end on the old one. */
   replace(made: Replica, lsn: number): void {
     const old = this.#replica

@@ -265,6 +265,7 @@ class LocalEngine implements Engine, DatabaseHost {
       this.#report({ job: 'replay', done, total, unit: 'records' })
     }
     await replay(log, this, lsnFrom, outlook, report)
+    for (const collection of this.#collections.values()) await collection.settled()
     // A collection in quarantine keeps what its checkpoint links, so nothing of it is lost here.
     const kept = [...this.#collections.values()].flatMap(({ recovering }) => recovering ?? [])
     await sweepOriginals(
@@ -332,7 +333,10 @@ class LocalEngine implements Engine, DatabaseHost {
   /** Gives back what open took, in reverse order. */
   async #release(): Promise<void> {
     await this.#directory?.close()
-    for (const { recovering } of this.#collections.values()) await closed(recovering)
+    for (const collection of this.#collections.values()) {
+      await closed(collection.recovering)
+      await collection.settled()
+    }
     this.#collections.clear()
     if (!this.#parts.pool) await this.#pool?.close()
   }

@@ -26,6 +26,7 @@ export interface Rebuildable {
 export class Rebuilder {
   readonly #host: ReplicaHost
   readonly #committer: Committer
+  #discards: Promise<unknown> = Promise.resolve()
   #status: RebuildStatus = { status: 'idle', objectsDone: 0, objects: 0 }
 
   constructor(host: ReplicaHost, committer: Committer) {
@@ -35,6 +36,11 @@ export class Rebuilder {
 
   get status(): RebuildStatus {
     return this.#status
+  }
+
+  /** Resolves when everything discarded so far is gone, files and all. */
+  async settled(): Promise<void> {
+    await this.#discards
   }
 
   /** Rejects with nothing changed when the new replica cannot be built or the log takes no record of it. */
@@ -69,13 +75,14 @@ export class Rebuilder {
 
   /** Closes a replica that was replaced, once the searches under way have ended, and removes its files. */
   discard(old: Replica): void {
-    old.pins
+    const discarded = old.pins
       .until(Number.POSITIVE_INFINITY)
       .then(() => old.remove())
       .catch((error: Error) => {
         // The next start removes them.
         this.#status = { ...this.#status, error: `files of before the rebuild are still there: ${error.message}` }
       })
+    this.#discards = Promise.all([this.#discards, discarded])
   }
 
   /** The new replica is ready before anything is appended: after that nothing may fail. */

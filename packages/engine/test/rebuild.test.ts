@@ -92,6 +92,27 @@ for (const precision of ['int8', 'float32']) {
   })
 }
 
+test('a start that replays a rebuild leaves the directory open to the next start, and only the newest files', async (t) => {
+  await inDirectory(async (dataDir) => {
+    let engine = await openEngine({ dataDir, threads: 1, keepLog: true })
+    const collection = await create(engine, 'int8')
+    await collection.upsert(objects(0, 300))
+    await collection.rebuild()
+    for (let start = 0; start < 5; start++) {
+      // Closed at once: what the rebuild left to be removed is gone by then.
+      await engine.close()
+      t.strictSame(
+        (await readdir(join(dataDir, 'originals'))).filter((name) => !name.includes('generation-1-')),
+        [],
+      )
+      await rm(join(dataDir, 'checkpoints'), { recursive: true })
+      engine = await openEngine({ dataDir, threads: 1, keepLog: true })
+    }
+    t.equal(engine.database().collection('c').describe().objects, 300)
+    await engine.close()
+  })
+})
+
 test('a collection of which most was deleted is vacuumed by itself', async (t) => {
   await inDirectory(async (dataDir) => {
     const engine = await openEngine({ dataDir, threads: 2 })

@@ -51,6 +51,9 @@ export class WorkerPool {
   readonly #serving: Promise<void>[] = []
   readonly #aborts: AbortController[] = []
   readonly #threadsByNumber: (Worker | undefined)[] = []
+  /** Waiting on shared memory does not keep a process alive; this does, while somebody waits for an answer. */
+  readonly #alive = setInterval(() => undefined, 2 ** 30).unref()
+  #waiting = 0
   #ready: (() => void) | undefined
   #readySeen = 0
   #lost = 0
@@ -80,9 +83,11 @@ export class WorkerPool {
   /** Resolves when every worker listens: arenas are announced to those who do. */
   async started(): Promise<void> {
     if (Atomics.load(this.ring.words, words.ready) >= this.threads) return
-    await new Promise<void>((resolve) => {
-      this.#ready = resolve
-    })
+    await this.#kept(
+      new Promise<void>((resolve) => {
+        this.#ready = resolve
+      }),
+    )
   }
 
   #employ(number: number): void {
@@ -152,7 +157,7 @@ export class WorkerPool {
   /** Asks a worker. Refused with `overloaded` when too many wait already. */
   ask(question: Question): Promise<Found> {
     this.#refuseWhenClosed()
-    return this.#desk.ask(question)
+    return this.#kept(this.#desk.ask(question))
   }
 
   /**
@@ -176,7 +181,17 @@ export class WorkerPool {
     open({ offset: place * stagingBytes, bytes: stagingBytes })
     Atomics.store(this.ring.words, words.jobs + place, arena.id)
     this.#wake(this.threads)
-    await over
+    await this.#kept(over)
+  }
+
+  /** Keeps the process alive until the promise settles. */
+  #kept<T>(promise: Promise<T>): Promise<T> {
+    if (this.#waiting++ === 0) this.#alive.ref()
+    const settled = () => {
+      if (--this.#waiting === 0) this.#alive.unref()
+    }
+    promise.then(settled, settled)
+    return promise
   }
 
   #endJob(place: number, error?: EngineError): void {
@@ -257,7 +272,7 @@ export class WorkerPool {
     await this.started()
     Atomics.store(this.ring.words, words.closed, 1)
     this.#wake(this.threads)
-    await Promise.all(this.#serving)
+    await this.#kept(Promise.all(this.#serving))
     this.#desk.collect()
     const error = new EngineError('closed', 'the worker pool is closed')
     this.#desk.refuseAll(error)
@@ -266,6 +281,7 @@ export class WorkerPool {
     })
     await this.#piscina.close()
     this.#announcements.close()
+    clearInterval(this.#alive)
   }
 }
 
