@@ -131,6 +131,8 @@ export interface Collection {
   scroll(request?: ScrollRequest): Promise<ScrollPage>
   /** Asks the index for stored vectors and compares with exact answers: a number to watch. */
   recall(request?: RecallRequest): Promise<RecallReport>
+  /** Ids of the objects that an object is linked to at the base of a dense field's graph; none where it has no vector. Throws object_not_found, field_not_found or invalid_argument. */
+  neighbours(field: string, id: string): readonly string[]
   /**
    * Builds everything anew from the live objects, with other graph parameters where given. Searches go on; writers wait, and
    * those that wait longer than 30 s are refused with `overloaded`. Throws rebuild_running while another one runs.

@@ -29,6 +29,7 @@ import { WriteGate } from './replica/write-gate.ts'
 import { added, noRoom, type Room, roomFor } from './room.ts'
 import { facetsOf, parseFacets } from './search/facets.ts'
 import { storedObject } from './search/hits.ts'
+import { neighboursOf } from './search/neighbours.ts'
 import { measureRecall, parseRecall } from './search/recall.ts'
 import { parseSearch } from './search/request.ts'
 import { parseScroll, scroll } from './search/scroll.ts'
@@ -267,6 +268,11 @@ export class LocalCollection implements Collection {
   async recall(request: RecallRequest = {}): Promise<RecallReport> {
     this.checkOpen()
     return measureRecall(this.replica, parseRecall(request, this.definition, this.#limits))
+  }
+
+  neighbours(field: string, id: string): readonly string[] {
+    this.checkOpen()
+    return neighboursOf(this.replica, field, id)
   }
 
   async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {

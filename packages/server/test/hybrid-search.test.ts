@@ -220,5 +220,7 @@ test('v2 answers batches, counts, facets, pages and its own recall', async (t) =
   t.match([ids(page.objects).length, typeof page.cursor], [15, 'string'])
   const rest = await ask('/docs/objects/scroll', { limit: 15, cursor: page.cursor })
   t.match([ids(rest.objects).length, rest.cursor], [5, null])
+  const { links } = (await ask('/docs/objects/o0/field/place/links')) as { links: string[] }
+  t.ok(links.length > 0 && !links.includes('o0'))
   t.match(await ask('/docs/recall?sample=5&limit=3'), { field: 'place', sample: 5, recall: 1, recall_worst: 1 })
 })

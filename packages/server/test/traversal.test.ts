@@ -112,6 +112,7 @@ const routes: [method: string, route: (name: string) => string][] = [
   ['DELETE', (name) => `/api/v2/collection/${name}`],
   ['POST', (name) => `/api/v2/collection/${name}/objects/query`],
   ['DELETE', (name) => `/api/v2/collection/docs/objects/${name}`],
+  ['GET', (name) => `/api/v2/collection/docs/objects/${name}/field/dense/links`],
 ]
 
 test(`${payloads.length} names on ${routes.length} routes reach no file and break nothing`, {

@@ -302,6 +302,11 @@ class GraphField implements GraphDenseField {
     return segment.arena.norm(within)
   }
 
+  links(ordinal: Ordinal): readonly Ordinal[] {
+    const within = ordinal % this.#segmentRows
+    return (this.#segmentOf(ordinal)?.links(within) ?? []).map((linked) => ordinal - within + linked)
+  }
+
   #segmentOf(ordinal: Ordinal): Segment | undefined {
     return this.#segments[Math.floor(ordinal / this.#segmentRows)]
   }

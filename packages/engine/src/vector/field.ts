@@ -63,6 +63,8 @@ export interface DenseField {
   /** The stored row, de-quantised, of length dimension; of an ordinal that had a row at some time also the last one it had. */
   row(ordinal: Ordinal): Float32Array | undefined
   norm(ordinal: Ordinal): number
+  /** Ordinals the row is linked to at the base of the graph, some of them removed by now. */
+  links(ordinal: Ordinal): readonly Ordinal[]
   /**
    * The bytes of the field as they are now, for a snapshot. No apply may run until the promise resolves; then they may go on
    * while the pieces are taken. Must be released.

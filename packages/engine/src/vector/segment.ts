@@ -144,6 +144,16 @@ export class Segment {
     return Float32Array.from(arena.f32.subarray(at, at + this.params.dimension))
   }
 
+  /** Ordinals the row is linked to at the base of the graph. */
+  links(ordinal: number): readonly number[] {
+    const arena = this.#arena
+    if (arena.birth(ordinal) === undefined) return []
+    const from = arena.kernel.linksOf(ordinal, 0) / 4
+    const list = Array.from(arena.u32.subarray(from, from + arena.shape.linksAtBase))
+    const length = list.indexOf(none)
+    return length < 0 ? list : list.slice(0, length)
+  }
+
   close(): void {
     this.#pool.release(this.#arena)
   }

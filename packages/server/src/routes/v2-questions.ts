@@ -1,4 +1,4 @@
-// /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall.
+// /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbours.
 import type { FastifyInstance } from 'fastify'
 import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
@@ -8,6 +8,8 @@ import {
   countBody,
   type FacetsBody,
   facetsBody,
+  type LinkParams,
+  linkParams,
   type RecallQuery,
   readFacets,
   readFilter,
@@ -54,6 +56,12 @@ export function v2QuestionRoutes(app: FastifyInstance, { slot, config }: RouteCo
     const { recallWorst, ...report } = await open(params.name).recall(readRecall(query))
     return { ...report, recall_worst: recallWorst }
   })
+
+  const links = { schema: { params: linkParams }, config: { doc: docs.links } }
+  app.get<{ Params: LinkParams }>('/collection/:name/objects/:id/field/:field/links', links, async ({ params }) => {
+    const { id, field } = params
+    return { id, field, links: open(params.name).neighbours(field, id) }
+  })
 }
 
 const docs = {
@@ -73,5 +81,9 @@ const docs = {
   recall: {
     summary: 'Measures the index against exact answers, with stored vectors as questions.',
     reply: { description: 'recall of the sample, and of its worst question.' },
+  },
+  links: {
+    summary: 'The neighbours of an object in the graph of a dense field, as searches walk it.',
+    reply: { description: 'links: their ids, none for an object without a vector in the field.' },
   },
 } satisfies Record<string, RouteDoc>
