@@ -11,4 +11,5 @@ export {
 } from './config.ts'
 export { EngineSlot, slotWith } from './engine-slot.ts'
 export type { ErrorBody, ServerErrorCode } from './errors.ts'
+export { type Exit, exitOf } from './exit.ts'
 export { type RunningServer, startServer } from './serve.ts'

@@ -3,7 +3,7 @@ export { type DataDirectory, type DataDirectoryOptions, openDataDirectory } from
 export { errnoOf, isDiskFull, WalError, type WalErrorCode, type WalErrorDetails } from './errors.ts'
 export { createIdentity, type Identity, openIdentity, readIdentity } from './identity.ts'
 export { payloadBytesMax } from './limits.ts'
-export { acquireLock, type DirectoryLock, type LockOptions } from './lock.ts'
+export { acquireLock, type DirectoryLock, type LockHolder, type LockOptions, lockHolder } from './lock.ts'
 export type { Appended, FsyncPolicy, Log, LogRecord, LogState, Lsn, NewRecord } from './log.ts'
 export { nodeVfs } from './node-vfs.ts'
 export type { LogNotice } from './notice.ts'

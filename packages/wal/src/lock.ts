@@ -30,6 +30,21 @@ interface Owner extends ProcessFacts {
 const lockName = 'LOCK'
 const lockBytesMax = 4096
 
+export interface LockHolder {
+  readonly pid: number
+  readonly host: string
+  /** The process ended without giving the lock back; the next start takes it. */
+  readonly isGone: boolean
+}
+
+/** Who holds the directory, without touching it; undefined when nobody does. */
+export async function lockHolder(dir: string, options: Pick<LockOptions, 'vfs'> = {}): Promise<LockHolder | undefined> {
+  const owner = await ownerOf(options.vfs ?? nodeVfs(), join(dir, lockName))
+  if (owner === undefined) return undefined
+  const own: Owner = { ...(await processFacts()), directory: directoryKey(dir) }
+  return { pid: owner.pid, host: owner.host, isGone: await isGone(owner, own) }
+}
+
 /** Takes the directory or rejects with `directory_locked`, having changed nothing. */
 export async function acquireLock(dir: string, options: LockOptions = {}): Promise<DirectoryLock> {
   const vfs = options.vfs ?? nodeVfs()

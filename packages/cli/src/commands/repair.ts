@@ -1,0 +1,40 @@
+// `annal repair`: a damaged log is cut before a record. The directory must not be open, and the original is kept beside it.
+import path from 'node:path'
+import { acquireLock, nodeVfs, repairLog } from '@annal/wal'
+import { logDir } from '../data-dir.ts'
+import { exitCode, usageError } from '../exit-code.ts'
+import { amount, bytesText, type Terminal } from '../terminal.ts'
+
+export interface RepairCommandOptions {
+  readonly truncateAt: number
+  readonly acceptDataLoss?: boolean
+  readonly json?: boolean
+}
+
+export async function repair(
+  given: string | undefined,
+  options: RepairCommandOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const { truncateAt, acceptDataLoss = false } = options
+  const dir = logDir(given)
+  if (!acceptDataLoss) {
+    throw usageError(
+      `repair gives up LSN ${truncateAt} and all after it for good; restore a backup if there is one, or say --accept-data-loss`,
+    )
+  }
+  // The lock lies in the data directory, one above the log.
+  const lock = await acquireLock(path.join(dir, '..'))
+  try {
+    const report = await repairLog({ vfs: nodeVfs(), dir, truncateAt, acceptDataLoss })
+    if (options.json) terminal.line(JSON.stringify(report))
+    else {
+      const lost = `${bytesText(report.droppedBytes)} were dropped, with ${amount(report.droppedReadable)} records that could still be read`
+      terminal.line(`the log now ends at LSN ${report.lsnLast}; ${lost}`)
+      terminal.line(`the log as it was is kept in ${report.original}`)
+    }
+    return exitCode.good
+  } finally {
+    await lock.release()
+  }
+}

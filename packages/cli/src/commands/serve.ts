@@ -1,0 +1,16 @@
+// `annal serve`: the server's own process, with options instead of environment variables.
+
+export interface ServeOptions {
+  readonly dataDir?: string
+  readonly port?: string
+  readonly host?: string
+}
+
+/** Resolves when the server serves; from then on the server ends the process. */
+export async function serve(options: ServeOptions): Promise<void> {
+  // The server reads its settings from the environment and checks them there, whoever set them.
+  if (options.dataDir !== undefined) process.env.NDD_DATA_DIR = options.dataDir
+  if (options.port !== undefined) process.env.NDD_SERVER_PORT = options.port
+  if (options.host !== undefined) process.env.NDD_HOST = options.host
+  await import('@annal/server/main')
+}

@@ -1,0 +1,28 @@
+// `annal verify`: every byte of the log, and what is wrong with it.
+import { nodeVfs, verifyLog } from '@annal/wal'
+import { logDir } from '../data-dir.ts'
+import { exitCode } from '../exit-code.ts'
+import { amount, bytesText, type Terminal } from '../terminal.ts'
+
+export async function verify(
+  given: string | undefined,
+  options: { readonly json?: boolean },
+  terminal: Terminal,
+): Promise<number> {
+  const onProgress = ({ bytes }: { readonly bytes: number }) => terminal.bar.show('verifying', bytes, undefined)
+  const report = await verifyLog({ vfs: nodeVfs(), dir: logDir(given), onProgress })
+  if (options.json) {
+    terminal.line(JSON.stringify(report))
+    return report.isGood ? exitCode.good : exitCode.damaged
+  }
+  for (const { severity, file, offset, lsn, what } of report.findings) {
+    terminal.line(`${severity}: ${file} at offset ${offset}, LSN ${lsn}: ${what}`)
+  }
+  const records =
+    report.frames === 0
+      ? 'no records'
+      : `${amount(report.frames)} records, LSN ${report.lsnFirst} to ${report.lsnLast}, ${bytesText(report.bytes)}`
+  const end = report.cleanlyClosed ? 'closed cleanly' : 'not closed: in use, or an unclean stop'
+  terminal.line(`${report.isGood ? 'good' : 'DAMAGED'}: ${records}; ${end}`)
+  return report.isGood ? exitCode.good : exitCode.damaged
+}

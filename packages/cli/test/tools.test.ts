@@ -1,0 +1,123 @@
+// serve, doctor, verify, waldump and repair, one after the other on one directory, as a bad day goes.
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { connect } from '@annal/client'
+import { test } from 'tap'
+import { annal, freshDir, serve } from './command.ts'
+
+async function filled(t: Parameters<typeof freshDir>[0], dir: string, options: { readonly kill: boolean }) {
+  const { address, child, stop } = await serve(t, dir)
+  const films = await connect({ url: address }).createIndex({ name: 'films', dimension: 2 })
+  for (let i = 0; i < 5; i += 1) await films.upsert([{ id: `film ${i}`, vector: [1, i] }])
+  if (options.kill) child.kill('SIGKILL')
+  return stop()
+}
+
+function tail(dir: string): string {
+  const wal = path.join(dir, 'wal')
+  const name = readdirSync(wal)
+    .filter((file) => file !== 'TIP')
+    .sort()
+    .at(-1)
+  return path.join(wal, String(name))
+}
+
+test('serve serves the directory it is given and ends cleanly; the tools find nothing wrong', async (t) => {
+  const dir = freshDir(t)
+  t.equal((await filled(t, dir, { kill: false })).code, 0)
+  const verified = await annal(['verify', dir])
+  t.equal(verified.code, 0)
+  t.match(verified.out, /^good: \d+ records, LSN 1 to \d+, .*closed cleanly/)
+  t.match(JSON.parse((await annal(['verify', dir, '--json'])).out), { isGood: true, findings: [] })
+  const lines = (await annal(['waldump', dir, '--from', '2', '--to', '3'])).out.trim().split('\n')
+  const records = lines.map((line) => JSON.parse(line)).filter((line) => line.kind === 'record')
+  t.strictSame(
+    records.map(({ lsn }) => lsn),
+    [2, 3],
+  )
+  const doctor = await annal(['doctor', dir, '--port', '0'])
+  t.equal(doctor.code, 0, doctor.out + doctor.err)
+  t.match(doctor.out, 'nothing to do')
+})
+
+test('the doctor sees who has the directory open, and that a killed server is no matter', async (t) => {
+  const dir = freshDir(t)
+  const { address, child, stop } = await serve(t, dir)
+  const { port } = new URL(address)
+  const while_ = await annal(['doctor', dir, '--port', port, '--json'])
+  t.equal(while_.code, 0, while_.out)
+  const { findings } = JSON.parse(while_.out)
+  t.match(findings.find(({ about }: { about: string }) => about === 'lock').what, `process ${child.pid} `)
+  t.match(findings.find(({ about }: { about: string }) => about === 'port').what, 'an Annal serves')
+  const second = await annal(['serve', '--data-dir', dir, '--port', '0'])
+  t.equal(second.code, 73, 'a second server is refused')
+  t.match(second.err, `in use by process ${child.pid}`)
+  child.kill('SIGKILL')
+  await stop()
+  const after = await annal(['doctor', dir, '--port', port])
+  t.equal(after.code, 0)
+  t.match(after.out, 'ended without closing')
+})
+
+test('damage is found by verify and doctor, refused by serve, and cut by repair only when that is said', async (t) => {
+  const dir = freshDir(t)
+  await filled(t, dir, { kill: true })
+  const file = tail(dir)
+  const bytes = readFileSync(file)
+  const records = (await annal(['waldump', dir])).out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const hurt = records.filter(({ kind }) => kind === 'record')[3]
+  bytes[hurt.offset + 40] = (bytes[hurt.offset + 40] as number) ^ 0xff
+  writeFileSync(file, bytes)
+  t.equal((await annal(['waldump', dir])).code, 65)
+  const verified = await annal(['verify', dir])
+  t.equal(verified.code, 65)
+  t.match(verified.out, `LSN ${hurt.lsn}`)
+  const doctor = await annal(['doctor', dir, '--port', '0'])
+  t.equal(doctor.code, 65)
+  t.match(doctor.out, `--truncate-at ${hurt.lsn}`)
+  const refused = await annal(['serve', '--data-dir', dir, '--port', '0'])
+  t.equal(refused.code, 65)
+  t.equal((await annal(['repair', dir, '--truncate-at', String(hurt.lsn)])).code, 64)
+  t.equal((await annal(['verify', dir])).code, 65, 'nothing was changed')
+  const repaired = await annal(['repair', dir, '--truncate-at', String(hurt.lsn), '--accept-data-loss', '--json'])
+  t.equal(repaired.code, 0, repaired.err)
+  t.match(JSON.parse(repaired.out), { lsnLast: hurt.lsn - 1 })
+  const { address } = await serve(t, dir)
+  t.ok((await connect({ url: address }).listIndexes()).length <= 1)
+})
+
+test('the doctor names what is wrong and what to do', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  t.teardown(() => taken.close())
+  await new Promise((resolve) => taken.once('listening', resolve))
+  const address = taken.address()
+  const port = typeof address === 'object' ? String(address?.port) : ''
+  taken.on('connection', (socket) => socket.destroy())
+  const found = await annal(['doctor', '/dev/null', '--port', port], { NDD_TOP_K_MAX: 'many', NDD_TYPO: '1' })
+  t.equal(found.code, 65)
+  t.match(found.out, /BAD port .*taken by another program\n.*-> stop it/)
+  t.match(found.out, /BAD settings .*NDD_TOP_K_MAX must be a whole number/)
+  t.match(found.out, /BAD directory .*is not a directory/)
+})
+
+test('what is written wrongly is told, with the way to the help', async (t) => {
+  for (const args of [
+    ['frob'],
+    ['serve', '--frob'],
+    ['verify', 'a', 'b'],
+    ['repair', '.'],
+    ['waldump', '--from', 'x'],
+  ]) {
+    const { code, err, out } = await annal(args)
+    t.equal(code, 64, args.join(' '))
+    t.match(err, /--help|no directory/)
+    t.equal(out, '')
+  }
+  t.equal((await annal(['--help'])).code, 0)
+  t.match((await annal(['help', 'repair'])).out, '--truncate-at')
+  t.match((await annal(['--version'])).out, /^\d+\.\d+\.\d+\n$/)
+})
