@@ -41,6 +41,7 @@ export const createIndexBody = Type.Object(
     ),
     sparse_dim: optionalInteger({ minimum: 0, maximum: sparseDimensionMax }, 'Above 0 makes the index hybrid.'),
     sparse_model: optionalText('None, default or endee_bm25; other than None makes the index hybrid.'),
+    size_in_millions: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Ignored: memory grows with what is stored.'),
     checksum: optionalInteger({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }, 'Ignored.'),
     version: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
   },

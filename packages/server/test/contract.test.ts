@@ -1,0 +1,27 @@
+// The HTTP contract, row by row: transcripts of requests and replies, told to a real server. Every row of every table is in one.
+import { test } from 'tap'
+import { rows } from './contract/rows.ts'
+import { play, type Transcript } from './contract/transcript.ts'
+import { v1Transcripts } from './contract/v1-transcripts.ts'
+import { v2Transcripts } from './contract/v2-transcripts.ts'
+import { runningApp } from './running-app.ts'
+
+const transcripts: readonly (Transcript & { readonly api: string })[] = [
+  ...v1Transcripts.map((transcript) => ({ ...transcript, api: 'v1' })),
+  ...v2Transcripts.map((transcript) => ({ ...transcript, api: 'v2' })),
+]
+
+test('every row of the tables is in a transcript, and transcripts name no other', (t) => {
+  const named = new Set(transcripts.flatMap(({ steps }) => steps.flatMap((step) => step.rows)))
+  t.strictSame([...named].sort(), [...new Set(rows)].sort())
+  t.end()
+})
+
+for (const transcript of transcripts) {
+  for (const packed of [false, true]) {
+    const form = packed ? 'MessagePack' : 'JSON'
+    test(`${transcript.api}: ${transcript.name}, asked in ${form}`, async (t) => {
+      await play(t, transcript, await runningApp(t), { packed })
+    })
+  }
+}

@@ -1,0 +1,71 @@
+// Requests as published clients send them, and what each must be answered with. A transcript is a story told in order to one
+// server; every step names the rows of the contract's tables that it shows.
+import type { Test } from 'tap'
+import type { Answer, SendOptions } from '../running-app.ts'
+
+export interface Step {
+  /** Rows as rows.ts names them. */
+  readonly rows: readonly string[]
+  readonly send: readonly [method: string, path: string, options?: SendOptions]
+  readonly status: number
+  /** The reply's media type; of a refusal it is always JSON. */
+  readonly type?: 'text' | 'json' | 'msgpack'
+  /** A text is compared as it is, anything else as a pattern. */
+  readonly body?: unknown
+  /** Asked again until the reply matches: something runs in the background. */
+  readonly eventually?: object
+}
+
+export interface Transcript {
+  readonly name: string
+  readonly steps: readonly Step[]
+}
+
+export interface Player {
+  send(method: string, path: string, options?: SendOptions): Promise<Answer>
+}
+
+const mediaTypes = { text: 'text/plain', json: 'application/json', msgpack: 'application/msgpack' } as const
+const askAgainMs = 20
+const asksMax = 500
+
+/** `packed` sends every JSON body as MessagePack instead, which every route must take alike. */
+export async function play(t: Test, { steps }: Transcript, player: Player, { packed }: { packed: boolean }) {
+  for (const step of steps) {
+    const [method, path, options = {}] = step.send
+    const { json, ...rest } = options
+    const sent = packed && json !== undefined ? { ...rest, msgpack: json } : options
+    check(t, step, await ask(player, step, [method, path, sent]))
+  }
+}
+
+async function ask(player: Player, { eventually }: Step, send: Step['send']): Promise<Answer> {
+  for (let asked = 0; ; asked++) {
+    const answer = await player.send(...send)
+    if (eventually === undefined || asked === asksMax || includes(answer.json(), eventually)) return answer
+    await new Promise((resolve) => setTimeout(resolve, askAgainMs))
+  }
+}
+
+function includes(body: Readonly<Record<string, unknown>>, wanted: object): boolean {
+  return Object.entries(wanted).every(([key, value]) => body[key] === value)
+}
+
+function check(t: Test, step: Step, answer: Answer): void {
+  const [method, path] = step.send
+  const said = `${method} ${path} (${step.rows.join(', ')})`
+  if (answer.status !== step.status) {
+    t.fail(`${said} is ${step.status}`, { status: answer.status, body: answer.text.slice(0, 500) })
+    return
+  }
+  const refused = step.status >= 400
+  const type = refused ? 'json' : step.type
+  if (type !== undefined && answer.text !== '') {
+    t.equal(answer.headers.get('content-type')?.split(';')[0], mediaTypes[type], `${said} is ${type}`)
+  }
+  if (refused) t.match(answer.json(), { error: /./, code: /^[a-z_]+$/, request_id: /./ }, said)
+  if (step.eventually !== undefined) t.match(answer.json(), step.eventually, said)
+  if (typeof step.body === 'string') t.equal(answer.text, step.body, said)
+  else if (step.body !== undefined) t.match(type === 'msgpack' ? answer.msgpack() : answer.json(), step.body, said)
+  else t.pass(said)
+}

@@ -1,0 +1,459 @@
+// /api/v1 as the published Python and JavaScript clients speak it.
+import { deflateSync } from 'node:zlib'
+import { encode } from '@msgpack/msgpack'
+import type { Step, Transcript } from './transcript.ts'
+
+const api = '/api/v1'
+const accept = 'application/json'
+const axios = 'application/json, text/plain, */*'
+const none = new Uint8Array(0)
+const meta = deflateSync(Buffer.from('{"title":"first"}'))
+
+/** As the Python client sends it. */
+const pythonCreate = {
+  index_name: 'docs',
+  dim: 4,
+  space_type: 'cosine',
+  M: 16,
+  ef_con: 128,
+  checksum: -1,
+  precision: 'float32',
+  version: null,
+}
+/** As the JavaScript client sends it, with a sparse part. */
+const javascriptCreate = { ...pythonCreate, index_name: 'hybrid', precision: 'int8d', sparse_dim: 1_000 }
+
+const info = {
+  total_elements: Number,
+  dimension: 4,
+  sparse_model: 'None',
+  sparse_dim: 0,
+  space_type: 'cosine',
+  precision: 'float32',
+  checksum: -1,
+  M: 16,
+}
+
+const about: Transcript = {
+  name: 'what the server is',
+  steps: [
+    {
+      rows: ['2.2 GET /health'],
+      send: ['GET', `${api}/health`],
+      status: 200,
+      type: 'json',
+      body: { status: 'ok', timestamp: Number },
+    },
+    {
+      rows: ['2.2 GET /stats'],
+      send: ['GET', `${api}/stats`],
+      status: 200,
+      type: 'json',
+      body: { version: /^\d/, uptime: Number, total_requests: Number },
+    },
+    {
+      rows: ['2.2 GET /users/{u}/info'],
+      send: ['GET', `${api}/users/endee/info`],
+      status: 200,
+      type: 'json',
+      body: { username: 'endee', is_active: true, user_type: 'Admin', created_at: Number, token_count: 1 },
+    },
+    { rows: ['2.2 GET /users/{u}/info'], send: ['GET', `${api}/users/nobody/info`], status: 404 },
+    {
+      rows: ['2.2 GET /users/{u}/type'],
+      send: ['GET', `${api}/users/endee/type`],
+      status: 200,
+      type: 'json',
+      body: { username: 'endee', user_type: 'Admin' },
+    },
+    { rows: ['2.2 GET /users/{u}/type'], send: ['GET', `${api}/users/nobody/type`], status: 404 },
+  ],
+}
+
+const indexes: Transcript = {
+  name: 'an index is made, listed, described and deleted',
+  steps: [
+    {
+      rows: [
+        '2.2 POST /index/create',
+        ...['index_name', 'dim', 'space_type', 'M', 'ef_con'].map((row) => `2.3 ${row}`),
+      ],
+      send: ['POST', `${api}/index/create`, { json: pythonCreate }],
+      status: 200,
+      type: 'text',
+      body: 'Index created successfully',
+    },
+    {
+      rows: ['2.2 POST /index/create'],
+      send: ['POST', `${api}/index/create`, { json: pythonCreate }],
+      status: 409,
+      body: { code: 'collection_exists' },
+    },
+    {
+      rows: ['2.2 POST /index/create'],
+      send: ['POST', `${api}/index/create`, { body: '{"index_name":', type: 'application/json' }],
+      status: 400,
+      body: { code: 'invalid_json' },
+    },
+    {
+      rows: ['2.3 sparse_dim', '2.3 precision'],
+      send: ['POST', `${api}/index/create`, { json: javascriptCreate, accept: axios }],
+      status: 200,
+      type: 'text',
+      body: 'Index created successfully',
+    },
+    ...createFaults(),
+    ...createDefaults(),
+    {
+      rows: ['2.2 GET /index/list'],
+      send: ['GET', `${api}/index/list`],
+      status: 200,
+      type: 'json',
+      body: {
+        indexes: [
+          { name: 'docs', created_at: Number, ...info },
+          { name: 'hybrid', precision: 'int8' },
+        ],
+      },
+    },
+    {
+      rows: ['2.2 GET /index/{n}/info', '2.3 checksum', '2.3 version'],
+      send: ['GET', `${api}/index/docs/info`],
+      status: 200,
+      type: 'json',
+      body: { ...info, ef_con: 128, lib_token: /./, name: 'docs', version: Number },
+    },
+    {
+      rows: ['2.2 GET /index/{n}/info', '2.3 sparse_dim', '2.3 sparse_model'],
+      send: ['GET', `${api}/index/hybrid/info`],
+      status: 200,
+      body: { sparse_dim: 1_000, sparse_model: 'default', precision: 'int8' },
+    },
+    { rows: ['2.2 GET /index/{n}/info'], send: ['GET', `${api}/index/absent/info`], status: 404 },
+    {
+      rows: ['2.2 DELETE /index/{n}/delete'],
+      send: ['DELETE', `${api}/index/hybrid/delete`],
+      status: 200,
+      type: 'text',
+      body: 'Index deleted successfully',
+    },
+    { rows: ['2.2 DELETE /index/{n}/delete'], send: ['DELETE', `${api}/index/hybrid/delete`], status: 404 },
+  ],
+}
+
+/** One wrong value in each field of the table, on both sides where it is a range. */
+function createFaults(): Step[] {
+  const faults: readonly [row: string, changes: object][] = [
+    ['index_name', { index_name: undefined }],
+    ['index_name', { index_name: 'no spaces' }],
+    ['dim', { dim: undefined }],
+    ['dim', { dim: 1 }],
+    ['dim', { dim: 16_385 }],
+    ['space_type', { space_type: undefined }],
+    ['space_type', { space_type: 'hamming' }],
+    ['M', { M: 3 }],
+    ['M', { M: 513 }],
+    ['ef_con', { ef_con: 7 }],
+    ['ef_con', { ef_con: 4_097 }],
+    ['precision', { precision: 'int4' }],
+    ['checksum', { checksum: 'x' }],
+    ['sparse_model', { sparse_model: 'splade' }],
+    ['sparse_dim', { sparse_dim: -1 }],
+    ['size_in_millions', { size_in_millions: 0 }],
+    ['size_in_millions', { size_in_millions: 10_001 }],
+  ]
+  return faults.map(([row, changes]) => ({
+    rows: [`2.3 ${row}`],
+    send: ['POST', `${api}/index/create`, { json: without({ ...pythonCreate, index_name: 'wrong', ...changes }) }],
+    status: 400,
+    body: { code: /^(invalid_argument|limit_exceeded)$/, field: String },
+  }))
+}
+
+/** What may be left out, sent as null, or named as older clients name it; each index is gone again afterwards. */
+function createDefaults(): Step[] {
+  const cases: readonly [row: string, changes: object, info: object][] = [
+    ['M', { M: undefined }, { M: 16 }],
+    ['ef_con', { ef_con: null }, { ef_con: 128 }],
+    ['precision', { precision: undefined }, { precision: 'int8' }],
+    ['precision', { precision: 'int16d' }, { precision: 'int16' }],
+    ['precision', { precision: 'int8e' }, { precision: 'int8' }],
+    ['precision', { precision: 'binary' }, { precision: 'binary' }],
+    ['precision', { precision: 'float16' }, { precision: 'float16' }],
+    ['space_type', { space_type: 'L2' }, { space_type: 'l2' }],
+    ['space_type', { space_type: 'ip' }, { space_type: 'ip' }],
+    ['checksum', { checksum: undefined }, { checksum: -1 }],
+    ['version', { version: 2 }, { name: 'other' }],
+    ['sparse_model', { sparse_model: 'None' }, { sparse_model: 'None' }],
+    ['sparse_model', { sparse_model: 'default' }, { sparse_model: 'default' }],
+    ['sparse_model', { sparse_model: 'endee_bm25' }, { sparse_model: 'endee_bm25' }],
+    ['sparse_dim', { sparse_dim: 0 }, { sparse_model: 'None' }],
+    ['size_in_millions', { size_in_millions: 2 }, { name: 'other' }],
+  ]
+  return cases.flatMap(([row, changes, described]): Step[] => [
+    {
+      rows: [`2.3 ${row}`],
+      send: ['POST', `${api}/index/create`, { json: without({ ...pythonCreate, index_name: 'other', ...changes }) }],
+      status: 200,
+      body: 'Index created successfully',
+    },
+    { rows: [`2.3 ${row}`], send: ['GET', `${api}/index/other/info`], status: 200, body: described },
+    { rows: [`2.3 ${row}`], send: ['DELETE', `${api}/index/other/delete`], status: 200 },
+  ])
+}
+
+function without(body: object): object {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+}
+
+const first = ['a', meta, '{"color":"red","size":3}', 2, [0.6, 0.8, 0, 0]]
+const second = ['b', none, '{"color":"blue","size":7}', 1, [0, 0, 1, 0]]
+const insert = `${api}/index/docs/vector/insert`
+const search = `${api}/index/docs/search`
+
+const vectors: Transcript = {
+  name: 'vectors are inserted, found, read, changed and deleted',
+  steps: [
+    { rows: ['2.2 POST /index/create'], send: ['POST', `${api}/index/create`, { json: pythonCreate }], status: 200 },
+    {
+      rows: ['2.2 POST /index/{n}/vector/insert'],
+      send: ['POST', insert, { msgpack: [first, second] }],
+      status: 200,
+      body: '',
+    },
+    {
+      rows: ['2.2 POST /index/{n}/vector/insert'],
+      send: ['POST', insert, { body: padded([second]), type: 'application/msgpack' }],
+      status: 200,
+      body: '',
+    },
+    {
+      rows: ['2.2 POST /index/{n}/vector/insert'],
+      send: ['POST', insert, { body: '[{"id":7,"vector":[0,0,0,2],"meta":"m"}]', type: 'application/json' }],
+      status: 200,
+      body: '',
+    },
+    { rows: ['2.2 POST /index/{n}/vector/insert'], send: ['POST', insert, { msgpack: [] }], status: 400 },
+    {
+      rows: ['2.2 POST /index/{n}/vector/insert'],
+      send: ['POST', insert, { msgpack: [['c', none, '', 1, [1, 0]]] }],
+      status: 400,
+      body: { code: 'invalid_argument', field: 'objects[0].vector' },
+    },
+    {
+      rows: ['2.2 POST /index/{n}/vector/insert'],
+      send: ['POST', `${api}/index/absent/vector/insert`, { msgpack: [first] }],
+      status: 400,
+      body: { code: 'collection_not_found' },
+    },
+    ...searches(),
+    {
+      rows: ['2.2 POST /index/{n}/vector/get'],
+      send: ['POST', `${api}/index/docs/vector/get`, { json: { id: 'a' } }],
+      status: 200,
+      type: 'msgpack',
+      body: ['a', Uint8Array, '{"color":"red","size":3}', 2, [Number, Number, 0, 0], [], []],
+    },
+    {
+      rows: ['2.2 POST /index/{n}/vector/get'],
+      send: ['POST', `${api}/index/docs/vector/get`, { json: { id: '7' }, accept }],
+      status: 200,
+      type: 'json',
+      body: { id: '7', filter: {}, norm: 2, vector: [0, 0, 0, 2] },
+    },
+    {
+      rows: ['2.2 POST /index/{n}/vector/get'],
+      send: ['POST', `${api}/index/docs/vector/get`, { json: {} }],
+      status: 400,
+    },
+    {
+      rows: ['2.2 POST /index/{n}/vector/get'],
+      send: ['POST', `${api}/index/docs/vector/get`, { json: { id: 'nobody' } }],
+      status: 404,
+    },
+    {
+      rows: ['2.2 POST /index/{n}/filters/update'],
+      send: [
+        'POST',
+        `${api}/index/docs/filters/update`,
+        { json: { updates: [{ id: 'a', filter: { color: 'green' } }, { id: 'x', filter: {} }, { id: 'b' }] } },
+      ],
+      status: 200,
+      type: 'text',
+      body: '1 filters updated',
+    },
+    {
+      rows: ['2.2 POST /index/{n}/filters/update'],
+      send: ['POST', `${api}/index/docs/filters/update`, { json: { updates: {} } }],
+      status: 400,
+    },
+    {
+      rows: ['2.2 DELETE /index/{n}/vectors/delete'],
+      send: ['DELETE', `${api}/index/docs/vectors/delete`, { json: { filter: [] } }],
+      status: 200,
+      type: 'text',
+      body: '0 vectors deleted',
+    },
+    {
+      rows: ['2.2 DELETE /index/{n}/vectors/delete'],
+      send: ['DELETE', `${api}/index/docs/vectors/delete`, { json: { filter: [{ color: { $eq: 'green' } }] } }],
+      status: 200,
+      type: 'text',
+      body: '1 vectors deleted',
+    },
+    {
+      rows: ['2.2 DELETE /index/{n}/vectors/delete'],
+      send: ['DELETE', `${api}/index/docs/vectors/delete`, { json: {} }],
+      status: 400,
+    },
+    {
+      rows: ['2.2 DELETE /index/{n}/vector/{id}/delete'],
+      send: ['DELETE', `${api}/index/docs/vector/b/delete`],
+      status: 200,
+      type: 'text',
+      body: 'Vector deleted successfully',
+    },
+    {
+      rows: ['2.2 DELETE /index/{n}/vector/{id}/delete'],
+      send: ['DELETE', `${api}/index/docs/vector/b/delete`],
+      status: 404,
+    },
+  ],
+}
+
+function searches(): Step[] {
+  const query = { k: 2, vector: [0.6, 0.8, 0, 0] }
+  const asks: readonly [row: string, changes: object, found: unknown][] = [
+    ['k', { k: 1 }, [[Number, 'a', Uint8Array, '{"color":"red","size":3}', 2, []]]],
+    ['ef', { ef: 64 }, [[Number, 'a'], [Number]]],
+    ['vector', {}, [[Number, 'a'], [Number]]],
+    ['include_vectors', { include_vectors: true }, [[Number, 'a', Uint8Array, String, 2, [Number, Number, 0, 0]], []]],
+    ['filter', { filter: '[{"color":{"$eq":"blue"}}]' }, [[Number, 'b']]],
+    ['filter', { filter: [{ size: { $range: [1, 5] } }] }, [[Number, 'a']]],
+    ['filter', { filter: '[{"unknown":{"$eq":"x"}}]' }, []],
+    [
+      'prefilter_threshold',
+      { filter_params: { prefilter_threshold: 1_000, boost_percentage: 0 } },
+      [[Number, 'a'], []],
+    ],
+    ['boost_percentage', { filter_params: { boost_percentage: 100 } }, [[Number, 'a'], []]],
+    ['dense_rrf_weight', { dense_rrf_weight: 1 }, [[Number, 'a'], []]],
+    ['rrf_rank_constant', { rrf_rank_constant: 1 }, [[Number, 'a'], []]],
+    ['sparse_indices', { sparse_indices: [1], sparse_values: [1] }, [[Number, 'a'], []]],
+  ]
+  const faults: readonly [row: string, changes: object, field: RegExp][] = [
+    ['k', { k: undefined }, /^k$/],
+    ['k', { k: 0 }, /^k$/],
+    ['k', { k: 513 }, /^k$/],
+    ['k', { k: 1.5 }, /^k$/],
+    ['ef', { ef: 1_025 }, /^ef$/],
+    ['vector', { vector: undefined }, /vector/],
+    ['vector', { vector: [1, 2] }, /vector/],
+    ['sparse_indices', { sparse_indices: [1, 2], sparse_values: [1] }, /sparse_values/],
+    ['include_vectors', { include_vectors: 'yes' }, /include_vectors/],
+    ['filter', { filter: '{"color":"red"}' }, /filter/],
+    ['filter', { filter: 'no json' }, /filter/],
+    ['filter', { filter: [{ color: { $EQ: 'red' } }] }, /./],
+    ['prefilter_threshold', { filter_params: { prefilter_threshold: -1 } }, /prefilter_threshold/],
+    ['boost_percentage', { filter_params: { boost_percentage: 401 } }, /boost_percentage/],
+    ['dense_rrf_weight', { dense_rrf_weight: 1.1 }, /dense_rrf_weight/],
+    ['rrf_rank_constant', { rrf_rank_constant: 0 }, /rrf_rank_constant/],
+  ]
+  return [
+    ...asks.map(
+      ([row, changes, found]): Step => ({
+        rows: ['2.2 POST /index/{n}/search', `2.6 ${row}`],
+        send: ['POST', search, { json: { ...query, ...changes }, accept: axios }],
+        status: 200,
+        type: 'msgpack',
+        body: found,
+      }),
+    ),
+    ...faults.map(
+      ([row, changes, field]): Step => ({
+        rows: ['2.2 POST /index/{n}/search', `2.6 ${row}`],
+        send: ['POST', search, { json: without({ ...query, ...changes }) }],
+        status: 400,
+        body: { field },
+      }),
+    ),
+    {
+      rows: ['2.2 POST /index/{n}/search'],
+      send: ['POST', search, { json: query, accept }],
+      status: 200,
+      type: 'json',
+      body: { results: [{ id: 'a', similarity: Number, distance: Number, meta: { title: 'first' }, norm: 2 }, {}] },
+    },
+    {
+      rows: ['2.2 POST /index/{n}/search'],
+      send: ['POST', `${api}/index/absent/search`, { json: query }],
+      status: 404,
+      body: { code: 'collection_not_found' },
+    },
+  ]
+}
+
+/** The JavaScript client sends the whole buffer its encoder wrote into. */
+function padded(value: unknown): Buffer {
+  const buffer = Buffer.alloc(2_048)
+  buffer.set(encode(value))
+  return buffer
+}
+
+const rebuilds: Transcript = {
+  name: 'an index is rebuilt',
+  steps: [
+    { rows: ['2.2 POST /index/create'], send: ['POST', `${api}/index/create`, { json: pythonCreate }], status: 200 },
+    {
+      rows: ['2.2 POST /index/{n}/rebuild'],
+      send: ['POST', `${api}/index/docs/rebuild`, { json: { M: 32 } }],
+      status: 400,
+    },
+    {
+      rows: ['2.2 GET /index/{n}/rebuild/status'],
+      send: ['GET', `${api}/index/docs/rebuild/status`],
+      status: 200,
+      type: 'json',
+      body: { status: 'idle' },
+    },
+    { rows: ['2.2 POST /index/{n}/vector/insert'], send: ['POST', insert, { msgpack: [first, second] }], status: 200 },
+    ...[{ M: 16 }, { M: 3 }, { precision: 'int8' }, { space_type: 'l2' }].map(
+      (json): Step => ({
+        rows: ['2.2 POST /index/{n}/rebuild'],
+        send: ['POST', `${api}/index/docs/rebuild`, { json }],
+        status: 400,
+      }),
+    ),
+    {
+      rows: ['2.2 POST /index/{n}/rebuild'],
+      send: ['POST', `${api}/index/docs/rebuild`, { json: { M: 32, ef_con: 200 } }],
+      status: 202,
+      type: 'json',
+      body: {
+        status: /^(rebuilding|in_progress)$/,
+        previous_config: { M: 16, ef_con: 128 },
+        new_config: { M: 32, ef_con: 200 },
+        total_vectors: 2,
+      },
+    },
+    {
+      rows: ['2.2 GET /index/{n}/rebuild/status'],
+      send: ['GET', `${api}/index/docs/rebuild/status`],
+      status: 200,
+      eventually: { status: 'completed', percent_complete: 100, vectors_processed: 2, total_vectors: 2 },
+      body: { started_at: /Z$/, completed_at: /Z$/ },
+    },
+    {
+      rows: ['2.2 POST /index/{n}/rebuild'],
+      send: ['POST', `${api}/index/absent/rebuild`, { json: { M: 32 } }],
+      status: 404,
+    },
+    {
+      rows: ['2.2 GET /index/{n}/rebuild/status'],
+      send: ['GET', `${api}/index/absent/rebuild/status`],
+      status: 404,
+    },
+  ],
+}
+
+export const v1Transcripts: readonly Transcript[] = [about, indexes, vectors, rebuilds]
