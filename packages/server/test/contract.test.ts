@@ -2,13 +2,15 @@
 import { test } from 'tap'
 import { rows } from './contract/rows.ts'
 import { play, type Transcript } from './contract/transcript.ts'
-import { v1Transcripts } from './contract/v1-transcripts.ts'
-import { v2Transcripts } from './contract/v2-transcripts.ts'
+import { v1Indexes } from './contract/v1-indexes.ts'
+import { v1Vectors } from './contract/v1-vectors.ts'
+import { v2Collections } from './contract/v2-collections.ts'
+import { v2Objects } from './contract/v2-objects.ts'
 import { runningApp } from './running-app.ts'
 
 const transcripts: readonly (Transcript & { readonly api: string })[] = [
-  ...v1Transcripts.map((transcript) => ({ ...transcript, api: 'v1' })),
-  ...v2Transcripts.map((transcript) => ({ ...transcript, api: 'v2' })),
+  ...[...v1Indexes, ...v1Vectors].map((transcript) => ({ ...transcript, api: 'v1' })),
+  ...[...v2Collections, ...v2Objects].map((transcript) => ({ ...transcript, api: 'v2' })),
 ]
 
 test('every row of the tables is in a transcript, and transcripts name no other', (t) => {

@@ -69,3 +69,8 @@ function check(t: Test, step: Step, answer: Answer): void {
   else if (step.body !== undefined) t.match(type === 'msgpack' ? answer.msgpack() : answer.json(), step.body, said)
   else t.pass(said)
 }
+
+/** Without the keys that are given as undefined, which JSON leaves out and MessagePack would not. */
+export function without(body: object): object {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
+}
