@@ -1,0 +1,150 @@
+// What is published, as a stranger meets it: tarballs in an empty project, with nothing of this repository around.
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { build } from 'esbuild'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { after, before, type Test, test } from 'tap'
+import { packAll, publishedPackages } from '../../../scripts/pack.ts'
+
+const run = promisify(execFile)
+const packages = fileURLToPath(new URL('../../', import.meta.url))
+// Not below this repository, where Node.js would find what the project itself lacks.
+const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'annal-packages-test-')))
+const project = path.join(folder, 'project')
+let tarballs: readonly string[] = []
+after(() => rmSync(folder, { recursive: true }))
+
+before(async () => {
+  tarballs = await packAll(path.join(folder, 'tarballs'))
+  mkdirSync(project)
+  writeFileSync(path.join(project, 'package.json'), '{"name":"stranger","private":true,"type":"module"}\n')
+  const args = ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error']
+  await run('npm', [...args, ...tarballs], { cwd: project })
+})
+
+/** A program of the project, run by the given Node.js. */
+function program(name: string, code: string, node: string = process.execPath) {
+  const file = path.join(project, name)
+  writeFileSync(file, code)
+  return run(node, [file], { cwd: project, env: { PATH: process.env.PATH, NDD_NUM_THREADS: '1' } })
+}
+
+function readmeExample(name: string): string {
+  const text = readFileSync(path.join(packages, name, 'README.md'), 'utf8')
+  return /^```ts\n([\s\S]*?)^```/m.exec(text)?.[1] ?? ''
+}
+
+async function quickStartsWork(t: Test, node: string) {
+  rmSync(path.join(project, 'data'), { recursive: true, force: true })
+  const { stdout } = await program('embedded.mjs', readmeExample('engine'), node)
+  t.match(stdout, 'the-tyger')
+  await program('log.mjs', readmeExample('wal'), node)
+  const server = readmeExample('server').replace("'8080'", "'0'").replace("'./data'", "'./served'")
+  const client = readmeExample('client').replace("'http://127.0.0.1:8080'", 'server.address')
+  const imports = /^import .*\n/gm
+  const both = server.replace('await server.stop()', `${client.replace(imports, '')}\nawait server.stop()`)
+  const started = await program('server.mjs', `${client.match(imports)?.join('')}${both}`, node)
+  t.match(started.stdout, /http:\/\/127\.0\.0\.1:\d+\nso-what 0\.9/)
+  rmSync(path.join(project, 'served'), { recursive: true })
+  const annal = path.join(project, 'node_modules', 'annal', 'dist', 'annal.js')
+  t.match((await run(node, [annal, 'verify', './data'], { cwd: project })).stdout, 'good')
+  t.match((await run(node, [annal, 'doctor', './data', '--port', '0'], { cwd: project })).stdout, 'nothing to do')
+}
+
+test('the examples of every package work in an empty project without a compiler', (t) =>
+  quickStartsWork(t, process.execPath))
+
+test('they work on Node.js 22, too', {
+  skip: process.env.ANNAL_LONG ? false : 'downloads another Node.js; set ANNAL_LONG=1',
+}, async (t) => {
+  const other = path.join(folder, 'node-22')
+  mkdirSync(other)
+  // Its install script is what puts the binary in its place.
+  writeFileSync(path.join(other, 'package.json'), '{"private":true,"allowScripts":{"node":true}}')
+  await run('npm', ['install', '--no-audit', '--no-fund', 'node@22'], { cwd: other })
+  const node = path.join(other, 'node_modules', '.bin', 'node')
+  t.match((await run(node, ['--version'])).stdout, /^v22\./)
+  await quickStartsWork(t, node)
+})
+
+test('npx finds the command, which serves ./data at once', async (t) => {
+  const { stdout } = await run('npx', ['--no', 'annal', '--version'], { cwd: project })
+  t.match(stdout, /^\d+\.\d+\.\d+/)
+  const annal = path.join(project, 'node_modules', '.bin', 'annal')
+  const environment = { PATH: `${path.dirname(process.execPath)}:${process.env.PATH}`, NDD_SERVER_PORT: '0' }
+  const server = spawn(annal, [], { cwd: project, env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(server, 'close')
+  for await (const line of createInterface({ input: server.stdout })) {
+    t.match(line, `with data in ${path.join(project, 'data')}`)
+    const health = await fetch(`${/http:\S+/.exec(line)?.[0]}/api/v2/health`)
+    t.match(await health.json(), { status: 'ok' })
+    server.kill('SIGTERM')
+  }
+  t.strictSame((await ended)[0], 0)
+})
+
+test('publint has nothing to say', async (t) => {
+  for (const [i, name] of publishedPackages.entries()) {
+    const bytes = readFileSync(tarballs[i] ?? '')
+    const { messages, pkg } = await publint({ pack: { tarball: new Uint8Array(bytes).buffer }, strict: true })
+    t.strictSame(
+      messages.map((message) => formatMessage(message, pkg, { color: false })),
+      [],
+      name,
+    )
+  }
+})
+
+test('types resolve wherever an ES module can be imported', async (t) => {
+  for (const [i, name] of publishedPackages.entries()) {
+    if (name === 'cli') continue
+    const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(tarballs[i] ?? ''))))
+    if (!analysis.types) return t.fail(`${name} has no types`)
+    // CommonJS and the resolution of Node.js 10 know neither ES modules nor `exports`; nothing older than Node.js 22 is served.
+    const problems = analysis.problems.filter(
+      (problem) =>
+        problem.kind !== 'CJSResolvesToESM' &&
+        !('resolutionKind' in problem && ['node10', 'node16-cjs'].includes(problem.resolutionKind)),
+    )
+    const doors = problems.filter(
+      (problem) => !('entrypoint' in problem && ['./main', './worker'].includes(problem.entrypoint)),
+    )
+    t.strictSame(doors, [], name)
+  }
+})
+
+test('the client bundles for browsers, with nothing of Node.js in it', async (t) => {
+  const { outputFiles, warnings } = await build({
+    stdin: { contents: "export * from '@annal/client'", resolveDir: project },
+    bundle: true,
+    write: false,
+    minify: true,
+    platform: 'browser',
+    format: 'esm',
+    logLevel: 'silent',
+  })
+  t.same(warnings, [])
+  const code = outputFiles[0]?.text ?? ''
+  t.notMatch(code, 'node:')
+  t.ok(code.length < 100_000, `${code.length} bytes`)
+})
+
+test('a tarball holds what runs, and nothing else', async (t) => {
+  for (const name of ['wal', 'engine', 'server', 'client']) {
+    const dir = path.join(project, 'node_modules', '@annal', name)
+    const kept = readdirSync(dir).filter((entry) => entry !== 'node_modules')
+    t.strictSame(
+      kept.sort(),
+      [...(name === 'engine' ? ['kernel'] : []), 'LICENSE', 'README.md', 'dist', 'package.json'].sort(),
+    )
+    t.notMatch(readFileSync(path.join(dir, 'package.json'), 'utf8'), 'annal-source')
+  }
+})
