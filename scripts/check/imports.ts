@@ -13,14 +13,15 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
-  ['errors', 'limits', 'json', 'ids', 'memory'],
-  ['definition', 'parse-definition', 'object', 'query', 'vectors-in', 'api', 'engine-options'],
+  ['errors', 'limits', 'json', 'ids', 'log-notice', 'memory'],
+  ['definition', 'database-definition', 'parse-definition', 'object', 'query', 'vectors-in', 'api', 'engine-options'],
   ['events'],
   ['filter', 'vector', 'worker', 'catalog'],
   ['objects-in', 'replica', 'room'],
   ['search', 'snapshot'],
   ['commit', 'recovery', 'rebuilder', 'checkpointer', 'backup'],
   ['collection'],
+  ['control'],
   ['database'],
   ['engine'],
   ['index', 'testing'],

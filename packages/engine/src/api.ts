@@ -1,5 +1,6 @@
 // The engine as its users see it. engine.ts, database.ts and collection.ts implement it.
 import type { FsyncPolicy } from '@annal/wal'
+import type { DatabaseType, TokenFacts, TokenKind } from './database-definition.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
@@ -68,14 +69,71 @@ export interface EngineStats {
 }
 
 export interface Engine {
-  /** The database of that name; plain deployments have one, `default`. Throws `invalid_argument` when it does not exist. */
+  /** The database of that name; plain deployments have one, `default`. Throws `database_not_found`. */
   database(name?: string): Database
+  /** Databases themselves, their tokens, the directory's settings. */
+  readonly control: ControlPlane
+  /** Time of the newest record, milliseconds since 1970: never runs backwards, whatever the clock does. */
+  readonly timeMs: number
   health(): EngineHealth
   stats(): EngineStats
   /** Writes snapshots of what changed and lets the log go up to them. */
   checkpoint(): Promise<{ readonly lsn: number }>
   /** Waits for writes under way, marks the log as cleanly closed, releases the directory. Idempotent. */
   close(): Promise<void>
+}
+
+/**
+ * Each call is one record of the log, durable when its promise resolves, and all of them are one after another. What is read
+ * is as of the end of the log, also while that is replayed; what is written then is refused with `collection_loading`.
+ */
+export interface ControlPlane {
+  databases(): readonly DatabaseDescription[]
+  /** With its first token, when one is given. Throws invalid_argument, database_exists, token_exists, limit_exceeded. */
+  createDatabase(options: {
+    readonly name: string
+    readonly type?: DatabaseType
+    readonly token?: TokenFacts
+  }): Promise<DatabaseDescription>
+  /** With every collection in it and all its tokens, at once. `default` stays. Throws database_not_found, invalid_argument. */
+  dropDatabase(name: string): Promise<Acknowledgement>
+  setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription>
+  setDatabaseType(name: string, type: DatabaseType): Promise<DatabaseDescription>
+  /** Without their hashes. Throws database_not_found. */
+  tokens(database: string): readonly TokenDescription[]
+  /** Throws database_not_found, token_exists, invalid_argument, limit_exceeded. */
+  putToken(database: string, token: TokenFacts): Promise<TokenDescription>
+  /** Throws database_not_found, token_not_found. */
+  dropToken(database: string, name: string): Promise<Acknowledgement>
+  /** Whose token has this SHA-256, hexadecimal. How long it takes depends on the hash alone. */
+  findToken(hash: string): TokenOwner | undefined
+  /** A fact kept for whoever owns the directory; the engine does not know what it means. */
+  setting(key: string): string | undefined
+  /** Throws invalid_argument, limit_exceeded. */
+  putSetting(key: string, value: string): Promise<Acknowledgement>
+  /** Hash of all this and of what collections there are, hexadecimal. */
+  digest(): string
+}
+
+export interface DatabaseDescription {
+  readonly name: string
+  readonly type: DatabaseType
+  /** Data of one that is not is kept; a server refuses its tokens. */
+  readonly active: boolean
+  /** Milliseconds since 1970; 0 for `default`, which every directory begins with. */
+  readonly createdAt: number
+}
+
+export interface TokenDescription {
+  readonly name: string
+  readonly kind: TokenKind
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
+}
+
+export interface TokenOwner {
+  readonly database: DatabaseDescription
+  readonly token: TokenDescription
 }
 
 /** By name of a dense field. */
@@ -95,6 +153,8 @@ export interface RebuildStatus {
 
 export interface Database {
   readonly name: string
+  /** Throws database_not_found when it was dropped. */
+  describe(): DatabaseDescription
   /**
    * Takes a definition as people write it: `{ name, fields: [{ name, type: 'vector' | 'sparse', params: { dimension,
    * space_type, precision, M, ef_con } }] }` (camelCase names are taken too). Throws invalid_argument, collection_exists, limit_exceeded.

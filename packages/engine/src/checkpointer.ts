@@ -2,7 +2,7 @@
 // loads when the engine opens.
 import type { Log, Lsn } from '@annal/wal'
 import type { Progress } from './api.ts'
-import type { CollectionEntry } from './catalog/catalog.ts'
+import type { CollectionEntry } from './catalog/catalog-state.ts'
 import { EngineError } from './errors.ts'
 import type { Event } from './events/event.ts'
 import type { Replica } from './replica/replica.ts'

@@ -1,6 +1,6 @@
 // One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
 import type { Collection, RebuildChanges, RebuildStatus } from './api.ts'
-import type { CollectionEntry } from './catalog/catalog.ts'
+import type { CollectionEntry } from './catalog/catalog-state.ts'
 import type { Committer, EventDraft } from './commit.ts'
 import type { CollectionDefinition, FieldDefinition } from './definition.ts'
 import { EngineError } from './errors.ts'

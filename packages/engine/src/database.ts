@@ -1,9 +1,11 @@
 // One database as its users see it: collections by name.
 import { randomBytes } from 'node:crypto'
-import type { Collection, Database } from './api.ts'
-import type { Catalog, DatabaseEntry } from './catalog/catalog.ts'
+import type { Collection, Database, DatabaseDescription } from './api.ts'
+import type { Catalog } from './catalog/catalog.ts'
+import type { DatabaseEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection.ts'
 import type { EventDraft } from './commit.ts'
+import { describeDatabase, refuseDatabase } from './control.ts'
 import { EngineError } from './errors.ts'
 import { printed } from './ids.ts'
 import type { Limits } from './limits.ts'
@@ -15,6 +17,8 @@ type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collecti
 /** What the engine lends its databases. */
 export interface DatabaseHost {
   readonly catalog: Catalog
+  /** As it will be at the end of the log, while that is replayed. */
+  readonly catalogAhead: Catalog
   readonly limits: Limits
   /** Names of collections on their way into the catalog; a name is reserved in the turn in which it is found free. */
   readonly creating: Set<string>
@@ -38,23 +42,33 @@ export class LocalDatabase implements Database {
     return this.#entry.name
   }
 
+  describe(): DatabaseDescription {
+    this.#host.checkOpen()
+    return describeDatabase(this.#checkThere())
+  }
+
   async createCollection(raw: unknown): Promise<Collection> {
     const host = this.#host
     host.checkOpen()
     const { name, fields } = parseDefinition(raw)
+    this.#checkThere()
     const reserved = `${this.#entry.id}/${name}`
     this.#checkFree(name, reserved)
     host.creating.add(reserved)
     try {
       const seed = randomBytes(8)
-      await host.commit(() => ({
-        kind: 'collection-created',
-        collectionId: host.nextCollectionId(),
-        databaseId: this.#entry.id,
-        name,
-        fields,
-        hashSeed: { low: seed.readUInt32LE(0), high: seed.readUInt32LE(4) },
-      }))
+      await host.commit(() => {
+        // Again, now that it is this writer's turn: the database may have been dropped first.
+        this.#checkThere()
+        return {
+          kind: 'collection-created',
+          collectionId: host.nextCollectionId(),
+          databaseId: this.#entry.id,
+          name,
+          fields,
+          hashSeed: { low: seed.readUInt32LE(0), high: seed.readUInt32LE(4) },
+        }
+      })
       return this.collection(name)
     } finally {
       host.creating.delete(reserved)
@@ -63,6 +77,7 @@ export class LocalDatabase implements Database {
 
   collection(name: string): LocalCollection {
     this.#host.checkOpen()
+    this.#checkThere()
     // A name that no collection can have is told apart from an absent one by nothing.
     const entry = this.#host.catalog.find(this.#entry.id, name)
     const collection = entry && this.#host.loaded(entry.id)
@@ -75,8 +90,9 @@ export class LocalDatabase implements Database {
 
   collections(): readonly CollectionDescription[] {
     this.#host.checkOpen()
-    return this.#host.catalog.collections
-      .filter((entry) => entry.databaseId === this.#entry.id)
+    this.#checkThere()
+    return this.#host.catalog
+      .collectionsOf(this.#entry.id)
       .flatMap((entry) => this.#host.loaded(entry.id)?.describe() ?? [])
   }
 
@@ -96,6 +112,11 @@ export class LocalDatabase implements Database {
       if (shut) collection.reopen()
       throw error
     })
+  }
+
+  /** Throws when the database was dropped; one made under its name later is another. */
+  #checkThere(): DatabaseEntry {
+    return this.#host.catalogAhead.databaseById(this.#entry.id) ?? refuseDatabase(this.#entry.name)
   }
 
   #checkFree(name: string, reserved: string): void {

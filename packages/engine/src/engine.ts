@@ -10,16 +10,18 @@ import {
   type Vfs,
 } from '@annal/wal'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats, Progress } from './api.ts'
-import { Catalog, type CollectionEntry } from './catalog/catalog.ts'
+import { Catalog } from './catalog/catalog.ts'
+import type { CollectionEntry } from './catalog/catalog-state.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { LocalCollection } from './collection.ts'
 import { Committer, type EventDraft } from './commit.ts'
+import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
-import type { CatalogEvent, Event } from './events/event.ts'
-import { printed } from './ids.ts'
+import type { CatalogEvent, CollectionCreated, Event } from './events/event.ts'
 import type { Limits } from './limits.ts'
+import { sentenceOf } from './log-notice.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import { replay, survey } from './recovery.ts'
 import { type OriginalsPlace, sweepOriginals } from './replica/originals.ts'
@@ -47,8 +49,11 @@ export interface EngineParts {
   readonly pool?: WorkerPool
 }
 
-class LocalEngine implements Engine, DatabaseHost {
+type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
+
+class LocalEngine implements Engine, DatabaseHost, ControlHost {
   readonly limits: Limits
+  readonly control = new LocalControl(this)
   readonly creating = new Set<string>()
   readonly #options: EngineOptions
   readonly #parts: EngineParts
@@ -59,6 +64,7 @@ class LocalEngine implements Engine, DatabaseHost {
   readonly #openedAt = performance.now()
   readonly #catalogGate = new WriteGate()
   #catalog = new Catalog()
+  #catalogAhead: Catalog | undefined
   #collections = new Map<number, LocalCollection>()
   #nextCollectionId = 1
   #notices: string[] = []
@@ -94,6 +100,14 @@ class LocalEngine implements Engine, DatabaseHost {
     return this.#catalog
   }
 
+  get catalogAhead(): Catalog {
+    return this.#catalogAhead ?? this.#catalog
+  }
+
+  get timeMs(): number {
+    return this.#committer?.timeMs ?? 0
+  }
+
   open(): Promise<void> {
     this.#opening = this.#open()
     return this.#opening
@@ -127,13 +141,7 @@ class LocalEngine implements Engine, DatabaseHost {
 
   database(name = 'default'): Database {
     this.checkOpen()
-    const entry = this.#catalog.database(name)
-    if (!entry)
-      throw new EngineError('invalid_argument', `there is no database ${printed(name)}`, {
-        field: 'database',
-        value: name,
-      })
-    return new LocalDatabase(entry, this)
+    return new LocalDatabase(this.catalogAhead.database(name) ?? refuseDatabase(name), this)
   }
 
   health(): EngineHealth {
@@ -187,20 +195,23 @@ class LocalEngine implements Engine, DatabaseHost {
     return this.#nextCollectionId++
   }
 
-  commit(makeDraft: () => Extract<EventDraft, { kind: CatalogEvent['kind'] }>): Promise<Acknowledgement> {
-    return this.#catalogGate.write(async () => {
-      this.checkOpen()
-      if (this.#phase === 'recovering')
-        throw new EngineError(
-          'collection_loading',
-          'collections cannot be created or dropped while the log is replayed',
-        )
-      const committer = this.#committer as Committer
-      const { lsn, durable } = await committer.commit(makeDraft(), this.#catalogGate, (at, event) =>
-        this.applyCatalog(at, event as CatalogEvent),
-      )
-      return { lsn, durable }
-    })
+  commit(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
+    return this.#catalogGate.write(async () => this.#commitNow(makeDraft))
+  }
+
+  async commitAlone(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
+    const { committed } = await this.#catalogGate.hold(async () => ({ committed: this.#commitNow(makeDraft) }))
+    return committed
+  }
+
+  async #commitNow(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
+    this.checkOpen()
+    if (this.#phase === 'recovering')
+      throw new EngineError('collection_loading', 'nothing can be created or dropped while the log is replayed')
+    const { lsn, durable } = await (this.#committer as Committer).commit(makeDraft(), this.#catalogGate, (at, event) =>
+      this.applyCatalog(at, event as CatalogEvent),
+    )
+    return { lsn, durable }
   }
 
   checkOpen(): void {
@@ -211,23 +222,27 @@ class LocalEngine implements Engine, DatabaseHost {
   }
 
   async applyCatalog(lsn: number, event: CatalogEvent): Promise<void> {
-    if (event.kind === 'collection-created') {
-      const { collectionId: id, fields, hashSeed, name, databaseId, timeMs: createdAtMs } = event
-      const entry = { id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed }
-      const replica = await this.#emptyReplica(entry)
-      this.#catalog.apply(lsn, event)
-      this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
-      // While the log is replayed, more of the collection's records may follow.
-      this.#add(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
-      return
-    }
-    const collection = this.#collections.get(event.collectionId)
+    if (event.kind === 'collection-created') return this.#created(lsn, event)
+    const ids = 'collectionIds' in event ? event.collectionIds : 'collectionId' in event ? [event.collectionId] : []
+    const dropped = ids.flatMap((id) => this.#collections.get(id) ?? [])
     // Whatever was appended before the drop is applied before it.
-    await collection?.gate.hold(async () => collection.shut('dropped'))
+    for (const collection of dropped) await collection.gate.hold(async () => collection.shut('dropped'))
     this.#catalog.apply(lsn, event)
-    this.#collections.delete(event.collectionId)
-    await collection?.recovering?.pins.until(Number.POSITIVE_INFINITY)
-    await collection?.recovering?.remove()
+    for (const id of ids) this.#collections.delete(id)
+    for (const { recovering } of dropped) {
+      await recovering?.pins.until(Number.POSITIVE_INFINITY)
+      await recovering?.remove()
+    }
+  }
+
+  async #created(lsn: number, event: CollectionCreated): Promise<void> {
+    const { collectionId: id, fields, hashSeed, name, databaseId, timeMs: createdAtMs } = event
+    const entry = { id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed }
+    const replica = await this.#emptyReplica(entry)
+    this.#catalog.apply(lsn, event)
+    this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
+    // While the log is replayed, more of the collection's records may follow.
+    this.#add(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
   }
 
   collection(id: number): LocalCollection | undefined {
@@ -236,7 +251,7 @@ class LocalEngine implements Engine, DatabaseHost {
 
   applied(event: Event, bytes: number): void {
     this.#checkpointer.applied(event, bytes)
-    if (this.#phase === 'open') this.#collections.get(event.collectionId)?.vacuumWhenDue()
+    if (this.#phase === 'open' && 'collectionId' in event) this.#collections.get(event.collectionId)?.vacuumWhenDue()
   }
 
   async #recover(directory: DataDirectory, loaded: ReadonlyMap<number, Replica | EngineError>): Promise<void> {
@@ -255,7 +270,9 @@ class LocalEngine implements Engine, DatabaseHost {
         lsnFrom = Math.min(lsnFrom, entry.lsnCreated)
       } else this.#add(entry, undefined, 'quarantined', found?.message)
     }
-    const outlook = await survey(log, { lsn: lsnFrom, timeMs: manifest?.timeMs ?? 0 })
+    const catalog = this.#catalog.state()
+    const outlook = await survey(log, { lsn: lsnFrom, timeMs: manifest?.timeMs ?? 0, catalog })
+    this.#catalogAhead = outlook.catalog
     this.#committer.startAfter({ lsn: Math.max(outlook.lsnLast, manifest?.lsn ?? 0), timeMs: outlook.timeMs })
     for (const [id, collection] of this.#collections) if (!outlook.lsnLastOf.has(id)) collection.ready()
     this.#phase = 'recovering'
@@ -265,6 +282,7 @@ class LocalEngine implements Engine, DatabaseHost {
       this.#report({ job: 'replay', done, total, unit: 'records' })
     }
     await replay(log, this, lsnFrom, outlook, report)
+    this.#catalogAhead = undefined
     for (const collection of this.#collections.values()) await collection.settled()
     // A collection in quarantine keeps what its checkpoint links, so nothing of it is lost here.
     const kept = [...this.#collections.values()].flatMap(({ recovering }) => recovering ?? [])
@@ -376,19 +394,4 @@ class LocalEngine implements Engine, DatabaseHost {
 async function closed(replica: Replica | undefined): Promise<void> {
   await replica?.pins.until(Number.POSITIVE_INFINITY)
   await replica?.close()
-}
-
-function sentenceOf(notice: LogNotice): string {
-  switch (notice.kind) {
-    case 'tail-cut':
-      return `${notice.bytes} bytes that were never acknowledged were cut off the end of the log, whose last record is ${notice.lsnLast}`
-    case 'tip-damaged':
-      return `${notice.slots} of 2 slots of wal/TIP are damaged; the other means were used to find the end of the log`
-    case 'slow-sync':
-      return `the disk took ${Math.round(notice.tookMs)} ms to make writes durable`
-    case 'read-only':
-      return `no more writes are taken: ${notice.reason}`
-    case 'writable':
-      return 'writes are taken again'
-  }
 }

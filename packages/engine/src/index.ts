@@ -2,7 +2,9 @@ export type { FsyncPolicy } from '@annal/wal'
 export type {
   Clock,
   Collection,
+  ControlPlane,
   Database,
+  DatabaseDescription,
   Engine,
   EngineHealth,
   EngineOptions,
@@ -10,6 +12,8 @@ export type {
   Progress,
   RebuildChanges,
   RebuildStatus,
+  TokenDescription,
+  TokenOwner,
 } from './api.ts'
 export type {
   CollectionDefinition,
@@ -23,6 +27,7 @@ export type {
 } from './definition.ts'
 export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
+export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './database-definition.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export {
   dimensionMax,

@@ -42,6 +42,11 @@ export const searchesMax = 100
 export const scrollDefault = 100
 export const facetValuesDefault = 10
 export const facetValuesMax = 10_000
+/** A database, a token and a setting each cost the catalog some hundred bytes, in memory and in every checkpoint. */
+export const databasesMax = 10_000
+export const tokensOfDatabaseMax = 100
+export const settingsMax = 64
+export const settingValueBytesMax = 4_096
 export const recallSampleDefault = 100
 export const recallSampleMax = 1_000
 

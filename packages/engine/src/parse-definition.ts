@@ -156,7 +156,7 @@ function object(value: unknown, field: string): Input {
   })
 }
 
-function oneOf<T extends string>(values: readonly T[], value: unknown, field: string): T {
+export function oneOf<T extends string>(values: readonly T[], value: unknown, field: string): T {
   const found = values.find((candidate) => candidate === value)
   if (found !== undefined) return found
   throw new EngineError('invalid_argument', `${field} must be one of ${values.join(', ')}, got ${printed(value)}`, {

@@ -2,10 +2,11 @@
 // each collection serves as soon as its own last record is applied; then they are applied in order, each collection's
 // through its own queue. A collection that cannot be rebuilt is put in quarantine, and the others go on.
 import type { Log, LogRecord, Lsn } from '@annal/wal'
-import type { Catalog, CollectionEntry } from './catalog/catalog.ts'
+import { Catalog } from './catalog/catalog.ts'
+import type { CatalogState, CollectionEntry } from './catalog/catalog-state.ts'
 import type { FieldDefinition } from './definition.ts'
 import { assert } from './errors.ts'
-import { decodeEvent, peekEvent } from './events/codec.ts'
+import { decodeEvent, isCatalogEvent, isCatalogRecord, peekEvent } from './events/codec.ts'
 import type { CatalogEvent, Event } from './events/event.ts'
 import type { Replica } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
@@ -38,22 +39,34 @@ export interface Outlook {
   readonly records: number
   /** The last record of each collection that has any. */
   readonly lsnLastOf: ReadonlyMap<number, number>
+  /** What will exist at the end: who may come in and what there is to see must not wait for the replay. */
+  readonly catalog: Catalog
 }
 
-/** Reads through the records from `from` without applying them. */
-export async function survey(log: Log, from: { readonly lsn: number; readonly timeMs: number }): Promise<Outlook> {
+/** Reads through the records from `from` without applying them to any collection. */
+export async function survey(
+  log: Log,
+  from: { readonly lsn: number; readonly timeMs: number; readonly catalog: CatalogState },
+): Promise<Outlook> {
   const lsnLastOf = new Map<number, number>()
+  const catalog = new Catalog(from.catalog)
   let { timeMs } = from
   let records = 0
   let lsnLast = from.lsn - 1
   for await (const record of log.read(from.lsn as Lsn)) {
     const event = peekEvent(record.payload)
-    lsnLastOf.set(event.collectionId, record.lsn)
+    for (const id of event.collectionIds) lsnLastOf.set(id, record.lsn)
+    if (isCatalogRecord(record) && record.lsn > catalog.lsn) applyTo(catalog, record)
     timeMs = Math.max(timeMs, event.timeMs)
     lsnLast = record.lsn
     records++
   }
-  return { lsnLast, timeMs, records, lsnLastOf }
+  return { lsnLast, timeMs, records, lsnLastOf, catalog }
+}
+
+function applyTo(catalog: Catalog, record: LogRecord): void {
+  const event = decodeEvent(record)
+  if (isCatalogEvent(event)) catalog.apply(record.lsn, event)
 }
 
 /** Applies every record from `lsnFrom` that the state does not reflect yet. */
@@ -83,9 +96,9 @@ async function applyRecord(
 ): Promise<void> {
   const event = decodeEvent(record)
   target.applied(event, record.payload.length)
-  if (event.kind === 'collection-created' || event.kind === 'collection-dropped') {
+  if (isCatalogEvent(event)) {
     if (record.lsn > target.catalog.lsn) await target.applyCatalog(record.lsn, event)
-    readyWhenLast(record.lsn, event.collectionId, target, outlook)
+    if (event.kind === 'collection-created') readyWhenLast(record.lsn, event.collectionId, target, outlook)
     return
   }
   const collection = target.collection(event.collectionId)

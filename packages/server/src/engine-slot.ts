@@ -71,6 +71,7 @@ function whileRecovering(database: Database): Database {
   }
   return {
     name: database.name,
+    describe: () => database.describe(),
     createCollection: (definition) => database.createCollection(definition),
     collection,
     collections() {

@@ -1,53 +1,38 @@
-// Which databases and collections exist: a fold over the catalog's events. Names live in Maps; on disk only ids appear.
-import type { CollectionDefinition } from '../definition.ts'
+// Which databases, tokens, settings and collections exist: a fold over the catalog's events. Names live in Maps; on disk only
+// ids appear.
+import { createHash } from 'node:crypto'
+import type { TokenFacts } from '../database-definition.ts'
 import { assert } from '../errors.ts'
-import type { CatalogEvent } from '../events/event.ts'
-import type { HashSeed } from '../memory/id-hash.ts'
-
-export interface DatabaseEntry {
-  readonly id: number
-  readonly name: string
-}
-
-export interface CollectionEntry {
-  readonly id: number
-  readonly databaseId: number
-  readonly definition: CollectionDefinition
-  readonly createdAtMs: number
-  readonly lsnCreated: number
-  readonly hashSeed: HashSeed
-}
-
-/** The catalog as a manifest holds it. */
-export interface CatalogState {
-  /** The newest catalog event in it. It may be later than the checkpoint that holds this state. */
-  readonly lsn: number
-  /** Ids are never given out twice, so a record of a dropped collection can never reach one of the same name. */
-  readonly nextCollectionId: number
-  readonly databases: readonly DatabaseEntry[]
-  readonly collections: readonly CollectionEntry[]
-}
-
-/** A new directory: one database, `default`, which plain deployments use. */
-export const emptyCatalog: CatalogState = {
-  lsn: 0,
-  nextCollectionId: 1,
-  databases: [{ id: 1, name: 'default' }],
-  collections: [],
-}
+import type { CatalogEvent, CollectionCreated, DatabaseCreated, DatabaseDropped } from '../events/event.ts'
+import {
+  type CatalogState,
+  type CollectionEntry,
+  type DatabaseEntry,
+  emptyCatalog,
+  type TokenEntry,
+} from './catalog-state.ts'
 
 export class Catalog {
   #lsn: number
   #nextCollectionId: number
-  readonly #databases = new Map<string, DatabaseEntry>()
+  #nextDatabaseId: number
+  readonly #databases = new Map<number, DatabaseEntry>()
+  readonly #databaseIds = new Map<string, number>()
   readonly #collections = new Map<number, CollectionEntry>()
-  readonly #names = new Map<string, CollectionEntry>()
+  readonly #collectionNames = new Map<string, CollectionEntry>()
+  /** By database and name. */
+  readonly #tokens = new Map<string, TokenEntry>()
+  readonly #tokensByHash = new Map<string, TokenEntry>()
+  readonly #settings: Map<string, string>
 
   constructor(state: CatalogState = emptyCatalog) {
     this.#lsn = state.lsn
     this.#nextCollectionId = state.nextCollectionId
-    for (const database of state.databases) this.#databases.set(database.name, database)
-    for (const collection of state.collections) this.#add(collection)
+    this.#nextDatabaseId = state.nextDatabaseId
+    this.#settings = new Map(state.settings)
+    for (const database of state.databases) this.#addDatabase(database)
+    for (const token of state.tokens) this.#addToken(token)
+    for (const collection of state.collections) this.#addCollection(collection)
   }
 
   /** The newest catalog event applied. */
@@ -59,6 +44,10 @@ export class Catalog {
     return this.#nextCollectionId
   }
 
+  get nextDatabaseId(): number {
+    return this.#nextDatabaseId
+  }
+
   get databases(): readonly DatabaseEntry[] {
     return [...this.#databases.values()]
   }
@@ -67,33 +56,68 @@ export class Catalog {
     return [...this.#collections.values()]
   }
 
+  get settings(): ReadonlyMap<string, string> {
+    return this.#settings
+  }
+
   database(name: string): DatabaseEntry | undefined {
-    return this.#databases.get(name)
+    return this.#databases.get(this.#databaseIds.get(name) ?? 0)
+  }
+
+  databaseById(id: number): DatabaseEntry | undefined {
+    return this.#databases.get(id)
+  }
+
+  collectionsOf(databaseId: number): readonly CollectionEntry[] {
+    return this.collections.filter((entry) => entry.databaseId === databaseId)
   }
 
   find(databaseId: number, name: string): CollectionEntry | undefined {
-    return this.#names.get(nameKey(databaseId, name))
+    return this.#collectionNames.get(nameKey(databaseId, name))
   }
 
   byId(id: number): CollectionEntry | undefined {
     return this.#collections.get(id)
   }
 
+  tokensOf(databaseId: number): readonly TokenEntry[] {
+    return [...this.#tokens.values()].filter((token) => token.databaseId === databaseId)
+  }
+
+  token(databaseId: number, name: string): TokenEntry | undefined {
+    return this.#tokens.get(nameKey(databaseId, name))
+  }
+
+  tokenByHash(hash: string): TokenEntry | undefined {
+    return this.#tokensByHash.get(hash)
+  }
+
   apply(lsn: number, event: CatalogEvent): void {
     this.#lsn = lsn
-    if (event.kind === 'collection-created') {
-      const { collectionId: id, databaseId, name, fields, hashSeed, timeMs: createdAtMs } = event
-      assert(
-        id >= this.#nextCollectionId && !this.find(databaseId, name),
-        `collection ${id} is new, and so is its name`,
-      )
-      this.#nextCollectionId = id + 1
-      this.#add({ id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed })
-    } else {
-      const entry = this.#collections.get(event.collectionId)
-      assert(entry, `collection ${event.collectionId} exists when it is dropped`)
-      this.#collections.delete(entry.id)
-      this.#names.delete(nameKey(entry.databaseId, entry.definition.name))
+    switch (event.kind) {
+      case 'collection-created':
+        this.#createCollection(lsn, event)
+        break
+      case 'collection-dropped':
+        this.#removeCollection(event.collectionId)
+        break
+      case 'database-created':
+        this.#createDatabase(event)
+        break
+      case 'database-dropped':
+        this.#removeDatabase(event)
+        break
+      case 'database-changed':
+        this.#addDatabase({ ...this.#existing(event.databaseId), type: event.type, active: event.active })
+        break
+      case 'token-put':
+        this.#putToken(this.#existing(event.databaseId).id, event.token, event.timeMs)
+        break
+      case 'token-dropped':
+        this.#removeToken(event.databaseId, event.name)
+        break
+      case 'setting-put':
+        this.#settings.set(event.key, event.value)
     }
   }
 
@@ -101,14 +125,83 @@ export class Catalog {
     return {
       lsn: this.#lsn,
       nextCollectionId: this.#nextCollectionId,
+      nextDatabaseId: this.#nextDatabaseId,
       databases: this.databases,
+      tokens: [...this.#tokens.values()],
+      settings: [...this.#settings],
       collections: this.collections,
     }
   }
 
-  #add(entry: CollectionEntry): void {
+  /** Hash of everything a replay must reproduce, hexadecimal. */
+  digest(): string {
+    return createHash('sha256').update(JSON.stringify(this.state())).digest('hex')
+  }
+
+  #existing(databaseId: number): DatabaseEntry {
+    const entry = this.#databases.get(databaseId)
+    assert(entry, `database ${databaseId} exists`)
+    return entry
+  }
+
+  #createDatabase({ databaseId: id, name, type, token, timeMs: createdAtMs }: DatabaseCreated): void {
+    assert(id >= this.#nextDatabaseId && !this.database(name), `database ${id} is new, and so is its name`)
+    this.#nextDatabaseId = id + 1
+    this.#addDatabase({ id, name, type, active: true, createdAtMs })
+    if (token) this.#putToken(id, token, createdAtMs)
+  }
+
+  #addDatabase(entry: DatabaseEntry): void {
+    this.#databases.set(entry.id, entry)
+    this.#databaseIds.set(entry.name, entry.id)
+  }
+
+  #removeDatabase({ databaseId, collectionIds }: DatabaseDropped): void {
+    const { name } = this.#existing(databaseId)
+    for (const id of collectionIds) this.#removeCollection(id)
+    for (const token of this.tokensOf(databaseId)) this.#removeToken(databaseId, token.name)
+    assert(this.collectionsOf(databaseId).length === 0, `database ${databaseId} is dropped with all its collections`)
+    this.#databases.delete(databaseId)
+    this.#databaseIds.delete(name)
+  }
+
+  #putToken(databaseId: number, { name, kind, hash }: TokenFacts, createdAtMs: number): void {
+    assert(!this.token(databaseId, name) && !this.#tokensByHash.has(hash), `token ${name} is new`)
+    this.#addToken({ databaseId, name, kind, hash, createdAtMs })
+  }
+
+  #addToken(token: TokenEntry): void {
+    this.#tokens.set(nameKey(token.databaseId, token.name), token)
+    this.#tokensByHash.set(token.hash, token)
+  }
+
+  #removeToken(databaseId: number, name: string): void {
+    const token = this.token(databaseId, name)
+    assert(token, `token ${name} exists when it is dropped`)
+    this.#tokens.delete(nameKey(databaseId, name))
+    this.#tokensByHash.delete(token.hash)
+  }
+
+  #createCollection(lsnCreated: number, event: CollectionCreated): void {
+    const { collectionId: id, databaseId, name, fields, hashSeed, timeMs: createdAtMs } = event
+    assert(
+      id >= this.#nextCollectionId && this.#databases.has(databaseId) && !this.find(databaseId, name),
+      `collection ${id} is new, so is its name, and its database exists`,
+    )
+    this.#nextCollectionId = id + 1
+    this.#addCollection({ id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated, hashSeed })
+  }
+
+  #addCollection(entry: CollectionEntry): void {
     this.#collections.set(entry.id, entry)
-    this.#names.set(nameKey(entry.databaseId, entry.definition.name), entry)
+    this.#collectionNames.set(nameKey(entry.databaseId, entry.definition.name), entry)
+  }
+
+  #removeCollection(id: number): void {
+    const entry = this.#collections.get(id)
+    assert(entry, `collection ${id} exists when it is dropped`)
+    this.#collections.delete(id)
+    this.#collectionNames.delete(nameKey(entry.databaseId, entry.definition.name))
   }
 }
 

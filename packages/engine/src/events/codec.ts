@@ -3,7 +3,8 @@ import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
 import type { FieldDefinition, Precision, SpaceType, SparseModel } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
-import type { DenseColumn, Event, SparseColumn } from './event.ts'
+import { controlFromMessage, controlToMessage, isControlEvent, isControlKind, numbered } from './control-codec.ts'
+import type { CatalogEvent, DenseColumn, Event, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
 
 const recordTypes = {
@@ -13,6 +14,12 @@ const recordTypes = {
   'objects-deleted': 19,
   'filters-replaced': 20,
   'collection-rebuilt': 21,
+  'database-created': 22,
+  'database-dropped': 23,
+  'database-changed': 24,
+  'token-put': 25,
+  'token-dropped': 26,
+  'setting-put': 27,
 } as const satisfies Record<Event['kind'], number>
 
 const kinds = new Map<number, Event['kind']>(
@@ -28,6 +35,12 @@ const messages = {
   'objects-deleted': messageType('ObjectsDeleted'),
   'filters-replaced': messageType('FiltersReplaced'),
   'collection-rebuilt': messageType('CollectionRebuilt'),
+  'database-created': messageType('DatabaseCreated'),
+  'database-dropped': messageType('DatabaseDropped'),
+  'database-changed': messageType('DatabaseChanged'),
+  'token-put': messageType('TokenPut'),
+  'token-dropped': messageType('TokenDropped'),
+  'setting-put': messageType('SettingPut'),
 } as const
 
 // Values on disk are numbered from 1 and never renumbered; zero is what damage looks like.
@@ -60,25 +73,44 @@ export function decodeEvent(record: {
   return fromMessage(kind, messages[kind].decode(record.payload))
 }
 
-/** Which collection a record is about and when it happened, without decoding the rest: every message begins with these two. */
-export function peekEvent(payload: Uint8Array): { readonly timeMs: number; readonly collectionId: number } {
+/** Which collections a record is about and when it happened, without decoding the rest: every message begins with these. */
+export function peekEvent(payload: Uint8Array): { readonly timeMs: number; readonly collectionIds: readonly number[] } {
   const reader = protobuf.Reader.create(payload)
+  const collectionIds: number[] = []
   let timeMs = 0
-  let collectionId = 0
   while (reader.pos < reader.len) {
     const tag = reader.uint32()
     if (tag === timeTag) timeMs = reader.double()
-    else if (tag === collectionTag) collectionId = reader.uint32()
-    else break
+    else if (tag === collectionTag) collectionIds.push(reader.uint32())
+    else if (tag === collectionsTag) {
+      const end = reader.uint32() + reader.pos
+      while (reader.pos < end) collectionIds.push(reader.uint32())
+    } else break
   }
-  return { timeMs, collectionId }
+  return { timeMs, collectionIds }
 }
 
-/** Field 1, eight bytes; field 2, a varint. */
+/** Field 1, eight bytes; field 2, a varint; field 2, several of them. */
 const timeTag = (1 << 3) | 1
 const collectionTag = (2 << 3) | 0
+const collectionsTag = (2 << 3) | 2
+
+/** Whether a record changes what exists, rather than what is in a collection. */
+export function isCatalogRecord({ type }: { readonly type: number }): boolean {
+  const kind = kinds.get(type)
+  return kind !== undefined && isCatalogKind(kind)
+}
+
+export function isCatalogEvent(event: Event): event is CatalogEvent {
+  return isCatalogKind(event.kind)
+}
+
+function isCatalogKind(kind: Event['kind']): boolean {
+  return kind === 'collection-created' || kind === 'collection-dropped' || isControlKind(kind)
+}
 
 function toMessage(event: Event): Record<string, unknown> {
+  if (isControlEvent(event)) return controlToMessage(event)
   switch (event.kind) {
     case 'collection-created':
       return {
@@ -105,6 +137,7 @@ function toMessage(event: Event): Record<string, unknown> {
 type Message = any
 
 function fromMessage(kind: Event['kind'], message: Message): Event {
+  if (isControlKind(kind)) return controlFromMessage(kind, message)
   const base = { timeMs: message.timeMs as number, collectionId: message.collectionId as number }
   switch (kind) {
     case 'collection-created':
@@ -181,12 +214,6 @@ function fieldFromMessage(message: Message): FieldDefinition {
     efConstruction: message.efConstruction as number,
   }
   return { kind: 'dense', name: message.name, params }
-}
-
-function numbered<T>(values: readonly T[], number: number): T {
-  const value = values[number - 1]
-  assert(value !== undefined, `no value has number ${number}`)
-  return value
 }
 
 function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {

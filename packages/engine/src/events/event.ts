@@ -1,12 +1,20 @@
 // The tagged union of everything that can happen. An event states an outcome: applying it needs no clock, no chance and
 // no question asked of the outside.
+import type { DatabaseType, TokenFacts } from '../database-definition.ts'
 import type { FieldDefinition } from '../definition.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 
-interface InCollection {
+interface Timed {
   /** Milliseconds since 1970, never earlier than the record before. */
   readonly timeMs: number
+}
+
+interface InCollection extends Timed {
   readonly collectionId: number
+}
+
+interface InDatabase extends Timed {
+  readonly databaseId: number
 }
 
 export interface CollectionCreated extends InCollection {
@@ -20,6 +28,44 @@ export interface CollectionCreated extends InCollection {
 
 export interface CollectionDropped extends InCollection {
   readonly kind: 'collection-dropped'
+}
+
+/** With its first token, so that there is no moment in which nobody can use it. */
+export interface DatabaseCreated extends InDatabase {
+  readonly kind: 'database-created'
+  readonly name: string
+  readonly type: DatabaseType
+  readonly token?: TokenFacts
+}
+
+/** It is gone with all it held: the collections named here, its tokens. */
+export interface DatabaseDropped extends InDatabase {
+  readonly kind: 'database-dropped'
+  readonly collectionIds: readonly number[]
+}
+
+/** Both facts as they are from now on. */
+export interface DatabaseChanged extends InDatabase {
+  readonly kind: 'database-changed'
+  readonly type: DatabaseType
+  readonly active: boolean
+}
+
+export interface TokenPut extends InDatabase {
+  readonly kind: 'token-put'
+  readonly token: TokenFacts
+}
+
+export interface TokenDropped extends InDatabase {
+  readonly kind: 'token-dropped'
+  readonly name: string
+}
+
+/** A fact that whoever owns the directory keeps in it under a key; the engine does not know what it means. */
+export interface SettingPut extends Timed {
+  readonly kind: 'setting-put'
+  readonly key: string
+  readonly value: string
 }
 
 /** Values of one dense field for some of the objects of an upsert. */
@@ -70,6 +116,8 @@ export interface CollectionRebuilt extends InCollection {
   readonly fields: readonly FieldDefinition[]
 }
 
-export type CatalogEvent = CollectionCreated | CollectionDropped
+/** Events of what exists besides collections. */
+export type ControlEvent = DatabaseCreated | DatabaseDropped | DatabaseChanged | TokenPut | TokenDropped | SettingPut
+export type CatalogEvent = CollectionCreated | CollectionDropped | ControlEvent
 export type ObjectEvent = ObjectsUpserted | ObjectsDeleted | FiltersReplaced
 export type Event = CatalogEvent | ObjectEvent | CollectionRebuilt

@@ -76,6 +76,34 @@ export const eventDescriptors = {
       filters: field(4, 'string', 'repeated'),
     },
   },
+  DatabaseCreated: {
+    fields: {
+      timeMs: field(1, 'double'),
+      databaseId: field(3, 'uint32'),
+      name: field(4, 'string'),
+      type: field(5, 'uint32'),
+      token: field(6, 'Token', 'repeated'),
+    },
+  },
+  Token: { fields: { name: field(1, 'string'), kind: field(2, 'uint32'), hash: field(3, 'bytes') } },
+  DatabaseDropped: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionIds: field(2, 'uint32', 'repeated'),
+      databaseId: field(3, 'uint32'),
+    },
+  },
+  DatabaseChanged: {
+    fields: {
+      timeMs: field(1, 'double'),
+      databaseId: field(3, 'uint32'),
+      type: field(4, 'uint32'),
+      active: field(5, 'bool'),
+    },
+  },
+  TokenPut: { fields: { timeMs: field(1, 'double'), databaseId: field(3, 'uint32'), token: field(4, 'Token') } },
+  TokenDropped: { fields: { timeMs: field(1, 'double'), databaseId: field(3, 'uint32'), name: field(4, 'string') } },
+  SettingPut: { fields: { timeMs: field(1, 'double'), key: field(3, 'string'), value: field(4, 'string') } },
 } as const
 
 const root = protobuf.Root.fromJSON({ nested: { annal: { nested: eventDescriptors } } })

@@ -4,7 +4,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import type { Vfs } from '@annal/wal'
-import type { CatalogState, CollectionEntry } from '../catalog/catalog.ts'
+import type { CatalogState, CollectionEntry } from '../catalog/catalog-state.ts'
 import { assert } from '../errors.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'

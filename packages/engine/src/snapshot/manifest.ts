@@ -1,13 +1,14 @@
 // The manifest of a checkpoint: what it holds, written last. A checkpoint without a manifest that fits does not exist.
 import { createHash } from 'node:crypto'
 import { createWhole, readFully, type Vfs, writeFully } from '@annal/wal'
-import type { CatalogState } from '../catalog/catalog.ts'
+import { type CatalogState, catalogOfFormat1 } from '../catalog/catalog-state.ts'
 import type { FieldDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import type { SnapshotFileFacts } from './snapshot-file.ts'
 
 export const manifestName = 'manifest.json'
-const formatVersion = 1
+/** 2 since the catalog has tokens and settings, which a reader of format 1 would lose. */
+const formatVersion = 2
 const manifestBytesMax = 256 * 1024 * 1024
 
 export interface ManifestCollection {
@@ -51,7 +52,8 @@ export async function readManifest(vfs: Vfs, path: string): Promise<Manifest> {
   }
   if (sha256(body) !== sum)
     throw new EngineError('snapshot_damaged', `${path} is damaged: its checksum is wrong`, { file: path })
-  return JSON.parse(body) as Manifest
+  const manifest = JSON.parse(body) as Manifest
+  return Number(format) === 1 ? { ...manifest, catalog: catalogOfFormat1(manifest.catalog) } : manifest
 }
 
 async function readText(vfs: Vfs, path: string): Promise<string> {

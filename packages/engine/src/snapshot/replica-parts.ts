@@ -1,5 +1,5 @@
 // A replica as the parts that its snapshot files hold, and back.
-import type { CollectionEntry } from '../catalog/catalog.ts'
+import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import { type Section, SectionReader, sectionOf, sourceOf, writeSections } from '../memory/sections.ts'

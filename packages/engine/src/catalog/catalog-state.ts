@@ -1,0 +1,58 @@
+// The catalog as a manifest holds it.
+import type { CollectionDefinition } from '../definition.ts'
+import type { DatabaseType, TokenFacts } from '../database-definition.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
+
+export interface DatabaseEntry {
+  readonly id: number
+  readonly name: string
+  readonly type: DatabaseType
+  /** Data of one that is not is kept, and whoever serves it gives it to nobody. */
+  readonly active: boolean
+  readonly createdAtMs: number
+}
+
+export interface TokenEntry extends TokenFacts {
+  readonly databaseId: number
+  readonly createdAtMs: number
+}
+
+export interface CollectionEntry {
+  readonly id: number
+  readonly databaseId: number
+  readonly definition: CollectionDefinition
+  readonly createdAtMs: number
+  readonly lsnCreated: number
+  readonly hashSeed: HashSeed
+}
+
+export interface CatalogState {
+  /** The newest catalog event in it. It may be later than the checkpoint that holds this state. */
+  readonly lsn: number
+  /** Ids are never given out twice, so a record of a dropped collection can never reach one of the same name. */
+  readonly nextCollectionId: number
+  readonly nextDatabaseId: number
+  readonly databases: readonly DatabaseEntry[]
+  readonly tokens: readonly TokenEntry[]
+  readonly settings: readonly (readonly [key: string, value: string])[]
+  readonly collections: readonly CollectionEntry[]
+}
+
+export const defaultDatabase = 'default'
+
+/** A new directory: one database, `default`, which plain deployments use. */
+export const emptyCatalog: CatalogState = {
+  lsn: 0,
+  nextCollectionId: 1,
+  nextDatabaseId: 2,
+  databases: [{ id: 1, name: defaultDatabase, type: 'enterprise', active: true, createdAtMs: 0 }],
+  tokens: [],
+  settings: [],
+  collections: [],
+}
+
+/** Manifests of format 1 know only the database `default`, and neither tokens nor settings. */
+export function catalogOfFormat1(state: Pick<CatalogState, 'lsn' | 'nextCollectionId' | 'collections'>): CatalogState {
+  const { lsn, nextCollectionId, collections } = state
+  return { ...emptyCatalog, lsn, nextCollectionId, collections }
+}

@@ -1,0 +1,210 @@
+// The control plane: databases, their tokens, the directory's settings. Each change is one record of the log, made when all
+// before it are applied, so that what was looked at still holds.
+import type { ControlPlane, DatabaseDescription, TokenDescription, TokenOwner } from './api.ts'
+import type { Catalog } from './catalog/catalog.ts'
+import { type DatabaseEntry, defaultDatabase, type TokenEntry } from './catalog/catalog-state.ts'
+import type { LocalCollection } from './collection.ts'
+import type { EventDraft } from './commit.ts'
+import { EngineError } from './errors.ts'
+import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './database-definition.ts'
+import type { ControlEvent } from './events/event.ts'
+import { parseName, printed } from './ids.ts'
+import { databasesMax, settingsMax, settingValueBytesMax, tokensOfDatabaseMax } from './limits.ts'
+import type { Acknowledgement } from './object.ts'
+import { oneOf } from './parse-definition.ts'
+
+type ControlDraft = Extract<EventDraft, { kind: ControlEvent['kind'] }>
+
+/** What the engine lends the control plane. */
+export interface ControlHost {
+  readonly catalog: Catalog
+  /** As it will be at the end of the log, while that is replayed. */
+  readonly catalogAhead: Catalog
+  loaded(id: number): LocalCollection | undefined
+  /** Makes the draft when every catalog event before it is applied, and appends it in the same turn. */
+  commitAlone(makeDraft: () => ControlDraft): Promise<Acknowledgement>
+  checkOpen(): void
+}
+
+export class LocalControl implements ControlPlane {
+  readonly #host: ControlHost
+
+  constructor(host: ControlHost) {
+    this.#host = host
+  }
+
+  databases(): readonly DatabaseDescription[] {
+    return this.#read().databases.map(describeDatabase)
+  }
+
+  async createDatabase(options: {
+    readonly name: string
+    readonly type?: DatabaseType
+    readonly token?: TokenFacts
+  }): Promise<DatabaseDescription> {
+    const name = parseName(options.name, 'name')
+    const type = oneOf(databaseTypes, options.type ?? 'enterprise', 'type')
+    const token = options.token && parseToken(options.token)
+    await this.#host.commitAlone(() => {
+      const { catalog } = this.#host
+      if (catalog.database(name)) refuseTaken('database_exists', `a database ${printed(name)}`, name)
+      refuseMore('databases', catalog.databases.length, databasesMax)
+      if (token) this.#checkHash(token)
+      const databaseId = catalog.nextDatabaseId
+      return { kind: 'database-created', databaseId, name, type, ...(token && { token }) }
+    })
+    return this.#described(name)
+  }
+
+  async dropDatabase(name: string): Promise<Acknowledgement> {
+    let shut: readonly LocalCollection[] = []
+    const dropping = this.#host.commitAlone(() => {
+      const { id: databaseId } = this.#entry(name)
+      if (name === defaultDatabase) {
+        throw new EngineError('invalid_argument', `the database "${defaultDatabase}" stays; drop its collections`, {
+          field: 'database',
+          value: name,
+        })
+      }
+      const collectionIds = this.#host.catalog.collectionsOf(databaseId).map(({ id }) => id)
+      shut = collectionIds.flatMap((id) => this.#host.loaded(id) ?? [])
+      for (const collection of shut) collection.shut('dropped')
+      return { kind: 'database-dropped', databaseId, collectionIds }
+    })
+    return dropping.catch((error) => {
+      for (const collection of shut) collection.reopen()
+      throw error
+    })
+  }
+
+  async setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription> {
+    await this.#host.commitAlone(() => {
+      const { id: databaseId, type } = this.#entry(name)
+      return { kind: 'database-changed', databaseId, type, active }
+    })
+    return this.#described(name)
+  }
+
+  async setDatabaseType(name: string, wanted: DatabaseType): Promise<DatabaseDescription> {
+    const type = oneOf(databaseTypes, wanted, 'type')
+    await this.#host.commitAlone(() => {
+      const { id: databaseId, active } = this.#entry(name)
+      return { kind: 'database-changed', databaseId, type, active }
+    })
+    return this.#described(name)
+  }
+
+  tokens(database: string): readonly TokenDescription[] {
+    const catalog = this.#read()
+    return catalog.tokensOf(this.#entry(database, catalog).id).map(describeToken)
+  }
+
+  async putToken(database: string, raw: TokenFacts): Promise<TokenDescription> {
+    const token = parseToken(raw)
+    await this.#host.commitAlone(() => {
+      const { catalog } = this.#host
+      const { id: databaseId } = this.#entry(database)
+      if (catalog.token(databaseId, token.name))
+        refuseTaken('token_exists', `a token ${printed(token.name)}`, token.name)
+      this.#checkHash(token)
+      refuseMore('tokens of this database', catalog.tokensOf(databaseId).length, tokensOfDatabaseMax)
+      return { kind: 'token-put', databaseId, token }
+    })
+    const made = this.#host.catalog.tokenByHash(token.hash)
+    return made ? describeToken(made) : refuseToken(token.name)
+  }
+
+  async dropToken(database: string, name: string): Promise<Acknowledgement> {
+    return this.#host.commitAlone(() => {
+      const { id: databaseId } = this.#entry(database)
+      const token = this.#host.catalog.token(databaseId, name) ?? refuseToken(name)
+      return { kind: 'token-dropped', databaseId, name: token.name }
+    })
+  }
+
+  findToken(hash: string): TokenOwner | undefined {
+    const catalog = this.#read()
+    const token = catalog.tokenByHash(hash)
+    const entry = token && catalog.databaseById(token.databaseId)
+    return token && entry && { database: describeDatabase(entry), token: describeToken(token) }
+  }
+
+  setting(key: string): string | undefined {
+    return this.#read().settings.get(key)
+  }
+
+  async putSetting(key: string, value: string): Promise<Acknowledgement> {
+    parseName(key, 'key')
+    const bytes = Buffer.byteLength(value)
+    if (bytes > settingValueBytesMax) {
+      const details = { field: 'value', value: bytes, limit: settingValueBytesMax }
+      throw new EngineError(
+        'limit_exceeded',
+        `value has ${bytes} bytes, at most ${settingValueBytesMax} are allowed`,
+        details,
+      )
+    }
+    return this.#host.commitAlone(() => {
+      const { settings } = this.#host.catalog
+      if (!settings.has(key)) refuseMore('settings', settings.size, settingsMax)
+      return { kind: 'setting-put', key, value }
+    })
+  }
+
+  digest(): string {
+    return this.#read().digest()
+  }
+
+  #read(): Catalog {
+    this.#host.checkOpen()
+    return this.#host.catalogAhead
+  }
+
+  #entry(name: string, catalog = this.#host.catalog): DatabaseEntry {
+    return catalog.database(name) ?? refuseDatabase(name)
+  }
+
+  #described(name: string): DatabaseDescription {
+    return describeDatabase(this.#entry(name))
+  }
+
+  /** Secrets are random, so two alike are one that was given twice. */
+  #checkHash({ name, hash }: TokenFacts): void {
+    if (this.#host.catalog.tokenByHash(hash)) refuseTaken('token_exists', 'a token with this secret', name)
+  }
+}
+
+export function describeDatabase(entry: DatabaseEntry): DatabaseDescription {
+  const { name, type, active, createdAtMs: createdAt } = entry
+  return { name, type, active, createdAt }
+}
+
+export function refuseDatabase(name: string): never {
+  throw new EngineError('database_not_found', `there is no database ${printed(name)}`, {
+    field: 'database',
+    value: name,
+  })
+}
+
+function refuseToken(name: string): never {
+  throw new EngineError('token_not_found', `there is no token ${printed(name)}`, { field: 'name', value: name })
+}
+
+function refuseTaken(code: 'database_exists' | 'token_exists', what: string, value: string): never {
+  throw new EngineError(code, `${what} exists already`, { field: 'name', value })
+}
+
+function refuseMore(what: string, count: number, limit: number): void {
+  if (count < limit) return
+  throw new EngineError('limit_exceeded', `there are ${limit} ${what}, which is the limit`, { field: 'name', limit })
+}
+
+function describeToken({ name, kind, createdAtMs: createdAt }: TokenEntry): TokenDescription {
+  return { name, kind, createdAt }
+}
+
+function parseToken({ name, kind, hash }: TokenFacts): TokenFacts {
+  if (typeof hash !== 'string' || !/^[0-9a-f]{64}(?![\s\S])/.test(hash))
+    throw new EngineError('invalid_argument', 'hash must be a SHA-256 in 64 hexadecimal digits', { field: 'hash' })
+  return { name: parseName(name, 'name'), kind: oneOf(tokenKinds, kind, 'kind'), hash }
+}

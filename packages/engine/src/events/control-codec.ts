@@ -1,0 +1,91 @@
+// Events of databases, tokens and settings to messages and back.
+import { databaseTypes, type TokenFacts, tokenKinds } from '../database-definition.ts'
+import { assert } from '../errors.ts'
+import type { ControlEvent, Event } from './event.ts'
+
+const controlKinds: ReadonlySet<string> = new Set<ControlEvent['kind']>([
+  'database-created',
+  'database-dropped',
+  'database-changed',
+  'token-put',
+  'token-dropped',
+  'setting-put',
+])
+
+export function isControlKind(kind: Event['kind']): kind is ControlEvent['kind'] {
+  return controlKinds.has(kind)
+}
+
+export function isControlEvent(event: Event): event is ControlEvent {
+  return isControlKind(event.kind)
+}
+
+export function controlToMessage(event: ControlEvent): Record<string, unknown> {
+  switch (event.kind) {
+    case 'database-created':
+      return {
+        ...event,
+        type: numberOf(databaseTypes, event.type),
+        token: event.token ? [tokenToMessage(event.token)] : [],
+      }
+    case 'database-changed':
+      return { ...event, type: numberOf(databaseTypes, event.type) }
+    case 'token-put':
+      return { ...event, token: tokenToMessage(event.token) }
+    default:
+      return { ...event }
+  }
+}
+
+/** What decode returns: plain values by field name. The casts below narrow it to what schema.ts states. */
+type Message = { readonly [field: string]: unknown }
+
+export function controlFromMessage(kind: ControlEvent['kind'], message: Message): ControlEvent {
+  const timeMs = message.timeMs as number
+  const databaseId = message.databaseId as number
+  const name = message.name as string
+  switch (kind) {
+    case 'database-created': {
+      const [token] = message.token as readonly Message[]
+      const type = numbered(databaseTypes, message.type as number)
+      return { kind, timeMs, databaseId, name, type, ...(token && { token: tokenFromMessage(token) }) }
+    }
+    case 'database-dropped':
+      return { kind, timeMs, databaseId, collectionIds: message.collectionIds as number[] }
+    case 'database-changed': {
+      const type = numbered(databaseTypes, message.type as number)
+      return { kind, timeMs, databaseId, type, active: message.active as boolean }
+    }
+    case 'token-put':
+      return { kind, timeMs, databaseId, token: tokenFromMessage(message.token as Message) }
+    case 'token-dropped':
+      return { kind, timeMs, databaseId, name }
+    case 'setting-put':
+      return { kind, timeMs, key: message.key as string, value: message.value as string }
+  }
+}
+
+/** The value that a number on disk stands for: from 1, never renumbered; zero is what damage looks like. */
+export function numbered<T>(values: readonly T[], number: number): T {
+  const value = values[number - 1]
+  assert(value !== undefined, `no value has number ${number}`)
+  return value
+}
+
+function numberOf<T>(values: readonly T[], value: T): number {
+  return values.indexOf(value) + 1
+}
+
+function tokenToMessage({ name, kind, hash }: TokenFacts): Record<string, unknown> {
+  return { name, kind: numberOf(tokenKinds, kind), hash: Buffer.from(hash, 'hex') }
+}
+
+function tokenFromMessage(message: Message): TokenFacts {
+  const hash = message.hash as Uint8Array
+  assert(hash.length === 32, 'the hash of a token has 32 bytes')
+  return {
+    name: message.name as string,
+    kind: numbered(tokenKinds, message.kind as number),
+    hash: Buffer.from(hash).toString('hex'),
+  }
+}
