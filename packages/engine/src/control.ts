@@ -5,8 +5,8 @@ import type { Catalog } from './catalog/catalog.ts'
 import { type DatabaseEntry, defaultDatabase, type TokenEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection.ts'
 import type { EventDraft } from './commit.ts'
-import { EngineError } from './errors.ts'
 import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './database-definition.ts'
+import { EngineError } from './errors.ts'
 import type { ControlEvent } from './events/event.ts'
 import { parseName, printed } from './ids.ts'
 import { databasesMax, settingsMax, settingValueBytesMax, tokensOfDatabaseMax } from './limits.ts'
@@ -21,7 +21,7 @@ export interface ControlHost {
   /** As it will be at the end of the log, while that is replayed. */
   readonly catalogAhead: Catalog
   loaded(id: number): LocalCollection | undefined
-  /** Makes the draft when every catalog event before it is applied, and appends it in the same turn. */
+  /** Makes the draft when every catalog event before it is applied, and lets no other in until it is applied itself. */
   commitAlone(makeDraft: () => ControlDraft): Promise<Acknowledgement>
   checkOpen(): void
 }

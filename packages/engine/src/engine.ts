@@ -199,9 +199,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     return this.#catalogGate.write(async () => this.#commitNow(makeDraft))
   }
 
-  async commitAlone(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
-    const { committed } = await this.#catalogGate.hold(async () => ({ committed: this.#commitNow(makeDraft) }))
-    return committed
+  commitAlone(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
+    return this.#catalogGate.hold(() => this.#commitNow(makeDraft))
   }
 
   async #commitNow(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {

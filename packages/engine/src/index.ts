@@ -15,6 +15,7 @@ export type {
   TokenDescription,
   TokenOwner,
 } from './api.ts'
+export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './database-definition.ts'
 export type {
   CollectionDefinition,
   DenseFieldDefinition,
@@ -27,7 +28,6 @@ export type {
 } from './definition.ts'
 export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
-export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './database-definition.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export {
   dimensionMax,

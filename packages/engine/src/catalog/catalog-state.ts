@@ -1,6 +1,7 @@
 // The catalog as a manifest holds it.
-import type { CollectionDefinition } from '../definition.ts'
+
 import type { DatabaseType, TokenFacts } from '../database-definition.ts'
+import type { CollectionDefinition } from '../definition.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 
 export interface DatabaseEntry {

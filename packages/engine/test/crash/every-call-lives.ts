@@ -98,10 +98,8 @@ async function checkRecovered(world: World, known: Known, pool: WorkerPool): Pro
 
 function digestsOf(engine: Engine): string {
   const database = engine.database()
-  return database
-    .collections()
-    .map(({ name }) => `${name} ${database.collection(name).stateDigest()}`)
-    .join()
+  const digests = database.collections().map(({ name }) => `${name} ${database.collection(name).stateDigest()}`)
+  return [engine.control.digest(), ...digests].join()
 }
 
 /** A first life without trouble, a second that stops at call `stopAt`, stops during recovery, and the check. */

@@ -1,8 +1,12 @@
 // A short life of an engine, step by step, with what its collections hold after every step: what a crash between two steps
 // may leave is what stood before or after the one under way.
+import { createHash } from 'node:crypto'
 import type { Engine } from '@annal/engine'
 
-/** Collections by name, objects by id, with the number that is in the vector, the meta and the filter of each. */
+/**
+ * Collections by name, objects by id, with the number that is in the vector, the meta and the filter of each. Databases besides
+ * `default` by name, too, with what they hold: collections with how many objects are in them, tokens with 1.
+ */
 export type Contents = ReadonlyMap<string, ReadonlyMap<string, number>>
 
 export interface Step {
@@ -54,6 +58,27 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
     )
   }
   const checkpoint = (): void => step('checkpoint', contents, (engine) => engine.checkpoint())
+  const holding = (database: string, ...held: readonly (readonly [string, number])[]): Contents =>
+    withCollection(database, new Map([...(contents.get(database) ?? []), ...held]))
+  const makeDatabase = (name: string): void => {
+    step(`create database ${name}`, holding(name, ['token main', 1]), ({ control }) =>
+      control.createDatabase({ name, token: tokenOf(name, 'main') }),
+    )
+    step(`create a collection in ${name}`, holding(name, ['inner', 0]), (engine) =>
+      engine.database(name).createCollection({ name: 'inner', fields }),
+    )
+    step(`upsert into ${name}`, holding(name, ['inner', 2]), (engine) =>
+      engine
+        .database(name)
+        .collection('inner')
+        .upsert([objectOf('0', 0), objectOf('1', 1)]),
+    )
+    step(`put a token of ${name}`, holding(name, ['token more', 1]), ({ control }) =>
+      control.putToken(name, tokenOf(name, 'more')),
+    )
+  }
+  const dropDatabase = (name: string): void =>
+    step(`drop database ${name}`, withCollection(name, undefined), ({ control }) => control.dropDatabase(name))
 
   for (const name of ['kept', 'dropped']) if (!contents.has(name)) create(name)
   upsert('kept', 0, 6)
@@ -62,13 +87,20 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
   upsert('kept', 3, 7)
   drop('dropped')
   removeAbove('kept', number - 2)
+  if (contents.has('acme')) dropDatabase('acme')
+  makeDatabase('acme')
   checkpoint()
   create('dropped')
   upsert('dropped', 1, 2)
   upsert('kept', 0, 2)
   checkpoint()
   removeAbove('dropped', number - 2)
+  dropDatabase('acme')
   return steps
+}
+
+function tokenOf(database: string, name: string) {
+  return { name, kind: 'rw' as const, hash: createHash('sha256').update(`${database}:${name}`).digest('hex') }
 }
 
 function objectOf(id: string, number: number) {
@@ -93,6 +125,22 @@ export async function contentsOf(engine: Engine): Promise<Contents> {
       objects.set(id, number)
     }
     contents.set(name, objects)
+  }
+  for (const { name } of engine.control.databases()) {
+    if (name === 'default') continue
+    const collections = engine.database(name).collections()
+    const tokens = engine.control.tokens(name)
+    for (const token of tokens) {
+      const owner = engine.control.findToken(tokenOf(name, token.name).hash)
+      if (owner?.database.name !== name) throw new Error(`token ${token.name} of ${name} opens nothing`)
+    }
+    contents.set(
+      name,
+      new Map([
+        ...collections.map((one) => [one.name, one.objects] as const),
+        ...tokens.map((one) => [`token ${one.name}`, 1] as const),
+      ]),
+    )
   }
   return contents
 }

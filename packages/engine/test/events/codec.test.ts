@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import { test } from 'tap'
-import { decodeEvent, encodeEvent } from '../../src/events/codec.ts'
+import { decodeEvent, encodeEvent, peekEvent } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventDescriptors } from '../../src/events/schema.ts'
 
@@ -31,6 +31,8 @@ test('the descriptors in schema.ts are those of events.proto', async (t) => {
 
 test('every kind of event comes back as it went', async (t) => {
   const base = { timeMs: 1_790_000_000_123, collectionId: 7 }
+  const inDatabase = { timeMs: base.timeMs, databaseId: 3 }
+  const token = { name: 'reader', kind: 'r', hash: '0f'.repeat(32) } as const
   const events: Event[] = [
     {
       kind: 'collection-created',
@@ -70,10 +72,22 @@ test('every kind of event comes back as it went', async (t) => {
     },
     { kind: 'objects-deleted', ...base, ids: ['x', 'y'] },
     { kind: 'filters-replaced', ...base, ids: ['x'], filters: [''] },
+    { kind: 'database-created', ...inDatabase, name: 'acme', type: 'starter' },
+    { kind: 'database-created', ...inDatabase, name: 'acme', type: 'pro', token },
+    { kind: 'database-dropped', ...inDatabase, collectionIds: [1, 70_000] },
+    { kind: 'database-dropped', ...inDatabase, collectionIds: [] },
+    { kind: 'database-changed', ...inDatabase, type: 'scale', active: false },
+    { kind: 'database-changed', ...inDatabase, type: 'enterprise', active: true },
+    { kind: 'token-put', ...inDatabase, token },
+    { kind: 'token-dropped', ...inDatabase, name: 'reader' },
+    { kind: 'setting-put', timeMs: base.timeMs, key: 'trial', value: 'ä😀' },
   ]
   for (const event of events) {
     const back = roundTrip(event)
     t.strictSame(plain(back), plain(event), event.kind)
+    const { timeMs, collectionIds } = peekEvent(encodeEvent(event).payload as Uint8Array)
+    const about = 'collectionIds' in event ? event.collectionIds : 'collectionId' in event ? [event.collectionId] : []
+    t.strictSame([timeMs, [...collectionIds]], [event.timeMs, [...about]], `${event.kind}, looked at from outside`)
   }
 })
 

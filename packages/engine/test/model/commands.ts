@@ -1,26 +1,17 @@
 // The operations of a model run. Each changes the model and the engine alike and compares what they say.
-import type { Collection, Engine } from '@annal/engine'
+import type { Collection } from '@annal/engine'
 import fc from 'fast-check'
+import { type Command, check, codeOf, command } from './command.ts'
+import { controlCommands } from './control-commands.ts'
 import {
   asInput,
   dimension,
-  type Model,
   type ModelCollection,
   type ModelFilter,
   type ModelObject,
   matches,
   similarity,
 } from './model.ts'
-
-export interface Real {
-  engine: Engine
-  /** Closes and opens again; `checkpoints: false` throws the checkpoints away in between, so that the log is replayed. */
-  restart(options: { readonly keepCheckpoints: boolean }): Promise<void>
-}
-
-interface Command extends fc.AsyncCommand<Model, Real> {
-  toString(): string
-}
 
 const names = ['a', 'b', 'c']
 const id = fc.integer({ min: 0, max: 39 }).map((n) => `object ${n} ä`)
@@ -39,21 +30,6 @@ const filter: fc.Arbitrary<ModelFilter> = fc.oneof(
     .map(([from, width]) => ({ kind: 'range' as const, from, to: from + width })),
   fc.boolean().map((value) => ({ kind: 'on' as const, value })),
 )
-
-function check(condition: boolean, what: string): void {
-  if (!condition) throw new Error(`engine and model differ: ${what}`)
-}
-
-async function codeOf(action: Promise<unknown>): Promise<string> {
-  return action.then(
-    () => 'none',
-    (error) => error.code ?? String(error),
-  )
-}
-
-function command(label: string, run: (model: Model, real: Real) => Promise<void>): Command {
-  return { check: () => true, run, toString: () => label }
-}
 
 /** An operation on one collection: on a missing one both sides must say so. */
 function onCollection(
@@ -202,7 +178,10 @@ function list(): Command {
 /** Digests before and after must be equal, whatever way the state came back. */
 function restart(options: { readonly keepCheckpoints: boolean }): Command {
   return command(options.keepCheckpoints ? 'restart' : 'restart by replay', async (model, real) => {
-    const digests = () => [...model.keys()].map((key) => real.engine.database().collection(key).stateDigest())
+    const digests = () => [
+      real.engine.control.digest(),
+      ...[...model.keys()].map((key) => real.engine.database().collection(key).stateDigest()),
+    ]
     const before = digests()
     await real.restart(options)
     check(JSON.stringify(digests()) === JSON.stringify(before), 'digests after a restart')
@@ -232,6 +211,7 @@ export const commands: fc.Arbitrary<Command>[] = [
   ),
   name.map((at) => onCollection('rebuild', at, async (_, real) => void (await real.rebuild({ v: { M: 6 } })))),
   fc.constant(list()),
+  ...controlCommands,
   fc.constant(command('checkpoint', async (_, { engine }) => void (await engine.checkpoint()))),
   fc.constantFrom(restart({ keepCheckpoints: true }), restart({ keepCheckpoints: false })),
 ]

@@ -5,7 +5,9 @@ import { openEngine } from '@annal/engine'
 import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
 import fc from 'fast-check'
 import tap, { test } from 'tap'
-import { commands, type Real } from './commands.ts'
+import type { Real } from './command.ts'
+import { commands } from './commands.ts'
+import { Model } from './model.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? Date.now() % 1_000_000_000)
 const runs = Number(process.env.ANNAL_RUNS ?? (process.env.ANNAL_LONG ? 30_000 : 300))
@@ -39,7 +41,7 @@ test(`the engine does what the model does, seed ${seed}, ${runs} runs`, { timeou
   const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 150, size: 'max' }), async (sequence) => {
     const real = await open(pool)
     try {
-      await fc.asyncModelRun(() => ({ model: new Map(), real }), sequence)
+      await fc.asyncModelRun(() => ({ model: new Model(), real }), sequence)
     } finally {
       await real.end()
     }

@@ -16,7 +16,17 @@ export interface ModelCollection {
   readonly objects: Map<string, ModelObject>
 }
 
-export type Model = Map<string, ModelCollection>
+/** Databases other than the one that `Model` is, with the names of their collections and tokens. */
+export interface ModelDatabase {
+  active: boolean
+  readonly collections: Set<string>
+  readonly tokens: Set<string>
+}
+
+/** The collections of the database `default`, and what else there is. */
+export class Model extends Map<string, ModelCollection> {
+  readonly databases = new Map<string, ModelDatabase>()
+}
 
 export const dimension = 6
 
