@@ -1,6 +1,7 @@
 // A thread's own view of an arena: a kernel instance over its memory, and the pieces of work that are done with it.
 import { type ArenaHandle, at, header, type ScratchAddresses } from './arena.ts'
 import { instantiateKernel, type Kernel, work } from './kernel.ts'
+import { synchronized } from './synchronized.ts'
 
 export interface Attached {
   readonly kernel: Kernel
@@ -12,9 +13,10 @@ export interface Attached {
 }
 
 export function attachArena(handle: ArenaHandle, module: WebAssembly.Module, thread: number): Attached {
-  const { buffer } = handle.memory
+  const kernel = instantiateKernel(module, handle.memory)
+  const { buffer } = synchronized(handle.memory)
   return {
-    kernel: instantiateKernel(module, handle.memory),
+    kernel,
     thread,
     scratch: at(handle.scratch, thread),
     memory: handle.memory,

@@ -1,6 +1,7 @@
 // The kernel of sparse fields in a thread of its own: one instance per field and thread.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { synchronized } from './synchronized.ts'
 
 /** Exports of assembly/sparse/index.ts. */
 export interface SparseKernel {
@@ -33,6 +34,8 @@ export function instantiateSparseKernel({ module, memory }: SparseHandle): Spars
       throw new Error('broken invariant: the sparse kernel aborted')
     },
   }
+  const { exports } = new WebAssembly.Instance(module, { env })
+  synchronized(memory)
   // WebAssembly's own type of exports is untyped; the interface above is checked by the tests that call it.
-  return new WebAssembly.Instance(module, { env }).exports as unknown as SparseKernel
+  return exports as unknown as SparseKernel
 }

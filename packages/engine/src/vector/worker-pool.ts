@@ -98,11 +98,16 @@ export class WorkerPool {
     this.#serving[number] = served.catch((error: unknown) => this.#replace(number, error))
   }
 
-  /** A worker ended by itself: what it was doing is lost, and only that. */
+  /** A worker ended or threw: what it was doing is lost, and only that. */
   async #replace(number: number, cause: unknown): Promise<void> {
-    // Piscina reports a task as ended before its thread is; until the thread is gone it may still take up work.
+    // Piscina reports a task as ended before its thread is, and keeps the thread of one that threw. Until the thread is gone it
+    // may still take up work, and one in which the kernel trapped is not to be trusted with more.
     const thread = this.#threadsByNumber[number]
-    if (thread !== undefined && thread.threadId !== -1) await once(thread, 'exit')
+    if (thread !== undefined && thread.threadId !== -1) {
+      const gone = once(thread, 'exit')
+      await thread.terminate()
+      await gone
+    }
     this.#threadsByNumber[number] = undefined
     if (this.#closed !== undefined) return
     this.#lost++

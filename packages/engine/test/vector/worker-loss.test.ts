@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
 import { openDenseField } from '../../src/vector/dense-field.ts'
+import { Segment } from '../../src/vector/segment.ts'
 import { openWorkerPool } from '../../src/vector/worker-pool.ts'
 import { clustered, definitionOf, rowsOf } from './world.ts'
 
@@ -57,5 +58,27 @@ test('a worker lost in the middle of an apply makes the field refuse everything 
   await field.apply(1, rowsOf(rows, dimension, 0, 500), nothing)
   t.equal(field.rows, 500)
   await field.close()
+  await pool.close()
+})
+
+test('a kernel that traps costs its query and its worker, and the next worker serves on', async (t) => {
+  const dimension = 32
+  const [k, ef, version] = [5, 16, 1]
+  const vectors = clustered(500, dimension, 3)
+  const query = vectors.subarray(0, dimension)
+  const pool = await openWorkerPool({ threads: 1 })
+  const segment = new Segment(definitionOf({ dimension }).params, pool)
+  segment.reserve(500)
+  const ordinals = Uint32Array.from({ length: 500 }, (_, i) => i)
+  await segment.insert({
+    ordinals,
+    vectors,
+    norms: new Float32Array(500).fill(1),
+    births: new Uint32Array(500).fill(1),
+  })
+  const asked = { kind: 'search', arena: segment.arena.id, query, k, ef, rerank: 24, version, bits: 500 } as const
+  await t.rejects(pool.ask({ ...asked, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
+  t.equal((await pool.ask({ ...asked, bitmap: 0, bits: 0 })).ordinals.length, k)
+  t.equal(pool.stats.lost, 1)
   await pool.close()
 })
