@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, readlink, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Engine, openEngine } from '@annal/engine'
@@ -156,6 +156,33 @@ test('an engine closed while it replays stops soon and leaves everything as it w
     await closing
     const engine = await openEngine({ dataDir, threads: 1 })
     t.equal(engine.database().collection('large').stateDigest(), digest)
+    await engine.close()
+  })
+})
+
+test('a start leaves no file of a checkpoint open, and sees damage in the last bytes of one', async (t) => {
+  await inDirectory(async (dataDir) => {
+    const first = await openEngine({ dataDir, threads: 1, keepLog: true })
+    const digests = await fill(first)
+    await first.close()
+    const openFiles = async () => {
+      const names = await readdir('/proc/self/fd')
+      const targets = await Promise.all(names.map((name) => readlink(join('/proc/self/fd', name)).catch(() => '')))
+      return targets.filter((target) => target.includes('checkpoints'))
+    }
+    const whole = await openEngine({ dataDir, threads: 1, keepLog: true })
+    t.same(await openFiles(), [])
+    await whole.close()
+    for (const name of await readdir(join(dataDir, 'checkpoints'))) {
+      const path = join(dataDir, 'checkpoints', name, 'collection-1-part-0.snap')
+      const bytes = await readFile(path)
+      bytes[bytes.length - 1] = (bytes.at(-1) as number) ^ 1
+      await writeFile(path, bytes)
+    }
+    const engine = await openEngine({ dataDir, threads: 1 })
+    t.equal(engine.health().status, 'degraded')
+    t.equal(engine.database().collection('a').stateDigest(), digests.a)
+    t.same(await openFiles(), [])
     await engine.close()
   })
 })

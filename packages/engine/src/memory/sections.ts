@@ -30,6 +30,8 @@ export interface Section {
 export interface ByteSource {
   /** Fills `into` whole (it may be shared memory), or throws EngineError snapshot_damaged at the end of the bytes. */
   read(into: Uint8Array): Promise<void>
+  /** Everything must have been read by now; what checks the pieces as a whole does so here. */
+  end(): Promise<void>
 }
 
 export function sectionOf(name: string, ...parts: readonly Uint8Array[]): Section {
@@ -163,6 +165,10 @@ export function sourceOf(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array
         piece = piece.subarray(taken)
         at += taken
       }
+    },
+    async end() {
+      const next = piece.length === 0 ? await iterator.next() : { done: false }
+      if (!next.done) throw damaged('bytes', 'more follow where they should end')
     },
   }
 }

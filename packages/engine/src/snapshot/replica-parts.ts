@@ -56,53 +56,56 @@ function cutObjects(replica: Replica): Iterable<Uint8Array> {
   return writeSections([head, ...replica.dumpObjects()])
 }
 
-/** Throws snapshot_damaged when a part does not hold what it must. */
+/** Throws snapshot_damaged when a part does not hold what it must. Parts are read to their ends or given up, never left open. */
 export async function loadReplica(
   entry: CollectionEntry,
   lsn: number,
-  partOf: (part: number) => AsyncIterable<Uint8Array>,
+  partOf: (part: number) => AsyncGenerator<Uint8Array, void>,
   from: { readonly pool: WorkerPool; readonly originals: OriginalsPlace },
 ): Promise<Replica> {
-  const reader = new SectionReader(sourceOf(partOf(objectsPart)), `collection ${entry.id}`)
-  const { version, ordinals, generation } = await readHead(reader, lsn)
-  const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
-  const filters = await FilterIndex.load(reader, 'filters')
-  const originals = await loadOriginals(reader, entry, { ordinalEnd: ordinals.end, generation }, from.originals)
-  const dense = await Promise.all(
-    entry.definition.fields.map((field, at) =>
-      field.kind === 'dense' ? loadDenseField(field, from.pool, partOf(1 + at)) : undefined,
-    ),
-  ).catch(async (error) => {
-    await closeAll(originals)
+  const parts: AsyncGenerator<Uint8Array, void>[] = []
+  const read = (part: number) => {
+    const pieces = partOf(part)
+    parts.push(pieces)
+    return pieces
+  }
+  const originals: (Originals | undefined)[] = []
+  try {
+    const { fields } = entry.definition
+    const source = sourceOf(read(objectsPart))
+    const reader = new SectionReader(source, `collection ${entry.id}`)
+    const { version, ordinals, generation } = await readHead(reader, lsn)
+    const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
+    const filters = await FilterIndex.load(reader, 'filters')
+    await loadOriginals(reader, entry, { ordinalEnd: ordinals.end, generation }, from.originals, originals)
+    await source.end()
+    const dense = await Promise.all(
+      fields.map((field, at) => (field.kind === 'dense' ? loadDenseField(field, from.pool, read(1 + at)) : undefined)),
+    )
+    const sparse = await Promise.all(
+      fields.map((field, at) =>
+        field.kind === 'sparse' ? loadSparseField(field, from.pool, read(1 + at)) : undefined,
+      ),
+    )
+    const { id, definition } = entry
+    const state = { id, definition, objects, filters, dense, sparse, originals, ordinals, generation }
+    return new Replica({ ...state, version, lsnApplied: lsn })
+  } catch (error) {
+    for (const one of originals) await one?.close()
     throw error
-  })
-  const sparse = await Promise.all(
-    entry.definition.fields.map((field, at) =>
-      field.kind === 'sparse' ? loadSparseField(field, from.pool, partOf(1 + at)) : undefined,
-    ),
-  )
-  return new Replica({
-    id: entry.id,
-    definition: entry.definition,
-    objects,
-    filters,
-    dense,
-    sparse,
-    originals,
-    ordinals,
-    generation,
-    version,
-    lsnApplied: lsn,
-  })
+  } finally {
+    for (const part of parts) await part.return()
+  }
 }
 
+/** Adds one to `loaded` for each field, so that the caller can close them whatever fails. */
 async function loadOriginals(
   reader: SectionReader,
   { id: collectionId, definition }: CollectionEntry,
   { ordinalEnd, generation }: { readonly ordinalEnd: number; readonly generation: number },
   place: OriginalsPlace,
-): Promise<(Originals | undefined)[]> {
-  const loaded: (Originals | undefined)[] = []
+  loaded: (Originals | undefined)[],
+): Promise<void> {
   for (const [at, field] of definition.fields.entries()) {
     if (!keepsOriginals(field)) {
       loaded.push(undefined)
@@ -112,16 +115,8 @@ async function loadOriginals(
     const of = { collectionId, generation, field: at, dimension: field.params.dimension }
     const originals = new Originals(place, of, state)
     loaded.push(originals)
-    await originals.open().catch(async (error) => {
-      await closeAll(loaded)
-      throw error
-    })
+    await originals.open()
   }
-  return loaded
-}
-
-async function closeAll(originals: readonly (Originals | undefined)[]): Promise<void> {
-  for (const one of originals) await one?.close()
 }
 
 async function readHead(
