@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import type { FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import fastify, { LogController } from 'fastify'
+import { addAccess } from './access.ts'
 import { type Audit, noAudit } from './audit.ts'
 import { createGuard } from './auth.ts'
 import { addBodyParsers } from './bodies.ts'
@@ -52,7 +53,7 @@ export function createApp({ slot, config, audit = noAudit, tls }: AppOptions): F
     slot,
     config,
     version,
-    guard: createGuard(config.authToken),
+    guard: createGuard({ authToken: config.authToken, rootToken: config.rootToken, slot }),
     metrics: createMetrics(),
     requestLog: createRequestLog(limits.requestLogMax),
     audit,
@@ -91,6 +92,7 @@ export function createApp({ slot, config, audit = noAudit, tls }: AppOptions): F
   const app = newApp(options, tls)
   app.server.maxConnections = limits.connectionsMax
   app.addHook('onRoute', (route) => void routes.push(route))
+  addAccess(app, slot)
   addBodyParsers(app)
   addRequestHooks(app, context)
   app.setErrorHandler(sendError)
@@ -119,9 +121,9 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
     async (v1) => {
       systemRoutes(v1, context, 'v1')
       userRoutes(v1, context)
-      v1IndexRoutes(v1, context)
+      v1IndexRoutes(v1)
       v1VectorRoutes(v1, context)
-      v1RebuildRoutes(v1, context)
+      v1RebuildRoutes(v1)
     },
     { prefix: '/api/v1' },
   )
@@ -131,10 +133,10 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       infoRoute(v2, context)
       openapiRoute(v2, context)
       logsRoute(v2, context)
-      v2CollectionRoutes(v2, context)
+      v2CollectionRoutes(v2)
       v2ObjectRoutes(v2, context)
       v2QuestionRoutes(v2, context)
-      v2RebuildRoutes(v2, context)
+      v2RebuildRoutes(v2)
     },
     { prefix: '/api/v2' },
   )

@@ -12,8 +12,6 @@ declare module 'fastify' {
     readonly msgpackBytes?: boolean
     /** Written to the audit log under this name. */
     readonly audit?: string
-    /** No token is asked for. */
-    readonly open?: boolean
     /** Status of collection_not_found where published clients expect another than 404. */
     readonly missingCollectionStatus?: number
   }

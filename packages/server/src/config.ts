@@ -12,6 +12,8 @@ export interface Config {
   readonly dataDir: string
   /** Undefined: everybody may do everything. */
   readonly authToken: string | undefined
+  /** Given: databases with tokens of their own, and a licence. */
+  readonly rootToken: string | undefined
   readonly fsync: FsyncPolicy
   /** Undefined: the engine chooses by the number of cores. */
   readonly threads: number | undefined
@@ -54,6 +56,12 @@ export const settings: readonly Setting[] = [
   { name: 'NDD_HOST', fallback: '127.0.0.1', meaning: 'Address to listen on.' },
   { name: 'NDD_DATA_DIR', fallback: './data', meaning: 'Directory that holds everything stored; made when absent.' },
   { name: 'NDD_AUTH_TOKEN', fallback: '', meaning: 'Token every request must carry; empty turns authentication off.' },
+  {
+    name: 'NDD_ROOT_TOKEN',
+    fallback: '',
+    meaning:
+      'Token that makes databases and their tokens; turns enterprise mode on. Under 16 characters: loopback only.',
+  },
   { name: 'NDD_FSYNC', fallback: 'always', meaning: 'When a write is acknowledged: `always`, `interval` or `none`.' },
   { name: 'NDD_NUM_THREADS', fallback: '0', meaning: 'Worker threads for graph work, 0 to 64; 0 chooses by cores.' },
   { name: 'NDD_TOP_K_MAX', fallback: String(limitsDefault.topKMax), meaning: 'Most results of one query.' },
@@ -93,7 +101,10 @@ export const settingsWithoutEffect: readonly string[] = [
 
 const fsyncPolicies: readonly FsyncPolicy[] = ['always', 'interval', 'none']
 const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
-const authTokenShort = 16
+const tokenShort = 16
+/** What installers of the published server write when nobody chooses. */
+const rootTokenDefault = 'unsafe_root_token'
+const loopback = '127.0.0.1'
 
 type Environment = { readonly [name: string]: string | undefined }
 
@@ -124,6 +135,7 @@ export function readConfig(environment: Environment): ConfigRead {
     port: whole('NDD_SERVER_PORT', 0, 65_535),
     dataDir: text('NDD_DATA_DIR'),
     authToken: text('NDD_AUTH_TOKEN') || undefined,
+    rootToken: text('NDD_ROOT_TOKEN') || undefined,
     fsync: oneOf('NDD_FSYNC', fsyncPolicies),
     threads: threads === 0 ? undefined : threads,
     topKMax: whole('NDD_TOP_K_MAX', 1, limitsConfigurable.topKMax),
@@ -134,17 +146,26 @@ export function readConfig(environment: Environment): ConfigRead {
     tlsCert: text('NDD_TLS_CERT') || undefined,
     tlsKey: text('NDD_TLS_KEY') || undefined,
   }
-  if (config.authToken !== undefined && !/^[\x21-\x7e]+$/.test(config.authToken)) {
-    problems.push('NDD_AUTH_TOKEN must consist of visible ASCII characters, since a header carries it')
+  for (const [name, token] of [
+    ['NDD_AUTH_TOKEN', config.authToken],
+    ['NDD_ROOT_TOKEN', config.rootToken],
+  ] as const) {
+    if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
+      problems.push(`${name} must consist of visible ASCII characters, since a header carries it`)
   }
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     problems.push('NDD_TLS_CERT and NDD_TLS_KEY must be set together')
   }
-  if (environment.NDD_ROOT_TOKEN) {
-    problems.push('NDD_ROOT_TOKEN asks for databases with their own tokens, which this version does not have')
-  }
   if (problems.length > 0) throw new ConfigError(problems)
-  return { config, warnings: [...nameWarnings(environment), ...tokenWarnings(config)] }
+  const weakness = rootTokenWeakness(config.rootToken)
+  const host = weakness === undefined || isLoopback(config.host) ? config.host : loopback
+  const warnings = [
+    ...nameWarnings(environment),
+    ...tokenWarnings(config),
+    ...(weakness === undefined ? [] : [weakness]),
+    ...(host === config.host ? [] : [`listening on ${host} instead of ${config.host} for that reason`]),
+  ]
+  return { config: { ...config, host }, warnings }
 }
 
 function nameWarnings(environment: Environment): string[] {
@@ -160,6 +181,9 @@ function nameWarnings(environment: Environment): string[] {
 function tokenWarnings(config: Config): string[] {
   const warnings: string[] = []
   const open = !isLoopback(config.host)
+  if (config.rootToken !== undefined) {
+    return config.authToken === undefined ? [] : ['NDD_AUTH_TOKEN opens nothing while NDD_ROOT_TOKEN is set']
+  }
   if (config.authToken === undefined) {
     if (open)
       warnings.push(
@@ -167,13 +191,21 @@ function tokenWarnings(config: Config): string[] {
       )
     return warnings
   }
-  if (config.authToken.length < authTokenShort) {
-    warnings.push(`NDD_AUTH_TOKEN is shorter than ${authTokenShort} characters and can be guessed`)
+  if (config.authToken.length < tokenShort) {
+    warnings.push(`NDD_AUTH_TOKEN is shorter than ${tokenShort} characters and can be guessed`)
   }
   if (config.authToken.split(':').length > 2) {
     warnings.push('NDD_AUTH_TOKEN has two or more colons: the published clients take the third part for a region')
   }
   return warnings
+}
+
+/** Why a root token must not be reachable from elsewhere; undefined for a good one, and for none. */
+export function rootTokenWeakness(rootToken: string | undefined): string | undefined {
+  if (rootToken === undefined) return undefined
+  if (rootToken === rootTokenDefault) return 'NDD_ROOT_TOKEN is the published default, which everybody knows'
+  if (rootToken.length >= tokenShort) return undefined
+  return `NDD_ROOT_TOKEN is shorter than ${tokenShort} characters and can be guessed`
 }
 
 export function isLoopback(host: string): boolean {

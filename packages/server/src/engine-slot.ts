@@ -41,8 +41,9 @@ export class EngineSlot {
     throw new ServerError('starting', 'the server is starting: the log is being read', {})
   }
 
-  database(): Database {
-    const database = this.engine().database()
+  /** `default` when no name is given. Throws `starting`, database_not_found. */
+  database(name?: string): Database {
+    const database = this.engine().database(name)
     return this.#recovering ? whileRecovering(database) : database
   }
 

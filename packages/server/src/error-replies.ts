@@ -3,6 +3,9 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { type CodedError, errorBody, isCoded, retryAfterSeconds, ServerError, statusOf } from './errors.ts'
 import { fromFramework } from './framework-errors.ts'
 
+/** What is answered before the body is read. */
+const unread: ReadonlySet<number> = new Set([401, 402, 403, 413, 429])
+
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const coded = codedError(error)
   const expected = request.routeOptions?.config?.missingCollectionStatus
@@ -12,7 +15,7 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (status === 401) reply.header('www-authenticate', 'Bearer')
   // A refused request whose body was not read cannot share its connection with a next one.
-  if (status === 401 || status === 413 || status === 429) reply.header('connection', 'close')
+  if (unread.has(status)) reply.header('connection', 'close')
   reply
     .code(status)
     .type('application/json; charset=utf-8')

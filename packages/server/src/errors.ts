@@ -9,6 +9,10 @@ export type ServerErrorCode =
   | 'authorization_required'
   | 'invalid_token'
   | 'too_many_attempts'
+  | 'access_denied'
+  | 'token_read_only'
+  | 'database_inactive'
+  | 'enterprise_only'
   | 'rate_limited'
   | 'route_not_found'
   | 'user_not_found'
@@ -28,6 +32,10 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   authorization_required: 401,
   invalid_token: 401,
   too_many_attempts: 429,
+  access_denied: 403,
+  token_read_only: 403,
+  database_inactive: 403,
+  enterprise_only: 403,
   rate_limited: 429,
   route_not_found: 404,
   user_not_found: 404,

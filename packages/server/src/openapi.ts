@@ -72,7 +72,7 @@ function operationOf(route: DescribedRoute, doc: RouteDoc): JsonMap {
     operationId: operationId(route),
     summary: doc.summary,
     tags: [route.url.startsWith('/api/v1') ? 'v1' : route.url.startsWith('/api/v2') ? 'v2' : 'operations'],
-    ...(route.config?.open ? { security: [] } : {}),
+    ...(doc.access === 'open' ? { security: [] } : {}),
     ...(names.length === 0
       ? {}
       : { parameters: names.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })) }),

@@ -1,5 +1,6 @@
 // What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Access, checkAccess } from './access.ts'
 import type { AuditEvent } from './audit-chain.ts'
 import { tokenId } from './auth.ts'
 import { ServerError } from './errors.ts'
@@ -24,8 +25,10 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     done(
       refusal(() => {
         if (stopping) throw new ServerError('stopping', 'the server is stopping')
-        if (request.is404 || request.routeOptions.config.open) return
-        guard.check(request.headers.authorization, request.ip)
+        const access = request.is404 ? 'open' : accessOf(request)
+        if (access === 'open') return
+        request.principal = guard.check(request.headers.authorization, request.ip)
+        checkAccess(request.principal, access)
         if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
         if (metrics.inFlight > limits.requestsInFlightMax) {
           throw new ServerError('overloaded', 'too many requests at one time; try again shortly', {
@@ -43,7 +46,8 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     const status = reply.statusCode
     metrics.finished(method, request.routeOptions.url ?? 'none', status, seconds)
     const collection = (request.params as { readonly name?: string } | undefined)?.name
-    requestLog.add({ at: Date.now(), method, path: pathOf(request), collection, status, seconds })
+    const database = databaseOf(request, context)
+    requestLog.add({ at: Date.now(), method, path: pathOf(request), database, collection, status, seconds })
     if (request.log.level === 'debug' || request.log.level === 'trace') {
       request.log.debug({ req: request, status, seconds }, 'request')
     }
@@ -52,9 +56,21 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
   })
 }
 
+/** Routes without documentation are not taken (see access.ts). */
+function accessOf(request: FastifyRequest): Access {
+  return request.routeOptions.config.doc?.access ?? 'control'
+}
+
 /** The token's owner where tokens tell callers apart, else whoever has the address. */
-function callerOf(request: FastifyRequest, { authToken }: RouteContext['config']): string {
-  return (authToken === undefined ? undefined : tokenId(request.headers.authorization)) ?? request.ip
+function callerOf(request: FastifyRequest, { authToken, rootToken }: RouteContext['config']): string {
+  const token = authToken ?? rootToken
+  return (token === undefined ? undefined : tokenId(request.headers.authorization)) ?? request.ip
+}
+
+/** Of a plain deployment there is one; the root token is in none. */
+function databaseOf({ principal }: FastifyRequest, { config }: RouteContext): string | undefined {
+  if (principal?.kind === 'member') return principal.database.name
+  return config.rootToken === undefined ? 'default' : undefined
 }
 
 function refusal(check: () => void): Error | undefined {
@@ -99,7 +115,7 @@ function pathOf(request: FastifyRequest): string {
 /** Changes of what the server holds, and requests refused for their token. */
 function auditRequest({ audit, slot }: RouteContext, request: FastifyRequest, status: number): void {
   const action = request.routeOptions.config?.audit
-  const refused = status === 401 || status === 429
+  const refused = status === 401 || status === 403 || status === 429
   if (action === undefined && !refused) return
   const token = tokenId(request.headers.authorization)
   const object = nameIn(request.params) ?? nameIn(request.body)

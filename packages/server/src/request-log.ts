@@ -6,6 +6,8 @@ export interface LoggedRequest {
   readonly method: string
   /** As it came, without its query string. */
   readonly path: string
+  /** That the token opens; undefined for the root token and without a token. */
+  readonly database: string | undefined
   /** Of the collection or index the request named. */
   readonly collection: string | undefined
   readonly status: number
@@ -14,8 +16,8 @@ export interface LoggedRequest {
 
 export interface RequestLog {
   add(request: LoggedRequest): void
-  /** The newest `limit` lines, oldest first. */
-  lines(limit: number): string[]
+  /** The newest `limit` lines of one database, oldest first. */
+  lines(database: string, limit: number): string[]
 }
 
 const pathLengthMax = 256
@@ -28,18 +30,19 @@ export function createRequestLog(size: number): RequestLog {
       ring[next] = request
       next = (next + 1) % size
     },
-    lines(limit) {
+    lines(database, limit) {
       const inOrder = ring.length < size ? ring : [...ring.slice(next), ...ring.slice(0, next)]
-      return limit === 0 ? [] : inOrder.slice(-limit).map(lineOf)
+      const its = inOrder.filter((request) => request.database === database)
+      return limit === 0 ? [] : its.slice(-limit).map(lineOf)
     },
   }
 }
 
 /** `2026-07-10T10:57:32Z INFO: default/docs: POST /api/v2/collection/docs/search 200 (1.5ms)` */
-function lineOf({ at, method, path, collection, status, seconds }: LoggedRequest): string {
+function lineOf({ at, method, path, database, collection, status, seconds }: LoggedRequest): string {
   const time = `${new Date(at).toISOString().slice(0, 19)}Z`
   const level = status >= 500 ? 'ERROR' : status >= 400 ? 'WARN' : 'INFO'
-  const place = `default/${collection === undefined ? '-' : oneLine(collection)}`
+  const place = `${database ?? '-'}/${collection === undefined ? '-' : oneLine(collection)}`
   return `${time} ${level}: ${place}: ${method} ${oneLine(path)} ${status} (${(seconds * 1_000).toFixed(1)}ms)`
 }
 

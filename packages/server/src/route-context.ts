@@ -1,4 +1,5 @@
 // What every file of routes is given: the engine's place, the settings, and what is shared between requests.
+import type { Database } from '@annal/engine'
 import type { Audit } from './audit.ts'
 import type { Guard } from './auth.ts'
 import type { BodyBudget } from './body-budget.ts'
@@ -27,4 +28,10 @@ export interface RouteContext {
 export interface BodyBudgets {
   readonly small: BodyBudget
   readonly large: BodyBudget
+}
+
+/** A request about one collection of the database that its token opens. */
+export interface NamedRequest {
+  readonly database: Database
+  readonly params: { readonly name: string }
 }

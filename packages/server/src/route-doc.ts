@@ -1,9 +1,11 @@
 // What a route says about itself besides the schemas that validate it: the one source of openapi.json.
 import type { TSchema } from '@sinclair/typebox'
+import type { Access } from './access.ts'
 
 export interface RouteDoc {
   /** One sentence: what a call does. */
   readonly summary: string
+  readonly access: Access
   /** Body of a route that reads it itself instead of letting a schema judge it. */
   readonly body?: TSchema
   /** What a MessagePack body looks like where it is no object of the same shape. */

@@ -2,6 +2,7 @@
 import net from 'node:net'
 import { test } from 'tap'
 import { createGuard } from '../src/auth.ts'
+import { EngineSlot } from '../src/engine-slot.ts'
 import { runningApp } from './running-app.ts'
 
 const authToken = 'the-right-token-0123456789'
@@ -63,7 +64,7 @@ test('a wrong token is refused, and after ten guesses so is every token from tha
 
 test('guesses are forgotten after a minute and counted per address', (t) => {
   let now = 0
-  const guard = createGuard(authToken, () => now)
+  const guard = createGuard({ authToken, rootToken: undefined, slot: new EngineSlot(), now: () => now })
   for (let i = 0; i < 10; i++) t.throws(() => guard.check('wrong', '10.0.0.1'), { code: 'invalid_token' })
   t.throws(() => guard.check(authToken, '10.0.0.1'), { code: 'too_many_attempts' })
   t.doesNotThrow(() => guard.check(authToken, '10.0.0.2'))

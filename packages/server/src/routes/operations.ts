@@ -10,6 +10,7 @@ import type { Infer } from '../wire/schema.ts'
 
 export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: RouteContext): void {
   const doc: RouteDoc = {
+    access: 'server',
     summary: 'Figures for Prometheus.',
     reply: { description: 'Prometheus text format.', text: 'annal_objects 60000' },
   }
@@ -21,7 +22,7 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: Ro
 }
 
 export function openapiRoute(app: FastifyInstance, { routes, version }: RouteContext): void {
-  const doc: RouteDoc = { summary: 'This description.', reply: { description: 'OpenAPI 3.1.' } }
+  const doc: RouteDoc = { access: 'any', summary: 'This description.', reply: { description: 'OpenAPI 3.1.' } }
   let document: object | undefined
   app.get('/openapi.json', { config: { doc } }, async () => {
     document ??= openapiDocument(routes, version)
@@ -34,6 +35,7 @@ const logsQuery = Type.Object({ limit: Type.Optional(Type.String({ pattern: '^\\
 
 export function logsRoute(app: FastifyInstance, { requestLog }: RouteContext): void {
   const doc: RouteDoc = {
+    access: 'read',
     summary: 'The newest requests, one line each; ?limit= of 0 to 500, default 100.',
     reply: { description: 'count and lines, oldest first.' },
   }
@@ -47,7 +49,7 @@ export function logsRoute(app: FastifyInstance, { requestLog }: RouteContext): v
         limit: requestLogMax,
       })
     }
-    const lines = requestLog.lines(limit)
+    const lines = requestLog.lines(request.database.name, limit)
     return { count: lines.length, lines }
   })
 }

@@ -1,7 +1,7 @@
 // Rebuilding and shrinking, under both versions.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { beginRebuild, newestRebuild, rebuildReport, shrink } from '../rebuilds.ts'
-import type { RouteContext } from '../route-context.ts'
+import type { NamedRequest } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import {
   collectionRebuildBegun,
@@ -21,12 +21,12 @@ import { describedIndex } from '../wire/v1-index.ts'
 
 type Named = { Params: { name: string } }
 
-export function v1RebuildRoutes(app: FastifyInstance, { slot }: RouteContext): void {
+export function v1RebuildRoutes(app: FastifyInstance): void {
   const params = nameParam
 
   const rebuild = { schema: { params, body: rebuildIndexBody }, config: { doc: docs.rebuild, audit: 'index.rebuild' } }
   app.post<Named & { Body: RebuildIndexBody }>('/index/:name/rebuild', rebuild, async (request, reply) => {
-    const { collection, description, index } = describedIndex(slot.database(), request.params.name)
+    const { collection, description, index } = describedIndex(request.database, request.params.name)
     const changes = readIndexRebuild(request.body, description, index)
     const job = await beginRebuild(collection, changes, failureLog(request))
     return reply.code(202).send(indexRebuildBegun(job, collection.rebuildStatus()))
@@ -34,20 +34,20 @@ export function v1RebuildRoutes(app: FastifyInstance, { slot }: RouteContext): v
 
   const status = { schema: { params }, config: { doc: docs.status } }
   app.get<Named>('/index/:name/rebuild/status', status, async (request) =>
-    indexRebuildStatus(rebuildReport(describedIndex(slot.database(), request.params.name).collection)),
+    indexRebuildStatus(rebuildReport(describedIndex(request.database, request.params.name).collection)),
   )
 }
 
-export function v2RebuildRoutes(app: FastifyInstance, { slot }: RouteContext): void {
+export function v2RebuildRoutes(app: FastifyInstance): void {
   const params = nameParam
-  const open = (name: string) => slot.database().collection(name)
+  const open = ({ database, params }: NamedRequest) => database.collection(params.name)
 
   const rebuild = {
     schema: { params, body: rebuildCollectionBody },
     config: { doc: docs.rebuild, audit: 'collection.rebuild' },
   }
   app.post<Named & { Body: RebuildCollectionBody }>('/collection/:name/rebuild', rebuild, async (request, reply) => {
-    const collection = open(request.params.name)
+    const collection = open(request)
     const changes = readCollectionRebuild(request.body, collection.describe())
     const job = await beginRebuild(collection, changes, failureLog(request))
     return reply.code(202).send(collectionRebuildBegun(job, collection.rebuildStatus()))
@@ -55,17 +55,17 @@ export function v2RebuildRoutes(app: FastifyInstance, { slot }: RouteContext): v
 
   const status = { schema: { params }, config: { doc: docs.status } }
   app.get<Named>('/collection/:name/rebuild/status', status, async (request) =>
-    collectionRebuildStatus(rebuildReport(open(request.params.name))),
+    collectionRebuildStatus(rebuildReport(open(request))),
   )
 
-  app.get('/status/rebuild', { config: { doc: docs.newest } }, async () => {
-    const report = newestRebuild(slot.database())
+  app.get('/status/rebuild', { config: { doc: docs.newest } }, async (request) => {
+    const report = newestRebuild(request.database)
     return report === undefined ? noRebuild : collectionRebuildStatus(report)
   })
 
   const shrinking = { schema: { params }, config: { doc: docs.shrink, audit: 'collection.shrink' } }
   app.post<Named>('/collection/:name/shrink', shrinking, async (request) => {
-    const { reclaimedBytes } = await shrink(open(request.params.name))
+    const { reclaimedBytes } = await shrink(open(request))
     return { status: 'ok', reclaimed_bytes: reclaimedBytes }
   })
 }
@@ -77,18 +77,22 @@ function failureLog(request: FastifyRequest): (error: Error) => void {
 
 const docs = {
   rebuild: {
+    access: 'write',
     summary: 'Begins to build the graphs anew, with other M and ef_con; searches go on, writes wait.',
     reply: { description: 'It is under way; its status tells how far it is.', status: 202 },
   },
   status: {
+    access: 'read',
     summary: 'How far the rebuild is, or how the last one since the start ended.',
     reply: { description: 'status is idle, in_progress, completed or failed.' },
   },
   newest: {
+    access: 'read',
     summary: 'The rebuild that runs in any collection, or the last one that did.',
     reply: { description: 'status is idle, in_progress, completed or failed; collection says which.' },
   },
   shrink: {
+    access: 'write',
     summary: 'Gives back the memory and the disk that deleted and replaced objects took; searches go on, writes wait.',
     reply: { description: 'It is done; reclaimed_bytes of memory were given back.' },
   },

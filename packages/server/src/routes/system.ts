@@ -1,8 +1,9 @@
 // Health, stats and info under both prefixes, and the one user of a plain deployment.
 import { createHash } from 'node:crypto'
 import os from 'node:os'
-import type { EngineHealth } from '@annal/engine'
+import type { Database, EngineHealth } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
+import { rootTokenWeakness } from '../config.ts'
 import { ServerError } from '../errors.ts'
 import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
@@ -14,15 +15,16 @@ const plainUsers = ['endee', 'default']
 type ForUser = { Params: { user: string } }
 
 export function systemRoutes(app: FastifyInstance, context: RouteContext, version: 'v1' | 'v2'): void {
-  const { slot, guard, metrics, audit } = context
+  const { slot, guard, metrics, audit, config } = context
   const health: RouteDoc = {
+    access: 'open',
     summary: 'Whether the server serves. 503 while it starts; without a token no details.',
     reply: { description: 'status is ok, degraded or read-only.' },
   }
-  app.get('/health', { config: { open: true, doc: health } }, async (request, reply) => {
-    const state = withAudit(slot.health(), audit.fault)
+  app.get('/health', { config: { doc: health } }, async (request, reply) => {
+    const state = withRootToken(withAudit(slot.health(), audit.fault), config.rootToken)
     reply.code(servingStates.includes(state.status) ? 200 : 503)
-    const details = guard.passes(request.headers.authorization) ? healthDetails(state) : ''
+    const details = guard.mayKnowAll(request.headers.authorization) ? healthDetails(state) : ''
     // Nanoseconds since 1970 do not fit a double, so the number is written as text into the JSON.
     const timestamp = version === 'v1' ? `${BigInt(Date.now()) * 1_000_000n}` : JSON.stringify(new Date().toISOString())
     return reply
@@ -31,15 +33,23 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
   })
 
   const stats: RouteDoc = {
+    access: 'any',
     summary: 'Figures of the engine and its log.',
-    reply: { description: 'Counts, LSNs, memory by part.' },
+    reply: {
+      description: 'Counts, LSNs, memory by part; with the token of a database only version, uptime, requests.',
+    },
   }
-  app.get('/stats', { config: { doc: stats } }, async () => {
+  app.get('/stats', { config: { doc: stats } }, async ({ principal }) => {
     const figures = slot.engine().stats()
-    return {
+    const ofServer = {
       version: context.version,
       uptime: Math.floor(figures.uptimeMs / 1_000),
       total_requests: metrics.requests,
+    }
+    // What others keep here is not for the token of one database.
+    if (principal?.kind === 'member') return ofServer
+    return {
+      ...ofServer,
       databases: figures.databases,
       collections: figures.collections,
       objects: figures.objects,
@@ -59,27 +69,51 @@ export function infoRoute(app: FastifyInstance, { version }: RouteContext): void
     machine_id: machine.slice(0, 32),
     license: null,
   }
-  const doc: RouteDoc = { summary: 'What this server is.', reply: { description: 'Version, machine and licence.' } }
+  const doc: RouteDoc = {
+    access: 'any',
+    summary: 'What this server is.',
+    reply: { description: 'Version, machine and licence.' },
+  }
   app.get('/info', { config: { doc } }, async () => info)
 }
 
-export function userRoutes(app: FastifyInstance, { startedAt }: RouteContext): void {
-  const facts = (username: string) => {
-    if (plainUsers.includes(username)) return { username, user_type: 'Admin' }
+export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteContext): void {
+  const facts = (username: string, database: Database) => {
+    const { name, type } = database.describe()
+    if (config.rootToken !== undefined && username === name) return { username, user_type: capitalised(type) }
+    if (config.rootToken === undefined && plainUsers.includes(username)) return { username, user_type: 'Admin' }
     throw new ServerError('user_not_found', 'User not found', { field: 'user', value: username })
   }
   const type: RouteDoc = {
-    summary: 'The kind of the one user of a plain deployment.',
-    reply: { description: 'Always Admin.' },
+    access: 'read',
+    summary: 'The kind of the one user of a plain deployment, or the type of a database.',
+    reply: { description: 'Admin, or the type.' },
   }
-  app.get<ForUser>('/users/:user/type', { config: { doc: type } }, async (request) => facts(request.params.user))
-  const info: RouteDoc = { summary: 'The one user of a plain deployment.', reply: { description: 'Always active.' } }
-  app.get<ForUser>('/users/:user/info', { config: { doc: info } }, async (request) => ({
-    ...facts(request.params.user),
+  app.get<ForUser>('/users/:user/type', { config: { doc: type } }, async ({ params, database }) =>
+    facts(params.user, database),
+  )
+  const info: RouteDoc = {
+    access: 'read',
+    summary: 'The one user of a plain deployment.',
+    reply: { description: 'Always active.' },
+  }
+  app.get<ForUser>('/users/:user/info', { config: { doc: info } }, async ({ params, database }) => ({
+    ...facts(params.user, database),
     is_active: true,
     created_at: Math.floor(startedAt / 1_000),
     token_count: 1,
   }))
+}
+
+/** As published clients know the types of databases. */
+export function capitalised(type: string): string {
+  return type.slice(0, 1).toUpperCase() + type.slice(1)
+}
+
+/** A weak root token is no trouble of the engine; whoever looks is told all the same. */
+function withRootToken(health: EngineHealth, rootToken: string | undefined): EngineHealth {
+  const weakness = rootTokenWeakness(rootToken)
+  return weakness === undefined ? health : { ...health, reasons: [...health.reasons, weakness] }
 }
 
 function healthDetails(health: EngineHealth): string {

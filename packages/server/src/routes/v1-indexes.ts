@@ -1,7 +1,6 @@
 // /api/v1/index: create, list, info, delete.
 import type { FastifyInstance } from 'fastify'
 import { sendText } from '../replies.ts'
-import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
@@ -17,33 +16,30 @@ import {
 
 type Named = { Params: { name: string } }
 
-export function v1IndexRoutes(app: FastifyInstance, { slot }: RouteContext): void {
+export function v1IndexRoutes(app: FastifyInstance): void {
   const create = { schema: { body: createIndexBody }, config: { doc: docs.create, audit: 'index.create' } }
   app.post<{ Body: CreateIndexBody }>('/index/create', create, async (request, reply) => {
-    await slot.database().createCollection(definitionOf(request.body))
+    await request.database.createCollection(definitionOf(request.body))
     return sendText(reply, 'Index created successfully', { name: request.body.index_name })
   })
 
-  app.get('/index/list', { config: { doc: docs.list } }, async () => ({
-    indexes: slot
-      .database()
-      .collections()
-      .flatMap((description) => {
-        const index = paramsOf(description)
-        return index === undefined ? [] : [indexListItem(description, index)]
-      }),
+  app.get('/index/list', { config: { doc: docs.list } }, async (request) => ({
+    indexes: request.database.collections().flatMap((description) => {
+      const index = paramsOf(description)
+      return index === undefined ? [] : [indexListItem(description, index)]
+    }),
   }))
 
   app.get<Named>('/index/:name/info', { schema: { params: nameParam }, config: { doc: docs.info } }, async (request) =>
-    indexInfo(describedIndex(slot.database(), request.params.name)),
+    indexInfo(describedIndex(request.database, request.params.name)),
   )
 
   app.delete<Named>(
     '/index/:name/delete',
     { schema: { params: nameParam }, config: { doc: docs.drop, audit: 'index.delete' } },
     async (request, reply) => {
-      openIndex(slot.database(), request.params.name)
-      const done = await slot.database().dropCollection(request.params.name)
+      openIndex(request.database, request.params.name)
+      const done = await request.database.dropCollection(request.params.name)
       return sendText(reply, 'Index deleted successfully', done)
     },
   )
@@ -51,12 +47,18 @@ export function v1IndexRoutes(app: FastifyInstance, { slot }: RouteContext): voi
 
 const docs = {
   create: {
+    access: 'write',
     summary: 'Creates an index.',
     reply: { description: 'It can be written and searched at once.', text: 'Index created successfully' },
   },
-  list: { summary: 'Lists all indexes.', reply: { description: 'indexes, each with its parameters.' } },
-  info: { summary: 'Describes an index.', reply: { description: 'Parameters and the number of objects.' } },
+  list: { access: 'read', summary: 'Lists all indexes.', reply: { description: 'indexes, each with its parameters.' } },
+  info: {
+    access: 'read',
+    summary: 'Describes an index.',
+    reply: { description: 'Parameters and the number of objects.' },
+  },
   drop: {
+    access: 'write',
     summary: 'Deletes an index with everything in it.',
     reply: { description: 'It is gone.', text: 'Index deleted successfully' },
   },

@@ -4,7 +4,7 @@ import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
 import { sendEither, sendText } from '../replies.ts'
-import type { RouteContext } from '../route-context.ts'
+import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import { openIndex } from '../wire/v1-index.ts'
@@ -32,11 +32,11 @@ import { insertBody, readUpsertJson, readUpsertMsgpack } from '../wire/v1-upsert
 
 type Named = { Params: { name: string } }
 
-export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteContext): void {
+export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): void {
   const params = nameParam
   // Published clients take 400, not 404, for writes to an index that is not there.
   const write = { missingCollectionStatus: 400 }
-  const open = (name: string) => openIndex(slot.database(), name)
+  const open = ({ database, params }: NamedRequest) => openIndex(database, params.name)
 
   const insert = {
     schema: { params },
@@ -44,7 +44,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
     config: { ...write, msgpackBytes: true, doc: docs.insert },
   }
   app.post<Named>('/index/:name/vector/insert', insert, async (request, reply) => {
-    const { collection, shape } = open(request.params.name)
+    const { collection, shape } = open(request)
     const context = { shape, batchMax: config.batchMax }
     const { body } = request
     const objects =
@@ -54,7 +54,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
 
   const search = { schema: { params, body: searchBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
-    const { collection, shape } = open(request.params.name)
+    const { collection, shape } = open(request)
     const hits = hitsOf(await collection.search(readSearch(request.body, shape)))
     return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits) })
   })
@@ -62,7 +62,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
   const get = { schema: { params, body: getVectorBody }, config: { doc: docs.get } }
   app.post<Named & { Body: GetVectorBody }>('/index/:name/vector/get', get, async (request, reply) => {
     const id = String(request.body.id)
-    const [object] = await open(request.params.name).collection.get([id])
+    const [object] = await open(request).collection.get([id])
     if (object === undefined) throw notFound(id)
     return sendEither(reply, { msgpack: () => objectReplyMsgpack(object), json: () => objectReplyJson(object) })
   })
@@ -75,7 +75,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
       const path = request.params['*']
       if (!path.endsWith('/delete')) throw new ServerError('route_not_found', 'there is no such route')
       const id = path.slice(0, -'/delete'.length)
-      const done = await open(request.params.name).collection.delete([id])
+      const done = await open(request).collection.delete([id])
       if (done.deleted.length === 0) throw notFound(id)
       return sendText(reply, 'Vector deleted successfully', done)
     },
@@ -87,7 +87,7 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
   }
   app.delete<Named & { Body: DeleteByFilterBody }>('/index/:name/vectors/delete', byFilter, async (request, reply) => {
     const filter = readConditions(request.body.filter)
-    const done = await open(request.params.name).collection.deleteWhere(filter)
+    const done = await open(request).collection.deleteWhere(filter)
     return sendText(reply, `${done.deleted} vectors deleted`, done)
   })
 
@@ -98,13 +98,14 @@ export function v1VectorRoutes(app: FastifyInstance, { slot, config }: RouteCont
   }
   app.post<Named & { Body: UpdateFiltersBody }>('/index/:name/filters/update', update, async (request, reply) => {
     const updates = readFilterUpdates(request.body)
-    const done = await open(request.params.name).collection.replaceFilters(updates)
+    const done = await open(request).collection.replaceFilters(updates)
     return sendText(reply, `${done.updated} filters updated`, done)
   })
 }
 
 const docs = {
   insert: {
+    access: 'write',
     summary: 'Inserts objects or replaces those with the same ids, all or none.',
     body: insertBody,
     bodyMsgpack: '[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]',
@@ -114,6 +115,7 @@ const docs = {
     },
   },
   search: {
+    access: 'search',
     summary: 'Finds the nearest objects, by the dense vector, the sparse one, or both fused by ranks.',
     reply: {
       description: 'Best first.',
@@ -121,6 +123,7 @@ const docs = {
     },
   },
   get: {
+    access: 'read',
     summary: 'Reads one object.',
     reply: {
       description: 'The object with its stored vector.',
@@ -128,14 +131,17 @@ const docs = {
     },
   },
   remove: {
+    access: 'write',
     summary: 'Deletes one object.',
     reply: { description: 'It is gone.', text: 'Vector deleted successfully' },
   },
   deleteByFilter: {
+    access: 'write',
     summary: 'Deletes the objects that match a filter; an empty filter matches none.',
     reply: { description: 'How many there were.', text: '3 vectors deleted' },
   },
   updateFilters: {
+    access: 'write',
     summary: 'Replaces the whole filters of objects; unknown ids are skipped.',
     reply: { description: 'How many were found.', text: '3 filters updated' },
   },

@@ -1,27 +1,26 @@
 // /api/v2/collection: create, list, describe, delete.
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import { type CreateCollectionBody, collectionSummary, createCollectionBody } from '../wire/v2-collection.ts'
 
 type Named = { Params: { name: string } }
 
-export function v2CollectionRoutes(app: FastifyInstance, { slot }: RouteContext): void {
+export function v2CollectionRoutes(app: FastifyInstance): void {
   const params = nameParam
 
   const create = { schema: { body: createCollectionBody }, config: { doc: docs.create, audit: 'collection.create' } }
   app.post<{ Body: CreateCollectionBody }>('/collection', create, async (request) => {
-    const collection = await slot.database().createCollection(request.body)
+    const collection = await request.database.createCollection(request.body)
     return collectionSummary(collection.describe())
   })
 
-  app.get('/collection', { config: { doc: docs.list } }, async () => ({
-    collections: slot.database().collections().map(collectionSummary),
+  app.get('/collection', { config: { doc: docs.list } }, async (request) => ({
+    collections: request.database.collections().map(collectionSummary),
   }))
 
   app.get<Named>('/collection/:name', { schema: { params }, config: { doc: docs.describe } }, async (request) =>
-    collectionSummary(slot.database().collection(request.params.name).describe()),
+    collectionSummary(request.database.collection(request.params.name).describe()),
   )
 
   app.delete<Named>(
@@ -29,14 +28,26 @@ export function v2CollectionRoutes(app: FastifyInstance, { slot }: RouteContext)
     { schema: { params }, config: { doc: docs.drop, audit: 'collection.delete' } },
     async (request) => ({
       message: 'Collection deleted',
-      ...(await slot.database().dropCollection(request.params.name)),
+      ...(await request.database.dropCollection(request.params.name)),
     }),
   )
 }
 
 const docs = {
-  create: { summary: 'Creates a collection.', reply: { description: 'Its summary.' } },
-  list: { summary: 'Lists all collections.', reply: { description: 'collections, each as its summary.' } },
-  describe: { summary: 'Describes a collection.', reply: { description: 'Its summary: fields, counts, condition.' } },
-  drop: { summary: 'Deletes a collection with everything in it.', reply: { description: 'It is gone.' } },
+  create: { access: 'write', summary: 'Creates a collection.', reply: { description: 'Its summary.' } },
+  list: {
+    access: 'read',
+    summary: 'Lists all collections.',
+    reply: { description: 'collections, each as its summary.' },
+  },
+  describe: {
+    access: 'read',
+    summary: 'Describes a collection.',
+    reply: { description: 'Its summary: fields, counts, condition.' },
+  },
+  drop: {
+    access: 'write',
+    summary: 'Deletes a collection with everything in it.',
+    reply: { description: 'It is gone.' },
+  },
 } satisfies Record<string, RouteDoc>

@@ -4,7 +4,7 @@ import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
 import { sendEither } from '../replies.ts'
-import type { RouteContext } from '../route-context.ts'
+import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
@@ -34,9 +34,9 @@ import {
 
 type Named = { Params: { name: string } }
 
-export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteContext): void {
+export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): void {
   const params = nameParam
-  const open = (name: string) => slot.database().collection(name)
+  const open = ({ database, params }: NamedRequest) => database.collection(params.name)
 
   const upsert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { msgpackBytes: true, doc: docs.upsert } }
   app.post<Named>('/collection/:name/objects', upsert, async (request) => {
@@ -45,12 +45,12 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
       body instanceof MsgpackBytes
         ? readObjectBatch(body.bytes, config.batchMax)
         : readObjectsJson(body, config.batchMax)
-    return open(request.params.name).upsert(objects)
+    return open(request).upsert(objects)
   })
 
   const query = { schema: { params, body: queryObjectsBody(config.batchMax) }, config: { doc: docs.query } }
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
-    const objects = await open(request.params.name).get(request.body.ids.map(String))
+    const objects = await open(request).get(request.body.ids.map(String))
     return sendEither(reply, { msgpack: () => objectBatchReply(objects), json: () => objectsJsonReply(objects) })
   })
 
@@ -60,7 +60,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
     { schema: { params }, config: { doc: docs.remove } },
     async (request) => {
       const id = request.params['*']
-      const { deleted, ...done } = await open(request.params.name).delete([id])
+      const { deleted, ...done } = await open(request).delete([id])
       if (deleted.length > 0) return { deleted: id, ...done }
       throw new ServerError('object_not_found', 'there is no object of that id', { field: 'id', value: id })
     },
@@ -71,7 +71,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
     config: { doc: docs.deleteByFilter, audit: 'objects.delete_by_filter' },
   }
   app.delete<Named & { Body: DeleteByFilterBody }>('/collection/:name/objects', byFilter, async (request) =>
-    open(request.params.name).deleteWhere(readConditions(request.body.filter)),
+    open(request).deleteWhere(readConditions(request.body.filter)),
   )
 
   const update = {
@@ -80,12 +80,12 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
     bodyLimit: bodyBytesFiltersMax,
   }
   app.post<Named & { Body: UpdateFiltersBody }>('/collection/:name/filters', update, async (request) =>
-    open(request.params.name).replaceFilters(readFilterUpdates(request.body)),
+    open(request).replaceFilters(readFilterUpdates(request.body)),
   )
 
   const search = { schema: { params, body: searchCollectionBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
-    const result = await open(request.params.name).search(readCollectionSearch(request.body, config.topKMax))
+    const result = await open(request).search(readCollectionSearch(request.body, config.topKMax))
     return sendEither(reply, {
       msgpack: () => collectionSearchMsgpack(result),
       json: () => collectionSearchJson(result),
@@ -95,28 +95,33 @@ export function v2ObjectRoutes(app: FastifyInstance, { slot, config }: RouteCont
 
 const docs = {
   upsert: {
+    access: 'write',
     summary: 'Inserts objects or replaces those with the same ids, all or none.',
     body: upsertObjectsBody,
     bodyMsgpack: '[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {}], ...]]',
     reply: { description: 'Durable and visible: upserted, lsn, durable.' },
   },
   query: {
+    access: 'read',
     summary: 'Reads objects by id; unknown ids are left out.',
     reply: {
       description: 'In the order asked.',
       msgpack: '[[[id, meta, filter, {field: row}, {field: [indices, values]}, {}], ...]]',
     },
   },
-  remove: { summary: 'Deletes one object.', reply: { description: 'deleted is its id.' } },
+  remove: { access: 'write', summary: 'Deletes one object.', reply: { description: 'deleted is its id.' } },
   deleteByFilter: {
+    access: 'write',
     summary: 'Deletes the objects that match a filter; an empty filter matches none.',
     reply: { description: 'deleted is how many there were.' },
   },
   updateFilters: {
+    access: 'write',
     summary: 'Replaces the whole filters of objects; unknown ids are skipped.',
     reply: { description: 'updated is how many were found.' },
   },
   search: {
+    access: 'search',
     summary: 'Finds the nearest objects by one or several fields, and on request fuses their ranks.',
     reply: {
       description: 'Hits per field, best first.',

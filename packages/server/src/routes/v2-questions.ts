@@ -26,63 +26,85 @@ import { collectionSearchJson, readCollectionSearch } from '../wire/v2-search.ts
 
 type Named = { Params: { name: string } }
 
-export function v2QuestionRoutes(app: FastifyInstance, { slot, config }: RouteContext): void {
+export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext): void {
   const params = nameParam
-  const open = (name: string) => slot.database().collection(name)
 
   const batch = { schema: { params, body: searchBatchBody(config.topKMax) }, config: { doc: docs.batch } }
-  app.post<Named & { Body: SearchBatchBody }>('/collection/:name/search/batch', batch, async ({ params, body }) => {
-    const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
-    return { searches: (await open(params.name).searchBatch(requests)).map(collectionSearchJson) }
-  })
+  app.post<Named & { Body: SearchBatchBody }>(
+    '/collection/:name/search/batch',
+    batch,
+    async ({ database, params, body }) => {
+      const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
+      return { searches: (await database.collection(params.name).searchBatch(requests)).map(collectionSearchJson) }
+    },
+  )
 
   const count = { schema: { params, body: countBody }, config: { doc: docs.count } }
-  app.post<Named & { Body: CountBody }>('/collection/:name/objects/count', count, async ({ params, body }) =>
-    open(params.name).count(readFilter(body)),
+  app.post<Named & { Body: CountBody }>('/collection/:name/objects/count', count, async ({ database, params, body }) =>
+    database.collection(params.name).count(readFilter(body)),
   )
 
   const facets = { schema: { params, body: facetsBody }, config: { doc: docs.facets } }
-  app.post<Named & { Body: FacetsBody }>('/collection/:name/facets', facets, async ({ params, body }) =>
-    open(params.name).facets(readFacets(body)),
+  app.post<Named & { Body: FacetsBody }>('/collection/:name/facets', facets, async ({ database, params, body }) =>
+    database.collection(params.name).facets(readFacets(body)),
   )
 
   const scroll = { schema: { params, body: scrollBody(config.batchMax) }, config: { doc: docs.scroll } }
-  app.post<Named & { Body: ScrollBody }>('/collection/:name/objects/scroll', scroll, async ({ params, body }) =>
-    scrollReply(await open(params.name).scroll(readScroll(body))),
+  app.post<Named & { Body: ScrollBody }>(
+    '/collection/:name/objects/scroll',
+    scroll,
+    async ({ database, params, body }) => scrollReply(await database.collection(params.name).scroll(readScroll(body))),
   )
 
   const recall = { schema: { params, querystring: recallQuery }, config: { doc: docs.recall } }
-  app.get<Named & { Querystring: RecallQuery }>('/collection/:name/recall', recall, async ({ params, query }) => {
-    const { recallWorst, ...report } = await open(params.name).recall(readRecall(query))
-    return { ...report, recall_worst: recallWorst }
-  })
+  app.get<Named & { Querystring: RecallQuery }>(
+    '/collection/:name/recall',
+    recall,
+    async ({ database, params, query }) => {
+      const { recallWorst, ...report } = await database.collection(params.name).recall(readRecall(query))
+      return { ...report, recall_worst: recallWorst }
+    },
+  )
 
   const links = { schema: { params: linkParams }, config: { doc: docs.links } }
-  app.get<{ Params: LinkParams }>('/collection/:name/objects/:id/field/:field/links', links, async ({ params }) => {
-    const { id, field } = params
-    return { id, field, links: open(params.name).neighbours(field, id) }
-  })
+  app.get<{ Params: LinkParams }>(
+    '/collection/:name/objects/:id/field/:field/links',
+    links,
+    async ({ database, params }) => {
+      const { id, field } = params
+      return { id, field, links: database.collection(params.name).neighbours(field, id) }
+    },
+  )
 }
 
 const docs = {
   batch: {
+    access: 'search',
     summary: 'Several searches in one call, all of the collection as it is at one moment.',
     reply: { description: 'searches: the replies in the order asked.' },
   },
-  count: { summary: 'Counts the objects that match a filter.', reply: { description: 'count, exact.' } },
+  count: {
+    access: 'read',
+    summary: 'Counts the objects that match a filter.',
+    reply: { description: 'count, exact.' },
+  },
   facets: {
+    access: 'read',
     summary: 'Counts the values of a filter key among the objects that match a filter.',
     reply: { description: 'values, most frequent first, and how many distinct ones there are.' },
   },
   scroll: {
+    access: 'read',
     summary: 'Pages through the objects that match a filter.',
     reply: { description: 'objects, and the cursor of the next page, null on the last.' },
   },
   recall: {
+    access: 'search',
     summary: 'Measures the index against exact answers, with stored vectors as questions.',
     reply: { description: 'recall of the sample, and of its worst question.' },
   },
   links: {
+    access: 'read',
     summary: 'The neighbours of an object in the graph of a dense field, as searches walk it.',
     reply: { description: 'links: their ids, none for an object without a vector in the field.' },
   },
