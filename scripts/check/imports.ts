@@ -13,7 +13,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
-  ['errors', 'limits', 'json', 'ids', 'log-notice', 'memory'],
+  ['errors', 'limits', 'json', 'ids', 'numbers', 'log-notice', 'memory'],
   ['definition', 'database-definition', 'parse-definition', 'object', 'query', 'vectors-in', 'api', 'engine-options'],
   ['events'],
   ['filter', 'vector', 'worker', 'catalog'],

@@ -28,12 +28,12 @@ import type { Applied, Replica, ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
 import { added, noRoom, type Room, roomFor } from './room.ts'
 import { facetsOf, parseFacets } from './search/facets.ts'
-import { storedObject } from './search/hits.ts'
 import { neighboursOf } from './search/neighbours.ts'
 import { measureRecall, parseRecall } from './search/recall.ts'
 import { parseSearch } from './search/request.ts'
 import { parseScroll, scroll } from './search/scroll.ts'
 import { search } from './search/search.ts'
+import { storedObjects } from './search/stored.ts'
 
 type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
 
@@ -168,7 +168,12 @@ export class LocalCollection implements Collection {
 
   async get(ids: readonly string[]): Promise<readonly StoredObject[]> {
     this.checkOpen()
-    return checkedIds(ids).flatMap((id) => storedObject(this.replica, id) ?? [])
+    const { objects } = this.replica
+    const found = checkedIds(ids).map((id) => objects.find(id))
+    return storedObjects(
+      this.replica,
+      found.filter((ordinal) => ordinal >= 0),
+    )
   }
 
   async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
@@ -229,6 +234,7 @@ export class LocalCollection implements Collection {
       idBytes: 0,
       recordBytes: texts.reduce((sum, text) => sum + text.length * 3, kept),
       sparseTerms: 0,
+      members: 0,
     }
     const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
     const filterValues = parsed.map(({ values }) => values)
@@ -327,11 +333,11 @@ export class LocalCollection implements Collection {
     filterValues: readonly JsonObject[],
   ): Promise<Acknowledgement & { readonly result: Applied }> {
     for (;;) {
-      if (room.objects > 0) await this.replica.prepare(this.#reserved.objects + room.objects)
+      if (room.objects > 0) await this.replica.prepare(added(this.#reserved, room, 1))
       const written = await this.gate.write(async () => {
         this.checkOpen()
         // Other writers may have taken the room on disk while this one waited; then it asks again.
-        if (!this.replica.isPrepared(this.#reserved.objects + room.objects)) return undefined
+        if (!this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
         return this.#commit(draft, room, filterValues)
       })
       if (written) return written

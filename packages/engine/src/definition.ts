@@ -31,7 +31,27 @@ export interface SparseFieldDefinition {
   }
 }
 
-export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition
+/** How the members of an object become the one vector that its graph knows. */
+export type Pooling = 'mean' | 'max'
+
+/** Several vectors per object: found by what they are pooled to, ordered by the members themselves. */
+export interface MultiFieldDefinition {
+  readonly kind: 'multi'
+  readonly name: string
+  readonly params: DenseParams & { readonly pooling: Pooling }
+}
+
+export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition | MultiFieldDefinition
+
+/** The field whose rows a graph links: a dense field itself, the pooled vectors of a multi-vector field, none of a sparse one. */
+export function graphField(field: DenseFieldDefinition | MultiFieldDefinition): DenseFieldDefinition
+export function graphField(field: FieldDefinition): DenseFieldDefinition | undefined
+export function graphField(field: FieldDefinition): DenseFieldDefinition | undefined {
+  if (field.kind === 'sparse') return undefined
+  if (field.kind === 'dense') return field
+  const { pooling: _pooling, ...params } = field.params
+  return { kind: 'dense', name: field.name, params }
+}
 
 export interface CollectionDefinition {
   readonly name: string

@@ -16,7 +16,6 @@ export type EngineErrorCode =
   | 'field_not_found'
   | 'limit_exceeded'
   | 'memory_exhausted'
-  | 'not_supported'
   | 'overloaded'
   | 'rebuild_running'
   | 'read_only'

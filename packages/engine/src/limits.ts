@@ -37,6 +37,10 @@ export const filterKeysOfCollectionMax = 16_384
 export const jsonDepthMax = 32
 export const sparseDimensionMax = 2 ** 32
 export const sparseTermsMax = 65_536
+/** Vectors of one object in a multi-vector field: pages and images of the models in use have up to 1,030. */
+export const membersMax = 2_048
+/** Vectors of one query of a multi-vector field: each is compared with every member of every candidate. */
+export const queryMembersMax = 256
 /** Searches of one batch. */
 export const searchesMax = 100
 export const scrollDefault = 100

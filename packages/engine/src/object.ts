@@ -14,7 +14,10 @@ export interface UnitVector {
   readonly norm: number
 }
 
-export type FieldValue = ArrayLike<number> | UnitVector | SparseVector
+/** Vectors of a multi-vector field, 1 to 2,048 of them; a vector alone is one. */
+export type MultiVector = ArrayLike<ArrayLike<number>>
+
+export type FieldValue = ArrayLike<number> | UnitVector | SparseVector | MultiVector
 
 export interface ObjectInput {
   /** 1 to 512 bytes of well-formed text, unique in the collection. */
@@ -45,10 +48,12 @@ export interface StoredObject {
   /** Dense fields of the object. */
   readonly dense: { readonly [field: string]: DenseRow }
   readonly sparse: { readonly [field: string]: { readonly indices: Uint32Array; readonly values: Float32Array } }
+  /** Multi-vector fields of the object: its members, in the order in which they were given. */
+  readonly multi: { readonly [field: string]: readonly DenseRow[] }
 }
 
 export interface DenseRow {
-  /** De-quantised from the field's precision; of unit length for cosine. */
+  /** De-quantised from the field's precision (members of multi-vector fields are kept whole); of unit length for cosine. */
   readonly row: Float32Array
   readonly norm: number
   /** The vector as it was given: for cosine row times norm, else row. */

@@ -1,13 +1,18 @@
 // Checks objects as people give them and lays them out as the columns of one ObjectsUpserted event.
-import type { CollectionDefinition, DenseFieldDefinition, SparseFieldDefinition } from './definition.ts'
+import type {
+  CollectionDefinition,
+  DenseFieldDefinition,
+  MultiFieldDefinition,
+  SparseFieldDefinition,
+} from './definition.ts'
 import { EngineError } from './errors.ts'
-import type { DenseColumn, SparseColumn } from './events/event.ts'
+import type { DenseColumn, MultiColumn, SparseColumn } from './events/event.ts'
 import { parseFilterValues } from './filter/values.ts'
 import { parseId, printed } from './ids.ts'
 import type { JsonObject } from './json.ts'
-import { jsonDepthMax, type Limits, metaBytesMax } from './limits.ts'
+import { jsonDepthMax, type Limits, membersMax, metaBytesMax } from './limits.ts'
 import type { FieldValue, ObjectInput, SparseVector } from './object.ts'
-import { isArrayLike, parseSparse, putDense, type SparseTerms } from './vectors-in.ts'
+import { isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from './vectors-in.ts'
 
 /** Everything an upsert needs: what goes into the event, and the filter values once more as values, for reserving room. */
 export interface ParsedObjects {
@@ -21,6 +26,7 @@ export interface ObjectColumns {
   readonly filters: readonly string[]
   readonly dense: readonly DenseColumn[]
   readonly sparse: readonly SparseColumn[]
+  readonly multi: readonly MultiColumn[]
 }
 
 const noMeta = new Uint8Array(0)
@@ -52,11 +58,13 @@ export function parseObjects(
   checkFieldNames(objects, definition)
   const dense: DenseColumn[] = []
   const sparse: SparseColumn[] = []
+  const multi: MultiColumn[] = []
   definition.fields.forEach((field, at) => {
     const having = positionsWith(objects, field.name)
     if (having.length === 0) return
     if (field.kind === 'dense') dense.push(denseColumn(objects, having, field, at))
-    else sparse.push(sparseColumn(objects, having, field, at))
+    else if (field.kind === 'sparse') sparse.push(sparseColumn(objects, having, field, at))
+    else multi.push(multiColumn(objects, having, field, at))
   })
   const filters = objects.map(({ filter }) =>
     filter === undefined || filter === '' ? { text: '', values: {} } : parseFilterValues(filter),
@@ -67,6 +75,7 @@ export function parseObjects(
     filters: filters.map(({ text }) => text),
     dense,
     sparse,
+    multi,
   }
   return { columns, filterValues: filters.map(({ values }) => values) }
 }
@@ -139,7 +148,7 @@ function denseColumn(
 
 /** A vector alone, or with the length that was taken out of it. */
 function splitNorm(value: FieldValue, path: string): { vector: ArrayLike<number>; norm: number | undefined } {
-  if (isArrayLike(value)) return { vector: value, norm: undefined }
+  if (isArrayLike(value)) return { vector: value as ArrayLike<number>, norm: undefined }
   if (typeof value === 'object' && value !== null && 'vector' in value && isArrayLike(value.vector)) {
     const { vector, norm } = value
     if (typeof norm === 'number' && Number.isFinite(Math.fround(norm)) && norm >= 0) return { vector, norm }
@@ -187,6 +196,26 @@ function sparseColumn(
     offset += term.indices.length
   }
   return { field: at, objects: positions, counts, indices, values }
+}
+
+function multiColumn(
+  objects: readonly ObjectInput[],
+  positions: Uint32Array,
+  field: MultiFieldDefinition,
+  at: number,
+): MultiColumn {
+  const members = Array.from(positions, (position) => {
+    const path = `objects[${position}].fields.${field.name}`
+    return parseMembers(objects[position]?.fields[field.name], field.params, path, membersMax)
+  })
+  const vectors = new Float32Array(members.reduce((sum, { length }) => sum + length, 0))
+  let offset = 0
+  for (const rows of members) {
+    vectors.set(rows, offset)
+    offset += rows.length
+  }
+  const counts = Uint32Array.from(members, ({ length }) => length / field.params.dimension)
+  return { field: at, objects: positions, counts, vectors }
 }
 
 function parseMeta(meta: unknown, path: string): Uint8Array {

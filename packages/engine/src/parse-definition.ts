@@ -4,6 +4,7 @@ import type {
   CollectionDefinition,
   DenseParams,
   FieldDefinition,
+  Pooling,
   Precision,
   SpaceType,
   SparseModel,
@@ -22,6 +23,7 @@ import {
   mMin,
   sparseDimensionMax,
 } from './limits.ts'
+import { wholeNumber } from './numbers.ts'
 
 const spaceTypes: readonly SpaceType[] = ['cosine', 'l2', 'ip']
 const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
@@ -32,6 +34,7 @@ const precisionAliases = new Map<unknown, Precision>([
   ['int16d', 'int16'],
 ])
 const sparseModels: readonly SparseModel[] = ['default', 'endee_bm25']
+const poolings: readonly Pooling[] = ['mean', 'max']
 
 type Input = { readonly [key: string]: unknown }
 
@@ -71,23 +74,25 @@ export function parseDefinition(raw: unknown): CollectionDefinition {
 export function rebuiltFields(definition: CollectionDefinition, changes: RebuildChanges): readonly FieldDefinition[] {
   for (const name of Object.keys(changes)) {
     const field = definition.fields.find((candidate) => candidate.name === name)
-    if (field?.kind === 'dense') continue
-    throw new EngineError('field_not_found', `${printed(name)} is no dense field of the collection`, {
+    if (field && field.kind !== 'sparse') continue
+    throw new EngineError('field_not_found', `${printed(name)} is no field of the collection that has a graph`, {
       field: 'fields',
       value: name,
     })
   }
   return definition.fields.map((field) => {
     const change = changes[field.name]
-    if (field.kind !== 'dense' || !change) return field
-    const M = integer(change.M ?? field.params.M, `${field.name}.M`, mMin, mMax)
+    if (field.kind === 'sparse' || !change) return field
+    const M = wholeNumber(change.M ?? field.params.M, `${field.name}.M`, mMin, mMax)
     const most = [efConstructionMin, efConstructionMax] as const
-    const efConstruction = integer(
+    const efConstruction = wholeNumber(
       change.efConstruction ?? field.params.efConstruction,
       `${field.name}.ef_con`,
       ...most,
     )
-    return { ...field, params: { ...field.params, M, efConstruction } }
+    return field.kind === 'dense'
+      ? { ...field, params: { ...field.params, M, efConstruction } }
+      : { ...field, params: { ...field.params, M, efConstruction } }
   })
 }
 
@@ -105,7 +110,7 @@ function parseField(raw: unknown, path: string): FieldDefinition {
         input.sparse_model ?? params.sparse_model ?? params.model ?? 'default',
         `${path}.sparse_model`,
       )
-      const dimension = integer(
+      const dimension = wholeNumber(
         params.dimension ?? sparseDimensionMax,
         `${path}.params.dimension`,
         1,
@@ -113,15 +118,14 @@ function parseField(raw: unknown, path: string): FieldDefinition {
       )
       return { kind: 'sparse', name, params: { model, dimension } }
     }
-    case 'multi_vector':
-      throw new EngineError('not_supported', 'fields of type "multi_vector" are not supported yet', {
-        field: `${path}.type`,
-        value: input.type,
-      })
+    case 'multi_vector': {
+      const pooling = oneOf(poolings, params.pooling ?? 'mean', `${path}.params.pooling`)
+      return { kind: 'multi', name, params: { ...parseDenseParams(params, `${path}.params`), pooling } }
+    }
     default:
       throw new EngineError(
         'invalid_argument',
-        `${path}.type must be "vector" or "sparse", got ${printed(input.type)}`,
+        `${path}.type must be "vector", "sparse" or "multi_vector", got ${printed(input.type)}`,
         {
           field: `${path}.type`,
           value: printed(input.type),
@@ -136,15 +140,15 @@ function parseDenseParams(params: Input, path: string): DenseParams {
   const M = params.M ?? params.m ?? mDefault
   const efConstruction = params.ef_con ?? params.ef_construct ?? params.efConstruction ?? efConstructionDefault
   return {
-    dimension: integer(params.dimension, `${path}.dimension`, dimensionMin, dimensionMax),
+    dimension: wholeNumber(params.dimension, `${path}.dimension`, dimensionMin, dimensionMax),
     spaceType: oneOf(
       spaceTypes,
       typeof spaceType === 'string' ? spaceType.toLowerCase() : spaceType,
       `${path}.space_type`,
     ),
     precision: precisionAliases.get(precision) ?? oneOf(precisions, precision, `${path}.precision`),
-    M: integer(M, `${path}.M`, mMin, mMax),
-    efConstruction: integer(efConstruction, `${path}.ef_con`, efConstructionMin, efConstructionMax),
+    M: wholeNumber(M, `${path}.M`, mMin, mMax),
+    efConstruction: wholeNumber(efConstruction, `${path}.ef_con`, efConstructionMin, efConstructionMax),
   }
 }
 
@@ -164,22 +168,4 @@ export function oneOf<T extends string>(values: readonly T[], value: unknown, fi
     value: printed(value),
     limit: values,
   })
-}
-
-function integer(value: unknown, field: string, min: number, max: number): number {
-  if (typeof value !== 'number' || !Number.isInteger(value)) {
-    throw new EngineError('invalid_argument', `${field} must be a whole number, got ${printed(value)}`, {
-      field,
-      value: printed(value),
-      limit: [min, max],
-    })
-  }
-  if (value < min || value > max) {
-    throw new EngineError('limit_exceeded', `${field} is ${value}, it must be between ${min} and ${max}`, {
-      field,
-      value,
-      limit: [min, max],
-    })
-  }
-  return value
 }

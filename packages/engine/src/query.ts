@@ -1,6 +1,6 @@
 // What a user asks of a collection, and what comes back.
 import type { JsonObject, JsonValue } from './json.ts'
-import type { SparseVector, StoredObject } from './object.ts'
+import type { DenseRow, MultiVector, SparseVector, StoredObject } from './object.ts'
 
 /** The vector that a stored object has in the field; the object itself is left out of the results. */
 export interface StoredQuery {
@@ -8,10 +8,14 @@ export interface StoredQuery {
 }
 
 export interface FieldQuery {
-  readonly query: ArrayLike<number> | SparseVector | StoredQuery
+  /** Of a multi-vector field: 1 to 256 vectors, or one alone. */
+  readonly query: ArrayLike<number> | SparseVector | MultiVector | StoredQuery
   /** Results wanted; default 10. */
   readonly limit?: number
-  /** Pool of the graph walk; default 128, raised to `limit` where it is smaller. */
+  /**
+   * Pool of the graph walk; default 128, raised to `limit` where it is smaller. In a multi-vector field so many candidates are
+   * compared member by member.
+   */
   readonly ef?: number
   /** Hits less similar than this are left out. */
   readonly scoreThreshold?: number
@@ -55,11 +59,17 @@ export interface SearchRequest {
 
 export interface SearchHit {
   readonly id: string
-  /** Higher is more similar: cosine; inner product; minus the squared distance for l2; the weight sum for sparse. */
+  /**
+   * Higher is more similar: cosine; inner product; minus the squared distance for l2; the weight sum for sparse. For a
+   * multi-vector field the mean, over the vectors of the query, of the similarity to the most similar member.
+   */
   readonly similarity: number
   /** Lower is more similar: 1 - cosine; minus the inner product; squared l2. */
   readonly distance: number
-  /** Length of the vector as it was given; for hits of sparse fields, that of the object's first dense vector, or 1. */
+  /**
+   * Length of the vector as it was given; for hits of sparse fields, that of the object's first dense vector, or 1; for hits
+   * of multi-vector fields, that of the pooled vector.
+   */
   readonly norm: number
   readonly meta: JsonObject | undefined
   readonly metaBytes: Uint8Array
@@ -71,6 +81,8 @@ export interface SearchHit {
    */
   readonly row: Float32Array | undefined
   readonly vector: Float32Array | undefined
+  /** Only with includeVectors, for hits of multi-vector fields, which have no `row` and `vector`. */
+  readonly members: readonly DenseRow[] | undefined
   /** Plain values, as JSON.stringify shows them. */
   toJSON(): Record<string, unknown>
 }
@@ -125,6 +137,8 @@ export interface FieldExplanation {
   readonly visited: number
   /** Comparisons, or rows scored whole. */
   readonly distances: number
+  /** Candidates ordered anew by vectors read from disk: those that came, or the members of a multi-vector field. */
+  readonly rescored?: number
   readonly ms: number
 }
 
@@ -160,7 +174,7 @@ export interface Facets {
 }
 
 export interface RecallRequest {
-  /** A dense field; the first one when not given. */
+  /** A field with a graph; the first one when not given. Of a multi-vector field the pooled vectors are asked for. */
   readonly field?: string
   /** Stored vectors to ask with; default 100, at most 1,000. */
   readonly sample?: number

@@ -8,11 +8,13 @@ export interface Room {
   readonly idBytes: number
   readonly recordBytes: number
   readonly sparseTerms: number
+  /** Of multi-vector fields. */
+  readonly members: number
 }
 
-export const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0 }
+export const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0, members: 0 }
 
-export function roomFor({ ids, metas, filters, sparse }: ObjectColumns): Room {
+export function roomFor({ ids, metas, filters, sparse, multi }: ObjectColumns): Room {
   const terms = sparse.reduce((sum, column) => sum + column.indices.length, 0)
   const sparseFields = sparse.reduce((sum, column) => sum + column.objects.length, 0)
   const bytes = metas.reduce(
@@ -24,6 +26,7 @@ export function roomFor({ ids, metas, filters, sparse }: ObjectColumns): Room {
     idBytes: ids.reduce((sum, id) => sum + id.length * 3, 0),
     recordBytes: bytes + terms * 8 + sparseFields * 8,
     sparseTerms: terms,
+    members: multi.reduce((sum, { counts }) => counts.reduce((more, count) => more + count, sum), 0),
   }
 }
 
@@ -33,5 +36,6 @@ export function added(a: Room, b: Room, sign: 1 | -1): Room {
     idBytes: a.idBytes + sign * b.idBytes,
     recordBytes: a.recordBytes + sign * b.recordBytes,
     sparseTerms: a.sparseTerms + sign * b.sparseTerms,
+    members: a.members + sign * b.members,
   }
 }

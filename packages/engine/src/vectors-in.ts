@@ -14,12 +14,24 @@ const float32Max = 3.4028234663852886e38
  */
 export function putDense(
   value: ArrayLike<number>,
-  params: DenseParams,
+  params: Pick<DenseParams, 'dimension' | 'spaceType'>,
   target: Float32Array,
   offset: number,
   field: string,
 ): number {
-  const { dimension } = params
+  const norm = putFloats(value, params.dimension, target, offset, field)
+  if (params.spaceType === 'cosine') scaleToUnit(value, norm, target, offset)
+  return norm
+}
+
+/** As putDense, with the vector left as it is. */
+function putFloats(
+  value: ArrayLike<number>,
+  dimension: number,
+  target: Float32Array,
+  offset: number,
+  field: string,
+): number {
   if (value.length !== dimension) {
     throw new EngineError(
       'invalid_argument',
@@ -39,11 +51,54 @@ export function putDense(
     target[offset + i] = x
     sum += x * x
   }
-  const norm = Math.sqrt(sum)
-  if (params.spaceType !== 'cosine' || norm === 0) return norm
-  // A vector that is of unit length already stays as it is, bit for bit.
-  if (Math.abs(norm - 1) > 1e-6) for (let i = 0; i < dimension; i++) target[offset + i] = (value[i] as number) / norm
-  return norm
+  return Math.sqrt(sum)
+}
+
+/** Writes a vector of length `norm` as one of length 1. One that is of unit length already stays as it is, bit for bit. */
+export function scaleToUnit(value: ArrayLike<number>, norm: number, target: Float32Array, offset: number): void {
+  if (norm === 0 || Math.abs(norm - 1) <= 1e-6) return
+  for (let i = 0; i < value.length; i++) target[offset + i] = (value[i] as number) / norm
+}
+
+/**
+ * The members that an object or a query has in a multi-vector field, one after another, as they came; a vector alone is one
+ * member. Throws invalid_argument or limit_exceeded naming the member.
+ */
+export function parseMembers(
+  value: unknown,
+  { dimension }: Pick<DenseParams, 'dimension'>,
+  field: string,
+  membersMax: number,
+): Float32Array {
+  if (!isArrayLike(value) || value.length === 0) {
+    const message = `${field} must be a non-empty array of vectors, got ${printed(value)}`
+    throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+  }
+  const members: ArrayLike<unknown> = isArrayLike(value[0]) ? value : [value]
+  if (members.length > membersMax) {
+    throw new EngineError(
+      'limit_exceeded',
+      `${field} has ${members.length} vectors, at most ${membersMax} are allowed`,
+      {
+        field,
+        value: members.length,
+        limit: membersMax,
+      },
+    )
+  }
+  const rows = new Float32Array(members.length * dimension)
+  for (let i = 0; i < members.length; i++) {
+    const member = members[i]
+    const path = members === value ? `${field}[${i}]` : field
+    if (!isArrayLike(member)) {
+      throw new EngineError('invalid_argument', `${path} must be an array of numbers, got ${printed(member)}`, {
+        field: path,
+        value: printed(member),
+      })
+    }
+    putFloats(member, dimension, rows, i * dimension, path)
+  }
+  return rows
 }
 
 export interface SparseTerms {

@@ -61,7 +61,6 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   field_not_found: 400,
   limit_exceeded: 400,
   memory_exhausted: 507,
-  not_supported: 501,
   overloaded: 503,
   rebuild_running: 409,
   read_only: 507,

@@ -103,13 +103,13 @@ function jobOf(collection: Collection, changes: RebuildChanges): RebuildJob {
   return { fields, previous, next }
 }
 
-/** By dense field, in the order of the definition. */
+/** By field with a graph, in the order of the definition. */
 function configsOf(collection: Collection): ReadonlyMap<string, GraphConfig> {
   return new Map(
     collection
       .describe()
       .fields.flatMap((field) =>
-        field.kind === 'dense'
+        field.kind !== 'sparse'
           ? [[field.name, { M: field.params.M, efConstruction: field.params.efConstruction }] as const]
           : [],
       ),

@@ -1,10 +1,10 @@
 // Events to record payloads and back. The record's type names the message; types are never renumbered or reused.
 import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
-import type { FieldDefinition, Precision, SpaceType, SparseModel } from '../definition.ts'
+import type { DenseParams, FieldDefinition, Pooling, Precision, SpaceType, SparseModel } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind, numbered } from './control-codec.ts'
-import type { CatalogEvent, DenseColumn, Event, SparseColumn } from './event.ts'
+import type { CatalogEvent, DenseColumn, Event, MultiColumn, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
 
 const recordTypes = {
@@ -25,8 +25,8 @@ const recordTypes = {
 const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
-/** The payload schema that this code writes, and the newest it reads. */
-const payloadVersion = 1
+/** The newest payload schema that this code reads. Each record carries the oldest one that says all of it. */
+const payloadVersion = 2
 
 const messages = {
   'collection-created': messageType('CollectionCreated'),
@@ -47,10 +47,22 @@ const messages = {
 const spaceTypes: readonly SpaceType[] = ['cosine', 'l2', 'ip']
 const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
 const sparseModels: readonly SparseModel[] = ['default', 'endee_bm25']
+const poolings: readonly Pooling[] = ['mean', 'max']
 
 export function encodeEvent(event: Event): NewRecord {
   const message = messages[event.kind]
-  return { type: recordTypes[event.kind], version: payloadVersion, payload: message.encode(toMessage(event)).finish() }
+  return {
+    type: recordTypes[event.kind],
+    version: versionOf(event),
+    payload: message.encode(toMessage(event)).finish(),
+  }
+}
+
+/** Version 2 knows multi-vector fields, which version 1 would pass over. */
+function versionOf(event: Event): number {
+  const fields = 'fields' in event ? event.fields : []
+  const multi = event.kind === 'objects-upserted' ? event.multi : []
+  return multi.length > 0 || fields.some(({ kind }) => kind === 'multi') ? 2 : 1
 }
 
 /** Throws EngineError `format_too_new` for records of a newer Annal, and asserts on payloads no Annal wrote. */
@@ -126,6 +138,7 @@ function toMessage(event: Event): Record<string, unknown> {
         ...event,
         dense: event.dense.map((column) => denseToMessage(column, event.ids.length)),
         sparse: event.sparse.map(sparseToMessage),
+        multi: event.multi.map(multiToMessage),
       }
     default:
       return { ...event }
@@ -165,6 +178,7 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
         filters: message.filters,
         dense: message.dense.map((column: Message) => denseFromMessage(column, ids.length)),
         sparse: message.sparse.map(sparseFromMessage),
+        multi: message.multi.map(multiFromMessage),
       }
     }
     case 'collection-rebuilt':
@@ -185,10 +199,13 @@ function fieldToMessage(field: FieldDefinition): Record<string, unknown> {
       sparseDimension: field.params.dimension,
     }
   }
-  const { dimension, spaceType, precision, M, efConstruction } = field.params
+  const { name } = field
+  if (field.kind === 'dense') return { kind: 1, name, ...denseParamsToMessage(field.params) }
+  return { kind: 3, name, ...denseParamsToMessage(field.params), pooling: poolings.indexOf(field.params.pooling) + 1 }
+}
+
+function denseParamsToMessage({ dimension, spaceType, precision, M, efConstruction }: DenseParams) {
   return {
-    kind: 1,
-    name: field.name,
     dimension,
     spaceType: spaceTypes.indexOf(spaceType) + 1,
     precision: precisions.indexOf(precision) + 1,
@@ -205,7 +222,7 @@ function fieldFromMessage(message: Message): FieldDefinition {
       params: { model: numbered(sparseModels, message.sparseModel), dimension: message.sparseDimension },
     }
   }
-  assert(message.kind === 1, 'a field is dense or sparse')
+  assert(message.kind === 1 || message.kind === 3, 'a field is dense, sparse or multi-vector')
   const params = {
     dimension: message.dimension as number,
     spaceType: numbered(spaceTypes, message.spaceType),
@@ -213,7 +230,8 @@ function fieldFromMessage(message: Message): FieldDefinition {
     M: message.m as number,
     efConstruction: message.efConstruction as number,
   }
-  return { kind: 'dense', name: message.name, params }
+  if (message.kind === 1) return { kind: 'dense', name: message.name, params }
+  return { kind: 'multi', name: message.name, params: { ...params, pooling: numbered(poolings, message.pooling) } }
 }
 
 function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {
@@ -248,6 +266,19 @@ function sparseFromMessage(message: Message): SparseColumn {
     counts: Uint32Array.from(message.counts as number[]),
     indices: new Uint32Array(alignedBuffer(message.indices)),
     values: new Float32Array(alignedBuffer(message.values)),
+  }
+}
+
+function multiToMessage(column: MultiColumn): Record<string, unknown> {
+  return { ...column, vectors: bytesOf(column.vectors) }
+}
+
+function multiFromMessage(message: Message): MultiColumn {
+  return {
+    field: message.field,
+    objects: Uint32Array.from(message.objects as number[]),
+    counts: Uint32Array.from(message.counts as number[]),
+    vectors: new Float32Array(alignedBuffer(message.vectors)),
   }
 }
 

@@ -88,6 +88,17 @@ export interface SparseColumn {
   readonly values: Float32Array
 }
 
+/** Members of one multi-vector field for some of the objects of an upsert. */
+export interface MultiColumn {
+  readonly field: number
+  /** Positions of the objects that have the field, ascending. */
+  readonly objects: Uint32Array
+  /** Members of each of `objects`, at least one. */
+  readonly counts: Uint32Array
+  /** As they came; all members of all objects one after another, row-major. */
+  readonly vectors: Float32Array
+}
+
 export interface ObjectsUpserted extends InCollection {
   readonly kind: 'objects-upserted'
   readonly ids: readonly string[]
@@ -97,6 +108,7 @@ export interface ObjectsUpserted extends InCollection {
   readonly filters: readonly string[]
   readonly dense: readonly DenseColumn[]
   readonly sparse: readonly SparseColumn[]
+  readonly multi: readonly MultiColumn[]
 }
 
 export interface ObjectsDeleted extends InCollection {

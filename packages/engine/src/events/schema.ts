@@ -27,6 +27,7 @@ export const eventDescriptors = {
       efConstruction: field(7, 'uint32'),
       sparseModel: field(8, 'uint32'),
       sparseDimension: field(9, 'double'),
+      pooling: field(10, 'uint32'),
     },
   },
   CollectionDropped: { fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32') } },
@@ -39,6 +40,7 @@ export const eventDescriptors = {
       filters: field(5, 'string', 'repeated'),
       dense: field(6, 'DenseColumn', 'repeated'),
       sparse: field(7, 'SparseColumn', 'repeated'),
+      multi: field(8, 'MultiColumn', 'repeated'),
     },
   },
   DenseColumn: {
@@ -56,6 +58,14 @@ export const eventDescriptors = {
       counts: field(3, 'uint32', 'repeated'),
       indices: field(4, 'bytes'),
       values: field(5, 'bytes'),
+    },
+  },
+  MultiColumn: {
+    fields: {
+      field: field(1, 'uint32'),
+      objects: field(2, 'uint32', 'repeated'),
+      counts: field(3, 'uint32', 'repeated'),
+      vectors: field(4, 'bytes'),
     },
   },
   CollectionRebuilt: {

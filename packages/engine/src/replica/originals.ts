@@ -1,11 +1,13 @@
-// The vectors of one dense field as they came (of unit length for cosine), on disk: what a field that keeps less than
-// float32 in memory re-ranks from, and is rebuilt from. Rows are appended to chunk files under slots that count up and are
-// never used again, so a file only grows at its end and checkpoints can link it. The log can make the rows again, so they
-// need not be durable before a checkpoint says so.
+// The vectors of one field as they came (those of dense fields of unit length for cosine), on disk: what a field that keeps
+// less than float32 in memory re-ranks from, and is rebuilt from. Rows are appended to chunk files under slots that count up
+// and are never used again, so a file only grows at its end and checkpoints can link it. The log can make the rows again, so
+// they need not be durable before a checkpoint says so. The members of an object in a multi-vector field have slots that
+// follow each other.
 //
 //   chunk file: rows one after another, each | u64 xxh64 of the vector, seed = slot | f32 x dimension |
 import { join } from 'node:path'
 import { errnoOf, isDiskFull, readFully, type Vfs, type VfsFile, writeFully } from '@annal/wal'
+import type { CollectionDefinition } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
 import { Column } from '../memory/column.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
@@ -31,6 +33,22 @@ export interface OriginalsOf {
   /** Position of the field. */
   readonly field: number
   readonly dimension: number
+  /** Whether an object may have several vectors in it. */
+  readonly several: boolean
+}
+
+export interface OriginalsState {
+  /** Slots given out. */
+  readonly end: number
+  readonly slots: Column
+  readonly several?: SeveralState
+}
+
+interface SeveralState {
+  /** Vectors of each ordinal. */
+  readonly counts: Column
+  /** Chained over the checksums of all rows ever appended: what the digest knows of their contents. */
+  chain: bigint
 }
 
 export class Originals {
@@ -40,24 +58,27 @@ export class Originals {
   readonly #rowBytes: number
   readonly #chunkRows: number
   readonly #slots: Column
+  readonly #several: SeveralState | undefined
   readonly #files: VfsFile[] = []
   readonly #dirty = new Set<number>()
   #ready = 0
   #end: number
   #preparing: Promise<void> = Promise.resolve()
 
-  constructor(
-    place: OriginalsPlace,
-    of: OriginalsOf,
-    state: { readonly end: number; readonly slots: Column } = { end: 0, slots: new Column('u32') },
-  ) {
+  constructor(place: OriginalsPlace, of: OriginalsOf, state: OriginalsState = { end: 0, slots: new Column('u32') }) {
     this.#place = place
     this.#prefix = `${prefixOf(of)}field-${of.field}`
     this.#dimension = of.dimension
     this.#rowBytes = sumBytes + of.dimension * 4
     this.#chunkRows = 2 ** Math.floor(Math.log2(chunkBytesAim / this.#rowBytes))
     this.#slots = state.slots
+    this.#several = of.several ? (state.several ?? { counts: new Column('u32'), chain: 0n }) : undefined
     this.#end = state.end
+  }
+
+  /** Whether an object may have several vectors in it. */
+  get several(): boolean {
+    return this.#several !== undefined
   }
 
   /** Whether `rows` more can be appended without asking the disk for room. */
@@ -73,23 +94,33 @@ export class Originals {
     await mine
   }
 
-  /** Writes vectors (row-major) for ordinals. Room must have been made. They can be read when the promise resolves. */
-  async append(ordinals: Uint32Array, vectors: Float32Array): Promise<void> {
+  /**
+   * Writes vectors (row-major) for ordinals: one each, or as many as `counts` says. Room must have been made. They can be read
+   * when the promise resolves.
+   */
+  async append(ordinals: Uint32Array, vectors: Float32Array, counts?: Uint32Array): Promise<void> {
     const first = this.#end
-    assert(this.hasRoom(ordinals.length), 'room was made before rows are appended')
-    this.#end += ordinals.length
-    this.#slots.ensure(1 + ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0))
+    const rows = vectors.length / this.#dimension
+    assert(this.hasRoom(rows), 'room was made before rows are appended')
+    this.#end += rows
+    const end = 1 + ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
+    this.#slots.ensure(end)
+    this.#several?.counts.ensure(end)
     const bytes = this.#encode(first, vectors)
-    for (let done = 0; done < ordinals.length; ) {
+    for (let done = 0; done < rows; ) {
       const { chunk, at, left } = this.#locate(first + done)
-      const rows = Math.min(left, ordinals.length - done)
-      const part = bytes.subarray(done * this.#rowBytes, (done + rows) * this.#rowBytes)
+      const taken = Math.min(left, rows - done)
+      const part = bytes.subarray(done * this.#rowBytes, (done + taken) * this.#rowBytes)
       await writeFully(this.#file(chunk), part, at)
       this.#dirty.add(chunk)
-      done += rows
+      done += taken
     }
+    let slot = first
     ordinals.forEach((ordinal, i) => {
-      this.#slots.set(ordinal, first + i + 1)
+      const count = counts?.[i] ?? 1
+      this.#slots.set(ordinal, slot + 1)
+      this.#several?.counts.set(ordinal, count)
+      slot += count
     })
   }
 
@@ -97,24 +128,36 @@ export class Originals {
     return this.#slots.get(ordinal) !== 0
   }
 
-  /** The vector of an ordinal that has one. Throws EngineError snapshot_damaged when the disk gives back something else. */
+  /**
+   * The vector of an ordinal that has one, or its vectors one after another. Throws EngineError snapshot_damaged when the disk
+   * gives back something else.
+   */
   async read(ordinal: number): Promise<Float32Array> {
-    const slot = this.#slots.get(ordinal) - 1
-    assert(slot >= 0, `ordinal ${ordinal} has an original`)
-    const { chunk, at } = this.#locate(slot)
-    const bytes = new Uint8Array(this.#rowBytes)
-    const read = await readFully(this.#file(chunk), bytes, at)
-    const sum = new DataView(bytes.buffer).getBigUint64(0, true)
-    if (read < bytes.length || sum !== xxh64(bytes.subarray(sumBytes), BigInt(slot))) {
-      const file = this.#path(chunk)
-      throw new EngineError('snapshot_damaged', `the vector at byte ${at} of ${file} is damaged`, { file, offset: at })
+    const first = this.#slots.get(ordinal) - 1
+    assert(first >= 0, `ordinal ${ordinal} has an original`)
+    const rows = this.#several?.counts.get(ordinal) ?? 1
+    const vectors = new Float32Array(rows * this.#dimension)
+    for (let done = 0; done < rows; ) {
+      const { chunk, at, left } = this.#locate(first + done)
+      const taken = Math.min(left, rows - done)
+      const bytes = new Uint8Array(taken * this.#rowBytes)
+      const read = await readFully(this.#file(chunk), bytes, at)
+      for (let i = 0; i < taken; i++) {
+        const row = bytes.subarray(i * this.#rowBytes, (i + 1) * this.#rowBytes)
+        const slot = first + done + i
+        if (read < (i + 1) * this.#rowBytes || sumOf(row) !== xxh64(row.subarray(sumBytes), BigInt(slot)))
+          throw this.#damaged(chunk, at + i * this.#rowBytes)
+        new Uint8Array(vectors.buffer, (done + i) * this.#dimension * 4).set(row.subarray(sumBytes))
+      }
+      done += taken
     }
-    return new Float32Array(bytes.buffer, sumBytes, this.#dimension)
+    return vectors
   }
 
   /** Forgets an ordinal's vector; its place on disk is given back when the collection is rebuilt. */
   release(ordinal: number): void {
     this.#slots.set(ordinal, 0)
+    this.#several?.counts.set(ordinal, 0)
   }
 
   /** Makes everything appended so far durable. */
@@ -147,22 +190,29 @@ export class Originals {
   }
 
   dump(name: string, ordinalEnd: number): Section[] {
-    return [sectionOf(name, numbersPart([this.#end])), this.#slots.dump(`${name}.slots`, ordinalEnd)]
+    const slots = this.#slots.dump(`${name}.slots`, ordinalEnd)
+    if (!this.#several) return [sectionOf(name, numbersPart([this.#end])), slots]
+    const { counts, chain } = this.#several
+    const numbers = [this.#end, Number(chain & 0xffffffffn), Number(chain >> 32n)]
+    return [sectionOf(name, numbersPart(numbers)), slots, counts.dump(`${name}.counts`, ordinalEnd)]
   }
 
   static async loadState(
     reader: SectionReader,
     name: string,
-    ordinalEnd: number,
-  ): Promise<{ end: number; slots: Column }> {
+    { ordinalEnd, several }: { readonly ordinalEnd: number; readonly several: boolean },
+  ): Promise<OriginalsState> {
     const body = await reader.open(name)
-    const [end = 0] = await body.takeNumbers(1)
+    const [end = 0, low = 0, high = 0] = await body.takeNumbers(several ? 3 : 1)
     await body.end()
-    return { end, slots: await Column.load(reader, `${name}.slots`, 'u32', ordinalEnd) }
+    const slots = await Column.load(reader, `${name}.slots`, 'u32', ordinalEnd)
+    if (!several) return { end, slots }
+    const counts = await Column.load(reader, `${name}.counts`, 'u32', ordinalEnd)
+    return { end, slots, several: { counts, chain: (BigInt(high) << 32n) | BigInt(low) } }
   }
 
   bytes(): number {
-    return this.#slots.bytes()
+    return this.#slots.bytes() + (this.#several?.counts.bytes() ?? 0)
   }
 
   async close(): Promise<void> {
@@ -224,6 +274,11 @@ export class Originals {
       const vector = source.subarray(i * vectorBytes, (i + 1) * vectorBytes)
       view.setBigUint64(i * this.#rowBytes, xxh64(vector, BigInt(first + i)), true)
       bytes.set(vector, i * this.#rowBytes + sumBytes)
+      if (this.#several)
+        this.#several.chain = xxh64(
+          bytes.subarray(i * this.#rowBytes, i * this.#rowBytes + sumBytes),
+          this.#several.chain,
+        )
     }
     return bytes
   }
@@ -240,6 +295,11 @@ export class Originals {
     return file
   }
 
+  #damaged(chunk: number, offset: number): EngineError {
+    const file = this.#path(chunk)
+    return new EngineError('snapshot_damaged', `the vector at byte ${offset} of ${file} is damaged`, { file, offset })
+  }
+
   #name(chunk: number): string {
     return `${this.#prefix}-chunk-${chunk}.f32`
   }
@@ -247,6 +307,24 @@ export class Originals {
   #path(chunk: number): string {
     return join(this.#place.dir, this.#name(chunk))
   }
+}
+
+/** Whose originals the field at a position has; undefined where its rows in memory are the vectors themselves. */
+export function originalsOf(
+  collectionId: number,
+  { fields }: CollectionDefinition,
+  field: number,
+  generation: number,
+): OriginalsOf | undefined {
+  const definition = fields[field]
+  if (definition === undefined || definition.kind === 'sparse') return undefined
+  const several = definition.kind === 'multi'
+  if (!several && definition.params.precision === 'float32') return undefined
+  return { collectionId, generation, field, dimension: definition.params.dimension, several }
+}
+
+function sumOf(row: Uint8Array): bigint {
+  return new DataView(row.buffer, row.byteOffset, sumBytes).getBigUint64(0, true)
 }
 
 function prefixOf({ collectionId, generation }: Pick<OriginalsOf, 'collectionId' | 'generation'>): string {

@@ -1,7 +1,8 @@
 // Makes a replica anew from the live objects of another: ordinals without gaps, no dead rows, graphs built afresh. A pure
 // function of the old replica and the new definition, so a replay makes the same one.
 import type { FieldDefinition } from '../definition.ts'
-import type { DenseColumn, ObjectsUpserted, SparseColumn } from '../events/event.ts'
+import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn } from '../events/event.ts'
+import type { Originals } from './originals.ts'
 import { Replica, type ReplicaHost } from './replica.ts'
 
 /** Objects taken over at a time. Part of what a replay must repeat, since it decides how the graph is built. */
@@ -34,11 +35,11 @@ async function upsertOf(old: Replica, ordinals: Uint32Array): Promise<ObjectsUps
   const { objects, definition } = old
   const dense: DenseColumn[] = []
   const sparse: SparseColumn[] = []
+  const multi: MultiColumn[] = []
   for (const [at, field] of definition.fields.entries()) {
-    const column = field.kind === 'dense' ? await denseColumn(old, at, ordinals) : sparseColumn(old, at, ordinals)
-    if (column.objects.length === 0) continue
-    if ('vectors' in column) dense.push(column)
-    else sparse.push(column)
+    if (field.kind === 'dense') dense.push(await denseColumn(old, at, ordinals))
+    else if (field.kind === 'sparse') sparse.push(sparseColumn(old, at, ordinals))
+    else multi.push(await multiColumn(old, at, ordinals))
   }
   return {
     kind: 'objects-upserted',
@@ -47,9 +48,14 @@ async function upsertOf(old: Replica, ordinals: Uint32Array): Promise<ObjectsUps
     ids: Array.from(ordinals, (ordinal) => objects.idAt(ordinal)),
     metas: Array.from(ordinals, (ordinal) => objects.meta(ordinal).slice()),
     filters: Array.from(ordinals, (ordinal) => objects.filterText(ordinal)),
-    dense,
-    sparse,
+    dense: dense.filter(hasObjects),
+    sparse: sparse.filter(hasObjects),
+    multi: multi.filter(hasObjects),
   }
+}
+
+function hasObjects({ objects }: { readonly objects: Uint32Array }): boolean {
+  return objects.length > 0
 }
 
 /** Vectors as they came, from disk where the field keeps less. */
@@ -69,6 +75,22 @@ async function denseColumn(old: Replica, field: number, ordinals: Uint32Array): 
   })
   const norms = Float32Array.from(having, (i) => rows?.norm(ordinals[i] as number) ?? 0)
   return { field, objects: Uint32Array.from(having), vectors, norms }
+}
+
+/** Members as they came; their pooled vectors are made anew. */
+async function multiColumn(old: Replica, field: number, ordinals: Uint32Array): Promise<MultiColumn> {
+  const originals = old.originals[field] as Originals
+  const dimension = old.dense[field]?.definition.params.dimension ?? 1
+  const having = [...ordinals.keys()].filter((i) => originals.has(ordinals[i] as number))
+  const found = await Promise.all(having.map((i) => originals.read(ordinals[i] as number)))
+  const vectors = new Float32Array(found.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const members of found) {
+    vectors.set(members, at)
+    at += members.length
+  }
+  const counts = Uint32Array.from(found, ({ length }) => length / dimension)
+  return { field, objects: Uint32Array.from(having), counts, vectors }
 }
 
 function sparseColumn(old: Replica, field: number, ordinals: Uint32Array): SparseColumn {

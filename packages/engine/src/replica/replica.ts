@@ -1,6 +1,6 @@
 // The in-memory state of one collection, built only by applying events in LSN order. It asks no clock and no chance, so the
 // same events give the same bytes. Called by commit, recovery and restore, and by nobody else.
-import type { CollectionDefinition, DenseFieldDefinition, FieldDefinition } from '../definition.ts'
+import { type CollectionDefinition, graphField } from '../definition.ts'
 import { assert } from '../errors.ts'
 import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
@@ -10,12 +10,13 @@ import type { HashSeed } from '../memory/id-hash.ts'
 import type { Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import { openDenseField } from '../vector/dense-field.ts'
-import type { DenseField, DenseRows, SparseField } from '../vector/field.ts'
+import type { DenseField, SparseField } from '../vector/field.ts'
 import { openSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
+import { addedVectors } from './dense-rows.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
-import { Originals, type OriginalsPlace } from './originals.ts'
+import { Originals, type OriginalsPlace, originalsOf } from './originals.ts'
 import { Pins } from './pins.ts'
 import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
 
@@ -30,9 +31,9 @@ export interface ReplicaParts {
   readonly definition: CollectionDefinition
   readonly objects: ObjectStore
   readonly filters: FilterIndex
-  /** One per field of the definition; undefined for sparse fields. */
+  /** One per field of the definition, with the pooled vectors of a multi-vector field; undefined for sparse fields. */
   readonly dense: readonly (DenseField | undefined)[]
-  /** One per field of the definition; undefined for dense fields. */
+  /** One per field of the definition; undefined for those with a graph. */
   readonly sparse: readonly (SparseField | undefined)[]
   /** One per field of the definition; undefined where the field itself keeps every bit. */
   readonly originals: readonly (Originals | undefined)[]
@@ -48,11 +49,6 @@ export interface ReplicaHost {
   readonly seed: HashSeed
   readonly pool: WorkerPool
   readonly originals: OriginalsPlace
-}
-
-/** Whether a field keeps less than what came, so that the vectors are kept on disk besides. */
-export function keepsOriginals(field: FieldDefinition): field is DenseFieldDefinition {
-  return field.kind === 'dense' && field.params.precision !== 'float32'
 }
 
 export class Replica {
@@ -90,7 +86,10 @@ export class Replica {
     options: ReplicaHost & { readonly lsn: number; readonly generation: number },
   ): Promise<Replica> {
     const dense = await Promise.all(
-      definition.fields.map((field) => (field.kind === 'dense' ? openDenseField(field, options.pool) : undefined)),
+      definition.fields.map((field) => {
+        const graph = graphField(field)
+        return graph && openDenseField(graph, options.pool)
+      }),
     )
     const sparse = await Promise.all(
       definition.fields.map((field) => (field.kind === 'sparse' ? openSparseField(field, options.pool) : undefined)),
@@ -102,16 +101,10 @@ export class Replica {
       filters: new FilterIndex(options.seed),
       dense,
       sparse,
-      originals: definition.fields.map((field, at) =>
-        keepsOriginals(field)
-          ? new Originals(options.originals, {
-              collectionId: id,
-              generation: options.generation,
-              field: at,
-              dimension: field.params.dimension,
-            })
-          : undefined,
-      ),
+      originals: definition.fields.map((_, at) => {
+        const of = originalsOf(id, definition, at, options.generation)
+        return of && new Originals(options.originals, of)
+      }),
       ordinals: new Ordinals(),
       generation: options.generation,
       version: 0,
@@ -133,15 +126,17 @@ export class Replica {
     return this.dense[field]?.rows ?? this.sparse[field]?.rows ?? 0
   }
 
-  /** Takes room on the disk for the vectors of `objects` more. Throws EngineError read_only when the disk is full. */
-  async prepare(objects: number): Promise<void> {
-    for (const originals of this.originals)
-      if (originals && !originals.hasRoom(objects)) await originals.prepare(objects)
+  /** Takes room on the disk for the vectors of more objects. Throws EngineError read_only when the disk is full. */
+  async prepare(more: { readonly objects: number; readonly members: number }): Promise<void> {
+    for (const originals of this.originals) {
+      const rows = originals?.several ? more.members : more.objects
+      if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
+    }
   }
 
-  /** Whether there is room on the disk for the vectors of `objects` more. */
-  isPrepared(objects: number): boolean {
-    return this.originals.every((originals) => originals?.hasRoom(objects) ?? true)
+  /** Whether there is room on the disk for the vectors of more objects. */
+  isPrepared(more: { readonly objects: number; readonly members: number }): boolean {
+    return this.originals.every((of) => of?.hasRoom(of.several ? more.members : more.objects) ?? true)
   }
 
   /**
@@ -205,18 +200,17 @@ export class Replica {
   async #upsert(version: number, event: ObjectsUpserted): Promise<Applied> {
     await this.#ripen(version)
     const ordinals = this.ordinals.take(event.ids.length)
+    const added = this.definition.fields.map((field, at) => addedVectors(event, at, field, ordinals))
     // A replay made no room yet; a live write did.
-    await this.prepare(event.ids.length)
+    for (const [at, originals] of this.originals.entries()) {
+      const rows = added[at]?.originals.rows ?? 0
+      if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
+    }
     const replaced = Uint32Array.from(event.ids.map((id) => this.objects.find(id)).filter((ordinal) => ordinal >= 0))
     await Promise.all(
       this.dense.map((field, at) => {
-        const column = event.dense.find((candidate) => candidate.field === at)
-        const rows: DenseRows | undefined = column && {
-          ordinals: column.objects.map((object) => ordinals[object] as number),
-          vectors: column.vectors,
-          norms: column.norms,
-        }
-        const kept = rows && this.originals[at]?.append(rows.ordinals, rows.vectors)
+        const { rows, originals } = added[at] ?? {}
+        const kept = originals && this.originals[at]?.append(originals.ordinals, originals.vectors, originals.counts)
         return Promise.all([kept, field?.apply(version, rows, replaced)])
       }),
     )

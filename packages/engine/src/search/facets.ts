@@ -3,9 +3,9 @@ import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import { printed } from '../ids.ts'
 import { facetValuesDefault, facetValuesMax } from '../limits.ts'
+import { wholeNumber } from '../numbers.ts'
 import type { FacetRequest, Facets } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
-import { whole } from './request.ts'
 
 export interface FacetInput {
   readonly key: string
@@ -22,7 +22,11 @@ export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRe
     })
   }
   const parsed = filter === undefined ? undefined : parseFilter(filter)
-  return { key, filter: parsed?.length === 0 ? undefined : parsed, limit: whole(limit, 'limit', 1, facetValuesMax) }
+  return {
+    key,
+    filter: parsed?.length === 0 ? undefined : parsed,
+    limit: wholeNumber(limit, 'limit', 1, facetValuesMax),
+  }
 }
 
 export function facetsOf(replica: Replica, { key, filter, limit }: FacetInput): Facets {

@@ -3,10 +3,10 @@ import type { CollectionDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { printed } from '../ids.ts'
 import { efDefault, efMax, type Limits, recallSampleDefault, recallSampleMax, topKDefault } from '../limits.ts'
+import { wholeNumber } from '../numbers.ts'
 import type { RecallReport, RecallRequest } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { DenseField } from '../vector/field.ts'
-import { whole } from './request.ts'
 
 export interface RecallInput {
   readonly at: number
@@ -19,20 +19,20 @@ export interface RecallInput {
 /** Throws invalid_argument, limit_exceeded or field_not_found. */
 export function parseRecall(request: RecallRequest, definition: CollectionDefinition, limits: Limits): RecallInput {
   const at = definition.fields.findIndex(
-    ({ kind, name }) => kind === 'dense' && (request.field === undefined || name === request.field),
+    ({ kind, name }) => kind !== 'sparse' && (request.field === undefined || name === request.field),
   )
   const field = definition.fields[at]
   if (field === undefined) {
-    const message = `the collection has no dense field ${request.field === undefined ? '' : printed(request.field)}`
+    const message = `the collection has no field with a graph ${request.field === undefined ? '' : printed(request.field)}`
     throw new EngineError('field_not_found', message.trim(), { field: 'field', value: request.field })
   }
-  const k = whole(request.limit ?? topKDefault, 'limit', 1, limits.topKMax)
+  const k = wholeNumber(request.limit ?? topKDefault, 'limit', 1, limits.topKMax)
   return {
     at,
     field: field.name,
-    sample: whole(request.sample ?? recallSampleDefault, 'sample', 1, recallSampleMax),
+    sample: wholeNumber(request.sample ?? recallSampleDefault, 'sample', 1, recallSampleMax),
     k,
-    ef: Math.max(k, whole(request.ef ?? efDefault, 'ef', 1, efMax)),
+    ef: Math.max(k, wholeNumber(request.ef ?? efDefault, 'ef', 1, efMax)),
   }
 }
 

@@ -1,5 +1,10 @@
 // Checks a search as people ask it and brings it to the form the plan works on.
-import type { CollectionDefinition, DenseFieldDefinition, SparseFieldDefinition } from '../definition.ts'
+import type {
+  CollectionDefinition,
+  DenseFieldDefinition,
+  MultiFieldDefinition,
+  SparseFieldDefinition,
+} from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import { parseId, printed } from '../ids.ts'
@@ -10,11 +15,13 @@ import {
   type Limits,
   prefilterThresholdMax,
   prefilterThresholdMin,
+  queryMembersMax,
   topKDefault,
 } from '../limits.ts'
+import { finiteNumber, wholeNumber } from '../numbers.ts'
 import type { SparseVector } from '../object.ts'
 import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../query.ts'
-import { isArrayLike, parseSparse, putDense, type SparseTerms } from '../vectors-in.ts'
+import { isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from '../vectors-in.ts'
 import type { FusionMethod } from './fuse.ts'
 
 /** Of reciprocal rank fusion, as the published clients have it. */
@@ -46,8 +53,17 @@ export interface SparseTask extends InField {
   readonly asked: Asked<SparseTerms>
 }
 
+export interface MultiTask extends InField {
+  readonly kind: 'multi'
+  readonly definition: MultiFieldDefinition
+  /** One after another, as they came. */
+  readonly asked: Asked<Float32Array>
+}
+
+export type Task = DenseTask | SparseTask | MultiTask
+
 export interface SearchPlanInput {
-  readonly tasks: readonly (DenseTask | SparseTask)[]
+  readonly tasks: readonly Task[]
   /** Undefined when everything matches. */
   readonly filter: Filter | undefined
   readonly prefilterThreshold: number | undefined
@@ -81,13 +97,13 @@ export function parseSearch(request: SearchRequest, definition: CollectionDefini
     prefilterThreshold:
       request.prefilterCardinalityThreshold === undefined
         ? undefined
-        : number(
+        : finiteNumber(
             request.prefilterCardinalityThreshold,
             'prefilter_cardinality_threshold',
             prefilterThresholdMin,
             prefilterThresholdMax,
           ),
-    boostPercentage: number(request.filterBoostPercentage ?? 0, 'filter_boost_percentage', 0, filterBoostMax),
+    boostPercentage: finiteNumber(request.filterBoostPercentage ?? 0, 'filter_boost_percentage', 0, filterBoostMax),
     includeVectors: request.includeVectors === true,
     fusion: request.fusion === undefined ? undefined : parseFusion(request.fusion, names, limits),
     exact: request.exact === true,
@@ -96,12 +112,7 @@ export function parseSearch(request: SearchRequest, definition: CollectionDefini
   }
 }
 
-function parseTask(
-  name: string,
-  input: FieldQuery,
-  definition: CollectionDefinition,
-  limits: Limits,
-): DenseTask | SparseTask {
+function parseTask(name: string, input: FieldQuery, definition: CollectionDefinition, limits: Limits): Task {
   const at = definition.fields.findIndex((field) => field.name === name)
   const field = definition.fields[at]
   if (field === undefined) {
@@ -111,32 +122,30 @@ function parseTask(
       value: name,
     })
   }
-  const k = whole(input.limit ?? topKDefault, 'top_k', 1, limits.topKMax)
-  const ef = Math.max(k, whole(input.ef ?? efDefault, 'ef', 1, efMax))
+  const k = wholeNumber(input.limit ?? topKDefault, 'top_k', 1, limits.topKMax)
+  const ef = Math.max(k, wholeNumber(input.ef ?? efDefault, 'ef', 1, efMax))
   const path = `query for ${name}`
   const scoreThreshold =
-    input.scoreThreshold === undefined ? undefined : finite(input.scoreThreshold, 'score_threshold')
+    input.scoreThreshold === undefined ? undefined : anyNumber(input.scoreThreshold, 'score_threshold')
   const common = { at, k, ef, scoreThreshold }
-  if (isStored(input.query))
-    return {
-      kind: field.kind,
-      ...common,
-      definition: field,
-      asked: { kind: 'stored', id: parseId(input.query.id, `${path}.id`) },
-    } as DenseTask | SparseTask
-  return field.kind === 'dense'
-    ? {
-        kind: 'dense',
-        ...common,
-        definition: field,
-        asked: { kind: 'vector', query: parseDense(input.query, field, path) },
-      }
-    : {
-        kind: 'sparse',
-        ...common,
-        definition: field,
-        asked: { kind: 'vector', query: parseTerms(input.query, field, path) },
-      }
+  if (isStored(input.query)) {
+    const asked = { kind: 'stored', id: parseId(input.query.id, `${path}.id`) } as const
+    return { ...common, kind: field.kind, definition: field, asked } as Task
+  }
+  switch (field.kind) {
+    case 'dense': {
+      const query = parseDense(input.query, field, path)
+      return { ...common, kind: field.kind, definition: field, asked: { kind: 'vector', query } }
+    }
+    case 'sparse': {
+      const query = parseTerms(input.query, field, path)
+      return { ...common, kind: field.kind, definition: field, asked: { kind: 'vector', query } }
+    }
+    case 'multi': {
+      const query = parseMembers(input.query, field.params, path, queryMembersMax)
+      return { ...common, kind: field.kind, definition: field, asked: { kind: 'vector', query } }
+    }
+  }
 }
 
 function isStored(query: FieldQuery['query']): query is StoredQuery {
@@ -151,7 +160,7 @@ function parseDense(query: FieldQuery['query'], field: DenseFieldDefinition, pat
     })
   }
   const vector = new Float32Array(field.params.dimension)
-  putDense(query, field.params, vector, 0, path)
+  putDense(query as ArrayLike<number>, field.params, vector, 0, path)
   return vector
 }
 
@@ -180,46 +189,17 @@ function parseFusion(fusion: Fusion, names: readonly string[], limits: Limits): 
     throw new EngineError('invalid_argument', `${field} weighs a field that is not searched`, { field, value: name })
   }
   const weightOf = (name: string) =>
-    number(Object.hasOwn(weights, name) ? weights[name] : 1, `fusion.weights.${name}`, 0, fusionNumberMax)
+    finiteNumber(Object.hasOwn(weights, name) ? weights[name] : 1, `fusion.weights.${name}`, 0, fusionNumberMax)
   return {
     method:
       method === 'rrf'
-        ? { kind: 'rrf', rankConstant: number(k, 'fusion.k', Number.MIN_VALUE, fusionNumberMax) }
+        ? { kind: 'rrf', rankConstant: finiteNumber(k, 'fusion.k', Number.MIN_VALUE, fusionNumberMax) }
         : { kind: 'relative-score' },
     weights: new Map(names.map((name) => [name, weightOf(name)])),
-    limit: whole(limit ?? topKDefault, 'fusion.limit', 1, limits.topKMax),
+    limit: wholeNumber(limit ?? topKDefault, 'fusion.limit', 1, limits.topKMax),
   }
 }
 
-function finite(value: unknown, field: string): number {
-  return number(value, field, -Number.MAX_VALUE, Number.MAX_VALUE)
-}
-
-export function whole(value: unknown, field: string, min: number, max: number): number {
-  if (!Number.isInteger(value)) {
-    throw new EngineError('invalid_argument', `${field} must be a whole number, got ${printed(value)}`, {
-      field,
-      value: printed(value),
-      limit: [min, max],
-    })
-  }
-  return number(value, field, min, max)
-}
-
-function number(value: unknown, field: string, min: number, max: number): number {
-  if (typeof value !== 'number' || !Number.isFinite(value)) {
-    throw new EngineError('invalid_argument', `${field} must be a finite number, got ${printed(value)}`, {
-      field,
-      value: printed(value),
-      limit: [min, max],
-    })
-  }
-  if (value < min || value > max) {
-    throw new EngineError('limit_exceeded', `${field} is ${value}, it must be between ${min} and ${max}`, {
-      field,
-      value,
-      limit: [min, max],
-    })
-  }
-  return value
+function anyNumber(value: unknown, field: string): number {
+  return finiteNumber(value, field, -Number.MAX_VALUE, Number.MAX_VALUE)
 }

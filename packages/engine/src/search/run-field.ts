@@ -6,7 +6,7 @@ import type { FieldExplanation } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { DenseField, DenseHits, SparseField } from '../vector/field.ts'
 import { type DensePlan, isWorthProbing, type Probed, planDense, probeRows } from './plan.ts'
-import type { DenseTask, SearchPlanInput, SparseTask } from './request.ts'
+import type { DenseTask, SearchPlanInput, SparseTask, Task } from './request.ts'
 
 /** What the filter leaves, counted exactly. */
 export interface Matches {
@@ -26,6 +26,8 @@ export interface FieldAnswer {
   /** As many as asked for, or all there are. */
   readonly complete: boolean
   readonly explanation: FieldExplanation
+  /** The members of each hit of a multi-vector field, one after another, where vectors are wanted. */
+  readonly members?: readonly Float32Array[]
 }
 
 const noHits: DenseHits = {
@@ -114,7 +116,7 @@ async function runSparse(task: SparseTask, k: number, { replica, version, matche
   return { found, complete: true, explanation: { plan: 'lists', reason: 'inverted lists are exact' } }
 }
 
-function ordinalOf(replica: Replica, id: string): number {
+export function ordinalOf(replica: Replica, id: string): number {
   const ordinal = replica.objects.find(id)
   if (ordinal >= 0) return ordinal
   throw new EngineError('object_not_found', `there is no object of id ${JSON.stringify(id)} to search with`, {
@@ -126,16 +128,18 @@ function rowOf(field: DenseField, replica: Replica, id: string, task: DenseTask)
   const ordinal = replica.objects.find(id)
   const row = field.has(ordinal, replica.version) ? field.row(ordinal) : undefined
   if (row !== undefined) return row
-  throw withoutField(task, id)
+  throw withoutField(task)
 }
 
 function termsOf(replica: Replica, task: SparseTask, id: string): { indices: Uint32Array; values: Float32Array } {
   const terms = replica.objects.sparse(replica.objects.find(id)).find(({ field }) => field === task.at)
   if (terms !== undefined) return terms
-  throw withoutField(task, id)
+  throw withoutField(task)
 }
 
-function withoutField({ definition }: DenseTask | SparseTask, id: string): EngineError {
+/** What a search with a stored object is answered when the object has nothing to search with. */
+export function withoutField({ definition, asked }: Task): EngineError {
+  const id = asked.kind === 'stored' ? asked.id : ''
   const message = `object ${JSON.stringify(id)} has no vector in field ${definition.name}`
   return new EngineError('invalid_argument', message, { field: `query for ${definition.name}`, value: id })
 }

@@ -4,10 +4,10 @@ import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import { printed } from '../ids.ts'
 import { type Limits, scrollDefault } from '../limits.ts'
+import { wholeNumber } from '../numbers.ts'
 import type { ScrollPage, ScrollRequest } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
-import { storedAt } from './hits.ts'
-import { whole } from './request.ts'
+import { storedObjects } from './stored.ts'
 
 export interface ScrollInput {
   readonly filter: Filter
@@ -25,22 +25,23 @@ export function parseScroll(
 ): ScrollInput {
   return {
     filter: parseFilter(filter),
-    limit: whole(limit, 'limit', 1, limits.batchMax),
+    limit: wholeNumber(limit, 'limit', 1, limits.batchMax),
     from: cursor === undefined ? 0 : parseCursor(cursor),
   }
 }
 
-export function scroll(replica: Replica, { filter, limit, from }: ScrollInput): ScrollPage {
+export async function scroll(replica: Replica, { filter, limit, from }: ScrollInput): Promise<ScrollPage> {
   const { bitmap } = replica.filters.evaluate(filter)
   const ordinals = bitmap.toOrdinals()
   const first = firstFrom(ordinals, from)
   const page = ordinals.subarray(first, first + limit)
   const last = page.at(-1)
   const more = first + limit < ordinals.length
+  const { lsnApplied: lsn } = replica
   return {
-    objects: Array.from(page, (ordinal) => storedAt(replica, ordinal)),
+    objects: await storedObjects(replica, [...page]),
     cursor: more && last !== undefined ? `o${(last + 1).toString(36)}` : undefined,
-    lsn: replica.lsnApplied,
+    lsn,
   }
 }
 

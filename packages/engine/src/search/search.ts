@@ -5,8 +5,8 @@ import type { Replica } from '../replica/replica.ts'
 import { fuse } from './fuse.ts'
 import { hitsOf } from './hits.ts'
 import type { SearchPlanInput } from './request.ts'
-import { runRescored } from './rescore.ts'
 import type { Matches } from './run-field.ts'
+import { runTask } from './run-task.ts'
 
 export async function search(replica: Replica, input: SearchPlanInput): Promise<SearchResult> {
   const started = performance.now()
@@ -17,13 +17,13 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
     const matches = input.filter && replica.filters.evaluate(input.filter)
     const filterMs = performance.now() - started
     const answers = await Promise.all(
-      input.tasks.map(async (task) => ({ task, ...(await runRescored(task, { replica, version, matches, input })) })),
+      input.tasks.map(async (task) => ({ task, ...(await runTask(task, { replica, version, matches, input })) })),
     )
     const searched = performance.now()
     const results = Object.fromEntries(
-      answers.map(({ task, found }) => [
+      answers.map(({ task, ...answer }) => [
         task.definition.name,
-        hitsOf(replica, task, found, { includeVectors: input.includeVectors, version }),
+        hitsOf(replica, task, answer, { includeVectors: input.includeVectors, version }),
       ]),
     )
     const decorated = performance.now()

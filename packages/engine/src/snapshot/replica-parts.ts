@@ -1,12 +1,13 @@
 // A replica as the parts that its snapshot files hold, and back.
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
+import { graphField } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import { type Section, SectionReader, sectionOf, sourceOf, writeSections } from '../memory/sections.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
-import { Originals, type OriginalsPlace } from '../replica/originals.ts'
-import { keepsOriginals, Replica } from '../replica/replica.ts'
+import { Originals, type OriginalsPlace, originalsOf } from '../replica/originals.ts'
+import { Replica } from '../replica/replica.ts'
 import { loadDenseField } from '../vector/dense-field.ts'
 import type { FieldCut } from '../vector/field.ts'
 import { loadSparseField } from '../vector/sparse-field.ts'
@@ -80,7 +81,10 @@ export async function loadReplica(
     await loadOriginals(reader, entry, { ordinalEnd: ordinals.end, generation }, from.originals, originals)
     await source.end()
     const dense = await Promise.all(
-      fields.map((field, at) => (field.kind === 'dense' ? loadDenseField(field, from.pool, read(1 + at)) : undefined)),
+      fields.map((field, at) => {
+        const graph = graphField(field)
+        return graph && loadDenseField(graph, from.pool, read(1 + at))
+      }),
     )
     const sparse = await Promise.all(
       fields.map((field, at) =>
@@ -106,13 +110,13 @@ async function loadOriginals(
   place: OriginalsPlace,
   loaded: (Originals | undefined)[],
 ): Promise<void> {
-  for (const [at, field] of definition.fields.entries()) {
-    if (!keepsOriginals(field)) {
+  for (const at of definition.fields.keys()) {
+    const of = originalsOf(collectionId, definition, at, generation)
+    if (of === undefined) {
       loaded.push(undefined)
       continue
     }
-    const state = await Originals.loadState(reader, `originals.${at}`, ordinalEnd)
-    const of = { collectionId, generation, field: at, dimension: field.params.dimension }
+    const state = await Originals.loadState(reader, `originals.${at}`, { ordinalEnd, several: of.several })
     const originals = new Originals(place, of, state)
     loaded.push(originals)
     await originals.open()

@@ -46,6 +46,18 @@ test('every kind of event comes back as it went', async (t) => {
           params: { dimension: 3, spaceType: 'l2', precision: 'float16', M: 16, efConstruction: 128 },
         },
         { kind: 'sparse', name: 'b', params: { model: 'endee_bm25', dimension: 2 ** 32 } },
+        {
+          kind: 'multi',
+          name: 'c',
+          params: {
+            dimension: 2,
+            spaceType: 'cosine',
+            precision: 'int8',
+            M: 4,
+            efConstruction: 8,
+            pooling: 'max',
+          },
+        },
       ],
       hashSeed: { low: 0xffffffff, high: 1 },
     },
@@ -67,6 +79,14 @@ test('every kind of event comes back as it went', async (t) => {
           counts: Uint32Array.of(2),
           indices: Uint32Array.of(0, 0xffffffff),
           values: Float32Array.of(1, -1),
+        },
+      ],
+      multi: [
+        {
+          field: 2,
+          objects: Uint32Array.of(0, 1),
+          counts: Uint32Array.of(2, 1),
+          vectors: Float32Array.of(1, 0, 0, 3e38, -0, 5),
         },
       ],
     },
@@ -108,7 +128,16 @@ test(`any well-formed text survives the log, seed ${seed}`, async (t) => {
 
 test('a record of an unknown type or a newer version is refused by name', async (t) => {
   t.throws(() => decodeEvent({ type: 99, version: 1, payload: new Uint8Array(0) }), { code: 'format_too_new' })
-  t.throws(() => decodeEvent({ type: 16, version: 2, payload: new Uint8Array(0) }), { code: 'format_too_new' })
+  t.throws(() => decodeEvent({ type: 16, version: 3, payload: new Uint8Array(0) }), { code: 'format_too_new' })
+})
+
+test('a record says the oldest version that knows all of it', async (t) => {
+  const base = { timeMs: 0, collectionId: 1 } as const
+  const objects = { kind: 'objects-upserted', ids: ['x'], metas: [new Uint8Array(0)], filters: [''] } as const
+  const multi = { field: 0, objects: Uint32Array.of(0), counts: Uint32Array.of(1), vectors: Float32Array.of(1, 2) }
+  t.equal(encodeEvent({ ...base, ...objects, dense: [], sparse: [], multi: [] }).version, 1)
+  t.equal(encodeEvent({ ...base, ...objects, dense: [], sparse: [], multi: [multi] }).version, 2)
+  t.equal(encodeEvent({ ...base, kind: 'collection-rebuilt', fields: [] }).version, 1)
 })
 
 /** Bytes as plain arrays: protobufjs gives Buffers where Uint8Arrays went in. */

@@ -15,7 +15,7 @@ async function inDirectory(act: (dir: string) => Promise<void>): Promise<void> {
   }
 }
 
-const of = { collectionId: 7, generation: 0, field: 0, dimension: 10_000 }
+const of = { collectionId: 7, generation: 0, field: 0, dimension: 10_000, several: false }
 
 function rows(count: number, from: number): Float32Array {
   return Float32Array.from(

@@ -19,6 +19,13 @@ export function floatsFrom(value: unknown, field: string): Float32Array {
   return floats
 }
 
+/** Several vectors; the engine judges how many there are and how long. */
+export function vectorsFrom(value: unknown, field: string): Float32Array[] {
+  if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of vectors`, { field, value })
+  const items: readonly unknown[] = value
+  return items.map((item, i) => floatsFrom(item, `${field}[${i}]`))
+}
+
 /** Positions of a sparse vector: whole numbers from 0 to 2^32 - 1. */
 export function indicesFrom(value: unknown, field: string): Uint32Array {
   if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of whole numbers`, { field, value })

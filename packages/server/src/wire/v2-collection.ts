@@ -11,10 +11,10 @@ export const createCollectionBody = Type.Object(
       Type.Unsafe<object>({
         type: 'object',
         description:
-          'A dense field {"name","type":"vector","params":{"dimension","space_type","precision","M","ef_con"}} or a sparse one {"name","type":"sparse","sparse_model"}.',
+          'A dense field {"name","type":"vector","params":{"dimension","space_type","precision","M","ef_con"}} a sparse one {"name","type":"sparse","sparse_model"}, or one of several vectors per object: "multi_vector" with the params of a dense one and "pooling".',
         properties: {
           name: { type: 'string' },
-          type: { type: 'string', description: 'vector or sparse' },
+          type: { type: 'string', description: 'vector, sparse or multi_vector' },
           params: { type: 'object' },
           sparse_model: { type: 'string', description: 'default or endee_bm25' },
         },
@@ -59,5 +59,7 @@ function fieldSummary(field: FieldDescription) {
   }
   const { dimension, spaceType, precision, M, efConstruction } = field.params
   const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction }
-  return { name: field.name, type: 'vector', params, element_count: field.elements }
+  if (field.kind === 'dense') return { name: field.name, type: 'vector', params, element_count: field.elements }
+  const { pooling } = field.params
+  return { name: field.name, type: 'multi_vector', params: { ...params, pooling }, element_count: field.elements }
 }

@@ -1,10 +1,10 @@
 // Objects as /api/v2 carries them: the ObjectBatch of MessagePack, or objects with a map of fields in JSON.
-import type { FieldValue, ObjectInput, StoredObject } from '@annal/engine'
+import { type DenseRow, type FieldValue, membersMax, type ObjectInput, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
-import { floatsFrom, indicesFrom } from './numbers.ts'
+import { floatsFrom, indicesFrom, vectorsFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
 import type { Infer } from './schema.ts'
 import { metaJson } from './v1-search.ts'
@@ -20,7 +20,7 @@ export const upsertObjectsBody = Type.Object({
         {},
         {
           description:
-            'By field: the numbers of a dense vector, {"vector":[...]}, or {"indices":[...],"values":[...]}.',
+            'By field: the numbers of a dense vector, {"vector":[...]}, {"indices":[...],"values":[...]}, or {"vectors":[[...],...]} of a multi-vector field.',
         },
       ),
     }),
@@ -72,13 +72,29 @@ function readObjectTuple(reader: MsgpackReader, field: string): ObjectInput {
     const name = reader.string(`${field}.sparses`)
     fields.push([name, readSparsePair(reader, `${field}.fields.${name}`)])
   }
-  if (length > 5 && reader.map(`${field}.multi_vectors`) > 0) throw noMultiVectors(`${field}.multi_vectors`)
+  const multis = length > 5 ? reader.map(`${field}.multi_vectors`) : 0
+  for (let i = 0; i < multis; i++) {
+    const name = reader.string(`${field}.multi_vectors`)
+    fields.push([name, readMembers(reader, `${field}.fields.${name}`)])
+  }
   return {
     id,
     ...(meta.length === 0 ? {} : { meta }),
     ...(filter === '' ? {} : { filter }),
     fields: fieldMap(fields, field),
   }
+}
+
+function readMembers(reader: MsgpackReader, field: string): Float32Array[] {
+  const count = reader.array(field)
+  if (count > membersMax) {
+    throw new ServerError('limit_exceeded', `${field} has ${count} vectors, at most ${membersMax} are allowed`, {
+      field,
+      value: count,
+      limit: membersMax,
+    })
+  }
+  return Array.from({ length: count }, (_, i) => reader.floats(`${field}[${i}]`))
 }
 
 function readSparsePair(reader: MsgpackReader, field: string): FieldValue {
@@ -111,13 +127,12 @@ function readObjectJson(item: unknown, field: string): ObjectInput {
   }
 }
 
-/** Numbers alone, `{"vector":[...]}`, or the two arrays of a sparse vector. */
+/** Numbers alone, `{"vector":[...]}`, several such arrays, or the two arrays of a sparse vector. */
 function readFieldValue(value: unknown, field: string): FieldValue {
   if (!isObject(value)) {
-    if (Array.isArray(value) && Array.isArray(value[0])) throw noMultiVectors(field)
-    return floatsFrom(value, field)
+    return Array.isArray(value) && Array.isArray(value[0]) ? vectorsFrom(value, field) : floatsFrom(value, field)
   }
-  if (value.vectors !== undefined) throw noMultiVectors(field)
+  if (value.vectors !== undefined) return vectorsFrom(value.vectors, `${field}.vectors`)
   if (value.vector !== undefined) return floatsFrom(value.vector, `${field}.vector`)
   return readSparseJson(value, field)
 }
@@ -128,10 +143,6 @@ export function readSparseJson(value: { readonly [key: string]: unknown }, field
     indices: indicesFrom(value.indices ?? value.sparse_indices, `${field}.indices`),
     values: floatsFrom(value.values ?? value.sparse_values, `${field}.values`),
   }
-}
-
-export function noMultiVectors(field: string): ServerError {
-  return new ServerError('not_supported', 'multi-vector fields are not supported yet', { field })
 }
 
 /** Own properties only, whatever the names are; a name given twice would hide one of its values. */
@@ -152,7 +163,12 @@ export function objectBatchReply(objects: readonly StoredObject[]): Buffer {
     const sparse = Object.entries(object.sparse)
     writer.map(sparse.length)
     for (const [name, { indices, values }] of sparse) writer.string(name).array(2).uints(indices).floats(values)
-    writer.map(0)
+    const multi = Object.entries(object.multi)
+    writer.map(multi.length)
+    for (const [name, members] of multi) {
+      writer.string(name).array(members.length)
+      for (const { row } of members) writer.floats(row)
+    }
   }
   return writer.finish()
 }
@@ -170,7 +186,13 @@ export function objectsJsonReply(objects: readonly StoredObject[]) {
           name,
           { sparse_indices: Array.from(indices), sparse_values: Array.from(values) },
         ]),
+        ...Object.entries(object.multi).map(([name, members]) => [name, { vectors: vectorsJson(members) }]),
       ]) as object,
     })),
   }
+}
+
+/** Members of a multi-vector field as they were given. */
+export function vectorsJson(members: readonly DenseRow[]): number[][] {
+  return members.map(({ vector }) => Array.from(vector))
 }

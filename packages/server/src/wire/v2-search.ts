@@ -15,11 +15,11 @@ import {
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
-import { floatsFrom } from './numbers.ts'
+import { floatsFrom, vectorsFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
 import { filterConditions, type Infer, optionalBoolean, optionalInteger } from './schema.ts'
 import { hitJson, readConditions, rescoreDescription } from './v1-search.ts'
-import { noMultiVectors, readSparseJson } from './v2-objects.ts'
+import { readSparseJson, vectorsJson } from './v2-objects.ts'
 
 const thresholdMax = 1_000_000_000
 
@@ -27,7 +27,7 @@ export function searchCollectionBody(topKMax: number) {
   return Type.Object({
     fields: Type.Unsafe<object>({
       type: ['object', 'array'],
-      description: `Queries by field: {field: {"query": [...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
+      description: `Queries by field: {field: {"query": [...], [[...],...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
     }),
     filter: Type.Optional(filterConditions),
     filter_params: Type.Optional(
@@ -115,7 +115,7 @@ function readQuery(value: unknown, field: string, topKMax: number): FieldQuery {
 function readVector(query: unknown, field: string): FieldQuery['query'] {
   if (isObject(query) && 'id' in query) return { id: idFrom(query.id, `${field}.id`) }
   if (isObject(query)) return readSparseJson(query, field)
-  if (Array.isArray(query) && Array.isArray(query[0])) throw noMultiVectors(field)
+  if (Array.isArray(query) && Array.isArray(query[0])) return vectorsFrom(query, field)
   return floatsFrom(query, field)
 }
 
@@ -173,7 +173,7 @@ export function collectionSearchMsgpack(result: SearchResult): Buffer {
 export function collectionSearchJson(result: SearchResult) {
   const { fused, complete, explain, lsn } = result
   const results = Object.fromEntries(
-    Object.entries(result.results).map(([name, hits]) => [name, hits.map((hit) => hitJson(hit))]),
+    Object.entries(result.results).map(([name, hits]) => [name, hits.map(collectionHitJson)]),
   )
   return {
     results,
@@ -182,6 +182,10 @@ export function collectionSearchJson(result: SearchResult) {
     ...(explain && { explain: explainJson(explain) }),
     lsn,
   }
+}
+
+function collectionHitJson(hit: SearchHit) {
+  return { ...hitJson(hit), ...(hit.members && { vectors: vectorsJson(hit.members) }) }
 }
 
 function fusedJson({ hit, score, standings }: FusedHit) {

@@ -1,0 +1,125 @@
+// One field of a search, with its candidates ordered anew where that is asked for or is what the field is for: by the vectors
+// as they came, or by all members of a multi-vector field. Both are read from disk.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { graphField, type Precision } from '../definition.ts'
+import type { Originals } from '../replica/originals.ts'
+import type { DenseHits } from '../vector/field.ts'
+import { pooled, unitRows } from '../vector/pooling.ts'
+import { maxSim } from './max-sim.ts'
+import type { DenseTask, MultiTask, Task } from './request.ts'
+import { type FieldAnswer, ordinalOf, type RunContext, runField, withoutField } from './run-field.ts'
+
+/** Candidates read and compared in one turn of the event loop, so that others are not kept waiting. */
+const turnCandidates = 16
+
+export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
+  if (task.kind === 'multi') return runMulti(task, context)
+  const originals = context.replica.originals[task.at]
+  if (task.kind === 'sparse' || !context.input.rescore || !originals) return runField(task, context)
+  return runRescored(task, originals, context)
+}
+
+/** So many candidates, in the order of the precision, hold the true best k. */
+function candidatesFor(k: number, precision: Precision): number {
+  return precision === 'binary' ? Math.max(200, 10 * k) : Math.max(48, 2 * k)
+}
+
+async function runRescored(task: DenseTask, originals: Originals, context: RunContext): Promise<FieldAnswer> {
+  const { asked, definition } = task
+  const { dimension, precision, spaceType } = definition.params
+  // Looked up before anything is waited for: the id may lead elsewhere later, while the ordinal is pinned.
+  const own = asked.kind === 'stored' ? ordinalOf(context.replica, asked.id) : undefined
+  const candidates = candidatesFor(task.k, precision)
+  const wide = { ...task, k: candidates, ef: Math.max(task.ef, candidates), scoreThreshold: undefined }
+  const answer = await runField(wide, context)
+  const query = asked.kind === 'vector' ? asked.query : await originals.read(own as number)
+  // Both are of unit length for cosine already.
+  const space = spaceType === 'cosine' ? 'ip' : spaceType
+  return ordered(task, answer, originals, (vector) => maxSim(query, vector, dimension, space))
+}
+
+/** The graph finds candidates by their pooled vectors; which of them are best is decided by their members. */
+async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnswer> {
+  const { replica, input } = context
+  const { asked, definition, at } = task
+  const { dimension, spaceType } = definition.params
+  const originals = replica.originals[at] as Originals
+  const own = asked.kind === 'stored' ? ordinalOf(replica, asked.id) : undefined
+  if (own !== undefined && !originals.has(own)) throw withoutField(task)
+  // As of now, before anything is waited for.
+  const all = input.exact ? everyMatch(originals, context) : undefined
+  const members = asked.kind === 'vector' ? asked.query : await originals.read(own as number)
+  const answer = all ?? (await runField(pooledTask(task, members), context))
+  const query = spaceType === 'cosine' ? unitRows(members, dimension) : members
+  const score = (vectors: Float32Array) => maxSim(query, vectors, dimension, spaceType)
+  const answered = await ordered(task, without(answer, own), originals, score)
+  if (!input.includeVectors) return answered
+  return {
+    ...answered,
+    members: await Promise.all(Array.from(answered.found.ordinals, (ordinal) => originals.read(ordinal))),
+  }
+}
+
+/** The whole pool of the walk are candidates, and one more, since the object asked with may be among them. */
+function pooledTask({ at, ef, k, definition }: MultiTask, members: Float32Array): DenseTask {
+  const query = pooled(members, definition.params).vector
+  return {
+    kind: 'dense',
+    at,
+    k: Math.max(ef, k) + 1,
+    ef,
+    scoreThreshold: undefined,
+    definition: graphField(definition),
+    asked: { kind: 'vector', query },
+  }
+}
+
+function everyMatch(originals: Originals, { replica, matches }: RunContext): FieldAnswer {
+  const { bitmap } = matches ?? replica.filters.evaluate([])
+  const ordinals = bitmap.toOrdinals().filter((ordinal) => originals.has(ordinal))
+  const found = { ordinals, similarities: new Float32Array(ordinals.length), visited: 0, distances: ordinals.length }
+  const explanation = {
+    plan: 'scan',
+    reason: 'exact was asked for',
+    visited: 0,
+    distances: ordinals.length,
+    ms: 0,
+  } as const
+  return { found, complete: true, explanation }
+}
+
+function without(answer: FieldAnswer, own: number | undefined): FieldAnswer {
+  const ordinals = answer.found.ordinals.filter((ordinal) => ordinal !== own)
+  return { ...answer, found: { ...answer.found, ordinals } }
+}
+
+/** The best of the candidates by what the disk has of them; ties by ordinal. */
+async function ordered(
+  { k, scoreThreshold = Number.NEGATIVE_INFINITY }: DenseTask | MultiTask,
+  answer: FieldAnswer,
+  originals: Originals,
+  score: (vectors: Float32Array) => number,
+): Promise<FieldAnswer> {
+  const started = performance.now()
+  const { ordinals } = answer.found
+  const scored: { readonly ordinal: number; readonly similarity: number }[] = []
+  for (let at = 0; at < ordinals.length; at += turnCandidates) {
+    if (at > 0) await nextTurn()
+    const turn = Array.from(ordinals.subarray(at, at + turnCandidates), async (ordinal) => ({
+      ordinal,
+      similarity: score(await originals.read(ordinal)),
+    }))
+    scored.push(...(await Promise.all(turn)))
+  }
+  const best = scored
+    .filter(({ similarity }) => similarity >= scoreThreshold)
+    .sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
+    .slice(0, k)
+  const found: DenseHits = {
+    ...answer.found,
+    ordinals: Uint32Array.from(best, ({ ordinal }) => ordinal),
+    similarities: Float32Array.from(best, ({ similarity }) => similarity),
+  }
+  const ms = answer.explanation.ms + performance.now() - started
+  return { ...answer, found, explanation: { ...answer.explanation, rescored: ordinals.length, ms } }
+}

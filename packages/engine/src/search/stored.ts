@@ -1,0 +1,168 @@
+// Stored objects as their asker gets them: id, meta and filter decoded when asked for, and what they have in every field.
+import { inflateSync } from 'node:zlib'
+import type { SpaceType } from '../definition.ts'
+import type { JsonObject } from '../json.ts'
+import { metaBytesMax } from '../limits.ts'
+import type { DenseRow, StoredObject } from '../object.ts'
+import type { Replica } from '../replica/replica.ts'
+import { lengthOf } from '../vector/pooling.ts'
+import { scaleToUnit } from '../vectors-in.ts'
+
+const noBytes = new Uint8Array(0)
+
+/** The objects as they are now, with copies of their rows. */
+export async function storedObjects(replica: Replica, ordinals: readonly number[]): Promise<StoredObject[]> {
+  // What is read from disk stays there until the pin is released, whatever is written meanwhile.
+  const release = replica.pins.pin(replica.version)
+  try {
+    return await Promise.all(
+      ordinals.map((ordinal) => {
+        const parts = new StoredParts(replica, ordinal)
+        const [dense, sparse] = [denseOf(replica, ordinal), sparseOf(replica, ordinal)]
+        return multiOf(replica, ordinal).then((multi) => new Stored(parts, dense, sparse, multi))
+      }),
+    )
+  } finally {
+    release()
+  }
+}
+
+function denseOf(replica: Replica, ordinal: number): StoredObject['dense'] {
+  const dense: Record<string, DenseRow> = {}
+  replica.definition.fields.forEach((definition, at) => {
+    const field = replica.dense[at]
+    // An ordinal used again may still have the row of the object before.
+    if (definition.kind !== 'dense' || !field?.has(ordinal, replica.version)) return
+    const row = field.row(ordinal)
+    const norm = field.norm(ordinal)
+    if (row) dense[definition.name] = { row, norm, vector: scaled(row, norm, definition.params.spaceType) }
+  })
+  return dense
+}
+
+function sparseOf(replica: Replica, ordinal: number): StoredObject['sparse'] {
+  const sparse: Record<string, StoredObject['sparse'][string]> = {}
+  for (const { field, indices, values } of replica.objects.sparse(ordinal)) {
+    const definition = replica.definition.fields[field]
+    if (definition) sparse[definition.name] = { indices, values }
+  }
+  return sparse
+}
+
+async function multiOf(replica: Replica, ordinal: number): Promise<StoredObject['multi']> {
+  const multi: Record<string, readonly DenseRow[]> = {}
+  for (const [at, { kind, name }] of replica.definition.fields.entries()) {
+    const originals = replica.originals[at]
+    if (kind !== 'multi' || !originals?.has(ordinal)) continue
+    multi[name] = memberRows(await originals.read(ordinal), replica, at)
+  }
+  return multi
+}
+
+/** The members of an object in a multi-vector field, read from its originals, each by itself. */
+export function memberRows(members: Float32Array, { definition }: Replica, at: number): DenseRow[] {
+  const field = definition.fields[at]
+  if (field?.kind !== 'multi') return []
+  const { dimension, spaceType } = field.params
+  return Array.from({ length: members.length / dimension }, (_, i) => {
+    const vector = members.subarray(i * dimension, (i + 1) * dimension)
+    const norm = lengthOf(vector)
+    if (spaceType !== 'cosine') return { row: vector, norm, vector }
+    const row = vector.slice()
+    scaleToUnit(vector, norm, row, 0)
+    return { row, norm, vector }
+  })
+}
+
+/** Cosine rows are of unit length; times their norm they are what was given. */
+export function scaled(row: Float32Array, norm: number, spaceType: SpaceType): Float32Array {
+  return spaceType === 'cosine' ? row.map((x) => x * norm) : row
+}
+
+/** Id, meta and filter of one ordinal, taken at once and decoded when asked for. */
+export class StoredParts {
+  readonly id: string
+  readonly metaBytes: Uint8Array
+  readonly filterText: string
+
+  constructor(replica: Replica, ordinal: number) {
+    this.id = replica.objects.idAt(ordinal)
+    const meta = replica.objects.meta(ordinal)
+    // Copied out of shared memory: the record may be freed before the reply is written.
+    this.metaBytes = meta.length === 0 ? noBytes : meta.slice()
+    this.filterText = replica.objects.filterText(ordinal)
+  }
+
+  get meta(): JsonObject | undefined {
+    return decodeMeta(this.metaBytes)
+  }
+
+  get filter(): JsonObject {
+    return this.filterText === '' ? {} : (JSON.parse(this.filterText) as JsonObject)
+  }
+}
+
+class Stored implements StoredObject {
+  readonly id: string
+  readonly dense: StoredObject['dense']
+  readonly sparse: StoredObject['sparse']
+  readonly multi: StoredObject['multi']
+  readonly #parts: StoredParts
+
+  constructor(
+    parts: StoredParts,
+    dense: StoredObject['dense'],
+    sparse: StoredObject['sparse'],
+    multi: StoredObject['multi'],
+  ) {
+    this.id = parts.id
+    this.dense = dense
+    this.sparse = sparse
+    this.multi = multi
+    this.#parts = parts
+  }
+
+  get meta(): JsonObject | undefined {
+    return this.#parts.meta
+  }
+
+  get metaBytes(): Uint8Array {
+    return this.#parts.metaBytes
+  }
+
+  get filter(): JsonObject {
+    return this.#parts.filter
+  }
+
+  get filterText(): string {
+    return this.#parts.filterText
+  }
+
+  toJSON(): Record<string, unknown> {
+    const { id, meta, filter } = this
+    const dense = Object.entries(this.dense).map(([name, { vector }]) => [name, [...vector]])
+    const multi = Object.entries(this.multi).map(([name, members]) => [name, members.map(({ vector }) => [...vector])])
+    return { id, meta, filter, fields: Object.fromEntries([...dense, ...multi]) }
+  }
+}
+
+/** Meta is kept as it came: JSON, JSON packed with zlib (as the published clients send it), or bytes that are neither. */
+function decodeMeta(bytes: Uint8Array): JsonObject | undefined {
+  const text = bytes[0] === 0x7b ? bytes : bytes[0] === 0x78 ? inflated(bytes) : undefined
+  if (text === undefined) return undefined
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(text)) as JsonObject
+  } catch {
+    // Bytes that only look like JSON are opaque; metaBytes has them.
+    return undefined
+  }
+}
+
+function inflated(bytes: Uint8Array): Uint8Array | undefined {
+  try {
+    return inflateSync(bytes, { maxOutputLength: 100 * metaBytesMax })
+  } catch {
+    // Not zlib after all, or a bomb: opaque either way.
+    return undefined
+  }
+}
