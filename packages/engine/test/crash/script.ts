@@ -15,8 +15,10 @@ export interface Step {
   run(engine: Engine): Promise<unknown>
 }
 
+const graph = { space_type: 'l2', precision: 'float32', M: 4, ef_con: 8 }
 const fields = [
-  { name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32', M: 4, ef_con: 8 } },
+  { name: 'v', type: 'vector', params: { dimension: 4, ...graph } },
+  { name: 'm', type: 'multi_vector', params: { dimension: 2, ...graph } },
 ]
 
 /** Steps for a life that begins with `before`; the numbers in it begin at `numberFrom`. */
@@ -104,7 +106,11 @@ function tokenOf(database: string, name: string) {
 }
 
 function objectOf(id: string, number: number) {
-  return { id, meta: { number }, filter: { number }, fields: { v: [number, Number(id), 1, 0] } }
+  return { id, meta: { number }, filter: { number }, fields: { v: [number, Number(id), 1, 0], m: membersOf(number) } }
+}
+
+function membersOf(number: number): number[][] {
+  return Array.from({ length: 1 + (number % 3) }, (_, i) => [number, i])
 }
 
 /** What the engine holds, as far as anybody can ask; throws when an object is put together from two versions. */
@@ -119,8 +125,10 @@ export async function contentsOf(engine: Engine): Promise<Contents> {
     if (String(searched) !== String(found.map(({ id }) => id).sort()) || found.length !== count)
       throw new Error(`${name} counts ${count}, gives ${found.map(({ id }) => id)} and finds ${searched}`)
     const objects = new Map<string, number>()
-    for (const { id, meta, filter, dense } of found) {
+    for (const { id, meta, filter, dense, multi } of found) {
       const number = Number(meta?.number)
+      const members = multi.m?.map(({ vector }) => [...vector])
+      if (String(members) !== String(membersOf(number))) throw new Error(`object ${id} of ${name} has ${members}`)
       if (filter.number !== number || dense.v?.vector[0] !== number) throw new Error(`object ${id} of ${name} is mixed`)
       objects.set(id, number)
     }

@@ -25,7 +25,11 @@ export async function makeLog(
   const collections = await Promise.all(
     ['float32', 'int8'].map((precision) => {
       const params = { dimension, space_type: 'cosine', precision, M: 6, ef_con: 24 }
-      return engine.database().createCollection({ name: precision, fields: [{ name: 'v', type: 'vector', params }] })
+      const fields = [
+        { name: 'v', type: 'vector', params },
+        { name: 'm', type: 'multi_vector', params: { ...params, pooling: precision === 'int8' ? 'max' : 'mean' } },
+      ]
+      return engine.database().createCollection({ name: precision, fields })
     }),
   )
   const cuts = new Set(Array.from({ length: of.checkpoints }, () => of.random.below(of.records / together)))
@@ -57,9 +61,18 @@ function write(collections: readonly Collection[], random: Random): Promise<unkn
     id: one,
     meta: { n: random.below(1_000) },
     filter: { tag, n: random.below(1_000) },
-    fields: { v: Array.from({ length: dimension }, () => random.next() - 0.5) },
+    // One in four has no members.
+    fields: { v: vector(random), ...(random.below(4) > 0 && { m: members(random) }) },
   }))
   return collection.upsert(objects)
+}
+
+function vector(random: Random): number[] {
+  return Array.from({ length: dimension }, () => random.next() - 0.5)
+}
+
+function members(random: Random): number[][] {
+  return Array.from({ length: 1 + random.below(4) }, () => vector(random))
 }
 
 export function digestsOf(collections: readonly Collection[]): string {

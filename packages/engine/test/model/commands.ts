@@ -10,6 +10,7 @@ import {
   type ModelFilter,
   type ModelObject,
   matches,
+  maxSim,
   similarity,
 } from './model.ts'
 
@@ -22,7 +23,8 @@ const filterValues = fc.record(
   { tag: fc.constantFrom('red', 'green', 'blue'), n: fc.integer({ min: -5, max: 5 }), on: fc.boolean() },
   { requiredKeys: [] },
 )
-const object = fc.record({ vector, meta: fc.record({ n: fc.integer() }), filter: filterValues })
+const members = fc.array(vector, { maxLength: 4 })
+const object = fc.record({ vector, members, meta: fc.record({ n: fc.integer() }), filter: filterValues })
 const filter: fc.Arbitrary<ModelFilter> = fc.oneof(
   fc.constantFrom('red', 'green', 'blue').map((value) => ({ kind: 'tag' as const, value })),
   fc
@@ -50,8 +52,10 @@ function onCollection(
 
 function create(at: string, spaceType: ModelCollection['spaceType'], precision: string): Command {
   return command(`create ${at} ${spaceType} ${precision}`, async (model, { engine }) => {
+    const params = { dimension, space_type: spaceType, precision, M: 4, ef_con: 16 }
     const fields = [
-      { name: 'v', type: 'vector', params: { dimension, space_type: spaceType, precision, M: 4, ef_con: 16 } },
+      { name: 'v', type: 'vector', params },
+      { name: 'm', type: 'multi_vector', params },
     ]
     const code = await codeOf(engine.database().createCollection({ name: at, fields }))
     check(code === (model.has(at) ? 'collection_exists' : 'none'), `create answered ${code}`)
@@ -68,11 +72,11 @@ function drop(at: string): Command {
 
 function upsert(at: string, objects: readonly (readonly [string, ModelObject])[]): Command {
   return onCollection(`upsert ${objects.map(([key]) => key).join(', ')}`, at, async (model, real) => {
-    const input = objects.map(([key, { vector: v, meta, filter: values }]) => ({
+    const input = objects.map(([key, { vector: v, members: m, meta, filter: values }]) => ({
       id: key,
       meta,
       filter: values,
-      fields: { v },
+      fields: { v, ...(m.length > 0 && { m }) },
     }))
     if (new Set(objects.map(([key]) => key)).size < objects.length) {
       check((await codeOf(real.upsert(input))) === 'invalid_argument', 'duplicate ids in one call were taken')
@@ -118,7 +122,7 @@ function get(at: string, ids: readonly string[]): Command {
     const expected = ids.filter((key) => model.objects.has(key))
     check(JSON.stringify(found.map((one) => one.id)) === JSON.stringify(expected), 'ids got')
     for (const one of found) {
-      const { meta, filter: values, vector: v } = model.objects.get(one.id) as ModelObject
+      const { meta, filter: values, vector: v, members: m } = model.objects.get(one.id) as ModelObject
       check(JSON.stringify([one.meta, one.filter]) === JSON.stringify([meta, values]), `meta and filter of ${one.id}`)
       const largest = Math.max(...v.map(Math.abs))
       const tolerance = model.precision === 'float32' ? 1e-5 : largest / 20 + 1e-5
@@ -126,6 +130,8 @@ function get(at: string, ids: readonly string[]): Command {
         one.dense.v?.vector.every((x, i) => Math.abs(x - (v[i] as number)) <= tolerance) === true,
         `vector of ${one.id}`,
       )
+      const got = one.multi.m?.map((member) => [...member.vector]) ?? []
+      check(JSON.stringify(got) === JSON.stringify(m), `members of ${one.id}`)
     }
   })
 }
@@ -158,6 +164,27 @@ function search(at: string, query: readonly number[], limit: number, where: Mode
       )
     })
     check(new Set(hits.map((hit) => hit.id)).size === hits.length, 'an id came twice')
+  })
+}
+
+function searchMembers(at: string, query: readonly (readonly number[])[], where: ModelFilter | undefined): Command {
+  return onCollection(`search members${where ? ` where ${JSON.stringify(where)}` : ''}`, at, async (model, real) => {
+    const request = { fields: { m: { query, limit: 8, ef: 64 } }, ...(where && { filter: asInput(where) }) }
+    const hits = (await real.search(request)).results.m ?? []
+    const eligible = [...model.objects].filter(([, { members: m }]) => m.length > 0)
+    const scores = eligible
+      .filter(([, value]) => !where || matches(where, value))
+      .map(([, value]) => maxSim(model.spaceType, query, value.members))
+      .sort((x, y) => y - x)
+    check(hits.length === Math.min(8, scores.length), `${hits.length} hits of ${scores.length} with members`)
+    hits.forEach((hit, i) => {
+      const value = model.objects.get(hit.id) as ModelObject
+      check(!where || matches(where, value), `${hit.id} should not be among the hits`)
+      const exact = maxSim(model.spaceType, query, value.members)
+      // The pool holds every object there is, so the answer is exact whatever the precision of the graph.
+      const fits = Math.abs(hit.similarity - exact) <= 1e-4 && Math.abs(exact - (scores[i] as number)) <= 1e-4
+      check(fits, `hit ${i} has ${hit.similarity}, exactly ${exact}, the best has ${scores[i]}`)
+    })
   })
 }
 
@@ -209,6 +236,9 @@ export const commands: fc.Arbitrary<Command>[] = [
       .tuple(name, vector, fc.integer({ min: 1, max: 12 }), fc.option(filter, { nil: undefined }))
       .map((args) => search(...args)),
   ),
+  fc
+    .tuple(name, fc.array(vector, { minLength: 1, maxLength: 3 }), fc.option(filter, { nil: undefined }))
+    .map((args) => searchMembers(...args)),
   name.map((at) => onCollection('rebuild', at, async (_, real) => void (await real.rebuild({ v: { M: 6 } })))),
   fc.constant(list()),
   ...controlCommands,

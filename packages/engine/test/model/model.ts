@@ -1,6 +1,8 @@
 // What the engine must do, in the plainest way: Maps and loops. The engine is compared with it after every operation.
 export interface ModelObject {
   readonly vector: readonly number[]
+  /** Of the multi-vector field; none for an object that lacks it. */
+  readonly members: readonly (readonly number[])[]
   readonly meta: { readonly n: number }
   readonly filter: { readonly tag?: string; readonly n?: number; readonly on?: boolean }
 }
@@ -65,4 +67,14 @@ export function similarity(
   if (spaceType === 'l2') return -a.reduce((sum, x, i) => sum + (x - (b[i] as number)) ** 2, 0)
   const lengths = Math.sqrt(a.reduce((sum, x) => sum + x * x, 0) * b.reduce((sum, x) => sum + x * x, 0))
   return lengths === 0 ? 0 : dot / lengths
+}
+
+/** The mean, over the vectors of the query, of the similarity to the most similar member. */
+export function maxSim(
+  spaceType: ModelCollection['spaceType'],
+  query: readonly (readonly number[])[],
+  members: readonly (readonly number[])[],
+): number {
+  const best = query.map((q) => Math.max(...members.map((member) => similarity(spaceType, q, member))))
+  return best.reduce((sum, x) => sum + x, 0) / query.length
 }

@@ -37,6 +37,22 @@ for (const spaceType of spaces)
       await field.close()
     })
 
+test('room that no row has taken yet is not part of the digest', async (t) => {
+  const dimension = 8
+  const rows = clustered(10, dimension, 3)
+  const [asked, replayed] = [
+    await openDenseField(definitionOf({ dimension }), pool),
+    await openDenseField(definitionOf({ dimension }), pool),
+  ]
+  // A write makes room in every field for all its objects, and a replay only where a row comes.
+  asked.reserve(10)
+  t.equal(asked.digest(), replayed.digest(), 'of a field without rows')
+  asked.reserve(5_000)
+  for (const field of [asked, replayed]) await field.apply(1, rowsOf(rows, dimension, 0, 10), nothing)
+  t.equal(asked.digest(), replayed.digest(), 'of a field with rows')
+  for (const field of [asked, replayed]) await field.close()
+})
+
 test('rows are visible from the version of their birth to the version of their death', async (t) => {
   const dimension = 8
   const rows = clustered(600, dimension, 3)
