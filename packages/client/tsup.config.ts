@@ -1,4 +1,4 @@
 import { defineConfig } from 'tsup'
 import { libraryBuild } from '../../tsup.base.ts'
 
-export default defineConfig(libraryBuild({ index: 'src/index.ts' }))
+export default defineConfig(libraryBuild({ index: 'src/index.ts', embedded: 'src/embedded/index.ts' }))

@@ -42,11 +42,19 @@ function readmeExample(name: string): string {
   return /^```ts\n([\s\S]*?)^```/m.exec(text)?.[1] ?? ''
 }
 
+const embedded = `import { openEmbedded } from '@annal/client/embedded'
+const client = await openEmbedded({ dataDir: './inside' })
+const songs = await client.createIndex({ name: 'songs', dimension: 2 })
+await songs.upsert([{ id: 'so-what', vector: [1, 2] }])
+console.log(await songs.query({ vector: [1, 2] }))
+await client.close()`
+
 async function quickStartsWork(t: Test, node: string) {
-  rmSync(path.join(project, 'data'), { recursive: true, force: true })
+  for (const dir of ['data', 'inside']) rmSync(path.join(project, dir), { recursive: true, force: true })
   const { stdout } = await program('embedded.mjs', readmeExample('engine'), node)
   t.match(stdout, 'the-tyger')
   await program('log.mjs', readmeExample('wal'), node)
+  t.match((await program('inside.mjs', embedded, node)).stdout, 'so-what')
   const server = readmeExample('server').replace("'8080'", "'0'").replace("'./data'", "'./served'")
   const client = readmeExample('client').replace("'http://127.0.0.1:8080'", 'server.address')
   const imports = /^import .*\n/gm

@@ -1,17 +1,53 @@
-// A connection to one Annal: its indexes, its health. Made by `connect`; holds no state besides its transport.
+// A connection to one Annal: its collections and indexes, its health, and what its administrator does. Made by `connect`; holds no
+// state besides its transport.
+import { Databases, License, Tokens } from './admin.ts'
+import { Backups } from './backups.ts'
+import { Collection } from './collection.ts'
+import type { CollectionDefinition, CollectionDescription } from './collection-definition.ts'
 import type { IndexDefinition, IndexSummary } from './definition.ts'
+import type { Health } from './operations.ts'
 import type { JsonObject } from './record.ts'
-import type { CallOptions, Health, Transport } from './transport.ts'
+import type { CallOptions, Transport } from './transport.ts'
 import { VectorIndex } from './vector-index.ts'
 
 export class Client {
   readonly #transport: Transport
+  readonly backups: Backups
+  /** Need the root token. */
+  readonly databases: Databases
+  /** Of the database whose token this client has. */
+  readonly tokens: Tokens
+  readonly license: License
 
   constructor(transport: Transport) {
     this.#transport = transport
+    this.backups = new Backups(transport)
+    this.databases = new Databases(transport)
+    this.tokens = new Tokens(transport, undefined)
+    this.license = new License(transport)
   }
 
-  /** Fails with `index_exists` or the like when the name is taken; the reply comes when the index is durable. */
+  /** Fails with `collection_exists` or the like when the name is taken; the reply comes when the collection is durable. */
+  async createCollection(definition: CollectionDefinition, options?: CallOptions): Promise<Collection> {
+    await this.#transport.call('createCollection', definition, options)
+    return this.collection(definition.name)
+  }
+
+  /** Asks nothing of the server: a missing collection shows at the first call. */
+  collection(name: string): Collection {
+    return new Collection(this.#transport, name)
+  }
+
+  listCollections(options?: CallOptions): Promise<readonly CollectionDescription[]> {
+    return this.#transport.call('listCollections', undefined, options)
+  }
+
+  /** Deletes the collection and every object in it. */
+  async deleteCollection(name: string, options?: CallOptions): Promise<void> {
+    await this.#transport.call('deleteCollection', { collection: name }, options)
+  }
+
+  /** An index is a collection with one dense vector per object. Fails with `collection_exists` when the name is taken; the reply comes when the index is durable. */
   async createIndex(definition: IndexDefinition, options?: CallOptions): Promise<VectorIndex> {
     await this.#transport.call('createIndex', definition, options)
     return this.index(definition.name)
@@ -38,6 +74,16 @@ export class Client {
 
   stats(options?: CallOptions): Promise<JsonObject> {
     return this.#transport.call('stats', undefined, options)
+  }
+
+  /** What the server is. */
+  info(options?: CallOptions): Promise<JsonObject> {
+    return this.#transport.call('info', undefined, options)
+  }
+
+  /** The newest requests, one line each, oldest first. */
+  logs(limit?: number, options?: CallOptions): Promise<readonly string[]> {
+    return this.#transport.call('logs', { limit }, options)
   }
 
   close(): Promise<void> {

@@ -1,9 +1,11 @@
 // One index of a server, by name. Holds no state besides that name.
+import { bulkLoad, type LoadOptions, type LoadProgress } from './bulk-load.ts'
 import type { IndexDescription } from './definition.ts'
 import { AnnalError } from './errors.ts'
 import type { Filter } from './filter.ts'
+import type { FilterUpdate } from './operations.ts'
 import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
-import type { CallOptions, FilterUpdate, Transport } from './transport.ts'
+import type { CallOptions, Transport } from './transport.ts'
 
 export class VectorIndex {
   readonly name: string
@@ -30,6 +32,12 @@ export class VectorIndex {
    */
   async upsert(records: readonly VectorRecord[], options?: CallOptions): Promise<void> {
     await this.#transport.call('upsert', { index: this.name, records }, options)
+  }
+
+  /** Stores as many records as the source gives, batch by batch, and takes no more from it than is on its way. */
+  load(source: Iterable<VectorRecord> | AsyncIterable<VectorRecord>, options: LoadOptions = {}): Promise<LoadProgress> {
+    const { signal, timeoutMs } = options
+    return bulkLoad(source, (records) => this.upsert(records, { signal, timeoutMs }), options)
   }
 
   /** The nearest neighbours, best first. */

@@ -31,7 +31,7 @@ function writeRecord(writer: MessageWriter, record: VectorRecord, space: SpaceTy
 }
 
 /** The rest of what an id must be is the server's to say. */
-function checkId(id: unknown, field: string): void {
+export function checkId(id: unknown, field: string): void {
   if (typeof id !== 'string') throw new AnnalError('invalid_argument', `${field} is not a string`, { field, value: id })
   if (!id.isWellFormed()) {
     throw new AnnalError('invalid_argument', `${field} holds half of a surrogate pair`, { field, value: id })

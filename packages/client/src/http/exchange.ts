@@ -2,7 +2,7 @@
 import { AnnalError, isPassing } from '../errors.ts'
 import { failureOf, unreachable, wasRefused } from './failure.ts'
 import { pause, waitBefore } from './retry.ts'
-import type { HttpReply, HttpRequest, RetryRule } from './routes.ts'
+import type { HttpReply, HttpRequest, RetryRule } from './route.ts'
 
 export interface Exchange {
   readonly request: HttpRequest
@@ -40,13 +40,14 @@ export async function exchange(peer: Peer, call: Exchange): Promise<HttpReply> {
 }
 
 async function attemptOnce(peer: Peer, { request, answers, signal }: Exchange): Promise<HttpReply> {
-  const { response, bytes } = await send(peer, request, signal)
+  const { response, bytes, stream } = await send(peer, request, signal)
   const reply: HttpReply = {
     status: response.status,
     bytes,
     get text() {
       return new TextDecoder().decode(bytes)
     },
+    ...(stream !== undefined && { stream }),
   }
   if (response.ok) return reply
   const failure = failureOf(response, reply.text)
@@ -63,7 +64,12 @@ async function send(peer: Peer, request: HttpRequest, signal: AbortSignal) {
       // A redirect would carry the request, and perhaps the token, somewhere that nobody named.
       redirect: 'error',
       signal,
+      // Asked for by fetch where the body is a stream, and of no consequence elsewhere.
+      ...{ duplex: 'half' },
     })
+    if (request.streamed && response.ok && response.body !== null) {
+      return { response, bytes: new Uint8Array(0), stream: response.body }
+    }
     return { response, bytes: new Uint8Array(await response.arrayBuffer()) }
   } catch (error) {
     throw unreachable(peer.baseUrl, error)

@@ -23,6 +23,11 @@ export class MessageWriter {
     else this.#header(0xdc, 0xdd, count)
   }
 
+  mapHeader(count: number): void {
+    if (count < 16) this.#byte(0x80 | count)
+    else this.#header(0xde, 0xdf, count)
+  }
+
   /** The text must be well-formed; a lone surrogate would silently become a replacement character. */
   text(text: string): void {
     const bytes = utf8.encode(text)

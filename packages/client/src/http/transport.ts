@@ -1,9 +1,13 @@
 // The transport that speaks HTTP to a server. Remembers of each index only its space type, for a short while.
+
+import { within } from '../deadline.ts'
 import type { SpaceType } from '../definition.ts'
 import { AnnalError } from '../errors.ts'
-import type { CallOptions, OperationName, Operations, Transport } from '../transport.ts'
+import type { OperationName, Operations } from '../operations.ts'
+import type { CallOptions, Transport } from '../transport.ts'
 import { type Exchange, exchange, type Peer } from './exchange.ts'
-import { type Route, routes } from './routes.ts'
+import type { Route } from './route.ts'
+import { routes } from './routes.ts'
 
 export interface HttpOptions {
   /** Where the server is, with a path where a proxy adds one: `https://search.example.com/annal`. */
@@ -37,20 +41,10 @@ export function httpTransport(options: HttpOptions): Transport {
   async function call<Name extends OperationName>(
     name: Name,
     input: Operations[Name]['input'],
-    { signal, timeoutMs = timeoutDefaultMs }: CallOptions = {},
+    options: CallOptions = {},
   ): Promise<Operations[Name]['output']> {
-    const deadline = AbortSignal.timeout(timeoutMs)
-    const stop = signal === undefined ? deadline : AbortSignal.any([signal, deadline])
-    const limits: Limits = { signal: stop, deadlineMs: performance.now() + timeoutMs }
-    try {
-      stop.throwIfAborted()
-      return await perform(name, input, limits)
-    } catch (error) {
-      if (!stop.aborted || error !== stop.reason) throw error
-      if (error === signal?.reason)
-        throw new AnnalError('aborted', `${name} was aborted by its caller`, { cause: error })
-      throw new AnnalError('timeout', `${name} took longer than ${timeoutMs} ms`, { limit: timeoutMs })
-    }
+    const timeoutMs = options.timeoutMs ?? Math.max(routes[name].timeoutMs ?? 0, timeoutDefaultMs)
+    return within({ name, timeoutMs, signal: options.signal }, (limits) => perform(name, input, limits))
   }
 
   async function perform<Name extends OperationName>(
@@ -93,7 +87,8 @@ export function httpTransport(options: HttpOptions): Transport {
 /** The index that an input is about; empty where it is about none. */
 function indexIn(input: Operations[OperationName]['input']): string {
   if (input === undefined) return ''
-  return 'index' in input ? input.index : input.name
+  if ('index' in input) return input.index
+  return 'dimension' in input ? input.name : ''
 }
 
 function baseUrlOf(url: string | URL): string {

@@ -1,9 +1,8 @@
-// What a server answers, checked once and turned into what the client promises.
-import { decode } from '@msgpack/msgpack'
+// What the index API answers, checked once and turned into what the client promises.
 import type { IndexDescription, IndexSummary, Precision, SpaceType } from '../definition.ts'
-import { AnnalError } from '../errors.ts'
 import type { Hit, JsonObject, StoredVector } from '../record.ts'
 import { unpackMeta } from './meta.ts'
+import { bytes, floats, list, number, object, parseJson, parseObject, text, unexpected, unpack } from './read.ts'
 import { withLength } from './vector.ts'
 
 /** Hits as [similarity, id, meta, filter, norm, vector]. */
@@ -57,34 +56,11 @@ export function parseDescription(value: unknown, name: string): IndexDescription
   }
 }
 
-export function parseObject(value: unknown): JsonObject {
-  // What JSON.parse made is JSON.
-  return object(value, 'reply') as JsonObject
-}
-
 /** The leading number of a sentence such as `12 vectors deleted`. */
 export function parseCount(sentence: string): number {
   const count = Number.parseInt(sentence, 10)
   if (Number.isNaN(count)) throw unexpected('count', sentence)
   return count
-}
-
-function unpack(body: Uint8Array): unknown {
-  try {
-    return decode(body)
-  } catch (error) {
-    // What the decoder throws are RangeError and its own DecodeError, both about these bytes.
-    throw unexpected('MessagePack', error instanceof Error ? error.message : error)
-  }
-}
-
-export function parseJson(body: string): unknown {
-  try {
-    return JSON.parse(body)
-  } catch (error) {
-    if (error instanceof SyntaxError) throw unexpected('JSON', body.slice(0, 80))
-    throw error
-  }
 }
 
 function summary(index: Record<string, unknown>, name: string): IndexSummary {
@@ -112,42 +88,4 @@ function distanceOf(similarity: number, space: SpaceType): number {
 function parseFilter(value: unknown): JsonObject {
   const json = text(value, 'filter')
   return json === '' ? {} : parseObject(parseJson(json))
-}
-
-function list(value: unknown, what: string): readonly unknown[] {
-  if (Array.isArray(value)) return value
-  throw unexpected(what, value)
-}
-
-function object(value: unknown, what: string): Record<string, unknown> {
-  // An object that is no array has string keys, and that is all a Record says.
-  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
-  throw unexpected(what, value)
-}
-
-function text(value: unknown, what: string): string {
-  if (typeof value === 'string') return value
-  throw unexpected(what, value)
-}
-
-function number(value: unknown, what: string): number {
-  if (typeof value === 'number') return value
-  throw unexpected(what, value)
-}
-
-function bytes(value: unknown, what: string): Uint8Array {
-  if (value instanceof Uint8Array) return value
-  throw unexpected(what, value)
-}
-
-function floats(value: unknown, what: string): Float32Array {
-  // Anything but numbers becomes NaN here, which the check behind it finds.
-  const vector = Float32Array.from(list(value, what) as number[])
-  if (vector.some(Number.isNaN)) throw unexpected(what, 'not a list of numbers')
-  return vector
-}
-
-function unexpected(what: string, value: unknown): AnnalError {
-  const seen = value === null ? 'null' : typeof value === 'string' ? JSON.stringify(value) : typeof value
-  return new AnnalError('invalid_reply', `the server's answer has no usable ${what}: ${seen}`, { field: what })
 }

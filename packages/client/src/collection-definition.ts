@@ -1,0 +1,96 @@
+// What a collection is: its fields, as they are asked for and as they are described.
+import type { Precision, SpaceType } from './definition.ts'
+
+export interface DenseParams {
+  /** Numbers per vector, 2 to 10,000. */
+  readonly dimension: number
+  /** Default cosine. */
+  readonly space_type?: SpaceType | undefined
+  /** Default int8. */
+  readonly precision?: Precision | undefined
+  /** Links per node of the graph; default 16. */
+  readonly M?: number | undefined
+  /** Pool used while the graph is built; default 128. */
+  readonly ef_con?: number | undefined
+}
+
+export interface DenseFieldDefinition {
+  readonly name: string
+  readonly type: 'vector'
+  readonly params: DenseParams
+}
+
+export interface SparseFieldDefinition {
+  readonly name: string
+  readonly type: 'sparse'
+  /** `endee_bm25` weighs the terms of a query by how rare they are in the collection; default `default`. */
+  readonly sparse_model?: 'default' | 'endee_bm25' | undefined
+  readonly params?: { readonly dimension?: number | undefined } | undefined
+}
+
+export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition
+
+export interface CollectionDefinition {
+  /** Letters, digits, underscores and hyphens. */
+  readonly name: string
+  /** One to eight. */
+  readonly fields: readonly FieldDefinition[]
+}
+
+export type FieldDescription = (
+  | { readonly name: string; readonly type: 'vector'; readonly params: Required<DenseParams> }
+  | { readonly name: string; readonly type: 'sparse'; readonly model: string; readonly dimension: number }
+) & {
+  /** Objects that have a value in the field. */
+  readonly count: number
+}
+
+export interface CollectionDescription {
+  readonly name: string
+  readonly fields: readonly FieldDescription[]
+  /** Objects in the collection. */
+  readonly count: number
+  readonly createdAt: Date
+  /** The newest event that the description reflects. */
+  readonly lsn: number
+  /** `quarantined`: what is stored of it is damaged; others are not concerned. */
+  readonly condition: 'ready' | 'loading' | 'quarantined'
+  readonly reason?: string | undefined
+}
+
+/** `denseField('text', { dimension: 384 })`, for those who do not want to remember the names on the wire. */
+export function denseField(
+  name: string,
+  options: {
+    readonly dimension: number
+    readonly spaceType?: SpaceType
+    readonly precision?: Precision
+    readonly m?: number
+    readonly efConstruction?: number
+  },
+): DenseFieldDefinition {
+  const { dimension, spaceType, precision, m, efConstruction } = options
+  return {
+    name,
+    type: 'vector',
+    params: {
+      dimension,
+      ...(spaceType !== undefined && { space_type: spaceType }),
+      ...(precision !== undefined && { precision }),
+      ...(m !== undefined && { M: m }),
+      ...(efConstruction !== undefined && { ef_con: efConstruction }),
+    },
+  }
+}
+
+export function sparseField(
+  name: string,
+  options: { readonly model?: 'default' | 'endee_bm25'; readonly dimension?: number } = {},
+): SparseFieldDefinition {
+  return {
+    name,
+    type: 'sparse',
+    sparse_model: options.model ?? 'default',
+    ...(options.dimension !== undefined && { params: { dimension: options.dimension } }),
+  }
+}

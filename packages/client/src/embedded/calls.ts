@@ -1,0 +1,15 @@
+// What a group of operations is when an engine answers it.
+import type { Database, Engine } from '@annal/engine'
+import type { OperationName, Operations } from '../operations.ts'
+
+export interface Host {
+  readonly engine: Engine
+  readonly database: Database
+}
+
+type Call<Name extends OperationName> = (
+  host: Host,
+  input: Operations[Name]['input'],
+) => Operations[Name]['output'] | Promise<Operations[Name]['output']>
+
+export type Calls<Names extends OperationName> = { readonly [Name in Names]: Call<Name> }

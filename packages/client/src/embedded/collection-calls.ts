@@ -1,0 +1,114 @@
+// The operations on collections, by an engine.
+import type { SearchRequest as EngineSearch, FilterInput, ObjectInput } from '@annal/engine'
+import type { RebuildStatus } from '../collection.ts'
+import type { Filter } from '../filter.ts'
+import type { SearchRequest } from '../search.ts'
+import type { ObjectRecord } from '../stored-object.ts'
+import { descriptionOf, resultOf, storedOf } from './answers.ts'
+import type { Calls } from './calls.ts'
+import { defined } from './defined.ts'
+
+export const collectionCalls: Calls<
+  | 'createCollection'
+  | 'listCollections'
+  | 'describeCollection'
+  | 'deleteCollection'
+  | 'upsertObjects'
+  | 'getObjects'
+  | 'deleteObject'
+  | 'deleteObjectsWhere'
+  | 'updateObjectFilters'
+  | 'search'
+  | 'searchBatch'
+  | 'countObjects'
+  | 'facets'
+  | 'scroll'
+  | 'recall'
+  | 'rebuild'
+  | 'rebuildStatus'
+  | 'shrink'
+> = {
+  async createCollection({ database }, definition) {
+    await database.createCollection(definition)
+    return undefined
+  },
+  listCollections: ({ database }) => database.collections().map(descriptionOf),
+  describeCollection: ({ database }, { collection }) => descriptionOf(database.collection(collection).describe()),
+  async deleteCollection({ database }, { collection }) {
+    await database.dropCollection(collection)
+    return undefined
+  },
+  async upsertObjects({ database }, { collection, objects }) {
+    const { lsn, durable } = await database.collection(collection).upsert(objects.map(objectInput))
+    return { lsn, durable }
+  },
+  async getObjects({ database }, { collection, ids }) {
+    return (await database.collection(collection).get(ids)).map(storedOf)
+  },
+  async deleteObject({ database }, { collection, id }) {
+    return (await database.collection(collection).delete([id])).deleted.length > 0
+  },
+  async deleteObjectsWhere({ database }, { collection, filter }) {
+    return (await database.collection(collection).deleteWhere(filterInput(filter))).deleted
+  },
+  async updateObjectFilters({ database }, { collection, updates }) {
+    return (await database.collection(collection).replaceFilters(updates)).updated
+  },
+  async search({ database }, { collection, request }) {
+    return resultOf(await database.collection(collection).search(searchInput(request)))
+  },
+  async searchBatch({ database }, { collection, requests }) {
+    return (await database.collection(collection).searchBatch(requests.map(searchInput))).map(resultOf)
+  },
+  countObjects: ({ database }, { collection, filter }) =>
+    database.collection(collection).count(filter && filterInput(filter)).count,
+  facets: ({ database }, { collection, request: { filter, ...request } }) =>
+    database.collection(collection).facets({ ...defined(request), ...(filter && { filter: filterInput(filter) }) }),
+  async scroll({ database }, { collection, request: { filter, ...request } }) {
+    const asked = { ...defined(request), ...(filter && { filter: filterInput(filter) }) }
+    const { objects, cursor, lsn } = await database.collection(collection).scroll(asked)
+    return { objects: objects.map(storedOf), cursor, lsn }
+  },
+  recall: ({ database }, { collection, request }) => database.collection(collection).recall(defined(request)),
+  rebuild({ database }, { collection, changes }) {
+    const open = database.collection(collection)
+    const begun = open.rebuild(
+      Object.fromEntries(
+        changes.map(({ field, m, efConstruction }) => [
+          field,
+          { ...(m !== undefined && { M: m }), ...(efConstruction !== undefined && { efConstruction }) },
+        ]),
+      ),
+    )
+    // Under way, it is told by its status; refused, at once.
+    if (open.rebuildStatus().status !== 'running') return begun.then(() => undefined)
+    begun.catch(() => undefined)
+    return undefined
+  },
+  rebuildStatus({ database }, { collection }): RebuildStatus {
+    const { status, objectsDone, objects, error } = database.collection(collection).rebuildStatus()
+    const word = status === 'running' ? 'in_progress' : status
+    return { status: word, objectsDone, objects, ...(error !== undefined && { error }) }
+  },
+  async shrink({ database }, { collection }) {
+    return (await database.collection(collection).vacuum()).reclaimedBytes
+  },
+}
+
+export function filterInput(filter: Filter): FilterInput {
+  // Conditions are JSON; the engine judges what they say.
+  return filter as FilterInput
+}
+
+function objectInput({ id, meta, filter, fields }: ObjectRecord): ObjectInput {
+  return { id, fields, ...(meta !== undefined && { meta }), ...(filter !== undefined && { filter }) }
+}
+
+function searchInput({ fields, filter, fusion, ...rest }: SearchRequest): EngineSearch {
+  return {
+    ...defined(rest),
+    fields: Object.fromEntries(Object.entries(fields ?? {}).map(([name, query]) => [name, defined(query)])),
+    ...(filter !== undefined && { filter: filterInput(filter) }),
+    ...(fusion !== undefined && { fusion: defined(fusion) }),
+  }
+}

@@ -1,0 +1,30 @@
+// @annal/client/embedded: the same client over an engine in this process. Needs @annal/engine, and Node.js.
+import { type Engine, type EngineOptions, openEngine } from '@annal/engine'
+import { Client } from '../client.ts'
+import { translated } from './failure.ts'
+import { embeddedTransport } from './transport.ts'
+
+export interface EmbeddedOptions {
+  /** One database of the engine; default `default`. */
+  readonly database?: string | undefined
+}
+
+/**
+ * Opens a data directory, of which the client is then the owner: `client.close()` closes it.
+ *
+ * ```ts
+ * const client = await openEmbedded({ dataDir: './data' })
+ * const films = await client.createIndex({ name: 'films', dimension: 3 })
+ * ```
+ */
+export async function openEmbedded({ database, ...options }: EngineOptions & EmbeddedOptions): Promise<Client> {
+  const engine = await openEngine(options).catch(translated)
+  return new Client(embeddedTransport({ engine, database, ownsEngine: true }))
+}
+
+/** A client of an engine that somebody else opens and closes. */
+export function embeddedClient(engine: Engine, options: EmbeddedOptions = {}): Client {
+  return new Client(embeddedTransport({ engine, ...options, ownsEngine: false }))
+}
+
+export type { Engine, EngineOptions } from '@annal/engine'

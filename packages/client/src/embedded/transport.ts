@@ -1,0 +1,64 @@
+// The transport that asks an engine in this process. What only a server has is refused with `not_supported`.
+import type { Engine } from '@annal/engine'
+import { within } from '../deadline.ts'
+import type { OperationName, Operations } from '../operations.ts'
+import type { JsonObject } from '../record.ts'
+import type { CallOptions, Transport } from '../transport.ts'
+import type { Calls, Host } from './calls.ts'
+import { collectionCalls } from './collection-calls.ts'
+import { notSupported, translated } from './failure.ts'
+import { indexCalls } from './index-calls.ts'
+
+export interface EmbeddedTransportOptions {
+  readonly engine: Engine
+  readonly database?: string | undefined
+  /** Closing the transport closes the engine. */
+  readonly ownsEngine: boolean
+}
+
+const timeoutDefaultMs = 30_000
+
+const systemCalls: Calls<'health' | 'stats' | 'info'> = {
+  health({ engine }) {
+    const { status, ...details } = engine.health()
+    // Texts and numbers by name, as JSON has them.
+    return { status, details: details as unknown as JsonObject }
+  },
+  stats: ({ engine }) => engine.stats() as unknown as JsonObject,
+  info: ({ database }) => ({ embedded: true, database: database.name, license: null }),
+}
+
+const calls = { ...systemCalls, ...indexCalls, ...collectionCalls }
+
+export function embeddedTransport({ engine, database, ownsEngine }: EmbeddedTransportOptions): Transport {
+  return {
+    call(name, input, { signal, timeoutMs = timeoutDefaultMs }: CallOptions = {}) {
+      return within({ name, timeoutMs, signal }, ({ signal: stop }) =>
+        untilAborted(answer(name, { engine, database: engine.database(database) }, input), stop),
+      ).catch(translated)
+    },
+    async close() {
+      if (ownsEngine) await engine.close()
+    },
+  }
+}
+
+async function answer<Name extends OperationName>(
+  name: Name,
+  host: Host,
+  input: Operations[Name]['input'],
+): Promise<Operations[Name]['output']> {
+  const known: Partial<Calls<OperationName>> = calls
+  const call: Calls<OperationName>[Name] | undefined = known[name]
+  if (call === undefined) throw notSupported(name)
+  return call(host, input)
+}
+
+/** The engine cannot be stopped half-way; whoever gives up is told so at once, as over a network. */
+function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}

@@ -1,0 +1,108 @@
+// The operations on databases and tokens.
+import type { DatabaseInfo, TokenInfo } from '../admin.ts'
+import type { Operations } from '../operations.ts'
+import { list, moment, object, parseJson, text } from './read.ts'
+import { get, post, type Routes, remove, segment } from './route.ts'
+
+export const adminRoutes: Routes<
+  | 'createDatabase'
+  | 'listDatabases'
+  | 'databaseInfo'
+  | 'deleteDatabase'
+  | 'setDatabaseActive'
+  | 'setDatabaseType'
+  | 'listDatabaseCollections'
+  | 'deleteDatabaseCollection'
+  | 'createToken'
+  | 'listTokens'
+  | 'deleteToken'
+> = {
+  createDatabase: {
+    retry: 'when-refused',
+    request: ({ database, type }) => post(databases, { db_name: database, db_type: type }),
+    reply: (reply) => text(object(parseJson(reply.text), 'reply').db_token, 'db_token'),
+  },
+  listDatabases: {
+    retry: 'always',
+    request: () => get(databases),
+    reply: (reply) => list(object(parseJson(reply.text), 'reply').dbs, 'dbs').map(parseDatabase),
+  },
+  databaseInfo: {
+    retry: 'always',
+    request: ({ database }) => get(`/api/v2/dbs/${segment(database)}/info`),
+    reply: (reply) => parseDatabase(parseJson(reply.text)),
+  },
+  deleteDatabase: {
+    retry: 'when-refused',
+    request: ({ database }) => remove(of(database)),
+    reply: () => undefined,
+  },
+  setDatabaseActive: {
+    retry: 'always',
+    request: ({ database, active }) => ({
+      method: 'POST',
+      path: `${of(database)}/${active ? 'activate' : 'deactivate'}`,
+    }),
+    reply: () => undefined,
+  },
+  setDatabaseType: {
+    retry: 'always',
+    request: ({ database, type }) => ({ ...post(`${of(database)}/type`, { db_type: type }), method: 'PUT' }),
+    reply: () => undefined,
+  },
+  listDatabaseCollections: {
+    retry: 'always',
+    request: ({ database }) => get(`${of(database)}/collection`),
+    reply: (reply) =>
+      list(object(parseJson(reply.text), 'reply').collections, 'collections').map((name) => text(name, 'collection')),
+  },
+  deleteDatabaseCollection: {
+    retry: 'when-refused',
+    request: ({ database, collection }) => remove(`${of(database)}/collection/${segment(collection)}`),
+    reply: () => undefined,
+  },
+  createToken: {
+    retry: 'when-refused',
+    request: (input) => post(tokensOf(input), { name: input.name, token_type: input.type }),
+    reply: (reply) => text(object(parseJson(reply.text), 'reply').db_token, 'db_token'),
+  },
+  listTokens: {
+    retry: 'always',
+    request: (input) => get(tokensOf(input)),
+    reply: (reply) => list(object(parseJson(reply.text), 'reply').tokens, 'tokens').map(parseToken),
+  },
+  deleteToken: {
+    retry: 'when-refused',
+    request: (input) => remove(`${tokensOf(input)}/${segment(input.name)}`),
+    reply: () => undefined,
+  },
+}
+
+const databases = '/api/v2/admin/dbs'
+
+function of(database: string): string {
+  return `${databases}/${segment(database)}`
+}
+
+function tokensOf({ database }: Operations['listTokens']['input']): string {
+  return database === undefined ? '/api/v2/tokens' : `${of(database)}/tokens`
+}
+
+function parseDatabase(value: unknown): DatabaseInfo {
+  const database = object(value, 'database')
+  return {
+    name: text(database.db_name, 'db_name'),
+    type: text(database.db_type, 'db_type'),
+    isActive: database.is_active !== false,
+    createdAt: moment(database.created_at, 'created_at'),
+  }
+}
+
+function parseToken(value: unknown): TokenInfo {
+  const token = object(value, 'token')
+  return {
+    name: text(token.name, 'name'),
+    type: token.token_type === 'r' ? 'r' : 'rw',
+    createdAt: moment(token.created_at, 'created_at'),
+  }
+}

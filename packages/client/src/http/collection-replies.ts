@@ -1,0 +1,172 @@
+// What the collection API answers in JSON, checked once and turned into what the client promises.
+import type { RebuildStatus } from '../collection.ts'
+import type { CollectionDescription, FieldDescription } from '../collection-definition.ts'
+import type { Precision, SpaceType } from '../definition.ts'
+import type { Json, JsonObject } from '../record.ts'
+import type { Facets, FusedHit, RecallReport, ScrollPage, SearchHit, SearchResult } from '../search.ts'
+import type { Acknowledgement, StoredObject } from '../stored-object.ts'
+import { floats, list, moment, number, object, text } from './read.ts'
+
+export function parseSummary(value: unknown): CollectionDescription {
+  const summary = object(value, 'collection')
+  const { condition, reason } = summary
+  return {
+    name: text(summary.name, 'name'),
+    fields: list(summary.fields, 'fields').map(parseField),
+    count: number(summary.total_elements, 'total_elements'),
+    createdAt: moment(summary.created_at, 'created_at'),
+    lsn: number(summary.lsn ?? 0, 'lsn'),
+    condition: condition === 'loading' || condition === 'quarantined' ? condition : 'ready',
+    ...(typeof reason === 'string' && { reason }),
+  }
+}
+
+function parseField(value: unknown): FieldDescription {
+  const field = object(value, 'field')
+  const params = object(field.params, 'params')
+  const name = text(field.name, 'name')
+  const count = number(field.element_count, 'element_count')
+  if (field.type === 'sparse') {
+    const model = text(params.sparse_model, 'sparse_model')
+    return { name, type: 'sparse', model, dimension: number(params.dimension, 'dimension'), count }
+  }
+  return {
+    name,
+    type: 'vector',
+    params: {
+      dimension: number(params.dimension, 'dimension'),
+      // A newer server may know more of both than this client names; they are for reading only.
+      space_type: text(params.space_type, 'space_type') as SpaceType,
+      precision: text(params.precision, 'precision') as Precision,
+      M: number(params.M, 'M'),
+      ef_con: number(params.ef_con, 'ef_con'),
+    },
+    count,
+  }
+}
+
+export function parseAcknowledgement(value: unknown): Acknowledgement {
+  const { lsn, durable } = object(value, 'reply')
+  return { lsn: number(lsn, 'lsn'), durable: durable === true }
+}
+
+export function parseSearchResult(value: unknown): SearchResult {
+  const { results, fused, complete, lsn, explain } = object(value, 'search result')
+  const fields = Object.entries(object(results, 'results')).map(
+    ([name, hits]) => [name, list(hits, `results.${name}`).map(parseHit)] as const,
+  )
+  return {
+    results: Object.fromEntries(fields),
+    ...(fused !== undefined && { fused: list(fused, 'fused').map(parseFused) }),
+    complete: complete !== false,
+    lsn: number(lsn ?? 0, 'lsn'),
+    // What JSON.parse made is JSON.
+    ...(explain !== undefined && { explain: object(explain, 'explain') as JsonObject }),
+  }
+}
+
+function parseHit(value: unknown): SearchHit {
+  const hit = object(value, 'hit')
+  return {
+    id: text(hit.id, 'id'),
+    similarity: number(hit.similarity, 'similarity'),
+    distance: number(hit.distance, 'distance'),
+    norm: number(hit.norm, 'norm'),
+    meta: metaOf(hit),
+    filter: object(hit.filter, 'filter') as JsonObject,
+    ...(hit.vector !== undefined && { vector: floats(hit.vector, 'vector') }),
+  }
+}
+
+function parseFused(value: unknown): FusedHit {
+  const hit = object(value, 'fused hit')
+  const fields = Object.entries(object(hit.fields, 'fields')).map(([name, standing]) => {
+    const { rank, similarity } = object(standing, `fields.${name}`)
+    return [name, { rank: number(rank, 'rank'), similarity: number(similarity, 'similarity') }] as const
+  })
+  return {
+    id: text(hit.id, 'id'),
+    score: number(hit.score, 'score'),
+    meta: metaOf(hit),
+    filter: object(hit.filter, 'filter') as JsonObject,
+    fields: Object.fromEntries(fields),
+  }
+}
+
+export function parseObjects(value: unknown): readonly StoredObject[] {
+  return list(object(value, 'reply').objects, 'objects').map(parseStoredObject)
+}
+
+function parseStoredObject(value: unknown): StoredObject {
+  const stored = object(value, 'object')
+  const fields = Object.entries(object(stored.fields, 'fields')).map(
+    ([name, field]) => [name, object(field, `fields.${name}`)] as const,
+  )
+  const dense = fields.filter(([, field]) => 'vector' in field)
+  const sparse = fields.filter(([, field]) => 'sparse_indices' in field)
+  return {
+    id: text(stored.id, 'id'),
+    meta: metaOf(stored),
+    filter: object(stored.filter, 'filter') as JsonObject,
+    dense: Object.fromEntries(
+      dense.map(([name, field]) => [
+        name,
+        { vector: floats(field.vector, 'vector'), norm: number(field.norm, 'norm') },
+      ]),
+    ),
+    sparse: Object.fromEntries(
+      sparse.map(([name, field]) => [
+        name,
+        {
+          indices: Uint32Array.from(list(field.sparse_indices, 'sparse_indices') as number[]),
+          values: floats(field.sparse_values, 'sparse_values'),
+        },
+      ]),
+    ),
+  }
+}
+
+export function parsePage(value: unknown): ScrollPage {
+  const { cursor, lsn } = object(value, 'page')
+  return {
+    objects: parseObjects(value),
+    cursor: typeof cursor === 'string' ? cursor : undefined,
+    lsn: number(lsn, 'lsn'),
+  }
+}
+
+export function parseFacets(value: unknown): Facets {
+  const facets = object(value, 'facets')
+  const values = list(facets.values, 'values').map((entry) => {
+    const { value: counted, count } = object(entry, 'value')
+    return { value: counted as Json, count: number(count, 'count') }
+  })
+  return { values, distinct: number(facets.distinct, 'distinct'), lsn: number(facets.lsn, 'lsn') }
+}
+
+export function parseRecall(value: unknown): RecallReport {
+  const report = object(value, 'recall')
+  return {
+    field: text(report.field, 'field'),
+    sample: number(report.sample, 'sample'),
+    recall: number(report.recall, 'recall'),
+    recallWorst: number(report.recall_worst, 'recall_worst'),
+    lsn: number(report.lsn, 'lsn'),
+  }
+}
+
+export function parseRebuildStatus(value: unknown): RebuildStatus {
+  const { status, objects_processed: done, total_objects: objects, error } = object(value, 'status')
+  return {
+    status: status === 'in_progress' || status === 'completed' || status === 'failed' ? status : 'idle',
+    objectsDone: number(done ?? 0, 'objects_processed'),
+    objects: number(objects ?? 0, 'total_objects'),
+    ...(typeof error === 'string' && { error }),
+  }
+}
+
+/** Meta that is not JSON travels as base64. */
+function metaOf(from: Record<string, unknown>): JsonObject | Uint8Array {
+  if (from.meta_base64 === undefined) return object(from.meta ?? {}, 'meta') as JsonObject
+  return Uint8Array.from(atob(text(from.meta_base64, 'meta_base64')), (letter) => letter.charCodeAt(0))
+}

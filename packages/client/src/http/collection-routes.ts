@@ -1,0 +1,199 @@
+// The operations on collections, as /api/v2 has them. Objects go out in MessagePack, which is a quarter of the JSON; answers are JSON.
+import type { FieldQuery, SearchRequest } from '../search.ts'
+import {
+  parseAcknowledgement,
+  parseFacets,
+  parseObjects,
+  parsePage,
+  parseRebuildStatus,
+  parseRecall,
+  parseSearchResult,
+  parseSummary,
+} from './collection-replies.ts'
+import { encodeObjects } from './object-batch.ts'
+import { list, number, object, parseJson, text } from './read.ts'
+import { get, messagePack, post, type Routes, remove, segment } from './route.ts'
+import { checkSparse, lengthOf } from './vector.ts'
+
+/** A collection is built anew while the call waits. */
+const shrinkTimeoutMs = 600_000
+
+export const collectionRoutes: Routes<
+  | 'createCollection'
+  | 'listCollections'
+  | 'describeCollection'
+  | 'deleteCollection'
+  | 'upsertObjects'
+  | 'getObjects'
+  | 'deleteObject'
+  | 'deleteObjectsWhere'
+  | 'updateObjectFilters'
+  | 'search'
+  | 'searchBatch'
+  | 'countObjects'
+  | 'facets'
+  | 'scroll'
+  | 'recall'
+  | 'rebuild'
+  | 'rebuildStatus'
+  | 'shrink'
+  | 'createBackup'
+> = {
+  createCollection: {
+    retry: 'when-refused',
+    request: (definition) => post(collections, definition),
+    reply: () => undefined,
+  },
+  listCollections: {
+    retry: 'always',
+    request: () => get(collections),
+    reply: (reply) => list(object(parseJson(reply.text), 'reply').collections, 'collections').map(parseSummary),
+  },
+  describeCollection: {
+    retry: 'always',
+    request: ({ collection }) => get(of(collection)),
+    reply: (reply) => parseSummary(parseJson(reply.text)),
+  },
+  deleteCollection: {
+    retry: 'when-refused',
+    request: ({ collection }) => remove(of(collection)),
+    reply: () => undefined,
+  },
+  upsertObjects: {
+    retry: 'always',
+    request: ({ collection, objects }) => ({
+      method: 'POST',
+      path: `${of(collection)}/objects`,
+      body: encodeObjects(objects),
+      contentType: messagePack,
+      accept: 'application/json',
+    }),
+    reply: (reply) => parseAcknowledgement(parseJson(reply.text)),
+  },
+  getObjects: {
+    retry: 'always',
+    request: ({ collection, ids }) => post(`${of(collection)}/objects/query`, { ids }),
+    reply: (reply) => parseObjects(parseJson(reply.text)),
+  },
+  deleteObject: {
+    retry: 'when-refused',
+    request: ({ collection, id }) => remove(`${of(collection)}/objects/${segment(id)}`),
+    // A missing collection is a failure; a missing object is an answer.
+    answers: (status, code) => status === 404 && code === 'object_not_found',
+    reply: ({ status }) => status !== 404,
+  },
+  deleteObjectsWhere: {
+    retry: 'when-refused',
+    request: ({ collection, filter }) => remove(`${of(collection)}/objects`, { filter }),
+    reply: (reply) => number(object(parseJson(reply.text), 'reply').deleted, 'deleted'),
+  },
+  updateObjectFilters: {
+    retry: 'always',
+    request: ({ collection, updates }) => post(`${of(collection)}/filters`, { updates }),
+    reply: (reply) => number(object(parseJson(reply.text), 'reply').updated, 'updated'),
+  },
+  search: {
+    retry: 'always',
+    request: ({ collection, request }) => post(`${of(collection)}/search`, searchBody(request, '')),
+    reply: (reply) => parseSearchResult(parseJson(reply.text)),
+  },
+  searchBatch: {
+    retry: 'always',
+    request: ({ collection, requests }) =>
+      post(`${of(collection)}/search/batch`, {
+        searches: requests.map((request, i) => searchBody(request, `requests[${i}].`)),
+      }),
+    reply: (reply) => list(object(parseJson(reply.text), 'reply').searches, 'searches').map(parseSearchResult),
+  },
+  countObjects: {
+    retry: 'always',
+    request: ({ collection, filter }) => post(`${of(collection)}/objects/count`, { filter }),
+    reply: (reply) => number(object(parseJson(reply.text), 'reply').count, 'count'),
+  },
+  facets: {
+    retry: 'always',
+    request: ({ collection, request }) => post(`${of(collection)}/facets`, request),
+    reply: (reply) => parseFacets(parseJson(reply.text)),
+  },
+  scroll: {
+    retry: 'always',
+    request: ({ collection, request }) => post(`${of(collection)}/objects/scroll`, request),
+    reply: (reply) => parsePage(parseJson(reply.text)),
+  },
+  recall: {
+    retry: 'always',
+    request: ({ collection, request }) => {
+      const asked = new URLSearchParams()
+      for (const [name, value] of Object.entries(request)) if (value !== undefined) asked.set(name, String(value))
+      return get(`${of(collection)}/recall?${asked}`)
+    },
+    reply: (reply) => parseRecall(parseJson(reply.text)),
+  },
+  rebuild: {
+    retry: 'when-refused',
+    request: ({ collection, changes }) =>
+      post(`${of(collection)}/rebuild`, {
+        fields: changes.map(({ field, m, efConstruction }) => ({ field, M: m, ef_con: efConstruction })),
+      }),
+    reply: () => undefined,
+  },
+  rebuildStatus: {
+    retry: 'always',
+    request: ({ collection }) => get(`${of(collection)}/rebuild/status`),
+    reply: (reply) => parseRebuildStatus(parseJson(reply.text)),
+  },
+  shrink: {
+    retry: 'when-refused',
+    timeoutMs: shrinkTimeoutMs,
+    request: ({ collection }) => post(`${of(collection)}/shrink`, {}),
+    reply: (reply) => number(object(parseJson(reply.text), 'reply').reclaimed_bytes, 'reclaimed_bytes'),
+  },
+  createBackup: {
+    retry: 'when-refused',
+    request: ({ collection, name }) => post(`${of(collection)}/backup`, { name }),
+    reply: (reply) => text(object(parseJson(reply.text), 'reply').backup_name, 'backup_name'),
+  },
+}
+
+const collections = '/api/v2/collection'
+
+function of(collection: string): string {
+  return `${collections}/${segment(collection)}`
+}
+
+/** Members left undefined are left out by JSON.stringify, and the server's defaults hold. */
+function searchBody(request: SearchRequest, at: string): unknown {
+  const { prefilterCardinalityThreshold: threshold, filterBoostPercentage: boost } = request
+  const queries = Object.entries(request.fields ?? {}).map(
+    ([name, query]) => [name, queryBody(query, `${at}fields.${name}`)] as const,
+  )
+  return {
+    fields: Object.fromEntries(queries),
+    filter: request.filter,
+    filter_params:
+      threshold === undefined && boost === undefined
+        ? undefined
+        : { prefilter_threshold: threshold, boost_percentage: boost },
+    include_vectors: request.includeVectors,
+    rescore: request.rescore,
+    fusion: request.fusion,
+    exact: request.exact,
+    explain: request.explain,
+  }
+}
+
+function queryBody({ query, limit, ef, scoreThreshold }: FieldQuery, field: string): unknown {
+  return { query: vectorBody(query, `${field}.query`), limit, ef_search: ef, score_threshold: scoreThreshold }
+}
+
+function vectorBody(query: FieldQuery['query'], field: string): unknown {
+  if (query !== null && typeof query === 'object') {
+    if ('id' in query) return { id: query.id }
+    if ('indices' in query) {
+      checkSparse(query, field)
+      return { indices: Array.from(query.indices), values: Array.from(query.values) }
+    }
+  }
+  lengthOf(query, 'ip', field)
+  return Array.from(query)
+}

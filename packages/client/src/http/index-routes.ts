@@ -1,0 +1,106 @@
+// The operations on indexes, as /api/v1 has them.
+import type { IndexDefinition } from '../definition.ts'
+import { encodeBatch } from './batch.ts'
+import { parseCount, parseDescription, parseHits, parseStored, parseSummaries } from './index-replies.ts'
+import { parseJson } from './read.ts'
+import { get, messagePack, post, type Routes, segment, sentence } from './route.ts'
+import { searchBody } from './search-body.ts'
+
+export const indexRoutes: Routes<
+  | 'createIndex'
+  | 'listIndexes'
+  | 'describeIndex'
+  | 'deleteIndex'
+  | 'upsert'
+  | 'query'
+  | 'get'
+  | 'delete'
+  | 'deleteWhere'
+  | 'updateFilters'
+> = {
+  createIndex: {
+    retry: 'when-refused',
+    request: (definition) => post('/api/v1/index/create', definitionBody(definition), sentence),
+    reply: () => undefined,
+  },
+  listIndexes: {
+    retry: 'always',
+    request: () => get('/api/v1/index/list'),
+    reply: ({ text }) => parseSummaries(parseJson(text)),
+  },
+  describeIndex: {
+    retry: 'always',
+    request: ({ index }) => get(`${indexPath(index)}/info`),
+    reply: ({ text }, { index }) => parseDescription(parseJson(text), index),
+  },
+  deleteIndex: {
+    retry: 'when-refused',
+    request: ({ index }) => ({ method: 'DELETE', path: `${indexPath(index)}/delete` }),
+    reply: () => undefined,
+  },
+  upsert: {
+    retry: 'always',
+    request: async ({ index, records }, space) => ({
+      method: 'POST',
+      path: `${indexPath(index)}/vector/insert`,
+      body: encodeBatch(records, await space()),
+      contentType: messagePack,
+    }),
+    reply: () => undefined,
+  },
+  query: {
+    retry: 'always',
+    request: async ({ index, query }, space) =>
+      post(`${indexPath(index)}/search`, searchBody(query, await space()), messagePack),
+    reply: async ({ bytes }, _input, space) => parseHits(bytes, await space()),
+  },
+  get: {
+    retry: 'always',
+    request: ({ index, id }) => post(`${indexPath(index)}/vector/get`, { id }, messagePack),
+    answers: isMissingVector,
+    reply: async ({ status, bytes }, _input, space) => (status === 404 ? undefined : parseStored(bytes, await space())),
+  },
+  delete: {
+    retry: 'when-refused',
+    request: ({ index, id }) => ({
+      method: 'DELETE',
+      path: `${indexPath(index)}/vector/${segment(id)}/delete`,
+    }),
+    answers: isMissingVector,
+    reply: ({ status }) => status !== 404,
+  },
+  deleteWhere: {
+    retry: 'when-refused',
+    request: ({ index, filter }) => ({
+      ...post(`${indexPath(index)}/vectors/delete`, { filter }, sentence),
+      method: 'DELETE',
+    }),
+    reply: ({ text }) => parseCount(text),
+  },
+  updateFilters: {
+    retry: 'always',
+    request: ({ index, updates }) => post(`${indexPath(index)}/filters/update`, { updates }, sentence),
+    reply: ({ text }) => parseCount(text),
+  },
+}
+
+function indexPath(name: string): string {
+  return `/api/v1/index/${segment(name)}`
+}
+
+/** A missing index is a failure; a missing vector is an answer. */
+function isMissingVector(status: number, code: string | undefined): boolean {
+  return status === 404 && code === 'object_not_found'
+}
+
+function definitionBody(definition: IndexDefinition): unknown {
+  return {
+    index_name: definition.name,
+    dim: definition.dimension,
+    space_type: definition.spaceType ?? 'cosine',
+    precision: definition.precision ?? 'int8',
+    M: definition.m,
+    ef_con: definition.efConstruction,
+    sparse_dim: definition.sparseDimension,
+  }
+}

@@ -1,0 +1,65 @@
+// The body of an upsert into a collection: a MessagePack array around the array of
+// [id, meta, filter, {field: vector}, {field: [indices, values]}, {}].
+import { AnnalError } from '../errors.ts'
+import type { SparseVector } from '../record.ts'
+import type { FieldValue, ObjectRecord } from '../stored-object.ts'
+import { checkId } from './batch.ts'
+import { MessageWriter } from './message-writer.ts'
+import { packMeta } from './meta.ts'
+import { checkSparse, lengthOf } from './vector.ts'
+
+export function encodeObjects(objects: readonly ObjectRecord[]): Uint8Array<ArrayBuffer> {
+  if (!Array.isArray(objects))
+    throw new AnnalError('invalid_argument', 'upsert takes an array of objects', { field: 'objects' })
+  const writer = new MessageWriter(bytesExpected(objects))
+  writer.arrayHeader(1)
+  writer.arrayHeader(objects.length)
+  for (const [i, object] of objects.entries()) writeObject(writer, object, `objects[${i}]`)
+  return writer.finish()
+}
+
+function writeObject(writer: MessageWriter, object: ObjectRecord, at: string): void {
+  checkId(object?.id, `${at}.id`)
+  if (object.fields === null || typeof object.fields !== 'object') {
+    const field = `${at}.fields`
+    throw new AnnalError('invalid_argument', `${field} is not an object`, { field, value: object.fields })
+  }
+  const values = Object.entries(object.fields)
+  const sparse = values.filter((entry): entry is [string, SparseVector] => isSparse(entry[1]))
+  const dense = values.filter((entry): entry is [string, ArrayLike<number>] => !isSparse(entry[1]))
+  writer.arrayHeader(6)
+  writer.text(object.id)
+  writer.binary(packMeta(object.meta, `${at}.meta`))
+  writer.text(object.filter === undefined ? '' : JSON.stringify(object.filter))
+  writer.mapHeader(dense.length)
+  for (const [name, vector] of dense) {
+    lengthOf(vector, 'ip', `${at}.fields.${name}`)
+    writer.text(name)
+    writer.float32Array(vector)
+  }
+  writer.mapHeader(sparse.length)
+  for (const [name, terms] of sparse) {
+    checkSparse(terms, `${at}.fields.${name}`)
+    writer.text(name)
+    writer.arrayHeader(2)
+    writer.uint32Array(terms.indices)
+    writer.float32Array(terms.values)
+  }
+  writer.mapHeader(0)
+}
+
+function isSparse(value: FieldValue): value is SparseVector {
+  return value !== null && typeof value === 'object' && 'indices' in value
+}
+
+/** Five bytes per number, and some for the rest; the writer grows when it is not enough. */
+function bytesExpected(objects: readonly ObjectRecord[]): number {
+  let bytes = 16
+  for (const object of objects) {
+    bytes += 160
+    for (const value of Object.values(object?.fields ?? {})) {
+      bytes += 32 + (isSparse(value) ? value.indices.length * 10 : (value?.length ?? 0) * 5)
+    }
+  }
+  return bytes
+}

@@ -1,0 +1,72 @@
+// The parts of an answer, each checked to be what it should.
+import { decode } from '@msgpack/msgpack'
+import { AnnalError } from '../errors.ts'
+import type { JsonObject } from '../record.ts'
+
+export function unpack(body: Uint8Array): unknown {
+  try {
+    return decode(body)
+  } catch (error) {
+    // What the decoder throws are RangeError and its own DecodeError, both about these bytes.
+    throw unexpected('MessagePack', error instanceof Error ? error.message : error)
+  }
+}
+
+export function parseJson(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch (error) {
+    if (error instanceof SyntaxError) throw unexpected('JSON', body.slice(0, 80))
+    throw error
+  }
+}
+
+export function parseObject(value: unknown): JsonObject {
+  // What JSON.parse made is JSON.
+  return object(value, 'reply') as JsonObject
+}
+
+export function list(value: unknown, what: string): readonly unknown[] {
+  if (Array.isArray(value)) return value
+  throw unexpected(what, value)
+}
+
+export function object(value: unknown, what: string): Record<string, unknown> {
+  // An object that is no array has string keys, and that is all a Record says.
+  if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
+  throw unexpected(what, value)
+}
+
+export function text(value: unknown, what: string): string {
+  if (typeof value === 'string') return value
+  throw unexpected(what, value)
+}
+
+export function number(value: unknown, what: string): number {
+  if (typeof value === 'number') return value
+  throw unexpected(what, value)
+}
+
+/** Seconds since 1970, or a date as text. */
+export function moment(value: unknown, what: string): Date {
+  const date = new Date(typeof value === 'number' ? value * 1_000 : text(value, what))
+  if (Number.isNaN(date.getTime())) throw unexpected(what, value)
+  return date
+}
+
+export function bytes(value: unknown, what: string): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  throw unexpected(what, value)
+}
+
+export function floats(value: unknown, what: string): Float32Array {
+  // Anything but numbers becomes NaN here, which the check behind it finds.
+  const vector = Float32Array.from(list(value, what) as number[])
+  if (vector.some(Number.isNaN)) throw unexpected(what, 'not a list of numbers')
+  return vector
+}
+
+export function unexpected(what: string, value: unknown): AnnalError {
+  const seen = value === null ? 'null' : typeof value === 'string' ? JSON.stringify(value) : typeof value
+  return new AnnalError('invalid_reply', `the server's answer has no usable ${what}: ${seen}`, { field: what })
+}

@@ -1,0 +1,68 @@
+// What a route is: how an operation becomes a request, and the answer an output.
+import type { SpaceType } from '../definition.ts'
+import type { OperationName, Operations } from '../operations.ts'
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Below the base URL. */
+  readonly path: string
+  readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | Blob
+  readonly contentType?: string
+  readonly accept?: string
+  /** The answer is taken as it comes, and not read here. */
+  readonly streamed?: boolean
+}
+
+export interface HttpReply {
+  readonly status: number
+  readonly bytes: Uint8Array
+  readonly text: string
+  /** Only of a request that is `streamed`; then there are no bytes. */
+  readonly stream?: ReadableStream<Uint8Array>
+}
+
+/**
+ * When a failed call may be sent again. `always`: reading, or writing that leaves the same state when done twice.
+ * `when-refused`: only when it surely was not begun. `never`: the caller wants the first answer.
+ */
+export type RetryRule = 'always' | 'when-refused' | 'never'
+
+export interface Route<Name extends OperationName> {
+  readonly retry: RetryRule
+  /** The longest a call may take where the caller does not say; for what takes long by nature. */
+  readonly timeoutMs?: number
+  /** `space` asks for the space type of the index in the input; most requests do not depend on it. */
+  request(input: Operations[Name]['input'], space: () => Promise<SpaceType>): HttpRequest | Promise<HttpRequest>
+  /** Statuses besides 2xx that are answers and not failures. */
+  readonly answers?: (status: number, code: string | undefined) => boolean
+  reply(
+    reply: HttpReply,
+    input: Operations[Name]['input'],
+    space: () => Promise<SpaceType>,
+  ): Operations[Name]['output'] | Promise<Operations[Name]['output']>
+}
+
+export type Routes<Names extends OperationName> = { readonly [Name in Names]: Route<Name> }
+
+export const messagePack = 'application/msgpack'
+/** For routes that answer with a sentence. */
+export const sentence = 'application/json, text/plain'
+
+const json = 'application/json'
+
+export function get(path: string): HttpRequest {
+  return { method: 'GET', path, accept: json }
+}
+
+export function post(path: string, body: unknown, accept: string = json): HttpRequest {
+  return { method: 'POST', path, body: JSON.stringify(body), contentType: json, accept }
+}
+
+export function remove(path: string, body?: unknown): HttpRequest {
+  return body === undefined ? { method: 'DELETE', path, accept: json } : { ...post(path, body), method: 'DELETE' }
+}
+
+/** One segment of a path, whatever the name holds. */
+export function segment(name: string): string {
+  return encodeURIComponent(name)
+}

@@ -1,0 +1,46 @@
+// The operations on the server itself, and its licence.
+import { list, object, parseJson, parseObject, text } from './read.ts'
+import { get, post, type Routes, sentence } from './route.ts'
+
+export const systemRoutes: Routes<'health' | 'stats' | 'info' | 'logs' | 'generateLicense' | 'validateLicense'> = {
+  health: {
+    retry: 'never',
+    request: () => get('/api/v2/health'),
+    answers: (status) => status === 503,
+    reply: ({ text }) => {
+      const { status, ...details } = parseObject(parseJson(text))
+      return { status: typeof status === 'string' ? status : 'unknown', details }
+    },
+  },
+  stats: {
+    retry: 'always',
+    request: () => get('/api/v2/stats'),
+    reply: ({ text }) => parseObject(parseJson(text)),
+  },
+  info: {
+    retry: 'always',
+    request: () => get('/api/v2/info'),
+    reply: ({ text }) => parseObject(parseJson(text)),
+  },
+  logs: {
+    retry: 'always',
+    request: ({ limit }) => get(`/api/v2/logs${limit === undefined ? '' : `?limit=${limit}`}`),
+    reply: (reply) => list(object(parseJson(reply.text), 'reply').lines, 'lines').map((line) => text(line, 'line')),
+  },
+  generateLicense: {
+    retry: 'when-refused',
+    request: ({ email }) => post('/api/v2/license/generate', { email }),
+    reply: (reply) => text(object(parseJson(reply.text), 'reply').message, 'message'),
+  },
+  validateLicense: {
+    retry: 'when-refused',
+    request: ({ contents }) => ({
+      method: 'POST',
+      path: '/api/v2/license/validate',
+      body: contents,
+      contentType: 'text/plain',
+      accept: sentence,
+    }),
+    reply: (reply) => text(object(parseJson(reply.text), 'reply').message, 'message'),
+  },
+}

@@ -1,0 +1,138 @@
+// Everything that a client asks of a transport: what goes in, what comes out.
+import type { DatabaseInfo, TokenInfo, TokenType } from './admin.ts'
+import type { ActiveBackup, BackupInfo } from './backups.ts'
+import type { RebuildChange, RebuildStatus } from './collection.ts'
+import type { CollectionDefinition, CollectionDescription } from './collection-definition.ts'
+import type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
+import type { Filter, FilterValues } from './filter.ts'
+import type { Hit, JsonObject, Query, StoredVector, VectorRecord } from './record.ts'
+import type {
+  FacetRequest,
+  Facets,
+  RecallReport,
+  RecallRequest,
+  ScrollPage,
+  ScrollRequest,
+  SearchRequest,
+  SearchResult,
+} from './search.ts'
+import type { Acknowledgement, ObjectRecord, StoredObject } from './stored-object.ts'
+
+export interface FilterUpdate {
+  readonly id: string
+  readonly filter: FilterValues
+}
+
+export interface Health {
+  /** `ok` when everything serves; `starting` while stored data is being loaded. */
+  readonly status: string
+  /** What else the server tells. */
+  readonly details: JsonObject
+}
+
+interface Operation<Input, Output> {
+  readonly input: Input
+  readonly output: Output
+}
+
+interface InIndex {
+  readonly index: string
+}
+
+interface InCollection {
+  readonly collection: string
+}
+
+interface SystemOperations {
+  health: Operation<undefined, Health>
+  stats: Operation<undefined, JsonObject>
+  info: Operation<undefined, JsonObject>
+  logs: Operation<{ readonly limit: number | undefined }, readonly string[]>
+  generateLicense: Operation<{ readonly email: string }, string>
+  validateLicense: Operation<{ readonly contents: string }, string>
+}
+
+interface IndexOperations {
+  createIndex: Operation<IndexDefinition, undefined>
+  listIndexes: Operation<undefined, readonly IndexSummary[]>
+  describeIndex: Operation<InIndex, IndexDescription>
+  deleteIndex: Operation<InIndex, undefined>
+  upsert: Operation<InIndex & { readonly records: readonly VectorRecord[] }, undefined>
+  query: Operation<InIndex & { readonly query: Query }, readonly Hit[]>
+  get: Operation<InIndex & { readonly id: string }, StoredVector | undefined>
+  delete: Operation<InIndex & { readonly id: string }, boolean>
+  deleteWhere: Operation<InIndex & { readonly filter: Filter }, number>
+  updateFilters: Operation<InIndex & { readonly updates: readonly FilterUpdate[] }, number>
+}
+
+interface CollectionOperations {
+  createCollection: Operation<CollectionDefinition, undefined>
+  listCollections: Operation<undefined, readonly CollectionDescription[]>
+  describeCollection: Operation<InCollection, CollectionDescription>
+  deleteCollection: Operation<InCollection, undefined>
+  upsertObjects: Operation<InCollection & { readonly objects: readonly ObjectRecord[] }, Acknowledgement>
+  getObjects: Operation<InCollection & { readonly ids: readonly string[] }, readonly StoredObject[]>
+  deleteObject: Operation<InCollection & { readonly id: string }, boolean>
+  deleteObjectsWhere: Operation<InCollection & { readonly filter: Filter }, number>
+  updateObjectFilters: Operation<InCollection & { readonly updates: readonly FilterUpdate[] }, number>
+  search: Operation<InCollection & { readonly request: SearchRequest }, SearchResult>
+  searchBatch: Operation<InCollection & { readonly requests: readonly SearchRequest[] }, readonly SearchResult[]>
+  countObjects: Operation<InCollection & { readonly filter: Filter | undefined }, number>
+  facets: Operation<InCollection & { readonly request: FacetRequest }, Facets>
+  scroll: Operation<InCollection & { readonly request: ScrollRequest }, ScrollPage>
+  recall: Operation<InCollection & { readonly request: RecallRequest }, RecallReport>
+  rebuild: Operation<InCollection & { readonly changes: readonly RebuildChange[] }, undefined>
+  rebuildStatus: Operation<InCollection, RebuildStatus>
+  shrink: Operation<InCollection, number>
+  createBackup: Operation<InCollection & { readonly name: string }, string>
+}
+
+interface BackupOperations {
+  listBackups: Operation<undefined, readonly BackupInfo[]>
+  backupInfo: Operation<{ readonly backup: string }, BackupInfo>
+  activeBackup: Operation<undefined, ActiveBackup>
+  restoreBackup: Operation<
+    {
+      readonly backup: string
+      readonly target: string
+      readonly lsn: number | undefined
+      readonly time: Date | undefined
+    },
+    undefined
+  >
+  deleteBackup: Operation<{ readonly backup: string }, undefined>
+  downloadBackup: Operation<{ readonly backup: string }, ReadableStream<Uint8Array>>
+  uploadBackup: Operation<{ readonly backup: string; readonly content: ReadableStream<Uint8Array> | Blob }, undefined>
+}
+
+interface InDatabase {
+  readonly database: string
+}
+
+/** Undefined is the database of the client's own token. */
+interface OfDatabase {
+  readonly database: string | undefined
+}
+
+interface AdminOperations {
+  createDatabase: Operation<InDatabase & { readonly type: string }, string>
+  listDatabases: Operation<undefined, readonly DatabaseInfo[]>
+  databaseInfo: Operation<InDatabase, DatabaseInfo>
+  deleteDatabase: Operation<InDatabase, undefined>
+  setDatabaseActive: Operation<InDatabase & { readonly active: boolean }, undefined>
+  setDatabaseType: Operation<InDatabase & { readonly type: string }, undefined>
+  listDatabaseCollections: Operation<InDatabase, readonly string[]>
+  deleteDatabaseCollection: Operation<InDatabase & InCollection, undefined>
+  createToken: Operation<OfDatabase & { readonly name: string; readonly type: TokenType }, string>
+  listTokens: Operation<OfDatabase, readonly TokenInfo[]>
+  deleteToken: Operation<OfDatabase & { readonly name: string }, undefined>
+}
+
+export interface Operations
+  extends SystemOperations,
+    IndexOperations,
+    CollectionOperations,
+    BackupOperations,
+    AdminOperations {}
+
+export type OperationName = keyof Operations

@@ -1,0 +1,39 @@
+// One suite, both transports.
+import { mkdtempSync, rmSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { openEngine } from '@annal/engine'
+import { test } from 'tap'
+import { embeddedClient, openEmbedded } from '../src/embedded/index.ts'
+import { AnnalError, connect } from '../src/index.ts'
+import { realServer } from './real-server.ts'
+import { collectionSuite, indexSuite } from './suite.ts'
+
+test('over HTTP, against a real server', async (t) => {
+  const client = connect({ url: await realServer(t) })
+  await indexSuite(t, client)
+  await collectionSuite(t, client)
+})
+
+test('over an engine in this process', async (t) => {
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-client-test-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true }))
+  const client = await openEmbedded({ dataDir, threads: 1 })
+  t.match(await client.health(), { status: 'ok' })
+  await indexSuite(t, client)
+  await collectionSuite(t, client)
+  const refused = await client.logs().catch((error: unknown) => error)
+  t.ok(refused instanceof AnnalError && refused.code === 'not_supported')
+  const second = await openEmbedded({ dataDir }).catch((error: unknown) => error)
+  t.ok(second instanceof AnnalError && second.code === 'directory_locked')
+  await client.close()
+  await client.close()
+  t.equal((await client.listCollections().catch((error: AnnalError) => error.code)) as string, 'closed')
+
+  const engine = await openEngine({ dataDir, threads: 1 })
+  await using again = embeddedClient(engine)
+  t.ok((await again.listCollections()).length > 0, 'what was stored is there')
+  await again.close()
+  t.equal(engine.health().status, 'ok', 'whoever opened an engine closes it')
+  await engine.close()
+})

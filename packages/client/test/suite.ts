@@ -1,0 +1,318 @@
+// What every transport must do: the same questions, the same answers, over HTTP and over an engine in this process.
+import type { Test } from 'tap'
+import {
+  AnnalError,
+  and,
+  type Client,
+  denseField,
+  eq,
+  exists,
+  gte,
+  lt,
+  ne,
+  noneOf,
+  not,
+  type ObjectRecord,
+  oneOf,
+  or,
+  range,
+  type SpaceType,
+  sparseField,
+} from '../src/index.ts'
+
+async function code(promise: Promise<unknown>): Promise<string> {
+  const error: unknown = await promise.then(
+    () => new Error('it did not fail'),
+    (reason) => reason,
+  )
+  if (error instanceof AnnalError) return error.code
+  throw error
+}
+
+function close(found: ArrayLike<number> | undefined, wanted: readonly number[], step: number): boolean {
+  return (
+    wanted.length === found?.length && wanted.every((value, i) => Math.abs(value - (found[i] ?? Number.NaN)) <= step)
+  )
+}
+
+export async function indexSuite(t: Test, client: Client): Promise<void> {
+  await t.test('an index is made, listed, described and deleted', async (t) => {
+    await client.createIndex({ name: 'short_lived', dimension: 8, spaceType: 'ip', precision: 'float32', m: 8 })
+    const described = { name: 'short_lived', dimension: 8, spaceType: 'ip', precision: 'float32', m: 8, count: 0 }
+    t.match(await client.listIndexes(), [{ ...described, hybrid: false }])
+    t.match(await client.index('short_lived').describe(), { ...described, efConstruction: 128, sparseDimension: 0 })
+    t.equal(await code(client.createIndex({ name: 'short_lived', dimension: 8 })), 'collection_exists')
+    await client.deleteIndex('short_lived')
+    t.same(await client.listIndexes(), [])
+    t.equal(await code(client.index('short_lived').describe()), 'collection_not_found')
+  })
+
+  for (const spaceType of ['cosine', 'l2', 'ip'] satisfies SpaceType[]) {
+    await t.test(`vectors of a ${spaceType} index come back as they were given`, async (t) => {
+      const index = await client.createIndex({ name: `films_${spaceType}`, dimension: 3, spaceType })
+      await index.upsert([
+        { id: 'alien', vector: [3, 0, 4], meta: { title: 'Alien' }, filter: { year: 1979, genre: 'horror' } },
+        { id: 'é/ü', vector: Float32Array.of(0, 2, 0), meta: Uint8Array.of(1, 2, 3) },
+      ])
+      const stored = await index.get('alien')
+      t.match(stored, { id: 'alien', meta: { title: 'Alien' }, filter: { year: 1979, genre: 'horror' } })
+      t.ok(close(stored?.vector, [3, 0, 4], 4 / 127), String(stored?.vector))
+      t.equal(stored?.norm, 5)
+      t.match((await index.get('é/ü'))?.meta, Uint8Array.of(1, 2, 3))
+      t.equal(await index.get('nobody'), undefined)
+
+      const [best, second] = await index.query({ vector: [6, 0, 8], topK: 2, includeVectors: true })
+      t.match(best, { id: 'alien', meta: { title: 'Alien' } })
+      t.ok(close(best?.vector, [3, 0, 4], 4 / 127))
+      const exact = { cosine: [1, 0], l2: [-25, -104], ip: [50, 0] }[spaceType]
+      t.ok(close([best?.similarity ?? 0, second?.similarity ?? 0], exact, 1.5), `similarities of ${spaceType}`)
+      const fromSimilarity = (similarity: number) => (spaceType === 'cosine' ? 1 - similarity : -similarity)
+      t.equal(best?.distance, fromSimilarity(best?.similarity ?? 0))
+    })
+  }
+
+  await t.test('filters choose, are replaced, and delete', async (t) => {
+    const index = await client.createIndex({ name: 'numbers', dimension: 2, spaceType: 'l2' })
+    await index.upsert(
+      Array.from({ length: 100 }, (_, i) => ({
+        id: `n${i}`,
+        vector: [i, 1],
+        filter: { parity: i % 2 === 0 ? 'even' : 'odd', value: i },
+      })),
+    )
+    const even = await index.query({ vector: [50, 1], topK: 3, filter: [{ parity: { $eq: 'even' } }] })
+    t.same(even.map(({ id }) => id).sort(), ['n48', 'n50', 'n52'])
+    const range = await index.query({ vector: [0, 1], topK: 10, filter: [{ value: { $range: [10, 12] } }] })
+    t.same(range.map(({ id }) => id).sort(), ['n10', 'n11', 'n12'])
+    t.equal(
+      await index.updateFilters([
+        { id: 'n10', filter: { parity: 'none' } },
+        { id: 'nobody', filter: {} },
+      ]),
+      1,
+    )
+    t.same((await index.get('n10'))?.filter, { parity: 'none' })
+    t.equal(await index.deleteWhere([{ parity: { $in: ['odd', 'none'] } }]), 51)
+    t.equal(await index.deleteWhere([]), 0)
+    t.equal(await index.delete('n50'), true)
+    t.equal(await index.delete('n50'), false)
+    t.equal((await index.describe()).count, 48)
+  })
+
+  await t.test('a hybrid index takes sparse terms and gives them back', async (t) => {
+    const index = await client.createIndex({
+      name: 'hybrid',
+      dimension: 2,
+      spaceType: 'cosine',
+      sparseDimension: 1_000,
+    })
+    await index.upsert([{ id: 'a', vector: [1, 0], sparse: { indices: [7, 900], values: [0.5, 2] } }])
+    t.match(await index.describe(), { hybrid: true, sparseDimension: 1_000 })
+    t.match((await index.get('a'))?.sparse, { indices: Uint32Array.of(7, 900), values: Float32Array.of(0.5, 2) })
+  })
+}
+
+function* numbers(count: number): Generator<ObjectRecord> {
+  for (let i = 0; i < count; i += 1) {
+    const filter = { parity: i % 2 === 0 ? 'even' : 'odd', value: i, tags: i % 10 === 0 ? ['round', 'ten'] : ['odd'] }
+    yield {
+      id: `n${i}`,
+      meta: { i },
+      filter,
+      fields: { place: [i, 1], words: { indices: [i, 1_000], values: [1, 0.5] } },
+    }
+  }
+}
+
+export async function collectionSuite(t: Test, client: Client): Promise<void> {
+  await t.test('a collection is made, listed, described and deleted', async (t) => {
+    const fields = [
+      denseField('title', { dimension: 4, spaceType: 'l2', precision: 'float32', m: 8, efConstruction: 64 }),
+      sparseField('terms', { dimension: 5_000 }),
+    ]
+    const films = await client.createCollection({ name: 'films', fields })
+    const described = await films.describe()
+    t.match(described, { name: 'films', count: 0, condition: 'ready' })
+    t.match(described.fields, [
+      {
+        name: 'title',
+        type: 'vector',
+        params: { dimension: 4, space_type: 'l2', precision: 'float32', M: 8 },
+        count: 0,
+      },
+      { name: 'terms', type: 'sparse', model: 'default', dimension: 5_000 },
+    ])
+    t.ok(Math.abs(described.createdAt.getTime() - Date.now()) < 600_000)
+    t.ok((await client.listCollections()).some(({ name }) => name === 'films'))
+    t.equal(await code(client.createCollection({ name: 'films', fields })), 'collection_exists')
+    await client.deleteCollection('films')
+    t.equal(await code(films.describe()), 'collection_not_found')
+    t.equal(await code(films.search({ fields: { title: { query: [1, 2, 3, 4] } } })), 'collection_not_found')
+    // The shape of the specification, as it is.
+    const params = { dimension: 4, space_type: 'cosine', precision: 'int8' } as const
+    await client.createCollection({ name: 'plain', fields: [{ name: 'embedding', type: 'vector', params }] })
+    await client.deleteCollection('plain')
+  })
+
+  const collection = await client.createCollection({
+    name: 'counted',
+    fields: [denseField('place', { dimension: 2, spaceType: 'l2', precision: 'float32' }), sparseField('words')],
+  })
+
+  await t.test('objects are loaded from a stream and come back as they were given', async (t) => {
+    const told: number[] = []
+    const done = await collection.load(numbers(250), { batchSize: 40, onProgress: ({ stored }) => told.push(stored) })
+    t.strictSame(done, { stored: 250, batches: 7 })
+    t.equal(told.length, 7)
+    const [first, second, ...more] = await collection.getMany(['n7', 'nobody', 'n100'])
+    t.same(more, [])
+    t.equal(second?.id, 'n100')
+    t.match(first, { id: 'n7', meta: { i: 7 }, filter: { parity: 'odd', value: 7, tags: ['odd'] } })
+    t.strictSame(first?.dense.place?.vector, Float32Array.of(7, 1))
+    t.strictSame(first?.sparse.words, { indices: Uint32Array.of(7, 1_000), values: Float32Array.of(1, 0.5) })
+    t.equal(await collection.get('nobody'), undefined)
+    const bytes = Uint8Array.of(1, 2, 250)
+    const { lsn, durable } = await collection.upsert([{ id: 'bytes', meta: bytes, fields: { place: [-1, -1] } }])
+    t.ok(lsn > 0 && durable)
+    t.match(await collection.get('bytes'), { meta: bytes, filter: {} })
+    t.equal(await collection.delete('bytes'), true)
+    t.equal(await collection.delete('bytes'), false)
+  })
+
+  await t.test('fields are searched alone, together, and as one list', async (t) => {
+    const dense = await collection.search({ fields: { place: { query: [100, 1], limit: 3 } }, includeVectors: true })
+    t.same(dense.results.place?.map(({ id }) => id).sort(), ['n100', 'n101', 'n99'])
+    t.match(dense.results.place?.[0], { id: 'n100', similarity: 0, meta: { i: 100 }, filter: { value: 100 } })
+    t.equal(Math.abs(dense.results.place?.[0]?.distance ?? 1), 0)
+    t.strictSame(dense.results.place?.[0]?.vector, Float32Array.of(100, 1))
+    t.equal(dense.complete, true)
+    const both = await collection.search({
+      fields: {
+        place: { query: new Float64Array([50, 1]), limit: 5, ef: 64 },
+        words: { query: { indices: [50], values: [2] }, limit: 5 },
+      },
+      fusion: { method: 'rrf', k: 60, weights: { place: 1, words: 0.5 }, limit: 4 },
+      explain: true,
+    })
+    t.equal(both.results.words?.[0]?.id, 'n50')
+    t.equal(both.fused?.length, 4)
+    t.match(both.fused?.[0], { id: 'n50', meta: { i: 50 }, fields: { place: { rank: 1 }, words: { rank: 1 } } })
+    t.ok(close([both.fused?.[0]?.score ?? 0], [1.5 / 61], 1e-6))
+    t.ok(both.explain)
+    const like = await collection.search({ fields: { place: { query: { id: 'n10' }, limit: 2 } } })
+    t.same(like.results.place?.map(({ id }) => id).sort(), ['n11', 'n9'])
+    const near = await collection.search({ fields: { place: { query: [0, 1], scoreThreshold: -2 } } })
+    t.same(
+      near.results.place?.map(({ id }) => id),
+      ['n0', 'n1'],
+    )
+    const [one, two] = await collection.searchBatch([
+      { fields: { place: { query: [1, 1], limit: 1 } } },
+      { fields: { place: { query: [2, 1], limit: 1 } } },
+    ])
+    t.same([one?.results.place?.[0]?.id, two?.results.place?.[0]?.id], ['n1', 'n2'])
+  })
+
+  await t.test('every kind of condition counts what it should, written by hand or by a function', async (t) => {
+    const counts: readonly [Parameters<typeof collection.count>[0], number][] = [
+      [undefined, 250],
+      [[eq('parity', 'even')], 125],
+      [[{ parity: { $eq: 'even' } }], 125],
+      [[ne('parity', 'even')], 125],
+      [[oneOf('value', [1, 2, 999])], 2],
+      [[noneOf('value', [1, 2, 999])], 248],
+      [[range('value', 10, 19)], 10],
+      [[gte('value', 240), lt('value', 245)], 5],
+      [[exists('value')], 250],
+      [[exists('value', false)], 0],
+      [[eq('tags', 'round')], 25],
+      [[or(eq('value', 1), and(eq('parity', 'even'), lt('value', 4)))], 3],
+      [[not(or(eq('parity', 'even'), gte('value', 10)))], 5],
+    ]
+    for (const [filter, wanted] of counts) t.equal(await collection.count(filter), wanted, JSON.stringify(filter))
+    const found = await collection.search({
+      fields: { place: { query: [100, 1], limit: 3 } },
+      filter: [eq('tags', 'round')],
+      prefilterCardinalityThreshold: 1_000,
+      filterBoostPercentage: 20,
+    })
+    t.same(found.results.place?.map(({ id }) => id).sort(), ['n100', 'n110', 'n90'])
+    t.match(await collection.facets({ key: 'parity', filter: [lt('value', 3)] }), {
+      values: [
+        { value: 'even', count: 2 },
+        { value: 'odd', count: 1 },
+      ],
+      distinct: 2,
+    })
+    t.equal(await code(collection.count([{ value: { $between: [1, 2] } } as never])), 'invalid_filter')
+  })
+
+  await t.test('all objects are walked through once, page by page', async (t) => {
+    const ids: string[] = []
+    for await (const { id } of collection.objects({ filter: [eq('parity', 'odd')], limit: 30 })) ids.push(id)
+    t.equal(new Set(ids).size, 125)
+    t.equal(ids.length, 125)
+    const page = await collection.scroll({ limit: 249 })
+    t.equal(page.objects.length, 249)
+    t.equal((await collection.scroll({ cursor: page.cursor })).objects.length, 1)
+  })
+
+  await t.test('filters are replaced, objects deleted by them', async (t) => {
+    const updates = [
+      { id: 'n3', filter: { parity: 'three' } },
+      { id: 'nobody', filter: {} },
+    ]
+    t.equal(await collection.updateFilters(updates), 1)
+    t.same((await collection.get('n3'))?.filter, { parity: 'three' })
+    t.equal(await collection.deleteWhere([]), 0)
+    t.equal(await collection.deleteWhere([eq('parity', 'three')]), 1)
+    t.equal(await collection.count(), 249)
+  })
+
+  await t.test('the graph is rebuilt, measured, and gives back what it does not need', async (t) => {
+    t.equal((await collection.rebuildStatus()).status, 'idle')
+    await collection.rebuild([{ field: 'place', m: 24 }])
+    while ((await collection.rebuildStatus()).status === 'in_progress')
+      await new Promise((done) => setTimeout(done, 20))
+    t.match(await collection.rebuildStatus(), { status: 'completed', objects: 249, objectsDone: 249 })
+    t.match((await collection.describe()).fields[0], { params: { M: 24 } })
+    t.equal((await collection.recall({ field: 'place', sample: 20 })).recall, 1)
+    t.ok((await collection.shrink()) >= 0)
+  })
+
+  await t.test('what is refused names the field and the value, and stores nothing', async (t) => {
+    const tooWide = collection.upsert([
+      { id: 'good', fields: { place: [1, 2] } },
+      { id: 'wide', fields: { place: [1, 2, 3] } },
+    ])
+    const wide = await tooWide.then(
+      () => undefined,
+      (error: AnnalError) => error,
+    )
+    t.match(wide, { code: 'invalid_argument', field: 'objects[1].fields.place', value: 3, limit: 2 })
+    t.equal(await collection.get('good'), undefined)
+    t.equal(await code(collection.search({ fields: { nowhere: { query: [1, 2] } } })), 'field_not_found')
+    t.equal(await code(collection.search({ fields: {} })), 'invalid_argument')
+    t.equal(await code(collection.describe({ signal: AbortSignal.abort() })), 'aborted')
+  })
+
+  await t.test(
+    'a load ends with the first failure, takes no more from its source than it must, and can be stopped',
+    async (t) => {
+      let given = 0
+      function* broken(): Generator<ObjectRecord> {
+        for (; given < 10_000; given += 1) yield { id: `b${given}`, fields: { place: given === 25 ? [1] : [given, 2] } }
+      }
+      t.equal(await code(collection.load(broken(), { batchSize: 10, concurrency: 2 })), 'invalid_argument')
+      t.ok(given < 100, `${given} were taken`)
+      const stop = new AbortController()
+      const load = collection.load(numbers(1_000), {
+        batchSize: 10,
+        concurrency: 1,
+        signal: stop.signal,
+        onProgress: ({ batches }) => batches === 3 && stop.abort(),
+      })
+      t.equal(await code(load), 'aborted')
+    },
+  )
+}
