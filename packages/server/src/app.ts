@@ -25,9 +25,11 @@ import { v1RebuildRoutes, v2RebuildRoutes } from './routes/rebuilds.ts'
 import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
+import { v2AdminRoutes } from './routes/v2-admin.ts'
 import { v2CollectionRoutes } from './routes/v2-collections.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QuestionRoutes } from './routes/v2-questions.ts'
+import { v2TokenRoutes } from './routes/v2-tokens.ts'
 import type { TlsOptions } from './tls.ts'
 
 export interface AppOptions {
@@ -133,6 +135,8 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       infoRoute(v2, context)
       openapiRoute(v2, context)
       logsRoute(v2, context)
+      v2AdminRoutes(v2, context)
+      v2TokenRoutes(v2, context)
       v2CollectionRoutes(v2)
       v2ObjectRoutes(v2, context)
       v2QuestionRoutes(v2, context)

@@ -7,6 +7,8 @@ export interface AuditEvent {
   readonly action: string
   /** What it was done to: the name of an index or collection. */
   readonly object?: string
+  /** Whose token it was, or which database the root token was used on. */
+  readonly database?: string
   readonly status: number
   readonly request_id: string
   readonly ip: string
@@ -29,9 +31,19 @@ export const chainStart = '0'.repeat(64)
 const textLengthMax = 512
 
 export function lineOf(event: AuditEvent, { ts, prev }: { readonly ts: string; readonly prev: string }): AuditLine {
-  const shortened = event.object === undefined ? {} : { object: event.object.toWellFormed().slice(0, textLengthMax) }
-  const body = { ts, ...event, ...shortened, prev }
+  const { object, database } = event
+  const body = {
+    ts,
+    ...event,
+    ...(object === undefined ? {} : { object: shortened(object) }),
+    ...(database === undefined ? {} : { database: shortened(database) }),
+    prev,
+  }
   return { ...body, hash: hashOf(JSON.stringify(body)) }
+}
+
+function shortened(text: string): string {
+  return text.toWellFormed().slice(0, textLengthMax)
 }
 
 /** The hash that ends the chain, or the first line that does not fit. Half a line, as a crash leaves it, carries no hash and is passed over. */

@@ -112,16 +112,26 @@ function pathOf(request: FastifyRequest): string {
   return query < 0 ? request.url : request.url.slice(0, query)
 }
 
-/** Changes of what the server holds, and requests refused for their token. */
+const refusals: ReadonlyMap<number, string> = new Map([
+  [401, 'auth.refused'],
+  [402, 'licence.refused'],
+  [403, 'access.refused'],
+  [429, 'rate.refused'],
+])
+
+/** Changes of what the server holds, and requests refused for their token or for want of a licence. */
 function auditRequest({ audit, slot }: RouteContext, request: FastifyRequest, status: number): void {
   const action = request.routeOptions.config?.audit
-  const refused = status === 401 || status === 403 || status === 429
+  const refused = refusals.has(status)
   if (action === undefined && !refused) return
   const token = tokenId(request.headers.authorization)
   const object = nameIn(request.params) ?? nameIn(request.body)
+  const database =
+    request.principal?.kind === 'member' ? request.principal.database.name : textIn(request.params, 'database')
   const event: AuditEvent = {
-    action: refused ? (status === 401 ? 'auth.refused' : 'rate.refused') : (action ?? ''),
+    action: refusals.get(status) ?? action ?? '',
     ...(object === undefined || refused ? {} : { object }),
+    ...(database === undefined ? {} : { database }),
     status,
     request_id: request.id,
     ip: request.ip,
@@ -133,8 +143,11 @@ function auditRequest({ audit, slot }: RouteContext, request: FastifyRequest, st
 }
 
 function nameIn(place: unknown): string | undefined {
-  if (typeof place !== 'object' || place === null) return undefined
-  const { name, index_name: indexName } = place as { readonly name?: unknown; readonly index_name?: unknown }
-  if (typeof name === 'string') return name
-  return typeof indexName === 'string' ? indexName : undefined
+  return textIn(place, 'name') ?? textIn(place, 'index_name') ?? textIn(place, 'db_name')
+}
+
+function textIn(place: unknown, key: string): string | undefined {
+  if (typeof place !== 'object' || place === null || !Object.hasOwn(place, key)) return undefined
+  const value = (place as { readonly [name: string]: unknown })[key]
+  return typeof value === 'string' ? value : undefined
 }

@@ -7,6 +7,7 @@ import { rootTokenWeakness } from '../config.ts'
 import { ServerError } from '../errors.ts'
 import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
+import { capitalised } from '../wire/v2-admin.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']
 /** The user that the published servers and dashboards know in a plain deployment. */
@@ -103,11 +104,6 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
     created_at: Math.floor(startedAt / 1_000),
     token_count: 1,
   }))
-}
-
-/** As published clients know the types of databases. */
-export function capitalised(type: string): string {
-  return type.slice(0, 1).toUpperCase() + type.slice(1)
 }
 
 /** A weak root token is no trouble of the engine; whoever looks is told all the same. */

@@ -1,0 +1,142 @@
+// /api/v2/admin: databases, their collections and their tokens, for the root token.
+import type { FastifyInstance } from 'fastify'
+import { denied } from '../access.ts'
+import type { RouteContext } from '../route-context.ts'
+import type { RouteDoc } from '../route-doc.ts'
+import {
+  type CreateDatabaseBody,
+  createDatabaseBody,
+  type DatabaseTypeBody,
+  databaseChildParams,
+  databaseInfo,
+  databaseParam,
+  databaseTypeBody,
+  firstTokenName,
+  mintToken,
+  readDatabaseType,
+} from '../wire/v2-admin.ts'
+
+type Of = { Params: { database: string } }
+type Child = { Params: { database: string; name: string } }
+
+export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): void {
+  const control = () => slot.engine().control
+  const params = databaseParam
+
+  const create = { schema: { body: createDatabaseBody }, config: { doc: docs.create, audit: 'database.create' } }
+  app.post<{ Body: CreateDatabaseBody }>('/admin/dbs', create, async ({ body }, reply) => {
+    const { secret, facts } = mintToken(body.db_name, firstTokenName, 'rw')
+    const type = readDatabaseType(body.db_type)
+    const made = await control().createDatabase({ name: body.db_name, type, token: facts })
+    return reply.code(201).send({ ...databaseInfo(made), db_token: secret, message: 'Database created' })
+  })
+
+  app.get('/admin/dbs', { config: { doc: docs.list } }, async () => ({ dbs: control().databases().map(databaseInfo) }))
+
+  app.get<Of>('/dbs/:database/info', { schema: { params }, config: { doc: docs.info } }, async (request) => {
+    const { principal, params } = request
+    // Whatever is not the token's own looks the same, there or not.
+    if (principal?.kind === 'member' && principal.database.name !== params.database) throw denied()
+    return databaseInfo(slot.database(params.database).describe())
+  })
+
+  const drop = { schema: { params }, config: { doc: docs.drop, audit: 'database.delete' } }
+  app.delete<Of>('/admin/dbs/:database', drop, async ({ params }) => ({
+    message: 'Database deleted',
+    db_name: params.database,
+    ...(await control().dropDatabase(params.database)),
+  }))
+
+  for (const [verb, active] of [
+    ['activate', true],
+    ['deactivate', false],
+  ] as const) {
+    const config = { doc: active ? docs.activate : docs.deactivate, audit: `database.${verb}` }
+    app.post<Of>(`/admin/dbs/:database/${verb}`, { schema: { params }, config }, async ({ params }) => ({
+      message: `Database ${verb}d`,
+      ...databaseInfo(await control().setDatabaseActive(params.database, active)),
+    }))
+  }
+
+  const retype = { schema: { params, body: databaseTypeBody }, config: { doc: docs.type, audit: 'database.type' } }
+  app.put<Of & { Body: DatabaseTypeBody }>('/admin/dbs/:database/type', retype, async ({ params, body }) => ({
+    message: 'Database type set',
+    ...databaseInfo(await control().setDatabaseType(params.database, readDatabaseType(body.db_type))),
+  }))
+
+  const names = (database: string) =>
+    slot
+      .database(database)
+      .collections()
+      .map(({ name }) => name)
+
+  app.get<Of>(
+    '/admin/dbs/:database/collection',
+    { schema: { params }, config: { doc: docs.collections } },
+    async (request) => ({ collections: names(request.params.database) }),
+  )
+
+  app.get('/admin/collection', { config: { doc: docs.allCollections } }, async () => ({
+    collections: control()
+      .databases()
+      .map(({ name }) => ({ db_name: name, collections: names(name), count: names(name).length })),
+  }))
+
+  const dropCollection = {
+    schema: { params: databaseChildParams },
+    config: { doc: docs.dropCollection, audit: 'collection.delete' },
+  }
+  app.delete<Child>('/admin/dbs/:database/collection/:name', dropCollection, async ({ params }) => ({
+    message: 'Collection deleted',
+    ...(await slot.database(params.database).dropCollection(params.name)),
+  }))
+}
+
+const docs = {
+  create: {
+    access: 'control',
+    summary: 'Makes a database with its first token.',
+    reply: { description: 'db_token is told this once.', status: 201 },
+  },
+  list: {
+    access: 'control',
+    summary: 'Lists all databases.',
+    reply: { description: 'dbs, each with type and state.' },
+  },
+  info: { access: 'any', summary: 'Describes a database.', reply: { description: 'Name, type, state.' } },
+  drop: {
+    access: 'control',
+    summary: 'Deletes a database with its collections and tokens.',
+    reply: { description: 'All of it is gone.' },
+  },
+  activate: {
+    access: 'control',
+    summary: 'Lets the tokens of a database in again.',
+    reply: { description: 'The database as it is now.' },
+  },
+  deactivate: {
+    access: 'control',
+    summary: 'Refuses the tokens of a database; its data is kept.',
+    reply: { description: 'The database as it is now.' },
+  },
+  type: {
+    access: 'control',
+    summary: 'Sets the type of a database.',
+    reply: { description: 'The database as it is now.' },
+  },
+  collections: {
+    access: 'control',
+    summary: 'Lists the collections of a database.',
+    reply: { description: 'collections: their names.' },
+  },
+  allCollections: {
+    access: 'control',
+    summary: 'Lists the collections of every database.',
+    reply: { description: 'collections: one entry per database.' },
+  },
+  dropCollection: {
+    access: 'control',
+    summary: 'Deletes a collection of a database.',
+    reply: { description: 'It is gone.' },
+  },
+} satisfies Record<string, RouteDoc>

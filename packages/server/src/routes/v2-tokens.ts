@@ -1,0 +1,91 @@
+// Tokens of a database: for the root token under /api/v2/admin/dbs/{database}/tokens, and for the database itself under
+// /api/v2/tokens.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { enterpriseOnly } from '../access.ts'
+import type { RouteContext } from '../route-context.ts'
+import type { RouteDoc } from '../route-doc.ts'
+import { nameParam } from '../wire/schema.ts'
+import {
+  type CreateTokenBody,
+  createTokenBody,
+  databaseChildParams,
+  databaseParam,
+  mintToken,
+  readTokenKind,
+  tokenInfo,
+} from '../wire/v2-admin.ts'
+
+type Of = { Params: { database: string } }
+
+interface TokenPlace {
+  /** Without the name of a token. */
+  readonly path: string
+  /** Of the path without, and with, the name of a token. */
+  readonly params: readonly [of: object | undefined, child: object]
+  readonly docs: TokenDocs
+  databaseOf(request: FastifyRequest): string
+}
+
+export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteContext): void {
+  const control = () => slot.engine().control
+  const places: readonly TokenPlace[] = [
+    {
+      path: '/admin/dbs/:database/tokens',
+      params: [databaseParam, databaseChildParams],
+      docs: docsFor('of a database', 'control', 'control'),
+      databaseOf: (request) => (request.params as Of['Params']).database,
+    },
+    {
+      path: '/tokens',
+      params: [undefined, nameParam],
+      docs: docsFor('of the database the token opens', 'read', 'write'),
+      databaseOf(request) {
+        if (config.rootToken === undefined) throw enterpriseOnly()
+        return request.database.name
+      },
+    },
+  ]
+  for (const { path, params, docs, databaseOf } of places) {
+    const [of, child] = params.map((schema) => (schema === undefined ? {} : { params: schema }))
+    const create = { schema: { ...of, body: createTokenBody }, config: { doc: docs.create, audit: 'token.create' } }
+    app.post<{ Body: CreateTokenBody }>(path, create, async (request, reply) => {
+      const { name, token_type: type } = request.body
+      const database = databaseOf(request)
+      const { secret, facts } = mintToken(database, name, readTokenKind(type))
+      const made = await control().putToken(database, facts)
+      return reply.code(201).send({ ...tokenInfo(made), db_token: secret })
+    })
+
+    app.get(path, { schema: { ...of }, config: { doc: docs.list } }, async (request) => ({
+      tokens: control().tokens(databaseOf(request)).map(tokenInfo),
+    }))
+
+    const remove = { schema: { ...child }, config: { doc: docs.remove, audit: 'token.delete' } }
+    app.delete<{ Params: { name: string } }>(`${path}/:name`, remove, async (request) => ({
+      message: 'Token deleted',
+      ...(await control().dropToken(databaseOf(request), request.params.name)),
+    }))
+  }
+}
+
+type TokenDocs = { readonly [K in 'create' | 'list' | 'remove']: RouteDoc }
+
+function docsFor(whose: string, look: RouteDoc['access'], change: RouteDoc['access']): TokenDocs {
+  return {
+    create: {
+      access: change,
+      summary: `Makes a token ${whose}.`,
+      reply: { description: 'db_token is told this once.', status: 201 },
+    },
+    list: {
+      access: look,
+      summary: `Lists the tokens ${whose}.`,
+      reply: { description: 'tokens: name, type, when made. What they are is kept nowhere.' },
+    },
+    remove: {
+      access: change,
+      summary: `Deletes a token ${whose}: from the next request on it opens nothing.`,
+      reply: { description: 'It is gone.' },
+    },
+  }
+}

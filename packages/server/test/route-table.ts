@@ -1,0 +1,93 @@
+// Which routes there are, as the server registers them, and who may call which, as the contract says. A route that stands in
+// only one of the two makes access.test.ts fail.
+import { createApp, readConfig, slotWith } from '../src/index.ts'
+import type { RunningApp } from './running-app.ts'
+
+/** In words of their own: the test must not take the answer from what it tests. */
+export type Caller = 'nobody' | 'anybody' | 'server' | 'root' | 'reader' | 'searcher' | 'writer'
+
+const v1 = {
+  'GET /health': 'nobody',
+  'GET /stats': 'anybody',
+  'GET /users/:user/info': 'reader',
+  'GET /users/:user/type': 'reader',
+  'POST /index/create': 'writer',
+  'GET /index/list': 'reader',
+  'GET /index/:name/info': 'reader',
+  'DELETE /index/:name/delete': 'writer',
+  'POST /index/:name/search': 'searcher',
+  'POST /index/:name/vector/insert': 'writer',
+  'POST /index/:name/vector/get': 'reader',
+  'DELETE /index/:name/vector/*': 'writer',
+  'DELETE /index/:name/vectors/delete': 'writer',
+  'POST /index/:name/filters/update': 'writer',
+  'POST /index/:name/rebuild': 'writer',
+  'GET /index/:name/rebuild/status': 'reader',
+} satisfies Record<string, Caller>
+
+const v2 = {
+  'GET /health': 'nobody',
+  'GET /stats': 'anybody',
+  'GET /info': 'anybody',
+  'GET /openapi.json': 'anybody',
+  'GET /logs': 'reader',
+  'POST /admin/dbs': 'root',
+  'GET /admin/dbs': 'root',
+  'GET /dbs/:database/info': 'anybody',
+  'DELETE /admin/dbs/:database': 'root',
+  'POST /admin/dbs/:database/activate': 'root',
+  'POST /admin/dbs/:database/deactivate': 'root',
+  'PUT /admin/dbs/:database/type': 'root',
+  'GET /admin/dbs/:database/collection': 'root',
+  'GET /admin/collection': 'root',
+  'DELETE /admin/dbs/:database/collection/:name': 'root',
+  'POST /admin/dbs/:database/tokens': 'root',
+  'GET /admin/dbs/:database/tokens': 'root',
+  'DELETE /admin/dbs/:database/tokens/:name': 'root',
+  'POST /tokens': 'writer',
+  'GET /tokens': 'reader',
+  'DELETE /tokens/:name': 'writer',
+  'POST /collection': 'writer',
+  'GET /collection': 'reader',
+  'GET /collection/:name': 'reader',
+  'DELETE /collection/:name': 'writer',
+  'POST /collection/:name/objects': 'writer',
+  'POST /collection/:name/objects/query': 'reader',
+  'POST /collection/:name/objects/count': 'reader',
+  'POST /collection/:name/objects/scroll': 'reader',
+  'DELETE /collection/:name/objects/*': 'writer',
+  'DELETE /collection/:name/objects': 'writer',
+  'POST /collection/:name/filters': 'writer',
+  'POST /collection/:name/search': 'searcher',
+  'POST /collection/:name/search/batch': 'searcher',
+  'POST /collection/:name/facets': 'reader',
+  'GET /collection/:name/recall': 'searcher',
+  'GET /collection/:name/objects/:id/field/:field/links': 'reader',
+  'POST /collection/:name/rebuild': 'writer',
+  'GET /collection/:name/rebuild/status': 'reader',
+  'GET /status/rebuild': 'reader',
+  'POST /collection/:name/shrink': 'writer',
+} satisfies Record<string, Caller>
+
+/** `POST /api/v2/collection` to who may. */
+export const callers: ReadonlyMap<string, Caller> = new Map<string, Caller>([
+  ['GET /metrics', 'server'],
+  ...prefixed(v1, '/api/v1'),
+  ...prefixed(v2, '/api/v2'),
+])
+
+function prefixed(routes: Readonly<Record<string, Caller>>, prefix: string): [string, Caller][] {
+  return Object.entries(routes).map(([route, caller]) => [route.replace(' ', ` ${prefix}`), caller])
+}
+
+/** What the server registers, HEAD left out, which fastify derives from GET. */
+export async function registeredRoutes({ engine }: RunningApp): Promise<string[]> {
+  const app = createApp({ slot: slotWith(engine), config: { ...readConfig({}).config, logLevel: 'silent' } })
+  const routes: string[] = []
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const one of [method].flat()) if (one !== 'HEAD') routes.push(`${one} ${url}`)
+  })
+  await app.ready()
+  await app.close()
+  return routes
+}
