@@ -63,6 +63,7 @@ export class Replica {
   readonly generation: number
   readonly pins = new Pins()
   #version: number
+  #rows: readonly number[]
   #lsnApplied: number
   #applying = false
 
@@ -77,6 +78,7 @@ export class Replica {
     this.ordinals = parts.ordinals
     this.generation = parts.generation
     this.#version = parts.version
+    this.#rows = this.#countRows()
     this.#lsnApplied = parts.lsnApplied
   }
 
@@ -121,9 +123,13 @@ export class Replica {
     return this.#lsnApplied
   }
 
-  /** Rows that the field at a position of the definition has. */
+  /** Rows that the field at a position of the definition has, as of the version: an event under way is not counted. */
   rowsAt(field: number): number {
-    return this.dense[field]?.rows ?? this.sparse[field]?.rows ?? 0
+    return this.#rows[field] ?? 0
+  }
+
+  #countRows(): number[] {
+    return this.definition.fields.map((_, at) => (this.dense[at] ?? this.sparse[at])?.rows ?? 0)
   }
 
   /** Takes room on the disk for the vectors of more objects. Throws EngineError read_only when the disk is full. */
@@ -180,6 +186,7 @@ export class Replica {
       const applied = await this.#applyOne(this.#version + 1, event)
       // From this turn on searches see the new version.
       this.#version++
+      this.#rows = this.#countRows()
       return applied
     } finally {
       this.#applying = false

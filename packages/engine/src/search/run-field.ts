@@ -58,7 +58,7 @@ interface Ran {
 
 async function runDense(task: DenseTask, k: number, { replica, version, matches, input }: RunContext): Promise<Ran> {
   const field = replica.dense[task.at] as DenseField
-  const { rows } = field
+  const rows = replica.rowsAt(task.at)
   const { boostPercentage, prefilterThreshold, exact } = input
   const query = task.asked.kind === 'vector' ? task.asked.query : rowOf(field, replica, task.asked.id, task)
   const ef = Math.max(task.ef, k)
