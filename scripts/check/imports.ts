@@ -24,7 +24,7 @@ const engineLevels: readonly (readonly string[])[] = [
   ['filter', 'vector', 'worker', 'catalog'],
   ['objects-in', 'replica', 'room'],
   ['search', 'snapshot'],
-  ['commit', 'recovery', 'rebuilder', 'checkpointer', 'backup'],
+  ['commit', 'recovery', 'rebuilder', 'checkpointer', 'backup', 'held', 'progress-report'],
   ['collection'],
   ['control'],
   ['database'],

@@ -50,6 +50,10 @@ export class Checkpointer {
     return this.#newest?.manifest
   }
 
+  get newest(): Checkpoint | undefined {
+    return this.#newest
+  }
+
   /**
    * What was loaded reflects every record up to here: the LSN of the oldest checkpoint of which something was used. A
    * collection's own last record may be far older, when nobody writes to it.

@@ -1,18 +1,20 @@
 // One database as its users see it: collections by name.
 import { randomBytes } from 'node:crypto'
 import type { Collection, Database, DatabaseDescription } from './api.ts'
+import { DatabaseBackups } from './backup/database-backups.ts'
+import type { EngineBackups } from './backup/engine-backups.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { DatabaseEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection.ts'
 import type { EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
 import { EngineError } from './errors.ts'
-import { printed } from './ids.ts'
+import { parseName, printed } from './ids.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import { parseDefinition } from './parse-definition.ts'
 
-type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collection-dropped' }>
+type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collection-restored' | 'collection-dropped' }>
 
 /** What the engine lends its databases. */
 export interface DatabaseHost {
@@ -26,6 +28,7 @@ export interface DatabaseHost {
   /** An id never used before. */
   nextCollectionId(): number
   commit(makeDraft: () => CatalogDraft): Promise<Acknowledgement>
+  readonly backups: EngineBackups
   checkOpen(): void
 }
 
@@ -52,10 +55,7 @@ export class LocalDatabase implements Database {
     host.checkOpen()
     const { name, fields } = parseDefinition(raw)
     this.#checkThere()
-    const reserved = `${this.#entry.id}/${name}`
-    this.#checkFree(name, reserved)
-    host.creating.add(reserved)
-    try {
+    return this.#reserving(name, async () => {
       const seed = randomBytes(8)
       await host.commit(() => {
         // Again, now that it is this writer's turn: the database may have been dropped first.
@@ -70,9 +70,25 @@ export class LocalDatabase implements Database {
         }
       })
       return this.collection(name)
-    } finally {
-      host.creating.delete(reserved)
-    }
+    })
+  }
+
+  get backups(): DatabaseBackups {
+    const host = this.#host
+    return new DatabaseBackups({
+      database: this.#entry,
+      host: host.backups.host,
+      backups: host.backups.jobs,
+      collection: (name) => this.collection(name),
+      reserving: (wanted, action) => {
+        const name = parseName(wanted, 'target')
+        return this.#reserving(name, () => action(name))
+      },
+      checkOpen: () => {
+        host.checkOpen()
+        this.#checkThere()
+      },
+    })
   }
 
   collection(name: string): LocalCollection {
@@ -117,6 +133,18 @@ export class LocalDatabase implements Database {
   /** Throws when the database was dropped; one made under its name later is another. */
   #checkThere(): DatabaseEntry {
     return this.#host.catalogAhead.databaseById(this.#entry.id) ?? refuseDatabase(this.#entry.name)
+  }
+
+  /** In the turn of the call: a name is found free and kept, or refused. */
+  async #reserving<T>(name: string, action: () => Promise<T>): Promise<T> {
+    const reserved = `${this.#entry.id}/${name}`
+    this.#checkFree(name, reserved)
+    this.#host.creating.add(reserved)
+    try {
+      return await action()
+    } finally {
+      this.#host.creating.delete(reserved)
+    }
   }
 
   #checkFree(name: string, reserved: string): void {

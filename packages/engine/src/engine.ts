@@ -9,8 +9,9 @@ import {
   openDataDirectory,
   type Vfs,
 } from '@annal/wal'
-import type { Database, Engine, EngineHealth, EngineOptions, EngineStats, Progress } from './api.ts'
-import { Catalog } from './catalog/catalog.ts'
+import type { Database, Engine, EngineHealth, EngineOptions, EngineStats } from './api.ts'
+import { EngineBackups } from './backup/engine-backups.ts'
+import { Catalog, entryOf } from './catalog/catalog.ts'
 import type { CollectionEntry } from './catalog/catalog-state.ts'
 import { Checkpointer } from './checkpointer.ts'
 import { LocalCollection } from './collection.ts'
@@ -19,18 +20,18 @@ import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
-import type { CatalogEvent, CollectionCreated, Event } from './events/event.ts'
+import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
+import { heldBy } from './held.ts'
 import type { Limits } from './limits.ts'
 import { sentenceOf } from './log-notice.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
+import { ProgressReport } from './progress-report.ts'
 import { replay, survey } from './recovery.ts'
 import { type OriginalsPlace, sweepOriginals } from './replica/originals.ts'
 import { Replica, type ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { openWorkerPool, type WorkerPool } from './vector/worker-pool.ts'
-
-const progressEveryMs = 100
 
 /**
  * Opens the directory, recovers its state and resolves when everything in it can be searched. Rejects with WalError
@@ -63,13 +64,13 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   readonly #originals: OriginalsPlace
   readonly #openedAt = performance.now()
   readonly #catalogGate = new WriteGate()
+  readonly backups: EngineBackups
   #catalog = new Catalog()
   #catalogAhead: Catalog | undefined
   #collections = new Map<number, LocalCollection>()
   #nextCollectionId = 1
   #notices: string[] = []
-  #progress: Progress | undefined
-  #progressAt = 0
+  readonly #progress: ProgressReport
   #failure: Error | undefined
   #phase: 'starting' | 'recovering' | 'open' | 'closed' = 'starting'
   #directory: DataDirectory | undefined
@@ -80,6 +81,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
 
   constructor(options: EngineOptions, parts: EngineParts) {
     this.#options = options
+    this.#progress = new ProgressReport(options.onProgress)
     this.#parts = parts
     this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
@@ -90,10 +92,11 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       { vfs: this.#vfs, dir: join(dataDir, 'checkpoints'), originalsDir: join(dataDir, 'originals') },
       {
         keepLog: options.keepLog ?? false,
-        onProgress: (progress) => this.#report(progress),
+        onProgress: (progress) => this.#progress.report(progress),
         onTrouble: (sentence) => this.#notices.push(sentence),
       },
     )
+    this.backups = this.#newBackups(dataDir)
   }
 
   get catalog(): Catalog {
@@ -123,6 +126,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         findStart: async () => {
           this.#pool = this.#parts.pool ?? (await openWorkerPool({ threads: this.#threads }))
           loaded = await this.#checkpointer.load(this.#pool)
+          this.#notices.push(...(await this.backups.open()))
           return (this.#checkpointer.lsnLoaded + 1) as Lsn
         },
         onNotice: (notice) => this.#note(notice),
@@ -131,7 +135,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       this.#directory = directory
       await this.#recover(directory, loaded)
       this.#phase = 'open'
-      this.#progress = undefined
+      this.#progress.report(undefined)
       this.#checkpointer.start(directory.log, () => this.#checkpointSource())
     } catch (error) {
       await this.#release()
@@ -151,29 +155,23 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     const state = this.#directory?.log.state()
     if (state?.reason) reasons.push(state.reason)
     if (this.#failure) reasons.push(this.#failure.message)
-    return { status: this.#status(state, reasons.length), reasons, ...(this.#progress && { progress: this.#progress }) }
+    const { newest: progress } = this.#progress
+    return { status: this.#status(state, reasons.length), reasons, ...(progress && { progress }) }
   }
 
   stats(): EngineStats {
     this.checkOpen()
     const { log } = this.#directory as DataDirectory
     const { bytes, segments, appends, syncs, lsnDurable } = log.state()
-    const memory: Record<string, number> = {}
-    let objects = 0
-    for (const { recovering } of this.#collections.values()) {
-      objects += recovering?.objects.count ?? 0
-      for (const [part, size] of Object.entries(recovering?.bytes() ?? {})) memory[part] = (memory[part] ?? 0) + size
-    }
     return {
       uptimeMs: performance.now() - this.#openedAt,
       databases: this.#catalog.databases.length,
       collections: this.#catalog.collections.length,
-      objects,
+      ...heldBy(this.#collections.values()),
       lsnApplied: this.#committer?.lsnApplied ?? 0,
       lsnDurable,
       lsnCheckpoint: this.#checkpointer.manifest?.lsn ?? 0,
       log: { bytes, segments, appends, syncs },
-      memory,
     }
   }
 
@@ -221,7 +219,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   }
 
   async applyCatalog(lsn: number, event: CatalogEvent): Promise<void> {
-    if (event.kind === 'collection-created') return this.#created(lsn, event)
+    if (event.kind === 'collection-created' || event.kind === 'collection-restored') return this.#created(lsn, event)
     const ids = 'collectionIds' in event ? event.collectionIds : 'collectionId' in event ? [event.collectionId] : []
     const dropped = ids.flatMap((id) => this.#collections.get(id) ?? [])
     // Whatever was appended before the drop is applied before it.
@@ -234,14 +232,12 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     }
   }
 
-  async #created(lsn: number, event: CollectionCreated): Promise<void> {
-    const { collectionId: id, fields, hashSeed, name, databaseId, timeMs: createdAtMs } = event
-    const entry = { id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed }
-    const replica = await this.#emptyReplica(entry)
+  async #created(lsn: number, event: CollectionCreated | CollectionRestored): Promise<void> {
+    const entry = entryOf(lsn, event)
+    const replica = await this.backups.firstReplica(entry)
     this.#catalog.apply(lsn, event)
     this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
-    // While the log is replayed, more of the collection's records may follow.
-    this.#add(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
+    this.#begin(entry, replica)
   }
 
   collection(id: number): LocalCollection | undefined {
@@ -265,7 +261,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       if (found instanceof Replica) this.#add(entry, found, 'loading')
       else if (entry.lsnCreated >= log.state().lsnFirst) {
         // Damaged everywhere, but the log goes back to its first record.
-        this.#add(entry, await this.#emptyReplica(entry), 'loading')
+        this.#begin(entry, await this.backups.firstReplica(entry))
         lsnFrom = Math.min(lsnFrom, entry.lsnCreated)
       } else this.#add(entry, undefined, 'quarantined', found?.message)
     }
@@ -278,12 +274,13 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.#options.onServing?.(this)
     const report = (done: number, total: number) => {
       if (this.#closing) throw new EngineError('closed', 'the engine was closed while it replayed the log')
-      this.#report({ job: 'replay', done, total, unit: 'records' })
+      this.#progress.report({ job: 'replay', done, total, unit: 'records' })
     }
     await replay(log, this, lsnFrom, outlook, report)
     this.#catalogAhead = undefined
     for (const collection of this.#collections.values()) await collection.settled()
     // A collection in quarantine keeps what its checkpoint links, so nothing of it is lost here.
+    await this.backups.sweepImports()
     const kept = [...this.#collections.values()].flatMap(({ recovering }) => recovering ?? [])
     await sweepOriginals(
       this.#originals,
@@ -291,9 +288,21 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     )
   }
 
-  #emptyReplica(entry: CollectionEntry): Promise<Replica> {
-    const { id, definition, lsnCreated: lsn } = entry
-    return Replica.empty(id, definition, { ...this.#hostOf(entry), lsn, generation: 0 })
+  #newBackups(dataDir: string): EngineBackups {
+    return new EngineBackups({
+      vfs: this.#vfs,
+      dataDir,
+      clock: this.#options.clock ?? { now: Date.now },
+      catalog: () => this.#catalog,
+      uuid: () => this.#directory?.identity.uuid ?? '',
+      log: () => (this.#directory as DataDirectory).log,
+      timeMs: () => this.#committer?.timeMs ?? 0,
+      newestCheckpoint: () => this.#checkpointer.newest,
+      takeCheckpoint: () => this.#checkpointer.take(),
+      replicaHost: (seed) => ({ seed, pool: this.#pool as WorkerPool, originals: this.#originals }),
+      nextCollectionId: () => this.nextCollectionId(),
+      commit: (makeDraft) => this.commit(makeDraft),
+    })
   }
 
   #hostOf({ hashSeed: seed }: CollectionEntry): ReplicaHost {
@@ -323,6 +332,12 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     )
   }
 
+  /** While the log is replayed, more of the collection's records may follow. */
+  #begin(entry: CollectionEntry, replica: Replica | EngineError): void {
+    if (replica instanceof Replica) this.#add(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
+    else this.#add(entry, undefined, 'quarantined', replica.message)
+  }
+
   #checkpointSource(): CheckpointSource {
     const committer = this.#committer as Committer
     return {
@@ -336,6 +351,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   async #close(): Promise<void> {
     // A start that is under way ends by itself when it sees that it is not wanted any more.
     await this.#opening?.catch(() => undefined)
+    await this.backups.jobs.close()
     if (this.#phase === 'open' && !this.#failure) {
       for (const collection of this.#collections.values()) collection.shut('engine')
       await this.#catalogGate.hold(async () => {
@@ -351,7 +367,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   async #release(): Promise<void> {
     await this.#directory?.close()
     for (const collection of this.#collections.values()) {
-      await closed(collection.recovering)
+      // Once the searches under way have ended.
+      await collection.recovering?.pins.until(Number.POSITIVE_INFINITY)
+      await collection.recovering?.close()
       await collection.settled()
     }
     this.#collections.clear()
@@ -378,19 +396,4 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     if (log?.condition === 'read-only') return 'read-only'
     return reasons > 0 ? 'degraded' : 'ok'
   }
-
-  #report(progress: Progress | undefined): void {
-    this.#progress = progress
-    if (!progress) return
-    const now = performance.now()
-    if (progress.done < progress.total && now - this.#progressAt < progressEveryMs) return
-    this.#progressAt = now
-    this.#options.onProgress?.(progress)
-  }
-}
-
-/** Closes a replica once the searches under way have ended. */
-async function closed(replica: Replica | undefined): Promise<void> {
-  await replica?.pins.until(Number.POSITIVE_INFINITY)
-  await replica?.close()
 }

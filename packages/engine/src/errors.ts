@@ -23,6 +23,11 @@ export type EngineErrorCode =
   | 'worker_lost'
   | 'snapshot_damaged'
   | 'format_too_new'
+  | 'backup_not_found'
+  | 'backup_exists'
+  | 'backup_running'
+  | 'backup_damaged'
+  | 'restore_unreachable'
 
 /** The thing that was wrong: which input, its value, and the limit it broke. */
 export interface ErrorDetails {

@@ -1,5 +1,7 @@
 export type { FsyncPolicy } from '@annal/wal'
 export type {
+  BackupInfo,
+  Backups,
   Clock,
   Collection,
   ControlPlane,
@@ -9,6 +11,8 @@ export type {
   EngineHealth,
   EngineOptions,
   EngineStats,
+  JobStatus,
+  Moment,
   Progress,
   RebuildChanges,
   RebuildStatus,

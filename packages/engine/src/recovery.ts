@@ -98,7 +98,8 @@ async function applyRecord(
   target.applied(event, record.payload.length)
   if (isCatalogEvent(event)) {
     if (record.lsn > target.catalog.lsn) await target.applyCatalog(record.lsn, event)
-    if (event.kind === 'collection-created') readyWhenLast(record.lsn, event.collectionId, target, outlook)
+    if (event.kind === 'collection-created' || event.kind === 'collection-restored')
+      readyWhenLast(record.lsn, event.collectionId, target, outlook)
     return
   }
   const collection = target.collection(event.collectionId)

@@ -75,6 +75,10 @@ function whileRecovering(database: Database): Database {
     describe: () => database.describe(),
     createCollection: (definition) => database.createCollection(definition),
     collection,
+    // A backup of what is not all there yet would be one of another moment.
+    get backups(): Database['backups'] {
+      throw new ServerError('starting', 'the server is starting: the log is still being replayed')
+    },
     collections() {
       throw new ServerError('starting', 'the server is starting: the log is still being replayed')
     },

@@ -25,6 +25,21 @@ export interface CollectionEntry {
   readonly createdAtMs: number
   readonly lsnCreated: number
   readonly hashSeed: HashSeed
+  /** The image it began with, when it came out of a restore. */
+  readonly restored?: RestoredFrom
+}
+
+export interface RestoredFrom {
+  readonly importId: string
+  readonly imageSha256: string
+  readonly digest: string
+}
+
+/** An image that a record of the log refers to. */
+export interface CatalogImport {
+  readonly id: string
+  /** Number of that record. */
+  readonly lsn: number
 }
 
 export interface CatalogState {
@@ -37,6 +52,8 @@ export interface CatalogState {
   readonly tokens: readonly TokenEntry[]
   readonly settings: readonly (readonly [key: string, value: string])[]
   readonly collections: readonly CollectionEntry[]
+  /** Images that the log, or what is archived of it, may still refer to. */
+  readonly imports?: readonly CatalogImport[]
 }
 
 export const defaultDatabase = 'default'

@@ -3,8 +3,15 @@
 import { createHash } from 'node:crypto'
 import type { TokenFacts } from '../database-definition.ts'
 import { assert } from '../errors.ts'
-import type { CatalogEvent, CollectionCreated, DatabaseCreated, DatabaseDropped } from '../events/event.ts'
+import type {
+  CatalogEvent,
+  CollectionCreated,
+  CollectionRestored,
+  DatabaseCreated,
+  DatabaseDropped,
+} from '../events/event.ts'
 import {
+  type CatalogImport,
   type CatalogState,
   type CollectionEntry,
   type DatabaseEntry,
@@ -24,6 +31,7 @@ export class Catalog {
   readonly #tokens = new Map<string, TokenEntry>()
   readonly #tokensByHash = new Map<string, TokenEntry>()
   readonly #settings: Map<string, string>
+  readonly #imports = new Map<string, CatalogImport>()
 
   constructor(state: CatalogState = emptyCatalog) {
     this.#lsn = state.lsn
@@ -33,6 +41,7 @@ export class Catalog {
     for (const database of state.databases) this.#addDatabase(database)
     for (const token of state.tokens) this.#addToken(token)
     for (const collection of state.collections) this.#addCollection(collection)
+    for (const image of state.imports ?? []) this.#imports.set(image.id, image)
   }
 
   /** The newest catalog event applied. */
@@ -54,6 +63,15 @@ export class Catalog {
 
   get collections(): readonly CollectionEntry[] {
     return [...this.#collections.values()]
+  }
+
+  get imports(): readonly CatalogImport[] {
+    return [...this.#imports.values()]
+  }
+
+  /** The files of an image are gone, since no record that refers to it can be replayed any more. */
+  forgetImport(id: string): void {
+    this.#imports.delete(id)
   }
 
   get settings(): ReadonlyMap<string, string> {
@@ -98,6 +116,10 @@ export class Catalog {
       case 'collection-created':
         this.#createCollection(lsn, event)
         break
+      case 'collection-restored':
+        this.#createCollection(lsn, event)
+        this.#imports.set(event.importId, { id: event.importId, lsn })
+        break
       case 'collection-dropped':
         this.#removeCollection(event.collectionId)
         break
@@ -130,12 +152,15 @@ export class Catalog {
       tokens: [...this.#tokens.values()],
       settings: [...this.#settings],
       collections: this.collections,
+      imports: this.imports,
     }
   }
 
-  /** Hash of everything a replay must reproduce, hexadecimal. */
+  /** Hash of everything a replay must reproduce, hexadecimal: not which images are still kept. */
   digest(): string {
-    return createHash('sha256').update(JSON.stringify(this.state())).digest('hex')
+    return createHash('sha256')
+      .update(JSON.stringify({ ...this.state(), imports: undefined }))
+      .digest('hex')
   }
 
   #existing(databaseId: number): DatabaseEntry {
@@ -182,14 +207,15 @@ export class Catalog {
     this.#tokensByHash.delete(token.hash)
   }
 
-  #createCollection(lsnCreated: number, event: CollectionCreated): void {
-    const { collectionId: id, databaseId, name, fields, hashSeed, timeMs: createdAtMs } = event
+  #createCollection(lsn: number, event: CollectionCreated | CollectionRestored): void {
+    const { collectionId: id, databaseId, name } = event
+    // A restore takes its id long before its record, so that ids may come out of order.
     assert(
-      id >= this.#nextCollectionId && this.#databases.has(databaseId) && !this.find(databaseId, name),
+      !this.#collections.has(id) && this.#databases.has(databaseId) && !this.find(databaseId, name),
       `collection ${id} is new, so is its name, and its database exists`,
     )
-    this.#nextCollectionId = id + 1
-    this.#addCollection({ id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated, hashSeed })
+    this.#nextCollectionId = Math.max(this.#nextCollectionId, id + 1)
+    this.#addCollection(entryOf(lsn, event))
   }
 
   #addCollection(entry: CollectionEntry): void {
@@ -203,6 +229,15 @@ export class Catalog {
     this.#collections.delete(id)
     this.#collectionNames.delete(nameKey(entry.databaseId, entry.definition.name))
   }
+}
+
+/** What the catalog keeps of a collection that a record brought into being. */
+export function entryOf(lsn: number, event: CollectionCreated | CollectionRestored): CollectionEntry {
+  const { collectionId: id, databaseId, name, fields, hashSeed, timeMs: createdAtMs } = event
+  const entry = { id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed }
+  if (event.kind === 'collection-created') return entry
+  const { importId, imageSha256, digest } = event
+  return { ...entry, restored: { importId, imageSha256, digest } }
 }
 
 /** Names hold no "/", so the key is unambiguous. */

@@ -20,6 +20,7 @@ const recordTypes = {
   'token-put': 25,
   'token-dropped': 26,
   'setting-put': 27,
+  'collection-restored': 32,
 } as const satisfies Record<Event['kind'], number>
 
 const kinds = new Map<number, Event['kind']>(
@@ -41,6 +42,7 @@ const messages = {
   'token-put': messageType('TokenPut'),
   'token-dropped': messageType('TokenDropped'),
   'setting-put': messageType('SettingPut'),
+  'collection-restored': messageType('CollectionRestored'),
 } as const
 
 // Values on disk are numbered from 1 and never renumbered; zero is what damage looks like.
@@ -118,13 +120,19 @@ export function isCatalogEvent(event: Event): event is CatalogEvent {
 }
 
 function isCatalogKind(kind: Event['kind']): boolean {
-  return kind === 'collection-created' || kind === 'collection-dropped' || isControlKind(kind)
+  return (
+    kind === 'collection-created' ||
+    kind === 'collection-restored' ||
+    kind === 'collection-dropped' ||
+    isControlKind(kind)
+  )
 }
 
 function toMessage(event: Event): Record<string, unknown> {
   if (isControlEvent(event)) return controlToMessage(event)
   switch (event.kind) {
     case 'collection-created':
+    case 'collection-restored':
       return {
         ...event,
         fields: event.fields.map(fieldToMessage),
@@ -154,14 +162,11 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
   const base = { timeMs: message.timeMs as number, collectionId: message.collectionId as number }
   switch (kind) {
     case 'collection-created':
-      return {
-        kind,
-        ...base,
-        databaseId: message.databaseId,
-        name: message.name,
-        fields: message.fields.map(fieldFromMessage),
-        hashSeed: { low: message.hashSeedLow, high: message.hashSeedHigh },
-      }
+      return { kind, ...base, ...newCollection(message) }
+    case 'collection-restored': {
+      const { importId, imageSha256, digest } = message
+      return { kind, ...base, ...newCollection(message), importId, imageSha256, digest }
+    }
     case 'collection-dropped':
       return { kind, ...base }
     case 'objects-upserted': {
@@ -187,6 +192,15 @@ function fromMessage(kind: Event['kind'], message: Message): Event {
       return { kind, ...base, ids: message.ids }
     case 'filters-replaced':
       return { kind, ...base, ids: message.ids, filters: message.filters }
+  }
+}
+
+function newCollection(message: Message) {
+  return {
+    databaseId: message.databaseId as number,
+    name: message.name as string,
+    fields: message.fields.map(fieldFromMessage) as FieldDefinition[],
+    hashSeed: { low: message.hashSeedLow as number, high: message.hashSeedHigh as number },
   }
 }
 

@@ -26,6 +26,16 @@ export interface CollectionCreated extends InCollection {
   readonly hashSeed: HashSeed
 }
 
+/** A collection that exists from now on with what an image holds: files that stay as long as the log may be replayed. */
+export interface CollectionRestored extends Omit<CollectionCreated, 'kind'> {
+  readonly kind: 'collection-restored'
+  /** Names the folder of `imports/` that holds the image. */
+  readonly importId: string
+  readonly imageSha256: string
+  /** Of the state that the image stands for. */
+  readonly digest: string
+}
+
 export interface CollectionDropped extends InCollection {
   readonly kind: 'collection-dropped'
 }
@@ -130,6 +140,6 @@ export interface CollectionRebuilt extends InCollection {
 
 /** Events of what exists besides collections. */
 export type ControlEvent = DatabaseCreated | DatabaseDropped | DatabaseChanged | TokenPut | TokenDropped | SettingPut
-export type CatalogEvent = CollectionCreated | CollectionDropped | ControlEvent
+export type CatalogEvent = CollectionCreated | CollectionRestored | CollectionDropped | ControlEvent
 export type ObjectEvent = ObjectsUpserted | ObjectsDeleted | FiltersReplaced
 export type Event = CatalogEvent | ObjectEvent | CollectionRebuilt

@@ -30,6 +30,20 @@ export const eventDescriptors = {
       pooling: field(10, 'uint32'),
     },
   },
+  CollectionRestored: {
+    fields: {
+      timeMs: field(1, 'double'),
+      collectionId: field(2, 'uint32'),
+      databaseId: field(3, 'uint32'),
+      name: field(4, 'string'),
+      fields: field(5, 'Field', 'repeated'),
+      hashSeedLow: field(6, 'fixed32'),
+      hashSeedHigh: field(7, 'fixed32'),
+      importId: field(8, 'string'),
+      imageSha256: field(9, 'string'),
+      digest: field(10, 'string'),
+    },
+  },
   CollectionDropped: { fields: { timeMs: field(1, 'double'), collectionId: field(2, 'uint32') } },
   ObjectsUpserted: {
     fields: {

@@ -51,6 +51,11 @@ interface SeveralState {
   chain: bigint
 }
 
+export interface OriginalsFile {
+  readonly name: string
+  readonly bytes: number
+}
+
 export class Originals {
   readonly #place: OriginalsPlace
   readonly #prefix: string
@@ -169,7 +174,15 @@ export class Originals {
 
   /** Files that hold the rows appended so far, by name, in the directory of originals. */
   names(): string[] {
-    return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => this.#name(chunk))
+    return this.files().map(({ name }) => name)
+  }
+
+  /** The same files, with how much of each the rows appended so far take. */
+  files(): OriginalsFile[] {
+    return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => ({
+      name: this.#name(chunk),
+      bytes: Math.min(this.#chunkRows, this.#end - chunk * this.#chunkRows) * this.#rowBytes,
+    }))
   }
 
   /** Opens the files there are, up to what is known of; must be called before anything else when state was loaded. */

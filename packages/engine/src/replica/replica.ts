@@ -292,7 +292,7 @@ export class Replica {
     return [...this.objects.dump('objects'), ...this.filters.dump('filters'), ...originals]
   }
 
-  /** Hash of everything a replay must reproduce. */
+  /** Hash of everything a replay must reproduce; the numbers of the records themselves may be others after a restore. */
   digest(): string {
     const hash = xxh64Stream()
     for (const section of this.dumpObjects()) {
@@ -301,7 +301,6 @@ export class Replica {
     }
     const state = {
       version: this.#version,
-      lsn: this.#lsnApplied,
       ordinals: this.ordinals.state(),
       fields: this.dense.map((field, at) => String((field ?? this.sparse[at])?.digest())),
     }

@@ -103,10 +103,11 @@ async function writeCollection(
   try {
     for (const { part, pieces } of cut.fields) await write(part, cut.lsn, pieces)
     await write(objectsPart, cut.lsn, cut.objects)
-    const originals = cut.replica.originals.flatMap((of) => of?.names() ?? [])
     for (const of of cut.replica.originals) await of?.sync()
+    const originals = cut.originals.map(({ name }) => name)
     for (const name of originals) await vfs.link(join(originalsDir, name), join(dir, name))
-    return { id, lsn: cut.lsn, fields: cut.replica.definition.fields, originals, files }
+    const originalBytes = cut.originals.map(({ bytes }) => bytes)
+    return { id, lsn: cut.lsn, fields: cut.replica.definition.fields, originals, originalBytes, files }
   } finally {
     cut.release()
   }

@@ -6,7 +6,7 @@ import { FilterIndex } from '../filter/filter-index.ts'
 import { type Section, SectionReader, sectionOf, sourceOf, writeSections } from '../memory/sections.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
-import { Originals, type OriginalsPlace, originalsOf } from '../replica/originals.ts'
+import { Originals, type OriginalsFile, type OriginalsPlace, originalsOf } from '../replica/originals.ts'
 import { Replica } from '../replica/replica.ts'
 import { loadDenseField } from '../vector/dense-field.ts'
 import type { FieldCut } from '../vector/field.ts'
@@ -21,6 +21,8 @@ export interface ReplicaCut {
   readonly lsn: number
   readonly objects: Iterable<Uint8Array>
   readonly fields: readonly { readonly part: number; readonly pieces: Iterable<Uint8Array> }[]
+  /** Files with vectors as they came, and how much of each there is at that moment. */
+  readonly originals: readonly OriginalsFile[]
   release(): void
 }
 
@@ -34,6 +36,7 @@ export async function cutReplica(replica: Replica): Promise<ReplicaCut> {
     lsn: replica.lsnApplied,
     objects: cutObjects(replica),
     fields: cuts.map(({ part, cut }) => ({ part, pieces: cut.pieces })),
+    originals: replica.originals.flatMap((of) => of?.files() ?? []),
     release: () => {
       for (const { cut } of cuts) cut.release()
       unpin()
@@ -62,7 +65,12 @@ export async function loadReplica(
   entry: CollectionEntry,
   lsn: number,
   partOf: (part: number) => AsyncGenerator<Uint8Array, void>,
-  from: { readonly pool: WorkerPool; readonly originals: OriginalsPlace },
+  from: {
+    readonly pool: WorkerPool
+    readonly originals: OriginalsPlace
+    /** Where the replica stands when its records have other numbers here than where the snapshot was made. */
+    readonly lsnApplied?: number
+  },
 ): Promise<Replica> {
   const parts: AsyncGenerator<Uint8Array, void>[] = []
   const read = (part: number) => {
@@ -93,7 +101,7 @@ export async function loadReplica(
     )
     const { id, definition } = entry
     const state = { id, definition, objects, filters, dense, sparse, originals, ordinals, generation }
-    return new Replica({ ...state, version, lsnApplied: lsn })
+    return new Replica({ ...state, version, lsnApplied: from.lsnApplied ?? lsn })
   } catch (error) {
     for (const one of originals) await one?.close()
     throw error

@@ -64,6 +64,17 @@ test('every kind of event comes back as it went', async (t) => {
     { kind: 'collection-dropped', ...base },
     { kind: 'collection-rebuilt', ...base, fields: [] },
     {
+      kind: 'collection-restored',
+      ...base,
+      databaseId: 3,
+      name: 'again',
+      fields: [{ kind: 'sparse', name: 's', params: { model: 'default', dimension: 30_000 } }],
+      hashSeed: { low: 1, high: 2 },
+      importId: '00112233445566778899aabbccddeeff',
+      imageSha256: 'ab'.repeat(32),
+      digest: '0123456789abcdef',
+    },
+    {
       kind: 'objects-upserted',
       ...base,
       ids: ['x', 'ä\u0000😀'],

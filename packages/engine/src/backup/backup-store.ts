@@ -1,0 +1,103 @@
+// The backups there are: folders `<data>/backups/<id>` with an image each, made under a temporary name and renamed when
+// everything in them is durable. Names are in the manifests; folders are called by numbers only.
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Vfs } from '@annal/wal'
+import { EngineError } from '../errors.ts'
+import { printed } from '../ids.ts'
+import { type Image, readImage, type StoredImage, writeImageManifest } from './image.ts'
+
+const folderForm = /^[0-9a-f]{32}$/
+
+export class BackupStore {
+  readonly vfs: Vfs
+  readonly dir: string
+  readonly #held = new Map<string, StoredImage>()
+
+  constructor(vfs: Vfs, dir: string) {
+    this.vfs = vfs
+    this.dir = dir
+  }
+
+  /** Reads what is there and removes what a crash left half made. Says what is wrong with folders that cannot be read. */
+  async open(): Promise<string[]> {
+    const { vfs, dir } = this
+    if (!(await vfs.exists(dir))) return []
+    const troubles: string[] = []
+    for (const name of await vfs.list(dir)) {
+      if (name.startsWith('tmp-')) await vfs.removeTree(join(dir, name))
+      if (!folderForm.test(name)) continue
+      try {
+        this.#keep(await readImage(vfs, join(dir, name)))
+      } catch (error) {
+        troubles.push(`backup folder ${name}: ${(error as Error).message}`)
+      }
+    }
+    return troubles
+  }
+
+  /** Oldest first. */
+  all(): StoredImage[] {
+    return [...this.#held.values()].sort((a, b) => a.image.takenAtMs - b.image.takenAtMs)
+  }
+
+  list(database: string): StoredImage[] {
+    return this.all().filter(({ image }) => image.database === database)
+  }
+
+  find(database: string, name: string): StoredImage | undefined {
+    return this.#held.get(keyOf(database, name))
+  }
+
+  /** Throws backup_not_found. */
+  get(database: string, name: string): StoredImage {
+    const found = this.find(database, name)
+    if (found) return found
+    throw new EngineError('backup_not_found', `there is no backup ${printed(name)}`, { field: 'backup', value: name })
+  }
+
+  /** A folder to fill; it becomes a backup with `add`. */
+  async begin(): Promise<string> {
+    const { vfs, dir } = this
+    const temporary = join(dir, `tmp-${randomBytes(16).toString('hex')}`)
+    await vfs.makeDirectory(temporary)
+    return temporary
+  }
+
+  /** Writes the manifest of a folder that holds everything else, and makes it a backup. */
+  async add(temporary: string, image: Image): Promise<StoredImage> {
+    const { vfs, dir } = this
+    await writeImageManifest(vfs, temporary, image)
+    await vfs.syncDirectory(temporary)
+    const path = join(dir, temporary.slice(temporary.lastIndexOf('tmp-') + 'tmp-'.length))
+    await vfs.rename(temporary, path)
+    await vfs.syncDirectory(dir)
+    const stored = await readImage(vfs, path)
+    this.#keep(stored)
+    return stored
+  }
+
+  /** Gives up a folder that was begun. */
+  async abandon(temporary: string): Promise<void> {
+    await this.vfs.removeTree(temporary)
+  }
+
+  async remove(database: string, name: string): Promise<void> {
+    const stored = this.get(database, name)
+    this.#held.delete(keyOf(database, name))
+    // Renamed first: a crash in between must not leave a manifest whose files are gone.
+    const leaving = join(this.dir, `tmp-${randomBytes(16).toString('hex')}`)
+    await this.vfs.rename(stored.dir, leaving)
+    await this.vfs.syncDirectory(this.dir)
+    await this.vfs.removeTree(leaving)
+  }
+
+  #keep(stored: StoredImage): void {
+    this.#held.set(keyOf(stored.image.database, stored.image.name), stored)
+  }
+}
+
+/** Neither holds a "/", so the key is unambiguous. */
+function keyOf(database: string, name: string): string {
+  return `${database}/${name}`
+}

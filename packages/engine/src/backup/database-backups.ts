@@ -1,0 +1,161 @@
+// The backups of one database, as its users see them.
+import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../api.ts'
+import { EngineError } from '../errors.ts'
+import type { Acknowledgement } from '../object.ts'
+import { auditReplica } from './audit-replica.ts'
+import { type Backups, infoOf } from './backups.ts'
+import { containerBytes, readContainer, writeContainer } from './container.ts'
+import type { Imaged } from './host.ts'
+import { imageBytes, type StoredImage, writeImageManifest } from './image.ts'
+import { checkSpace, imageCollection } from './image-collection.ts'
+import { buildChecked, fillFrom, type ImportHost, restoreImage } from './restore-image.ts'
+import { verifyImage } from './verify-image.ts'
+
+/** Free disk that an upload leaves over. */
+const freeBytesMin = 256 * 1024 * 1024
+
+/** What the database lends. */
+export interface BackupDoor {
+  readonly database: { readonly id: number; readonly name: string }
+  readonly host: ImportHost
+  readonly backups: Backups
+  /** Throws collection_not_found. */
+  collection(name: string): Imaged
+  /** Keeps a name for a collection to come while `action` runs. Throws collection_exists. */
+  reserving<T>(name: unknown, action: (name: string) => Promise<T>): Promise<T>
+  /** Throws when the engine is closed or the database was dropped. */
+  checkOpen(): void
+}
+
+export class DatabaseBackups implements BackupsOfDatabase {
+  readonly #door: BackupDoor
+  readonly #name: string
+
+  constructor(door: BackupDoor) {
+    this.#door = door
+    this.#name = door.database.name
+  }
+
+  async create(collection: string, name?: string): Promise<{ readonly name: string }> {
+    const { backups } = this.#opened()
+    return backups.create(this.#name, this.#serving(collection), name)
+  }
+
+  status(): JobStatus {
+    return this.#door.backups.status(this.#name)
+  }
+
+  restoreStatus(): JobStatus {
+    return this.#door.backups.restoreStatus(this.#name)
+  }
+
+  list(): readonly BackupInfo[] {
+    return this.#door.backups.list(this.#name)
+  }
+
+  info(name: string): BackupInfo {
+    return infoOf(this.#stored(name))
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.#opened().backups.store.remove(this.#name, name)
+  }
+
+  async restore(name: string, target: string, moment?: Moment): Promise<Acknowledgement> {
+    const { host, backups } = this.#opened()
+    const stored = this.#stored(name)
+    if (moment) throw new EngineError('restore_unreachable', 'the log is not archived')
+    return this.#door.reserving(target, (free) =>
+      backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(stored.image) }, () =>
+        restoreImage(host, this.#target(free), (dir) => fillFrom(host.side, stored, dir)),
+      ),
+    )
+  }
+
+  async clone(collection: string, target: string): Promise<Acknowledgement> {
+    const { host } = this.#opened()
+    const source = this.#serving(collection)
+    const label = { name: '', database: this.#name }
+    const watch = { checkWanted: () => this.#door.checkOpen(), onProgress: () => undefined }
+    return this.#door.reserving(target, (free) =>
+      restoreImage(host, this.#target(free), (dir) => imageCollection(host.side, source, dir, label, undefined, watch)),
+    )
+  }
+
+  async verify(name: string, { deep = false }: { readonly deep?: boolean } = {}): Promise<readonly string[]> {
+    const { host } = this.#opened()
+    const stored = this.#stored(name)
+    const faults = await verifyImage(host.side.vfs, stored)
+    if (faults.length > 0 || !deep) return faults
+    try {
+      await this.#buildAside(stored)
+      return []
+    } catch (error) {
+      if (error instanceof EngineError && error.code === 'backup_damaged') return [error.message]
+      throw error
+    }
+  }
+
+  download(name: string): { readonly bytes: number; readonly stream: AsyncIterable<Uint8Array> } {
+    const stored = this.#stored(name)
+    return { bytes: containerBytes(stored), stream: writeContainer(this.#door.host.side.vfs, stored) }
+  }
+
+  async upload(name: string, stream: AsyncIterable<Uint8Array>): Promise<BackupInfo> {
+    const { host, backups } = this.#opened()
+    const { side } = host
+    backups.checkFree(this.#name, name)
+    const { store } = backups
+    const temporary = await store.begin()
+    try {
+      const admit = (_: unknown, bytes: number) => checkSpace(side, bytes + freeBytesMin)
+      const came = await readContainer(side.vfs, temporary, stream, admit)
+      const image = { ...came, name, database: this.#name }
+      const sha256 = await writeImageManifest(side.vfs, temporary, image)
+      const digest = await this.#buildAside({ dir: temporary, image, sha256 })
+      // Another may have taken the name while the bytes came.
+      backups.checkFree(this.#name, name)
+      return infoOf(await store.add(temporary, { ...image, digest }))
+    } catch (error) {
+      await store.abandon(temporary).catch(() => undefined)
+      throw error
+    }
+  }
+
+  settled(): Promise<void> {
+    return this.#door.backups.settled(this.#name)
+  }
+
+  /** Gives the digest. Throws backup_damaged. */
+  async #buildAside(stored: StoredImage): Promise<string> {
+    const { side } = this.#door.host
+    const replica = await buildChecked(side, stored, { id: side.nextCollectionId(), name: stored.image.collection })
+    try {
+      await auditReplica(replica)
+      return replica.digest()
+    } finally {
+      await replica.remove()
+    }
+  }
+
+  #opened(): BackupDoor {
+    this.#door.checkOpen()
+    return this.#door
+  }
+
+  #serving(name: string): Imaged {
+    const collection = this.#door.collection(name)
+    collection.checkOpen()
+    // Throws unless it serves.
+    void collection.replica
+    return collection
+  }
+
+  #stored(name: string): StoredImage {
+    return this.#opened().backups.store.get(this.#name, name)
+  }
+
+  #target(name: string) {
+    return { databaseId: this.#door.database.id, name, checkThere: () => this.#door.checkOpen() }
+  }
+}

@@ -1,0 +1,69 @@
+// What the engine has of backups: the store, the jobs, and collections that begin with an image instead of with nothing.
+import { join } from 'node:path'
+import type { CollectionEntry } from '../catalog/catalog-state.ts'
+import { EngineError } from '../errors.ts'
+import type { Acknowledgement } from '../object.ts'
+import { Replica } from '../replica/replica.ts'
+import { BackupStore } from './backup-store.ts'
+import { Backups } from './backups.ts'
+import type { BackupHost } from './host.ts'
+import { type ImportHost, type RestoredDraft, replayRestored, sweepImports } from './restore-image.ts'
+
+export interface EngineSide extends BackupHost {
+  nextCollectionId(): number
+  commit(makeDraft: () => RestoredDraft): Promise<Acknowledgement>
+}
+
+export class EngineBackups {
+  readonly jobs: Backups
+  readonly host: ImportHost
+  readonly #side: EngineSide
+  /** Replicas on their way into the catalog, by the image they were made of. */
+  readonly #made = new Map<string, Replica>()
+
+  constructor(side: EngineSide) {
+    this.#side = side
+    this.jobs = new Backups(side, new BackupStore(side.vfs, join(side.dataDir, 'backups')))
+    this.host = {
+      side,
+      commitRestored: (draft, replica, checkThere) => this.#commitRestored(draft, replica, checkThere),
+    }
+  }
+
+  /** Removes what a crash left of backups, and says which of those there are cannot be read. */
+  open(): Promise<string[]> {
+    return this.jobs.store.open()
+  }
+
+  /** A collection as its first record leaves it; the error when the image it was restored from does not give it any more. */
+  async firstReplica(entry: CollectionEntry): Promise<Replica | EngineError> {
+    const { id, definition, hashSeed, restored, lsnCreated: lsn } = entry
+    if (!restored) return Replica.empty(id, definition, { ...this.#side.replicaHost(hashSeed), lsn, generation: 0 })
+    try {
+      const facts = { collectionId: id, name: definition.name, hashSeed, ...restored }
+      const replica = this.#made.get(restored.importId) ?? (await replayRestored(this.#side, facts))
+      replica.adoptedAt(lsn)
+      return replica
+    } catch (error) {
+      if (error instanceof EngineError) return error
+      throw error
+    }
+  }
+
+  /** Once the log is replayed: what restores that never came to their records left behind. */
+  async sweepImports(): Promise<void> {
+    await sweepImports(this.#side.vfs, this.#side.dataDir, this.#side.catalog().imports)
+  }
+
+  async #commitRestored(draft: RestoredDraft, replica: Replica, checkThere: () => void): Promise<Acknowledgement> {
+    this.#made.set(draft.importId, replica)
+    try {
+      return await this.#side.commit(() => {
+        checkThere()
+        return draft
+      })
+    } finally {
+      this.#made.delete(draft.importId)
+    }
+  }
+}

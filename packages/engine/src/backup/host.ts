@@ -1,0 +1,33 @@
+// What the engine lends backups, restores and archives.
+import type { Log, Vfs } from '@annal/wal'
+import type { Clock } from '../api.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { CollectionEntry } from '../catalog/catalog-state.ts'
+import type { Replica, ReplicaHost } from '../replica/replica.ts'
+import type { WriteGate } from '../replica/write-gate.ts'
+import type { Checkpoint } from '../snapshot/checkpoint.ts'
+
+export interface BackupHost {
+  readonly vfs: Vfs
+  readonly dataDir: string
+  readonly clock: Clock
+  catalog(): Catalog
+  /** Of the data directory. */
+  uuid(): string
+  log(): Log
+  /** Time of the newest record. */
+  timeMs(): number
+  newestCheckpoint(): Checkpoint | undefined
+  takeCheckpoint(): Promise<unknown>
+  /** What replicas of a collection with this secret are made with. */
+  replicaHost(hashSeed: ReplicaHost['seed']): ReplicaHost
+}
+
+/** A collection that images are made of. */
+export interface Imaged {
+  readonly entry: CollectionEntry
+  readonly gate: WriteGate
+  /** Throws unless the collection serves. */
+  readonly replica: Replica
+  checkOpen(): void
+}

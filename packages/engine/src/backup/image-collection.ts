@@ -1,0 +1,179 @@
+// An image of a collection as it is now. Writers wait only until what they have appended is applied; readers never.
+import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { errnoOf, type LogRecord, type Lsn, WalError } from '@annal/wal'
+import { assert, EngineError } from '../errors.ts'
+import { isCatalogRecord, peekEvent } from '../events/codec.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { BackupHost, Imaged } from './host.ts'
+import type { Image } from './image.ts'
+import { type ImageBase, makeImage, saysLengths } from './make-image.ts'
+
+export interface ImageLabel {
+  readonly name: string
+  readonly database: string
+}
+
+export interface ImageWatch {
+  /** Throws when the image is not wanted any more. */
+  readonly checkWanted: () => void
+  readonly onProgress: (bytesDone: number, bytes: number) => void
+}
+
+/** Hashing so much takes a few milliseconds, which writers may wait. */
+const digestAtOnceMax = 8 * 1024 * 1024
+/** Hashing more than this would keep searches waiting too long; the restore check finds the digest instead. */
+const digestMax = 256 * 1024 * 1024
+/** Checkpoints and the log move on while an image is made of them. */
+const attempts = 5
+
+interface Moment {
+  readonly lsn: number
+  readonly timeMs: number
+  readonly replica: Replica
+  readonly facts: Pick<Image, 'objects' | 'fieldsNow' | 'digest'>
+  release(): void
+}
+
+/** Fills an empty directory with everything but the manifest. `older` is an image of the same collection, if there is one. */
+export async function imageCollection(
+  host: BackupHost,
+  collection: Imaged,
+  dir: string,
+  label: ImageLabel,
+  older: Image | undefined,
+  watch: ImageWatch,
+): Promise<Image> {
+  let base = await baseOf(host, collection)
+  const moment = await momentOf(host, collection)
+  try {
+    // An image must never be ahead of the log.
+    await host.log().sync()
+    for (let attempt = 1; ; attempt++) {
+      watch.checkWanted()
+      try {
+        const image = await imageAt(host, collection, { dir, base, moment, label, older, watch })
+        return image.digest === '' ? { ...image, digest: await digestIfUnchanged(moment) } : image
+      } catch (error) {
+        if (attempt === attempts || !hasMovedOn(error)) throw error
+        for (const name of await host.vfs.list(dir)) await host.vfs.remove(join(dir, name))
+        base = await baseOf(host, collection, moment.lsn)
+      }
+    }
+  } finally {
+    moment.release()
+  }
+}
+
+async function imageAt(
+  host: BackupHost,
+  collection: Imaged,
+  of: {
+    readonly dir: string
+    readonly base: ImageBase | undefined
+    readonly moment: Moment
+    readonly label: ImageLabel
+    readonly older: Image | undefined
+    readonly watch: ImageWatch
+  },
+): Promise<Image> {
+  const { base, moment, label, watch } = of
+  const { id, definition, hashSeed, lsnCreated } = collection.entry
+  const from = base?.collection.lsn ?? lsnCreated
+  const bytes = sum(base?.collection.files.map((file) => file.bytes)) + sum(base?.collection.originalBytes)
+  return makeImage(host.vfs, of.dir, {
+    base,
+    records: recordsOf(host, id, from, moment.lsn),
+    older: of.older,
+    checkWanted: watch.checkWanted,
+    onProgress: (done) => watch.onProgress(Math.min(done, bytes), bytes),
+    facts: {
+      ...label,
+      takenAtMs: host.clock.now(),
+      collection: definition.name,
+      source: { uuid: host.uuid(), collectionId: id },
+      lsn: moment.lsn,
+      timeMs: moment.timeMs,
+      hashSeed,
+      fields: base?.collection.fields ?? definition.fields,
+      ...moment.facts,
+    },
+  })
+}
+
+/** The newest snapshot of the collection, not later than `lsnMax`. Undefined when the log holds all its records. */
+async function baseOf(
+  host: BackupHost,
+  { entry }: Imaged,
+  lsnMax = Number.POSITIVE_INFINITY,
+): Promise<ImageBase | undefined> {
+  for (let taken = false; ; taken = true) {
+    const checkpoint = host.newestCheckpoint()
+    const collection = checkpoint?.manifest.collections.find(({ id }) => id === entry.id)
+    if (checkpoint && collection && saysLengths(collection) && collection.lsn <= lsnMax)
+      return { dir: checkpoint.path, collection }
+    const isInLog = !entry.restored && entry.lsnCreated >= host.log().state().lsnFirst
+    if (isInLog) return undefined
+    assert(!taken, `a checkpoint holds collection ${entry.id}`)
+    await host.takeCheckpoint()
+  }
+}
+
+function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
+  return collection.gate.hold(async () => {
+    collection.checkOpen()
+    const { replica } = collection
+    const { definition, objects } = replica
+    const fieldsNow = definition.fields.map((field, at) => ({ ...field, elements: replica.rowsAt(at) }))
+    const digest = sizeOf(replica) <= digestAtOnceMax ? replica.digest() : ''
+    const facts = { objects: objects.count, fieldsNow, digest }
+    // Kept open until the digest is taken, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
+    const release = replica.pins.pin(Number.MAX_SAFE_INTEGER)
+    return { lsn: replica.lsnApplied, timeMs: host.timeMs(), replica, facts, release }
+  })
+}
+
+/** The digest of a large collection is taken afterwards, in which case it is known only when nobody wrote meanwhile. */
+async function digestIfUnchanged({ replica, lsn }: Moment): Promise<string> {
+  if (sizeOf(replica) > digestMax) return ''
+  await nextTurn()
+  return replica.lsnApplied === lsn ? replica.digest() : ''
+}
+
+/** Records of one collection after `from` up to `to`. */
+export async function* recordsOf(
+  host: BackupHost,
+  collectionId: number,
+  from: number,
+  to: number,
+): AsyncGenerator<LogRecord> {
+  if (from >= to) return
+  for await (const record of host.log().read((from + 1) as Lsn)) {
+    if (record.lsn > to) return
+    if (!isCatalogRecord(record) && peekEvent(record.payload).collectionIds.includes(collectionId)) yield record
+  }
+}
+
+/** Whether a file or a record was given up while it was being read, since newer checkpoints hold it. */
+function hasMovedOn(error: unknown): boolean {
+  return errnoOf(error) === 'ENOENT' || (error instanceof WalError && error.code === 'lsn_not_held')
+}
+
+function sizeOf(replica: Replica): number {
+  return sum(Object.values(replica.bytes()))
+}
+
+function sum(numbers: readonly number[] = []): number {
+  return numbers.reduce((total, number) => total + number, 0)
+}
+
+/** Refuses early what the disk has no room for. */
+export async function checkSpace(host: BackupHost, bytes: number): Promise<void> {
+  const free = await host.vfs.freeBytes(host.dataDir)
+  if (free >= bytes) return
+  throw new EngineError('read_only', `this needs ${bytes} bytes of free disk, and ${free} are free`, {
+    field: 'disk',
+    value: free,
+    limit: bytes,
+  })
+}

@@ -1,0 +1,92 @@
+// Builds a replica from an image: the snapshot is loaded, the records after it are applied. The same image gives the same
+// state everywhere, under whatever id the collection has there.
+import { join } from 'node:path'
+import { copyFile, type LogRecord, linkOrCopy, type Vfs } from '@annal/wal'
+import { EngineError } from '../errors.ts'
+import { decodeEvent } from '../events/codec.ts'
+import { rebuild } from '../replica/rebuild.ts'
+import { Replica, type ReplicaHost } from '../replica/replica.ts'
+import { loadReplica } from '../snapshot/replica-parts.ts'
+import { readSnapshotFile } from '../snapshot/snapshot-file.ts'
+import { originalsName, partName, type StoredImage, tailPart } from './image.ts'
+import { readTail } from './tail-file.ts'
+
+export interface LoadAs {
+  readonly id: number
+  readonly name: string
+  readonly host: ReplicaHost
+}
+
+/** Throws snapshot_damaged, with nothing left behind, when the files do not make a collection. */
+export async function loadImage(vfs: Vfs, stored: StoredImage, as: LoadAs): Promise<Replica> {
+  const replica = await loadSnapshot(vfs, stored, as)
+  const { dir, image } = stored
+  const of = { collectionId: image.source.collectionId, lsn: image.lsn, bytes: image.tail.bytes, sum: image.tail.sum }
+  return foldTail(replica, readTail(vfs, join(dir, partName(tailPart)), of), as.host)
+}
+
+async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host }: LoadAs): Promise<Replica> {
+  const { dir, image } = stored
+  const definition = { name, fields: image.fields }
+  if (image.snapshotLsn === 0) return Replica.empty(id, definition, { ...host, lsn: 0, generation: 0 })
+  const placed = await placeOriginals(vfs, stored, id, host.originals.dir)
+  const { snapshotLsn: lsn, source } = image
+  const partOf = (part: number) => {
+    const { bytes, sum } = image.parts.find((candidate) => candidate.part === part) ?? { bytes: 0, sum: '0' }
+    return readSnapshotFile(vfs, join(dir, partName(part)), {
+      collectionId: source.collectionId,
+      part,
+      lsn,
+      bytes,
+      sum,
+    })
+  }
+  const entry = { id, databaseId: 0, definition, createdAtMs: 0, lsnCreated: 0, hashSeed: host.seed }
+  const from = { pool: host.pool, originals: host.originals, lsnApplied: 0 }
+  return loadReplica(entry, lsn, partOf, from).catch(async (error) => {
+    for (const path of placed) await vfs.remove(path)
+    throw error
+  })
+}
+
+/** Files that still grow are copied, so that nothing that is appended here reaches the image. */
+async function placeOriginals(vfs: Vfs, { dir, image }: StoredImage, id: number, to: string): Promise<string[]> {
+  await vfs.makeDirectory(to)
+  const placed: string[] = []
+  for (const file of image.originals) {
+    const { generation, field, chunk, full, bytes } = file
+    const path = join(to, `collection-${id}-generation-${generation}-field-${field}-chunk-${chunk}.f32`)
+    // What a start finds there was left by a run that a crash ended; the records after the image are applied again.
+    if (await vfs.exists(path)) await vfs.remove(path)
+    const from = join(dir, originalsName(file))
+    if (full) await linkOrCopy(vfs, from, path)
+    else await copyFile(vfs, from, path, bytes)
+    placed.push(path)
+  }
+  return placed
+}
+
+/** Applies records to a replica that stands before them. Gives another replica when one of them was a rebuild. */
+async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, host: ReplicaHost): Promise<Replica> {
+  let replica = from
+  try {
+    for await (const record of records) {
+      const event = decodeEvent(record)
+      if (event.kind === 'collection-rebuilt') {
+        const made = await rebuild(replica, event.fields, host, () => undefined)
+        await replica.remove()
+        replica = made
+      } else if (
+        event.kind === 'objects-upserted' ||
+        event.kind === 'objects-deleted' ||
+        event.kind === 'filters-replaced'
+      )
+        await replica.adopt(event)
+      else throw new EngineError('snapshot_damaged', `a record of type ${record.type} is none of a collection`)
+    }
+    return replica
+  } catch (error) {
+    await replica.remove()
+    throw error
+  }
+}

@@ -1,0 +1,164 @@
+// Makes a collection out of an image. Everything is built and compared aside; then one record says that the collection exists,
+// and from its turn on it does. The record names the image, whose files stay in imports/ as long as it may be replayed.
+import { randomBytes } from 'node:crypto'
+import { basename, join } from 'node:path'
+import type { Vfs } from '@annal/wal'
+import type { CatalogImport } from '../catalog/catalog-state.ts'
+import { EngineError } from '../errors.ts'
+import type { CollectionRestored } from '../events/event.ts'
+import type { Acknowledgement } from '../object.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { BackupHost } from './host.ts'
+import { filesOf, type Image, imageManifestName, readImage, type StoredImage, writeImageManifest } from './image.ts'
+import { checkSpace } from './image-collection.ts'
+import { loadImage } from './load-image.ts'
+import { linkImage } from './make-image.ts'
+import { verifyImage } from './verify-image.ts'
+
+export interface ImportHost {
+  readonly side: BackupHost & { nextCollectionId(): number }
+  /** Appends the record and applies it with the replica made for it; `checkThere` may still refuse, when it is its turn. */
+  commitRestored(event: RestoredDraft, replica: Replica, checkThere: () => void): Promise<Acknowledgement>
+}
+
+export type RestoredDraft = Omit<CollectionRestored, 'timeMs'>
+
+export interface RestoreTarget {
+  readonly databaseId: number
+  readonly name: string
+  /** Throws when there is no such database any more. */
+  checkThere(): void
+}
+
+/** Free disk that a restore leaves over. */
+const freeBytesMin = 64 * 1024 * 1024
+
+/**
+ * `fill` puts an image's files into an empty folder and gives the image. Rejects with nothing left and nothing changed when
+ * the image is damaged, another state than it promises comes out of it, or the log takes no record.
+ */
+export async function restoreImage(
+  host: ImportHost,
+  target: RestoreTarget,
+  fill: (dir: string) => Promise<Image>,
+): Promise<Acknowledgement> {
+  const { side } = host
+  const stored = await importImage(side, fill)
+  try {
+    const id = side.nextCollectionId()
+    const replica = await buildChecked(side, stored, { id, name: target.name })
+    const draft: RestoredDraft = {
+      kind: 'collection-restored',
+      collectionId: id,
+      databaseId: target.databaseId,
+      name: target.name,
+      fields: replica.definition.fields,
+      hashSeed: stored.image.hashSeed,
+      importId: basename(stored.dir),
+      imageSha256: stored.sha256,
+      digest: replica.digest(),
+    }
+    return await host.commitRestored(draft, replica, target.checkThere).catch(async (error) => {
+      await replica.remove()
+      throw error
+    })
+  } catch (error) {
+    await side.vfs.removeTree(stored.dir)
+    throw error
+  }
+}
+
+/** Links another image's files, each compared with its checksum before anything is built of them. */
+export async function fillFrom(host: BackupHost, stored: StoredImage, dir: string): Promise<Image> {
+  const growing = stored.image.originals.reduce((sum, { full, bytes }) => sum + (full ? 0 : bytes), 0)
+  await checkSpace(host, growing + freeBytesMin)
+  const { vfs } = host
+  const faults = await verifyImage(vfs, stored)
+  if (faults.length > 0) throw damaged(stored, faults.join('; '))
+  await linkImage(vfs, filesOf(stored.image), stored.dir, dir)
+  return stored.image
+}
+
+/** Builds the collection an image stands for and compares its digest. Throws backup_damaged. */
+export async function buildChecked(
+  host: BackupHost,
+  stored: StoredImage,
+  as: { readonly id: number; readonly name: string },
+): Promise<Replica> {
+  const { image } = stored
+  const replica = await loadImage(host.vfs, stored, { ...as, host: host.replicaHost(image.hashSeed) }).catch(
+    (error) => {
+      if (error instanceof EngineError && error.code !== 'snapshot_damaged') throw error
+      throw damaged(stored, (error as Error).message, error)
+    },
+  )
+  if (image.digest === '' || image.digest === replica.digest()) return replica
+  await replica.remove()
+  throw damaged(stored, `its state has digest ${replica.digest()}, where ${image.digest} was backed up`)
+}
+
+async function importImage(host: BackupHost, fill: (dir: string) => Promise<Image>): Promise<StoredImage> {
+  const { vfs } = host
+  const dir = join(host.dataDir, 'imports')
+  const id = randomBytes(16).toString('hex')
+  const temporary = join(dir, `tmp-${id}`)
+  await vfs.makeDirectory(temporary)
+  try {
+    const image = await fill(temporary)
+    await writeImageManifest(vfs, temporary, { ...image, name: '' })
+    await vfs.syncDirectory(temporary)
+    await vfs.rename(temporary, join(dir, id))
+    await vfs.syncDirectory(dir)
+    await vfs.syncDirectory(host.dataDir)
+  } catch (error) {
+    await vfs.removeTree(temporary)
+    throw error
+  }
+  return readImage(vfs, join(dir, id))
+}
+
+/** The collection that a record of a restore stands for, as a replay needs it. Throws snapshot_damaged. */
+export async function replayRestored(
+  host: Pick<BackupHost, 'vfs' | 'dataDir' | 'replicaHost'>,
+  event: Pick<CollectionRestored, 'collectionId' | 'name' | 'hashSeed' | 'importId' | 'imageSha256' | 'digest'>,
+): Promise<Replica> {
+  const { collectionId: id, name, hashSeed, importId } = event
+  const dir = join(host.dataDir, 'imports', importId)
+  if (!(await host.vfs.exists(join(dir, imageManifestName))))
+    throw new EngineError('snapshot_damaged', `the image ${importId} that it was restored from is gone`, { file: dir })
+  const stored = await readImage(host.vfs, dir)
+  if (stored.sha256 !== event.imageSha256)
+    throw new EngineError('snapshot_damaged', `${dir} holds another image than the log says`, { file: dir })
+  const replica = await loadImage(host.vfs, stored, { id, name, host: host.replicaHost(hashSeed) })
+  const digest = replica.digest()
+  if (digest === event.digest) return replica
+  await replica.remove()
+  throw new EngineError('snapshot_damaged', `${dir} gives a state of digest ${digest}, not ${event.digest}`, {
+    file: dir,
+  })
+}
+
+/** At start: removes what restores that never came to their records left behind. */
+export async function sweepImports(vfs: Vfs, dataDir: string, imports: readonly CatalogImport[]): Promise<void> {
+  const dir = join(dataDir, 'imports')
+  if (!(await vfs.exists(dir))) return
+  const kept = new Set(imports.map(({ id }) => id))
+  for (const name of await vfs.list(dir)) if (!kept.has(name)) await vfs.removeTree(join(dir, name))
+}
+
+/** Removes images whose records were given up by the log and its archive. */
+export async function releaseImports(
+  { vfs, dataDir, catalog }: Pick<BackupHost, 'vfs' | 'dataDir' | 'catalog'>,
+  lsnFirst: number,
+): Promise<void> {
+  for (const { id, lsn } of catalog().imports) {
+    if (lsn >= lsnFirst) continue
+    await vfs.removeTree(join(dataDir, 'imports', id))
+    catalog().forgetImport(id)
+  }
+}
+
+export function damaged({ image, dir }: StoredImage, why: string, cause?: unknown): EngineError {
+  const what = image.name === '' ? `image ${dir}` : `backup "${image.name}"`
+  return new EngineError('backup_damaged', `${what} cannot be used: ${why}`, { value: image.name }, { cause })
+}

@@ -1,0 +1,87 @@
+// The records of one collection after its snapshot, in a file with the frame of a snapshot file:
+//
+//   record: | payload bytes u32 | type u16 | version u16 | LSN f64 | payload |   little endian
+import type { LogRecord, Lsn, Vfs } from '@annal/wal'
+import { payloadBytesMax } from '@annal/wal'
+import { EngineError } from '../errors.ts'
+import { readSnapshotFile, type SnapshotFileFacts, writeSnapshotFile } from '../snapshot/snapshot-file.ts'
+import { tailPart } from './image.ts'
+
+const headBytes = 16
+
+/** Writes records in the order given; says how many there were. */
+export async function writeTail(
+  vfs: Vfs,
+  path: string,
+  of: { readonly collectionId: number; readonly lsn: number },
+  records: AsyncIterable<LogRecord>,
+): Promise<SnapshotFileFacts & { readonly records: number }> {
+  let count = 0
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    for await (const { lsn, type, version, payload } of records) {
+      const head = new DataView(new ArrayBuffer(headBytes))
+      head.setUint32(0, payload.length, true)
+      head.setUint16(4, type, true)
+      head.setUint16(6, version, true)
+      head.setFloat64(8, lsn, true)
+      yield new Uint8Array(head.buffer)
+      yield payload
+      count++
+    }
+  }
+  const facts = await writeSnapshotFile(vfs, path, { ...of, part: tailPart }, pieces())
+  return { ...facts, records: count }
+}
+
+/** Throws snapshot_damaged when the file is not what it was. Payloads keep their memory. */
+export async function* readTail(
+  vfs: Vfs,
+  path: string,
+  of: { readonly collectionId: number; readonly lsn: number } & SnapshotFileFacts,
+): AsyncGenerator<LogRecord> {
+  const { collectionId, lsn, bytes, sum } = of
+  const source = new ByteQueue(readSnapshotFile(vfs, path, { collectionId, lsn, bytes, sum, part: tailPart }))
+  for (;;) {
+    const head = await source.take(headBytes)
+    if (head === undefined) return
+    const view = new DataView(head.buffer, head.byteOffset)
+    const length = view.getUint32(0, true)
+    const payload = length <= payloadBytesMax ? await source.take(length) : undefined
+    if (payload === undefined && length > 0)
+      throw new EngineError('snapshot_damaged', `a record of ${length} bytes in ${path} is not whole`, { file: path })
+    // The branded number is made where it was read and checked.
+    yield {
+      lsn: view.getFloat64(8, true) as Lsn,
+      type: view.getUint16(4, true),
+      version: view.getUint16(6, true),
+      payload: payload ?? new Uint8Array(0),
+    }
+  }
+}
+
+/** Bytes taken by the number out of chunks as they come. */
+class ByteQueue {
+  readonly #chunks: AsyncIterator<Uint8Array>
+  #chunk: Uint8Array = new Uint8Array(0)
+
+  constructor(chunks: AsyncIterable<Uint8Array>) {
+    this.#chunks = chunks[Symbol.asyncIterator]()
+  }
+
+  /** Undefined when they end before. */
+  async take(bytes: number): Promise<Uint8Array | undefined> {
+    const taken = new Uint8Array(Math.min(bytes, payloadBytesMax))
+    for (let done = 0; done < bytes; ) {
+      if (this.#chunk.length === 0) {
+        const next = await this.#chunks.next()
+        if (next.done === true) return undefined
+        this.#chunk = next.value
+      }
+      const part = this.#chunk.subarray(0, bytes - done)
+      taken.set(part, done)
+      done += part.length
+      this.#chunk = this.#chunk.subarray(part.length)
+    }
+    return taken
+  }
+}

@@ -1,0 +1,123 @@
+// A backup holds everything: random collections of every kind are backed up, deleted and restored, and come out the same, also
+// after a restart that loads them and one that replays the restore.
+import { cp } from 'node:fs/promises'
+import { join } from 'node:path'
+import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
+import { test } from 'tap'
+import { backedUp, denseField, openedEngine, precisions, someLife, spaceTypes, temporaryDirectory } from './rig.ts'
+
+const seed = chosenSeed()
+const collections = process.env.ANNAL_LONG === '1' ? 100 : 15
+
+function randomFields(at: number, random: Random): object[] {
+  const precision = precisions[at % 5]
+  const spaceType = spaceTypes[Math.floor(at / 5) % 3]
+  const first = denseField('v', precision, spaceType)
+  const kind = random.below(4)
+  if (kind === 0) return [first]
+  if (kind === 1) return [first, { name: 's', type: 'sparse' }]
+  if (kind === 2) return [first, { ...denseField('m', precisions[random.below(5)]), type: 'multi_vector' }]
+  return [
+    first,
+    { name: 's', type: 'sparse' },
+    denseField('w', precisions[random.below(5)], spaceTypes[random.below(3)]),
+  ]
+}
+
+test(`what was backed up comes back bit for bit (ANNAL_SEED=${seed})`, async (t) => {
+  const random = seededRandom(seed)
+  const dataDir = await temporaryDirectory(t)
+  let engine = await openedEngine(t, { dataDir })
+  const digests = new Map<string, string>()
+  for (let at = 0; at < collections; at++) {
+    const name = `c${at}`
+    const database = engine.database()
+    const collection = await database.createCollection({ name, fields: randomFields(at, random) })
+    await someLife(collection, random, 10 + random.below(20))
+    if (random.chance(0.5)) await engine.checkpoint()
+    await someLife(collection, random, random.below(20))
+    await backedUp(database, name, `b${at}`)
+    const digest = collection.stateDigest()
+    t.equal(database.backups.info(`b${at}`).digest, digest, 'the backup knows the digest')
+    // What is written later is not in it.
+    await someLife(collection, random, random.below(5))
+    await database.dropCollection(name)
+    await database.backups.restore(`b${at}`, `${name}-again`)
+    t.equal(database.collection(`${name}-again`).stateDigest(), digest, `${name} is the same again`)
+    digests.set(`${name}-again`, digest)
+    if (random.chance(0.3)) {
+      const kind = random.below(3)
+      if (kind === 0) await engine.checkpoint()
+      const copy = await temporaryDirectory(t)
+      // A copy of a directory in use is what a crash leaves.
+      if (kind === 1) await cp(dataDir, join(copy, 'data'), { recursive: true })
+      await engine.close()
+      const next = kind === 1 ? join(copy, 'data') : dataDir
+      engine = await openedEngine(t, { dataDir: next })
+      if (kind === 1) {
+        await engine.close()
+        engine = await openedEngine(t, { dataDir })
+      }
+    }
+  }
+  for (const [name, digest] of digests) t.equal(engine.database().collection(name).stateDigest(), digest, name)
+  t.same(engine.health(), { status: 'ok', reasons: [] })
+})
+
+test('a restore that only the log knows of is replayed from the image', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const crashed = join(await temporaryDirectory(t), 'data')
+  const engine = await openedEngine(t, { dataDir })
+  const random = seededRandom(seed + 1)
+  const collection = await engine.database().createCollection({ name: 'a', fields: [denseField()] })
+  await someLife(collection, random, 30)
+  await engine.checkpoint()
+  await someLife(collection, random, 10)
+  await backedUp(engine.database(), 'a', 'kept')
+  await engine.database().backups.restore('kept', 'b')
+  await engine.database().backups.remove('kept')
+  await engine.database().dropCollection('a')
+  const restored = engine.database().collection('b')
+  await someLife(restored, random, 20)
+  await engine.database().backups.clone('b', 'c')
+  await someLife(restored, random, 5)
+  const digests = ['b', 'c'].map((name) => engine.database().collection(name).stateDigest())
+  await cp(dataDir, crashed, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
+  const again = await openedEngine(t, { dataDir: crashed })
+  t.same(again.health().reasons, [])
+  t.same(
+    ['b', 'c'].map((name) => again.database().collection(name).stateDigest()),
+    digests,
+  )
+  await again.checkpoint()
+  await again.close()
+  const loaded = await openedEngine(t, { dataDir: crashed })
+  t.same(
+    ['b', 'c'].map((name) => loaded.database().collection(name).stateDigest()),
+    digests,
+  )
+})
+
+test('a backup copied into another data directory is restored there', async (t) => {
+  const here = await openedEngine(t)
+  const there = await temporaryDirectory(t)
+  const random = seededRandom(seed + 2)
+  const collection = await here
+    .database()
+    .createCollection({ name: 'a', fields: [denseField(), { name: 's', type: 'sparse' }] })
+  await someLife(collection, random, 40)
+  await backedUp(here.database(), 'a', 'carried')
+  const other = await openedEngine(t, { dataDir: there })
+  await other.close()
+  await cp(join(here.dataDir, 'backups'), join(there, 'backups'), { recursive: true })
+  const again = await openedEngine(t, { dataDir: there })
+  t.same(
+    again
+      .database()
+      .backups.list()
+      .map(({ name }) => name),
+    ['carried'],
+  )
+  await again.database().backups.restore('carried', 'a')
+  t.equal(again.database().collection('a').stateDigest(), collection.stateDigest())
+})
