@@ -7,7 +7,7 @@ import { test } from 'tap'
 import { backedUp, denseField, openedEngine, precisions, someLife, spaceTypes, temporaryDirectory } from './rig.ts'
 
 const seed = chosenSeed()
-const collections = process.env.ANNAL_LONG === '1' ? 100 : 15
+const collections = process.env.ANNAL_LONG === '1' ? 100 : 8
 
 function randomFields(at: number, random: Random): object[] {
   const precision = precisions[at % 5]
