@@ -2,5 +2,10 @@ import { defineConfig } from 'tsup'
 import { libraryBuild } from '../../tsup.base.ts'
 
 export default defineConfig(
-  libraryBuild({ index: 'src/index.ts', worker: 'src/worker.ts', testing: 'src/testing/index.ts' }),
+  libraryBuild({
+    index: 'src/index.ts',
+    events: 'src/log-events.ts',
+    worker: 'src/worker.ts',
+    testing: 'src/testing/index.ts',
+  }),
 )

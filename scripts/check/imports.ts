@@ -19,8 +19,9 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
   ['errors', 'limits', 'json', 'ids', 'numbers', 'log-notice', 'memory'],
-  ['definition', 'database-definition', 'parse-definition', 'object', 'query', 'vectors-in', 'api', 'engine-options'],
+  ['definition', 'database-definition', 'object', 'query', 'vectors-in'],
   ['events'],
+  ['api', 'engine-options', 'parse-definition'],
   ['filter', 'vector', 'worker', 'catalog'],
   ['objects-in', 'replica', 'room'],
   ['search', 'snapshot'],
@@ -29,7 +30,7 @@ const engineLevels: readonly (readonly string[])[] = [
   ['control'],
   ['database'],
   ['engine'],
-  ['index', 'testing'],
+  ['index', 'log-events', 'testing'],
 ]
 
 /** Modules that only the named places may know. */

@@ -1,6 +1,7 @@
 // The engine as its users see it. engine.ts, database.ts and collection.ts implement it.
 import type { FsyncPolicy } from '@annal/wal'
 import type { DatabaseType, TokenFacts, TokenKind } from './database-definition.ts'
+import type { Event } from './events/event.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription, FieldDescription, ObjectInput, StoredObject } from './object.ts'
@@ -77,6 +78,13 @@ export interface Engine {
   readonly timeMs: number
   health(): EngineHealth
   stats(): EngineStats
+  /**
+   * Commits an event of another log as it was, with its ids of collections and its seeds: the same events build the same state,
+   * digest for digest. For a directory that nothing else writes to. Events of one collection take effect in the order of the
+   * calls, which need not wait for each other; whatever creates, drops or changes what exists is to be waited for.
+   * Throws collection_not_found, and what the write itself would.
+   */
+  repeat(event: Event): Promise<Acknowledgement>
   /** Writes snapshots of what changed and lets the log go up to them. */
   checkpoint(): Promise<{ readonly lsn: number }>
   /** Waits for writes under way, marks the log as cleanly closed, releases the directory. Idempotent. */

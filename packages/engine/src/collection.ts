@@ -4,6 +4,7 @@ import type { CollectionEntry } from './catalog/catalog-state.ts'
 import type { Committer, EventDraft } from './commit.ts'
 import type { CollectionDefinition, FieldDefinition } from './definition.ts'
 import { EngineError } from './errors.ts'
+import type { ObjectEvent } from './events/event.ts'
 import { parseFilter } from './filter/parse-filter.ts'
 import { parseFilterValues } from './filter/values.ts'
 import { parseId, printed } from './ids.ts'
@@ -44,6 +45,7 @@ export class LocalCollection implements Collection {
   readonly #limits: Limits
   readonly #rebuilder: Rebuilder
   #reserved: Room = noRoom
+  #repeating: Promise<unknown> = Promise.resolve()
   #closed: 'dropped' | 'engine' | undefined
   #replica: Replica | undefined
   #condition: CollectionDescription['condition']
@@ -227,19 +229,28 @@ export class LocalCollection implements Collection {
     if (ids.length === 0) return { ...this.#nothingToDo(), updated: 0 }
     const parsed = ids.flatMap((id) => filters.get(id) ?? [])
     const texts = parsed.map(({ text }) => text)
-    const { objects } = this.replica
-    const kept = ids.reduce((sum, id) => sum + (objects.find(id) < 0 ? 0 : objects.recordBytesAt(objects.find(id))), 0)
-    const room = {
-      objects: ids.length,
-      idBytes: 0,
-      recordBytes: texts.reduce((sum, text) => sum + text.length * 3, kept),
-      sparseTerms: 0,
-      members: 0,
-    }
     const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
     const filterValues = parsed.map(({ values }) => values)
-    const { lsn, durable, result } = await this.#write(draft, room, filterValues)
+    const { lsn, durable, result } = await this.#write(draft, this.#roomForFilters(ids, texts), filterValues)
     return { lsn, durable, updated: result.touched.length }
+  }
+
+  /** Commits the same change that a record of another log made. Calls take effect in their order, without waiting for each other. */
+  repeat(event: ObjectEvent): Promise<Acknowledgement> {
+    const begun = this.#repeating.then(() => {
+      this.checkOpen()
+      const { timeMs: _, ...same } = event
+      const draft: Draft = { ...same, collectionId: this.entry.id }
+      if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, [])
+      const values = draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values))
+      const room = draft.kind === 'objects-upserted' ? roomFor(draft) : this.#roomForFilters(draft.ids, draft.filters)
+      return this.#begin(draft, room, values)
+    })
+    this.#repeating = begun.catch(() => undefined)
+    return begun.then(async ({ written }) => {
+      const { lsn, durable } = await written
+      return { lsn, durable }
+    })
   }
 
   async search(request: SearchRequest): Promise<SearchResult> {
@@ -300,6 +311,13 @@ export class LocalCollection implements Collection {
     this.rebuild().catch(() => undefined)
   }
 
+  /** A rebuild like that of another log's record, after what was repeated before it. */
+  repeatRebuild(fields: readonly FieldDefinition[]): Promise<Acknowledgement> {
+    const done = this.#repeating.then(() => this.#rebuilder.run(fields, this))
+    this.#repeating = done.catch(() => undefined)
+    return done
+  }
+
   rebuildStatus(): RebuildStatus {
     return this.#rebuilder.status
   }
@@ -332,16 +350,33 @@ export class LocalCollection implements Collection {
     room: Room,
     filterValues: readonly JsonObject[],
   ): Promise<Acknowledgement & { readonly result: Applied }> {
+    const { written } = await this.#begin(draft, room, filterValues)
+    return written
+  }
+
+  /** Resolves when the change is appended; `written` when it is durable and applied. */
+  async #begin(
+    draft: Draft,
+    room: Room,
+    filterValues: readonly JsonObject[],
+  ): Promise<{ readonly written: Promise<Acknowledgement & { readonly result: Applied }> }> {
     for (;;) {
       if (room.objects > 0) await this.replica.prepare(added(this.#reserved, room, 1))
-      const written = await this.gate.write(async () => {
+      const begun = await this.gate.write(async () => {
         this.checkOpen()
         // Other writers may have taken the room on disk while this one waited; then it asks again.
         if (!this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
-        return this.#commit(draft, room, filterValues)
+        return { written: this.#commit(draft, room, filterValues) }
       })
-      if (written) return written
+      if (begun) return begun
     }
+  }
+
+  #roomForFilters(ids: readonly string[], filters: readonly string[]): Room {
+    const { objects } = this.replica
+    const kept = ids.reduce((sum, id) => sum + (objects.find(id) < 0 ? 0 : objects.recordBytesAt(objects.find(id))), 0)
+    const recordBytes = filters.reduce((sum, text) => sum + text.length * 3, kept)
+    return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0 }
   }
 
   /** Reserves and appends in one turn, so that the room asked for covers everything that is on its way. */

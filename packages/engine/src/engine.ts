@@ -20,6 +20,7 @@ import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
+import { isCatalogEvent } from './events/codec.ts'
 import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
 import { heldBy } from './held.ts'
 import type { Limits } from './limits.ts'
@@ -191,6 +192,19 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
 
   nextCollectionId(): number {
     return this.#nextCollectionId++
+  }
+
+  async repeat(event: Event): Promise<Acknowledgement> {
+    this.checkOpen()
+    if (isCatalogEvent(event)) {
+      return this.commitAlone(() => event)
+    }
+    const collection = this.#collections.get(event.collectionId)
+    if (!collection) {
+      const details = { field: 'collectionId', value: event.collectionId }
+      throw new EngineError('collection_not_found', `there is no collection number ${event.collectionId}`, details)
+    }
+    return event.kind === 'collection-rebuilt' ? collection.repeatRebuild(event.fields) : collection.repeat(event)
   }
 
   commit(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {

@@ -292,7 +292,7 @@ export class Replica {
     return [...this.objects.dump('objects'), ...this.filters.dump('filters'), ...originals]
   }
 
-  /** Hash of everything a replay must reproduce; the numbers of the records themselves may be others after a restore. */
+  /** Hash of everything the events made. Where they stand in the log is no part of it: the same events elsewhere make the same. */
   digest(): string {
     const hash = xxh64Stream()
     for (const section of this.dumpObjects()) {

@@ -1,0 +1,15 @@
+// The events of a log for tools that read logs: `@annal/engine/events`.
+export { decodeEvent, encodeEvent } from './events/codec.ts'
+export type {
+  CatalogEvent,
+  CollectionCreated,
+  CollectionDropped,
+  CollectionRebuilt,
+  DenseColumn,
+  Event,
+  FiltersReplaced,
+  ObjectEvent,
+  ObjectsDeleted,
+  ObjectsUpserted,
+  SparseColumn,
+} from './events/event.ts'
