@@ -8,6 +8,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
   engine: ['wal'],
   server: ['engine', 'wal'],
   client: [],
+  dashboard: ['client'],
   cli: ['wal', 'engine', 'server', 'client'],
 }
 

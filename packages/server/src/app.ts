@@ -20,7 +20,8 @@ import type { DescribedRoute } from './openapi.ts'
 import { addRequestHooks, requestFacts } from './request-hooks.ts'
 import { createRequestLog } from './request-log.ts'
 import type { RouteContext } from './route-context.ts'
-import { logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
+import { dashboardRoutes } from './routes/dashboard.ts'
+import { configurationRoute, logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
 import { v1RebuildRoutes, v2RebuildRoutes } from './routes/rebuilds.ts'
 import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
@@ -118,7 +119,10 @@ function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): Fast
 }
 
 function addRoutes(app: FastifyInstance, context: RouteContext): void {
-  app.register(async (root) => metricsRoute(root, context))
+  app.register(async (root) => {
+    metricsRoute(root, context)
+    dashboardRoutes(root)
+  })
   app.register(
     async (v1) => {
       systemRoutes(v1, context, 'v1')
@@ -134,6 +138,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       systemRoutes(v2, context, 'v2')
       infoRoute(v2, context)
       openapiRoute(v2, context)
+      configurationRoute(v2, context)
       logsRoute(v2, context)
       v2AdminRoutes(v2, context)
       v2TokenRoutes(v2, context)

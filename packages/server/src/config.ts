@@ -26,6 +26,13 @@ export interface Config {
   /** Files in PEM form; both or none. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
+  /** Every setting as it was given, for people; of secrets and of places on disk only whether they are set. */
+  readonly inForce: readonly SettingInForce[]
+}
+
+export interface SettingInForce {
+  readonly name: string
+  readonly value: string
 }
 
 export interface ConfigRead {
@@ -72,6 +79,19 @@ export const settings: readonly Setting[] = [
   { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM form, readable by its owner only.' },
   { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },
 ]
+
+/** The settings whose values may be shown; of every other, and of those yet to come, only whether it is set. */
+const settingsShown: ReadonlySet<string> = new Set([
+  'NDD_SERVER_PORT',
+  'NDD_HOST',
+  'NDD_FSYNC',
+  'NDD_NUM_THREADS',
+  'NDD_TOP_K_MAX',
+  'NDD_BATCH_MAX',
+  'NDD_COLLECTIONS_MAX',
+  'NDD_RATE_LIMIT',
+  'NDD_LOG_LEVEL',
+])
 
 /** Settings of the published server that have no counterpart here. They are taken without complaint. */
 export const settingsWithoutEffect: readonly string[] = [
@@ -145,6 +165,10 @@ export function readConfig(environment: Environment): ConfigRead {
     logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
     tlsCert: text('NDD_TLS_CERT') || undefined,
     tlsKey: text('NDD_TLS_KEY') || undefined,
+    inForce: settings.map(({ name }) => {
+      const value = text(name)
+      return { name, value: settingsShown.has(name) || value === '' ? value : 'set' }
+    }),
   }
   for (const [name, token] of [
     ['NDD_AUTH_TOKEN', config.authToken],

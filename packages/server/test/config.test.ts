@@ -12,7 +12,7 @@ test('an empty environment gives the documented defaults without a warning', (t)
 })
 
 test('every setting is read, with spaces around it forgiven', (t) => {
-  const { config } = readConfig({
+  const { inForce, ...config } = readConfig({
     NDD_SERVER_PORT: ' 0 ',
     NDD_HOST: '::1',
     NDD_DATA_DIR: '/somewhere',
@@ -27,7 +27,8 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_RATE_LIMIT: '20',
     NDD_TLS_CERT: 'c.pem',
     NDD_TLS_KEY: 'k.pem',
-  })
+  }).config
+  t.equal(inForce.length, settings.length)
   t.strictSame(config, {
     host: '::1',
     port: 0,

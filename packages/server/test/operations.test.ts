@@ -25,7 +25,7 @@ interface Operation {
 }
 
 const authToken = 'a-token-of-enough-characters'
-const open = ['get /api/v1/health', 'get /api/v2/health']
+const open = ['get /api/v1/health', 'get /api/v2/health', 'get /', 'get /assets/{file}']
 
 async function routesOf(): Promise<RouteOptions[]> {
   const routes: RouteOptions[] = []

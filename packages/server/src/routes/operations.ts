@@ -1,6 +1,7 @@
 // What operators and programmers ask about the server itself: metrics and the description of the API.
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
+import { settings } from '../config.ts'
 import { ServerError } from '../errors.ts'
 import { requestLogDefault, requestLogMax } from '../limits.ts'
 import { openapiDocument } from '../openapi.ts'
@@ -19,6 +20,20 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: Ro
     const bodyBytes = bodies.small.inFlightBytes + bodies.large.inFlightBytes
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(metrics.render({ stats, bodyBytes }))
   })
+}
+
+export function configurationRoute(app: FastifyInstance, { config }: RouteContext): void {
+  const doc: RouteDoc = {
+    access: 'server',
+    summary: 'The settings the server runs with; of secrets and of places on disk only whether they are set.',
+    reply: { description: 'settings: name, value, fallback and meaning of each.' },
+  }
+  app.get('/configuration', { config: { doc } }, async () => ({
+    settings: config.inForce.map((setting) => {
+      const { fallback, meaning } = settings.find(({ name }) => name === setting.name)!
+      return { ...setting, fallback, meaning }
+    }),
+  }))
 }
 
 export function openapiRoute(app: FastifyInstance, { routes, version }: RouteContext): void {

@@ -61,10 +61,11 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
   })
 }
 
-export function infoRoute(app: FastifyInstance, { version }: RouteContext): void {
+export function infoRoute(app: FastifyInstance, { version, config }: RouteContext): void {
   const machine = createHash('sha256').update(`${os.hostname()} ${os.arch()} ${os.platform()}`).digest('hex')
   const info = {
     version,
+    mode: config.rootToken === undefined ? 'plain' : 'enterprise',
     build_arch: os.arch(),
     node: process.version,
     machine_id: machine.slice(0, 32),

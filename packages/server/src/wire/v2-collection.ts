@@ -41,6 +41,7 @@ export function collectionSummary(description: CollectionDescription) {
     max_elements: elementsMax,
     lsn: description.lsn,
     condition: description.condition,
+    memory: description.memory,
     ...(description.reason === undefined ? {} : { reason: withoutFolders(description.reason) }),
   }
 }

@@ -1,0 +1,23 @@
+// Each built file beside its brotli and gzip forms, so that a server only chooses and never compresses.
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import type { Plugin } from 'vite'
+
+export function precompress(): Plugin {
+  return {
+    name: 'annal-precompress',
+    apply: 'build',
+    enforce: 'post',
+    generateBundle(_options, bundle) {
+      for (const file of Object.values(bundle)) {
+        const source = Buffer.from(file.type === 'chunk' ? file.code : file.source)
+        this.emitFile({ type: 'asset', fileName: `${file.fileName}.br`, source: brotli(source) })
+        this.emitFile({ type: 'asset', fileName: `${file.fileName}.gz`, source: gzipSync(source, { level: 9 }) })
+      }
+    },
+  }
+}
+
+function brotli(source: Buffer): Buffer {
+  const params = { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY }
+  return brotliCompressSync(source, { params })
+}

@@ -1,0 +1,85 @@
+// Collections and the jobs that work on a whole one.
+import { type CallOptions, call, segment } from './request.ts'
+
+export interface DenseField {
+  readonly name: string
+  readonly type: 'vector'
+  readonly params: {
+    readonly dimension: number
+    readonly space_type: string
+    readonly precision: string
+    readonly M: number
+    readonly ef_con: number
+  }
+  readonly element_count: number
+}
+
+export interface SparseField {
+  readonly name: string
+  readonly type: 'sparse'
+  readonly sparse_model: string
+  readonly params: { readonly sparse_model: string; readonly dimension?: number }
+  readonly element_count: number
+}
+
+export type Field = DenseField | SparseField
+
+export interface Collection {
+  readonly name: string
+  readonly fields: readonly Field[]
+  /** Seconds since 1970. */
+  readonly created_at: number
+  readonly total_elements: number
+  readonly lsn: number
+  readonly condition: 'ready' | 'loading' | 'quarantined'
+  readonly reason?: string
+  /** Bytes by part. */
+  readonly memory?: { readonly [part: string]: number }
+}
+
+export interface RebuildStatus {
+  readonly status: 'idle' | 'in_progress' | 'completed' | 'failed'
+  readonly objects_processed: number
+  readonly total_objects: number
+  readonly percent_complete: number
+  readonly started_at?: string
+  readonly completed_at?: string
+  readonly error?: string
+}
+
+export interface Recall {
+  readonly field: string
+  readonly sample: number
+  readonly recall: number
+  readonly recall_worst: number
+}
+
+/** What an object holds in a field, as an upsert takes it. */
+export interface NewField {
+  readonly name: string
+  readonly type: 'vector' | 'sparse'
+  readonly params?: { readonly [name: string]: string | number }
+  readonly sparse_model?: string
+}
+
+const base = '/api/v2/collection'
+const at = (name: string) => `${base}/${segment(name)}`
+
+export const listCollections = async (options?: CallOptions) =>
+  (await call<{ collections: readonly Collection[] }>('GET', base, options)).collections
+export const describeCollection = (name: string, options?: CallOptions) => call<Collection>('GET', at(name), options)
+export const createCollection = (name: string, fields: readonly NewField[]) =>
+  call<Collection>('POST', base, { body: { name, fields } })
+export const deleteCollection = (name: string) => call<object>('DELETE', at(name))
+export const rebuildStatus = (name: string, options?: CallOptions) =>
+  call<RebuildStatus>('GET', `${at(name)}/rebuild/status`, options)
+export const rebuild = (name: string, fields: readonly { field: string; M?: number; ef_con?: number }[]) =>
+  call<object>('POST', `${at(name)}/rebuild`, { body: { fields } })
+export const shrink = (name: string) => call<{ reclaimed_bytes: number }>('POST', `${at(name)}/shrink`, { body: {} })
+export const recall = (
+  name: string,
+  query: { readonly field: string; readonly sample: number; readonly limit: number; readonly ef: number },
+  options?: CallOptions,
+) => call<Recall>('GET', `${at(name)}/recall`, { query, ...options })
+
+export const isDense = (field: Field): field is DenseField => field.type === 'vector'

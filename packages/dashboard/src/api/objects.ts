@@ -1,0 +1,83 @@
+// Objects of a collection: pages, reads, writes, counts and values of keys.
+import { type CallOptions, call, segment } from './request.ts'
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+export interface JsonMap {
+  readonly [key: string]: Json
+}
+
+export interface DenseValue {
+  readonly vector: readonly number[]
+  readonly norm?: number
+}
+
+export interface SparseValue {
+  readonly sparse_indices: readonly number[]
+  readonly sparse_values: readonly number[]
+}
+
+export interface StoredObject {
+  readonly id: string
+  readonly meta?: Json
+  readonly meta_base64?: string
+  readonly filter: JsonMap
+  readonly fields: { readonly [field: string]: DenseValue | SparseValue }
+}
+
+export interface Page {
+  readonly objects: readonly StoredObject[]
+  readonly cursor: string | null
+  readonly lsn: number
+}
+
+export interface Facets {
+  readonly values: readonly { readonly value: string | number | boolean; readonly count: number }[]
+  readonly distinct: number
+}
+
+/** Conditions that must all hold; docs/reference/filters.md. */
+export type Filter = readonly JsonMap[]
+
+const at = (collection: string) => `/api/v2/collection/${segment(collection)}`
+
+export const scroll = (
+  collection: string,
+  page: { readonly filter?: Filter; readonly limit: number; readonly cursor?: string | undefined },
+  options?: CallOptions,
+) => call<Page>('POST', `${at(collection)}/objects/scroll`, { body: page, ...options })
+
+export const count = async (collection: string, filter: Filter, options?: CallOptions) =>
+  (await call<{ count: number }>('POST', `${at(collection)}/objects/count`, { body: { filter }, ...options })).count
+
+export const facets = (
+  collection: string,
+  question: { readonly key: string; readonly limit: number; readonly filter?: Filter },
+  options?: CallOptions,
+) => call<Facets>('POST', `${at(collection)}/facets`, { body: question, ...options })
+
+export async function getObjects(collection: string, ids: readonly string[], options?: CallOptions) {
+  const reply = await call<{ objects: readonly StoredObject[] }>('POST', `${at(collection)}/objects/query`, {
+    body: { ids },
+    ...options,
+  })
+  return reply.objects
+}
+
+export const upsert = (collection: string, objects: readonly unknown[]) =>
+  call<{ upserted: number; lsn: number }>('POST', `${at(collection)}/objects`, { body: { objects } })
+
+export const updateFilter = (collection: string, id: string, filter: JsonMap) =>
+  call<{ updated: number }>('POST', `${at(collection)}/filters`, { body: { updates: [{ id, filter }] } })
+
+export const deleteObject = (collection: string, id: string) =>
+  call<object>('DELETE', `${at(collection)}/objects/${segment(id)}`)
+
+export const deleteWhere = (collection: string, filter: Filter) =>
+  call<{ deleted: number }>('DELETE', `${at(collection)}/objects`, { body: { filter } })
+
+export const links = (collection: string, id: string, field: string, options?: CallOptions) =>
+  call<{ links: readonly string[] }>(
+    'GET',
+    `${at(collection)}/objects/${segment(id)}/field/${segment(field)}/links`,
+    options,
+  )

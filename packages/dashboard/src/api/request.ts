@@ -1,0 +1,111 @@
+// One call to the server: JSON there and back, the token in its header, and every way it can go wrong as one kind of error.
+import { authorization } from '../session.ts'
+
+export interface CallOptions {
+  readonly body?: unknown
+  /** Sent as it is instead of as JSON. */
+  readonly raw?: { readonly type: string; readonly data: Blob | string }
+  readonly query?: { readonly [name: string]: string | number | undefined }
+  readonly signal?: AbortSignal | undefined
+  readonly scope?: 'data' | 'control'
+  /** Instead of the session's: while a token is being tried. */
+  readonly token?: string
+}
+
+/** A refusal as the server words it, or what kept the call from being answered. */
+export class CallFailure extends Error {
+  override readonly name = 'CallFailure'
+  readonly code: string
+  readonly status: number
+  readonly field: string | undefined
+  readonly limit: unknown
+  readonly requestId: string | undefined
+
+  constructor(
+    message: string,
+    about: { code: string; status: number; field?: string; limit?: unknown; requestId?: string },
+  ) {
+    super(message)
+    this.code = about.code
+    this.status = about.status
+    this.field = about.field
+    this.limit = about.limit
+    this.requestId = about.requestId
+  }
+}
+
+export async function call<T>(method: string, path: string, options: CallOptions = {}): Promise<T> {
+  const response = await send(method, path, options)
+  const text = await response.text()
+  if (!response.ok) throw failureOf(response, text)
+  return parsed(text) as T
+}
+
+/** The reply as text, whatever the status: for the console, which shows both. */
+export async function callText(method: string, path: string, options: CallOptions = {}) {
+  const started = performance.now()
+  const response = await send(method, path, options)
+  const text = await response.text()
+  return { status: response.status, headers: [...response.headers], text, ms: performance.now() - started }
+}
+
+export async function download(path: string, options: CallOptions = {}): Promise<Blob> {
+  const response = await send('GET', path, { ...options })
+  if (!response.ok) throw failureOf(response, await response.text())
+  return response.blob()
+}
+
+async function send(method: string, path: string, options: CallOptions): Promise<Response> {
+  const { body, raw, query, signal, scope, token = authorization(scope) } = options
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (token !== undefined) headers.authorization = token
+  if (raw !== undefined) headers['content-type'] = raw.type
+  else if (body !== undefined) headers['content-type'] = 'application/json'
+  const sent = raw?.data ?? (body === undefined ? undefined : JSON.stringify(body))
+  try {
+    return await fetch(path + queryText(query), {
+      method,
+      headers,
+      cache: 'no-store',
+      credentials: 'omit',
+      ...(signal === undefined ? {} : { signal }),
+      ...(sent === undefined ? {} : { body: sent }),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new CallFailure('the server does not answer', { code: 'unreachable', status: 0 })
+  }
+}
+
+function queryText(query: CallOptions['query'] = {}): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`
+}
+
+function failureOf(response: Response, text: string): CallFailure {
+  const said = parsed(text)
+  const requestId = response.headers.get('x-request-id') ?? undefined
+  if (typeof said !== 'object' || said === null || !('code' in said)) {
+    const message = text.slice(0, 300) || `answered with status ${response.status}`
+    return new CallFailure(message, { code: 'http_error', status: response.status, ...(requestId && { requestId }) })
+  }
+  const { error, code, field, limit } = said as { error?: unknown; code?: unknown; field?: unknown; limit?: unknown }
+  return new CallFailure(String(error), {
+    code: String(code),
+    status: response.status,
+    limit,
+    ...(typeof field === 'string' && { field }),
+    ...(requestId && { requestId }),
+  })
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/** One path segment out of a user's text. */
+export const segment = encodeURIComponent

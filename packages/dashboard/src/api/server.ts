@@ -1,0 +1,89 @@
+// What the server says about itself.
+import { type CallOptions, call, callText } from './request.ts'
+
+export interface Health {
+  readonly status: 'starting' | 'ok' | 'degraded' | 'read-only' | 'failed' | 'closed'
+  readonly reasons?: readonly string[]
+  readonly progress?: {
+    readonly job: string
+    readonly collection?: string
+    readonly done: number
+    readonly total: number
+    readonly unit: string
+  }
+}
+
+export interface Stats {
+  readonly version: string
+  /** Seconds. */
+  readonly uptime: number
+  readonly total_requests: number
+  /** These only for who may know the server as a whole. */
+  readonly collections?: number
+  readonly objects?: number
+  readonly lsn?: { readonly applied: number; readonly durable: number; readonly checkpoint: number }
+  readonly log?: { readonly bytes: number; readonly segments: number; readonly appends: number; readonly syncs: number }
+  readonly memory?: { readonly [part: string]: number }
+}
+
+export interface License {
+  readonly license_id?: string
+  readonly plan_type?: string
+  readonly status?: string
+  readonly start_date?: string
+  readonly end_date?: string
+}
+
+export interface Info {
+  readonly mode: 'plain' | 'enterprise'
+  readonly version: string
+  readonly build_arch: string
+  readonly node?: string
+  readonly machine_id: string
+  readonly license: License | null
+}
+
+/** Health is told with status 503 while the server starts, so the status is no failure here. */
+export async function health(options: CallOptions = {}): Promise<Health> {
+  const { text } = await callText('GET', '/api/v2/health', { scope: 'control', ...options })
+  const said: unknown = JSON.parse(text)
+  if (typeof said === 'object' && said !== null && 'status' in said) return said as Health
+  throw new Error('the answer is not that of an Annal server')
+}
+
+export const stats = (options?: CallOptions) => call<Stats>('GET', '/api/v2/stats', { scope: 'control', ...options })
+export const info = (options?: CallOptions) => call<Info>('GET', '/api/v2/info', options)
+export const metrics = (options?: CallOptions) => call<string>('GET', '/metrics', { scope: 'control', ...options })
+export const logs = (limit: number, options?: CallOptions) =>
+  call<{ count: number; lines: readonly string[] }>('GET', '/api/v2/logs', { query: { limit }, ...options })
+export const openapi = (options?: CallOptions) => call<OpenApi>('GET', '/api/v2/openapi.json', options)
+
+export interface OpenApi {
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+}
+
+export interface Operation {
+  readonly operationId: string
+  readonly summary: string
+  readonly requestBody?: { readonly content: { readonly 'application/json'?: { readonly schema: Schema } } }
+}
+
+export interface Schema {
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly properties?: { readonly [name: string]: Schema }
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly enum?: readonly unknown[]
+}
+
+export interface Setting {
+  readonly name: string
+  readonly value: string
+  readonly fallback: string
+  readonly meaning: string
+}
+
+export const configuration = async (options?: CallOptions) =>
+  (await call<{ settings: readonly Setting[] }>('GET', '/api/v2/configuration', { scope: 'control', ...options }))
+    .settings

@@ -1,0 +1,76 @@
+// The way in: asks the server what it wants, and tries a token. Nothing but health is asked before that is known.
+import { signal } from '@preact/signals'
+import { listDatabases } from './api/databases.ts'
+import { CallFailure } from './api/request.ts'
+import { type Health, health, info, stats } from './api/server.ts'
+import { type Access, access, forget, remember, rememberedToken } from './session.ts'
+
+export type Gate =
+  | { readonly kind: 'asking' }
+  | { readonly kind: 'unreachable' }
+  | { readonly kind: 'starting'; readonly progress: Health['progress'] }
+  | { readonly kind: 'failed'; readonly reasons: readonly string[] }
+  | { readonly kind: 'token'; readonly error?: Error }
+  | { readonly kind: 'in' }
+
+export const gate = signal<Gate>({ kind: 'asking' })
+
+const againMs = 1_500
+let timer: ReturnType<typeof setTimeout> | undefined
+
+/** Finds out what stands between the user and the server; asks again by itself while only waiting helps. */
+export async function approach(): Promise<void> {
+  clearTimeout(timer)
+  const token = rememberedToken()
+  gate.value = await stateOfServer(token)
+  if (gate.value.kind === 'unreachable' || gate.value.kind === 'starting') {
+    timer = setTimeout(() => void approach(), againMs)
+  }
+}
+
+async function stateOfServer(token: string | undefined): Promise<Gate> {
+  try {
+    const state = await health(token === undefined ? {} : { token })
+    if (state.status === 'starting') return { kind: 'starting', progress: state.progress }
+    if (state.status === 'failed' || state.status === 'closed') return { kind: 'failed', reasons: state.reasons ?? [] }
+  } catch {
+    return { kind: 'unreachable' }
+  }
+  try {
+    access.value = token === undefined ? await openAccess() : await accessWith(token)
+    return { kind: 'in' }
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error
+    if (error.code === 'starting') return { kind: 'starting', progress: undefined }
+    if (error.status === 401 && token === undefined) return { kind: 'token' }
+    forget()
+    return { kind: 'token', error }
+  }
+}
+
+/** Throws what the server says when the token is not good. */
+export async function signIn(token: string, { keep }: { readonly keep: boolean }): Promise<void> {
+  access.value = await accessWith(token)
+  if (keep) remember(token)
+  gate.value = { kind: 'in' }
+}
+
+export function signOut(): void {
+  forget()
+  gate.value = { kind: 'token' }
+}
+
+async function openAccess(): Promise<Access> {
+  await stats()
+  return { kind: 'open' }
+}
+
+async function accessWith(token: string): Promise<Access> {
+  const { mode } = await info({ token })
+  if (mode === 'plain') return { kind: 'token', token }
+  // Figures of the whole server are for the root token alone; the token of a database gets the rest without them.
+  const { lsn } = await stats({ token })
+  if (lsn === undefined) return { kind: 'token', token }
+  const dbs = await listDatabases({ token })
+  return { kind: 'root', token, database: dbs[0]?.db_name }
+}

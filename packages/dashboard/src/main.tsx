@@ -1,0 +1,9 @@
+import './styles/base.css'
+import './styles/layout.css'
+import './styles/parts.css'
+import './styles/pages.css'
+import './theme.ts'
+import { render } from 'preact'
+import { App } from './app.tsx'
+
+render(<App />, document.getElementById('app') as HTMLElement)

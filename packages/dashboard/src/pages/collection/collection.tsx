@@ -1,0 +1,66 @@
+// One collection: its parts as tabs that have addresses of their own.
+import type { Collection } from '../../api/collections.ts'
+import { describeCollection } from '../../api/collections.ts'
+import { useLoad } from '../../load.ts'
+import { PageHead } from '../../parts/panel.tsx'
+import { Empty, Show } from '../../parts/states.tsx'
+import { href } from '../../route.ts'
+import { count } from '../../show.ts'
+import { Condition } from '../collections/collections.tsx'
+import { Objects } from '../objects/objects.tsx'
+import { Search } from '../search/search.tsx'
+import { Overview } from './overview.tsx'
+
+const tabs = [
+  ['overview', 'Overview'],
+  ['search', 'Search'],
+  ['objects', 'Objects'],
+] as const
+
+const everyMs = 5_000
+
+export interface CollectionTab {
+  readonly collection: Collection
+  readonly again: () => void
+}
+
+export function CollectionPage({ name, tab }: { readonly name: string; readonly tab: string }) {
+  const described = useLoad((signal) => describeCollection(name, { signal }), [name], { everyMs })
+  const collection = described.kind === 'ready' ? described.value : undefined
+  return (
+    <>
+      <PageHead
+        crumbs={<a href="#/collections">Collections</a>}
+        title={name}
+        actions={
+          collection && (
+            <span class="row muted num">
+              {count(collection.total_elements)} objects · LSN {count(collection.lsn)} <Condition of={collection} />
+            </span>
+          )
+        }
+      />
+      <nav class="tabs" aria-label="Parts of the collection">
+        {tabs.map(([key, text]) => (
+          <a key={key} href={href(['collections', name, key])} aria-current={key === tab ? 'page' : undefined}>
+            {text}
+          </a>
+        ))}
+      </nav>
+      <Show of={described}>{(value) => <Tab tab={tab} collection={value} again={described.again} />}</Show>
+    </>
+  )
+}
+
+function Tab({ tab, ...props }: CollectionTab & { readonly tab: string }) {
+  switch (tab) {
+    case 'overview':
+      return <Overview {...props} />
+    case 'search':
+      return <Search {...props} />
+    case 'objects':
+      return <Objects {...props} />
+    default:
+      return <Empty title="There is no such part" />
+  }
+}

@@ -1,0 +1,81 @@
+// What a collection is made of and costs, how well its index answers, and the jobs that work on the whole of it.
+import { type Collection, isDense } from '../../api/collections.ts'
+import { Badge, Facts, Panel } from '../../parts/panel.tsx'
+import { Failure } from '../../parts/states.tsx'
+import { count, dateTime } from '../../show.ts'
+import type { CollectionTab } from './collection.tsx'
+import { Maintenance } from './maintenance.tsx'
+import { Memory } from './memory.tsx'
+import { RecallCheck } from './recall-check.tsx'
+
+export function Overview({ collection, again }: CollectionTab) {
+  return (
+    <div class="stack">
+      {collection.reason && <Failure error={new Error(collection.reason)} />}
+      <Fields of={collection} />
+      <div class="grid">
+        <Memory of={collection} />
+        <RecallCheck of={collection} />
+        <div class="stack">
+          <Maintenance of={collection} again={again} />
+          <Panel title="Facts">
+            <Facts
+              of={[
+                ['Objects', count(collection.total_elements)],
+                ['Created', dateTime(collection.created_at * 1_000)],
+                ['Newest event (LSN)', count(collection.lsn)],
+                ['Condition', collection.condition],
+              ]}
+            />
+          </Panel>
+        </div>
+      </div>
+    </div>
+  )
+}
+
+function Fields({ of }: { readonly of: Collection }) {
+  return (
+    <Panel flush title="Fields">
+      <div class="table-wrap">
+        <table>
+          <thead>
+            <tr>
+              <th>Name</th>
+              <th>Kind</th>
+              <th class="right">Dimension</th>
+              <th>Distance</th>
+              <th>Precision</th>
+              <th class="right">M</th>
+              <th class="right">ef at construction</th>
+              <th class="right">Vectors</th>
+            </tr>
+          </thead>
+          <tbody>
+            {of.fields.map((field) => (
+              <tr key={field.name}>
+                <td>
+                  <strong>{field.name}</strong>
+                </td>
+                <td>
+                  <Badge kind={isDense(field) ? 'accent' : undefined}>{isDense(field) ? 'dense' : 'sparse'}</Badge>
+                </td>
+                <td class="right">{dimensionText(field.params.dimension)}</td>
+                <td>{isDense(field) ? field.params.space_type : 'dot product'}</td>
+                <td>{isDense(field) ? field.params.precision : `weights: ${field.sparse_model}`}</td>
+                <td class="right">{isDense(field) ? field.params.M : '–'}</td>
+                <td class="right">{isDense(field) ? field.params.ef_con : '–'}</td>
+                <td class="right">{count(field.element_count)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </Panel>
+  )
+}
+
+/** A sparse field without a dimension takes any 32-bit index. */
+function dimensionText(dimension: number | undefined): string {
+  return dimension === undefined || dimension === 2 ** 32 ? 'any' : count(dimension)
+}

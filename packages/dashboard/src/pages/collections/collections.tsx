@@ -1,0 +1,130 @@
+// All collections with what they hold and cost, and the way to a new one.
+import { useState } from 'preact/hooks'
+import { type Collection, type Field, isDense } from '../../api/collections.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
+import { Empty, Failure, Loading } from '../../parts/states.tsx'
+import { go, href, route } from '../../route.ts'
+import { bytes, count, dateTime, sum } from '../../show.ts'
+import { collections, collectionsError, refresh } from '../../watch.ts'
+import { CreateCollection } from './create-collection.tsx'
+
+export function Collections() {
+  const creating = route.value.query.has('new')
+  const [search, setSearch] = useState('')
+  const all = collections.value
+  const shown = all?.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase())) ?? []
+  return (
+    <>
+      <PageHead
+        title="Collections"
+        actions={
+          <a class="button primary" href="#/collections?new=1">
+            <Icon name="plus" size={14} /> New collection
+          </a>
+        }
+      />
+      {collectionsError.value && <Failure error={collectionsError.value} retry={() => void refresh()} />}
+      {all === undefined ? (
+        !collectionsError.value && <Loading />
+      ) : all.length === 0 ? (
+        <Panel>
+          <Empty title="No collections yet">
+            <p>A collection holds objects with vectors, and finds the nearest ones.</p>
+            <div class="row">
+              <a class="button primary" href="#/collections?new=1">
+                Create the first one
+              </a>
+            </div>
+          </Empty>
+        </Panel>
+      ) : (
+        <Panel
+          flush
+          title={<Totals of={all} />}
+          actions={
+            all.length > 8 && (
+              <input
+                type="search"
+                aria-label="Filter by name"
+                placeholder="Filter by name"
+                value={search}
+                onInput={(event) => setSearch(event.currentTarget.value)}
+              />
+            )
+          }
+        >
+          <Table of={shown} />
+        </Panel>
+      )}
+      {creating && <CreateCollection onClose={() => go('#/collections')} />}
+    </>
+  )
+}
+
+function Totals({ of }: { readonly of: readonly Collection[] }) {
+  const objects = of.reduce((total, { total_elements: elements }) => total + elements, 0)
+  const memory = of.reduce((total, collection) => total + sum(collection.memory), 0)
+  return (
+    <span class="num">
+      {count(of.length)} {of.length === 1 ? 'collection' : 'collections'} · {count(objects)} objects
+      {memory > 0 && ` · ${bytes(memory)}`}
+    </span>
+  )
+}
+
+function Table({ of }: { readonly of: readonly Collection[] }) {
+  return (
+    <div class="table-wrap">
+      <table>
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Fields</th>
+            <th class="right">Objects</th>
+            <th class="right">Memory</th>
+            <th class="right">LSN</th>
+            <th>Created</th>
+            <th>State</th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.map((collection) => (
+            <tr key={collection.name}>
+              <td>
+                <a href={href(['collections', collection.name])}>
+                  <strong>{collection.name}</strong>
+                </a>
+              </td>
+              <td>
+                <div class="row tight">
+                  {collection.fields.map((field) => (
+                    <Badge key={field.name}>{shortField(field)}</Badge>
+                  ))}
+                </div>
+              </td>
+              <td class="right">{count(collection.total_elements)}</td>
+              <td class="right">{collection.memory === undefined ? '–' : bytes(sum(collection.memory))}</td>
+              <td class="right">{count(collection.lsn)}</td>
+              <td class="fit muted">{dateTime(collection.created_at * 1_000)}</td>
+              <td class="fit">
+                <Condition of={collection} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+export function Condition({ of }: { readonly of: Collection }) {
+  const kind = of.condition === 'ready' ? 'good' : of.condition === 'loading' ? 'warn' : 'bad'
+  return <Badge kind={kind}>{of.condition}</Badge>
+}
+
+function shortField(field: Field): string {
+  if (!isDense(field)) return `${field.name} · sparse`
+  const { dimension, space_type: space, precision } = field.params
+  return `${field.name} · ${dimension} ${space} ${precision}`
+}

@@ -1,0 +1,231 @@
+// A new collection: a name and one or more fields, with the parameters of the graph for those who want them.
+import { useState } from 'preact/hooks'
+import { createCollection, type NewField } from '../../api/collections.ts'
+import { useAction } from '../../load.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { NumberField, SelectField, TextField } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Failure } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { go, href } from '../../route.ts'
+import { bytes, count } from '../../show.ts'
+import { refresh } from '../../watch.ts'
+
+interface Draft {
+  readonly name: string
+  readonly type: 'vector' | 'sparse'
+  readonly dimension: number | undefined
+  readonly space: 'cosine' | 'l2' | 'ip'
+  readonly precision: Precision
+  readonly M: number | undefined
+  readonly ef: number | undefined
+  readonly model: 'default' | 'endee_bm25'
+}
+
+type Precision = 'int8' | 'int16' | 'float16' | 'float32' | 'binary'
+
+const fieldsMax = 8
+const bytesPerNumber: Record<Precision, number> = { int8: 1, int16: 2, float16: 2, float32: 4, binary: 1 / 8 }
+const precisions: readonly (readonly [Precision, string])[] = [
+  ['int8', 'int8: small, nearly exact'],
+  ['int16', 'int16'],
+  ['float16', 'float16'],
+  ['float32', 'float32: exact, largest'],
+  ['binary', 'binary: smallest, coarse'],
+]
+const first: Draft = {
+  name: 'vector',
+  type: 'vector',
+  dimension: 384,
+  space: 'cosine',
+  precision: 'int8',
+  M: undefined,
+  ef: undefined,
+  model: 'default',
+}
+
+export function CreateCollection({ onClose }: { readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [fields, setFields] = useState<readonly Draft[]>([first])
+  const { busy, error, run } = useAction()
+  const change = (at: number, draft: Partial<Draft>) =>
+    setFields(fields.map((field, i) => (i === at ? { ...field, ...draft } : field)))
+  const create = () =>
+    run(async () => {
+      await createCollection(name, fields.map(definitionOf))
+      await refresh()
+      tell(`Collection ${name} created.`)
+      go(href(['collections', name]))
+    })
+  return (
+    <Dialog
+      title="New collection"
+      wide
+      onClose={onClose}
+      onSubmit={() => void create()}
+      footer={
+        <>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={busy || name === ''}>
+            {busy ? 'Creating…' : 'Create collection'}
+          </button>
+        </>
+      }
+    >
+      <div class="form">
+        <TextField
+          label="Name"
+          value={name}
+          onInput={setName}
+          focus
+          required
+          hint="Letters, digits, underscore, hyphen; up to 64."
+        />
+        {fields.map((field, i) => (
+          <FieldDraft
+            // Fields have no identity but their place.
+            key={i}
+            number={i + 1}
+            draft={field}
+            onChange={(draft) => change(i, draft)}
+            onRemove={fields.length > 1 ? () => setFields(fields.filter((_, other) => other !== i)) : undefined}
+          />
+        ))}
+        <div class="row">
+          <button
+            type="button"
+            disabled={fields.length >= fieldsMax}
+            onClick={() => setFields([...fields, { ...first, name: `vector${fields.length + 1}` }])}
+          >
+            <Icon name="plus" size={14} /> Dense field
+          </button>
+          <button
+            type="button"
+            disabled={fields.length >= fieldsMax}
+            onClick={() => setFields([...fields, { ...first, type: 'sparse', name: 'text' }])}
+          >
+            <Icon name="plus" size={14} /> Sparse field
+          </button>
+          <span class="muted">{memoryLine(fields)}</span>
+        </div>
+        {error && <Failure error={error} />}
+      </div>
+    </Dialog>
+  )
+}
+
+function FieldDraft(props: {
+  readonly number: number
+  readonly draft: Draft
+  readonly onChange: (draft: Partial<Draft>) => void
+  readonly onRemove: (() => void) | undefined
+}) {
+  const { draft, onChange } = props
+  return (
+    <fieldset>
+      <legend>
+        {draft.type === 'sparse' ? 'Sparse' : 'Dense'} field {props.number}
+      </legend>
+      <div class="form">
+        <div class="columns">
+          <TextField label="Field name" value={draft.name} onInput={(name) => onChange({ name })} required />
+          {draft.type === 'vector' ? (
+            <>
+              <NumberField
+                label="Dimension"
+                value={draft.dimension}
+                min={2}
+                max={10_000}
+                required
+                onInput={(dimension) => onChange({ dimension })}
+              />
+              <SelectField
+                label="Distance"
+                value={draft.space}
+                options={[
+                  ['cosine', 'cosine'],
+                  ['l2', 'l2 (Euclidean)'],
+                  ['ip', 'inner product'],
+                ]}
+                onInput={(space) => onChange({ space })}
+              />
+              <SelectField
+                label="Precision"
+                value={draft.precision}
+                options={precisions}
+                onInput={(precision) => onChange({ precision })}
+              />
+            </>
+          ) : (
+            <SelectField
+              label="Weights"
+              value={draft.model}
+              options={[
+                ['default', 'as given'],
+                ['endee_bm25', 'times rarity (BM25)'],
+              ]}
+              onInput={(model) => onChange({ model })}
+            />
+          )}
+        </div>
+        {draft.type === 'vector' && (
+          <details>
+            <summary>Graph</summary>
+            <div class="columns">
+              <NumberField
+                label="M, links per node"
+                value={draft.M}
+                min={4}
+                max={512}
+                placeholder="16"
+                hint="More: better recall, more memory."
+                onInput={(M) => onChange({ M })}
+              />
+              <NumberField
+                label="ef at construction"
+                value={draft.ef}
+                min={8}
+                max={4_096}
+                placeholder="128"
+                hint="More: better graph, slower to build."
+                onInput={(ef) => onChange({ ef })}
+              />
+            </div>
+          </details>
+        )}
+        {props.onRemove && (
+          <div>
+            <button type="button" class="plain danger compact" onClick={props.onRemove}>
+              <Icon name="trash" size={13} /> Remove field
+            </button>
+          </div>
+        )}
+      </div>
+    </fieldset>
+  )
+}
+
+function definitionOf(draft: Draft): NewField {
+  if (draft.type === 'sparse') return { name: draft.name, type: 'sparse', sparse_model: draft.model }
+  const params = {
+    dimension: draft.dimension ?? 0,
+    space_type: draft.space,
+    precision: draft.precision,
+    ...(draft.M === undefined ? {} : { M: draft.M }),
+    ...(draft.ef === undefined ? {} : { ef_con: draft.ef }),
+  }
+  return { name: draft.name, type: 'vector', params }
+}
+
+/** Vectors and the links of the lowest level; what ids, filters and meta take depends on them. */
+function memoryLine(fields: readonly Draft[]): string {
+  const dense = fields.filter(({ type }) => type === 'vector')
+  const million = 1_000_000
+  const perObject = dense.reduce(
+    (total, { dimension = 0, precision, M = 16 }) => total + dimension * bytesPerNumber[precision] + 2 * M * 4,
+    0,
+  )
+  return dense.length === 0 ? '' : `About ${bytes(perObject * million)} of memory for ${count(million)} objects.`
+}

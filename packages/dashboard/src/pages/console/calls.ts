@@ -1,0 +1,65 @@
+// The calls that openapi.json describes, and examples of their bodies.
+import type { OpenApi, Schema } from '../../api/server.ts'
+
+export interface Call {
+  readonly method: string
+  readonly template: string
+  readonly summary: string
+  readonly body: Schema | undefined
+}
+
+export function callsOf({ paths }: OpenApi): readonly Call[] {
+  return Object.entries(paths).flatMap(([template, operations]) =>
+    Object.entries(operations).map(([method, { summary, requestBody }]) => ({
+      method: method.toUpperCase(),
+      template,
+      summary,
+      body: requestBody?.content['application/json']?.schema,
+    })),
+  )
+}
+
+/** The call that a path means: one without parameters before one with. */
+export function matching(calls: readonly Call[], method: string, path: string): Call | undefined {
+  const plain = path.split('?')[0] as string
+  return calls
+    .filter((call) => call.method === method && patternOf(call.template).test(plain))
+    .sort((a, b) => parameters(a.template) - parameters(b.template))[0]
+}
+
+function parameters(template: string): number {
+  return template.split('{').length
+}
+
+function patternOf(template: string): RegExp {
+  const parts = template.split(/\{\w+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  return new RegExp(`^${parts.join('[^/]+')}$`)
+}
+
+const depthMax = 6
+
+/** A body with what is required, or with everything where nothing is. */
+export function bodyExample(schema: Schema, depth = 0): unknown {
+  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
+  if (schema.enum !== undefined) return schema.enum[0]
+  if (depth > depthMax) return null
+  switch (type) {
+    case 'object': {
+      const properties = Object.entries(schema.properties ?? {})
+      const { required } = schema
+      const wanted = required === undefined ? properties : properties.filter(([name]) => required.includes(name))
+      return Object.fromEntries(wanted.map(([name, property]) => [name, bodyExample(property, depth + 1)]))
+    }
+    case 'array':
+      return schema.items === undefined ? [] : [bodyExample(schema.items, depth + 1)]
+    case 'string':
+      return ''
+    case 'integer':
+    case 'number':
+      return 1
+    case 'boolean':
+      return false
+    default:
+      return null
+  }
+}

@@ -1,0 +1,25 @@
+// Filter keys that the first objects of a collection have, and the most frequent values of one: suggestions, never all there is.
+import { facets, scroll } from '../../api/objects.ts'
+import { useLoad } from '../../load.ts'
+
+const lookedAt = 50
+const valuesShown = 24
+
+export function useFilterKeys(collection: string): readonly string[] {
+  const keys = useLoad(
+    async (signal) => {
+      const { objects } = await scroll(collection, { limit: lookedAt }, { signal })
+      return [...new Set(objects.flatMap(({ filter }) => Object.keys(filter)))].filter((key) => !key.startsWith('$'))
+    },
+    [collection],
+  )
+  return keys.kind === 'ready' ? keys.value : []
+}
+
+export function useValues(collection: string, key: string, known: boolean) {
+  const values = useLoad(
+    async (signal) => (known ? (await facets(collection, { key, limit: valuesShown }, { signal })).values : []),
+    [collection, key, known],
+  )
+  return values.kind === 'ready' ? values.value : []
+}

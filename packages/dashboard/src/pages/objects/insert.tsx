@@ -1,0 +1,108 @@
+// Inserting or replacing objects: as JSON that is typed or pasted, or from a file of JSON or JSON lines.
+import { useState } from 'preact/hooks'
+import type { Collection } from '../../api/collections.ts'
+import { upsert } from '../../api/objects.ts'
+import { useAction } from '../../load.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { NumberField, TextArea } from '../../parts/form.tsx'
+import { Bar } from '../../parts/panel.tsx'
+import { Failure } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { count } from '../../show.ts'
+import { batchesOf, exampleObjects, objectsIn } from './objects-in.ts'
+
+export function Insert(props: {
+  readonly collection: Collection
+  readonly onClose: () => void
+  readonly onWritten: () => void
+}) {
+  const { collection } = props
+  const [text, setText] = useState('')
+  const [file, setFile] = useState<File>()
+  const [examples, setExamples] = useState<number | undefined>(20)
+  const [done, setDone] = useState<{ readonly written: number; readonly total: number }>()
+  const { busy, error, run } = useAction()
+  const insert = () =>
+    run(async () => {
+      const objects = objectsIn(file === undefined ? text : await file.text())
+      let written = 0
+      setDone({ written, total: objects.length })
+      for (const batch of batchesOf(objects)) {
+        await upsert(collection.name, batch)
+        written += batch.length
+        setDone({ written, total: objects.length })
+      }
+      tell(`${count(written)} ${written === 1 ? 'object' : 'objects'} written.`)
+      props.onWritten()
+    })
+  return (
+    <Dialog
+      title={`Insert into ${collection.name}`}
+      wide
+      onClose={props.onClose}
+      onSubmit={() => void insert()}
+      footer={
+        <>
+          <button type="button" onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={busy || (file === undefined && text.trim() === '')}>
+            {busy ? 'Writing…' : 'Write objects'}
+          </button>
+        </>
+      }
+    >
+      <div class="form">
+        <p class="muted">One object, an array of objects, or one per line. Objects with ids that exist are replaced.</p>
+        {file === undefined ? (
+          <TextArea
+            label="Objects as JSON"
+            rows={14}
+            value={text}
+            onInput={setText}
+            placeholder={'{"id": "a", "meta": {}, "filter": {}, "fields": {"vector": [0.1, 0.2]}}'}
+          />
+        ) : (
+          <div class="row">
+            <strong class="wrap-anywhere">{file.name}</strong>
+            <button type="button" class="compact" onClick={() => setFile(undefined)}>
+              Type instead
+            </button>
+          </div>
+        )}
+        <div class="row">
+          <label class="button">
+            Choose a file
+            <input
+              class="visually-hidden"
+              type="file"
+              accept=".json,.jsonl,.ndjson,application/json"
+              onChange={(event) => setFile(event.currentTarget.files?.[0])}
+            />
+          </label>
+          <div class="with-button example-box">
+            <NumberField label="Examples" value={examples} min={1} max={500} onInput={setExamples} />
+            <button
+              type="button"
+              onClick={() => {
+                setFile(undefined)
+                setText(exampleObjects(collection.fields, examples ?? 20))
+              }}
+            >
+              Fill with examples
+            </button>
+          </div>
+        </div>
+        {done && (
+          <div role="status">
+            <Bar share={done.total === 0 ? 0 : done.written / done.total} label="Objects written" />
+            <p class="muted num">
+              {count(done.written)} of {count(done.total)} written
+            </p>
+          </div>
+        )}
+        {error && <Failure error={error} />}
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,144 @@
+// One object in full: read, change its filter or meta, delete it, go on from it.
+import { useState } from 'preact/hooks'
+import type { Collection } from '../../api/collections.ts'
+import { deleteObject, getObjects, type JsonMap, type StoredObject, updateFilter, upsert } from '../../api/objects.ts'
+import { useAction, useLoad } from '../../load.ts'
+import { Code, prettyJson } from '../../parts/code.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextArea } from '../../parts/form.tsx'
+import { Empty, Failure, Show } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { go, href } from '../../route.ts'
+import { count, vector } from '../../show.ts'
+
+export function ObjectDialog(props: {
+  readonly collection: Collection
+  readonly id: string
+  readonly onClose: () => void
+  readonly onWritten: () => void
+}) {
+  const { collection, id } = props
+  const found = useLoad((signal) => getObjects(collection.name, [id], { signal }), [collection.name, id])
+  return (
+    <Dialog title={id} wide onClose={props.onClose}>
+      <Show of={found}>
+        {([object]) =>
+          object === undefined ? (
+            <Empty title="There is no object of that id" />
+          ) : (
+            <OneObject object={object} collection={collection} onWritten={props.onWritten} />
+          )
+        }
+      </Show>
+    </Dialog>
+  )
+}
+
+function OneObject(props: {
+  readonly object: StoredObject
+  readonly collection: Collection
+  readonly onWritten: () => void
+}) {
+  const { object, collection } = props
+  const [meta, setMeta] = useState(prettyJson(object.meta ?? {}))
+  const [filter, setFilter] = useState(prettyJson(object.filter))
+  const [deleting, setDeleting] = useState(false)
+  const { busy, error, run } = useAction()
+  const opaque = object.meta_base64 !== undefined
+  const filterChanged = filter !== prettyJson(object.filter)
+  const metaChanged = !opaque && meta !== prettyJson(object.meta ?? {})
+  const save = () =>
+    run(async () => {
+      const newFilter = JSON.parse(filter) as JsonMap
+      if (metaChanged) await upsert(collection.name, [{ ...object, meta: JSON.parse(meta), filter: newFilter }])
+      else await updateFilter(collection.name, object.id, newFilter)
+      tell(`${object.id} saved.`)
+      props.onWritten()
+    })
+  const remove = () =>
+    run(async () => {
+      await deleteObject(collection.name, object.id)
+      tell(`${object.id} deleted.`)
+      props.onWritten()
+    })
+  return (
+    <div class="form">
+      <div class="row">
+        <button type="button" onClick={() => go(href(['collections', collection.name, 'search'], { near: object.id }))}>
+          Search near this
+        </button>
+        {deleting ? (
+          <>
+            <span>Delete this object?</span>
+            <button type="button" class="danger primary" disabled={busy} onClick={() => void remove()}>
+              Delete it
+            </button>
+            <button type="button" onClick={() => setDeleting(false)}>
+              Keep it
+            </button>
+          </>
+        ) : (
+          <button type="button" class="danger" onClick={() => setDeleting(true)}>
+            Delete…
+          </button>
+        )}
+      </div>
+      <div class="halves">
+        {opaque ? (
+          <div class="field">
+            <span class="label">Meta, bytes that are no JSON, as base64</span>
+            <Code text={object.meta_base64 ?? ''} label="Meta as base64" rows={6} />
+          </div>
+        ) : (
+          <TextArea label="Meta" value={meta} onInput={setMeta} rows={8} />
+        )}
+        <TextArea label="Filter" value={filter} onInput={setFilter} rows={8} />
+      </div>
+      {metaChanged && (
+        <p class="muted">
+          Changed meta writes the whole object again, with its vectors as the server gives them back: in a field that is
+          kept below float32 they are rounded once more.
+        </p>
+      )}
+      <div class="row">
+        <button
+          type="button"
+          class="primary"
+          disabled={busy || !(filterChanged || metaChanged)}
+          onClick={() => void save()}
+        >
+          {busy ? 'Saving…' : 'Save changes'}
+        </button>
+      </div>
+      {error && <Failure error={error} />}
+      <Vectors of={object} />
+    </div>
+  )
+}
+
+function Vectors({ of }: { readonly of: StoredObject }) {
+  return (
+    <div class="stack tight">
+      <h3>Fields</h3>
+      {Object.entries(of.fields).map(([name, value]) => (
+        <details key={name}>
+          <summary>
+            {name}{' '}
+            <span class="mono">
+              {'vector' in value ? vector(value.vector) : `${count(value.sparse_indices.length)} terms`}
+            </span>
+          </summary>
+          <Code
+            label={`Numbers of ${name}`}
+            rows={8}
+            text={
+              'vector' in value
+                ? JSON.stringify(value.vector)
+                : value.sparse_indices.map((index, i) => `${index}:${value.sparse_values[i]}`).join(' ')
+            }
+          />
+        </details>
+      ))}
+    </div>
+  )
+}

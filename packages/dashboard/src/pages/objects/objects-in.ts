@@ -1,0 +1,73 @@
+// Objects out of text, in batches that the server takes; and examples of the right shape.
+import { type Field, isDense } from '../../api/collections.ts'
+
+const batchObjectsMax = 500
+/** Far below what an upsert takes, so that progress shows. */
+const batchCharactersMax = 4_000_000
+
+/** Objects out of JSON or JSON lines; an error names the line. */
+export function objectsIn(text: string): readonly object[] {
+  const whole = parsed(text)
+  if (whole !== undefined) return listOf(whole)
+  const lines = text.split('\n')
+  const objects = lines.flatMap((line, i) => {
+    if (line.trim() === '') return []
+    const object = parsed(line)
+    if (object === undefined) throw new Error(`line ${i + 1} is no JSON: ${line.slice(0, 60)}`)
+    return listOf(object)
+  })
+  return objects
+}
+
+function listOf(value: unknown): readonly object[] {
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const isObject = (item: unknown): item is object => typeof item === 'object' && item !== null && !Array.isArray(item)
+  if (list.every(isObject)) return list.flatMap((item) => ('objects' in item ? listOf(item.objects) : [item]))
+  throw new Error('objects are wanted, such as {"id": "a", "fields": {"vector": [0.1, 0.2]}}')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+export function* batchesOf(objects: readonly object[]): Generator<readonly object[]> {
+  let batch: object[] = []
+  let characters = 0
+  for (const object of objects) {
+    const size = JSON.stringify(object).length
+    if (batch.length === batchObjectsMax || (batch.length > 0 && characters + size > batchCharactersMax)) {
+      yield batch
+      batch = []
+      characters = 0
+    }
+    batch.push(object)
+    characters += size
+  }
+  if (batch.length > 0) yield batch
+}
+
+/** Random objects, one a line, that the collection takes. */
+export function exampleObjects(fields: readonly Field[], number: number): string {
+  const colours = ['red', 'green', 'blue']
+  const round = (value: number) => Math.round(value * 1_000) / 1_000
+  const exampleOf = (field: Field) => {
+    if (isDense(field)) return Array.from({ length: field.params.dimension }, () => round(Math.random() * 2 - 1))
+    const indices = [...new Set(Array.from({ length: 8 }, () => Math.floor(Math.random() * 1_000)))].sort(
+      (a, b) => a - b,
+    )
+    return { indices, values: indices.map(() => round(Math.random() + 0.1)) }
+  }
+  const lines = Array.from({ length: number }, (_, i) =>
+    JSON.stringify({
+      id: `example-${i + 1}`,
+      meta: { title: `Example ${i + 1}` },
+      filter: { colour: colours[i % colours.length], number: i + 1 },
+      fields: Object.fromEntries(fields.map((field) => [field.name, exampleOf(field)])),
+    }),
+  )
+  return lines.join('\n')
+}

@@ -1,0 +1,177 @@
+// Browsing: pages of the objects that match a filter, one of them in full, and the ways to write and delete.
+import { useState } from 'preact/hooks'
+import { count as countObjects, type Filter, scroll } from '../../api/objects.ts'
+import { asError, useLoad } from '../../load.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Empty, Show } from '../../parts/states.tsx'
+import { go, href, route } from '../../route.ts'
+import { count } from '../../show.ts'
+import type { CollectionTab } from '../collection/collection.tsx'
+import { FilterBuilder } from '../filter/filter-builder.tsx'
+import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
+import { DeleteMatching } from './delete-matching.tsx'
+import { Insert } from './insert.tsx'
+import { ObjectDialog } from './object-dialog.tsx'
+import { ObjectTable } from './object-table.tsx'
+
+const pageSize = 50
+
+export function Objects({ collection, again }: CollectionTab) {
+  const [draft, setDraft] = useState<FilterDraft>(noFilter)
+  // The pages gone through: the last cursor is that of the page shown.
+  const [cursors, setCursors] = useState<readonly (string | undefined)[]>([undefined])
+  const [asked, setAsked] = useState<'insert' | 'delete'>()
+  const shownId = route.value.query.get('id')
+  const { filter, fault } = usable(draft)
+  const cursor = cursors.at(-1)
+  const question = [collection.name, filter, collection.lsn]
+  const page = useLoad(
+    (signal) => scroll(collection.name, { filter, limit: pageSize, cursor }, { signal }),
+    [...question, cursor],
+  )
+  const matches = useLoad((signal) => countObjects(collection.name, filter, { signal }), question)
+  const show = (id: string | undefined) => go(href(['collections', collection.name, 'objects'], { id }))
+  const changeFilter = (next: FilterDraft) => {
+    setDraft(next)
+    setCursors([undefined])
+  }
+  const written = () => {
+    setAsked(undefined)
+    setCursors([undefined])
+    again()
+    page.again()
+    matches.again()
+  }
+  const next = page.kind === 'ready' ? page.value.cursor : null
+  return (
+    <div class="stack">
+      <Panel
+        title="Which objects"
+        actions={
+          <>
+            <IdBox onShow={show} />
+            <button type="button" onClick={() => setAsked('insert')}>
+              <Icon name="plus" size={14} /> Insert
+            </button>
+            <button
+              type="button"
+              class="danger"
+              disabled={filter.length === 0 || fault !== undefined}
+              title={filter.length === 0 ? 'Give a filter first' : undefined}
+              onClick={() => setAsked('delete')}
+            >
+              Delete matching…
+            </button>
+          </>
+        }
+      >
+        <FilterBuilder collection={collection.name} draft={draft} onChange={changeFilter} />
+      </Panel>
+      <Panel
+        flush
+        label="Objects"
+        title={
+          <span class="num">
+            {matches.kind === 'ready' ? count(matches.value) : '…'}{' '}
+            {filter.length === 0 ? 'objects' : 'matching objects'}
+          </span>
+        }
+        actions={
+          <>
+            <span class="muted num">Page {cursors.length}</span>
+            <button
+              type="button"
+              class="compact"
+              disabled={cursors.length === 1}
+              onClick={() => setCursors(cursors.slice(0, -1))}
+            >
+              Previous
+            </button>
+            <button
+              type="button"
+              class="compact"
+              disabled={next === null}
+              onClick={() => next !== null && setCursors([...cursors, next])}
+            >
+              Next
+            </button>
+          </>
+        }
+      >
+        <Show of={page} lines={8}>
+          {({ objects }) =>
+            objects.length === 0 ? (
+              <Empty title={filter.length === 0 ? 'No objects yet' : 'Nothing matches'}>
+                {filter.length === 0 && (
+                  <div class="row">
+                    <button type="button" class="primary" onClick={() => setAsked('insert')}>
+                      Insert objects
+                    </button>
+                  </div>
+                )}
+              </Empty>
+            ) : (
+              <ObjectTable objects={objects} onShow={show} />
+            )
+          }
+        </Show>
+      </Panel>
+      {asked === 'insert' && <Insert collection={collection} onClose={() => setAsked(undefined)} onWritten={written} />}
+      {asked === 'delete' && (
+        <DeleteMatching
+          collection={collection.name}
+          filter={filter}
+          onClose={() => setAsked(undefined)}
+          onWritten={written}
+        />
+      )}
+      {shownId !== null && (
+        <ObjectDialog
+          key={shownId}
+          collection={collection}
+          id={shownId}
+          onClose={() => show(undefined)}
+          onWritten={() => {
+            show(undefined)
+            written()
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+/** The last filter that could be used stays in force while another is being typed. */
+function usable(draft: FilterDraft): { readonly filter: Filter; readonly fault?: Error } {
+  try {
+    return { filter: filterOf(draft) }
+  } catch (error) {
+    return { filter: [], fault: asError(error) }
+  }
+}
+
+function IdBox({ onShow }: { readonly onShow: (id: string) => void }) {
+  const [id, setId] = useState('')
+  return (
+    <form
+      class="row tight"
+      onSubmit={(event) => {
+        event.preventDefault()
+        if (id !== '') onShow(id)
+      }}
+    >
+      <input
+        aria-label="Id of an object"
+        class="id-box"
+        placeholder="Open by id"
+        value={id}
+        spellcheck={false}
+        onInput={(event) => setId(event.currentTarget.value)}
+      />
+      <button type="submit" disabled={id === ''}>
+        Open
+      </button>
+    </form>
+  )
+}

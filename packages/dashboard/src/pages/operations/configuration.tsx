@@ -1,0 +1,34 @@
+// The settings the server runs with; secrets are told as set or not set.
+import { configuration } from '../../api/server.ts'
+import { useLoad } from '../../load.ts'
+import { Badge, Panel } from '../../parts/panel.tsx'
+import { Show } from '../../parts/states.tsx'
+
+export function Configuration() {
+  const settings = useLoad((signal) => configuration({ signal }), ['configuration'])
+  return (
+    <Panel flush title="Configuration in force">
+      <Show of={settings}>
+        {(list) => (
+          <div class="table-wrap">
+            <table class="tight">
+              <tbody>
+                {list.map(({ name, value, fallback, meaning }) => (
+                  <tr key={name}>
+                    <td>
+                      <span class="mono">{name}</span>
+                      <div class="muted small">{meaning.replaceAll('`', '')}</div>
+                    </td>
+                    <td class="fit num">
+                      {value === fallback ? value || 'not set' : <Badge kind="accent">{value}</Badge>}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        )}
+      </Show>
+    </Panel>
+  )
+}

@@ -1,0 +1,161 @@
+// What the charts show: figures of the server every two seconds, kept while the dashboard is open. Rates and latencies are of
+// the time between two looks.
+import { signal } from '@preact/signals'
+import { metrics } from '../../api/server.ts'
+import { readMetrics, type Sample } from './metrics-text.ts'
+
+export interface Moment {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly requestsPerS: number
+  readonly errorsPerS: number
+  /** Seconds; undefined when nothing was asked. */
+  readonly p50: number | undefined
+  readonly p99: number | undefined
+  readonly appendsPerS: number
+  readonly syncsPerS: number
+  /** Events that are durable and not yet seen by searches. */
+  readonly applyLag: number
+  /** Events that a recovery would replay. */
+  readonly sinceCheckpoint: number
+  readonly logBytes: number
+  readonly residentBytes: number
+  readonly accountedBytes: number
+  /** Cores kept busy. */
+  readonly cpu: number
+}
+
+const everyMs = 2_000
+const watched = new Set(['/metrics', '/api/v2/health', '/api/v2/logs', '/api/v2/info', '/', '/assets/:file'])
+const momentsMax = 300
+
+export const moments = signal<readonly Moment[]>([])
+export const newest = signal<readonly Sample[]>([])
+export const historyError = signal<Error | undefined>(undefined)
+
+let before: { readonly at: number; readonly totals: Totals } | undefined
+
+interface Totals {
+  readonly requests: number
+  readonly errors: number
+  /** Counts at or below each bound, by bound. */
+  readonly buckets: ReadonlyMap<number, number>
+  readonly appends: number
+  readonly syncs: number
+  readonly cpuS: number
+}
+
+/** Runs until the returned function is called. */
+export function record(): () => void {
+  let timer: ReturnType<typeof setTimeout>
+  let ended = false
+  const tick = async (): Promise<void> => {
+    if (!document.hidden) await look()
+    if (!ended) timer = setTimeout(() => void tick(), everyMs)
+  }
+  void tick()
+  return () => {
+    ended = true
+    clearTimeout(timer)
+    before = undefined
+  }
+}
+
+async function look(): Promise<void> {
+  try {
+    const samples = readMetrics(await metrics())
+    const at = Date.now()
+    const totals = totalsOf(samples)
+    if (before !== undefined) {
+      const moment = momentOf(samples, totals, before.totals, (at - before.at) / 1_000, at)
+      moments.value = [...moments.value.slice(1 - momentsMax), moment]
+    }
+    before = { at, totals }
+    newest.value = samples
+    historyError.value = undefined
+  } catch (error) {
+    historyError.value = error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+function totalsOf(samples: readonly Sample[]): Totals {
+  let requests = 0
+  let errors = 0
+  const buckets = new Map<number, number>()
+  for (const { name, labels, value } of samples) {
+    if (name === 'annal_http_requests_total' && isWork(labels.route)) {
+      requests += value
+      if (Number(labels.status) >= 500) errors += value
+    } else if (name === 'annal_http_request_seconds_bucket' && isWork(labels.route)) {
+      const bound = labels.le === '+Inf' ? Number.POSITIVE_INFINITY : Number(labels.le)
+      buckets.set(bound, (buckets.get(bound) ?? 0) + value)
+    }
+  }
+  return {
+    requests,
+    errors,
+    buckets,
+    appends: metric(samples, 'annal_log_appends_total'),
+    syncs: metric(samples, 'annal_log_syncs_total'),
+    cpuS: metric(samples, 'process_cpu_seconds_total'),
+  }
+}
+
+/** Without what this page itself asks all the time. */
+function isWork(route: string | undefined): boolean {
+  return route !== undefined && !watched.has(route)
+}
+
+function momentOf(samples: readonly Sample[], now: Totals, last: Totals, seconds: number, at: number): Moment {
+  const rate = (to: number, from: number) => Math.max(0, to - from) / seconds
+  const grown = [...now.buckets].map(([bound, n]) => [bound, n - (last.buckets.get(bound) ?? 0)] as const)
+  const sum = (name: string) => samples.reduce((total, sample) => total + (sample.name === name ? sample.value : 0), 0)
+  const durable = metric(samples, 'annal_lsn_durable')
+  const applied = metric(samples, 'annal_lsn_applied')
+  return {
+    at,
+    requestsPerS: rate(now.requests, last.requests),
+    errorsPerS: rate(now.errors, last.errors),
+    p50: quantile(grown, 0.5),
+    p99: quantile(grown, 0.99),
+    appendsPerS: rate(now.appends, last.appends),
+    syncsPerS: rate(now.syncs, last.syncs),
+    applyLag: lagOf(durable, applied),
+    sinceCheckpoint: Math.max(0, applied - metric(samples, 'annal_lsn_checkpoint')),
+    logBytes: metric(samples, 'annal_log_bytes'),
+    residentBytes: metric(samples, 'process_resident_memory_bytes'),
+    accountedBytes: sum('annal_memory_bytes'),
+    cpu: rate(now.cpuS, last.cpuS),
+  }
+}
+
+/** Openings and closings are records of the log that no search ever sees: the smallest difference that was met. */
+let markers = Number.POSITIVE_INFINITY
+
+function lagOf(durable: number, applied: number): number {
+  markers = Math.min(markers, Math.max(0, durable - applied))
+  return Math.max(0, durable - applied - markers)
+}
+
+export function metric(samples: readonly Sample[], name: string): number {
+  return samples.find((sample) => sample.name === name)?.value ?? 0
+}
+
+/** Within the bucket that holds it, as if its requests were spread evenly. */
+export function quantile(buckets: readonly (readonly [bound: number, below: number])[], share: number) {
+  const sorted = [...buckets].sort(([a], [b]) => a - b)
+  const total = sorted.at(-1)?.[1] ?? 0
+  if (total <= 0) return undefined
+  const wanted = share * total
+  let low = 0
+  let under = 0
+  for (const [bound, below] of sorted) {
+    if (below >= wanted) {
+      if (!Number.isFinite(bound)) return low
+      return below === under ? bound : low + ((bound - low) * (wanted - under)) / (below - under)
+    }
+    low = bound
+    under = below
+  }
+  return low
+}

@@ -1,0 +1,65 @@
+// The newest requests, followed live.
+import { useState } from 'preact/hooks'
+import { logs } from '../../api/server.ts'
+import { useLoad } from '../../load.ts'
+import { Check } from '../../parts/form.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Empty, Show } from '../../parts/states.tsx'
+
+const everyMs = 3_000
+const linesWanted = 200
+const linesShown = 60
+
+export function LogTail() {
+  const [follow, setFollow] = useState(true)
+  const [words, setWords] = useState('')
+  const tail = useLoad((signal) => logs(linesWanted, { signal }), ['logs'], {
+    everyMs: follow ? everyMs : undefined,
+  })
+  return (
+    <Panel
+      flush
+      title="Newest requests"
+      actions={
+        <>
+          <input
+            type="search"
+            class="id-box"
+            aria-label="Only lines with"
+            placeholder="Only lines with…"
+            value={words}
+            onInput={(event) => setWords(event.currentTarget.value)}
+          />
+          <Check label="Follow" checked={follow} onInput={setFollow} />
+        </>
+      }
+    >
+      <Show of={tail}>
+        {({ lines }) => <Lines of={lines.filter((line) => line.toLowerCase().includes(words.toLowerCase()))} />}
+      </Show>
+    </Panel>
+  )
+}
+
+function Lines({ of }: { readonly of: readonly string[] }) {
+  if (of.length === 0) return <Empty title="No such lines" />
+  return (
+    <ol class="log" aria-label="Newest requests, the newest first">
+      {[...of]
+        .reverse()
+        .slice(0, linesShown)
+        .map((line, i) => (
+          // Lines are equal at times, and have no other identity than their place.
+          <li key={`${of.length - i} ${line}`} class={levelOf(line)}>
+            {line}
+          </li>
+        ))}
+    </ol>
+  )
+}
+
+function levelOf(line: string): string {
+  const level = /\b(ERROR|ERR|FATAL|WARN|WARNING)(_\d+)?:/.exec(line)?.[1]
+  if (level === undefined) return / 5\d\d \(/.test(line) ? 'bad' : / 4\d\d \(/.test(line) ? 'warn' : ''
+  return level.startsWith('WARN') ? 'warn' : 'bad'
+}

@@ -1,0 +1,110 @@
+// How the server does: health with what to do about it, live charts, the newest requests, the settings in force.
+import { useEffect } from 'preact/hooks'
+import { PageHead, Stat } from '../../parts/panel.tsx'
+import { Empty, Failure } from '../../parts/states.tsx'
+import { bytes, compact, count, duration, ms } from '../../show.ts'
+import { Chart, type Line } from './chart.tsx'
+import { Configuration } from './configuration.tsx'
+import { HealthPanel } from './health-panel.tsx'
+import { historyError, type Moment, metric, moments, newest, record } from './history.ts'
+import { LogTail } from './log-tail.tsx'
+import { MemoryPanel } from './memory-panel.tsx'
+
+export function Operations() {
+  useEffect(record, [])
+  const error = historyError.value
+  const samples = newest.value
+  return (
+    <>
+      <PageHead title="Operations" />
+      <div class="stack">
+        <HealthPanel />
+        {error && <Failure error={error} />}
+        {samples.length > 0 && (
+          <div class="grid narrow">
+            <Stat label="Up for" value={duration(metric(samples, 'annal_uptime_seconds'))} />
+            <Stat label="Objects" value={count(metric(samples, 'annal_objects'))} />
+            <Stat label="Newest event" value={count(metric(samples, 'annal_lsn_applied'))} unit="LSN" />
+            <Stat label="Log on disk" value={bytes(metric(samples, 'annal_log_bytes'))} />
+            <Stat label="Process memory" value={bytes(metric(samples, 'process_resident_memory_bytes'))} />
+          </div>
+        )}
+        {!error && <Charts of={moments.value} />}
+        <div class="halves">
+          <LogTail />
+          <div class="stack">
+            <MemoryPanel of={samples} />
+            <Configuration />
+          </div>
+        </div>
+      </div>
+    </>
+  )
+}
+
+function Charts({ of }: { readonly of: readonly Moment[] }) {
+  if (of.length < 2) {
+    return (
+      <div class="panel">
+        <Empty title="Measuring">
+          <p>The charts begin when two looks at the server lie between them.</p>
+        </Empty>
+      </div>
+    )
+  }
+  const times = of.map(({ at }) => at)
+  const line = (name: string, colour: number, pick: (moment: Moment) => number | undefined): Line => ({
+    name,
+    colour: `var(--c${colour})`,
+    values: of.map(pick),
+  })
+  const seconds = (value: number) => ms(value * 1_000)
+  const perSecond = (value: number) => `${compact(value)}/s`
+  return (
+    <div class="charts">
+      <Chart
+        title="Requests"
+        times={times}
+        show={perSecond}
+        lines={[line('all', 1, (m) => m.requestsPerS), line('failed', 7, (m) => m.errorsPerS)]}
+      />
+      <Chart
+        title="Latency"
+        times={times}
+        show={seconds}
+        lines={[line('median', 1, (m) => m.p50), line('99 %', 2, (m) => m.p99)]}
+      />
+      <Chart
+        title="Log"
+        times={times}
+        show={perSecond}
+        lines={[line('records', 3, (m) => m.appendsPerS), line('fsyncs', 4, (m) => m.syncsPerS)]}
+      />
+      <Chart
+        title="Memory"
+        times={times}
+        show={bytes}
+        lines={[line('process', 1, (m) => m.residentBytes), line('collections', 3, (m) => m.accountedBytes)]}
+      />
+      <Chart
+        title="Processor"
+        times={times}
+        show={(v) => `${compact(v)} cores`}
+        lines={[line('busy', 2, (m) => m.cpu)]}
+      />
+      <Chart title="Log on disk" times={times} show={bytes} lines={[line('size', 6, (m) => m.logBytes)]} />
+      <Chart
+        title="Apply lag"
+        times={times}
+        show={(v) => `${compact(v)} events`}
+        lines={[line('durable, not yet visible', 5, (m) => m.applyLag)]}
+      />
+      <Chart
+        title="Since the checkpoint"
+        times={times}
+        show={(v) => `${compact(v)} events`}
+        lines={[line('to replay after a crash', 8, (m) => m.sinceCheckpoint)]}
+      />
+    </div>
+  )
+}

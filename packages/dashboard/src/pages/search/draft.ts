@@ -1,0 +1,137 @@
+// A search while it is being put together, and the request it means. Kept per collection while the dashboard is open.
+import { type Collection, type Field, isDense } from '../../api/collections.ts'
+import type { Query, SearchBody } from '../../api/search.ts'
+import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
+
+export interface FieldDraft {
+  readonly on: boolean
+  readonly by: 'object' | 'vector'
+  readonly id: string
+  readonly text: string
+  readonly weight: number | undefined
+}
+
+/** What two sides of a comparison may differ in. */
+export interface Settings {
+  readonly ef: number | undefined
+  readonly exact: boolean
+  readonly rescore: boolean
+  readonly threshold: number | undefined
+  readonly boost: number | undefined
+  readonly method: 'rrf' | 'relative_score'
+}
+
+export interface SearchDraft {
+  readonly fields: { readonly [name: string]: FieldDraft }
+  readonly limit: number | undefined
+  readonly filter: FilterDraft
+  readonly settings: Settings
+  /** The other side; none when nothing is compared. */
+  readonly other: Settings | undefined
+}
+
+export const settingsDefault: Settings = {
+  ef: undefined,
+  exact: false,
+  rescore: false,
+  threshold: undefined,
+  boost: undefined,
+  method: 'rrf',
+}
+
+const limitDefault = 10
+const drafts = new Map<string, SearchDraft>()
+
+export function draftOf(collection: Collection): SearchDraft {
+  const kept = drafts.get(collection.name)
+  const known = kept !== undefined && collection.fields.every(({ name }) => Object.hasOwn(kept.fields, name))
+  return known ? kept : freshDraft(collection)
+}
+
+export function keepDraft(collection: string, draft: SearchDraft): void {
+  drafts.set(collection, draft)
+}
+
+function freshDraft({ fields }: Collection): SearchDraft {
+  const drafted = fields.map(({ name }, i) => [
+    name,
+    { on: i === 0, by: 'object', id: '', text: '', weight: undefined } satisfies FieldDraft,
+  ])
+  return {
+    fields: Object.fromEntries(drafted),
+    limit: limitDefault,
+    filter: noFilter,
+    settings: settingsDefault,
+    other: undefined,
+  }
+}
+
+/** The draft that asks for what is near a stored object. */
+export function nearObject(collection: Collection, id: string): SearchDraft {
+  const fresh = freshDraft(collection)
+  const fields = Object.fromEntries(Object.entries(fresh.fields).map(([name, field]) => [name, { ...field, id }]))
+  return { ...fresh, fields }
+}
+
+/** Throws an error for people while the draft cannot be asked. */
+export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly Field[]): SearchBody {
+  const limit = draft.limit ?? limitDefault
+  const asked = fields.filter(({ name }) => draft.fields[name]?.on)
+  if (asked.length === 0) throw new Error('switch at least one field on')
+  const filter = filterOf(draft.filter)
+  const params = {
+    ...(settings.threshold === undefined ? {} : { prefilter_threshold: settings.threshold }),
+    ...(settings.boost === undefined ? {} : { boost_percentage: settings.boost }),
+  }
+  return {
+    fields: Object.fromEntries(
+      asked.map((field) => [
+        field.name,
+        {
+          query: queryOf(field, draft.fields[field.name]!),
+          limit,
+          ...(settings.ef === undefined || !isDense(field) ? {} : { ef_search: settings.ef }),
+        },
+      ]),
+    ),
+    ...(filter.length > 0 && { filter }),
+    ...(Object.keys(params).length > 0 && { filter_params: params }),
+    ...(settings.exact && { exact: true }),
+    ...(settings.rescore && { rescore: true }),
+    ...(asked.length > 1 && { fusion: { method: settings.method, weights: weightsOf(asked, draft), limit } }),
+  }
+}
+
+function weightsOf(asked: readonly Field[], draft: SearchDraft) {
+  return Object.fromEntries(asked.map(({ name }) => [name, draft.fields[name]?.weight ?? 1]))
+}
+
+function queryOf(field: Field, { by, id, text }: FieldDraft): Query {
+  if (by === 'object') {
+    if (id === '') throw new Error(`${field.name}: name a stored object`)
+    return { id }
+  }
+  return isDense(field) ? denseQuery(field.name, text) : sparseQuery(field.name, text)
+}
+
+/** Numbers as JSON or separated by anything. */
+function denseQuery(name: string, text: string): readonly number[] {
+  const numbers = text
+    .split(/[\s,;[\]]+/)
+    .filter((part) => part !== '')
+    .map(Number)
+  if (numbers.length > 0 && numbers.every(Number.isFinite)) return numbers
+  throw new Error(`${name}: write the vector as numbers, such as 0.1, 0.2, 0.3`)
+}
+
+/** `{"indices":[...],"values":[...]}`, or `12:0.5 40:1.2`. */
+function sparseQuery(name: string, text: string): Query {
+  if (text.trim().startsWith('{')) return JSON.parse(text) as Query
+  const pairs = text
+    .split(/[\s,;]+/)
+    .filter((part) => part !== '')
+    .map((part) => part.split(':').map(Number))
+  if (pairs.length > 0 && pairs.every((pair) => pair.length === 2 && pair.every(Number.isFinite)))
+    return { indices: pairs.map(([index]) => index!), values: pairs.map(([, value]) => value!) }
+  throw new Error(`${name}: write the sparse vector as index:weight, such as 12:0.5 40:1.2`)
+}

@@ -1,0 +1,241 @@
+// The form of a search: what to look near, among which objects, and how hard to look.
+import { useState } from 'preact/hooks'
+import { type Collection, type Field, isDense } from '../../api/collections.ts'
+import { scroll } from '../../api/objects.ts'
+import { Check, NumberField, Segmented, SelectField, TextArea, TextField } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { FilterBuilder } from '../filter/filter-builder.tsx'
+import type { FieldDraft, SearchDraft, Settings } from './draft.ts'
+import { settingsDefault } from './draft.ts'
+
+interface QuestionProps {
+  readonly collection: Collection
+  readonly draft: SearchDraft
+  readonly busy: boolean
+  readonly onChange: (draft: SearchDraft) => void
+  readonly onAsk: () => void
+  readonly onCopy: () => void
+}
+
+export function Question({ collection, draft, busy, onChange, onAsk, onCopy }: QuestionProps) {
+  const on = collection.fields.filter(({ name }) => draft.fields[name]?.on)
+  const changeField = (name: string, to: Partial<FieldDraft>) =>
+    onChange({ ...draft, fields: { ...draft.fields, [name]: { ...draft.fields[name]!, ...to } } })
+  return (
+    <Panel
+      title="Question"
+      actions={
+        <button type="button" class="compact" onClick={onCopy}>
+          <Icon name="copy" size={13} /> As code
+        </button>
+      }
+    >
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          onAsk()
+        }}
+      >
+        {collection.fields.map((field) => (
+          <FieldQuestion
+            key={field.name}
+            collection={collection.name}
+            field={field}
+            draft={draft.fields[field.name]!}
+            alone={collection.fields.length === 1}
+            weighed={on.length > 1}
+            onChange={(to) => changeField(field.name, to)}
+          />
+        ))}
+        <div>
+          <div class="label" id="filter-label">
+            Only among
+          </div>
+          <fieldset class="bare" aria-labelledby="filter-label">
+            <FilterBuilder
+              collection={collection.name}
+              draft={draft.filter}
+              onChange={(filter) => onChange({ ...draft, filter })}
+            />
+          </fieldset>
+        </div>
+        <NumberField
+          label="Results"
+          value={draft.limit}
+          min={1}
+          max={4_096}
+          onInput={(limit) => onChange({ ...draft, limit })}
+        />
+        <SettingsForm
+          title={draft.other === undefined ? 'How' : 'A: how'}
+          settings={draft.settings}
+          fused={on.length > 1}
+          onChange={(settings) => onChange({ ...draft, settings })}
+        />
+        {draft.other !== undefined && (
+          <SettingsForm
+            title="B: how"
+            settings={draft.other}
+            fused={on.length > 1}
+            onChange={(other) => onChange({ ...draft, other })}
+          />
+        )}
+        <div class="row">
+          <button type="submit" class="primary" disabled={busy}>
+            <Icon name="search" size={14} /> {busy ? 'Searching…' : 'Search'}
+          </button>
+          <button
+            type="button"
+            aria-pressed={draft.other !== undefined}
+            onClick={() =>
+              onChange({
+                ...draft,
+                other: draft.other === undefined ? { ...settingsDefault, ...draft.settings, exact: true } : undefined,
+              })
+            }
+          >
+            <Icon name="compare" size={14} /> {draft.other === undefined ? 'Compare two settings' : 'Stop comparing'}
+          </button>
+        </div>
+      </form>
+    </Panel>
+  )
+}
+
+function FieldQuestion(props: {
+  readonly collection: string
+  readonly field: Field
+  readonly draft: FieldDraft
+  readonly alone: boolean
+  readonly weighed: boolean
+  readonly onChange: (to: Partial<FieldDraft>) => void
+}) {
+  const { field, draft, onChange } = props
+  const [looking, setLooking] = useState(false)
+  const dense = isDense(field)
+  const anyObject = async () => {
+    setLooking(true)
+    const page = await scroll(props.collection, { limit: 200 }).catch(() => undefined)
+    setLooking(false)
+    const found = page?.objects.filter(({ fields }) => field.name in fields) ?? []
+    if (found.length === 0) tell('There is no object to ask with.', { bad: true })
+    else onChange({ id: found[Math.floor(Math.random() * found.length)]!.id })
+  }
+  if (!draft.on) return <Check label={field.name} checked={false} onInput={(on) => onChange({ on })} />
+  return (
+    <fieldset>
+      <legend>
+        {props.alone ? field.name : <Check label={field.name} checked={draft.on} onInput={(on) => onChange({ on })} />}
+      </legend>
+      {draft.on && (
+        <div class="form">
+          <div class="row spread">
+            <Segmented
+              label={`Ask ${field.name} by`}
+              value={draft.by}
+              options={[
+                ['object', 'Stored object'],
+                ['vector', 'Vector'],
+              ]}
+              onInput={(by) => onChange({ by })}
+            />
+            <span class="muted small">
+              {dense ? `${field.params.dimension} numbers, ${field.params.space_type}` : 'sparse'}
+            </span>
+          </div>
+          {draft.by === 'object' ? (
+            <div class="with-button">
+              <TextField label="Id" value={draft.id} onInput={(id) => onChange({ id })} placeholder="id of an object" />
+              <button type="button" disabled={looking} onClick={() => void anyObject()}>
+                Any
+              </button>
+            </div>
+          ) : (
+            <TextArea
+              label={dense ? 'Numbers' : 'Index and weight'}
+              rows={4}
+              value={draft.text}
+              placeholder={dense ? '0.12, -0.03, …' : '12:0.5 40:1.2'}
+              onInput={(text) => onChange({ text })}
+            />
+          )}
+          {props.weighed && (
+            <NumberField
+              label="Weight in the fusion"
+              value={draft.weight}
+              min={0}
+              step="any"
+              placeholder="1"
+              onInput={(weight) => onChange({ weight })}
+            />
+          )}
+        </div>
+      )}
+    </fieldset>
+  )
+}
+
+function SettingsForm(props: {
+  readonly title: string
+  readonly settings: Settings
+  readonly fused: boolean
+  readonly onChange: (settings: Settings) => void
+}) {
+  const { settings, onChange } = props
+  const set = (to: Partial<Settings>) => onChange({ ...settings, ...to })
+  return (
+    <fieldset>
+      <legend>{props.title}</legend>
+      <div class="form">
+        <div class="columns">
+          <NumberField
+            label="ef"
+            value={settings.ef}
+            min={1}
+            max={1_024}
+            placeholder="128"
+            onInput={(ef) => set({ ef })}
+          />
+          {props.fused && (
+            <SelectField
+              label="Fusion"
+              value={settings.method}
+              options={[
+                ['rrf', 'by ranks (RRF)'],
+                ['relative_score', 'by scores'],
+              ]}
+              onInput={(method) => set({ method })}
+            />
+          )}
+        </div>
+        <div class="row">
+          <Check label="Exact" checked={settings.exact} onInput={(exact) => set({ exact })} />
+          <Check label="Rescore from disk" checked={settings.rescore} onInput={(rescore) => set({ rescore })} />
+        </div>
+        <details>
+          <summary>With a filter</summary>
+          <div class="columns">
+            <NumberField
+              label="Prefilter threshold"
+              value={settings.threshold}
+              min={0}
+              placeholder="planner decides"
+              onInput={(threshold) => set({ threshold })}
+            />
+            <NumberField
+              label="Boost, %"
+              value={settings.boost}
+              min={0}
+              max={100}
+              placeholder="0"
+              onInput={(boost) => set({ boost })}
+            />
+          </div>
+        </details>
+      </div>
+    </fieldset>
+  )
+}

@@ -1,0 +1,33 @@
+// Text that can be copied: JSON, snippets, tokens.
+import { Icon } from './icon.tsx'
+import { copyText } from './toast.tsx'
+
+export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+  return (
+    <button type="button" class="compact" onClick={() => void copyText(text)}>
+      <Icon name="copy" size={13} /> {label}
+    </button>
+  )
+}
+
+const rowsMax = 28
+
+/** Read only, and still a place that the keyboard reaches, scrolls and selects from. */
+export function Code({
+  text,
+  label,
+  rows = rowsMax,
+}: {
+  readonly text: string
+  readonly label: string
+  readonly rows?: number
+}) {
+  const lines = text.split('\n').length
+  return (
+    <textarea class="codeblock" readOnly aria-label={label} value={text} rows={Math.min(rows, Math.max(2, lines))} />
+  )
+}
+
+export function prettyJson(value: unknown): string {
+  return JSON.stringify(value, null, 2) ?? ''
+}

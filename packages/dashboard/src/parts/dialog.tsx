@@ -1,0 +1,96 @@
+// Modal dialogs on the browser's own element: it keeps the focus inside, Escape closes it, the focus goes back after it.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { useAction } from '../load.ts'
+import { TextField } from './form.tsx'
+import { Icon } from './icon.tsx'
+import { Failure } from './states.tsx'
+
+export function Dialog(props: {
+  readonly title: string
+  readonly onClose: () => void
+  readonly wide?: boolean
+  /** Makes the content a form. */
+  readonly onSubmit?: () => void
+  readonly footer?: ComponentChildren
+  readonly children: ComponentChildren
+}) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    element.current?.showModal()
+    return () => element.current?.close()
+  }, [])
+  const content = (
+    <>
+      <header class="dialog-head">
+        <h2>{props.title}</h2>
+        <button type="button" class="plain icon" aria-label="Close" onClick={props.onClose}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="dialog-body">{props.children}</div>
+      {props.footer && <footer class="dialog-foot">{props.footer}</footer>}
+    </>
+  )
+  return (
+    <dialog
+      ref={element}
+      class={props.wide ? 'wide' : ''}
+      aria-label={props.title}
+      onCancel={(event) => {
+        event.preventDefault()
+        props.onClose()
+      }}
+    >
+      {props.onSubmit === undefined ? (
+        <div class="content">{content}</div>
+      ) : (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault()
+            props.onSubmit?.()
+          }}
+        >
+          {content}
+        </form>
+      )}
+    </dialog>
+  )
+}
+
+/** For what cannot be undone: the name has to be typed. */
+export function TypedConfirmation(props: {
+  readonly title: string
+  readonly name: string
+  readonly action: string
+  readonly onConfirm: () => Promise<void>
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}) {
+  const [typed, setTyped] = useState('')
+  const { busy, error, run } = useAction()
+  const matches = typed === props.name
+  return (
+    <Dialog
+      title={props.title}
+      onClose={props.onClose}
+      onSubmit={() => void (matches && run(props.onConfirm))}
+      footer={
+        <>
+          <button type="button" onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="danger primary" disabled={!matches || busy}>
+            {busy ? 'Working…' : props.action}
+          </button>
+        </>
+      }
+    >
+      <div class="form">
+        {props.children}
+        <TextField label={`Type ${props.name} to confirm`} value={typed} onInput={setTyped} focus />
+        {error && <Failure error={error} />}
+      </div>
+    </Dialog>
+  )
+}

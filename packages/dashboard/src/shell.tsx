@@ -1,0 +1,171 @@
+// The frame around every page: where one can go, how the server feels, who is signed in.
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { signOut } from './gate.ts'
+import mark from './mark.svg'
+import { Page } from './pages.tsx'
+import { Icon, type IconName } from './parts/icon.tsx'
+import { href, route } from './route.ts'
+import { access } from './session.ts'
+import { compact } from './show.ts'
+import { nextTheme, theme } from './theme.ts'
+import { collections, serverHealth, serverInfo, watch } from './watch.ts'
+
+export function Shell() {
+  const [drawer, setDrawer] = useState(false)
+  const main = useRef<HTMLElement>(null)
+  const place = route.value
+  const key = access.value.kind === 'root' ? access.value.database : access.value.kind
+  useEffect(watch, [key])
+  const where = place.segments.slice(0, 3).join('/')
+  const first = useRef(true)
+  useEffect(() => {
+    setDrawer(false)
+    document.title = titleOf(place.segments)
+    if (!first.current) main.current?.focus({ preventScroll: true })
+    first.current = false
+    scrollTo(0, 0)
+  }, [where])
+  return (
+    <div class={drawer ? 'shell drawer-open' : 'shell'}>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the page
+      </button>
+      <div class="topbar">
+        <button
+          type="button"
+          class="plain icon"
+          aria-label="Menu"
+          aria-expanded={drawer}
+          onClick={() => setDrawer(true)}
+        >
+          <Icon name="menu" />
+        </button>
+        <a class="brand" href="#/">
+          <img src={mark} alt="" /> Annal
+        </a>
+      </div>
+      <button type="button" class="scrim" aria-label="Close the menu" tabIndex={-1} onClick={() => setDrawer(false)} />
+      <Sidebar />
+      <main class="page" id="main" ref={main} tabIndex={-1} key={key}>
+        <HealthNotice />
+        <Page />
+      </main>
+    </div>
+  )
+}
+
+function Sidebar() {
+  return (
+    <div class="sidebar">
+      <a class="brand" href="#/">
+        <img src={mark} alt="" /> Annal
+      </a>
+      <nav class="nav" aria-label="Main">
+        <div>
+          <Link to={['collections']} icon="collection" exact>
+            Collections
+          </Link>
+          <CollectionLinks />
+        </div>
+        <div>
+          <h3>Server</h3>
+          <Link to={['operations']} icon="pulse">
+            Operations
+          </Link>
+          <Link to={['console']} icon="console">
+            Console
+          </Link>
+        </div>
+      </nav>
+      <Foot />
+    </div>
+  )
+}
+
+const linksMax = 100
+
+function CollectionLinks() {
+  const all = collections.value ?? []
+  return (
+    <div class="nested">
+      {all.slice(0, linksMax).map(({ name, total_elements: elements, condition }) => (
+        <Link key={name} to={['collections', name]}>
+          <span class="truncate">{name}</span>
+          {condition === 'ready' ? (
+            <span class="count num">{compact(elements)}</span>
+          ) : (
+            <span class={`dot ${condition === 'loading' ? 'warn' : 'bad'} count`} title={condition} />
+          )}
+        </Link>
+      ))}
+    </div>
+  )
+}
+
+function Link(props: {
+  readonly to: readonly string[]
+  readonly icon?: IconName
+  readonly exact?: boolean
+  readonly children: ComponentChildren
+}) {
+  const { segments } = route.value
+  const here =
+    props.to.every((part, i) => segments[i] === part) && (!props.exact || segments.length === props.to.length)
+  return (
+    <a href={href(props.to)} aria-current={here ? 'page' : undefined}>
+      {props.icon && <Icon name={props.icon} />}
+      {props.children}
+    </a>
+  )
+}
+
+function Foot() {
+  const health = serverHealth.value
+  const kind = health === undefined ? '' : health.status === 'ok' ? 'good' : health.status === 'failed' ? 'bad' : 'warn'
+  const version = serverInfo.value?.version
+  return (
+    <div class="side-foot">
+      <a class="status" href="#/operations" title="Operations">
+        <span class={`dot ${kind}`} />
+        <span class="truncate">
+          {health?.status ?? 'no answer'}
+          {version && ` · ${version}`}
+        </span>
+      </a>
+      <button
+        type="button"
+        class="plain icon"
+        aria-label={`Theme: ${theme.value}. Change`}
+        title={`Theme: ${theme.value}`}
+        onClick={nextTheme}
+      >
+        <Icon name={theme.value === 'light' ? 'sun' : theme.value === 'dark' ? 'moon' : 'system'} />
+      </button>
+      {access.value.kind !== 'open' && (
+        <button type="button" class="plain icon" aria-label="Sign out" title="Sign out" onClick={signOut}>
+          <Icon name="leave" />
+        </button>
+      )}
+    </div>
+  )
+}
+
+/** What keeps the server from its best, and where to read what to do. */
+function HealthNotice() {
+  const health = serverHealth.value
+  if (health === undefined || health.status === 'ok') return null
+  return (
+    <div class={`notice ${health.status === 'failed' ? 'bad' : 'warn'}`} role="status">
+      <Icon name="warning" />
+      <div class="grow">
+        <strong>The server is {health.status}.</strong> {health.reasons?.join('; ')}
+      </div>
+      <a href="#/operations">What to do</a>
+    </div>
+  )
+}
+
+function titleOf(segments: readonly string[]): string {
+  return segments.length === 0 ? 'Annal' : `${segments.slice(0, 3).join(' · ')} — Annal`
+}

@@ -1,0 +1,17 @@
+import { defineConfig } from 'vite'
+import { cures } from './build/cures.ts'
+import { precompress } from './build/precompress.ts'
+
+export default defineConfig({
+  base: './',
+  build: {
+    target: 'es2023',
+    // Every file is fetched under the policy of the server, which knows no data: URLs but for pictures.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+  worker: { format: 'es' },
+  plugins: [cures(), precompress()],
+  server: { proxy: { '/api': 'http://127.0.0.1:8080', '/metrics': 'http://127.0.0.1:8080' } },
+})

@@ -1,0 +1,64 @@
+// The dashboard at `/`: files that everybody may have, since they hold nothing; what they show is asked for with the token.
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ServerError } from '../errors.ts'
+import type { RouteDoc } from '../route-doc.ts'
+import { chooseForm, readDashboard, type StaticFiles } from '../static-files.ts'
+
+/** Nothing but this server's own files runs or is asked; text never becomes markup or script. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types annal',
+].join('; ')
+
+const yearS = 31_536_000
+
+export function dashboardRoutes(app: FastifyInstance): void {
+  let files: Promise<StaticFiles> | undefined
+  const serve = async (request: FastifyRequest, reply: FastifyReply, name: string, cacheControl: string) => {
+    files ??= readDashboard()
+    const file = (await files).get(name)
+    if (file === undefined) {
+      const message = name === 'index.html' ? 'the dashboard is not built here: npm run build' : 'there is no such file'
+      throw new ServerError('route_not_found', message)
+    }
+    reply
+      .header('content-security-policy', contentSecurityPolicy)
+      .header('referrer-policy', 'no-referrer')
+      .header('cross-origin-opener-policy', 'same-origin')
+      .header('cross-origin-resource-policy', 'same-origin')
+      .header('cache-control', cacheControl)
+      .header('vary', 'accept-encoding')
+      .header('etag', file.etag)
+    if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
+    const [coding, bytes] = chooseForm(file, request.headers['accept-encoding'])
+    if (coding !== 'identity') reply.header('content-encoding', coding)
+    return reply.type(file.type).send(bytes)
+  }
+  app.get('/', { config: { doc: docs.page } }, (request, reply) => serve(request, reply, 'index.html', 'no-cache'))
+  // Names of assets hold a hash of what is in them.
+  app.get<{ Params: { file: string } }>('/assets/:file', { config: { doc: docs.asset } }, (request, reply) =>
+    serve(request, reply, `assets/${request.params.file}`, `public, max-age=${yearS}, immutable`),
+  )
+}
+
+const docs = {
+  page: {
+    access: 'open',
+    summary: 'The dashboard.',
+    reply: { description: 'A page for browsers.', text: '<!doctype html>' },
+  },
+  asset: {
+    access: 'open',
+    summary: 'A file of the dashboard.',
+    reply: { description: 'Script, style or picture.', text: '' },
+  },
+} satisfies Record<string, RouteDoc>
