@@ -195,6 +195,63 @@ test('v2 answers per field, fused by ranks or by shares, and tells how', async (
   await t.rejects(ask('/docs/search', { fields: { place: { query: { id: 'none' } } } }), /object_not_found/)
 })
 
+test('the filter is tuned under the names of the wire and under the long ones, and v1 explains as v2 does', async (t) => {
+  const running = await runningApp(t)
+  const definition = { index_name: 'many', dim: 2, space_type: 'l2', precision: 'float32', sparse_model: 'default' }
+  await running.send('POST', '/api/v1/index/create', { json: definition })
+  for (let from = 0; from < 2_000; from += 1_000) {
+    const json = Array.from({ length: 1_000 }, (_, i) => ({
+      id: `${from + i}`,
+      filter: { n: from + i },
+      vector: [from + i, 1],
+      sparse_indices: [i % 10],
+      sparse_values: [1],
+    }))
+    await running.send('POST', '/api/v1/index/many/vector/insert', { json })
+  }
+  const filter = [{ n: { $lt: 1_200 } }]
+  const ask = async (version: 1 | 2, more: object) => {
+    const [route, query] =
+      version === 1
+        ? ['/api/v1/index/many/search', { k: 5, vector: [7, 1], sparse_indices: [3], sparse_values: [1] }]
+        : ['/api/v2/collection/many/search', { fields: { dense: { query: [7, 1], limit: 5 } } }]
+    const json = { ...query, filter, explain: true, ...more }
+    const answer = await running.send('POST', route, { json, accept: 'application/json' })
+    return { status: answer.status, ...answer.json() }
+  }
+  for (const version of [1, 2] as const) {
+    const plan = async (more: object) => {
+      const { explain } = (await ask(version, more)) as {
+        explain?: { fields: { dense: { plan: string; ef?: number } } }
+      }
+      return [explain?.fields.dense.plan, explain?.fields.dense.ef]
+    }
+    t.strictSame(await plan({ filter_params: { prefilter_threshold: 1_000 } }), ['walk', 128], `v${version}`)
+    t.strictSame(await plan({ filter_params: { prefilter_threshold: 1_200 } }), ['scan', undefined])
+    t.strictSame(await plan({ prefilter_cardinality_threshold: 1_200 }), ['scan', undefined])
+    t.strictSame(await plan({ prefilter_cardinality_threshold: 1_000, filter_boost_percentage: 50 }), ['walk', 192])
+    t.strictSame(
+      await plan({ filter_params: { prefilter_threshold: 1_000, boost_percentage: 100 } }),
+      ['walk', 256],
+      'a boost of 100 doubles the pool',
+    )
+    t.strictSame(await plan({ exact: true }), ['scan', undefined])
+    t.match(await ask(version, { prefilter_cardinality_threshold: 999 }), { status: 400, code: 'limit_exceeded' })
+    t.match(await ask(version, { filter_boost_percentage: 101 }), { status: 400 })
+  }
+  t.match(await ask(1, {}), {
+    complete: true,
+    lsn: Number,
+    explain: {
+      filter: { matches: 1_200, ms: Number },
+      fields: { dense: { visited: Number, distances: Number, ms: Number, reason: String }, sparse: { plan: 'lists' } },
+      decorate_ms: Number,
+      fuse_ms: Number,
+      total_ms: Number,
+    },
+  })
+})
+
 test('v2 answers batches, counts, facets, pages and its own recall', async (t) => {
   const ask = await withCollection(t)
   const searches = [

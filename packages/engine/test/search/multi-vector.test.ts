@@ -69,7 +69,7 @@ for (const [space, pooling] of [
     const collection = await openCollection(t, [field({ space_type: space, pooling })])
     const list = things(random, 600)
     await collection.upsert(inputs(list))
-    for (let round = 0; round < 20; round++) {
+    for (let round = 0; round < 8; round++) {
       const query = rowsOf(random, 5)
       const expected = best(space, query, list)
       const ask = async (options: object, more: object = {}) => {
@@ -235,7 +235,7 @@ for (const precision of ['int8', 'float32']) {
     const collection = () => engine.database().collection('c')
     await engine.database().createCollection({ name: 'c', fields: [field({ precision })] })
     let list: Thing[] = []
-    for (let round = 0; round < 30; round++) {
+    for (let round = 0; round < 16; round++) {
       const fresh = things(random, 100).map((thing) => ({ ...thing, id: `${random.below(400)}` }))
       const unique = [...new Map(fresh.map((thing) => [thing.id, thing])).values()]
       await collection().upsert(inputs(unique))
@@ -293,7 +293,7 @@ test('searches and reads go on while objects are replaced, and each sees one ver
   await write(0)
   let done = false
   const writing = (async () => {
-    for (let n = 1; n <= 60; n++) await write(n)
+    for (let n = 1; n <= 40; n++) await write(n)
     done = true
   })()
   let reads = 0

@@ -55,8 +55,9 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   const search = { schema: { params, body: searchBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
     const { collection, shape } = open(request)
-    const hits = hitsOf(await collection.search(readSearch(request.body, shape)))
-    return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits) })
+    const result = await collection.search(readSearch(request.body, shape))
+    const hits = hitsOf(result)
+    return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
   })
 
   const get = { schema: { params, body: getVectorBody }, config: { doc: docs.get } }

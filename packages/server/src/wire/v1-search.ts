@@ -5,28 +5,24 @@ import {
   type FieldQuery,
   type FilterInput,
   type Fusion,
-  filterBoostMax,
   type SearchHit,
   type SearchRequest,
   type SearchResult,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
+import { accountJson } from './explain.ts'
 import { parseJsonText } from './json-body.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
-import { type Infer, optionalBoolean, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
+import { type Infer, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
+import { readTuning, tuningProperties } from './search-tuning.ts'
 import { denseField, type IndexShape, sparseField } from './v1-index.ts'
 import { checkDimension } from './v1-upsert.ts'
 
-/** New servers of the v1 family take any threshold up to this; the engine decides. */
-const thresholdMax = 1_000_000_000
 const rrfConstantDefault = 60
 const rrfWeightDefault = 0.5
-
-export const rescoreDescription =
-  'Orders the best candidates by the vectors as they came, read from disk; for precisions other than float32.'
 
 export function searchBody(topKMax: number) {
   return Type.Object(
@@ -36,26 +32,13 @@ export function searchBody(topKMax: number) {
       vector: optionalNumbers('Dense query, as many numbers as the index has dimensions.'),
       sparse_indices: optionalNumbers('Positions of the sparse query.'),
       sparse_values: optionalNumbers('Weights of the sparse query, as many as positions.'),
-      include_vectors: optionalBoolean('Adds the stored vector to every result.'),
-      rescore: optionalBoolean(rescoreDescription),
       filter: Type.Optional(
         Type.Unsafe<string | readonly unknown[] | null>({
           type: ['string', 'array', 'null'],
           description: 'Conditions that must all hold, as an array or as the JSON text of one.',
         }),
       ),
-      filter_params: Type.Optional(
-        Type.Object({
-          prefilter_threshold: optionalInteger(
-            { minimum: 0, maximum: thresholdMax },
-            'At most so many matches are scanned exactly.',
-          ),
-          boost_percentage: optionalInteger(
-            { minimum: 0, maximum: filterBoostMax },
-            'Widens the pool of filtered walks.',
-          ),
-        }),
-      ),
+      ...tuningProperties,
       dense_rrf_weight: optionalNumber(
         { minimum: 0, maximum: 1 },
         'Weight of the dense ranks in a hybrid search; default 0.5.',
@@ -83,15 +66,9 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
       field: 'vector',
     })
   }
-  const threshold = body.filter_params?.prefilter_threshold
-  const boost = body.filter_params?.boost_percentage
   return {
     fields,
-    ...(body.filter == null ? {} : { filter: readConditions(body.filter) }),
-    ...(threshold == null ? {} : { prefilterCardinalityThreshold: threshold }),
-    ...(boost == null ? {} : { filterBoostPercentage: boost }),
-    includeVectors: body.include_vectors ?? false,
-    ...(body.rescore == null ? {} : { rescore: body.rescore }),
+    ...readTuning(body, body.filter == null ? undefined : readConditions(body.filter)),
     ...(Object.keys(fields).length < 2 ? {} : { fusion: readFusion(body, weight) }),
   }
 }
@@ -165,8 +142,11 @@ export function searchReplyMsgpack(hits: readonly ScoredHit[]): Buffer {
   return writer.finish()
 }
 
-export function searchReplyJson(hits: readonly ScoredHit[]) {
-  return { results: hits.map(({ hit, similarity, distance }) => hitJson(hit, { similarity, distance })) }
+export function searchReplyJson(hits: readonly ScoredHit[], result: SearchResult) {
+  return {
+    results: hits.map(({ hit, similarity, distance }) => hitJson(hit, { similarity, distance })),
+    ...accountJson(result),
+  }
 }
 
 /** A hit in JSON; the vector as it was given. */

@@ -1,12 +1,10 @@
 // The question and the answer of /api/v2/collection/{name}/search: one query per field, and on request their fusion.
 import {
-  type Explanation,
   efDefault,
   efMax,
   type FieldQuery,
   type FusedHit,
   type Fusion,
-  filterBoostMax,
   type SearchHit,
   type SearchRequest,
   type SearchResult,
@@ -14,14 +12,14 @@ import {
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
+import { accountJson } from './explain.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, vectorsFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
-import { filterConditions, type Infer, optionalBoolean, optionalInteger } from './schema.ts'
-import { hitJson, readConditions, rescoreDescription } from './v1-search.ts'
+import { filterConditions, type Infer } from './schema.ts'
+import { readTuning, tuningProperties } from './search-tuning.ts'
+import { hitJson, readConditions } from './v1-search.ts'
 import { readSparseJson, vectorsJson } from './v2-objects.ts'
-
-const thresholdMax = 1_000_000_000
 
 export function searchCollectionBody(topKMax: number) {
   return Type.Object({
@@ -30,20 +28,7 @@ export function searchCollectionBody(topKMax: number) {
       description: `Queries by field: {field: {"query": [...], [[...],...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
     }),
     filter: Type.Optional(filterConditions),
-    filter_params: Type.Optional(
-      Type.Object({
-        prefilter_threshold: optionalInteger(
-          { minimum: 0, maximum: thresholdMax },
-          'At most so many matches are scanned exactly.',
-        ),
-        boost_percentage: optionalInteger(
-          { minimum: 0, maximum: filterBoostMax },
-          'Widens the pool of filtered walks.',
-        ),
-      }),
-    ),
-    include_vectors: optionalBoolean('Adds the stored vector to every result of a JSON reply.'),
-    rescore: optionalBoolean(rescoreDescription),
+    ...tuningProperties,
     fusion: Type.Optional(
       Type.Object({
         method: Type.Unsafe<Fusion['method']>({
@@ -60,8 +45,6 @@ export function searchCollectionBody(topKMax: number) {
         ),
       }),
     ),
-    exact: optionalBoolean('Compares every match: the answer that an approximate one is measured by.'),
-    explain: optionalBoolean('Adds to a JSON reply how the answer was found and what it cost.'),
   })
 }
 export type SearchCollectionBody = Infer<ReturnType<typeof searchCollectionBody>>
@@ -77,18 +60,10 @@ export function readCollectionSearch(body: SearchCollectionBody, topKMax: number
       value: queries.length,
     })
   }
-  const threshold = body.filter_params?.prefilter_threshold
-  const boost = body.filter_params?.boost_percentage
   return {
     fields,
-    ...(body.filter === undefined ? {} : { filter: readConditions(body.filter) }),
-    ...(threshold == null ? {} : { prefilterCardinalityThreshold: threshold }),
-    ...(boost == null ? {} : { filterBoostPercentage: boost }),
-    includeVectors: body.include_vectors ?? false,
-    ...(body.rescore == null ? {} : { rescore: body.rescore }),
+    ...readTuning(body, body.filter === undefined ? undefined : readConditions(body.filter)),
     ...(body.fusion === undefined ? {} : { fusion: body.fusion }),
-    ...(body.exact == null ? {} : { exact: body.exact }),
-    ...(body.explain == null ? {} : { explain: body.explain }),
   }
 }
 
@@ -171,16 +146,14 @@ export function collectionSearchMsgpack(result: SearchResult): Buffer {
 }
 
 export function collectionSearchJson(result: SearchResult) {
-  const { fused, complete, explain, lsn } = result
+  const { fused } = result
   const results = Object.fromEntries(
     Object.entries(result.results).map(([name, hits]) => [name, hits.map(collectionHitJson)]),
   )
   return {
     results,
     ...(fused && { fused: fused.map(fusedJson) }),
-    complete,
-    ...(explain && { explain: explainJson(explain) }),
-    lsn,
+    ...accountJson(result),
   }
 }
 
@@ -191,14 +164,4 @@ function collectionHitJson(hit: SearchHit) {
 function fusedJson({ hit, score, standings }: FusedHit) {
   const { similarity: _similarity, distance: _distance, norm: _norm, vector: _vector, ...object } = hitJson(hit)
   return { ...object, score, fields: Object.fromEntries(standings.map(({ field, ...standing }) => [field, standing])) }
-}
-
-function explainJson({ filter, fields, decorateMs, fuseMs, totalMs }: Explanation) {
-  return {
-    filter: filter ?? null,
-    fields,
-    decorate_ms: decorateMs,
-    fuse_ms: fuseMs,
-    total_ms: totalMs,
-  }
 }

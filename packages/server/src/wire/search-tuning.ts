@@ -1,0 +1,42 @@
+// What a search may say besides its queries: the filter and how it is answered. The same in /api/v1 and /api/v2.
+import { type FilterInput, filterBoostMax, type SearchRequest } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { type Infer, optionalBoolean, optionalInteger } from './schema.ts'
+
+/** New servers of the v1 family take any threshold up to this; the engine decides. */
+const thresholdMax = 1_000_000_000
+
+const threshold = () =>
+  optionalInteger({ minimum: 0, maximum: thresholdMax }, 'At most so many matches are scanned exactly.')
+const boost = () => optionalInteger({ minimum: 0, maximum: filterBoostMax }, 'Widens the pool of filtered walks.')
+
+/** Properties of the body of a search. Published clients send `filter_params`; the two keys also go by their long names. */
+export const tuningProperties = {
+  filter_params: Type.Optional(Type.Object({ prefilter_threshold: threshold(), boost_percentage: boost() })),
+  prefilter_cardinality_threshold: threshold(),
+  filter_boost_percentage: boost(),
+  include_vectors: optionalBoolean('Adds the stored vector to every result.'),
+  rescore: optionalBoolean(
+    'Orders the best candidates by the vectors as they came, read from disk; for precisions other than float32.',
+  ),
+  exact: optionalBoolean('Compares every match: the answer that an approximate one is measured by.'),
+  explain: optionalBoolean('Adds to a JSON reply how the answer was found and what it cost.'),
+}
+const tuningBody = Type.Object(tuningProperties)
+
+export function readTuning(
+  body: Infer<typeof tuningBody>,
+  filter: FilterInput | undefined,
+): Omit<SearchRequest, 'fields' | 'fusion'> {
+  const prefilterThreshold = body.prefilter_cardinality_threshold ?? body.filter_params?.prefilter_threshold
+  const boostPercentage = body.filter_boost_percentage ?? body.filter_params?.boost_percentage
+  return {
+    ...(filter && { filter }),
+    ...(prefilterThreshold == null ? {} : { prefilterCardinalityThreshold: prefilterThreshold }),
+    ...(boostPercentage == null ? {} : { filterBoostPercentage: boostPercentage }),
+    includeVectors: body.include_vectors ?? false,
+    rescore: body.rescore ?? false,
+    exact: body.exact ?? false,
+    explain: body.explain ?? false,
+  }
+}
