@@ -1,0 +1,214 @@
+"""A collection: objects with several named vector fields, dense, sparse or of several vectors each."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union, cast
+
+from . import encoding
+from .bulk import bulk_load
+from .errors import InvalidArgumentError
+from .transport import ALWAYS, WHEN_REFUSED, Transport, segment
+from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
+
+_SHRINK_SECONDS = 600.0
+
+
+class Collection:
+    """Made by ``client.get_collection(name)``, which asks the server what the collection is."""
+
+    def __init__(self, transport: Transport, summary: Mapping[str, Any]) -> None:
+        self._transport = transport
+        self.name = str(summary["name"])
+        self.fields: List[Dict[str, Any]] = list(summary["fields"])
+        self.created_at = summary.get("created_at")
+        self.layout_version = summary.get("layout_version")
+        self._path = f"/api/v2/collection/{segment(self.name)}"
+
+    def __repr__(self) -> str:
+        return f"Collection(name={self.name!r}, fields={[field['name'] for field in self.fields]!r})"
+
+    def upsert(self, objects: Sequence[ObjectRecord]) -> Dict[str, Any]:
+        """Stores up to 1,000 objects, all or none, replacing those whose id is there. They are on disk when it returns."""
+        body = encoding.object_batch(objects)
+        path = f"{self._path}/objects"
+        sent = self._transport.send("POST", path, body, content_type="application/msgpack", retry=ALWAYS)
+        reply: Dict[str, Any] = self._transport.read_json(sent)
+        return reply
+
+    def load(
+        self,
+        objects: Iterable[ObjectRecord],
+        *,
+        batch_size: int = 500,
+        concurrency: int = 2,
+        on_progress: Optional[Progress] = None,
+    ) -> int:
+        """Stores as many objects as the iterable gives, and takes no more from it than is on its way."""
+        return bulk_load(objects, self.upsert, batch_size, concurrency, on_progress)  # type: ignore[arg-type]
+
+    def search(
+        self,
+        fields: Mapping[str, Any],
+        filter: Optional[Filter] = None,
+        ef_search: Optional[int] = None,
+        prefilter_cardinality_threshold: Optional[int] = None,
+        filter_boost_percentage: Optional[float] = None,
+        *,
+        limit: Optional[int] = None,
+        include_vectors: bool = False,
+        rescore: Optional[bool] = None,
+        fusion: Optional[Mapping[str, Any]] = None,
+        exact: Optional[bool] = None,
+        explain: Optional[bool] = None,
+    ) -> SearchResult:
+        """The nearest objects in each field asked: ``{"embedding": {"query": [...], "limit": 5}}``, or the query alone.
+
+        ``{"results": {field: [{"id", "similarity", ...}]}}``; with ``fusion={"method": "rrf"}`` also ``"fused"``, one list of all.
+        """
+        defaults = _given(limit=limit, ef_search=ef_search)
+        body = _given(
+            fields={name: _query(query, f"fields.{name}", defaults) for name, query in fields.items()},
+            filter=None if filter is None else list(filter),
+            filter_params=_given(
+                prefilter_threshold=prefilter_cardinality_threshold,
+                boost_percentage=filter_boost_percentage,
+            )
+            or None,
+            include_vectors=include_vectors or None,
+            rescore=rescore,
+            fusion=fusion,
+            exact=exact,
+            explain=explain,
+        )
+        reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS)
+        results = {name: [_with_meta(hit) for hit in hits] for name, hits in reply["results"].items()}
+        reply["results"] = results
+        if "fused" in reply:
+            reply["fused"] = [_with_meta(hit) for hit in reply["fused"]]
+        return cast(SearchResult, reply)
+
+    def get_objects(self, ids: Sequence[str]) -> List[StoredObject]:
+        """The objects found, in the order asked; unknown ids are left out."""
+        body = {"ids": [str(identifier) for identifier in ids]}
+        reply = self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS)
+        return [_stored(item) for item in reply["objects"]]
+
+    def scroll(self, filter: Optional[Filter] = None, page_size: int = 100) -> Iterator[StoredObject]:
+        """All objects that match, page by page. One that is not written meanwhile comes exactly once."""
+        cursor: Optional[str] = None
+        while True:
+            body = _given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor)
+            page = self._transport.json("POST", f"{self._path}/objects/scroll", body, retry=ALWAYS)
+            for item in page["objects"]:
+                yield _stored(item)
+            cursor = page.get("cursor")
+            if cursor is None:
+                return
+
+    def count(self, filter: Optional[Filter] = None) -> int:
+        body = _given(filter=None if filter is None else list(filter))
+        return int(self._transport.json("POST", f"{self._path}/objects/count", body, retry=ALWAYS)["count"])
+
+    def facets(self, key: str, filter: Optional[Filter] = None, limit: int = 10) -> Dict[str, Any]:
+        """How many objects have which values under a filter key."""
+        body = _given(key=key, filter=None if filter is None else list(filter), limit=limit)
+        reply: Dict[str, Any] = self._transport.json("POST", f"{self._path}/facets", body, retry=ALWAYS)
+        return reply
+
+    def delete_object(self, id: str) -> Dict[str, Any]:
+        """Fails with NotFoundError where there is none."""
+        path = f"{self._path}/objects/{segment(str(id))}"
+        reply: Dict[str, Any] = self._transport.json("DELETE", path, retry=WHEN_REFUSED)
+        return reply
+
+    def delete_by_filter(self, filter: Filter) -> Dict[str, Any]:
+        """Deletes every object that the filter matches; an empty filter deletes nothing."""
+        body = {"filter": list(filter)}
+        reply: Dict[str, Any] = self._transport.json("DELETE", f"{self._path}/objects", body, retry=WHEN_REFUSED)
+        return reply
+
+    def update_filters(self, updates: Sequence[FilterUpdate]) -> Dict[str, Any]:
+        """Replaces the whole filter of each object named; unknown ids are left out of the count."""
+        body = {"updates": list(updates)}
+        reply: Dict[str, Any] = self._transport.json("POST", f"{self._path}/filters", body, retry=ALWAYS)
+        return reply
+
+    def describe(self) -> Dict[str, Any]:
+        reply: Dict[str, Any] = self._transport.json("GET", self._path, retry=ALWAYS)
+        return reply
+
+    def links(self, id: str, field: str) -> List[str]:
+        """Ids of the object's neighbours in the graph of a field."""
+        path = f"{self._path}/objects/{segment(str(id))}/field/{segment(field)}/links"
+        return list(self._transport.json("GET", path, retry=ALWAYS)["links"])
+
+    def rebuild(self, fields: Sequence[Union[str, Mapping[str, Any]]] = ()) -> Dict[str, Any]:
+        """Begins to build everything anew, with another M or ef_con where given; searches go on, writes wait."""
+        named = [{"field": field} if isinstance(field, str) else dict(field) for field in fields]
+        reply: Dict[str, Any] = self._transport.json(
+            "POST", f"{self._path}/rebuild", {"fields": named}, retry=WHEN_REFUSED
+        )
+        return reply
+
+    def rebuild_status(self) -> Dict[str, Any]:
+        reply: Dict[str, Any] = self._transport.json("GET", f"{self._path}/rebuild/status", retry=ALWAYS)
+        return reply
+
+    def shrink(self) -> Dict[str, Any]:
+        """Gives back what deleted and replaced objects took."""
+        reply: Dict[str, Any] = self._transport.json(
+            "POST", f"{self._path}/shrink", {}, retry=WHEN_REFUSED, timeout=_SHRINK_SECONDS
+        )
+        return reply
+
+    def create_backup(self, name: str) -> Dict[str, Any]:
+        """Begins a backup; ``client.active_backup()`` tells how far it is."""
+        reply: Dict[str, Any] = self._transport.json(
+            "POST", f"{self._path}/backup", {"name": name}, retry=WHEN_REFUSED
+        )
+        return reply
+
+
+def _given(**members: Any) -> Dict[str, Any]:
+    return {name: value for name, value in members.items() if value is not None}
+
+
+def _query(asked: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
+    if not isinstance(asked, Mapping) or "query" not in asked:
+        asked = {"query": asked}
+    query = asked["query"]
+    encoded: Any
+    if isinstance(query, Mapping) and "id" in query:
+        encoded = {"id": str(query["id"])}
+    elif isinstance(query, Mapping):
+        indices, values = encoding.sparse(query, f"{field}.query")
+        encoded = {"indices": indices, "values": values}
+    elif query is None:
+        raise InvalidArgumentError(f"{field}.query is missing", field=f"{field}.query")
+    elif encoding.is_many(query):
+        encoded = encoding.many(query, f"{field}.query")
+    else:
+        encoded = encoding.numbers(query, f"{field}.query")
+    return cast(FieldQuery, {**defaults, **asked, "query": encoded})
+
+
+def _with_meta(hit: Dict[str, Any]) -> Any:
+    meta = encoding.meta_of(hit)
+    hit.pop("meta_base64", None)
+    return {**hit, "meta": meta}
+
+
+def _stored(item: Mapping[str, Any]) -> StoredObject:
+    fields = item["fields"]
+    return {
+        "id": item["id"],
+        "meta": encoding.meta_of(item),
+        "filter": item["filter"],
+        "vectors": {name: value["vector"] for name, value in fields.items() if "vector" in value},
+        "sparses": {
+            name: {"indices": value["sparse_indices"], "values": value["sparse_values"]}
+            for name, value in fields.items()
+            if "sparse_indices" in value
+        },
+        "multi_vectors": {name: value["vectors"] for name, value in fields.items() if "vectors" in value},
+    }

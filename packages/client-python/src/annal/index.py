@@ -1,0 +1,145 @@
+"""An index: a collection with one dense vector per object, and sparse terms when it is hybrid."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, cast
+
+from . import encoding
+from .bulk import bulk_load
+from .transport import ALWAYS, WHEN_REFUSED, Transport, segment
+from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
+
+_SENTENCE = "application/json, text/plain"
+
+
+class Index:
+    """Made by ``client.get_index(name)``, which asks the server what the index is."""
+
+    def __init__(self, transport: Transport, name: str, info: Mapping[str, Any]) -> None:
+        self._transport = transport
+        self._path = f"/api/v1/index/{segment(name)}"
+        self.name = name
+        self.dimension = int(info["dimension"])
+        self.space_type = str(info["space_type"])
+        self.precision = str(info["precision"])
+        self.sparse_model = str(info.get("sparse_model", "None"))
+
+    def __repr__(self) -> str:
+        return f"Index(name={self.name!r}, dimension={self.dimension}, space_type={self.space_type!r})"
+
+    @property
+    def is_hybrid(self) -> bool:
+        return self.sparse_model != "None"
+
+    def upsert(self, records: Sequence[VectorRecord]) -> str:
+        """Stores up to 1,000 records, all or none, replacing those whose id is there. They are on disk when it returns."""
+        body = encoding.record_batch(records, self.space_type)
+        path = f"{self._path}/vector/insert"
+        self._transport.send("POST", path, body, content_type="application/msgpack", retry=ALWAYS)
+        return "Vectors inserted successfully"
+
+    def load(
+        self,
+        records: Iterable[VectorRecord],
+        *,
+        batch_size: int = 500,
+        concurrency: int = 2,
+        on_progress: Optional[Progress] = None,
+    ) -> int:
+        """Stores as many records as the iterable gives, and takes no more from it than is on its way."""
+        return bulk_load(records, self.upsert, batch_size, concurrency, on_progress)  # type: ignore[arg-type]
+
+    def query(
+        self,
+        vector: Optional[Vector] = None,
+        top_k: int = 10,
+        filter: Optional[Filter] = None,
+        ef: int = 128,
+        include_vectors: bool = False,
+        sparse_indices: Optional[Any] = None,
+        sparse_values: Optional[Vector] = None,
+        prefilter_cardinality_threshold: Optional[int] = None,
+        filter_boost_percentage: Optional[float] = None,
+        dense_rrf_weight: Optional[float] = None,
+        rrf_rank_constant: Optional[float] = None,
+    ) -> List[Hit]:
+        """The nearest records, best first: by the dense vector, the sparse terms, or both fused by their ranks."""
+        body: Dict[str, Any] = {"k": top_k, "ef": ef, "include_vectors": include_vectors}
+        if vector is not None:
+            body["vector"] = encoding.numbers(vector, "vector")
+        if sparse_indices is not None or sparse_values is not None:
+            terms = {"indices": sparse_indices or [], "values": sparse_values or []}
+            body["sparse_indices"], body["sparse_values"] = encoding.sparse(terms, "sparse")
+        if filter is not None:
+            body["filter"] = list(filter)
+        parameters = {
+            "prefilter_threshold": prefilter_cardinality_threshold,
+            "boost_percentage": filter_boost_percentage,
+        }
+        given = {name: value for name, value in parameters.items() if value is not None}
+        if given:
+            body["filter_params"] = given
+        if dense_rrf_weight is not None:
+            body["dense_rrf_weight"] = dense_rrf_weight
+        if rrf_rank_constant is not None:
+            body["rrf_rank_constant"] = rrf_rank_constant
+        reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS)
+        return [_hit(hit) for hit in reply["results"]]
+
+    def get_vector(self, id: str) -> Dict[str, Any]:
+        """Fails with NotFoundError where there is none."""
+        reply = self._transport.json("POST", f"{self._path}/vector/get", {"id": str(id)}, retry=ALWAYS)
+        meta = encoding.meta_of(reply)
+        reply.pop("meta_base64", None)
+        return {**reply, "meta": meta}
+
+    def delete_vector(self, id: str) -> str:
+        path = f"{self._path}/vector/{segment(str(id))}/delete"
+        return str(self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED).text)
+
+    def delete_with_filter(self, filter: Filter) -> str:
+        """Deletes every record that the filter matches; an empty filter deletes nothing."""
+        return self._sentence("DELETE", "vectors/delete", {"filter": list(filter)}, WHEN_REFUSED)
+
+    def update_filters(self, updates: Sequence[FilterUpdate]) -> str:
+        """Replaces the whole filter of each record named; unknown ids are left out of the count."""
+        return self._sentence("POST", "filters/update", {"updates": list(updates)}, ALWAYS)
+
+    def describe(self) -> Dict[str, Any]:
+        info = self._transport.json("GET", f"{self._path}/info", retry=ALWAYS)
+        model = info.get("sparse_model", "None")
+        return {
+            "name": self.name,
+            "space_type": info["space_type"],
+            "dimension": info["dimension"],
+            "sparse_model": model,
+            "is_hybrid": model != "None",
+            "count": info["total_elements"],
+            "precision": info["precision"],
+            "M": info["M"],
+            "ef_con": info["ef_con"],
+        }
+
+    def rebuild(self, M: Optional[int] = None, ef_con: Optional[int] = None) -> Dict[str, Any]:
+        given = {name: value for name, value in {"M": M, "ef_con": ef_con}.items() if value is not None}
+        reply: Dict[str, Any] = self._transport.json("POST", f"{self._path}/rebuild", given, retry=WHEN_REFUSED)
+        return reply
+
+    def rebuild_status(self) -> Dict[str, Any]:
+        reply: Dict[str, Any] = self._transport.json("GET", f"{self._path}/rebuild/status", retry=ALWAYS)
+        return reply
+
+    def _sentence(self, method: str, action: str, body: Any, retry: str) -> str:
+        data = json.dumps(body, allow_nan=False).encode("utf-8")
+        path = f"{self._path}/{action}"
+        sent = self._transport.send(
+            method, path, data, content_type="application/json", accept=_SENTENCE, retry=retry
+        )
+        return str(sent.text)
+
+
+def _hit(hit: Dict[str, Any]) -> Hit:
+    meta = encoding.meta_of(hit)
+    hit.pop("meta_base64", None)
+    return cast(Hit, {**hit, "meta": meta})

@@ -1,0 +1,97 @@
+"""The shapes of what goes in and what comes back, for type checkers and editors. At run time they are plain dicts."""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Mapping, Protocol, Sequence, TypedDict, Union
+
+
+class ArrayLike(Protocol):
+    """A NumPy array, or what else can say its numbers."""
+
+    def tolist(self) -> Any: ...
+
+
+Vector = Union[Sequence[float], ArrayLike]
+Meta = Union[Mapping[str, Any], bytes, None]
+Filter = Sequence[Mapping[str, Any]]
+"""``[{"color": {"$eq": "red"}}, {"price": {"$range": [10, 20]}}]``; all conditions must hold."""
+
+
+class SparseVector(TypedDict):
+    indices: Union[Sequence[int], ArrayLike]
+    values: Vector
+
+
+FieldValue = Union[Vector, SparseVector, Sequence[Vector]]
+
+
+class _RecordRequired(TypedDict):
+    id: str
+
+
+class VectorRecord(_RecordRequired, total=False):
+    """A record of an index."""
+
+    vector: Vector
+    meta: Meta
+    filter: Mapping[str, Any]
+    sparse_indices: Union[Sequence[int], ArrayLike]
+    sparse_values: Vector
+
+
+class ObjectRecord(_RecordRequired, total=False):
+    """An object of a collection: one value per named field."""
+
+    meta: Meta
+    filter: Mapping[str, Any]
+    fields: Mapping[str, FieldValue]
+
+
+class FieldQuery(TypedDict, total=False):
+    query: Any
+    limit: int
+    ef_search: int
+    score_threshold: float
+
+
+class FieldDefinition(TypedDict, total=False):
+    name: str
+    type: str
+    params: Dict[str, Any]
+    sparse_model: str
+
+
+class Hit(TypedDict, total=False):
+    id: str
+    similarity: float
+    distance: float
+    norm: float
+    meta: Any
+    filter: Dict[str, Any]
+    vector: List[float]
+
+
+class SearchResult(TypedDict, total=False):
+    results: Dict[str, List[Hit]]
+    fused: List[Dict[str, Any]]
+    complete: bool
+    lsn: int
+    explain: Dict[str, Any]
+
+
+class StoredObject(TypedDict):
+    id: str
+    meta: Any
+    filter: Dict[str, Any]
+    vectors: Dict[str, List[float]]
+    sparses: Dict[str, Dict[str, Any]]
+    multi_vectors: Dict[str, List[List[float]]]
+
+
+class FilterUpdate(TypedDict):
+    id: str
+    filter: Mapping[str, Any]
+
+
+Progress = Callable[[int], None]
+"""Called with the number of records that are stored."""

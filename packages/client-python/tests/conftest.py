@@ -1,0 +1,72 @@
+"""A real server for every session: a process on an empty directory and a port of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Dict, Iterator, Optional
+
+import pytest
+
+from annal import Annal
+
+HOUSE = Path(__file__).resolve().parents[3]
+
+
+class Server:
+    def __init__(self, environment: Dict[str, str], data_dir: str, port: int = 0) -> None:
+        node = os.environ.get("ANNAL_NODE", str(HOUSE / "node_modules" / ".bin" / "node"))
+        settings = {"NDD_SERVER_PORT": str(port), "NDD_DATA_DIR": data_dir, "NDD_NUM_THREADS": "1", **environment}
+        main = HOUSE / "packages" / "server" / "src" / "main.ts"
+        self.process = subprocess.Popen(
+            [node, "--conditions=annal-source", str(main)],
+            env={"PATH": os.environ["PATH"], **settings},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.address = self._address()
+
+    def _address(self) -> str:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            found: Optional[re.Match[str]] = re.search(r"http://\S+", line)
+            if found is not None:
+                return found.group(0)
+        raise RuntimeError(f"the server ended with {self.process.wait()} before it served")
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=60)
+        if self.process.stdout is not None:
+            self.process.stdout.close()
+        return code
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    with tempfile.TemporaryDirectory(prefix="annal-python-test-") as data_dir:
+        running = Server({}, data_dir)
+        yield running
+        assert running.stop() == 0
+
+
+@pytest.fixture()
+def client(server: Server) -> Iterator[Annal]:
+    with Annal(base_url=server.address) as connected:
+        yield connected
+
+
+@pytest.fixture(scope="session")
+def enterprise() -> Iterator[Server]:
+    with tempfile.TemporaryDirectory(prefix="annal-python-test-") as data_dir:
+        running = Server({"NDD_ROOT_TOKEN": ROOT_TOKEN}, data_dir)
+        yield running
+        assert running.stop() == 0
+
+
+ROOT_TOKEN = "root-token-of-the-python-tests-0123456789"

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Iterator
+
+import pytest
+
+from annal import Annal, Collection, ConflictError, InvalidArgumentError, NotFoundError, filters, rerank
+from annal.errors import BadRequestError
+
+FIELDS = [
+    {"name": "place", "type": "vector", "params": {"dimension": 2, "space_type": "l2", "precision": "float32"}},
+    {"name": "words", "type": "sparse", "sparse_model": "default"},
+]
+
+
+@pytest.fixture()
+def numbers(client: Annal) -> Iterator[Collection]:
+    client.create_collection("numbers", FIELDS)
+    collection = client.get_collection("numbers")
+    told = []
+    stored = collection.load(
+        (
+            {
+                "id": f"n{i}",
+                "meta": {"i": i},
+                "filter": {"parity": "odd" if i % 2 else "even", "value": i},
+                "fields": {"place": [i, 1], "words": {"indices": [i, 1000], "values": [1, 0.5]}},
+            }
+            for i in range(100)
+        ),
+        batch_size=30,
+        on_progress=told.append,
+    )
+    assert stored == 100 and told == [30, 60, 90, 100]
+    yield collection
+    client.delete_collection("numbers")
+
+
+def test_a_collection_is_made_listed_described_and_deleted(client: Annal) -> None:
+    made = client.create_collection("films", FIELDS)
+    assert made["name"] == "films"
+    assert "films" in [summary["name"] for summary in client.list_collections()]
+    films = client.get_collection("films")
+    assert films.fields == films.describe()["fields"]
+    with pytest.raises(ConflictError) as taken:
+        client.create_collection("films", FIELDS)
+    assert taken.value.code == "collection_exists" and taken.value.status == 409
+    client.delete_collection("films")
+    with pytest.raises(NotFoundError):
+        client.get_collection("films")
+
+
+def test_objects_come_back_as_they_were_given(numbers: Collection) -> None:
+    seven, hundred = numbers.get_objects(["n7", "nobody", "n99"])
+    assert (seven["id"], hundred["id"]) == ("n7", "n99")
+    assert seven["meta"] == {"i": 7} and seven["filter"] == {"parity": "odd", "value": 7}
+    assert seven["vectors"] == {"place": [7, 1]}
+    assert seven["sparses"] == {"words": {"indices": [7, 1000], "values": [1, 0.5]}}
+    numbers.upsert([{"id": "bytes", "meta": b"\x01\x02\xfa", "fields": {"place": (1, 2)}}])
+    assert numbers.get_objects(["bytes"])[0]["meta"] == b"\x01\x02\xfa"
+    assert numbers.delete_object("bytes")["deleted"] == "bytes"
+    with pytest.raises(NotFoundError):
+        numbers.delete_object("bytes")
+
+
+def test_fields_are_searched_alone_together_and_as_one_list(numbers: Collection) -> None:
+    found = numbers.search({"place": {"query": [50, 1], "limit": 3}}, include_vectors=True)
+    assert sorted(hit["id"] for hit in found["results"]["place"]) == ["n49", "n50", "n51"]
+    best = found["results"]["place"][0]
+    assert best["id"] == "n50" and best["similarity"] == 0 and best["vector"] == [50, 1] and best["meta"] == {"i": 50}
+    both = numbers.search(
+        fields={"place": {"query": [50, 1], "limit": 5}, "words": {"query": {"indices": [50], "values": [2]}}},
+        fusion={"method": "rrf"},
+    )
+    assert both["fused"][0]["id"] == "n50"
+    assert rerank(both, limit=2)["results"][0]["id"] == "n50"
+    assert [hit["id"] for hit in numbers.search({"place": [3, 1]}, limit=1)["results"]["place"]] == ["n3"]
+    even = numbers.search({"place": [50, 1]}, [filters.eq("parity", "odd")], limit=2)
+    assert sorted(hit["id"] for hit in even["results"]["place"]) == ["n49", "n51"]
+
+
+def test_filters_count_page_replace_and_delete(numbers: Collection) -> None:
+    assert numbers.count() == 100
+    assert numbers.count([filters.between("value", 10, 19)]) == 10
+    assert numbers.count([filters.any_of(filters.eq("value", 1), filters.gte("value", 98))]) == 3
+    assert numbers.count([filters.not_(filters.one_of("value", [1, 2]))]) == 98
+    ids = [item["id"] for item in numbers.scroll([filters.eq("parity", "odd")], page_size=20)]
+    assert len(ids) == len(set(ids)) == 50
+    assert numbers.facets("parity")["distinct"] == 2
+    assert numbers.update_filters([{"id": "n3", "filter": {"parity": "three"}}, {"id": "no", "filter": {}}])["updated"] == 1
+    assert numbers.delete_by_filter([])["deleted"] == 0
+    assert numbers.delete_by_filter([filters.eq("parity", "three")])["deleted"] == 1
+
+
+def test_the_graph_is_rebuilt_and_shrunk(numbers: Collection) -> None:
+    numbers.rebuild([{"field": "place", "M": 24}])
+    while numbers.rebuild_status()["status"] == "in_progress":
+        pass
+    assert numbers.describe()["fields"][0]["params"]["M"] == 24
+    assert numbers.shrink()["status"] == "ok"
+    assert numbers.links("n5", "place")
+
+
+def test_several_vectors_per_object(client: Annal) -> None:
+    params = {"dimension": 2, "space_type": "cosine", "precision": "float32", "pooling": "mean"}
+    client.create_collection("pages", [{"name": "lines", "type": "multi_vector", "params": params}])
+    pages = client.get_collection("pages")
+    pages.upsert([{"id": "a", "fields": {"lines": [[1, 0], [0, 1]]}}, {"id": "b", "fields": {"lines": [[-1, 0]]}}])
+    assert pages.get_objects(["a"])[0]["multi_vectors"]["lines"] == [[1, 0], [0, 1]]
+    assert pages.search({"lines": {"query": [[1, 0.1]]}})["results"]["lines"][0]["id"] == "a"
+    client.delete_collection("pages")
+
+
+def test_what_is_refused_names_the_field(numbers: Collection) -> None:
+    with pytest.raises(BadRequestError) as wide:
+        numbers.upsert([{"id": "good", "fields": {"place": [1, 2]}}, {"id": "wide", "fields": {"place": [1, 2, 3]}}])
+    assert (wide.value.field, wide.value.value, wide.value.limit) == ("objects[1].fields.place", 3, 2)
+    assert numbers.get_objects(["good"]) == []
+    with pytest.raises(InvalidArgumentError) as nan:
+        numbers.upsert([{"id": "nan", "fields": {"place": [1, float("nan")]}}])
+    assert nan.value.field == "objects[0].fields.place[1]"
+    with pytest.raises(ValueError):
+        numbers.search({"place": {"query": "text"}})
+    with pytest.raises(InvalidArgumentError):
+        numbers.upsert([{"id": "meta", "meta": {"x": {1, 2}}, "fields": {"place": [1, 2]}}])
+    with pytest.raises(BadRequestError):
+        numbers.upsert([{"id": "large", "fields": {"place": [1, 1e300]}}])
+
+
+def test_numpy_arrays_are_taken_wherever_numbers_are(client: Annal) -> None:
+    numpy = pytest.importorskip("numpy")
+    client.create_collection("arrays", FIELDS)
+    arrays = client.get_collection("arrays")
+    matrix = numpy.random.default_rng(7).normal(size=(50, 2)).astype("float32")
+    indices = numpy.arange(3, dtype="uint32")
+    arrays.upsert(
+        [
+            {"id": str(i), "fields": {"place": row, "words": {"indices": indices, "values": numpy.ones(3)}}}
+            for i, row in enumerate(matrix)
+        ]
+    )
+    hits = arrays.search({"place": {"query": matrix[17], "limit": 1}})["results"]["place"]
+    assert hits[0]["id"] == "17"
+    assert arrays.get_objects(["17"])[0]["vectors"]["place"] == matrix[17].tolist()
+    client.delete_collection("arrays")

@@ -1,0 +1,144 @@
+"""What the network may do, with a scripted server on a real socket."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Dict, Iterator, List, Tuple
+
+import pytest
+
+from annal import Annal, AuthenticationError, DeadlineError, InvalidArgumentError, ServerError, UnreachableError
+
+Reply = Tuple[int, Dict[str, str], Any]
+
+
+class Scripted(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, replies: List[Reply]) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.replies = replies
+        self.asked: List[Tuple[str, str, Dict[str, str]]] = []
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: Scripted
+
+    def _answer(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        asked = self.server.asked
+        asked.append((self.command, self.path, dict(self.headers)))
+        status, headers, body = self.server.replies[min(len(asked), len(self.server.replies)) - 1]
+        if status == 0:
+            self.connection.close()
+            self.close_connection = True
+            return
+        data = json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"Content-Type": "application/json", **headers}.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    do_GET = do_POST = do_DELETE = do_PUT = _answer
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture()
+def scripted() -> Iterator[Any]:
+    servers: List[Scripted] = []
+
+    def serve(*replies: Reply) -> Scripted:
+        server = Scripted(list(replies))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return server
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+BUSY: Reply = (503, {}, {"error": "starting", "code": "starting"})
+LIST: Reply = (200, {}, {"collections": []})
+
+
+def test_reading_is_repeated_after_passing_failures(scripted: Any) -> None:
+    server = scripted(BUSY, (502, {}, {}), LIST)
+    assert Annal(base_url=server.url).list_collections() == []
+    assert len(server.asked) == 3
+
+
+def test_what_may_have_happened_is_not_repeated(scripted: Any) -> None:
+    server = scripted((502, {}, {"error": "bad gateway"}), LIST)
+    with pytest.raises(ServerError) as failure:
+        Annal(base_url=server.url).create_collection("c", [])
+    assert failure.value.retryable and len(server.asked) == 1
+    server = scripted((503, {}, {"error": "the disk failed", "code": "log_failed"}), LIST)
+    with pytest.raises(ServerError):
+        Annal(base_url=server.url).create_collection("c", [])
+    assert len(server.asked) == 1
+
+
+def test_what_was_not_begun_is_repeated(scripted: Any) -> None:
+    server = scripted((429, {"Retry-After": "0"}, {"error": "slow down"}), (200, {}, {"name": "c"}))
+    assert Annal(base_url=server.url).create_collection("c", [])["name"] == "c"
+    assert len(server.asked) == 2
+
+
+def test_a_broken_connection_is_unreachable(scripted: Any) -> None:
+    server = scripted((0, {}, None))
+    with pytest.raises(UnreachableError):
+        Annal(base_url=server.url, retries=1).list_collections()
+    assert len(server.asked) == 2
+    with pytest.raises(UnreachableError):
+        Annal(base_url="http://127.0.0.1:9", retries=0).stats()
+
+
+def test_a_call_ends_with_its_deadline() -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = Annal(base_url=f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=0.2)
+        with pytest.raises(DeadlineError) as failure:
+            client.stats()
+        assert failure.value.code == "timeout" and isinstance(failure.value, TimeoutError)
+
+
+def test_the_token_travels_in_one_header_and_shows_nowhere_else(scripted: Any) -> None:
+    server = scripted((401, {}, {"error": "no", "code": "invalid_token", "request_id": "r-1"}))
+    client = Annal(token="films:s3cr3t", base_url=f"{server.url}/api/v2")
+    with pytest.raises(AuthenticationError) as failure:
+        client.list_collections()
+    assert failure.value.code == "invalid_token" and failure.value.request_id == "r-1"
+    method, path, headers = server.asked[0]
+    assert headers["Authorization"] == "Bearer films:s3cr3t" and path == "/api/v2/collection"
+    for shown in (repr(client), repr(failure.value), str(failure.value)):
+        assert "s3cr3t" not in shown
+
+
+def test_a_redirect_is_not_followed(scripted: Any) -> None:
+    elsewhere = scripted(LIST)
+    server = scripted((307, {"Location": f"{elsewhere.url}/api/v2/collection"}, {}))
+    with pytest.raises(Exception):
+        Annal(token="secret", base_url=server.url).list_collections()
+    assert elsewhere.asked == []
+
+
+def test_an_address_or_a_token_that_cannot_be_is_refused() -> None:
+    for address in ("localhost:8080", "ftp://localhost", "http://user:pass@localhost", "http://localhost/?token=x"):
+        with pytest.raises(InvalidArgumentError):
+            Annal(base_url=address)
+    with pytest.raises(InvalidArgumentError):
+        Annal(token="line\nbreak")
