@@ -28,7 +28,7 @@ const engineLevels: readonly (readonly string[])[] = [
   ['search', 'snapshot'],
   ['commit', 'recovery', 'rebuilder', 'checkpointer', 'backup', 'held', 'progress-report'],
   ['collection'],
-  ['control'],
+  ['control', 'repeat'],
   ['database'],
   ['engine'],
   ['index', 'log-events', 'testing'],

@@ -20,7 +20,6 @@ import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
-import { isCatalogEvent } from './events/codec.ts'
 import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
 import { heldBy } from './held.ts'
 import type { Limits } from './limits.ts'
@@ -28,6 +27,7 @@ import { sentenceOf } from './log-notice.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import { ProgressReport } from './progress-report.ts'
 import { replay, survey } from './recovery.ts'
+import { repeatEvent } from './repeat.ts'
 import { type OriginalsPlace, sweepOriginals } from './replica/originals.ts'
 import { Replica, type ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
@@ -194,17 +194,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     return this.#nextCollectionId++
   }
 
-  async repeat(event: Event): Promise<Acknowledgement> {
-    this.checkOpen()
-    if (isCatalogEvent(event)) {
-      return this.commitAlone(() => event)
-    }
-    const collection = this.#collections.get(event.collectionId)
-    if (!collection) {
-      const details = { field: 'collectionId', value: event.collectionId }
-      throw new EngineError('collection_not_found', `there is no collection number ${event.collectionId}`, details)
-    }
-    return event.kind === 'collection-rebuilt' ? collection.repeatRebuild(event.fields) : collection.repeat(event)
+  repeat(event: Event): Promise<Acknowledgement> {
+    return repeatEvent(this, event)
   }
 
   commit(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {

@@ -61,6 +61,9 @@ test('the events of a log, committed once more, make the same state digest for d
   t.equal(second.database().collections().length, 1)
   const orphan = { kind: 'objects-deleted', timeMs: 0, collectionId: 2, ids: ['x'] } as const
   await t.rejects(second.repeat(orphan), { code: 'collection_not_found' })
+  const again = { kind: 'collection-dropped', timeMs: 0, collectionId: 2 } as const
+  await t.rejects(second.repeat(again), { code: 'invalid_argument' }, 'refused before it is appended')
+  t.equal(second.health().status, 'ok')
   await first.close()
   await second.close()
   await rm(dir, { recursive: true })
