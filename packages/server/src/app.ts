@@ -20,6 +20,7 @@ import type { DescribedRoute } from './openapi.ts'
 import { addRequestHooks, requestFacts } from './request-hooks.ts'
 import { createRequestLog } from './request-log.ts'
 import type { RouteContext } from './route-context.ts'
+import { v1BackupRoutes, v2BackupRoutes } from './routes/backups.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
 import { configurationRoute, logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
 import { v1RebuildRoutes, v2RebuildRoutes } from './routes/rebuilds.ts'
@@ -130,6 +131,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       v1IndexRoutes(v1)
       v1VectorRoutes(v1, context)
       v1RebuildRoutes(v1)
+      v1BackupRoutes(v1)
     },
     { prefix: '/api/v1' },
   )
@@ -146,6 +148,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       v2ObjectRoutes(v2, context)
       v2QuestionRoutes(v2, context)
       v2RebuildRoutes(v2)
+      v2BackupRoutes(v2)
     },
     { prefix: '/api/v2' },
   )

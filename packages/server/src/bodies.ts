@@ -14,6 +14,10 @@ declare module 'fastify' {
     readonly audit?: string
     /** Status of collection_not_found where published clients expect another than 404. */
     readonly missingCollectionStatus?: number
+    /** Statuses of other codes where published clients expect others. */
+    readonly statuses?: { readonly [code: string]: number }
+    /** The token may stand in the query, since a link in a browser has no headers. */
+    readonly tokenInQuery?: boolean
   }
 }
 

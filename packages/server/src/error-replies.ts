@@ -8,8 +8,9 @@ const unread: ReadonlySet<number> = new Set([401, 402, 403, 413, 429])
 
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const coded = codedError(error)
-  const expected = request.routeOptions?.config?.missingCollectionStatus
-  const status = coded.code === 'collection_not_found' && expected !== undefined ? expected : statusOf(coded.code)
+  const { missingCollectionStatus, statuses } = request.routeOptions?.config ?? {}
+  const expected = coded.code === 'collection_not_found' ? missingCollectionStatus : statuses?.[coded.code]
+  const status = expected ?? statusOf(coded.code)
   if (status >= 500) request.log.error({ req: request, err: error, code: coded.code }, 'request failed')
   const retryAfter = retryAfterSeconds(coded.code)
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)

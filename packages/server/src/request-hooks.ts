@@ -27,7 +27,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
         if (stopping) throw new ServerError('stopping', 'the server is stopping')
         const access = request.is404 ? 'open' : accessOf(request)
         if (access === 'open') return
-        request.principal = guard.check(request.headers.authorization, request.ip)
+        request.principal = guard.check(tokenOf(request), request.ip)
         checkAccess(request.principal, access)
         if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
         if (metrics.inFlight > limits.requestsInFlightMax) {
@@ -59,6 +59,14 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
 /** Routes without documentation are not taken (see access.ts). */
 function accessOf(request: FastifyRequest): Access {
   return request.routeOptions.config.doc?.access ?? 'control'
+}
+
+/** A browser that follows a link to a download sends no header; the root token then says in `db` which database it is for. */
+function tokenOf({ headers, query, routeOptions }: FastifyRequest): string | undefined {
+  if (headers.authorization !== undefined || routeOptions.config.tokenInQuery !== true) return headers.authorization
+  const { token, db } = query as { readonly token?: unknown; readonly db?: unknown }
+  if (typeof token !== 'string') return undefined
+  return typeof db === 'string' && !token.includes(':') ? `root/${db}:${token}` : token
 }
 
 /** The token's owner where tokens tell callers apart, else whoever has the address. */

@@ -23,6 +23,14 @@ const v1 = {
   'POST /index/:name/filters/update': 'writer',
   'POST /index/:name/rebuild': 'writer',
   'GET /index/:name/rebuild/status': 'reader',
+  'POST /index/:name/backup': 'writer',
+  'GET /backups': 'reader',
+  'GET /backups/active': 'reader',
+  'GET /backups/:backup/info': 'reader',
+  'GET /backups/:backup/download': 'reader',
+  'POST /backups/upload': 'writer',
+  'POST /backups/:backup/restore': 'writer',
+  'DELETE /backups/:backup': 'writer',
 } satisfies Record<string, Caller>
 
 const v2 = {
@@ -67,6 +75,26 @@ const v2 = {
   'GET /collection/:name/rebuild/status': 'reader',
   'GET /status/rebuild': 'reader',
   'POST /collection/:name/shrink': 'writer',
+  'POST /collection/:name/backup': 'writer',
+  'POST /collection/:name/clone': 'writer',
+  'GET /status/backup': 'reader',
+  'GET /status/restore': 'reader',
+  'GET /backup': 'reader',
+  'GET /backup/active': 'reader',
+  'GET /backup/:backup/info': 'reader',
+  'GET /backup/:backup/download': 'reader',
+  'POST /backup/upload': 'writer',
+  'POST /backup/:backup/restore': 'writer',
+  'DELETE /backup/:backup': 'writer',
+  'POST /backup/:backup/verify': 'reader',
+  'GET /backups': 'reader',
+  'GET /backups/active': 'reader',
+  'GET /backups/:backup/info': 'reader',
+  'GET /backups/:backup/download': 'reader',
+  'POST /backups/upload': 'writer',
+  'POST /backups/:backup/restore': 'writer',
+  'DELETE /backups/:backup': 'writer',
+  'POST /backups/:backup/verify': 'reader',
 } satisfies Record<string, Caller>
 
 /** `POST /api/v2/collection` to who may. */

@@ -1,0 +1,216 @@
+// Backups under both versions: made in the background, listed, restored, carried away and brought back.
+import type { FastifyInstance } from 'fastify'
+import { addBackupParsers, sendBackup, uploadedBackup } from '../backup-stream.ts'
+import { sendText } from '../replies.ts'
+import type { RouteDoc } from '../route-doc.ts'
+import {
+  activeBackup,
+  backupInfo,
+  backupList,
+  backupParam,
+  type CloneBody,
+  type CreateBackupBody,
+  cloneBody,
+  createBackupBody,
+  jobStatus,
+  type RestoreCollectionBody,
+  type RestoreIndexBody,
+  readMoment,
+  restoreCollectionBody,
+  restoreIndexBody,
+  type VerifyBackupBody,
+  verifyBackupBody,
+} from '../wire/backup.ts'
+import { nameParam } from '../wire/schema.ts'
+import { describedIndex } from '../wire/v1-index.ts'
+
+type Named = { Params: { name: string } }
+type OfBackup = { Params: { backup: string } }
+
+/** What published clients of v1 expect to be a bad request. */
+const refusedAsBad = { backup_not_found: 400, backup_exists: 400, backup_running: 400, collection_exists: 400 }
+
+export function v1BackupRoutes(app: FastifyInstance): void {
+  const create = {
+    schema: { params: nameParam, body: createBackupBody },
+    config: { doc: docs.create, audit: 'backup.create', statuses: refusedAsBad },
+  }
+  app.post<Named & { Body: CreateBackupBody }>('/index/:name/backup', create, async (request, reply) => {
+    const { database, params, body } = request
+    describedIndex(database, params.name)
+    const { name } = await database.backups.create(params.name, body.name ?? undefined)
+    return reply.code(202).send({ backup_name: name, status: 'in_progress' })
+  })
+
+  const restore = {
+    schema: { params: backupParam, body: restoreIndexBody },
+    config: { doc: docs.restore, audit: 'backup.restore', statuses: refusedAsBad },
+  }
+  app.post<OfBackup & { Body: RestoreIndexBody }>('/backups/:backup/restore', restore, async (request, reply) => {
+    const { target_index_name: target, ...moment } = request.body
+    const done = await request.database.backups.restore(request.params.backup, target, readMoment(moment))
+    return sendText(reply.code(201), 'Backup restored successfully', done)
+  })
+
+  const remove = {
+    schema: { params: backupParam },
+    config: { doc: docs.remove, audit: 'backup.delete', statuses: refusedAsBad },
+  }
+  app.delete<OfBackup>('/backups/:backup', remove, async (request, reply) => {
+    await request.database.backups.remove(request.params.backup)
+    return reply.code(204).send()
+  })
+  commonRoutes(app, '/backups')
+}
+
+export function v2BackupRoutes(app: FastifyInstance): void {
+  const create = {
+    schema: { params: nameParam, body: createBackupBody },
+    config: { doc: docs.create, audit: 'backup.create' },
+  }
+  app.post<Named & { Body: CreateBackupBody }>('/collection/:name/backup', create, async (request, reply) => {
+    const { name } = await request.database.backups.create(request.params.name, request.body.name ?? undefined)
+    return reply.code(202).send({ backup_name: name, status: 'in_progress' })
+  })
+
+  const clone = {
+    schema: { params: nameParam, body: cloneBody },
+    config: { doc: docs.clone, audit: 'collection.clone' },
+  }
+  app.post<Named & { Body: CloneBody }>('/collection/:name/clone', clone, async (request, reply) => {
+    const { target_collection_name: target } = request.body
+    const done = await request.database.backups.clone(request.params.name, target)
+    return reply.code(201).send({ message: 'Collection cloned', collection: target, ...done })
+  })
+
+  app.get('/status/backup', { config: { doc: docs.status } }, async ({ database }) =>
+    jobStatus(database.backups.status()),
+  )
+  app.get('/status/restore', { config: { doc: docs.restoreStatus } }, async ({ database }) =>
+    jobStatus(database.backups.restoreStatus()),
+  )
+
+  // An interface between the published ones used the plural.
+  for (const path of ['/backup', '/backups']) {
+    const restore = {
+      schema: { params: backupParam, body: restoreCollectionBody },
+      config: { doc: docs.restore, audit: 'backup.restore' },
+    }
+    app.post<OfBackup & { Body: RestoreCollectionBody }>(`${path}/:backup/restore`, restore, async (request, reply) => {
+      const { target_collection_name: target, ...moment } = request.body
+      const done = await request.database.backups.restore(request.params.backup, target, readMoment(moment))
+      return reply.code(201).send({ message: 'Backup restored successfully', collection: target, ...done })
+    })
+
+    const verify = { schema: { params: backupParam, body: verifyBackupBody }, config: { doc: docs.verify } }
+    app.post<OfBackup & { Body: VerifyBackupBody }>(`${path}/:backup/verify`, verify, async (request) => {
+      const faults = await request.database.backups.verify(request.params.backup, { deep: request.body.deep ?? false })
+      return { status: faults.length === 0 ? 'ok' : 'damaged', faults }
+    })
+
+    const remove = { schema: { params: backupParam }, config: { doc: docs.remove, audit: 'backup.delete' } }
+    app.delete<OfBackup>(`${path}/:backup`, remove, async (request) => {
+      await request.database.backups.remove(request.params.backup)
+      return { message: 'Backup deleted' }
+    })
+    commonRoutes(app, path)
+  }
+}
+
+/** What both versions answer alike. */
+function commonRoutes(app: FastifyInstance, path: string): void {
+  app.get(path, { config: { doc: docs.list } }, async ({ database }) => backupList(database.backups.list()))
+
+  app.get(`${path}/active`, { config: { doc: docs.active } }, async ({ database }) =>
+    activeBackup(database.backups.status()),
+  )
+
+  const info = { schema: { params: backupParam }, config: { doc: docs.info } }
+  app.get<OfBackup>(`${path}/:backup/info`, info, async (request) =>
+    backupInfo(request.database.backups.info(request.params.backup)),
+  )
+
+  const download = {
+    schema: { params: backupParam },
+    config: { doc: docs.download, audit: 'backup.download', tokenInQuery: true },
+  }
+  app.get<OfBackup>(`${path}/:backup/download`, download, async (request, reply) => {
+    const { backup } = request.params
+    return sendBackup(reply, backup, request.database.backups.download(backup))
+  })
+
+  // Parsers of their own, so that no other route takes a stream.
+  app.register(async (uploads) => {
+    addBackupParsers(uploads)
+    const upload = { config: { doc: docs.upload, audit: 'backup.upload' } }
+    uploads.post(`${path}/upload`, upload, async (request, reply) => {
+      const { name, stream } = await uploadedBackup(request)
+      await request.database.backups.upload(name, stream)
+      return sendText(reply.code(201), 'Backup uploaded successfully', { backup_name: name })
+    })
+  })
+}
+
+const docs = {
+  create: {
+    access: 'write',
+    summary: 'Begins a backup; searches and writes go on. One at a time for each database.',
+    reply: { description: 'It is being made; backup_name is its name.', status: 202 },
+  },
+  list: { access: 'read', summary: 'Lists all backups.', reply: { description: 'By name, each with its facts.' } },
+  active: {
+    access: 'read',
+    summary: 'Whether a backup is being made.',
+    reply: { description: 'active; and what is being backed up under which name.' },
+  },
+  info: {
+    access: 'read',
+    summary: 'Describes a backup.',
+    reply: { description: 'Origin, time, size, parameters, LSN and digest.' },
+  },
+  restore: {
+    access: 'write',
+    summary: 'Makes a new collection of a backup, or of the collection as it was at a moment of the past.',
+    reply: {
+      description: 'The collection is there and can be searched and written.',
+      status: 201,
+      text: 'Backup restored successfully',
+    },
+  },
+  remove: { access: 'write', summary: 'Deletes a backup.', reply: { description: 'It is gone.' } },
+  download: {
+    access: 'read',
+    summary: 'Gives a backup as one stream, to be uploaded here or elsewhere. The token may stand in ?token=.',
+    reply: { description: 'The bytes, as a file to be kept.' },
+  },
+  upload: {
+    access: 'write',
+    summary:
+      'Takes a stream that a download gave: multipart/form-data with a file named backup, or the bytes and ?name=.',
+    reply: {
+      description: 'It is whole, was checked, and can be restored.',
+      status: 201,
+      text: 'Backup uploaded successfully',
+    },
+  },
+  verify: {
+    access: 'read',
+    summary: 'Compares every file of a backup with its checksum; deep also builds the collection aside.',
+    reply: { description: 'status is ok or damaged; faults says what is wrong.' },
+  },
+  clone: {
+    access: 'write',
+    summary: 'Makes a new collection with what another one holds now.',
+    reply: { description: 'The collection is there and can be searched and written.', status: 201 },
+  },
+  status: {
+    access: 'read',
+    summary: 'The backup that runs, or the last one since the start.',
+    reply: { description: 'status is idle, running, completed or failed.' },
+  },
+  restoreStatus: {
+    access: 'read',
+    summary: 'The restore that runs, or the last one since the start.',
+    reply: { description: 'status is idle, running, completed or failed.' },
+  },
+} satisfies Record<string, RouteDoc>

@@ -1,0 +1,136 @@
+// Backups as both versions of the API speak of them.
+import type { BackupInfo, DenseFieldDefinition, JobStatus, Moment } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { invalidArgument } from '../errors.ts'
+import { type Infer, optionalInteger, optionalText } from './schema.ts'
+
+const mebibyte = 1_048_576
+const checksumNone = -1
+/** As the published servers number precisions. */
+const quantLevels: { readonly [precision: string]: number } = {
+  float32: 32,
+  int16: 16,
+  float16: 15,
+  int8: 8,
+  binary: 1,
+}
+
+export const createBackupBody = Type.Object(
+  { name: optionalText('1 to 200 letters, digits, underscore, hyphen; made of name and time when not given.') },
+  { $id: 'CreateBackup' },
+)
+export type CreateBackupBody = Infer<typeof createBackupBody>
+
+const moment = {
+  lsn: optionalInteger({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, 'As of this event instead of the backup.'),
+  time: Type.Optional(
+    Type.Unsafe<string | number | null>({
+      type: ['string', 'number', 'null'],
+      description: 'As of this time: ISO 8601, or seconds since 1970.',
+    }),
+  ),
+}
+
+export const restoreIndexBody = Type.Object(
+  { target_index_name: Type.String({ description: 'A name that no index has.' }), ...moment },
+  { $id: 'RestoreIndex' },
+)
+export type RestoreIndexBody = Infer<typeof restoreIndexBody>
+
+export const restoreCollectionBody = Type.Object(
+  { target_collection_name: Type.String({ description: 'A name that no collection has.' }), ...moment },
+  { $id: 'RestoreCollection' },
+)
+export type RestoreCollectionBody = Infer<typeof restoreCollectionBody>
+
+export const cloneBody = Type.Object(
+  { target_collection_name: Type.String({ description: 'A name that no collection has.' }) },
+  { $id: 'CloneCollection' },
+)
+export type CloneBody = Infer<typeof cloneBody>
+
+export const verifyBackupBody = Type.Object(
+  { deep: Type.Optional(Type.Boolean({ description: 'Builds the collection aside and compares its digest.' })) },
+  { $id: 'VerifyBackup' },
+)
+export type VerifyBackupBody = Infer<typeof verifyBackupBody>
+
+export const backupParam = Type.Object({ backup: Type.String({ description: 'Name of the backup.' }) })
+
+/** Undefined when the backup itself is meant. */
+export function readMoment({ lsn, time }: Pick<RestoreIndexBody, 'lsn' | 'time'>): Moment | undefined {
+  if (lsn != null && time != null)
+    throw invalidArgument('lsn and time cannot be given together', { field: 'time', value: time })
+  if (lsn != null) return { lsn }
+  if (time == null) return undefined
+  const timeMs = typeof time === 'number' ? time * 1_000 : Date.parse(time)
+  if (Number.isFinite(timeMs) && timeMs >= 0) return { timeMs }
+  throw invalidArgument('time must be a time in ISO 8601 or seconds since 1970', { field: 'time', value: time })
+}
+
+export function backupInfo(info: BackupInfo) {
+  const sparse = info.fields.find((field) => field.kind === 'sparse')
+  const dense = info.fields.find((field) => field.kind !== 'sparse')
+  return {
+    original_index: info.collection,
+    original_collection: info.collection,
+    timestamp: Math.floor(info.takenAt / 1_000),
+    size_mb: Math.ceil(info.bytes / mebibyte),
+    size_bytes: info.bytes,
+    lsn: info.lsn,
+    log_time: new Date(info.timeMs).toISOString(),
+    digest: info.digest,
+    params: {
+      ...(dense !== undefined && denseParams(dense.params)),
+      sparse_model: sparse?.kind === 'sparse' ? sparse.params.model : 'None',
+      total_elements: info.objects,
+      checksum: checksumNone,
+    },
+    fields: info.fields.map(({ name, kind, params, elements }) => ({ name, kind, params, element_count: elements })),
+  }
+}
+
+function denseParams({ M, efConstruction, dimension, spaceType, precision }: DenseFieldDefinition['params']) {
+  return {
+    M,
+    ef_construction: efConstruction,
+    dim: dimension,
+    space_type: spaceType,
+    quant_level: quantLevels[precision],
+    precision,
+  }
+}
+
+/** By name. */
+export function backupList(infos: readonly BackupInfo[]) {
+  return Object.fromEntries(infos.map((info) => [info.name, backupInfo(info)]))
+}
+
+export function activeBackup(job: JobStatus) {
+  if (job.status !== 'running') return { active: false }
+  return {
+    active: true,
+    operation: 'backup',
+    backup_name: job.name,
+    index_id: job.collection,
+    collection_id: job.collection,
+    percent_complete: percentOf(job),
+  }
+}
+
+export function jobStatus(job: JobStatus) {
+  return {
+    status: job.status,
+    ...(job.name !== undefined && { backup_name: job.name }),
+    ...(job.collection !== undefined && { collection: job.collection }),
+    ...(job.status !== 'idle' && { percent_complete: percentOf(job) }),
+    ...(job.startedAt !== undefined && { started_at: new Date(job.startedAt).toISOString() }),
+    ...(job.completedAt !== undefined && { completed_at: new Date(job.completedAt).toISOString() }),
+    ...(job.error !== undefined && { error: job.error }),
+  }
+}
+
+function percentOf({ status, bytesDone = 0, bytes = 0 }: JobStatus): number {
+  if (status === 'completed') return 100
+  return bytes === 0 ? 0 : Math.floor((99 * bytesDone) / bytes)
+}
