@@ -1,12 +1,12 @@
 // `node scripts/run.mjs benchmarks/src/hybrid/main.ts`: how good the answers of dense, sparse and fused searches are on judged text
 // collections, beside the published figures. Ends with exit code 1 when one of those is missed by more than 0.005. Reads
 // ANNAL_DATA, else ../shared/data. `--out FILE` for a page of Markdown.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Fusion, openEngine } from '@annal/engine'
-import { dataFolder, ndcg10, readTextSet, type TextSet, textSetNames } from './text-set.ts'
+import { ndcg10, readTextSet, type TextSet, textSetNames } from '../../../packages/engine/test/search/text-set.ts'
 
 const { values } = parseArgs({ options: { out: { type: 'string' } } })
 const pool = 100
@@ -36,12 +36,12 @@ const columns = ['sparse', 'dense', ...Object.keys(fusions)]
 const rows: string[] = []
 let missed = false
 for (const name of textSetNames) {
-  const folder = path.join(dataFolder, name)
-  if (!existsSync(folder)) {
-    console.error(`${name} is not in ${dataFolder}: left out`)
+  const set = readTextSet(name)
+  if (set === undefined) {
+    console.error(`${name} is not on this machine (ANNAL_DATA): left out`)
     continue
   }
-  const figures = await judge(readTextSet(folder))
+  const figures = await judge(set)
   rows.push(`| ${name} | ${columns.map((column) => figures.get(column)?.toFixed(3)).join(' | ')} |`)
   for (const [column, figure] of Object.entries(published[name])) {
     const off = Math.abs((figures.get(column) ?? 0) - figure)

@@ -1,12 +1,12 @@
 // `node scripts/run.mjs benchmarks/src/sparse/main.ts`: sparse search against scoring every row in a tight loop, on text
-// collections (ANNAL_DATA, else ../shared/data) and on made-up rows of any number. Ends with exit code 1 when an answer differs
+// collections (ANNAL_DATA, else ../shared/data beside the repository) and on made-up rows of any number. Ends with exit code 1 when an answer differs
 // or the median is less than 5 times as fast on the largest collection. `--rows N`, `--seed N`, `--out FILE`.
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { openEngine } from '@annal/engine'
-import { dataFolder, readTextSet, type SparseRow, textSetNames } from '../hybrid/text-set.ts'
+import { readTextSet, type SparseRow, textSetNames } from '../../../packages/engine/test/search/text-set.ts'
 
 const { values } = parseArgs({
   options: {
@@ -40,11 +40,9 @@ interface Line {
 
 const sets: Rows[] = []
 for (const name of textSetNames) {
-  const folder = path.join(dataFolder, name)
-  if (existsSync(folder)) {
-    const set = readTextSet(folder)
-    sets.push({ ...set, dimension: set.sparseDimension })
-  } else console.error(`${name} is not in ${dataFolder}: left out`)
+  const set = readTextSet(name)
+  if (set) sets.push({ ...set, dimension: set.sparseDimension })
+  else console.error(`${name} is not on this machine (ANNAL_DATA): left out`)
 }
 sets.push(madeUp(Number(values.rows), Number(values.seed)))
 const lines: Line[] = []

@@ -63,7 +63,7 @@ export function search(ticket: usize): void {
     if (aside < lists) {
       for (let i: i32 = 0; i < lists; ++i) {
         const list = listAt(ticket, i)
-        if (load<u32>(list, ASIDE) == 0) walked += walk(list, low, high, scores, marks)
+        if (load<u32>(list, ASIDE) == 0) walked += walk(list, low, high, scores, marks, false)
       }
     }
     if (walked > 0) {
@@ -75,7 +75,7 @@ export function search(ticket: usize): void {
         const list = listAt(ticket, load<i32>(order + (<usize>i << 2)))
         rest -= load<i64>(list, WINDOW_BOUND)
         // Asking about a row takes as long as walking past a dozen.
-        if (load<u32>(list, EXPECTED) < left * 12) postings += walkMarked(list, low, high, scores, marks)
+        if (load<u32>(list, EXPECTED) < left * 12) postings += walk(list, low, high, scores, marks, true)
         else lookUpMarked(list, low, scores, marks)
       }
       for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
@@ -157,8 +157,12 @@ function boundOf(list: usize, low: u32, high: u32): i64 {
   return min(<i64>(<f64>largest * load<f64>(list, WEIGHT)) + 1, load<i64>(list, BOUND))
 }
 
-/** Adds what the list has inside the window to the scores. Gives the number of postings. */
-function walk(list: usize, low: u32, high: u32, scores: usize, marks: usize): u32 {
+/**
+ * Adds what the list has inside the window to the scores: of all rows, which are marked then, or only of rows that are marked
+ * already. Gives the number of postings.
+ */
+@inline
+function walk(list: usize, low: u32, high: u32, scores: usize, marks: usize, markedOnly: bool): u32 {
   const directory: usize = load<u32>(list, DIRECTORY)
   const blocks = load<u32>(list, BLOCKS)
   const weight = load<f64>(list, WEIGHT)
@@ -173,13 +177,16 @@ function walk(list: usize, low: u32, high: u32, scores: usize, marks: usize): u3
     let i: u32 = first < low ? placeOf(ordinals, count, low) : 0
     for (; i < count; ++i) {
       const id = load<u32>(ordinals + (<usize>i << 2))
-      if (id >= high) return walked
+      // Later blocks begin even later.
+      if (id >= high) break
+      walked++
       const at = <usize>(id - low)
+      const mark = marks + (at >> 3)
+      const bit = <u8>1 << <u8>(at & 7)
+      if (!markedOnly) store<u8>(mark, load<u8>(mark) | bit)
+      else if ((load<u8>(mark) & bit) == 0) continue
       const place = scores + (at << 3)
       store<i64>(place, load<i64>(place) + <i64>(<f64>load<f32>(weights + (<usize>i << 2)) * weight))
-      const mark = marks + (at >> 3)
-      store<u8>(mark, load<u8>(mark) | (1 << <u8>(at & 7)))
-      walked++
     }
   }
   return walked
@@ -202,33 +209,6 @@ function narrow(scores: usize, marks: usize, least: i64, rest: i64): u32 {
     left += <u32>popcnt(kept)
   }
   return left
-}
-
-/** Adds what the list has inside the window to the scores of marked rows. Gives the number of postings. */
-function walkMarked(list: usize, low: u32, high: u32, scores: usize, marks: usize): u32 {
-  const directory: usize = load<u32>(list, DIRECTORY)
-  const blocks = load<u32>(list, BLOCKS)
-  const weight = load<f64>(list, WEIGHT)
-  let walked: u32 = 0
-  for (let b = load<u32>(list, CURRENT); b < blocks; ++b) {
-    const block = blockOf(directory, b)
-    const ordinals = ordinalsOf(block)
-    const first = load<u32>(ordinals)
-    if (first >= high) break
-    const count = atomic.load<u32>(block)
-    const weights = weightsOf(block)
-    let i: u32 = first < low ? placeOf(ordinals, count, low) : 0
-    for (; i < count; ++i) {
-      const id = load<u32>(ordinals + (<usize>i << 2))
-      if (id >= high) return walked
-      walked++
-      const at = <usize>(id - low)
-      if (((load<u8>(marks + (at >> 3)) >> <u8>(at & 7)) & 1) == 0) continue
-      const place = scores + (at << 3)
-      store<i64>(place, load<i64>(place) + <i64>(<f64>load<f32>(weights + (<usize>i << 2)) * weight))
-    }
-  }
-  return walked
 }
 
 /** The same, by asking the list about each marked row. */

@@ -10,9 +10,11 @@ export interface SparseRow {
 }
 
 export interface TextSet {
+  readonly name: string
   readonly rows: number
   readonly queries: number
   readonly dimension: number
+  readonly sparseDimension: number
   dense(row: number): Float32Array
   denseQuery(query: number): Float32Array
   sparse(row: number): SparseRow
@@ -21,6 +23,13 @@ export interface TextSet {
   sparseScores(query: number): Float32Array
   /** Grade of each relevant row; undefined where a query has none. */
   relevant(query: number): ReadonlyMap<number, number> | undefined
+}
+
+interface Meta {
+  readonly n: number
+  readonly d: number
+  readonly nq: number
+  readonly sparse: { readonly dim: number }
 }
 
 export const textSetNames = ['cranfield', 'cisi', 'npl'] as const
@@ -39,7 +48,7 @@ export function readTextSet(name: string): TextSet | undefined {
   const folder = join(process.env.ANNAL_DATA ?? besideRepository, name)
   if (!existsSync(join(folder, 'sparse_base.csr'))) return undefined
   const read = (file: string) => new Uint8Array(readFileSync(join(folder, file))).buffer
-  const meta = JSON.parse(readFileSync(join(folder, 'meta.json'), 'utf8')) as { n: number; d: number; nq: number }
+  const meta = JSON.parse(readFileSync(join(folder, 'meta.json'), 'utf8')) as Meta
   const base = new Float32Array(read('base.f32'))
   const queries = new Float32Array(read('queries.f32'))
   const scores = new Float32Array(read('sparse_groundtruth_score.f32'))
@@ -48,9 +57,11 @@ export function readTextSet(name: string): TextSet | undefined {
   const sparseQuery = readCsr(read('sparse_queries.csr'))
   const relevant = readGrades(folder)
   return {
+    name,
     rows: meta.n,
     queries: meta.nq,
     dimension: meta.d,
+    sparseDimension: meta.sparse.dim,
     dense: (row) => base.subarray(row * meta.d, (row + 1) * meta.d),
     denseQuery: (query) => queries.subarray(query * meta.d, (query + 1) * meta.d),
     sparse,
@@ -60,6 +71,7 @@ export function readTextSet(name: string): TextSet | undefined {
   }
 }
 
+/** int64 rows, columns, terms; int64 start of each row and the end; int32 indices; float32 weights. */
 function readCsr(buffer: ArrayBuffer): (row: number) => SparseRow {
   const [rows = 0n, , terms = 0n] = new BigInt64Array(buffer, 0, 3)
   const n = Number(rows)
