@@ -1,157 +1,129 @@
-// What HTTP costs beside the engine: CPU time of the server per search with a query as published clients send it, against the
-// same searches in this process, and against a route that does nothing. Linux only: CPU time is read from /proc.
+// What serving over HTTP costs: CPU time of the server for loading Fashion-MNIST and for each search at recall@10 of 0.99, as
+// published clients send it over 8 keep-alive connections; the share of the kernel; latencies at 70 % load. Linux only.
 //
-//   node scripts/run.mjs benchmarks/src/http/main.ts [--objects 5000] [--searches 8000] [--rounds 3]
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+//   npm run bench:http -- --data DIR [--dir DIR, kept and used again] [--profile DIR] [--searches 8000] [--rounds 5]
+import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { openEngine } from '@annal/engine'
-import { load } from './connections.ts'
+import { decode } from '@msgpack/msgpack'
+import { recallAtTen } from '../ann/contender.ts'
+import { readDataset } from '../ann/dataset.ts'
+import { type LoadOptions, load } from './connections.ts'
+import { kernelMs } from './kernel-share.ts'
+import { createRequest, infoRequest, insertRequest, pythonSearchRequest, searchRequest } from './requests.ts'
+import { type BenchedServer, startServer } from './server-process.ts'
 
-const dimension = 784
-const connections = 8
 const { values } = parseArgs({
   options: {
-    objects: { type: 'string', default: '5000' },
+    data: { type: 'string' },
+    dir: { type: 'string' },
+    profile: { type: 'string' },
+    kernel: { type: 'boolean', default: false },
     searches: { type: 'string', default: '8000' },
-    rounds: { type: 'string', default: '3' },
-    seed: { type: 'string', default: '1' },
+    rounds: { type: 'string', default: '5' },
   },
 })
-const objects = Number(values.objects)
+if (values.data === undefined) throw new Error('--data DIR names the folder that holds fashion-mnist')
+const connections = 8
 const searches = Number(values.searches)
-const random = lehmer(Number(values.seed))
-const vectors = Array.from({ length: objects }, unitVector)
-const queries = Array.from({ length: 50 }, unitVector)
+const rounds = Number(values.rounds)
+const batch = 1_000
+const recallWanted = 0.99
+const efs = [24, 32, 40, 48, 64, 96, 128]
 
-console.log(`seed ${values.seed}; ${objects} x ${dimension}, cosine, int8, k 10, ef 128; ${connections} connections`)
+const set = await readDataset(values.data, 'fashion-mnist')
+const { dimension, base, truth } = set
+const queries = Array.from({ length: 1_000 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
+console.log(`Fashion-MNIST, 60,000 x ${dimension}, l2, int8, k 10; ${connections} connections`)
 console.log(`${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}`)
-const dir = await mkdtemp(path.join(tmpdir(), 'annal-http-'))
+const dir = values.dir ?? (await mkdtemp(path.join(tmpdir(), 'annal-http-')))
+const server = await startServer(dir, values.profile)
 try {
-  await overHttp(path.join(dir, 'server'))
-  await inProcess(path.join(dir, 'engine'))
+  if (await isEmpty(server)) await fill(server)
+  const ef = await efForRecall(server)
+  await measure(server, 'a route that does nothing', () => infoRequest)
+  const asked = queries.map((query) => searchRequest(query, ef))
+  const ms = await measure(server, 'search as JavaScript sends it', (i) => asked[i % asked.length]!)
+  const python = queries.map((query) => pythonSearchRequest(query, ef))
+  await measure(server, 'search as Python sends it', (i) => python[i % python.length]!)
+  await latencies(server, (i) => asked[i % asked.length]!)
+  if (values.kernel) {
+    const kernel = await kernelMs({ ...set, queries: set.queries.subarray(0, 1_000 * dimension) }, ef, rounds)
+    console.log(`the same searches by the kernel alone: ${us(kernel)}; outside the kernel ${us(ms - kernel)}`)
+  }
 } finally {
-  await rm(dir, { recursive: true, force: true })
+  await server.stop()
+  if (values.dir === undefined) await rm(dir, { recursive: true, force: true })
 }
 
-async function overHttp(dataDir: string): Promise<void> {
-  const main = fileURLToPath(import.meta.resolve('@annal/server/main'))
-  const child = spawn(process.execPath, ['--conditions=annal-source', main], {
-    env: { ...process.env, NDD_SERVER_PORT: '0', NDD_DATA_DIR: dataDir },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  try {
-    const [line] = (await once(child.stdout, 'data')) as [Buffer]
-    const url = /http:\/\/\S+/.exec(line.toString())?.[0] ?? ''
-    const port = Number(new URL(url).port)
-    await post(`${url}/api/v1/index/create`, { index_name: 'a', dim: dimension, space_type: 'cosine' })
-    const loadBefore = await cpuMs(child.pid)
-    for (let at = 0; at < objects; at += 500) {
-      const batch = vectors.slice(at, at + 500).map((vector, i) => ({ id: `v${at + i}`, vector }))
-      await post(`${url}/api/v1/index/a/vector/insert`, batch)
+async function isEmpty({ url }: BenchedServer): Promise<boolean> {
+  return (await fetch(`${url}/api/v1/index/a/info`)).status === 404
+}
+
+async function fill(server: BenchedServer): Promise<void> {
+  await load({ port: server.port, count: 1, connections: 1, request: () => createRequest(dimension) })
+  const requests = Array.from({ length: base.length / dimension / batch }, (_, i) =>
+    insertRequest(base.subarray(i * batch * dimension, (i + 1) * batch * dimension), dimension, i * batch),
+  )
+  const before = await server.cpu()
+  const begun = performance.now()
+  await load({ port: server.port, count: requests.length, connections: 1, request: (i) => requests[i]! })
+  const spent = await server.cpu()
+  const seconds = [spent.all - before.all, spent.main - before.main, performance.now() - begun].map((ms) =>
+    (ms / 1_000).toFixed(2),
+  )
+  console.log(`load: ${seconds[0]} s of CPU, of which the main thread ${seconds[1]} s; ${seconds[2]} s by the clock`)
+}
+
+/** The smallest ef that gives the recall, over all queries and as a client sees it. */
+async function efForRecall({ port }: BenchedServer): Promise<number> {
+  for (const ef of efs) {
+    const answers = new Uint32Array(queries.length * 10)
+    const onReply: LoadOptions['onReply'] = (i, body) => {
+      for (const [j, hit] of (decode(body) as [number, string][]).entries()) answers[i * 10 + j] = Number(hit[1])
     }
-    console.log(
-      `load over HTTP (JSON)   ${(((await cpuMs(child.pid)) - loadBefore) / objects).toFixed(3)} ms of CPU per object`,
-    )
-    const info = Buffer.from('GET /api/v2/info HTTP/1.1\r\nHost: x\r\n\r\n')
-    const bodies = queries.map((vector) => searchRequest(vector))
-    for (const [name, request] of [
-      ['a route that does nothing', () => info],
-      [`search over HTTP, ${bodies[0]!.length} bytes`, (i: number) => bodies[i % bodies.length]!],
-    ] as const) {
-      await load({ port, count: 2_000, connections, request })
-      for (let round = 0; round < Number(values.rounds); round++) {
-        const before = await cpuMs(child.pid)
-        const latencies = await load({ port, count: searches, connections, request })
-        const us = (((await cpuMs(child.pid)) - before) * 1_000) / searches
-        console.log(
-          `${name.padEnd(36)} ${us.toFixed(1).padStart(7)} us of CPU, p50 ${at(latencies, 0.5)} ms, p99 ${at(latencies, 0.99)} ms`,
-        )
-      }
-    }
-  } finally {
-    child.kill('SIGTERM')
-    await once(child, 'close')
+    const request = (i: number) => searchRequest(queries[i]!, ef)
+    await load({ port, count: queries.length, connections, request, onReply })
+    const recall = recallAtTen(answers, truth, queries.length)
+    if (recall < recallWanted) continue
+    console.log(`recall@10 ${recall.toFixed(4)} at ef ${ef}`)
+    return ef
   }
+  throw new Error(`no ef of ${efs.join(', ')} gives recall@10 of ${recallWanted}`)
 }
 
-async function inProcess(dataDir: string): Promise<void> {
-  const engine = await openEngine({ dataDir })
-  const params = { dimension, space_type: 'cosine' }
-  const collection = await engine
-    .database()
-    .createCollection({ name: 'a', fields: [{ name: 'dense', type: 'vector', params }] })
-  for (let at = 0; at < objects; at += 500) {
-    await collection.upsert(
-      vectors.slice(at, at + 500).map((vector, i) => ({ id: `v${at + i}`, fields: { dense: vector } })),
-    )
+/** Milliseconds of CPU a request, median of rounds. */
+async function measure(server: BenchedServer, name: string, request: (i: number) => Buffer): Promise<number> {
+  const { port } = server
+  const times: { all: number; main: number }[] = []
+  await load({ port, count: 2_000, connections, request })
+  for (let round = 0; round < rounds; round++) {
+    const before = await server.cpu()
+    await load({ port, count: searches, connections, request })
+    const after = await server.cpu()
+    times.push({ all: (after.all - before.all) / searches, main: (after.main - before.main) / searches })
   }
-  for (let round = 0; round <= Number(values.rounds); round++) {
-    const before = process.cpuUsage()
-    let next = 0
-    const one = async (): Promise<void> => {
-      while (next < searches) {
-        const query = queries[next++ % queries.length]!
-        await collection.search({ fields: { dense: { query, limit: 10, ef: 128 } } })
-      }
-    }
-    await Promise.all(Array.from({ length: connections }, one))
-    const { user, system } = process.cpuUsage(before)
-    if (round > 0)
-      console.log(
-        `${'the same searches in process'.padEnd(36)} ${((user + system) / searches).toFixed(1).padStart(7)} us of CPU`,
-      )
-  }
-  await engine.close()
+  times.sort((a, b) => a.all - b.all)
+  const { all, main } = times[times.length >> 1]!
+  console.log(
+    `${name} (${request(0).length} bytes): ${us(all)} of CPU, main thread ${us(main)}; rounds ${times.map(({ all }) => us(all)).join(', ')}`,
+  )
+  return all
 }
 
-/** As the published JavaScript client sends it. */
-function searchRequest(vector: readonly number[]): Buffer {
-  const body = JSON.stringify({ k: 10, ef: 128, include_vectors: false, vector })
-  const head = [
-    'POST /api/v1/index/a/search HTTP/1.1',
-    'Host: x',
-    'Accept: application/json, text/plain, */*',
-    'Content-Type: application/json',
-    `Content-Length: ${body.length}`,
-  ]
-  return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body}`)
+/** At 70 % of what the server gives at most. */
+async function latencies({ port }: BenchedServer, request: (i: number) => Buffer): Promise<void> {
+  const begun = performance.now()
+  await load({ port, count: searches, connections, request })
+  const perSecond = (0.7 * searches * 1_000) / (performance.now() - begun)
+  const sorted = await load({ port, count: searches, connections: 4 * connections, request, perSecond })
+  const [p50 = 0, p99 = 0] = [0.5, 0.99].map((share) => sorted[Math.floor(sorted.length * share)])
+  console.log(
+    `at ${perSecond.toFixed(0)} a second, 70 % of the most: p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ${(p99 / p50).toFixed(1)} times p50`,
+  )
 }
 
-async function post(url: string, body: unknown): Promise<void> {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const text = await response.text()
-  if (response.status !== 200) throw new Error(text)
-}
-
-/** User and system time of a process since it began. */
-async function cpuMs(pid: number | undefined): Promise<number> {
-  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ')
-  return (Number(fields[11]) + Number(fields[12])) * 10
-}
-
-function at(sorted: Float64Array, share: number): string {
-  return sorted[Math.floor(sorted.length * share)]!.toFixed(2)
-}
-
-function unitVector(): number[] {
-  const vector = Array.from({ length: dimension }, random)
-  const length = Math.hypot(...vector)
-  return vector.map((x) => x / length)
-}
-
-function lehmer(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 48_271) % 2_147_483_647
-    return state / 2_147_483_647
-  }
+function us(ms: number): string {
+  return `${(ms * 1_000).toFixed(0)} us`
 }

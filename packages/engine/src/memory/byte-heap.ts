@@ -73,6 +73,26 @@ export class ByteHeap {
     return this.#texts[chunk]!.toString('utf8', at + 4, at + 4 + length)
   }
 
+  /** One of the value's numbers; `at` counts bytes from its start, a multiple of 4. */
+  wordAt(address: Address, at: number): number {
+    const chunk = Math.floor(address / chunkBytes)
+    return this.words[chunk]![(address - chunk * chunkBytes + 4 + at) / 4]!
+  }
+
+  /** A piece of the value as UTF-8 text. */
+  readTextAt(address: Address, at: number, length: number): string {
+    const chunk = Math.floor(address / chunkBytes)
+    const from = address - chunk * chunkBytes + 4 + at
+    return this.#texts[chunk]!.toString('utf8', from, from + length)
+  }
+
+  /** A copy of a piece of the value. */
+  copyAt(address: Address, at: number, length: number): Uint8Array {
+    const chunk = Math.floor(address / chunkBytes)
+    const from = address - chunk * chunkBytes + 4 + at
+    return new Uint8Array(this.#chunks.list[chunk]!.subarray(from, from + length))
+  }
+
   /** Whether the value is the first `length` bytes of `words`, whose last word is zero padded. */
   holds(address: Address, words: Uint32Array, length: number): boolean {
     const chunk = Math.floor(address / chunkBytes)

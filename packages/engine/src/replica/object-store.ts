@@ -12,7 +12,7 @@ import type { Section, SectionReader } from '../memory/sections.ts'
 
 const headBytes = 12
 const textEncoder = new TextEncoder()
-const textDecoder = new TextDecoder()
+const noBytes = new Uint8Array(0)
 
 export interface SparseTermsOfField {
   readonly field: number
@@ -114,11 +114,16 @@ export class ObjectStore {
   }
 
   filterText(ordinal: number): string {
-    const { bytes, metaBytes, filterBytes } = this.#read(ordinal)
-    // TextDecoder takes no shared memory, hence the copy.
-    return filterBytes === 0
-      ? ''
-      : textDecoder.decode(bytes.slice(headBytes + metaBytes, headBytes + metaBytes + filterBytes))
+    const address = this.#addressOf(ordinal)
+    const length = this.#records.wordAt(address, 4)
+    return length === 0 ? '' : this.#records.readTextAt(address, headBytes + this.#records.wordAt(address, 0), length)
+  }
+
+  /** A copy of the meta. */
+  metaCopy(ordinal: number): Uint8Array {
+    const address = this.#addressOf(ordinal)
+    const length = this.#records.wordAt(address, 0)
+    return length === 0 ? noBytes : this.#records.copyAt(address, headBytes, length)
   }
 
   /** Copies of the sparse terms, by field. */

@@ -21,9 +21,10 @@ export function hitsOf(
   return Array.from(found.ordinals, (ordinal, i) => {
     const similarity = found.similarities[i] as number
     const stored = new StoredParts(replica, ordinal)
-    const has = field?.has(ordinal, version) === true
-    const norm = has ? field.norm(ordinal) : 1
-    const row = has && includeVectors && task.kind !== 'multi' ? field.row(ordinal) : undefined
+    // What a dense field found it has, and keeps while the version is pinned.
+    const has = task.kind === 'dense' || field?.has(ordinal, version) === true
+    const norm = has && field ? field.norm(ordinal) : 1
+    const row = has && includeVectors && task.kind !== 'multi' ? field?.row(ordinal) : undefined
     const rows = includeVectors && members?.[i] ? memberRows(members[i], replica, at) : undefined
     const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : -similarity
     return new Hit(stored, { similarity, distance, norm, row, members: rows, spaceType })

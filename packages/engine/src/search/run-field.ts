@@ -150,6 +150,7 @@ function trimmed(
   cut: { readonly k: number; readonly without: number | undefined; readonly threshold: number | undefined },
 ): DenseHits {
   const { k, without, threshold = Number.NEGATIVE_INFINITY } = cut
+  if (without === undefined && threshold === Number.NEGATIVE_INFINITY && found.ordinals.length <= k) return found
   const kept = [...found.ordinals.keys()]
     .filter((i) => found.ordinals[i] !== without && (found.similarities[i] as number) >= threshold)
     .slice(0, k)

@@ -4,8 +4,8 @@ import type { SearchHit, SearchResult } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { fuse } from './fuse.ts'
 import { hitsOf } from './hits.ts'
-import type { SearchPlanInput } from './request.ts'
-import type { Matches } from './run-field.ts'
+import type { SearchPlanInput, Task } from './request.ts'
+import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
 
 export async function search(replica: Replica, input: SearchPlanInput): Promise<SearchResult> {
@@ -16,9 +16,7 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
   try {
     const matches = input.filter && replica.filters.evaluate(input.filter)
     const filterMs = performance.now() - started
-    const answers = await Promise.all(
-      input.tasks.map(async (task) => ({ task, ...(await runTask(task, { replica, version, matches, input })) })),
-    )
+    const answers = await answersOf(input, { replica, version, matches, input })
     const searched = performance.now()
     const results = Object.fromEntries(
       answers.map(({ task, ...answer }) => [
@@ -47,6 +45,13 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
   } finally {
     release()
   }
+}
+
+/** Fields side by side; one alone, as most searches ask, without the machinery for several. */
+async function answersOf({ tasks }: SearchPlanInput, context: RunContext): Promise<(FieldAnswer & { task: Task })[]> {
+  const [only] = tasks
+  if (tasks.length === 1 && only) return [{ task: only, ...(await runTask(only, context)) }]
+  return Promise.all(tasks.map(async (task) => ({ task, ...(await runTask(task, context)) })))
 }
 
 function filterOf(matches: Matches | undefined, ms: number) {

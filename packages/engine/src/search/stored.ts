@@ -8,8 +8,6 @@ import type { Replica } from '../replica/replica.ts'
 import { lengthOf } from '../vector/pooling.ts'
 import { scaleToUnit } from '../vectors-in.ts'
 
-const noBytes = new Uint8Array(0)
-
 /** The objects as they are now, with copies of their rows. */
 export async function storedObjects(replica: Replica, ordinals: readonly number[]): Promise<StoredObject[]> {
   // What is read from disk stays there until the pin is released, whatever is written meanwhile.
@@ -87,9 +85,8 @@ export class StoredParts {
 
   constructor(replica: Replica, ordinal: number) {
     this.id = replica.objects.idAt(ordinal)
-    const meta = replica.objects.meta(ordinal)
     // Copied out of shared memory: the record may be freed before the reply is written.
-    this.metaBytes = meta.length === 0 ? noBytes : meta.slice()
+    this.metaBytes = replica.objects.metaCopy(ordinal)
     this.filterText = replica.objects.filterText(ordinal)
   }
 

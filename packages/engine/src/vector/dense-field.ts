@@ -169,13 +169,16 @@ class GraphField implements GraphDenseField {
 
   async search(query: Float32Array, options: DenseSearch): Promise<DenseHits> {
     this.#checkQuery(query, options.k)
+    const [only] = this.#segments
+    if (only !== undefined && this.#segments.length === 1)
+      return this.#whileRunning(this.#searchSegment(only, 0, query, options))
     return this.#merged(
       this.#segments.map((segment, i) => ({ segment: i, found: this.#searchSegment(segment, i, query, options) })),
       options.k,
     )
   }
 
-  async #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
+  #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
     const { arena } = segment
     const { k, version, allowed } = options
     const ef = Math.min(efMax, Math.max(options.ef, k))
@@ -273,11 +276,15 @@ class GraphField implements GraphDenseField {
 
   async #merged(parts: readonly { segment: number; found: Promise<Found> }[], k: number): Promise<DenseHits> {
     const all = Promise.all(parts.map(async ({ segment, found }) => ({ segment, ...(await found) })))
-    this.#running.add(all)
+    return merge(await this.#whileRunning(all), k, this.#segmentRows)
+  }
+
+  async #whileRunning<T>(walk: Promise<T>): Promise<T> {
+    this.#running.add(walk)
     try {
-      return merge(await all, k, this.#segmentRows)
+      return await walk
     } finally {
-      this.#running.delete(all)
+      this.#running.delete(walk)
     }
   }
 

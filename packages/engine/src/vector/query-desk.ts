@@ -1,5 +1,6 @@
 // The owner's side of the ring: gives a question a slot, or a place in the queue while there is none, and hands out answers.
-// First come, first served across all fields.
+// First come, first served across all fields. Waking a thread for one small walk costs as much as the walk: the owner answers
+// a few of those itself at the end of the turn, unless a worker that is awake was faster.
 import { assert, EngineError } from '../errors.ts'
 import { at } from './arena.ts'
 import {
@@ -52,6 +53,15 @@ export function listedMax(dimension: number): number {
 /** Questions that may wait for a slot before more are refused. */
 const waitingMax = 10_000
 
+/** The owner's share of a turn: more would keep it from reading and writing. */
+const ownMax = 2
+/** A walk whose pool times dimension is at most so much takes a few tenths of a millisecond. */
+const smallWalk = 2 ** 17
+
+function isSmall(question: Question): question is SearchQuestion {
+  return question.kind === 'search' && question.bitmap === 0 && question.ef * question.query.length <= smallWalk
+}
+
 interface Open {
   readonly question: Question
   readonly resolve: (found: Found) => void
@@ -62,6 +72,10 @@ export class QueryDesk {
   readonly #ring: Ring
   /** Called when a worker does not know an arena: it began after the arena was announced. */
   readonly #announce: (arena: number) => void
+  /** Answers in this thread; undefined for an arena that is there no more. */
+  readonly #answerHere: (question: SearchQuestion) => Found | undefined
+  readonly #asked: () => void
+  readonly #told: () => void
   readonly #views: ReturnType<typeof payloadOf>[]
   readonly #open: (Open | undefined)[] = new Array(slotsMax).fill(undefined)
   readonly #free = Array.from({ length: slotsMax }, (_, i) => i)
@@ -69,11 +83,24 @@ export class QueryDesk {
   #queueHead = 0
   #inSlots = 0
   #tail = 0
+  #willHelp = false
   completed = 0
 
-  constructor(ring: Ring, announce: (arena: number) => void) {
+  constructor(
+    ring: Ring,
+    hooks: {
+      readonly announce: (arena: number) => void
+      readonly answerHere: (question: SearchQuestion) => Found | undefined
+      /** Called for each question when it is asked and when its asker has been told. */
+      readonly asked: () => void
+      readonly told: () => void
+    },
+  ) {
     this.#ring = ring
-    this.#announce = announce
+    this.#announce = hooks.announce
+    this.#answerHere = hooks.answerHere
+    this.#asked = hooks.asked
+    this.#told = hooks.told
     this.#views = Array.from({ length: slotsMax }, (_, i) => payloadOf(ring, i))
   }
 
@@ -82,12 +109,23 @@ export class QueryDesk {
   }
 
   ask(question: Question): Promise<Found> {
+    this.#asked()
     return new Promise((resolve, reject) => {
-      const open = { question, resolve, reject }
+      const open: Open = {
+        question,
+        resolve: (found) => {
+          this.#told()
+          resolve(found)
+        },
+        reject: (error) => {
+          this.#told()
+          reject(error)
+        },
+      }
       const place = this.#free.pop()
       if (place !== undefined) this.#place(place, open)
       else if (this.waiting < waitingMax) this.#queue.push(open)
-      else reject(new EngineError('overloaded', `${waitingMax} queries wait already`, { limit: waitingMax }))
+      else open.reject(new EngineError('overloaded', `${waitingMax} queries wait already`, { limit: waitingMax }))
     })
   }
 
@@ -123,16 +161,60 @@ export class QueryDesk {
     }
     Atomics.store(w, from + slot.state, slotStates.asked)
     this.#submit(index)
+    if (isSmall(question) && this.#untaken <= ownMax) this.#helpSoon()
+    else this.#wake(1)
   }
 
   #submit(index: number): void {
     const w = this.#ring.words
     Atomics.store(w, words.order + (this.#tail & (slotsMax - 1)), index)
     this.#tail = (this.#tail + 1) | 0
-    // The tail lets workers take the slot; the wake word comes after it, so that a worker about to sleep sees one of them.
     Atomics.store(w, words.tail, this.#tail)
+  }
+
+  /** The tail lets workers take a slot; the wake word comes after it, so that a worker about to sleep sees one of them. */
+  #wake(count: number): void {
+    const w = this.#ring.words
     Atomics.add(w, words.wake, 1)
-    if (Atomics.load(w, words.sleeping) > 0) Atomics.notify(w, words.wake, 1)
+    if (Atomics.load(w, words.sleeping) > 0) Atomics.notify(w, words.wake, count)
+  }
+
+  /** Questions that stand in the ring and that nobody has begun with. */
+  get #untaken(): number {
+    return (this.#tail - Atomics.load(this.#ring.words, words.head)) | 0
+  }
+
+  #helpSoon(): void {
+    if (this.#willHelp) return
+    this.#willHelp = true
+    setImmediate(() => {
+      this.#willHelp = false
+      for (let answered = 0; answered < ownMax; answered++) if (!this.#answerFirst()) break
+      const untaken = this.#untaken
+      if (untaken > 0) this.#wake(untaken)
+    })
+  }
+
+  /** Takes the first question of the ring as a worker would; false when there is none for this thread. */
+  #answerFirst(): boolean {
+    const w = this.#ring.words
+    const head = Atomics.load(w, words.head)
+    if (head === this.#tail) return false
+    const index = Atomics.load(w, words.order + (head & (slotsMax - 1)))
+    const question = this.#open[index]?.question
+    // Read before the exchange: a worker may have taken this question already, and its slot may hold another one.
+    if (question === undefined || !isSmall(question)) return false
+    if (Atomics.compareExchange(w, words.head, head, (head + 1) | 0) !== head) return true
+    const found = this.#answerHere(question)
+    if (found === undefined) {
+      this.#submit(index)
+      return false
+    }
+    this.completed++
+    const open = this.#open[index]
+    this.#vacate(index)
+    open?.resolve(found)
+    return true
   }
 
   /** Hands out what has been answered and fills the slots with what waits. */
@@ -151,6 +233,7 @@ export class QueryDesk {
         this.#announce(open.question.arena)
         Atomics.store(this.#ring.words, slotAt(index) + slot.state, slotStates.asked)
         this.#submit(index)
+        this.#wake(1)
       }
     }
   }

@@ -8,9 +8,10 @@ import { fileURLToPath } from 'node:url'
 import { BroadcastChannel, type Worker } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { assert, EngineError } from '../errors.ts'
-import { type Arena, type ArenaHandle, header } from './arena.ts'
+import { type Arena, header } from './arena.ts'
+import { answersOf, searchIn } from './attached.ts'
 import { compileKernel, work } from './kernel.ts'
-import { QueryDesk, type Question } from './query-desk.ts'
+import { QueryDesk, type Question, type SearchQuestion } from './query-desk.ts'
 import { createRing, jobsMax, type Ring, stagingBytes, words, workersMax, workerWords } from './ring.ts'
 import type { SparseHandle } from './sparse-kernel.ts'
 import type { Announcement, Found, ServeTask, WorkerData } from './tasks.ts'
@@ -43,7 +44,7 @@ export class WorkerPool {
   readonly ring: Ring
   readonly #piscina: Piscina<ServeTask, void>
   readonly #announcements: BroadcastChannel
-  readonly #arenas = new Map<number, ArenaHandle>()
+  readonly #arenas = new Map<number, Arena>()
   readonly #sparse = new Map<number, SparseHandle>()
   readonly #desk: QueryDesk
   readonly #jobs: (OpenJob | undefined)[] = new Array(jobsMax).fill(undefined)
@@ -63,7 +64,12 @@ export class WorkerPool {
     this.module = module
     this.threads = threads
     this.ring = createRing()
-    this.#desk = new QueryDesk(this.ring, (id) => this.#announceAgain(id))
+    this.#desk = new QueryDesk(this.ring, {
+      announce: (id) => this.#announceAgain(id),
+      answerHere: (question) => this.#answerHere(question),
+      asked: () => this.#hold(),
+      told: () => this.#letGo(),
+    })
     const channel = `annal-arenas-${process.pid}-${nextPool++}`
     this.#announcements = new BroadcastChannel(channel)
     this.#announcements.unref()
@@ -121,13 +127,13 @@ export class WorkerPool {
     if (job >= 0) this.#endJob(job, error)
     // It may have been counted as sleeping for ever; a count too high only costs wake-ups that nobody needs.
     this.#employ(number)
-    for (const handle of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
+    for (const { handle } of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
     for (const field of this.#sparse.values()) this.#announce({ kind: 'attach-sparse', field })
   }
 
   /** Announces an arena to all workers; they attach when they first need it. */
   attach(arena: Arena): void {
-    this.#arenas.set(arena.id, arena.handle)
+    this.#arenas.set(arena.id, arena)
     this.#announce({ kind: 'attach', arena: arena.handle })
   }
 
@@ -153,16 +159,21 @@ export class WorkerPool {
     if (this.#closed === undefined) this.#announcements.postMessage(announcement)
   }
   #announceAgain(id: number): void {
-    const handle = this.#arenas.get(id)
-    if (handle !== undefined) this.#announce({ kind: 'attach', arena: handle })
+    const arena = this.#arenas.get(id)
+    if (arena !== undefined) this.#announce({ kind: 'attach', arena: arena.handle })
     const field = this.#sparse.get(id)
     if (field !== undefined) this.#announce({ kind: 'attach-sparse', field })
+  }
+
+  #answerHere(question: SearchQuestion): Found | undefined {
+    const attached = this.#arenas.get(question.arena)?.attached
+    return attached && answersOf(attached, searchIn(attached, question.query, question))
   }
 
   /** Asks a worker. Refused with `overloaded` when too many wait already. */
   ask(question: Question): Promise<Found> {
     this.#refuseWhenClosed()
-    return this.#kept(this.#desk.ask(question))
+    return this.#desk.ask(question)
   }
 
   /**
@@ -191,12 +202,18 @@ export class WorkerPool {
 
   /** Keeps the process alive until the promise settles. */
   #kept<T>(promise: Promise<T>): Promise<T> {
-    if (this.#waiting++ === 0) this.#alive.ref()
-    const settled = () => {
-      if (--this.#waiting === 0) this.#alive.unref()
-    }
+    this.#hold()
+    const settled = () => this.#letGo()
     promise.then(settled, settled)
     return promise
+  }
+
+  #hold(): void {
+    if (this.#waiting++ === 0) this.#alive.ref()
+  }
+
+  #letGo(): void {
+    if (--this.#waiting === 0) this.#alive.unref()
   }
 
   #endJob(place: number, error?: EngineError): void {
@@ -234,7 +251,7 @@ export class WorkerPool {
     const ready = Atomics.load(this.ring.words, words.ready)
     if (ready === this.#readySeen) return
     this.#readySeen = ready
-    for (const handle of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
+    for (const { handle } of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
     this.#wake(this.threads)
     if (ready >= this.threads) this.#ready?.()
   }

@@ -1,0 +1,60 @@
+// Requests as the published clients send them.
+import { encode } from '@msgpack/msgpack'
+
+const meta = new Uint8Array(0)
+
+export function createRequest(dimension: number): Buffer {
+  const body = {
+    index_name: 'a',
+    dim: dimension,
+    space_type: 'l2',
+    M: 16,
+    ef_con: 128,
+    precision: 'int8',
+    checksum: -1,
+  }
+  return post('/api/v1/index/create', 'application/json', Buffer.from(JSON.stringify(body)))
+}
+
+/** As the Python client sends it: a MessagePack array of tuples, with 32-bit numbers. */
+export function insertRequest(rows: Float32Array, dimension: number, first: number): Buffer {
+  const tuples = Array.from({ length: rows.length / dimension }, (_, i) => [
+    `${first + i}`,
+    meta,
+    '{}',
+    1,
+    Array.from(rows.subarray(i * dimension, (i + 1) * dimension)),
+  ])
+  const body = encode(tuples, { forceFloat32: true })
+  return post('/api/v1/index/a/vector/insert', 'application/msgpack', Buffer.from(body))
+}
+
+/** As the JavaScript client sends it. */
+export function searchRequest(query: Float32Array, ef: number): Buffer {
+  return search(JSON.stringify({ k: 10, ef, include_vectors: false, vector: Array.from(query) }))
+}
+
+/** As the Python client sends it: every number with its decimal point, every parameter. */
+export function pythonSearchRequest(query: Float32Array, ef: number): Buffer {
+  const numbers = Array.from(query, (x) => (Number.isInteger(x) ? `${x}.0` : `${x}`)).join(', ')
+  return search(
+    `{"k": 10, "ef": ${ef}, "include_vectors": false, "dense_rrf_weight": 0.5, "rrf_rank_constant": 60, "vector": [${numbers}]}`,
+  )
+}
+
+export const infoRequest = Buffer.from('GET /api/v2/info HTTP/1.1\r\nHost: x\r\n\r\n')
+
+function search(body: string): Buffer {
+  return post('/api/v1/index/a/search', 'application/json', Buffer.from(body))
+}
+
+function post(path: string, type: string, body: Buffer): Buffer {
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    'Host: x',
+    'Accept: application/json, text/plain, */*',
+    `Content-Type: ${type}`,
+    `Content-Length: ${body.length}`,
+  ]
+  return Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body])
+}
