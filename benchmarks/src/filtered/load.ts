@@ -1,0 +1,46 @@
+// Things into a collection, with their label and number to filter by, and what is asked of them.
+import type { Collection, FilterInput } from '@annal/engine'
+import type { Things } from './things.ts'
+
+export const field = 'v'
+
+export function definitionOf({ dimension }: Things, precision: string) {
+  const params = { dimension, space_type: 'l2', precision }
+  return { name: 'things', fields: [{ name: field, type: 'vector', params }] }
+}
+
+export async function insert(collection: Collection, things: Things, rows: readonly number[]): Promise<void> {
+  for (let from = 0; from < rows.length; from += 1_000) {
+    const objects = rows.slice(from, from + 1_000).map((row) => ({
+      id: String(row),
+      filter: { label: things.label(row), number: things.number[row] as number },
+      fields: { [field]: things.row(row) },
+    }))
+    await collection.upsert(objects)
+  }
+}
+
+export interface Case {
+  readonly name: string
+  /** Part of the rows, where it is the same for every query and says nothing of the vectors. */
+  readonly share?: number
+  filter(query: number): FilterInput
+  wanted(query: number): (row: number) => boolean
+}
+
+export const unfiltered: Case = { name: 'no filter', filter: () => [], wanted: () => () => true }
+
+/** Any share of the rows, whatever their vectors are. */
+export function byShare(things: Things, share: number): Case {
+  const end = Math.max(1, Math.round(share * things.rows))
+  const wanted = (row: number) => (things.number[row] as number) < end
+  return { name: `${share * 100} %`, share, filter: () => [{ number: { $lt: end } }], wanted: () => wanted }
+}
+
+export function byLabel(things: Things, name: string, labelOf: (query: number) => number): Case {
+  return {
+    name,
+    filter: (query) => [{ label: { $eq: labelOf(query) } }],
+    wanted: (query) => (row) => things.label(row) === labelOf(query),
+  }
+}
