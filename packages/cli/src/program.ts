@@ -70,6 +70,7 @@ function describe(terminal: Terminal, ends: Ends): Command {
       writeErr: (text) => terminal.say(text.trimEnd()),
     })
   serving(program, ends)
+  dashboard(program, terminal, ends)
   looking(program, terminal, ends)
   return program
 }
@@ -87,6 +88,25 @@ function serving(program: Command, ends: Ends): void {
     .action(async (options) => {
       const { serve } = await import('./commands/serve.ts')
       await serve(options)
+      ends(undefined)
+    })
+}
+
+function dashboard(program: Command, terminal: Terminal, ends: Ends): void {
+  program
+    .command('dashboard')
+    .description('serve the dashboard alone, for a server elsewhere; a server has it at / anyway')
+    .addOption(new Option('-s, --server <url>', 'where the server is').env('NDD_SERVER_URL').makeOptionMandatory())
+    .addOption(
+      new Option('-p, --port <number>', '0 lets the system choose')
+        .env('ANNAL_DASHBOARD_PORT')
+        .default(8081)
+        .argParser(wholeNumber),
+    )
+    .addOption(new Option('--host <address>', 'address to listen on').env('ANNAL_DASHBOARD_HOST').default('127.0.0.1'))
+    .action(async (options) => {
+      const { serveDashboard } = await import('./commands/dashboard.ts')
+      await serveDashboard(options, terminal)
       ends(undefined)
     })
 }

@@ -23,6 +23,7 @@ export type ServerErrorCode =
   | 'bad_request'
   | 'starting'
   | 'stopping'
+  | 'server_away'
   | 'internal'
 
 /** Every code a reply can carry. */
@@ -46,6 +47,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   bad_request: 400,
   starting: 503,
   stopping: 503,
+  server_away: 502,
   internal: 500,
   invalid_argument: 400,
   invalid_filter: 400,

@@ -9,6 +9,7 @@ export {
   settings,
   settingsWithoutEffect,
 } from './config.ts'
+export { type DashboardOptions, type RunningDashboard, startDashboard } from './dashboard-server.ts'
 export { EngineSlot, slotWith } from './engine-slot.ts'
 export type { ErrorBody, ServerErrorCode } from './errors.ts'
 export { type Exit, exitOf } from './exit.ts'
