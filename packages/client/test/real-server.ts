@@ -12,7 +12,10 @@ import type { Test } from 'tap'
 const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 
 /** Resolves to its address. The test ends it and checks that it ends cleanly. */
-export async function realServer(t: Test, options: { readonly token?: string } = {}): Promise<string> {
+export async function realServer(
+  t: Test,
+  options: { readonly token?: string; readonly rootToken?: string } = {},
+): Promise<string> {
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-client-test-'))
   const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
     env: {
@@ -20,6 +23,7 @@ export async function realServer(t: Test, options: { readonly token?: string } =
       NDD_SERVER_PORT: '0',
       NDD_DATA_DIR: dataDir,
       ...(options.token !== undefined && { NDD_AUTH_TOKEN: options.token }),
+      ...(options.rootToken !== undefined && { NDD_ROOT_TOKEN: options.rootToken }),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
