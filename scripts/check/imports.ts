@@ -19,10 +19,10 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
-  ['errors', 'limits', 'json', 'ids', 'numbers', 'log-notice', 'memory'],
+  ['errors', 'limits', 'json', 'ids', 'numbers', 'memory'],
   ['definition', 'database-definition', 'object', 'query', 'vectors-in'],
   ['events'],
-  ['api', 'engine-options', 'parse-definition'],
+  ['api', 'engine-options', 'health', 'parse-definition'],
   ['filter', 'vector', 'worker', 'catalog'],
   ['objects-in', 'replica', 'room'],
   ['search', 'snapshot'],

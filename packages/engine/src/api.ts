@@ -74,6 +74,8 @@ export interface Engine {
   database(name?: string): Database
   /** Databases themselves, their tokens, the directory's settings. */
   readonly control: ControlPlane
+  /** Of the data directory, given when it was made and kept for ever; empty until it is open. */
+  readonly id: string
   /** Time of the newest record, milliseconds since 1970: never runs backwards, whatever the clock does. */
   readonly timeMs: number
   health(): EngineHealth

@@ -1,14 +1,6 @@
 // Opens a data directory and keeps everything in it: the log, the catalog, one replica per collection, checkpoints.
 import { join } from 'node:path'
-import {
-  type DataDirectory,
-  type LogNotice,
-  type LogState,
-  type Lsn,
-  nodeVfs,
-  openDataDirectory,
-  type Vfs,
-} from '@annal/wal'
+import { type DataDirectory, type LogNotice, type Lsn, nodeVfs, openDataDirectory, type Vfs } from '@annal/wal'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats } from './api.ts'
 import { EngineBackups } from './backup/engine-backups.ts'
 import { Catalog, entryOf } from './catalog/catalog.ts'
@@ -21,9 +13,9 @@ import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
 import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
+import { type Phase, sentenceOf, statusOf } from './health.ts'
 import { heldBy } from './held.ts'
 import type { Limits } from './limits.ts'
-import { sentenceOf } from './log-notice.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
 import { ProgressReport } from './progress-report.ts'
 import { replay, survey } from './recovery.ts'
@@ -73,7 +65,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #notices: string[] = []
   readonly #progress: ProgressReport
   #failure: Error | undefined
-  #phase: 'starting' | 'recovering' | 'open' | 'closed' = 'starting'
+  #phase: Phase = 'starting'
   #directory: DataDirectory | undefined
   #pool: WorkerPool | undefined
   #committer: Committer | undefined
@@ -106,6 +98,10 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
 
   get catalogAhead(): Catalog {
     return this.#catalogAhead ?? this.#catalog
+  }
+
+  get id(): string {
+    return this.#directory?.identity.uuid ?? ''
   }
 
   get timeMs(): number {
@@ -156,8 +152,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     const state = this.#directory?.log.state()
     if (state?.reason) reasons.push(state.reason)
     if (this.#failure) reasons.push(this.#failure.message)
+    const status = this.#failure ? 'failed' : statusOf(this.#phase, state, reasons.length)
     const { newest: progress } = this.#progress
-    return { status: this.#status(state, reasons.length), reasons, ...(progress && { progress }) }
+    return { status, reasons, ...(progress && { progress }) }
   }
 
   stats(): EngineStats {
@@ -392,13 +389,5 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     // A tear is what a crash leaves and a slow disk is no damage; read-only is the log's own state.
     if (notice.kind === 'tip-damaged') this.#notices.push(sentence)
     this.#options.onNotice?.(sentence)
-  }
-
-  #status(log: LogState | undefined, reasons: number): EngineHealth['status'] {
-    if (this.#failure || log?.condition === 'failed') return 'failed'
-    if (this.#phase === 'closed') return 'closed'
-    if (this.#phase === 'starting' || this.#phase === 'recovering') return 'starting'
-    if (log?.condition === 'read-only') return 'read-only'
-    return reasons > 0 ? 'degraded' : 'ok'
   }
 }

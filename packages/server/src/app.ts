@@ -14,6 +14,9 @@ import type { EngineSlot } from './engine-slot.ts'
 import { sendError } from './error-replies.ts'
 import { ServerError } from './errors.ts'
 import { clientError } from './framework-errors.ts'
+import { licencePlace } from './licence/licence-place.ts'
+import { createLicensing, type Licensing } from './licence/licensing.ts'
+import { builtInPublicKey } from './licence/public-key.ts'
 import * as limits from './limits.ts'
 import { createMetrics } from './metrics.ts'
 import type { DescribedRoute } from './openapi.ts'
@@ -29,6 +32,7 @@ import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2AdminRoutes } from './routes/v2-admin.ts'
 import { v2CollectionRoutes } from './routes/v2-collections.ts'
+import { v2LicenceRoutes } from './routes/v2-licence.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QuestionRoutes } from './routes/v2-questions.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
@@ -39,6 +43,8 @@ export interface AppOptions {
   readonly config: Config
   /** Where changes and refusals are written down; nowhere when not given. */
   readonly audit?: Audit
+  /** With a root token everything that needs a licence is refused unless one is in force. */
+  readonly licensing?: Licensing
   /** Speaks HTTPS when given. */
   readonly tls?: TlsOptions | undefined
 }
@@ -51,7 +57,8 @@ interface PackageFile {
 export const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as PackageFile)
   .version
 
-export function createApp({ slot, config, audit = noAudit, tls }: AppOptions): FastifyInstance {
+export function createApp(given: AppOptions): FastifyInstance {
+  const { slot, config, audit = noAudit, tls, licensing = licensingFor(config, slot) } = given
   const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,
@@ -61,6 +68,7 @@ export function createApp({ slot, config, audit = noAudit, tls }: AppOptions): F
     metrics: createMetrics(),
     requestLog: createRequestLog(limits.requestLogMax),
     audit,
+    licensing,
     bodies: {
       small: createBodyBudget(limits.smallBodiesBytesMax),
       large: createBodyBudget(limits.largeBodiesBytesMax),
@@ -107,6 +115,13 @@ export function createApp({ slot, config, audit = noAudit, tls }: AppOptions): F
   return app
 }
 
+/** A plain deployment needs no licence. */
+export function licensingFor(config: Config, slot: EngineSlot): Licensing | undefined {
+  if (config.rootToken === undefined) return undefined
+  const publicKey = config.licensePublicKey ?? builtInPublicKey
+  return createLicensing({ publicKey, place: licencePlace(config.dataDir), engine: () => slot.engine() })
+}
+
 /** Plain or over TLS; the bounds that Node's own parser keeps are the same for both. */
 function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): FastifyInstance {
   const node = {
@@ -144,6 +159,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       logsRoute(v2, context)
       v2AdminRoutes(v2, context)
       v2TokenRoutes(v2, context)
+      v2LicenceRoutes(v2, context)
       v2CollectionRoutes(v2)
       v2ObjectRoutes(v2, context)
       v2QuestionRoutes(v2, context)

@@ -15,8 +15,8 @@ export type Principal =
 export interface Guard {
   /** Throws authorization_required, invalid_token, too_many_attempts, database_inactive, database_not_found (root alone), starting. */
   check(header: string | undefined, address: string): Principal
-  /** Whether it is somebody who may know how the server as a whole is; counts nothing. */
-  mayKnowAll(header: string | undefined): boolean
+  /** Whether it is somebody who may know how the server as a whole is. A wrong token counts as in `check`, and is not told. */
+  mayKnowAll(header: string | undefined, address: string): boolean
 }
 
 export interface GuardOptions {
@@ -92,10 +92,11 @@ function guardWith(judge: Judge, now: () => number): Guard {
       failures.add(address)
       throw new ServerError('invalid_token', 'Invalid token')
     },
-    mayKnowAll(header) {
-      if (header === undefined || header === '') return false
+    mayKnowAll(header, address) {
+      if (header === undefined || header === '' || failures.exhausted(address)) return false
       try {
         const principal = judge(tokenIn(header))
+        if (principal === undefined) failures.add(address)
         return principal !== undefined && principal.kind !== 'member'
       } catch (error) {
         if (!(error instanceof Error && 'code' in error)) throw error

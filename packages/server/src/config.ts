@@ -1,6 +1,7 @@
 // The settings of a server, read once from NDD_ environment variables and checked before anything is opened. The table in
 // docs/reference/configuration.md says the same; a test compares.
 import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
+import { isPublicKey } from './licence/licence-file.ts'
 
 export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -14,6 +15,8 @@ export interface Config {
   readonly authToken: string | undefined
   /** Given: databases with tokens of their own, and a licence. */
   readonly rootToken: string | undefined
+  /** Undefined: the one that is built in. */
+  readonly licensePublicKey: string | undefined
   readonly fsync: FsyncPolicy
   /** Undefined: the engine chooses by the number of cores. */
   readonly threads: number | undefined
@@ -68,6 +71,11 @@ export const settings: readonly Setting[] = [
     fallback: '',
     meaning:
       'Token that makes databases and their tokens; turns enterprise mode on. Under 16 characters: loopback only.',
+  },
+  {
+    name: 'NDD_LICENSE_PUBLIC_KEY',
+    fallback: '',
+    meaning: 'Key that licences are checked with, in the place of the built-in one: 32 bytes in base64url.',
   },
   { name: 'NDD_FSYNC', fallback: 'always', meaning: 'When a write is acknowledged: `always`, `interval` or `none`.' },
   { name: 'NDD_NUM_THREADS', fallback: '0', meaning: 'Worker threads for graph work, 0 to 64; 0 chooses by cores.' },
@@ -156,6 +164,7 @@ export function readConfig(environment: Environment): ConfigRead {
     dataDir: text('NDD_DATA_DIR'),
     authToken: text('NDD_AUTH_TOKEN') || undefined,
     rootToken: text('NDD_ROOT_TOKEN') || undefined,
+    licensePublicKey: text('NDD_LICENSE_PUBLIC_KEY') || undefined,
     fsync: oneOf('NDD_FSYNC', fsyncPolicies),
     threads: threads === 0 ? undefined : threads,
     topKMax: whole('NDD_TOP_K_MAX', 1, limitsConfigurable.topKMax),
@@ -176,6 +185,9 @@ export function readConfig(environment: Environment): ConfigRead {
   ] as const) {
     if (token !== undefined && !/^[\x21-\x7e]+$/.test(token))
       problems.push(`${name} must consist of visible ASCII characters, since a header carries it`)
+  }
+  if (config.licensePublicKey !== undefined && !isPublicKey(config.licensePublicKey)) {
+    problems.push('NDD_LICENSE_PUBLIC_KEY must be 32 bytes in base64url, as `annal license keys` prints them')
   }
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     problems.push('NDD_TLS_CERT and NDD_TLS_KEY must be set together')

@@ -13,6 +13,10 @@ export type ServerErrorCode =
   | 'token_read_only'
   | 'database_inactive'
   | 'enterprise_only'
+  | 'license_required'
+  | 'license_invalid'
+  | 'license_expired'
+  | 'trial_taken'
   | 'rate_limited'
   | 'route_not_found'
   | 'user_not_found'
@@ -37,6 +41,10 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   token_read_only: 403,
   database_inactive: 403,
   enterprise_only: 403,
+  license_required: 402,
+  license_invalid: 400,
+  license_expired: 400,
+  trial_taken: 409,
   rate_limited: 429,
   route_not_found: 404,
   user_not_found: 404,

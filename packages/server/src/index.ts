@@ -13,4 +13,12 @@ export { type DashboardOptions, type RunningDashboard, startDashboard } from './
 export { EngineSlot, slotWith } from './engine-slot.ts'
 export type { ErrorBody, ServerErrorCode } from './errors.ts'
 export { type Exit, exitOf } from './exit.ts'
+export {
+  createLicenceKeys,
+  issueLicence,
+  type Licence,
+  type LicenceKeys,
+  readLicence,
+} from './licence/licence-file.ts'
+export { builtInPublicKey } from './licence/public-key.ts'
 export { type RunningServer, startServer } from './serve.ts'

@@ -37,6 +37,11 @@ export const msgpackElementsMax = 2_000_000
 /** Wrong tokens tried from one address within a minute; then 429 until the minute is over. */
 export const authFailuresMax = 10
 export const authWindowMs = 60_000
+/** SPEC.md: a trial of one month; the published service says 30 days. */
+export const trialMs = 30 * 24 * 3_600_000
+/** A licence may start so much later than this machine's clock says: clocks differ, and it was issued just now. */
+export const licenceClockLeewayMs = 24 * 3_600_000
+
 /** Addresses remembered for that; the oldest is forgotten first. */
 export const authAddressesMax = 10_000
 

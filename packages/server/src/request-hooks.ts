@@ -1,6 +1,6 @@
 // What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Access, checkAccess } from './access.ts'
+import { type Access, checkAccess, needsLicence } from './access.ts'
 import type { AuditEvent } from './audit-chain.ts'
 import { tokenId } from './auth.ts'
 import { ServerError } from './errors.ts'
@@ -10,7 +10,7 @@ import type { BodyBudgets, RouteContext } from './route-context.ts'
 
 /** In this order: count, guard, room for the body. All before a byte of the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
-  const { config, guard, metrics, bodies, requestLog } = context
+  const { config, guard, licensing, metrics, bodies, requestLog } = context
   const rates = createRateLimit(config.rateLimit)
   let stopping = false
   app.addHook('preClose', async () => {
@@ -29,6 +29,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
         if (access === 'open') return
         request.principal = guard.check(tokenOf(request), request.ip)
         checkAccess(request.principal, access)
+        if (needsLicence(access, request.method)) licensing?.require()
         if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
         if (metrics.inFlight > limits.requestsInFlightMax) {
           throw new ServerError('overloaded', 'too many requests at one time; try again shortly', {

@@ -5,6 +5,7 @@ import type { Guard } from './auth.ts'
 import type { BodyBudget } from './body-budget.ts'
 import type { Config } from './config.ts'
 import type { EngineSlot } from './engine-slot.ts'
+import type { Licensing } from './licence/licensing.ts'
 import type { Metrics } from './metrics.ts'
 import type { DescribedRoute } from './openapi.ts'
 import type { RequestLog } from './request-log.ts'
@@ -18,6 +19,8 @@ export interface RouteContext {
   readonly bodies: BodyBudgets
   readonly requestLog: RequestLog
   readonly audit: Audit
+  /** Undefined in a plain deployment, which needs none. */
+  readonly licensing: Licensing | undefined
   /** Filled while routes are added; complete once the application is ready. */
   readonly routes: readonly DescribedRoute[]
   /** Milliseconds since 1970. */

@@ -3,7 +3,7 @@
 import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
 import { type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
-import { createApp } from './app.ts'
+import { createApp, licensingFor } from './app.ts'
 import { createAudit } from './audit.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
@@ -34,24 +34,31 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const slot = new EngineSlot()
   const audit = createAudit(path.join(config.dataDir, 'audit'))
   const tls = await readTls(config)
-  const app = createApp({ slot, config, audit, tls })
+  const licensing = licensingFor(config, slot)
+  const app = createApp({ slot, config, audit, tls, ...(licensing === undefined ? {} : { licensing }) })
   const address = await app.listen({ host: config.host, port: config.port })
   let audited: Promise<void> | undefined
+  let licensed: Promise<void> | undefined
   let early: Engine | undefined
   const serving = (engine: Engine): void => {
     early = engine
-    slot.fillEarly(engine)
     // Only now that the engine owns the directory: nothing is written into one that another process has open.
     audited = audit.open()
+    // What a licence unlocks is not refused for the moment that reading it takes.
+    licensed = (licensing?.open(engine.id) ?? Promise.resolve()).then(() => slot.fillEarly(engine))
   }
   const notice = (sentence: string): void => app.log.warn(sentence)
   const ready = openEngine({ ...engineOptions(config, slot, events), onServing: serving, onNotice: notice }).then(
     async (engine) => {
       await audited
+      await licensed
       slot.fill(engine)
+      const fault = licensing?.fault()
+      if (fault !== undefined) notice(fault)
       return engine
     },
-    (error) => {
+    async (error) => {
+      await licensed
       slot.empty()
       throw error
     },

@@ -18,6 +18,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_DATA_DIR: '/somewhere',
     NDD_AUTH_TOKEN: 'x'.repeat(20),
     NDD_ROOT_TOKEN: 'r'.repeat(16),
+    NDD_LICENSE_PUBLIC_KEY: 'A'.repeat(43),
     NDD_FSYNC: 'Interval',
     NDD_NUM_THREADS: '3',
     NDD_TOP_K_MAX: '4096',
@@ -35,6 +36,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     dataDir: '/somewhere',
     authToken: 'x'.repeat(20),
     rootToken: 'r'.repeat(16),
+    licensePublicKey: 'A'.repeat(43),
     fsync: 'interval',
     threads: 3,
     topKMax: 4_096,
@@ -60,6 +62,8 @@ test('all problems are told at once, each naming its setting and value', (t) => 
     })
   }
   t.throws(() => readConfig({ NDD_ROOT_TOKEN: 'two words' }), /NDD_ROOT_TOKEN/)
+  for (const key of ['A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}B`, `${'A'.repeat(42)}=`])
+    t.throws(() => readConfig({ NDD_LICENSE_PUBLIC_KEY: key }), /NDD_LICENSE_PUBLIC_KEY/, key)
   t.end()
 })
 

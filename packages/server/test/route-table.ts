@@ -52,6 +52,8 @@ const v2 = {
   'POST /admin/dbs/:database/tokens': 'root',
   'GET /admin/dbs/:database/tokens': 'root',
   'DELETE /admin/dbs/:database/tokens/:name': 'root',
+  'POST /license/generate': 'nobody',
+  'POST /license/validate': 'nobody',
   'POST /tokens': 'writer',
   'GET /tokens': 'reader',
   'DELETE /tokens/:name': 'writer',
@@ -100,6 +102,8 @@ const v2 = {
 /** `POST /api/v2/collection` to who may. */
 export const callers: ReadonlyMap<string, Caller> = new Map<string, Caller>([
   ['GET /metrics', 'server'],
+  ['GET /', 'nobody'],
+  ['GET /assets/:file', 'nobody'],
   ...prefixed(v1, '/api/v1'),
   ...prefixed(v2, '/api/v2'),
 ])

@@ -6,6 +6,7 @@ import { type Engine, openEngine } from '@annal/engine'
 import { decode, encode } from '@msgpack/msgpack'
 import type { FastifyInstance } from 'fastify'
 import { type Config, createApp, readConfig, slotWith } from '../src/index.ts'
+import { layLicence, testLicensing } from './licences.ts'
 
 export interface Answer {
   readonly status: number
@@ -45,12 +46,20 @@ export async function temporaryDirectory(t: Teardown): Promise<string> {
   return dir
 }
 
-export async function runningApp(t: Teardown, changes: Partial<Config> = {}): Promise<RunningApp> {
+/** With a root token a licence is in force, unless told otherwise. */
+export async function runningApp(
+  t: Teardown,
+  changes: Partial<Config> = {},
+  { licensed = true }: { readonly licensed?: boolean } = {},
+): Promise<RunningApp> {
   const dataDir = await temporaryDirectory(t)
   const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', ...changes }
   const { topKMax, batchMax, collectionsMax } = config
   const engine = await openEngine({ dataDir, threads: 1, limits: { topKMax, batchMax, collectionsMax } })
-  const app = createApp({ slot: slotWith(engine), config })
+  const slot = slotWith(engine)
+  if (licensed && config.rootToken !== undefined) await layLicence(dataDir)
+  const licensing = config.rootToken === undefined ? undefined : await testLicensing(dataDir, engine)
+  const app = createApp({ slot, config, ...(licensing === undefined ? {} : { licensing }) })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await app.close()

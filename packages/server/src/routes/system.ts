@@ -1,5 +1,4 @@
 // Health, stats and info under both prefixes, and the one user of a plain deployment.
-import { createHash } from 'node:crypto'
 import os from 'node:os'
 import type { Database, EngineHealth } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
@@ -8,6 +7,7 @@ import { ServerError } from '../errors.ts'
 import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { capitalised } from '../wire/v2-admin.ts'
+import { licenceInfo } from '../wire/v2-licence.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']
 /** The user that the published servers and dashboards know in a plain deployment. */
@@ -16,16 +16,16 @@ const plainUsers = ['endee', 'default']
 type ForUser = { Params: { user: string } }
 
 export function systemRoutes(app: FastifyInstance, context: RouteContext, version: 'v1' | 'v2'): void {
-  const { slot, guard, metrics, audit, config } = context
+  const { slot, guard, metrics, audit } = context
   const health: RouteDoc = {
     access: 'open',
     summary: 'Whether the server serves. 503 while it starts; without a token no details.',
     reply: { description: 'status is ok, degraded or read-only.' },
   }
   app.get('/health', { config: { doc: health } }, async (request, reply) => {
-    const state = withRootToken(withAudit(slot.health(), audit.fault), config.rootToken)
+    const state = withNotices(withAudit(slot.health(), audit.fault), context)
     reply.code(servingStates.includes(state.status) ? 200 : 503)
-    const details = guard.mayKnowAll(request.headers.authorization) ? healthDetails(state) : ''
+    const details = guard.mayKnowAll(request.headers.authorization, request.ip) ? healthDetails(state) : ''
     // Nanoseconds since 1970 do not fit a double, so the number is written as text into the JSON.
     const timestamp = version === 'v1' ? `${BigInt(Date.now()) * 1_000_000n}` : JSON.stringify(new Date().toISOString())
     return reply
@@ -61,22 +61,23 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
   })
 }
 
-export function infoRoute(app: FastifyInstance, { version, config }: RouteContext): void {
-  const machine = createHash('sha256').update(`${os.hostname()} ${os.arch()} ${os.platform()}`).digest('hex')
-  const info = {
-    version,
-    mode: config.rootToken === undefined ? 'plain' : 'enterprise',
-    build_arch: os.arch(),
-    node: process.version,
-    machine_id: machine.slice(0, 32),
-    license: null,
-  }
+export function infoRoute(app: FastifyInstance, { version, config, slot, licensing }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'any',
     summary: 'What this server is.',
-    reply: { description: 'Version, machine and licence.' },
+    reply: { description: 'Version, machine and licence; machine_id is what a licence may be bound to.' },
   }
-  app.get('/info', { config: { doc } }, async () => info)
+  app.get('/info', { config: { doc } }, async () => {
+    const status = licensing?.status()
+    return {
+      version,
+      mode: config.rootToken === undefined ? 'plain' : 'enterprise',
+      build_arch: os.arch(),
+      node: process.version,
+      machine_id: slot.engine().id,
+      license: status === undefined ? null : licenceInfo(status),
+    }
+  })
 }
 
 export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteContext): void {
@@ -107,10 +108,10 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
   }))
 }
 
-/** A weak root token is no trouble of the engine; whoever looks is told all the same. */
-function withRootToken(health: EngineHealth, rootToken: string | undefined): EngineHealth {
-  const weakness = rootTokenWeakness(rootToken)
-  return weakness === undefined ? health : { ...health, reasons: [...health.reasons, weakness] }
+/** No trouble of the engine; whoever looks is told all the same. */
+function withNotices(health: EngineHealth, { config, slot, licensing }: RouteContext): EngineHealth {
+  const notices = [rootTokenWeakness(config.rootToken), slot.isOpen() ? licensing?.fault() : undefined]
+  return { ...health, reasons: [...health.reasons, ...notices.filter((notice) => notice !== undefined)] }
 }
 
 function healthDetails(health: EngineHealth): string {

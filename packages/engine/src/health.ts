@@ -1,5 +1,16 @@
-// What the log has to tell, in sentences for operators.
-import type { LogNotice } from '@annal/wal'
+// What an engine tells of itself: one word for its state, and sentences for what the log has to say.
+import type { LogNotice, LogState } from '@annal/wal'
+import type { EngineHealth } from './api.ts'
+
+export type Phase = 'starting' | 'recovering' | 'open' | 'closed'
+
+export function statusOf(phase: Phase, log: LogState | undefined, reasons: number): EngineHealth['status'] {
+  if (log?.condition === 'failed') return 'failed'
+  if (phase === 'closed') return 'closed'
+  if (phase !== 'open') return 'starting'
+  if (log?.condition === 'read-only') return 'read-only'
+  return reasons > 0 ? 'degraded' : 'ok'
+}
 
 export function sentenceOf(notice: LogNotice): string {
   switch (notice.kind) {
