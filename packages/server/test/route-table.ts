@@ -37,6 +37,7 @@ const v2 = {
   'GET /health': 'nobody',
   'GET /stats': 'anybody',
   'GET /info': 'anybody',
+  'GET /configuration': 'server',
   'GET /openapi.json': 'anybody',
   'GET /logs': 'reader',
   'POST /admin/dbs': 'root',
