@@ -1,29 +1,46 @@
 // The HTTP contract, row by row: transcripts of requests and replies, told to a real server. Every row of every table is in one.
+// What a plain server answers about data, a server with databases answers to the token of one.
 import { test } from 'tap'
+import { admin, rootToken } from './contract/admin.ts'
+import { backups } from './contract/backups.ts'
 import { rows } from './contract/rows.ts'
-import { play, type Transcript } from './contract/transcript.ts'
+import { type Player, play, type Transcript } from './contract/transcript.ts'
 import { v1Indexes } from './contract/v1-indexes.ts'
 import { v1Vectors } from './contract/v1-vectors.ts'
 import { v2Collections } from './contract/v2-collections.ts'
 import { v2Objects } from './contract/v2-objects.ts'
 import { runningApp } from './running-app.ts'
 
-const transcripts: readonly (Transcript & { readonly api: string })[] = [
-  ...[...v1Indexes, ...v1Vectors].map((transcript) => ({ ...transcript, api: 'v1' })),
-  ...[...v2Collections, ...v2Objects].map((transcript) => ({ ...transcript, api: 'v2' })),
-]
+const data: readonly Transcript[] = [...v1Indexes, ...v1Vectors, ...v2Collections, ...v2Objects, ...backups]
 
 test('every row of the tables is in a transcript, and transcripts name no other', (t) => {
-  const named = new Set(transcripts.flatMap(({ steps }) => steps.flatMap((step) => step.rows)))
+  const named = new Set([...data, ...admin].flatMap(({ steps }) => steps.flatMap((step) => step.rows)))
   t.strictSame([...named].sort(), [...new Set(rows)].sort())
   t.end()
 })
 
-for (const transcript of transcripts) {
+for (const transcript of data) {
+  test(`${transcript.name}: a plain server, asked in JSON`, async (t) => {
+    await play(t, transcript, await runningApp(t), { packed: false })
+  })
+  if (transcript.plainOnly) continue
+  test(`${transcript.name}: the token of a database, asked in MessagePack`, async (t) => {
+    await play(t, transcript, await insideDatabase(t), { packed: true })
+  })
+}
+
+for (const transcript of admin) {
   for (const packed of [false, true]) {
-    const form = packed ? 'MessagePack' : 'JSON'
-    test(`${transcript.api}: ${transcript.name}, asked in ${form}`, async (t) => {
-      await play(t, transcript, await runningApp(t), { packed })
+    test(`${transcript.name}: asked in ${packed ? 'MessagePack' : 'JSON'}`, async (t) => {
+      await play(t, transcript, await runningApp(t, { rootToken }), { packed })
     })
   }
+}
+
+async function insideDatabase(t: Parameters<typeof runningApp>[0]): Promise<Player> {
+  const running = await runningApp(t, { rootToken })
+  const headers = { authorization: rootToken }
+  const made = await running.send('POST', '/api/v2/admin/dbs', { json: { db_name: 'acme' }, headers })
+  const authorization = `Bearer ${String(made.json().db_token)}`
+  return { send: (method, path, options) => running.send(method, path, { headers: { authorization }, ...options }) }
 }

@@ -17,6 +17,14 @@ const v1Routes = [
   'POST /index/{n}/filters/update',
   'POST /index/{n}/rebuild',
   'GET /index/{n}/rebuild/status',
+  'POST /index/{n}/backup',
+  'GET /backups',
+  'GET /backups/active',
+  'GET /backups/{b}/info',
+  'POST /backups/{b}/restore',
+  'DELETE /backups/{b}',
+  'GET /backups/{b}/download',
+  'POST /backups/upload',
 ]
 
 const v1Create = [
@@ -66,10 +74,41 @@ const v2Routes = [
   'GET /collection/{c}/rebuild/status',
   'GET /status/rebuild',
   'POST /collection/{c}/shrink',
+  'POST /collection/{c}/backup',
+  'GET /backup',
+  'GET /backup/{b}/info',
+  'GET /backup/active',
+  'GET /status/backup',
+  'POST /backup/{b}/restore',
+  'DELETE /backup/{b}',
+  'GET /backup/{b}/download',
+  'POST /backup/upload',
+  'POST /admin/dbs',
+  'GET /admin/dbs',
+  'GET /dbs/{db}/info',
+  'DELETE /admin/dbs/{db}',
+  'POST /admin/dbs/{db}/activate',
+  'PUT /admin/dbs/{db}/type',
+  'GET /admin/dbs/{db}/collection',
+  'GET /admin/collection',
+  'DELETE /admin/dbs/{db}/collection/{c}',
+  'POST /admin/dbs/{db}/tokens',
+  'GET /admin/dbs/{db}/tokens',
+  'DELETE /admin/dbs/{db}/tokens/{name}',
+  'POST / GET / DELETE /tokens[/{name}]',
 ]
 
 /** Which of two forms of a route a client generation speaks; both are served. */
-const v2Variants = ['rebuild status by collection', 'rebuild status by database', 'links']
+const v2Variants = [
+  'rebuild status by collection',
+  'rebuild status by database',
+  'backup status as active',
+  'backup status by database',
+  'upload as a form',
+  'upload as it is',
+  'restore accepted as 201',
+  'links',
+]
 
 export const rows: readonly string[] = [
   ...v1Routes.map((row) => `2.2 ${row}`),

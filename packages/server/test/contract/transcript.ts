@@ -7,9 +7,11 @@ export interface Step {
   /** Rows as rows.ts names them. */
   readonly rows: readonly string[]
   readonly send: readonly [method: string, path: string, options?: SendOptions]
+  /** What more is sent because of what was answered to the step before. */
+  readonly after?: (before: Answer) => SendOptions
   readonly status: number
   /** The reply's media type; of a refusal it is always JSON. */
-  readonly type?: 'text' | 'json' | 'msgpack'
+  readonly type?: 'text' | 'json' | 'msgpack' | 'tar'
   /** A text is compared as it is, anything else as a pattern. */
   readonly body?: unknown
   /** Asked again until the reply matches: something runs in the background. */
@@ -18,6 +20,8 @@ export interface Step {
 
 export interface Transcript {
   readonly name: string
+  /** Of a server with one database only. */
+  readonly plainOnly?: boolean
   readonly steps: readonly Step[]
 }
 
@@ -25,17 +29,25 @@ export interface Player {
   send(method: string, path: string, options?: SendOptions): Promise<Answer>
 }
 
-const mediaTypes = { text: 'text/plain', json: 'application/json', msgpack: 'application/msgpack' } as const
+const mediaTypes = {
+  text: 'text/plain',
+  json: 'application/json',
+  msgpack: 'application/msgpack',
+  tar: 'application/x-tar',
+} as const
 const askAgainMs = 20
 const asksMax = 500
 
 /** `packed` sends every JSON body as MessagePack instead, which every route must take alike. */
 export async function play(t: Test, { steps }: Transcript, player: Player, { packed }: { packed: boolean }) {
+  let before: Answer | undefined
   for (const step of steps) {
-    const [method, path, options = {}] = step.send
+    const [method, path, given = {}] = step.send
+    const options = { ...given, ...(before === undefined ? {} : step.after?.(before)) }
     const { json, ...rest } = options
     const sent = packed && json !== undefined ? { ...rest, msgpack: json } : options
-    check(t, step, await ask(player, step, [method, path, sent]))
+    before = await ask(player, step, [method, path, sent])
+    check(t, step, before)
   }
 }
 

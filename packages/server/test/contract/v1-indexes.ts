@@ -46,6 +46,13 @@ const about: Transcript = {
       type: 'json',
       body: { version: /^\d/, uptime: Number, total_requests: Number },
     },
+  ],
+}
+
+const user: Transcript = {
+  name: 'the one user of a plain deployment',
+  plainOnly: true,
+  steps: [
     {
       rows: ['2.2 GET /users/{u}/info'],
       send: ['GET', `${api}/users/endee/info`],
@@ -197,4 +204,4 @@ function createDefaults(): Step[] {
   ])
 }
 
-export const v1Indexes: readonly Transcript[] = [about, indexes]
+export const v1Indexes: readonly Transcript[] = [about, user, indexes]
