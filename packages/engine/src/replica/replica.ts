@@ -14,6 +14,7 @@ import type { DenseField, SparseField } from '../vector/field.ts'
 import { openSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
 import { addedVectors } from './dense-rows.ts'
+import { EarlierFilters } from './earlier-filters.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
 import { Originals, type OriginalsPlace, originalsOf } from './originals.ts'
@@ -62,6 +63,7 @@ export class Replica {
   readonly ordinals: Ordinals
   readonly generation: number
   readonly pins = new Pins()
+  readonly #earlierFilters = new EarlierFilters()
   #version: number
   #rows: readonly number[]
   #lsnApplied: number
@@ -200,7 +202,7 @@ export class Replica {
       case 'objects-deleted':
         return this.#delete(version, event)
       case 'filters-replaced':
-        return this.#replaceFilters(event)
+        return this.#replaceFilters(version, event)
     }
   }
 
@@ -254,17 +256,25 @@ export class Replica {
     return { touched }
   }
 
-  #replaceFilters(event: FiltersReplaced): Applied {
+  #replaceFilters(version: number, event: FiltersReplaced): Applied {
+    const texts = new Map<number, string>()
     const touched = event.ids.filter((id, i) => {
       const ordinal = this.objects.find(id)
       if (ordinal < 0) return false
-      const filter = event.filters[i] as string
-      this.filters.remove(ordinal, filterValues(this.objects.filterText(ordinal)))
+      const [before, filter] = [this.objects.filterText(ordinal), event.filters[i] as string]
+      if (!texts.has(ordinal)) texts.set(ordinal, before)
+      this.filters.remove(ordinal, filterValues(before))
       this.objects.replaceFilter(ordinal, filter)
       this.filters.set(ordinal, filterValues(filter))
       return true
     })
+    this.#earlierFilters.keep({ version, texts }, this.pins)
     return { touched }
+  }
+
+  /** The filter text of an ordinal as of a pinned version. */
+  filterTextAt(ordinal: number, version: number): string {
+    return this.#earlierFilters.textAt(ordinal, version) ?? this.objects.filterText(ordinal)
   }
 
   /** The ordinal's object is gone for new searches; its memory stays for those under way. */

@@ -20,7 +20,7 @@ export function hitsOf(
   const spaceType = field?.definition.params.spaceType ?? 'ip'
   return Array.from(found.ordinals, (ordinal, i) => {
     const similarity = found.similarities[i] as number
-    const stored = new StoredParts(replica, ordinal)
+    const stored = new StoredParts(replica, ordinal, version)
     // What a dense field found it has, and keeps while the version is pinned.
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
     const norm = has && field ? field.norm(ordinal) : 1

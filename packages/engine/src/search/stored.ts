@@ -15,7 +15,7 @@ export async function storedObjects(replica: Replica, ordinals: readonly number[
   try {
     return await Promise.all(
       ordinals.map((ordinal) => {
-        const parts = new StoredParts(replica, ordinal)
+        const parts = new StoredParts(replica, ordinal, replica.version)
         const [dense, sparse] = [denseOf(replica, ordinal), sparseOf(replica, ordinal)]
         return multiOf(replica, ordinal).then((multi) => new Stored(parts, dense, sparse, multi))
       }),
@@ -83,11 +83,11 @@ export class StoredParts {
   readonly metaBytes: Uint8Array
   readonly filterText: string
 
-  constructor(replica: Replica, ordinal: number) {
+  constructor(replica: Replica, ordinal: number, version: number) {
     this.id = replica.objects.idAt(ordinal)
     // Copied out of shared memory: the record may be freed before the reply is written.
     this.metaBytes = replica.objects.metaCopy(ordinal)
-    this.filterText = replica.objects.filterText(ordinal)
+    this.filterText = replica.filterTextAt(ordinal, version)
   }
 
   get meta(): JsonObject | undefined {

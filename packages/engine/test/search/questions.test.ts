@@ -255,3 +255,36 @@ test('recall is measured on stored vectors', async (t) => {
   t.ok(report.recall > 0.95 && report.recallWorst <= report.recall)
   await t.rejects(collection.recall({ field: 'words' }), { code: 'field_not_found' })
 })
+
+test('hits show the filter values that were asked for, also when these are replaced meanwhile', async (t) => {
+  const collection = await openCollection(t, [denseField(8, { precision: 'int8' }), sparseField()])
+  const ids = Array.from({ length: 300 }, (_, i) => `${i}`)
+  const side = (id: string, round: number) => ((Number(id) + round) % 2 === 0 ? 'left' : 'right')
+  await collection.upsert(
+    ids.map((id) => ({
+      id,
+      filter: { side: side(id, 0) },
+      fields: { dense: Array.from({ length: 8 }, random), words: words(1) },
+    })),
+  )
+  const query = Array.from({ length: 8 }, random)
+  let searches = 0
+  for (let round = 1; round <= 30; round++) {
+    const filter = [{ side: { $eq: 'left' } }]
+    const asked = Array.from({ length: 4 }, () =>
+      collection.search({
+        fields: { dense: { query, limit: 40 }, words: { query: words(1), limit: 40 } },
+        filter,
+        rescore: true,
+      }),
+    )
+    await collection.replaceFilters(ids.map((id) => ({ id, filter: { side: side(id, round) } })))
+    for (const { results } of await Promise.all(asked)) {
+      searches++
+      const hits = [...(results.dense ?? []), ...(results.words ?? [])]
+      const sides = new Set(hits.map((hit) => `${hit.filter.side} ${side(hit.id, round - 1)}`))
+      if (hits.length !== 80 || [...sides].join() !== 'left left') t.fail(`round ${round}: ${[...sides]}`)
+    }
+  }
+  t.equal(searches, 120)
+})

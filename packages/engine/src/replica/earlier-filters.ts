@@ -1,0 +1,28 @@
+// Filter texts that were replaced while searches of earlier versions are under way: to those the objects still have them.
+import type { Pins } from './pins.ts'
+
+interface Replaced {
+  /** Searches of lower versions see the texts. */
+  readonly version: number
+  readonly texts: ReadonlyMap<number, string>
+}
+
+export class EarlierFilters {
+  /** In the order of versions. */
+  readonly #replaced = new Set<Replaced>()
+
+  /** Keeps the texts that ordinals had before `version`, for as long as anybody looks at one. */
+  keep(replaced: Replaced, pins: Pins): void {
+    this.#replaced.add(replaced)
+    void pins.until(replaced.version).then(() => this.#replaced.delete(replaced))
+  }
+
+  /** The text an ordinal had as of a version; undefined where it was not replaced since. */
+  textAt(ordinal: number, version: number): string | undefined {
+    for (const replaced of this.#replaced) {
+      const text = version < replaced.version ? replaced.texts.get(ordinal) : undefined
+      if (text !== undefined) return text
+    }
+    return undefined
+  }
+}
