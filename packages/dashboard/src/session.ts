@@ -34,7 +34,7 @@ export function forget(): void {
   access.value = { kind: 'open' }
 }
 
-export function chooseDatabase(database: string): void {
+export function chooseDatabase(database: string | undefined): void {
   const now = access.value
   if (now.kind === 'root') access.value = { ...now, database }
 }

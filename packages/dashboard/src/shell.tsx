@@ -2,7 +2,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { signOut } from './gate.ts'
+import { licenceWarning } from './licence-term.ts'
 import mark from './mark.svg'
+import { DatabasePicker } from './pages/databases/picker.tsx'
 import { Page } from './pages.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
 import { href, route } from './route.ts'
@@ -49,6 +51,7 @@ export function Shell() {
       <Sidebar />
       <main class="page" id="main" ref={main} tabIndex={-1} key={key}>
         <HealthNotice />
+        <LicenceNotice />
         <Page />
       </main>
     </div>
@@ -61,12 +64,19 @@ function Sidebar() {
       <a class="brand" href="#/">
         <img src={mark} alt="" /> Annal
       </a>
+      <DatabasePicker />
       <nav class="nav" aria-label="Main">
         <div>
           <Link to={['collections']} icon="collection" exact>
             Collections
           </Link>
           <CollectionLinks />
+        </div>
+        <div>
+          <h3>Data safety</h3>
+          <Link to={['backups']} icon="backup">
+            Backups
+          </Link>
         </div>
         <div>
           <h3>Server</h3>
@@ -76,6 +86,16 @@ function Sidebar() {
           <Link to={['console']} icon="console">
             Console
           </Link>
+          {access.value.kind === 'root' && (
+            <Link to={['databases']} icon="database">
+              Databases
+            </Link>
+          )}
+          {serverInfo.value?.mode === 'enterprise' && (
+            <Link to={['licence']} icon="licence">
+              Licence
+            </Link>
+          )}
         </div>
       </nav>
       <Foot />
@@ -162,6 +182,21 @@ function HealthNotice() {
         <strong>The server is {health.status}.</strong> {health.reasons?.join('; ')}
       </div>
       <a href="#/operations">What to do</a>
+    </div>
+  )
+}
+
+/** Without a licence an enterprise server is restricted; in its last week the end is told. */
+function LicenceNotice() {
+  const said = serverInfo.value
+  if (said?.mode !== 'enterprise' || route.value.segments[0] === 'licence') return null
+  const text = licenceWarning(said.license)
+  if (text === undefined) return null
+  return (
+    <div class="notice warn" role="status">
+      <Icon name="warning" />
+      <div class="grow">{text}</div>
+      <a href="#/licence">Licence</a>
     </div>
   )
 }

@@ -18,6 +18,8 @@ export function Dialog(props: {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     element.current?.showModal()
+    // Where there is something to fill in, that is what the dialog is for; else the browser chooses.
+    element.current?.querySelector<HTMLElement>('.dialog-body input')?.focus()
     return () => element.current?.close()
   }, [])
   const content = (

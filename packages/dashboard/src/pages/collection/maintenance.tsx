@@ -18,6 +18,7 @@ import { tell } from '../../parts/toast.tsx'
 import { go } from '../../route.ts'
 import { bytes, count, dateTime } from '../../show.ts'
 import { refresh } from '../../watch.ts'
+import { BackupButton } from '../backups/backup-button.tsx'
 import type { CollectionTab } from './collection.tsx'
 
 const runningMs = 500
@@ -44,6 +45,7 @@ export function Maintenance({ of, again }: { readonly of: Collection; readonly a
     <Panel title="Maintenance">
       <div class="stack tight">
         <div class="row">
+          <BackupButton collection={of.name} />
           <button type="button" disabled={inProgress} onClick={() => setAsked('rebuild')}>
             Rebuild…
           </button>

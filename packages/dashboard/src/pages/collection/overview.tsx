@@ -2,6 +2,7 @@
 import { type Collection, isDense } from '../../api/collections.ts'
 import { Badge, Facts, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
+import { href } from '../../route.ts'
 import { count, dateTime } from '../../show.ts'
 import type { CollectionTab } from './collection.tsx'
 import { Maintenance } from './maintenance.tsx'
@@ -55,7 +56,9 @@ function Fields({ of }: { readonly of: Collection }) {
             {of.fields.map((field) => (
               <tr key={field.name}>
                 <td>
-                  <strong>{field.name}</strong>
+                  <a href={href(['collections', of.name, 'search'])}>
+                    <strong>{field.name}</strong>
+                  </a>
                 </td>
                 <td>
                   <Badge kind={isDense(field) ? 'accent' : undefined}>{isDense(field) ? 'dense' : 'sparse'}</Badge>

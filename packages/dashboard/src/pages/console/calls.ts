@@ -38,17 +38,15 @@ function patternOf(template: string): RegExp {
 
 const depthMax = 6
 
-/** A body with what is required, or with everything where nothing is. */
+/** A body with what is required. */
 export function bodyExample(schema: Schema, depth = 0): unknown {
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
   if (schema.enum !== undefined) return schema.enum[0]
   if (depth > depthMax) return null
   switch (type) {
     case 'object': {
-      const properties = Object.entries(schema.properties ?? {})
-      const { required } = schema
-      const wanted = required === undefined ? properties : properties.filter(([name]) => required.includes(name))
-      return Object.fromEntries(wanted.map(([name, property]) => [name, bodyExample(property, depth + 1)]))
+      const required = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name))
+      return Object.fromEntries(required.map(([name, property]) => [name, bodyExample(property, depth + 1)]))
     }
     case 'array':
       return schema.items === undefined ? [] : [bodyExample(schema.items, depth + 1)]

@@ -1,0 +1,58 @@
+// Asks for a backup of a collection; the server makes it in the background.
+import { useState } from 'preact/hooks'
+import { createBackup } from '../../api/backups.ts'
+import { useAction } from '../../load.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { SelectField, TextField } from '../../parts/form.tsx'
+import { Failure } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { collections } from '../../watch.ts'
+
+export function NewBackup(props: {
+  /** Of this collection; else it is chosen. */
+  readonly collection?: string
+  readonly onClose: () => void
+  readonly onBegun: () => void
+}) {
+  const names = (collections.value ?? []).map(({ name }) => name)
+  const [collection, setCollection] = useState(props.collection ?? names[0] ?? '')
+  const [name, setName] = useState('')
+  const { busy, error, run } = useAction()
+  const begin = () =>
+    run(async () => {
+      const { backup_name: made } = await createBackup(collection, name)
+      tell(`Backup ${made} is being made.`)
+      props.onBegun()
+    })
+  return (
+    <Dialog
+      title={props.collection === undefined ? 'New backup' : `Back up ${props.collection}`}
+      onClose={props.onClose}
+      onSubmit={() => void begin()}
+      footer={
+        <>
+          <button type="button" onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={busy || collection === ''}>
+            {busy ? 'Starting…' : 'Make the backup'}
+          </button>
+        </>
+      }
+    >
+      <div class="form">
+        {props.collection === undefined && (
+          <SelectField label="Collection" value={collection} options={names} onInput={setCollection} />
+        )}
+        <TextField
+          label="Name of the backup"
+          value={name}
+          onInput={setName}
+          placeholder="made of name and time"
+          hint="Letters, digits, underscore, hyphen."
+        />
+        {error && <Failure error={error} />}
+      </div>
+    </Dialog>
+  )
+}

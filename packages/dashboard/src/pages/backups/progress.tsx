@@ -1,0 +1,42 @@
+// How far the backup that is being made is; silent while none is.
+import { signal } from '@preact/signals'
+import { useEffect, useState } from 'preact/hooks'
+import { backupStatus } from '../../api/backups.ts'
+import { useLoad } from '../../load.ts'
+import { Bar, Panel } from '../../parts/panel.tsx'
+import { Failure } from '../../parts/states.tsx'
+
+const runningMs = 400
+const idleMs = 5_000
+const begun = signal(0)
+
+/** A backup was just begun here: look at once. */
+export function watchBackup(): void {
+  begun.value += 1
+}
+
+export function BackupProgress({ onChange }: { readonly onChange: () => void }) {
+  const [running, setRunning] = useState(false)
+  const status = useLoad((signal) => backupStatus({ signal }), [begun.value], {
+    everyMs: running ? runningMs : idleMs,
+  })
+  const job = status.kind === 'ready' ? status.value : undefined
+  useEffect(() => {
+    setRunning(job?.status === 'running')
+    if (job !== undefined) onChange()
+  }, [job?.status, job?.backup_name])
+  if (job?.status === 'failed') {
+    return <Failure error={new Error(`backup ${job.backup_name ?? ''} failed: ${job.error ?? 'see the server log'}`)} />
+  }
+  if (job?.status !== 'running') return null
+  return (
+    <Panel>
+      <div class="stack tight" role="status">
+        <span>
+          Backup <strong>{job.backup_name}</strong> of {job.collection} is being made.
+        </span>
+        <Bar share={(job.percent_complete ?? 0) / 100} label="Progress of the backup" />
+      </div>
+    </Panel>
+  )
+}

@@ -1,0 +1,61 @@
+// A backup that was downloaded, here or elsewhere, brought back. The server checks all of it before it is there.
+import { useState } from 'preact/hooks'
+import { uploadBackup } from '../../api/backups.ts'
+import { useAction } from '../../load.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/form.tsx'
+import { Failure } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { bytes } from '../../show.ts'
+
+export function Upload({ onClose, onDone }: { readonly onClose: () => void; readonly onDone: () => void }) {
+  const [file, setFile] = useState<File>()
+  const [name, setName] = useState('')
+  const { busy, error, run } = useAction()
+  const upload = () =>
+    run(async () => {
+      if (file === undefined) return
+      await uploadBackup(name, file)
+      tell(`Backup ${name} uploaded.`)
+      onDone()
+    })
+  return (
+    <Dialog
+      title="Upload a backup"
+      onClose={onClose}
+      onSubmit={() => void upload()}
+      footer={
+        <>
+          <button type="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={busy || file === undefined || name === ''}>
+            {busy ? 'Uploading and checking…' : 'Upload'}
+          </button>
+        </>
+      }
+    >
+      <div class="form">
+        <label class="field">
+          <span class="label">File that a download gave</span>
+          <input
+            type="file"
+            accept=".tar"
+            onChange={(event) => {
+              const chosen = event.currentTarget.files?.[0]
+              setFile(chosen)
+              if (chosen !== undefined) setName(nameFrom(chosen.name))
+            }}
+          />
+        </label>
+        {file && <p class="muted num">{bytes(file.size)}</p>}
+        <TextField label="Name of the backup" value={name} onInput={setName} required />
+        {error && <Failure error={error} />}
+      </div>
+    </Dialog>
+  )
+}
+
+function nameFrom(file: string): string {
+  return file.replace(/\.tar$/i, '').replaceAll(/[^\w-]/g, '_')
+}

@@ -1,0 +1,198 @@
+// Databases, for the root token: made, switched off and on, deleted; each with the tokens that open it.
+import { useEffect, useState } from 'preact/hooks'
+import { createDatabase, type Database, deleteDatabase, setActive } from '../../api/databases.ts'
+import { databases, refreshDatabases } from '../../databases.ts'
+import { useAction } from '../../load.ts'
+import { Dialog, TypedConfirmation } from '../../parts/dialog.tsx'
+import { SelectField, TextField } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
+import { Empty, Failure, Loading } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { go } from '../../route.ts'
+import { chooseDatabase } from '../../session.ts'
+import { dateTime } from '../../show.ts'
+import { NewToken, Tokens } from './tokens.tsx'
+
+type Asked =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'delete'; readonly database: Database }
+  | { readonly kind: 'tokens'; readonly database: Database }
+  | { readonly kind: 'made'; readonly name: string; readonly token: string }
+
+export function Databases() {
+  const [asked, setAsked] = useState<Asked>()
+  const { error, run } = useAction()
+  useEffect(() => void run(refreshDatabases), [])
+  const all = databases.value
+  const close = () => setAsked(undefined)
+  const toggle = (database: Database) =>
+    run(async () => {
+      await setActive(database.db_name, !database.is_active)
+      await refreshDatabases()
+      tell(`Database ${database.db_name} ${database.is_active ? 'deactivated' : 'activated'}.`)
+    })
+  return (
+    <>
+      <PageHead
+        title="Databases"
+        actions={
+          <button type="button" class="primary" onClick={() => setAsked({ kind: 'create' })}>
+            <Icon name="plus" size={14} /> New database
+          </button>
+        }
+      />
+      <div class="stack">
+        {error && <Failure error={error} retry={() => void run(refreshDatabases)} />}
+        {all === undefined ? (
+          !error && <Loading />
+        ) : (
+          <Panel flush label="Databases">
+            {all.length === 0 ? (
+              <Empty title="No databases yet">
+                <p>A database holds collections and has tokens of its own.</p>
+              </Empty>
+            ) : (
+              <Table of={all} onAsk={setAsked} onToggle={(database) => void toggle(database)} />
+            )}
+          </Panel>
+        )}
+      </div>
+      {asked?.kind === 'create' && (
+        <Create onClose={close} onMade={(name, token) => setAsked({ kind: 'made', name, token })} />
+      )}
+      {asked?.kind === 'made' && (
+        <NewToken title={`Database ${asked.name} is there`} token={asked.token} onClose={close} />
+      )}
+      {asked?.kind === 'tokens' && <Tokens database={asked.database.db_name} onClose={close} />}
+      {asked?.kind === 'delete' && (
+        <TypedConfirmation
+          title="Delete database"
+          name={asked.database.db_name}
+          action="Delete database"
+          onClose={close}
+          onConfirm={async () => {
+            await deleteDatabase(asked.database.db_name)
+            await refreshDatabases()
+            tell(`Database ${asked.database.db_name} deleted.`)
+            close()
+          }}
+        >
+          <p>All its collections and tokens are deleted. This cannot be undone.</p>
+        </TypedConfirmation>
+      )}
+    </>
+  )
+}
+
+function Table(props: {
+  readonly of: readonly Database[]
+  readonly onAsk: (asked: Asked) => void
+  readonly onToggle: (database: Database) => void
+}) {
+  return (
+    <div class="table-wrap">
+      <table>
+        <thead>
+          <tr>
+            <th>Name</th>
+            <th>Type</th>
+            <th>State</th>
+            <th>Created</th>
+            <th>
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.of.map((database) => (
+            <tr key={database.db_name}>
+              <td>
+                <button
+                  type="button"
+                  class="link"
+                  onClick={() => {
+                    chooseDatabase(database.db_name)
+                    go('#/collections')
+                  }}
+                >
+                  <strong>{database.db_name}</strong>
+                </button>
+              </td>
+              <td>{database.db_type}</td>
+              <td>
+                <Badge kind={database.is_active ? 'good' : 'warn'}>
+                  {database.is_active ? 'active' : 'deactivated'}
+                </Badge>
+              </td>
+              <td class="muted fit">{createdText(database.created_at)}</td>
+              <td class="fit">
+                <span class="row tight together">
+                  <button type="button" class="compact" onClick={() => props.onAsk({ kind: 'tokens', database })}>
+                    <Icon name="key" size={13} /> Tokens
+                  </button>
+                  <button type="button" class="compact" onClick={() => props.onToggle(database)}>
+                    {database.is_active ? 'Deactivate' : 'Activate'}
+                  </button>
+                  <button
+                    type="button"
+                    class="compact danger"
+                    onClick={() => props.onAsk({ kind: 'delete', database })}
+                  >
+                    Delete…
+                  </button>
+                </span>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Create(props: { readonly onClose: () => void; readonly onMade: (name: string, token: string) => void }) {
+  const [name, setName] = useState('')
+  const [type, setType] = useState<'starter' | 'pro' | 'scale' | 'enterprise'>('enterprise')
+  const { busy, error, run } = useAction()
+  const create = () =>
+    run(async () => {
+      const made = await createDatabase(name, type)
+      await refreshDatabases()
+      props.onMade(name, made.db_token)
+    })
+  return (
+    <Dialog
+      title="New database"
+      onClose={props.onClose}
+      onSubmit={() => void create()}
+      footer={
+        <>
+          <button type="button" onClick={props.onClose}>
+            Cancel
+          </button>
+          <button type="submit" class="primary" disabled={busy || name === ''}>
+            {busy ? 'Creating…' : 'Create database'}
+          </button>
+        </>
+      }
+    >
+      <div class="form">
+        <TextField label="Name" value={name} onInput={setName} focus required />
+        <SelectField
+          label="Type"
+          value={type}
+          options={['starter', 'pro', 'scale', 'enterprise']}
+          onInput={setType}
+          hint="Smaller types have limits of size and number."
+        />
+        {error && <Failure error={error} />}
+      </div>
+    </Dialog>
+  )
+}
+
+function createdText(at: number | string): string {
+  if (at === 0) return 'from the start'
+  return dateTime(typeof at === 'number' ? at * 1_000 : Date.parse(at))
+}

@@ -1,0 +1,34 @@
+// Which database the pages about data work in: the root token has to choose.
+import { useEffect } from 'preact/hooks'
+import { databases, refreshDatabases } from '../../databases.ts'
+import { go } from '../../route.ts'
+import { access, chooseDatabase } from '../../session.ts'
+
+export function DatabasePicker() {
+  const now = access.value
+  const isRoot = now.kind === 'root'
+  useEffect(() => {
+    if (isRoot) refreshDatabases().catch(() => undefined)
+  }, [isRoot])
+  if (now.kind !== 'root') return null
+  const all = databases.value ?? []
+  if (all.length === 0) return null
+  return (
+    <label class="field picker">
+      <span class="label">Database</span>
+      <select
+        value={now.database}
+        onInput={(event) => {
+          chooseDatabase(event.currentTarget.value)
+          go('#/collections')
+        }}
+      >
+        {all.map(({ db_name: name, is_active: active }) => (
+          <option key={name} value={name}>
+            {active ? name : `${name} (deactivated)`}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}

@@ -1,0 +1,125 @@
+// The tokens of one database. A token is shown once, when it is made.
+import { useState } from 'preact/hooks'
+import { createToken, deleteToken, listTokens, type Token } from '../../api/databases.ts'
+import { useAction, useLoad } from '../../load.ts'
+import { Code, CopyButton } from '../../parts/code.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { SelectField, TextField } from '../../parts/form.tsx'
+import { Badge } from '../../parts/panel.tsx'
+import { Empty, Failure, Show } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { dateTime } from '../../show.ts'
+
+export function NewToken(props: { readonly title: string; readonly token: string; readonly onClose: () => void }) {
+  return (
+    <Dialog
+      title={props.title}
+      onClose={props.onClose}
+      footer={
+        <button type="button" class="primary" onClick={props.onClose}>
+          I have kept it
+        </button>
+      }
+    >
+      <div class="form">
+        <p>
+          This is its token. <strong>It is shown this once</strong>; only its hash is kept.
+        </p>
+        <Code text={props.token} label="The token" />
+        <div>
+          <CopyButton text={props.token} label="Copy the token" />
+        </div>
+      </div>
+    </Dialog>
+  )
+}
+
+export function Tokens({ database, onClose }: { readonly database: string; readonly onClose: () => void }) {
+  const [name, setName] = useState('')
+  const [type, setType] = useState<Token['token_type']>('rw')
+  const [made, setMade] = useState<string>()
+  const tokens = useLoad((signal) => listTokens(database, { signal }), [database])
+  const { busy, error, run } = useAction()
+  const create = () =>
+    run(async () => {
+      const { db_token: token } = await createToken(database, name, type)
+      setName('')
+      setMade(token)
+      tokens.again()
+    })
+  const remove = (token: Token) =>
+    run(async () => {
+      await deleteToken(database, token.name)
+      tell(`Token ${token.name} deleted.`)
+      tokens.again()
+    })
+  if (made !== undefined) {
+    return <NewToken title={`New token of ${database}`} token={made} onClose={() => setMade(undefined)} />
+  }
+  return (
+    <Dialog title={`Tokens of ${database}`} wide onClose={onClose}>
+      <div class="stack">
+        <form
+          class="token-form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void create()
+          }}
+        >
+          <TextField label="Name of a new token" value={name} onInput={setName} />
+          <SelectField
+            label="May"
+            value={type}
+            options={[
+              ['rw', 'read and write'],
+              ['r', 'read only'],
+            ]}
+            onInput={setType}
+          />
+          <button type="submit" class="primary" disabled={busy || name === ''}>
+            Make a token
+          </button>
+        </form>
+        {error && <Failure error={error} />}
+        <Show of={tokens}>
+          {(list) =>
+            list.length === 0 ? (
+              <Empty title="No tokens: nobody but root reaches this database" />
+            ) : (
+              <div class="table-wrap">
+                <table class="tight">
+                  <tbody>
+                    {list.map((token) => (
+                      <tr key={token.name}>
+                        <td>
+                          <strong>{token.name}</strong>
+                        </td>
+                        <td>
+                          <Badge kind={token.token_type === 'rw' ? 'accent' : undefined}>
+                            {token.token_type === 'rw' ? 'read and write' : 'read only'}
+                          </Badge>
+                        </td>
+                        <td class="muted fit">{dateTime(token.created_at * 1_000)}</td>
+                        <td class="fit">
+                          <button
+                            type="button"
+                            class="compact danger"
+                            disabled={busy}
+                            aria-label={`Delete token ${token.name}`}
+                            onClick={() => void remove(token)}
+                          >
+                            Delete
+                          </button>
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            )
+          }
+        </Show>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,136 @@
+// The licence: what there is, a trial, and activating one that was pasted or chosen as a file.
+import { useState } from 'preact/hooks'
+import { generateTrial, validateLicence } from '../api/licence.ts'
+import { info, type License } from '../api/server.ts'
+import { isActive, licenceWarning } from '../licence-term.ts'
+import { useAction, useLoad } from '../load.ts'
+import { TextArea, TextField } from '../parts/form.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Badge, Facts, PageHead, Panel } from '../parts/panel.tsx'
+import { Empty, Failure, Show } from '../parts/states.tsx'
+import { tell } from '../parts/toast.tsx'
+import { serverInfo } from '../watch.ts'
+
+export function Licence() {
+  const about = useLoad((signal) => info({ signal }), ['info'])
+  const changed = (message: string) => {
+    tell(message)
+    serverInfo.value = undefined
+    about.again()
+  }
+  return (
+    <>
+      <PageHead title="Licence" />
+      <Show of={about}>
+        {({ license, mode }) =>
+          mode === 'plain' ? (
+            <Panel>
+              <Empty title="This server needs no licence">
+                <p>It has one database. A root token turns databases, tokens and licences on.</p>
+              </Empty>
+            </Panel>
+          ) : (
+            <div class="halves">
+              <Status of={license} />
+              <Activate onDone={changed} withTrial={!isActive(license)} />
+            </div>
+          )
+        }
+      </Show>
+    </>
+  )
+}
+
+function Status({ of }: { readonly of: License | null }) {
+  if (of === null) {
+    return (
+      <Panel title="Status" actions={<Badge kind="bad">No active licence</Badge>}>
+        <p>
+          Until a licence is active the server is restricted: what there is can be listed and described, and nothing can
+          be changed, searched or backed up. Everything unlocks at once.
+        </p>
+      </Panel>
+    )
+  }
+  const warning = licenceWarning(of)
+  return (
+    <Panel title="Status" actions={<Badge kind={isActive(of) ? 'good' : 'bad'}>{of.status ?? 'unknown'}</Badge>}>
+      <div class="stack tight">
+        {warning && (
+          <div class="notice warn">
+            <Icon name="warning" /> {warning}
+          </div>
+        )}
+        <Facts
+          of={[
+            ['Plan', of.plan_type ?? '–'],
+            ['Licence id', <span class="mono">{of.license_id ?? '–'}</span>],
+            ['From', of.start_date ?? '–'],
+            ['Until', of.end_date ?? '–'],
+          ]}
+        />
+      </div>
+    </Panel>
+  )
+}
+
+function Activate(props: { readonly withTrial: boolean; readonly onDone: (message: string) => void }) {
+  const [text, setText] = useState('')
+  const [email, setEmail] = useState('')
+  const activation = useAction()
+  const trial = useAction()
+  return (
+    <div class="stack">
+      <Panel title="Activate">
+        <form
+          class="form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void activation.run(async () => {
+              const { message } = await validateLicence(text)
+              setText('')
+              props.onDone(message)
+            })
+          }}
+        >
+          <TextArea label="Contents of license.lic" value={text} onInput={setText} rows={6} />
+          <div class="row">
+            <button type="submit" class="primary" disabled={activation.busy || text.trim() === ''}>
+              {activation.busy ? 'Checking…' : 'Activate'}
+            </button>
+            <label class="button">
+              Choose license.lic
+              <input
+                class="visually-hidden"
+                type="file"
+                accept=".lic,text/plain"
+                onChange={(event) => void event.currentTarget.files?.[0]?.text().then(setText)}
+              />
+            </label>
+          </div>
+          {activation.error && <Failure error={activation.error} />}
+        </form>
+      </Panel>
+      {props.withTrial && (
+        <Panel title="Trial">
+          <form
+            class="form"
+            onSubmit={(event) => {
+              event.preventDefault()
+              void trial.run(async () => props.onDone((await generateTrial(email)).message))
+            }}
+          >
+            <p class="muted">One month, once for this data directory.</p>
+            <TextField label="E-mail" value={email} onInput={setEmail} autocomplete="email" />
+            <div>
+              <button type="submit" disabled={trial.busy || !email.includes('@')}>
+                {trial.busy ? 'Starting…' : 'Start the trial'}
+              </button>
+            </div>
+            {trial.error && <Failure error={trial.error} />}
+          </form>
+        </Panel>
+      )}
+    </div>
+  )
+}

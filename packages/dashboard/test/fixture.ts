@@ -1,0 +1,35 @@
+// Collections with something in them, always the same.
+import { ask } from './real-server.ts'
+
+const dimension = 16
+const colours = ['red', 'green', 'blue']
+
+/** `articles`: 300 objects with a dense and a sparse field. */
+export async function makeArticles(address: string, objects = 300): Promise<void> {
+  await ask(address, 'POST', '/api/v2/collection', {
+    name: 'articles',
+    fields: [
+      { name: 'embedding', type: 'vector', params: { dimension, space_type: 'cosine', precision: 'int8' } },
+      { name: 'text', type: 'sparse', sparse_model: 'endee_bm25' },
+    ],
+  })
+  const random = randomFrom(7)
+  const made = Array.from({ length: objects }, (_, i) => ({
+    id: `article-${i}`,
+    meta: { title: `Article ${i}` },
+    filter: { colour: colours[i % colours.length], year: 2000 + (i % 25) },
+    fields: {
+      embedding: Array.from({ length: dimension }, () => random() - 0.5 + (i % 3)),
+      text: { indices: [i % 7, 10 + (i % 11), 30 + (i % 13)], values: [1, 2, 3] },
+    },
+  }))
+  await ask(address, 'POST', '/api/v2/collection/articles/objects', { objects: made })
+}
+
+function randomFrom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return state / 2 ** 31
+  }
+}

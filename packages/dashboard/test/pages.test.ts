@@ -1,0 +1,45 @@
+// Every page against the real server: in light, in dark and on a phone, without an error, a foreign request or a barrier.
+import { test } from 'tap'
+import { browserFor, openPage, skip } from './browser.ts'
+import { makeArticles } from './fixture.ts'
+import { realServer } from './real-server.ts'
+
+/** Address, and a text that is there once the page is. */
+const pages = [
+  ['collections', '#/collections', 'New collection'],
+  ['create', '#/collections?new=1', 'Create collection'],
+  ['overview', '#/collections/articles', 'Recall self-check'],
+  ['search', '#/collections/articles/search?near=article-3', 'How it was found'],
+  ['objects', '#/collections/articles/objects', 'article-5'],
+  ['object', '#/collections/articles/objects?id=article-5', 'Save changes'],
+  ['backups', '#/backups', 'No backups yet'],
+  ['operations', '#/operations', 'NDD_TOP_K_MAX'],
+  ['console', '#/console', 'No answer yet'],
+  ['nowhere', '#/nowhere', 'There is no such page'],
+] as const
+
+const views = [
+  ['light', { theme: 'light' }],
+  ['dark', { theme: 'dark' }],
+  ['phone', { theme: 'dark', width: 390, height: 844 }],
+] as const
+
+test('every page is drawn, without errors, foreign requests or barriers', { skip, timeout: 120_000 }, async (t) => {
+  const address = await realServer(t)
+  await makeArticles(address)
+  const browser = await browserFor(t)
+  for (const [look, view] of views) {
+    const seen = await openPage(browser, address, view)
+    for (const [name, hash, text] of pages) {
+      await seen.go(hash)
+      await seen.sees(text)
+      await seen.picture(`${name}-${look}`)
+      t.strictSame(await seen.barriers(), [], `${name}, ${look}: nothing keeps anybody out`)
+      if (look === 'phone') {
+        const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth)
+        t.ok(wide <= 390, `${name} fits the phone (${wide})`)
+      }
+    }
+    t.strictSame(seen.faults, [], look)
+  }
+})

@@ -1,0 +1,55 @@
+// The real server from source, a child process on an empty directory and a port of its own.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+
+const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
+
+/** Resolves to its address. The test ends it and checks that it ends cleanly. */
+export async function realServer(t: Test, settings: Readonly<Record<string, string>> = {}): Promise<string> {
+  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'annal-dashboard-test-'))
+  const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
+    env: { PATH: process.env.PATH, NDD_SERVER_PORT: '0', NDD_NUM_THREADS: '1', NDD_DATA_DIR: dataDir, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let complaints = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    complaints = (complaints + text).slice(-4_000)
+  })
+  t.teardown(async () => {
+    if (child.exitCode === null) {
+      child.kill('SIGTERM')
+      const [code] = await once(child, 'exit')
+      if (code !== 0) throw new Error(`the server ended with ${code} when asked to stop:\n${complaints}`)
+    }
+    await rm(dataDir, { recursive: true })
+  })
+  const address = await addressOf(child)
+  if (address === undefined) throw new Error(`the server ended before it served:\n${complaints}`)
+  return address
+}
+
+async function addressOf(child: ChildProcess): Promise<string | undefined> {
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const address = /http:\/\/\S+/.exec(line)?.[0]
+    if (address !== undefined) return address
+  }
+  return undefined
+}
+
+/** A call past the dashboard, to prepare what it is to show and to look at what it did. */
+export async function ask(address: string, method: string, route: string, body?: unknown): Promise<unknown> {
+  const response = await fetch(address + route, {
+    method,
+    headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${route}: ${text}`)
+  return JSON.parse(text)
+}

@@ -1,0 +1,81 @@
+// The ways in: without a token, with a wrong one, with the right one; where the token is kept and where it never is.
+import { test } from 'tap'
+import { browserFor, openPage, skip } from './browser.ts'
+import { realServer } from './real-server.ts'
+
+const token = 'a-token-of-enough-characters'
+
+test('a token is asked for, a wrong one is refused, the right one opens and stays in the tab', {
+  skip,
+  timeout: 120_000,
+}, async (t) => {
+  const address = await realServer(t, { NDD_AUTH_TOKEN: token })
+  const seen = await openPage(await browserFor(t), address, { expectedStatus: 401 })
+  const asked: string[] = []
+  seen.page.on('request', (request) => asked.push(request.url()))
+  await seen.sees('This server asks for a token')
+  await seen.picture('sign-in')
+  t.strictSame(await seen.barriers(), [])
+  await seen.fill('Token', 'a-wrong-token')
+  await seen.click('Sign in')
+  await seen.sees('invalid_token')
+  await seen.sees('Send the right one.')
+  await seen.picture('sign-in-wrong')
+
+  await seen.fill('Token', token)
+  await seen.click('Sign in')
+  await seen.sees('No collections yet')
+  await seen.page.reload()
+  await seen.sees('No collections yet')
+  const kept = await seen.page.evaluate(() => ({
+    session: JSON.stringify(sessionStorage),
+    local: JSON.stringify(localStorage),
+    cookie: document.cookie,
+    address: location.href,
+  }))
+  t.match(kept.session, token, 'remembered for this tab')
+  t.notMatch(kept.local + kept.cookie + kept.address, token)
+  t.notMatch(asked.join(' '), token, 'in no address that was asked')
+
+  await seen.click('Sign out')
+  await seen.sees('This server asks for a token')
+  t.notMatch(await seen.page.evaluate(() => JSON.stringify(sessionStorage)), token)
+  await seen.tick('Remember until this tab is closed')
+  await seen.fill('Token', token)
+  await seen.click('Sign in')
+  await seen.sees('No collections yet')
+  await seen.page.reload()
+  await seen.sees('This server asks for a token')
+  t.strictSame(seen.faults, [])
+})
+
+test('the root token makes databases, whose tokens open them and nothing else', {
+  skip,
+  timeout: 120_000,
+}, async (t) => {
+  const root = 'the-root-token-of-the-tests'
+  const address = await realServer(t, { NDD_ROOT_TOKEN: root })
+  const browser = await browserFor(t)
+  const seen = await openPage(browser, address, { expectedStatus: 401 })
+  await seen.fill('Token', root)
+  await seen.click('Sign in')
+  await seen.follow('Databases')
+  await seen.click('New database')
+  await seen.fill('Name', 'library')
+  await seen.click('Create database')
+  await seen.sees('It is shown this once')
+  const made = await seen.page.$eval('dialog textarea', (area) => (area as HTMLTextAreaElement).value)
+  t.match(made, /^library:/)
+  await seen.click('I have kept it')
+  await seen.sees('library')
+  await seen.picture('databases')
+  t.strictSame(await seen.barriers(), [])
+
+  const member = await openPage(browser, address, { expectedStatus: 401 })
+  await member.fill('Token', made)
+  await member.click('Sign in')
+  await member.sees('New collection')
+  t.notOk(await member.page.$('a[href="#/databases"]'), 'a database administers no databases')
+  t.strictSame(member.faults, [])
+  t.strictSame(seen.faults, [])
+})

@@ -1,0 +1,65 @@
+// What users store is text wherever it is shown: 40 payloads as ids, meta, filters and their keys, on every page that shows them.
+import { test } from 'tap'
+import { browserFor, openPage, skip } from './browser.ts'
+import { payloads } from './payloads.ts'
+import { ask, realServer } from './real-server.ts'
+
+test('payloads in ids, meta and filters run nowhere and become no markup', { skip, timeout: 120_000 }, async (t) => {
+  t.equal(new Set(payloads).size, 40)
+  const address = await realServer(t)
+  await ask(address, 'POST', '/api/v2/collection', {
+    name: 'hostile',
+    fields: [{ name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32' } }],
+  })
+  const objects = payloads.map((payload, i) => ({
+    id: payload,
+    meta: { title: payload, [payload]: payload },
+    filter: { text: payload, [payload.slice(0, 60)]: payload },
+    fields: { v: [i, 1, 2, 3] },
+  }))
+  await ask(address, 'POST', '/api/v2/collection/hostile/objects', { objects })
+  const seen = await openPage(await browserFor(t), address)
+  const clean = async (where: string) => {
+    // Scripts of payloads may wait a moment.
+    await seen.page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 30)))
+    const markup = await seen.page.$$eval(
+      'script:not([src]), iframe, object, embed, base, marquee, form[action], img:not([alt=""]), svg[onload], a[href^="javascript"], [onerror], [onload], [onclick], style:not([data-vite])',
+      (found) => found.map(({ outerHTML }) => outerHTML),
+    )
+    t.strictSame(markup, [], `${where}: no markup of a payload`)
+    t.strictSame(seen.faults, [], `${where}: nothing ran`)
+  }
+  await seen.go('#/collections/hostile/objects')
+  await seen.sees(payloads[0]!)
+  await clean('objects')
+  await seen.click('Condition')
+  await seen.fill('Key', 'text')
+  await seen.fill('Value', payloads[3]!)
+  await seen.sees('1 matching objects')
+  await clean('filter builder')
+  for (const payload of payloads) {
+    await seen.go(`#/collections/hostile/objects?id=${encodeURIComponent(payload)}`)
+    await seen.sees('Save changes')
+  }
+  await clean('object')
+  await seen.go(`#/collections/hostile/search?near=${encodeURIComponent(payloads[0]!)}`)
+  await seen.sees('How it was found')
+  await seen.fill('Results', '40')
+  await seen.click('Search')
+  await seen.sees('39 hits')
+  await clean('search')
+  await seen.click('As code')
+  for (const language of ['curl', 'TypeScript', 'Python']) await seen.click(language)
+  await seen.click('Close')
+  for (const payload of payloads.slice(0, 8)) {
+    await seen.go(`#/${encodeURIComponent(payload)}`)
+    await seen.sees('There is no such page')
+    t.notMatch(seen.page.url(), /^javascript/)
+  }
+  await clean('addresses')
+  await seen.go('#/console?path=%2Fapi%2Fv2%2Fcollection%2Fhostile%2Fobjects%2Fscroll&method=POST')
+  await seen.click('Send')
+  await seen.sees('200')
+  await clean('console')
+  await seen.picture('hostile')
+})
