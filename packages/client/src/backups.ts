@@ -1,5 +1,5 @@
 // The backups of a database.
-import type { JsonObject } from './record.ts'
+import { AnnalError } from './errors.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
 export interface BackupInfo {
@@ -7,15 +7,29 @@ export interface BackupInfo {
   /** The collection, as it was named when the backup was made. */
   readonly original: string
   readonly createdAt: Date
-  readonly sizeMb: number
-  /** Parameters of the collection's first dense field, and what else the server tells. */
-  readonly details: JsonObject
+  readonly bytes: number
+  readonly objects: number
+  /** The newest event in it. */
+  readonly lsn: number
+  /** Hash of the collection's state; empty when it was written meanwhile. */
+  readonly digest: string
 }
 
-export interface ActiveBackup {
-  readonly active: boolean
+export interface BackupStatus {
+  readonly status: 'idle' | 'running' | 'completed' | 'failed'
+  /** The backup that runs, or the last one that did since the server was started. */
   readonly name?: string | undefined
-  readonly details: JsonObject
+  readonly collection?: string | undefined
+  readonly percent?: number | undefined
+  readonly error?: string | undefined
+}
+
+export interface WatchOptions {
+  readonly onProgress?: ((status: BackupStatus) => void) | undefined
+}
+
+export interface VerifyOptions extends CallOptions {
+  readonly deep?: boolean | undefined
 }
 
 export interface RestoreOptions extends CallOptions {
@@ -44,15 +58,27 @@ export class Backups {
     return this.#transport.call('backupInfo', { backup: name }, options)
   }
 
-  /** The backup that runs now, if one does. */
-  active(options?: CallOptions): Promise<ActiveBackup> {
-    return this.#transport.call('activeBackup', undefined, options)
+  /** The backup that runs, or the last one. */
+  status(options?: CallOptions): Promise<BackupStatus> {
+    return this.#transport.call('backupStatus', undefined, options)
   }
 
-  /** Waits until a backup that was begun is there; fails when it ended without being completed. */
-  async completed(name: string, options?: CallOptions): Promise<BackupInfo> {
-    while ((await this.active(options)).active) await new Promise((resolve) => setTimeout(resolve, pollEveryMs))
-    return this.info(name, options)
+  /** Waits until a backup that was begun is there; fails with `backup_failed` when it ended without being completed. */
+  async completed(name: string, options: CallOptions & WatchOptions = {}): Promise<BackupInfo> {
+    for (;;) {
+      const state = await this.status(options)
+      if (state.name === name) options.onProgress?.(state)
+      if (state.status === 'failed' && state.name === name) {
+        throw new AnnalError('backup_failed', `the backup ${name} failed: ${state.error ?? 'no reason was given'}`)
+      }
+      if (state.status !== 'running' || state.name !== name) return this.info(name, options)
+      await new Promise((resolve) => setTimeout(resolve, pollEveryMs))
+    }
+  }
+
+  /** What is wrong with a backup: nothing, as a rule. `deep` also builds the collection aside and compares its digest. */
+  verify(name: string, { deep = false, ...options }: VerifyOptions = {}): Promise<readonly string[]> {
+    return this.#transport.call('verifyBackup', { backup: name, deep }, options)
   }
 
   /** Makes a new collection of a backup, on request as of another moment than the backup's own. */

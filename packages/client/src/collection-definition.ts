@@ -28,7 +28,14 @@ export interface SparseFieldDefinition {
   readonly params?: { readonly dimension?: number | undefined } | undefined
 }
 
-export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition
+/** Several vectors per object: found by their pooled vector, ordered by the vectors themselves. */
+export interface MultiVectorFieldDefinition {
+  readonly name: string
+  readonly type: 'multi_vector'
+  readonly params: DenseParams & { readonly pooling?: 'mean' | 'max' | undefined }
+}
+
+export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition | MultiVectorFieldDefinition
 
 export interface CollectionDefinition {
   /** Letters, digits, underscores and hyphens. */
@@ -39,6 +46,11 @@ export interface CollectionDefinition {
 
 export type FieldDescription = (
   | { readonly name: string; readonly type: 'vector'; readonly params: Required<DenseParams> }
+  | {
+      readonly name: string
+      readonly type: 'multi_vector'
+      readonly params: Required<DenseParams> & { readonly pooling: 'mean' | 'max' }
+    }
   | { readonly name: string; readonly type: 'sparse'; readonly model: string; readonly dimension: number }
 ) & {
   /** Objects that have a value in the field. */
@@ -58,28 +70,33 @@ export interface CollectionDescription {
   readonly reason?: string | undefined
 }
 
+export interface DenseOptions {
+  readonly dimension: number
+  readonly spaceType?: SpaceType
+  readonly precision?: Precision
+  readonly m?: number
+  readonly efConstruction?: number
+}
+
 /** `denseField('text', { dimension: 384 })`, for those who do not want to remember the names on the wire. */
-export function denseField(
+export function denseField(name: string, options: DenseOptions): DenseFieldDefinition {
+  return { name, type: 'vector', params: paramsOf(options) }
+}
+
+export function multiVectorField(
   name: string,
-  options: {
-    readonly dimension: number
-    readonly spaceType?: SpaceType
-    readonly precision?: Precision
-    readonly m?: number
-    readonly efConstruction?: number
-  },
-): DenseFieldDefinition {
-  const { dimension, spaceType, precision, m, efConstruction } = options
+  { pooling = 'mean', ...options }: DenseOptions & { readonly pooling?: 'mean' | 'max' },
+): MultiVectorFieldDefinition {
+  return { name, type: 'multi_vector', params: { ...paramsOf(options), pooling } }
+}
+
+function paramsOf({ dimension, spaceType, precision, m, efConstruction }: DenseOptions): DenseParams {
   return {
-    name,
-    type: 'vector',
-    params: {
-      dimension,
-      ...(spaceType !== undefined && { space_type: spaceType }),
-      ...(precision !== undefined && { precision }),
-      ...(m !== undefined && { M: m }),
-      ...(efConstruction !== undefined && { ef_con: efConstruction }),
-    },
+    dimension,
+    ...(spaceType !== undefined && { space_type: spaceType }),
+    ...(precision !== undefined && { precision }),
+    ...(m !== undefined && { M: m }),
+    ...(efConstruction !== undefined && { ef_con: efConstruction }),
   }
 }
 

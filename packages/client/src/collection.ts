@@ -147,8 +147,17 @@ export class Collection {
     return this.#transport.call('shrink', { collection: this.name }, options)
   }
 
-  /** Begins a backup and gives its name; `client.backups.completed(name)` waits until it is there. */
-  createBackup(name: string, options?: CallOptions): Promise<string> {
+  /** Makes a new collection with what this one holds now. */
+  async clone(target: string, options?: CallOptions): Promise<Collection> {
+    await this.#transport.call('clone', { collection: this.name, target }, options)
+    return new Collection(this.#transport, target)
+  }
+
+  /**
+   * Begins a backup and gives its name, which is made of the collection's and the time when none is given;
+   * `client.backups.completed(name)` waits until it is there.
+   */
+  createBackup(name?: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('createBackup', { collection: this.name, name }, options)
   }
 }

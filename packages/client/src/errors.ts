@@ -11,6 +11,7 @@ export type ClientErrorCode =
   | 'unreachable'
   | 'invalid_reply'
   | 'http_error'
+  | 'backup_failed'
 
 export interface AnnalErrorDetails {
   /** HTTP status; absent where no answer came. */

@@ -1,6 +1,13 @@
 // @annal/client: the Annal client for browsers and Node.js. Imports nothing of Node.js.
 export { type DatabaseInfo, Databases, License, type TokenInfo, Tokens, type TokenType } from './admin.ts'
-export { type ActiveBackup, type BackupInfo, Backups, type RestoreOptions } from './backups.ts'
+export {
+  type BackupInfo,
+  type BackupStatus,
+  Backups,
+  type RestoreOptions,
+  type VerifyOptions,
+  type WatchOptions,
+} from './backups.ts'
 export type { LoadOptions, LoadProgress } from './bulk-load.ts'
 export { Client } from './client.ts'
 export { Collection, type RebuildChange, type RebuildStatus } from './collection.ts'
@@ -12,6 +19,8 @@ export {
   denseField,
   type FieldDefinition,
   type FieldDescription,
+  type MultiVectorFieldDefinition,
+  multiVectorField,
   type SparseFieldDefinition,
   sparseField,
 } from './collection-definition.ts'

@@ -1,6 +1,6 @@
 // Everything that a client asks of a transport: what goes in, what comes out.
 import type { DatabaseInfo, TokenInfo, TokenType } from './admin.ts'
-import type { ActiveBackup, BackupInfo } from './backups.ts'
+import type { BackupInfo, BackupStatus } from './backups.ts'
 import type { RebuildChange, RebuildStatus } from './collection.ts'
 import type { CollectionDefinition, CollectionDescription } from './collection-definition.ts'
 import type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
@@ -84,13 +84,15 @@ interface CollectionOperations {
   rebuild: Operation<InCollection & { readonly changes: readonly RebuildChange[] }, undefined>
   rebuildStatus: Operation<InCollection, RebuildStatus>
   shrink: Operation<InCollection, number>
-  createBackup: Operation<InCollection & { readonly name: string }, string>
+  clone: Operation<InCollection & { readonly target: string }, undefined>
+  createBackup: Operation<InCollection & { readonly name: string | undefined }, string>
 }
 
 interface BackupOperations {
   listBackups: Operation<undefined, readonly BackupInfo[]>
   backupInfo: Operation<{ readonly backup: string }, BackupInfo>
-  activeBackup: Operation<undefined, ActiveBackup>
+  backupStatus: Operation<undefined, BackupStatus>
+  verifyBackup: Operation<{ readonly backup: string; readonly deep: boolean }, readonly string[]>
   restoreBackup: Operation<
     {
       readonly backup: string

@@ -4,8 +4,8 @@ import type { Json, JsonObject, SparseVector } from './record.ts'
 import type { StoredObject } from './stored-object.ts'
 
 export interface FieldQuery {
-  /** A vector, sparse terms, or `{ id }`: the vector of a stored object, which is itself left out of the results. */
-  readonly query: ArrayLike<number> | SparseVector | { readonly id: string }
+  /** A vector, sparse terms, several vectors in a field of several, or `{ id }`: the vector of a stored object, which is itself left out of the results. */
+  readonly query: ArrayLike<number> | SparseVector | readonly ArrayLike<number>[] | { readonly id: string }
   /** Results wanted; default 10. */
   readonly limit?: number | undefined
   /** Pool of the graph walk; default 128, at most 1,024. */
@@ -54,6 +54,8 @@ export interface SearchHit {
   readonly filter: JsonObject
   /** Only with `includeVectors`. */
   readonly vector?: Float32Array | undefined
+  /** Only with `includeVectors`, in a field of several. */
+  readonly vectors?: readonly Float32Array[] | undefined
 }
 
 export interface FusedHit {

@@ -2,8 +2,8 @@
 import type { FilterValues } from './filter.ts'
 import type { JsonObject, SparseVector } from './record.ts'
 
-/** The numbers of a dense field, or the terms of a sparse one. */
-export type FieldValue = ArrayLike<number> | SparseVector
+/** The numbers of a dense field, the terms of a sparse one, or the vectors of a field of several. */
+export type FieldValue = ArrayLike<number> | SparseVector | readonly ArrayLike<number>[]
 
 /** An object to store. The whole object is replaced when its id is there already. */
 export interface ObjectRecord {
@@ -36,6 +36,8 @@ export interface StoredObject {
   readonly filter: JsonObject
   readonly dense: { readonly [field: string]: StoredDense }
   readonly sparse: { readonly [field: string]: StoredSparse }
+  /** Fields of several vectors: as they were given. */
+  readonly multi: { readonly [field: string]: readonly Float32Array[] }
 }
 
 /** Durable at `lsn` unless the server was told not to wait for the disk, and visible to every search that starts afterwards. */

@@ -9,6 +9,7 @@ import {
   exists,
   gte,
   lt,
+  multiVectorField,
   ne,
   noneOf,
   not,
@@ -278,6 +279,58 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.match((await collection.describe()).fields[0], { params: { M: 24 } })
     t.equal((await collection.recall({ field: 'place', sample: 20 })).recall, 1)
     t.ok((await collection.shrink()) >= 0)
+  })
+
+  await t.test('several vectors of one object are stored, found and given back', async (t) => {
+    const lines = multiVectorField('lines', { dimension: 2, precision: 'float32', pooling: 'mean' })
+    const pages = await client.createCollection({ name: 'pages', fields: [lines] })
+    await pages.upsert([
+      { id: 'a', fields: { lines: [[1, 0], Float32Array.of(0, 1)] } },
+      { id: 'b', fields: { lines: [[-1, 0]] } },
+    ])
+    t.match((await pages.describe()).fields, [{ type: 'multi_vector', params: { pooling: 'mean' }, count: 2 }])
+    t.strictSame((await pages.get('a'))?.multi.lines, [Float32Array.of(1, 0), Float32Array.of(0, 1)])
+    const { results } = await pages.search({ fields: { lines: { query: [[1, 0.1]] } }, includeVectors: true })
+    t.equal(results.lines?.[0]?.id, 'a')
+    t.equal(results.lines?.[0]?.vectors?.length, 2)
+    await client.deleteCollection('pages')
+  })
+
+  await t.test('a collection is cloned, backed up, restored, carried away and back', async (t) => {
+    const copy = await collection.clone('copy')
+    t.equal(await copy.count(), 249)
+    await client.deleteCollection('copy')
+
+    await collection.upsert([{ id: 'late', fields: { place: [7, 7] } }])
+    const name = await collection.createBackup('first')
+    t.equal(name, 'first')
+    t.match(await client.backups.completed(name), { name, original: 'counted', objects: 250 })
+    t.equal((await client.backups.status()).status, 'completed')
+    t.same(
+      (await client.backups.list()).map((backup) => backup.name),
+      ['first'],
+    )
+    t.same(await client.backups.verify(name, { deep: true }), [])
+    t.equal(await code(collection.createBackup('first')), 'backup_exists')
+
+    await client.backups.restore(name, { target: 'again' })
+    t.equal(await client.collection('again').count(), 250)
+    t.equal(await code(client.backups.restore(name, { target: 'again' })), 'collection_exists')
+    const future = new Date(Date.now() + 1e9)
+    t.equal(await code(client.backups.restore(name, { target: 'never', time: future })), 'restore_unreachable')
+    t.equal(await code(client.collection('never').count()), 'collection_not_found')
+    t.equal(await code(client.backups.restore('nothing', { target: 'never' })), 'backup_not_found')
+
+    const content = await new Response(await client.backups.download(name)).blob()
+    await client.backups.delete(name)
+    t.equal(await code(client.backups.info(name)), 'backup_not_found')
+    await client.backups.upload('second', content)
+    await client.backups.restore('second', { target: 'carried' })
+    t.strictSame((await client.collection('carried').get('late'))?.dense.place?.vector, Float32Array.of(7, 7))
+    t.equal(await code(client.backups.upload('broken', content.slice(0, 1_000))), 'backup_damaged')
+    for (const made of ['again', 'carried']) await client.deleteCollection(made)
+    await client.backups.delete('second')
+    await collection.delete('late')
   })
 
   await t.test('what is refused names the field and the value, and stores nothing', async (t) => {

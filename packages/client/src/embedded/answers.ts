@@ -30,12 +30,9 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
     return { name, type: 'sparse', model, dimension, count }
   }
   const { dimension, spaceType, precision, M, efConstruction } = field.params
-  return {
-    name,
-    type: 'vector',
-    params: { dimension, space_type: spaceType, precision, M, ef_con: efConstruction },
-    count,
-  }
+  const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction }
+  if (field.kind === 'dense') return { name, type: 'vector', params, count }
+  return { name, type: 'multi_vector', params: { ...params, pooling: field.params.pooling }, count }
 }
 
 export function resultOf({ results, fused, complete, lsn, explain }: EngineResult): SearchResult {
@@ -50,8 +47,17 @@ export function resultOf({ results, fused, complete, lsn, explain }: EngineResul
 }
 
 export function hitOf(hit: EngineHit): SearchHit {
-  const { id, similarity, distance, norm, filter, vector } = hit
-  return { id, similarity, distance, norm, meta: metaOf(hit), filter, ...(vector !== undefined && { vector }) }
+  const { id, similarity, distance, norm, filter, vector, members } = hit
+  return {
+    id,
+    similarity,
+    distance,
+    norm,
+    meta: metaOf(hit),
+    filter,
+    ...(vector !== undefined && { vector }),
+    ...(members !== undefined && { vectors: members.map((member) => member.vector) }),
+  }
 }
 
 function fusedOf({ hit, score, standings }: NonNullable<EngineResult['fused']>[number]): FusedHit {
@@ -67,6 +73,9 @@ export function storedOf(stored: EngineStored): StoredObject {
     filter: stored.filter,
     dense: Object.fromEntries(dense),
     sparse: stored.sparse,
+    multi: Object.fromEntries(
+      Object.entries(stored.multi).map(([name, members]) => [name, members.map(({ vector }) => vector)]),
+    ),
   }
 }
 

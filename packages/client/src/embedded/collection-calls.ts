@@ -27,6 +27,7 @@ export const collectionCalls: Calls<
   | 'rebuild'
   | 'rebuildStatus'
   | 'shrink'
+  | 'clone'
 > = {
   async createCollection({ database }, definition) {
     await database.createCollection(definition)
@@ -89,6 +90,10 @@ export const collectionCalls: Calls<
     const { status, objectsDone, objects, error } = database.collection(collection).rebuildStatus()
     const word = status === 'running' ? 'in_progress' : status
     return { status: word, objectsDone, objects, ...(error !== undefined && { error }) }
+  },
+  async clone({ database }, { collection, target }) {
+    await database.backups.clone(collection, target)
+    return undefined
   },
   async shrink({ database }, { collection }) {
     return (await database.collection(collection).vacuum()).reclaimedBytes

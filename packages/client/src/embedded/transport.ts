@@ -4,6 +4,7 @@ import { within } from '../deadline.ts'
 import type { OperationName, Operations } from '../operations.ts'
 import type { JsonObject } from '../record.ts'
 import type { CallOptions, Transport } from '../transport.ts'
+import { backupCalls } from './backup-calls.ts'
 import type { Calls, Host } from './calls.ts'
 import { collectionCalls } from './collection-calls.ts'
 import { notSupported, translated } from './failure.ts'
@@ -28,7 +29,7 @@ const systemCalls: Calls<'health' | 'stats' | 'info'> = {
   info: ({ database }) => ({ embedded: true, database: database.name, license: null }),
 }
 
-const calls = { ...systemCalls, ...indexCalls, ...collectionCalls }
+const calls = { ...systemCalls, ...indexCalls, ...collectionCalls, ...backupCalls }
 
 export function embeddedTransport({ engine, database, ownsEngine }: EmbeddedTransportOptions): Transport {
   return {

@@ -1,13 +1,20 @@
 // The operations on backups.
 import type { BackupInfo } from '../backups.ts'
-import { number, object, parseJson, parseObject, text, unexpected } from './read.ts'
+import { list, moment, number, object, parseJson, text, unexpected } from './read.ts'
 import { get, post, type Routes, remove, segment, sentence } from './route.ts'
 
 /** Moving a backup takes as long as it takes; a call that hangs still ends. */
 const transferTimeoutMs = 3_600_000
 
 export const backupRoutes: Routes<
-  'listBackups' | 'backupInfo' | 'activeBackup' | 'restoreBackup' | 'deleteBackup' | 'downloadBackup' | 'uploadBackup'
+  | 'listBackups'
+  | 'backupInfo'
+  | 'backupStatus'
+  | 'verifyBackup'
+  | 'restoreBackup'
+  | 'deleteBackup'
+  | 'downloadBackup'
+  | 'uploadBackup'
 > = {
   listBackups: {
     retry: 'always',
@@ -20,13 +27,27 @@ export const backupRoutes: Routes<
     request: ({ backup }) => get(`${of(backup)}/info`),
     reply: (reply, { backup }) => parseBackup(backup, parseJson(reply.text)),
   },
-  activeBackup: {
+  backupStatus: {
     retry: 'always',
-    request: () => get(`${backups}/active`),
+    request: () => get('/api/v2/status/backup'),
     reply: (reply) => {
-      const { active, backup_name: name, ...details } = parseObject(parseJson(reply.text))
-      return { active: active === true, ...(typeof name === 'string' && { name }), details }
+      const state = object(parseJson(reply.text), 'status')
+      const { status, backup_name: name, collection, percent_complete: percent, error } = state
+      return {
+        status: status === 'running' || status === 'completed' || status === 'failed' ? status : 'idle',
+        ...(typeof name === 'string' && { name }),
+        ...(typeof collection === 'string' && { collection }),
+        ...(typeof percent === 'number' && { percent }),
+        ...(typeof error === 'string' && { error }),
+      }
     },
+  },
+  verifyBackup: {
+    retry: 'always',
+    timeoutMs: transferTimeoutMs,
+    request: ({ backup, deep }) => post(`${of(backup)}/verify`, { deep }),
+    reply: (reply) =>
+      list(object(parseJson(reply.text), 'reply').faults, 'faults').map((fault) => text(fault, 'fault')),
   },
   restoreBackup: {
     retry: 'when-refused',
@@ -71,12 +92,14 @@ function of(backup: string): string {
 }
 
 function parseBackup(name: string, value: unknown): BackupInfo {
-  const { original_index, original_collection, timestamp, size_mb, ...details } = parseObject(value)
+  const backup = object(value, 'backup')
   return {
     name,
-    original: text(original_collection ?? original_index, 'original_collection'),
-    createdAt: new Date(number(timestamp, 'timestamp') * 1_000),
-    sizeMb: number(size_mb, 'size_mb'),
-    details,
+    original: text(backup.original_collection ?? backup.original_index, 'original_collection'),
+    createdAt: moment(backup.timestamp, 'timestamp'),
+    bytes: number(backup.size_bytes, 'size_bytes'),
+    objects: number(object(backup.params, 'params').total_elements, 'total_elements'),
+    lsn: number(backup.lsn, 'lsn'),
+    digest: text(backup.digest, 'digest'),
   }
 }

@@ -1,6 +1,6 @@
 // What the collection API answers in JSON, checked once and turned into what the client promises.
 import type { RebuildStatus } from '../collection.ts'
-import type { CollectionDescription, FieldDescription } from '../collection-definition.ts'
+import type { CollectionDescription, DenseParams, FieldDescription } from '../collection-definition.ts'
 import type { Precision, SpaceType } from '../definition.ts'
 import type { Json, JsonObject } from '../record.ts'
 import type { Facets, FusedHit, RecallReport, ScrollPage, SearchHit, SearchResult } from '../search.ts'
@@ -26,22 +26,25 @@ function parseField(value: unknown): FieldDescription {
   const params = object(field.params, 'params')
   const name = text(field.name, 'name')
   const count = number(field.element_count, 'element_count')
+  if (field.type === 'multi_vector') {
+    const pooling = params.pooling === 'max' ? 'max' : 'mean'
+    return { name, type: 'multi_vector', params: { ...denseParams(params), pooling }, count }
+  }
   if (field.type === 'sparse') {
     const model = text(params.sparse_model, 'sparse_model')
     return { name, type: 'sparse', model, dimension: number(params.dimension, 'dimension'), count }
   }
+  return { name, type: 'vector', params: denseParams(params), count }
+}
+
+function denseParams(params: Record<string, unknown>): Required<DenseParams> {
   return {
-    name,
-    type: 'vector',
-    params: {
-      dimension: number(params.dimension, 'dimension'),
-      // A newer server may know more of both than this client names; they are for reading only.
-      space_type: text(params.space_type, 'space_type') as SpaceType,
-      precision: text(params.precision, 'precision') as Precision,
-      M: number(params.M, 'M'),
-      ef_con: number(params.ef_con, 'ef_con'),
-    },
-    count,
+    dimension: number(params.dimension, 'dimension'),
+    // A newer server may know more of both than this client names; they are for reading only.
+    space_type: text(params.space_type, 'space_type') as SpaceType,
+    precision: text(params.precision, 'precision') as Precision,
+    M: number(params.M, 'M'),
+    ef_con: number(params.ef_con, 'ef_con'),
   }
 }
 
@@ -75,6 +78,7 @@ function parseHit(value: unknown): SearchHit {
     meta: metaOf(hit),
     filter: object(hit.filter, 'filter') as JsonObject,
     ...(hit.vector !== undefined && { vector: floats(hit.vector, 'vector') }),
+    ...(hit.vectors !== undefined && { vectors: vectorsOf(hit.vectors) }),
   }
 }
 
@@ -104,6 +108,7 @@ function parseStoredObject(value: unknown): StoredObject {
   )
   const dense = fields.filter(([, field]) => 'vector' in field)
   const sparse = fields.filter(([, field]) => 'sparse_indices' in field)
+  const multi = fields.filter(([, field]) => 'vectors' in field)
   return {
     id: text(stored.id, 'id'),
     meta: metaOf(stored),
@@ -123,7 +128,12 @@ function parseStoredObject(value: unknown): StoredObject {
         },
       ]),
     ),
+    multi: Object.fromEntries(multi.map(([name, field]) => [name, vectorsOf(field.vectors)])),
   }
+}
+
+function vectorsOf(value: unknown): Float32Array[] {
+  return list(value, 'vectors').map((vector) => floats(vector, 'vector'))
 }
 
 export function parsePage(value: unknown): ScrollPage {

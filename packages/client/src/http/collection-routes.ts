@@ -13,7 +13,7 @@ import {
 import { encodeObjects } from './object-batch.ts'
 import { list, number, object, parseJson, text } from './read.ts'
 import { get, messagePack, post, type Routes, remove, segment } from './route.ts'
-import { checkSparse, lengthOf } from './vector.ts'
+import { checkSparse, isMany, lengthOf } from './vector.ts'
 
 /** A collection is built anew while the call waits. */
 const shrinkTimeoutMs = 600_000
@@ -37,6 +37,7 @@ export const collectionRoutes: Routes<
   | 'rebuild'
   | 'rebuildStatus'
   | 'shrink'
+  | 'clone'
   | 'createBackup'
 > = {
   createCollection: {
@@ -148,6 +149,12 @@ export const collectionRoutes: Routes<
     request: ({ collection }) => post(`${of(collection)}/shrink`, {}),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').reclaimed_bytes, 'reclaimed_bytes'),
   },
+  clone: {
+    retry: 'when-refused',
+    timeoutMs: shrinkTimeoutMs,
+    request: ({ collection, target }) => post(`${of(collection)}/clone`, { target_collection_name: target }),
+    reply: () => undefined,
+  },
   createBackup: {
     retry: 'when-refused',
     request: ({ collection, name }) => post(`${of(collection)}/backup`, { name }),
@@ -193,6 +200,7 @@ function vectorBody(query: FieldQuery['query'], field: string): unknown {
       checkSparse(query, field)
       return { indices: Array.from(query.indices), values: Array.from(query.values) }
     }
+    if (isMany(query)) return Array.from(query, (vector, i) => vectorBody(vector, `${field}[${i}]`))
   }
   lengthOf(query, 'ip', field)
   return Array.from(query)

@@ -1,12 +1,12 @@
 // The body of an upsert into a collection: a MessagePack array around the array of
-// [id, meta, filter, {field: vector}, {field: [indices, values]}, {}].
+// [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}].
 import { AnnalError } from '../errors.ts'
 import type { SparseVector } from '../record.ts'
 import type { FieldValue, ObjectRecord } from '../stored-object.ts'
 import { checkId } from './batch.ts'
 import { MessageWriter } from './message-writer.ts'
 import { packMeta } from './meta.ts'
-import { checkSparse, lengthOf } from './vector.ts'
+import { checkSparse, isMany, lengthOf } from './vector.ts'
 
 export function encodeObjects(objects: readonly ObjectRecord[]): Uint8Array<ArrayBuffer> {
   if (!Array.isArray(objects))
@@ -26,7 +26,10 @@ function writeObject(writer: MessageWriter, object: ObjectRecord, at: string): v
   }
   const values = Object.entries(object.fields)
   const sparse = values.filter((entry): entry is [string, SparseVector] => isSparse(entry[1]))
-  const dense = values.filter((entry): entry is [string, ArrayLike<number>] => !isSparse(entry[1]))
+  const multi = values.filter((entry): entry is [string, readonly ArrayLike<number>[]] => isMulti(entry[1]))
+  const dense = values.filter(
+    (entry): entry is [string, ArrayLike<number>] => !isSparse(entry[1]) && !isMulti(entry[1]),
+  )
   writer.arrayHeader(6)
   writer.text(object.id)
   writer.binary(packMeta(object.meta, `${at}.meta`))
@@ -45,7 +48,19 @@ function writeObject(writer: MessageWriter, object: ObjectRecord, at: string): v
     writer.uint32Array(terms.indices)
     writer.float32Array(terms.values)
   }
-  writer.mapHeader(0)
+  writer.mapHeader(multi.length)
+  for (const [name, vectors] of multi) {
+    writer.text(name)
+    writer.arrayHeader(vectors.length)
+    for (const [i, vector] of vectors.entries()) {
+      lengthOf(vector, 'ip', `${at}.fields.${name}[${i}]`)
+      writer.float32Array(vector)
+    }
+  }
+}
+
+function isMulti(value: FieldValue): value is readonly ArrayLike<number>[] {
+  return !isSparse(value) && isMany(value)
 }
 
 function isSparse(value: FieldValue): value is SparseVector {
@@ -58,8 +73,12 @@ function bytesExpected(objects: readonly ObjectRecord[]): number {
   for (const object of objects) {
     bytes += 160
     for (const value of Object.values(object?.fields ?? {})) {
-      bytes += 32 + (isSparse(value) ? value.indices.length * 10 : (value?.length ?? 0) * 5)
+      bytes += 32 + (isSparse(value) ? value.indices.length * 10 : numbersIn(value) * 5)
     }
   }
   return bytes
+}
+
+function numbersIn(value: Exclude<FieldValue, SparseVector>): number {
+  return isMany(value) ? value.reduce((sum, vector) => sum + (vector?.length ?? 0) + 1, 0) : (value?.length ?? 0)
 }

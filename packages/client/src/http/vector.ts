@@ -20,6 +20,11 @@ export function lengthOf(vector: ArrayLike<number>, space: SpaceType, field: str
   return space === 'cosine' ? Math.max(Math.sqrt(squares), normMin) : 1
 }
 
+/** Several vectors, as fields of several vectors take them, rather than one. */
+export function isMany(value: ArrayLike<number> | readonly ArrayLike<number>[]): value is readonly ArrayLike<number>[] {
+  return Array.isArray(value) && typeof value[0] === 'object'
+}
+
 export function checkSparse(sparse: SparseVector, field: string): void {
   lengthOf(sparse.values, 'ip', `${field}.values`)
   lengthOf(sparse.indices, 'ip', `${field}.indices`)

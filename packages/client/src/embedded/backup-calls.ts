@@ -1,0 +1,71 @@
+// The operations on backups, by an engine.
+import type { BackupInfo as EngineBackup, Moment } from '@annal/engine'
+import type { BackupInfo, BackupStatus } from '../backups.ts'
+import { AnnalError } from '../errors.ts'
+import type { Calls } from './calls.ts'
+
+export const backupCalls: Calls<
+  | 'createBackup'
+  | 'listBackups'
+  | 'backupInfo'
+  | 'backupStatus'
+  | 'verifyBackup'
+  | 'restoreBackup'
+  | 'deleteBackup'
+  | 'downloadBackup'
+  | 'uploadBackup'
+> = {
+  async createBackup({ database }, { collection, name }) {
+    return (await database.backups.create(collection, name)).name
+  },
+  listBackups: ({ database }) => database.backups.list().map(infoOf),
+  backupInfo: ({ database }, { backup }) => infoOf(database.backups.info(backup)),
+  backupStatus({ database }): BackupStatus {
+    const { status, name, collection, bytes = 0, bytesDone = 0, error } = database.backups.status()
+    return {
+      status,
+      ...(name !== undefined && { name }),
+      ...(collection !== undefined && { collection }),
+      ...(bytes > 0 && { percent: status === 'completed' ? 100 : Math.floor((99 * bytesDone) / bytes) }),
+      ...(error !== undefined && { error }),
+    }
+  },
+  verifyBackup: ({ database }, { backup, deep }) => database.backups.verify(backup, { deep }),
+  async restoreBackup({ database }, { backup, target, lsn, time }) {
+    await database.backups.restore(backup, target, momentOf(lsn, time))
+    return undefined
+  },
+  async deleteBackup({ database }, { backup }) {
+    await database.backups.remove(backup)
+    return undefined
+  },
+  downloadBackup({ database }, { backup }) {
+    const parts = database.backups.download(backup).stream[Symbol.asyncIterator]()
+    return new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        const { done, value } = await parts.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await parts.return?.()
+      },
+    })
+  },
+  async uploadBackup({ database }, { backup, content }) {
+    await database.backups.upload(backup, content instanceof Blob ? content.stream() : content)
+    return undefined
+  },
+}
+
+function infoOf({ name, collection, takenAt, bytes, objects, lsn, digest }: EngineBackup): BackupInfo {
+  return { name, original: collection, createdAt: new Date(takenAt), bytes, objects, lsn, digest }
+}
+
+function momentOf(lsn: number | undefined, time: Date | undefined): Moment | undefined {
+  if (lsn !== undefined && time !== undefined) {
+    throw new AnnalError('invalid_argument', 'lsn and time cannot be given together', { field: 'time', value: time })
+  }
+  if (lsn !== undefined) return { lsn }
+  return time === undefined ? undefined : { timeMs: time.getTime() }
+}
