@@ -1,0 +1,127 @@
+// `node scripts/run.mjs benchmarks/src/multi/main.ts`: multi-vector search of notes, each with the vectors of its passages
+// (ANNAL_DATA, else ../shared/data), and of as many made-up ones as asked for: how many of the ten best by all members the
+// candidates by pooled vectors hold, and what it costs. `--made N`, `--queries N`, `--out FILE`.
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { openEngine, type SearchHit } from '@annal/engine'
+import { type Random, seededRandom } from '@annal/wal/testing'
+
+const { values } = parseArgs({
+  options: {
+    made: { type: 'string', default: '5000' },
+    queries: { type: 'string', default: '60' },
+    out: { type: 'string' },
+  },
+})
+const k = 10
+const queries = Number(values.queries)
+const pools = [32, 128, 512]
+
+interface Documents {
+  readonly title: string
+  readonly dimension: number
+  readonly documents: readonly (readonly Float32Array[])[]
+  readonly queries: readonly (readonly Float32Array[])[]
+}
+
+const rows: string[] = []
+for (const set of [notes(), madeUp(Number(values.made))]) if (set) rows.push(...(await measure(set)))
+const page = report()
+console.log(page)
+if (values.out !== undefined) writeFileSync(values.out, page)
+
+/** Passages of Markdown notes; a query is a passage that was taken out. */
+function notes(): Documents | undefined {
+  const folder = path.join(process.env.ANNAL_DATA ?? '../shared/data', 'bge-micro-notes-a')
+  if (!existsSync(folder)) {
+    console.error(`${folder} is not there: left out`)
+    return undefined
+  }
+  const floats = (file: string) => new Float32Array(new Uint8Array(readFileSync(path.join(folder, file))).buffer)
+  const meta = JSON.parse(readFileSync(path.join(folder, 'meta.json'), 'utf8')) as { d: number }
+  const rowsOf = (all: Float32Array) =>
+    Array.from({ length: all.length / meta.d }, (_, i) => all.subarray(i * meta.d, (i + 1) * meta.d))
+  const passages = rowsOf(floats('base.f32'))
+  const lines = readFileSync(path.join(folder, 'docs.jsonl'), 'utf8').trimEnd().split('\n')
+  const byPath = Map.groupBy(lines.entries(), ([, line]) => (JSON.parse(line) as { path: string }).path)
+  const documents = [...byPath.values()].map((found) => found.map(([i]) => passages[i] as Float32Array))
+  const asked = rowsOf(floats('queries.f32')).map((row) => [row])
+  return { title: 'notes, one passage asked', dimension: meta.d, documents, queries: asked }
+}
+
+/** Each document around a place of its own, its members around it; a query is made like some members of one of them. */
+function madeUp(count: number): Documents {
+  const dimension = 128
+  const random = seededRandom(1)
+  const near = (centre: Float32Array, spread: number) => centre.map((x) => x + spread * (random.next() - 0.5))
+  const topics = Array.from({ length: 100 }, () => near(new Float32Array(dimension), 1))
+  const documents = Array.from({ length: count }, () => {
+    const own = near(pick(topics, random), 1)
+    return Array.from({ length: 8 + random.below(48) }, () => near(own, 1.5))
+  })
+  const asked = Array.from({ length: queries }, () => {
+    const document = pick(documents, random)
+    return Array.from({ length: 16 }, () => near(pick(document, random), 0.5))
+  })
+  return { title: 'made up, 16 vectors asked', dimension, documents, queries: asked }
+}
+
+function pick<T>(items: readonly T[], random: Random): T {
+  return items[random.below(items.length)] as T
+}
+
+async function measure({ title, dimension, documents, queries: all }: Documents): Promise<string[]> {
+  const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-multi-'))
+  const engine = await openEngine({ dataDir, fsync: 'none' })
+  try {
+    const params = { dimension, space_type: 'cosine', precision: 'int8' }
+    const fields = [{ name: 'v', type: 'multi_vector', params }]
+    const collection = await engine.database().createCollection({ name: 'documents', fields })
+    for (let from = 0; from < documents.length; from += 200) {
+      const some = documents.slice(from, from + 200)
+      await collection.upsert(some.map((members, i) => ({ id: `${from + i}`, fields: { v: members } })))
+    }
+    const asked = all.slice(0, queries)
+    const ask = async (query: readonly Float32Array[], more: object, exact = false) =>
+      (await collection.search({ fields: { v: { query, limit: k, ...more } }, exact })).results.v ?? []
+    const truth: (readonly SearchHit[])[] = []
+    for (const query of asked) truth.push(await ask(query, {}, true))
+    const lines: string[] = []
+    for (const ef of pools) {
+      const times: number[] = []
+      let recall = 0
+      for (const [i, query] of asked.entries()) {
+        const started = performance.now()
+        const hits = await ask(query, { ef })
+        times.push(performance.now() - started)
+        const last = truth[i]?.at(-1)?.similarity ?? 0
+        recall += hits.filter(({ similarity }) => similarity >= last).length / (truth[i]?.length ?? 1) / asked.length
+      }
+      const ms = times.sort((a, b) => a - b)[times.length >> 1] ?? 0
+      const members = documents.reduce((sum, { length }) => sum + length, 0) / documents.length
+      lines.push(
+        `| ${title} | ${documents.length.toLocaleString('en')} x ${members.toFixed(1)} x ${dimension} | ${ef} | ${recall.toFixed(4)} | ${ms.toFixed(2)} |`,
+      )
+    }
+    return lines
+  } finally {
+    await engine.close()
+    rmSync(dataDir, { recursive: true })
+  }
+}
+
+function report(): string {
+  return [
+    '# Multi-vector search',
+    '',
+    `Cosine, mean pooling, int8 graph; recall@${k} against comparing the members of every document, ${queries} queries one after another. ${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores, Node ${process.version}.`,
+    `Command: \`node scripts/run.mjs benchmarks/src/multi/main.ts --made ${values.made} --queries ${values.queries}\``,
+    '',
+    '| set | documents x members x dimension | ef | recall@10 | median ms |',
+    '|---|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n')
+}
