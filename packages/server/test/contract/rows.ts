@@ -59,6 +59,8 @@ const v2Routes = [
   'GET /stats',
   'GET /info',
   'GET /logs',
+  'POST /license/generate',
+  'POST /license/validate',
   'POST /collection',
   'GET /collection',
   'GET /collection/{c}',
