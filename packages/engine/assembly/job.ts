@@ -23,6 +23,7 @@ import {
   levelOf,
   linksOf,
   degreeAt,
+  touch,
   unitsFrom,
   upperOf,
 } from './layout'
@@ -151,6 +152,7 @@ function nextSubBatch(): void {
 /** Empty lists for a node about to be linked. An ordinal keeps its units for ever: its level never changes. */
 function makeLists(id: u32): void {
   const level = levelOf(id)
+  touch(id)
   if (level > 0 && load<u32>(upperOf(id)) == NONE) {
     const unit = unitsFrom(load<u32>(UNITS), level)
     store<u32>(UNITS, unit + <u32>level)

@@ -48,6 +48,7 @@ const W_CENTRE: usize = 16 << 2
 const W_BLOCK_TABLE: usize = 17 << 2
 const W_UNIT_TABLE: usize = 18 << 2
 const W_SCRATCH_TABLE: usize = 19 << 2
+const W_TOUCHED: usize = 20 << 2
 
 // State: what a replay must reproduce.
 export const END: usize = HEADER + (32 << 2)
@@ -100,6 +101,8 @@ let unitTable: usize = 0
 let unitShift: u32 = 0
 let unitMask: u32 = 0
 let scratchTable: usize = 0
+/** One byte per ordinal, not 0 when one of the node's lists was written since the host cleared it. */
+let touched: usize = 0
 
 export function attachLayout(): void {
   dimension = load<i32>(HEADER, W_DIMENSION)
@@ -124,6 +127,13 @@ export function attachLayout(): void {
   unitShift = load<u32>(HEADER, W_UNIT_SHIFT)
   unitMask = (1 << unitShift) - 1
   scratchTable = load<u32>(HEADER, W_SCRATCH_TABLE)
+  touched = load<u32>(HEADER, W_TOUCHED)
+}
+
+/** To be called by whoever writes a list of the node: a snapshot that is being made copies it again. */
+@inline
+export function touch(id: u32): void {
+  store<u8>(touched + <usize>id, 1)
 }
 
 /** Address of the scratch descriptor of one thread. */

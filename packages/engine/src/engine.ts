@@ -24,7 +24,7 @@ import { type OriginalsPlace, sweepOriginals } from './replica/originals.ts'
 import { Replica, type ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
-import { openWorkerPool, type WorkerPool } from './vector/worker-pool.ts'
+import { startWorkerPool, type WorkerPool } from './vector/worker-pool.ts'
 
 /**
  * Opens the directory, recovers its state and resolves when everything in it can be searched. Rejects with WalError
@@ -121,8 +121,10 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         vfs: this.#vfs,
         fsync: this.#options.fsync ?? 'always',
         findStart: async () => {
-          this.#pool = this.#parts.pool ?? (await openWorkerPool({ threads: this.#threads }))
-          loaded = await this.#checkpointer.load(this.#pool)
+          const pool = this.#parts.pool ?? (await startWorkerPool({ threads: this.#threads }))
+          this.#pool = pool
+          loaded = await this.#checkpointer.load(pool)
+          await pool.started()
           this.#notices.push(...(await this.backups.open()))
           return (this.#checkpointer.lsnLoaded + 1) as Lsn
         },

@@ -17,6 +17,7 @@ import {
   levelOf,
   linksOf,
   rowOf,
+  touch,
 } from '../layout'
 import { chosen, ids, keys, nextWalk, pool, queryCode, ranked, rowCode } from '../scratch'
 import { keysOf, keysOfIds, setRowAsQuery } from '../distance/walk'
@@ -89,6 +90,7 @@ function mergeEarlier(index: u32, level: i32): void {
 function writeForward(index: u32, id: u32, level: i32): void {
   const n = chooseDiverse(pool, candidates.dropHidden(), M)
   const list = linksOf(id, level)
+  touch(id)
   const aside = asideOf(index, level)
   const degree = degreeAt(level)
   store<i32>(aside, n)
@@ -127,6 +129,7 @@ function connect(target: u32, id: u32, level: i32): void {
   if (n < degree) {
     // The row and lists of `id` are complete; this store is what lets readers find them.
     atomic.store<u32>(list + (<usize>n << 2), id)
+    touch(target)
     return
   }
   memory.copy(ids, list, <usize>degree << 2)
@@ -149,6 +152,7 @@ export function relink(node: u32, list: usize, count: i32, degree: i32): void {
   }
   const n = chooseDiverse(ranked, count, degree)
   writeList(list, n, degree)
+  touch(node)
 }
 
 /** Replaces a list under the eyes of readers: ordinals first, the end after, so that at worst one is met twice. */

@@ -14,6 +14,7 @@ import {
   levelOf,
   linksOf,
   rowOf,
+  touch,
 } from '../layout'
 import { answers, nextWalk, pool, poolMax, queryCode, visited } from '../scratch'
 import { setRowAsQuery } from '../distance/walk'
@@ -104,6 +105,7 @@ function join(id: u32): void {
   const count = candidates.dropHidden()
   if (count == 0) return
   linkFromNearest(id, count)
+  touch(id)
   const own = linksOf(id, 0)
   if (load<u32>(own) == NONE) writeList(own, chooseDiverse(pool, count, M0 >> 1), M0)
 }
@@ -111,13 +113,16 @@ function join(id: u32): void {
 /** The nearest with room takes the link; where none has, the nearest gives up its last. */
 function linkFromNearest(id: u32, count: i32): void {
   for (let i: i32 = 0; i < count; ++i) {
-    const list = linksOf(candidates.idOf(candidates.at(i)), 0)
+    const near = candidates.idOf(candidates.at(i))
+    const list = linksOf(near, 0)
     for (let j: i32 = 0; j < M0; ++j) {
       if (load<u32>(list + (<usize>j << 2)) != NONE) continue
       atomic.store<u32>(list + (<usize>j << 2), id)
+      touch(near)
       return
     }
   }
-  const nearest = linksOf(candidates.idOf(candidates.at(0)), 0)
-  atomic.store<u32>(nearest + (<usize>(M0 - 1) << 2), id)
+  const nearest = candidates.idOf(candidates.at(0))
+  atomic.store<u32>(linksOf(nearest, 0) + (<usize>(M0 - 1) << 2), id)
+  touch(nearest)
 }

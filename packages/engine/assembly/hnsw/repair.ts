@@ -18,6 +18,7 @@ import {
   linksOf,
   rowOf,
   tailOf,
+  touch,
 } from '../layout'
 import { ids, keys, nextWalk, rowCode, visited } from '../scratch'
 import { keysOf, setRowAsQuery } from '../distance/walk'
@@ -73,6 +74,7 @@ function placeOf(id: u32, list: usize, degree: i32): usize {
 /** Puts the nearest suitable member of `from` at `place` in the list of `node`, or closes the gap where there is none. */
 function replace(node: u32, place: usize, from: usize, level: i32, degree: i32): void {
   const list = linksOf(node, level)
+  touch(node)
   let count: i32 = 0
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(from + (<usize>i << 2))
@@ -155,6 +157,7 @@ export function endSweep(): void {
     if (isAlive(id)) {
       if (best == NONE || levelOf(id) > levelOf(best)) best = id
     } else {
+      touch(id)
       for (let l = levelOf(id); l >= 0; --l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
     }
   }

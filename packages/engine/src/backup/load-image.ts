@@ -7,7 +7,7 @@ import { decodeEvent } from '../events/codec.ts'
 import { rebuild } from '../replica/rebuild.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import { loadReplica } from '../snapshot/replica-parts.ts'
-import { readSnapshotFile } from '../snapshot/snapshot-file.ts'
+import { SnapshotSource } from '../snapshot/snapshot-source.ts'
 import { originalsName, partName, type StoredImage, tailPart } from './image.ts'
 import { readTail } from './tail-file.ts'
 
@@ -33,7 +33,7 @@ async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host }: L
   const { snapshotLsn: lsn, source } = image
   const partOf = (part: number) => {
     const { bytes, sum } = image.parts.find((candidate) => candidate.part === part) ?? { bytes: 0, sum: '0' }
-    return readSnapshotFile(vfs, join(dir, partName(part)), {
+    return SnapshotSource.open(vfs, join(dir, partName(part)), {
       collectionId: source.collectionId,
       part,
       lsn,

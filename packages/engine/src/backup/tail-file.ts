@@ -4,7 +4,9 @@
 import type { LogRecord, Lsn, Vfs } from '@annal/wal'
 import { payloadBytesMax } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import { readSnapshotFile, type SnapshotFileFacts, writeSnapshotFile } from '../snapshot/snapshot-file.ts'
+import { writeSnapshotFile } from '../snapshot/snapshot-file.ts'
+import type { SnapshotFileFacts } from '../snapshot/snapshot-format.ts'
+import { readSnapshotFile } from '../snapshot/snapshot-source.ts'
 import { tailPart } from './image.ts'
 
 const headBytes = 16

@@ -4,6 +4,9 @@
 import { assert, EngineError } from '../errors.ts'
 import type { SectionBody } from './sections.ts'
 
+/** Memory is taken for so much of what is to be loaded before it is known to be there. */
+const loadBytesAtOnce = 16 * 1024 * 1024
+
 export type SharedBytes = Uint8Array<SharedArrayBuffer>
 
 export class Chunks {
@@ -46,15 +49,15 @@ export class Chunks {
     return cut
   }
 
-  /** Fills empty memory with the next `length` bytes of a section, chunk by chunk, so that a false length fails before it is believed. */
+  /** Fills empty memory with the next `length` bytes of a section, a few chunks at a time, so that a false length fails before it is believed. */
   async load(body: SectionBody, length: number): Promise<void> {
     assert(this.list.length === 0, 'loading into memory that is not empty')
-    for (let at = 0; at < length; at += this.chunkBytes) {
-      const here = Math.min(this.chunkBytes, length - at)
-      this.ensure(at + here)
-      const chunk = this.list.at(-1)
-      assert(chunk !== undefined, 'a chunk was made')
-      await body.fill(chunk.subarray(0, here))
+    const step = Math.max(loadBytesAtOnce, this.chunkBytes)
+    for (let from = 0; from < length; from += step) {
+      const to = Math.min(length, from + step)
+      this.ensure(to)
+      const chunks = this.list.slice(from / this.chunkBytes)
+      await body.fill(...chunks.map((chunk, i) => chunk.subarray(0, to - from - i * this.chunkBytes)))
     }
   }
 
@@ -78,7 +81,7 @@ export function lookAgain<T>(beside: T[], list: readonly SharedBytes[], look: (c
   for (let chunk = 0; chunk < list.length; chunk = Math.max(chunk + 1, known)) beside[chunk] = look(list[chunk]!)
 }
 
-/** Bytes as of the moment of the cut, in pieces of at most a chunk, each a copy that the taker may keep. */
+/** Bytes as of the moment of the cut, in pieces of at most a chunk. A piece may be the live memory: it is taken in the turn in which it is given. */
 export class Cut implements Iterable<Uint8Array> {
   readonly length: number
   readonly #chunks: Chunks
@@ -104,10 +107,10 @@ export class Cut implements Iterable<Uint8Array> {
       const chunk = at / this.#chunks.chunkBytes
       const live = this.#chunks.list[chunk]
       assert(live !== undefined, 'chunks are never taken away')
-      const piece = this.#kept.get(chunk) ?? this.#copy(chunk, live)
+      const piece = this.#kept.get(chunk) ?? live
       this.#kept.delete(chunk)
       this.#given = chunk + 1
-      yield piece
+      yield piece.subarray(0, this.length - at)
     }
   }
 

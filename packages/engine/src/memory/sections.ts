@@ -20,7 +20,7 @@ const pieceBytes = 1 << 20
 export interface Section {
   readonly name: string
   readonly length: number
-  /** Pieces of the body, together `length` bytes. The taker may keep them. */
+  /** Pieces of the body, together `length` bytes. They may be memory that others write to: whoever wants to keep one copies it at once. */
   readonly parts: Iterable<Uint8Array>
   /** Lets go of what was kept for `parts`. Idempotent; `writeSections` calls it. */
   release(): void
@@ -28,9 +28,14 @@ export interface Section {
 
 /** Where loading reads from. */
 export interface ByteSource {
-  /** Fills `into` whole (it may be shared memory), or throws EngineError snapshot_damaged at the end of the bytes. */
-  read(into: Uint8Array): Promise<void>
-  /** Everything must have been read by now; what checks the pieces as a whole does so here. */
+  /**
+   * Fills every target whole, in order (they may be shared memory), or throws EngineError snapshot_damaged where the bytes end or are
+   * not what was written. Many targets in one call are read side by side.
+   */
+  fill(...targets: readonly Uint8Array[]): Promise<void>
+  /** The next bytes, as many as are at hand, or undefined at their end. They are the caller's. */
+  piece(): Promise<Uint8Array | undefined>
+  /** Throws snapshot_damaged unless every byte was read. */
   end(): Promise<void>
 }
 
@@ -38,7 +43,7 @@ export function sectionOf(name: string, ...parts: readonly Uint8Array[]): Sectio
   return { name, length: sum(parts), parts, release: nothingToRelease }
 }
 
-/** The bytes of all sections in order. Whoever stops early ends the iterator, as `for` does, so that memory is let go. */
+/** The bytes of all sections in order, each piece to be copied at once. Whoever stops early ends the iterator, as `for` does, so that memory is let go. */
 export function* writeSections(sections: readonly Section[]): Generator<Uint8Array, void, undefined> {
   try {
     for (const section of sections) {
@@ -73,7 +78,7 @@ export class SectionReader {
     assert(this.#open === undefined || this.#open.ended, `section ${this.#open?.part} was not ended`)
     const part = `${this.#part}/${name}`
     const start = new Uint8Array(headBytes)
-    await this.#source.read(start)
+    await this.#source.fill(start)
     const view = new DataView(start.buffer)
     if (view.getUint32(0, true) !== magic) throw damaged(part, 'it does not start with a section')
     const nameBytes = view.getUint32(4, true)
@@ -81,7 +86,7 @@ export class SectionReader {
     if (nameBytes > nameBytesMax) throw damaged(part, `its name is ${nameBytes} bytes long`)
     if (length > BigInt(Number.MAX_SAFE_INTEGER)) throw damaged(part, `it claims ${length} bytes`)
     const found = new Uint8Array(padded(nameBytes))
-    await this.#source.read(found)
+    await this.#source.fill(found)
     const foundName = new TextDecoder().decode(found.subarray(0, nameBytes))
     if (foundName !== name) throw damaged(part, `section "${foundName}" stands in its place`)
     this.#open = new SectionBody(this.#source, part, Number(length))
@@ -107,10 +112,11 @@ export class SectionBody {
     return this.#remaining
   }
 
-  async fill(into: Uint8Array): Promise<void> {
-    if (into.length > this.#remaining) throw this.damaged(`${into.length} bytes wanted, ${this.#remaining} left`)
-    this.#remaining -= into.length
-    await this.#source.read(into)
+  async fill(...targets: readonly Uint8Array[]): Promise<void> {
+    const wanted = sum(targets)
+    if (wanted > this.#remaining) throw this.damaged(`${wanted} bytes wanted, ${this.#remaining} left`)
+    this.#remaining -= wanted
+    await this.#source.fill(...targets)
   }
 
   /** The next bytes in memory of their own. Memory is taken as bytes arrive, so that a false length costs nothing. */
@@ -133,7 +139,7 @@ export class SectionBody {
   /** Everything must have been read by now. */
   async end(): Promise<void> {
     if (this.#remaining !== 0) throw this.damaged(`${this.#remaining} bytes more than expected`)
-    await this.#source.read(new Uint8Array(padded(this.length) - this.length))
+    await this.#source.fill(new Uint8Array(padded(this.length) - this.length))
     this.ended = true
   }
 
@@ -146,29 +152,38 @@ export function damaged(part: string, why: string): EngineError {
   return new EngineError('snapshot_damaged', `Part ${part} of a snapshot is damaged: ${why}.`, { part, reason: why })
 }
 
-/** A source over pieces of any size. */
-export function sourceOf(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): ByteSource {
+/** A source over pieces of any size. `name` is what errors call them. */
+export function sourceOf(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, name = 'bytes'): ByteSource {
   const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]()
   let piece: Uint8Array = new Uint8Array(0)
+  const more = async (): Promise<boolean> => {
+    while (piece.length === 0) {
+      const next = await iterator.next()
+      if (next.done) return false
+      piece = next.value
+    }
+    return true
+  }
   return {
-    async read(into) {
-      let at = 0
-      while (at < into.length) {
-        if (piece.length === 0) {
-          const next = await iterator.next()
-          if (next.done) throw damaged('bytes', `they end ${into.length - at} bytes early`)
-          piece = next.value
-          continue
+    async fill(...targets) {
+      for (const into of targets) {
+        for (let at = 0; at < into.length; ) {
+          if (!(await more())) throw damaged(name, `they end ${into.length - at} bytes early`)
+          const taken = Math.min(piece.length, into.length - at)
+          into.set(piece.subarray(0, taken), at)
+          piece = piece.subarray(taken)
+          at += taken
         }
-        const taken = Math.min(piece.length, into.length - at)
-        into.set(piece.subarray(0, taken), at)
-        piece = piece.subarray(taken)
-        at += taken
       }
     },
+    async piece() {
+      if (!(await more())) return undefined
+      const taken = piece.slice()
+      piece = new Uint8Array(0)
+      return taken
+    },
     async end() {
-      const next = piece.length === 0 ? await iterator.next() : { done: false }
-      if (!next.done) throw damaged('bytes', 'more follow where they should end')
+      if (await more()) throw damaged(name, 'they go on')
     },
   }
 }

@@ -47,6 +47,11 @@ export class WriteGate {
     return done
   }
 
+  /** Runs `action` between two applies, while writers go on appending. */
+  between<T>(action: () => T): Promise<T> {
+    return this.queue(0, async () => action())
+  }
+
   /**
    * Keeps new writers out, waits until everything appended is applied, runs `action`, and lets the writers in again, whatever
    * happened. One hold at a time: what is appended in one of them is applied before the next begins.

@@ -10,8 +10,9 @@ import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
 import { type Manifest, type ManifestCollection, manifestName, readManifest, writeManifest } from './manifest.ts'
-import { cutReplica, loadReplica, objectsPart } from './replica-parts.ts'
-import { readSnapshotFile, writeSnapshotFile } from './snapshot-file.ts'
+import { cutReplica, loadReplica } from './replica-parts.ts'
+import { writeSnapshotFile } from './snapshot-file.ts'
+import { SnapshotSource } from './snapshot-source.ts'
 
 const checkpointName = /^(\d{20})-[0-9a-f]{8}$/
 const kept = 2
@@ -82,27 +83,15 @@ async function writeCollection(
   collection: CheckpointCollection,
 ): Promise<ManifestCollection> {
   const { id } = collection.entry
-  const files: ManifestCollection['files'][number][] = []
-  const write = async (part: number, lsn: number, pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>) => {
-    const name = fileName(id, part)
-    files.push({
-      name,
-      part,
-      ...(await writeSnapshotFile(vfs, join(dir, name), { collectionId: id, part, lsn }, pieces)),
-    })
-  }
-  const cut = await collection.gate.hold(async () => {
-    // Looked at only now: a rebuild may just have put another in its place.
-    const replica = collection.recovering
-    assert(replica, `collection ${id} is not in quarantine`)
-    const made = await cutReplica(replica)
-    for (const [at, field] of replica.sparse.entries()) if (field) await write(1 + at, made.lsn, field.dump())
-    return { ...made, replica }
-  })
-  // Writers go on from here; what is written out now is as of the cut.
+  const cut = await cutReplica(collection)
+  assert(cut, `collection ${id} is not in quarantine`)
   try {
-    for (const { part, pieces } of cut.fields) await write(part, cut.lsn, pieces)
-    await write(objectsPart, cut.lsn, cut.objects)
+    const files: ManifestCollection['files'][number][] = []
+    for (const { part, pieces } of cut.parts) {
+      const name = fileName(id, part)
+      const head = { collectionId: id, part, lsn: cut.lsn }
+      files.push({ name, part, ...(await writeSnapshotFile(vfs, join(dir, name), head, pieces)) })
+    }
     for (const of of cut.replica.originals) await of?.sync()
     const originals = cut.originals.map(({ name }) => name)
     for (const name of originals) await vfs.link(join(originalsDir, name), join(dir, name))
@@ -165,7 +154,7 @@ export async function loadCollection(
   const partOf = (part: number) => {
     const file = collection.files.find((candidate) => candidate.part === part)
     const { name, bytes, sum } = file ?? { name: fileName(collection.id, part), bytes: 0, sum: '0' }
-    return readSnapshotFile(vfs, join(path, name), {
+    return SnapshotSource.open(vfs, join(path, name), {
       collectionId: collection.id,
       part,
       lsn: collection.lsn,

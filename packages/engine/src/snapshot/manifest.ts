@@ -3,7 +3,7 @@ import type { Vfs } from '@annal/wal'
 import { type CatalogState, catalogOfFormat1 } from '../catalog/catalog-state.ts'
 import type { FieldDefinition } from '../definition.ts'
 import { readSealed, writeSealed } from './sealed-json.ts'
-import type { SnapshotFileFacts } from './snapshot-file.ts'
+import type { SnapshotFileFacts } from './snapshot-format.ts'
 
 export const manifestName = 'manifest.json'
 /** 2 since the catalog has tokens and settings, which a reader of format 1 would lose. */

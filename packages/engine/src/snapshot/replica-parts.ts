@@ -1,50 +1,99 @@
 // A replica as the parts that its snapshot files hold, and back.
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
-import { graphField } from '../definition.ts'
+import { type FieldDefinition, graphField } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
-import { type Section, SectionReader, sectionOf, sourceOf, writeSections } from '../memory/sections.ts'
+import { type Section, SectionReader, sectionOf, writeSections } from '../memory/sections.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
 import { Originals, type OriginalsFile, type OriginalsPlace, originalsOf } from '../replica/originals.ts'
 import { Replica } from '../replica/replica.ts'
+import type { WriteGate } from '../replica/write-gate.ts'
 import { loadDenseField } from '../vector/dense-field.ts'
-import type { FieldCut } from '../vector/field.ts'
+import type { DenseField, PreparedCut, SparseField } from '../vector/field.ts'
 import { loadSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
+import type { SnapshotSource } from './snapshot-source.ts'
 
 /** The part that holds everything but the fields; field i is part 1 + i. */
 export const objectsPart = 0
 
 /** A replica as of one moment, to be written out at leisure, whatever is applied meanwhile. Must be released. */
 export interface ReplicaCut {
+  readonly replica: Replica
   readonly lsn: number
-  readonly objects: Iterable<Uint8Array>
-  readonly fields: readonly { readonly part: number; readonly pieces: Iterable<Uint8Array> }[]
+  /** Every part with its bytes. A piece may lie in memory that writers write to: it is copied in the turn in which it is given. */
+  readonly parts: readonly { readonly part: number; readonly pieces: Iterable<Uint8Array> }[]
   /** Files with vectors as they came, and how much of each there is at that moment. */
   readonly originals: readonly OriginalsFile[]
   release(): void
 }
 
-/** Nothing may be applied until the promise resolves. */
-export async function cutReplica(replica: Replica): Promise<ReplicaCut> {
-  const cuts: { readonly part: number; readonly cut: FieldCut }[] = []
-  for (const [at, field] of replica.dense.entries()) if (field) cuts.push({ part: 1 + at, cut: await field.cut() })
+/** What a cut is made of: whoever is in it, and when nothing is applied to it. */
+export interface Cuttable {
+  readonly recovering: Replica | undefined
+  readonly gate: WriteGate
+}
+
+/**
+ * Cuts a replica between two events. Most of what must be copied is copied beforehand while writers go on; they wait for what was
+ * written meanwhile to be copied again. Undefined when there is no replica.
+ */
+export async function cutReplica(collection: Cuttable): Promise<ReplicaCut | undefined> {
+  for (;;) {
+    const prepared = await collection.gate.between(() => {
+      const replica = collection.recovering
+      return (
+        replica && { replica, fields: fieldsOf(replica).map(({ part, field }) => ({ part, cut: field.prepareCut() })) }
+      )
+    })
+    if (!prepared) return undefined
+    const { replica, fields } = prepared
+    try {
+      for (const { cut } of fields) await cut.ready
+      const taken = await collection.gate.between(() =>
+        // A rebuild may have put another replica in its place.
+        collection.recovering === replica ? takeCut(replica, fields) : undefined,
+      )
+      if (taken) return taken
+    } finally {
+      for (const { cut } of fields) cut.release()
+    }
+  }
+}
+
+function takeCut(
+  replica: Replica,
+  fields: readonly { readonly part: number; readonly cut: PreparedCut }[],
+): ReplicaCut {
+  const cuts = fields.map(({ part, cut }) => ({ part, cut: cut.take() }))
   // Kept open until released, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
   const unpin = replica.pins.pin(Number.MAX_SAFE_INTEGER)
+  const sections = sectionsOf(replica)
   return {
+    replica,
     lsn: replica.lsnApplied,
-    objects: cutObjects(replica),
-    fields: cuts.map(({ part, cut }) => ({ part, pieces: cut.pieces })),
+    parts: [
+      ...cuts.map(({ part, cut }) => ({ part, pieces: cut.pieces })),
+      { part: objectsPart, pieces: writeSections(sections) },
+    ],
     originals: replica.originals.flatMap((of) => of?.files() ?? []),
     release: () => {
       for (const { cut } of cuts) cut.release()
+      for (const section of sections) section.release()
       unpin()
     },
   }
 }
 
-function cutObjects(replica: Replica): Iterable<Uint8Array> {
+function fieldsOf({ dense, sparse }: Replica): { readonly part: number; readonly field: DenseField | SparseField }[] {
+  return dense.flatMap((field, at) => {
+    const one = field ?? sparse[at]
+    return one ? { part: 1 + at, field: one } : []
+  })
+}
+
+function sectionsOf(replica: Replica): Section[] {
   const { end, free, resting } = replica.ordinals.state()
   const numbers = Float64Array.of(
     replica.version,
@@ -56,15 +105,14 @@ function cutObjects(replica: Replica): Iterable<Uint8Array> {
     ...free,
     ...resting,
   )
-  const head: Section = sectionOf('replica', new Uint8Array(numbers.buffer))
-  return writeSections([head, ...replica.dumpObjects()])
+  return [sectionOf('replica', new Uint8Array(numbers.buffer)), ...replica.dumpObjects()]
 }
 
 /** Throws snapshot_damaged when a part does not hold what it must. Parts are read to their ends or given up, never left open. */
 export async function loadReplica(
   entry: CollectionEntry,
   lsn: number,
-  partOf: (part: number) => AsyncGenerator<Uint8Array, void>,
+  partOf: (part: number) => Promise<SnapshotSource>,
   from: {
     readonly pool: WorkerPool
     readonly originals: OriginalsPlace
@@ -72,42 +120,65 @@ export async function loadReplica(
     readonly lsnApplied?: number
   },
 ): Promise<Replica> {
-  const parts: AsyncGenerator<Uint8Array, void>[] = []
-  const read = (part: number) => {
-    const pieces = partOf(part)
-    parts.push(pieces)
-    return pieces
+  // Side by side: what takes long is the disk, and memory that is touched for the first time.
+  const objects = reading(partOf(objectsPart), (source) => loadObjects(source, entry, lsn, from.originals))
+  const fields = entry.definition.fields.map((field, at) =>
+    reading(partOf(1 + at), (source) => loadField(field, source, from.pool)),
+  )
+  const settled = await Promise.allSettled<Closable>([objects, ...fields])
+  const failed = settled.find((one) => one.status === 'rejected')
+  if (failed) {
+    for (const one of settled) if (one.status === 'fulfilled') await one.value.close()
+    throw failed.reason
   }
-  const originals: (Originals | undefined)[] = []
+  const loaded = await Promise.all(fields)
+  return new Replica({
+    id: entry.id,
+    definition: entry.definition,
+    ...(await objects),
+    dense: loaded.map(({ dense }) => dense),
+    sparse: loaded.map(({ sparse }) => sparse),
+    lsnApplied: from.lsnApplied ?? lsn,
+  })
+}
+
+interface Closable {
+  close(): Promise<void>
+}
+
+async function reading<T>(opening: Promise<SnapshotSource>, load: (source: SnapshotSource) => Promise<T>): Promise<T> {
+  const source = await opening
   try {
-    const { fields } = entry.definition
-    const source = sourceOf(read(objectsPart))
-    const reader = new SectionReader(source, `collection ${entry.id}`)
-    const { version, ordinals, generation } = await readHead(reader, lsn)
-    const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
-    const filters = await FilterIndex.load(reader, 'filters')
-    await loadOriginals(reader, entry, { ordinalEnd: ordinals.end, generation }, from.originals, originals)
-    await source.end()
-    const dense = await Promise.all(
-      fields.map((field, at) => {
-        const graph = graphField(field)
-        return graph && loadDenseField(graph, from.pool, read(1 + at))
-      }),
-    )
-    const sparse = await Promise.all(
-      fields.map((field, at) =>
-        field.kind === 'sparse' ? loadSparseField(field, from.pool, read(1 + at)) : undefined,
-      ),
-    )
-    const { id, definition } = entry
-    const state = { id, definition, objects, filters, dense, sparse, originals, ordinals, generation }
-    return new Replica({ ...state, version, lsnApplied: from.lsnApplied ?? lsn })
-  } catch (error) {
-    for (const one of originals) await one?.close()
-    throw error
+    return await load(source)
   } finally {
-    for (const part of parts) await part.return()
+    await source.close()
   }
+}
+
+async function loadField(field: FieldDefinition, source: SnapshotSource, pool: WorkerPool) {
+  const graph = graphField(field)
+  const dense = graph && (await loadDenseField(graph, pool, source))
+  const sparse = field.kind === 'sparse' ? await loadSparseField(field, pool, source) : undefined
+  return { dense, sparse, close: async () => (dense ?? sparse)?.close() }
+}
+
+async function loadObjects(source: SnapshotSource, entry: CollectionEntry, lsn: number, place: OriginalsPlace) {
+  const reader = new SectionReader(source, `collection ${entry.id}`)
+  const { version, ordinals, generation } = await readHead(reader, lsn)
+  const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
+  const filters = await FilterIndex.load(reader, 'filters')
+  const originals: (Originals | undefined)[] = []
+  const close = async () => {
+    for (const one of originals) await one?.close()
+  }
+  try {
+    await loadOriginals(reader, entry, { ordinalEnd: ordinals.end, generation }, place, originals)
+    await source.end()
+  } catch (error) {
+    await close()
+    throw error
+  }
+  return { objects, filters, originals, ordinals, generation, version, close }
 }
 
 /** Adds one to `loaded` for each field, so that the caller can close them whatever fails. */

@@ -1,36 +1,22 @@
-// One file of a snapshot: a header, chunks of at most 1 MiB that each carry their own checksum, and a footer that makes a
-// short file as wrong as a changed one. It does not know what the bytes mean. Specified in docs/formats/snapshot.md.
-//
-//   header, 64 bytes:  | "ANNLSNAP" | u16 version | u16 oldest reader | u32 64 | u32 collection | u32 part | u64 LSN | zeros | u64 xxh64 of bytes 0..55 |
-//   chunk:             | u32 bytes, 1..1 Mi | u32 number, 0 first | u64 xxh64 of bytes, seed = number | bytes |
-//   footer:            | u32 0 | u32 chunks | u64 bytes in all | u64 xxh64 of all chunk sums in order |
-//
-// Little endian.
-import { readFully, type Vfs, type VfsFile, writeFully } from '@annal/wal'
-import { EngineError } from '../errors.ts'
+// Writing one file of a snapshot (snapshot-format.ts). It does not know what the bytes mean.
+import { type Vfs, type VfsFile, writeFully } from '@annal/wal'
 import { xxh64, xxh64Stream } from '../memory/xxh64.ts'
+import {
+  chunkBytesMax,
+  chunkHeadBytes,
+  footerOf,
+  headerOf,
+  type SnapshotFileFacts,
+  type SnapshotHead,
+} from './snapshot-format.ts'
 
-const magic = 0x50414e534c4e4e41n // "ANNLSNAP" read as a little-endian number
-const formatVersion = 1
-const headerBytes = 64
-const chunkHeadBytes = 16
-const footerBytes = 24
-const chunkBytesMax = 1 << 20
+/** Made durable as it is written, so that no sync of the log ever waits behind more of it. */
+const unsyncedBytesMax = 16 * 1024 * 1024
 
-export interface SnapshotHead {
-  readonly collectionId: number
-  /** 0 for the objects, 1 + position for a field. */
-  readonly part: number
-  readonly lsn: number
-}
-
-export interface SnapshotFileFacts {
-  readonly bytes: number
-  /** xxh64 of all chunk sums, as hexadecimal digits. */
-  readonly sum: string
-}
-
-/** Writes a new file and makes its bytes durable; the name becomes durable with the directory. */
+/**
+ * Writes a new file and makes its bytes durable; the name becomes durable with the directory. Pieces may lie in memory that others
+ * write to: each is copied in the turn in which it is taken.
+ */
 export async function writeSnapshotFile(
   vfs: Vfs,
   path: string,
@@ -41,10 +27,11 @@ export async function writeSnapshotFile(
   try {
     const out = new ChunkWriter(file)
     await out.header(head)
-    for await (const piece of pieces) await out.write(piece)
-    const facts = await out.finish()
-    await file.datasync()
-    return facts
+    if (Symbol.iterator in pieces) {
+      // Not by `for await`, which would let others have a turn between a piece and its copy.
+      for (const piece of pieces) await out.write(piece)
+    } else for await (const piece of pieces) await out.write(piece)
+    return await out.finish()
   } finally {
     await file.close()
   }
@@ -52,10 +39,13 @@ export async function writeSnapshotFile(
 
 class ChunkWriter {
   readonly #file: VfsFile
-  readonly #chunk = new Uint8Array(chunkHeadBytes + chunkBytesMax)
   readonly #sums = xxh64Stream()
-  #position = 0
+  readonly #full: Uint8Array[] = []
+  readonly #spare: Uint8Array[] = []
+  #chunk: Uint8Array = newChunk()
   #filled = 0
+  #position = 0
+  #unsynced = 0
   #chunks = 0
   #total = 0
 
@@ -67,132 +57,63 @@ class ChunkWriter {
     await this.#put(headerOf(head))
   }
 
-  async write(piece: Uint8Array): Promise<void> {
+  /** The piece is copied before anything is waited for. */
+  write(piece: Uint8Array): Promise<void> {
+    this.#add(piece)
+    return this.#writeFull()
+  }
+
+  #add(piece: Uint8Array): void {
     for (let at = 0; at < piece.length; ) {
       const taken = Math.min(piece.length - at, chunkBytesMax - this.#filled)
       this.#chunk.set(piece.subarray(at, at + taken), chunkHeadBytes + this.#filled)
       this.#filled += taken
       at += taken
-      if (this.#filled === chunkBytesMax) await this.#flush()
+      if (this.#filled < chunkBytesMax) continue
+      this.#full.push(this.#chunk)
+      this.#chunk = this.#spare.pop() ?? newChunk()
+      this.#filled = 0
+    }
+  }
+
+  async #writeFull(): Promise<void> {
+    for (let chunk = this.#full.shift(); chunk; chunk = this.#full.shift()) {
+      await this.#writeChunk(chunk)
+      this.#spare.push(chunk)
     }
   }
 
   async finish(): Promise<SnapshotFileFacts> {
-    if (this.#filled > 0) await this.#flush()
+    if (this.#filled > 0) await this.#writeChunk(this.#chunk.subarray(0, chunkHeadBytes + this.#filled))
     const sum = this.#sums.digest()
-    const footer = new Uint8Array(footerBytes)
-    const view = new DataView(footer.buffer)
-    view.setUint32(4, this.#chunks, true)
-    view.setBigUint64(8, BigInt(this.#total), true)
-    view.setBigUint64(16, sum, true)
-    await this.#put(footer)
+    await this.#put(footerOf({ chunks: this.#chunks, total: this.#total, sum }))
+    await this.#file.datasync()
     return { bytes: this.#position, sum: sum.toString(16).padStart(16, '0') }
   }
 
-  async #flush(): Promise<void> {
-    const bytes = this.#chunk.subarray(0, chunkHeadBytes + this.#filled)
-    const view = new DataView(bytes.buffer)
-    view.setUint32(0, this.#filled, true)
+  async #writeChunk(chunk: Uint8Array): Promise<void> {
+    const bytes = chunk.subarray(chunkHeadBytes)
+    const view = new DataView(chunk.buffer)
+    view.setUint32(0, bytes.length, true)
     view.setUint32(4, this.#chunks, true)
-    view.setBigUint64(8, chunkSum(this.#chunks, bytes.subarray(chunkHeadBytes)), true)
-    this.#sums.update(bytes.subarray(8, 16))
+    // The number is the seed, so that chunks that change places are wrong, too.
+    view.setBigUint64(8, xxh64(bytes, BigInt(this.#chunks)), true)
+    this.#sums.update(chunk.subarray(8, chunkHeadBytes))
     this.#chunks++
-    this.#total += this.#filled
-    this.#filled = 0
-    await this.#put(bytes)
+    this.#total += bytes.length
+    await this.#put(chunk)
   }
 
   async #put(bytes: Uint8Array): Promise<void> {
     await writeFully(this.#file, bytes, this.#position)
     this.#position += bytes.length
+    this.#unsynced += bytes.length
+    if (this.#unsynced < unsyncedBytesMax) return
+    this.#unsynced = 0
+    await this.#file.datasync()
   }
 }
 
-/** Reads the chunks of a file in order, each checked before it is given out. The piece given is used again for the next. */
-export async function* readSnapshotFile(
-  vfs: Vfs,
-  path: string,
-  expected: SnapshotHead & SnapshotFileFacts,
-): AsyncGenerator<Uint8Array, void, undefined> {
-  const file = await vfs.open(path, 'read')
-  try {
-    const size = await file.size()
-    if (size !== expected.bytes) throw damaged(path, 0, `it has ${size} bytes, its manifest says ${expected.bytes}`)
-    checkHeader(await readAt(file, path, 0, new Uint8Array(headerBytes)), path, expected)
-    const buffer = new Uint8Array(chunkBytesMax)
-    const head = new Uint8Array(footerBytes)
-    const view = new DataView(head.buffer)
-    const sums = xxh64Stream()
-    let position = headerBytes
-    let total = 0
-    for (let number = 0; ; number++) {
-      await readAt(file, path, position, head.subarray(0, chunkHeadBytes))
-      const length = view.getUint32(0, true)
-      if (view.getUint32(4, true) !== number || length > chunkBytesMax)
-        throw damaged(path, position, `chunk ${number} does not start here`)
-      if (length === 0) break
-      const chunk = await readAt(file, path, position + chunkHeadBytes, buffer.subarray(0, length))
-      if (chunkSum(number, chunk) !== view.getBigUint64(8, true))
-        throw damaged(path, position, `the checksum of chunk ${number} is wrong`)
-      sums.update(head.subarray(8, 16))
-      position += chunkHeadBytes + length
-      total += length
-      yield chunk
-    }
-    await readAt(file, path, position, head)
-    const sum = sums.digest()
-    const claimed = { total: view.getBigUint64(8, true), sum: view.getBigUint64(16, true) }
-    if (claimed.total !== BigInt(total) || claimed.sum !== sum || sum !== BigInt(`0x${expected.sum}`))
-      throw damaged(path, position, 'its chunks are not those of its manifest')
-  } finally {
-    await file.close()
-  }
-}
-
-function headerOf({ collectionId, part, lsn }: SnapshotHead): Uint8Array {
-  const bytes = new Uint8Array(headerBytes)
-  const view = new DataView(bytes.buffer)
-  view.setBigUint64(0, magic, true)
-  view.setUint16(8, formatVersion, true)
-  view.setUint16(10, formatVersion, true)
-  view.setUint32(12, headerBytes, true)
-  view.setUint32(16, collectionId, true)
-  view.setUint32(20, part, true)
-  view.setBigUint64(24, BigInt(lsn), true)
-  view.setBigUint64(56, xxh64(bytes.subarray(0, 56)), true)
-  return bytes
-}
-
-function checkHeader(bytes: Uint8Array, path: string, expected: SnapshotHead): void {
-  const view = new DataView(bytes.buffer)
-  if (view.getBigUint64(0, true) !== magic || view.getBigUint64(56, true) !== xxh64(bytes.subarray(0, 56)))
-    throw damaged(path, 0, 'its header is wrong')
-  if (view.getUint16(10, true) > formatVersion) {
-    throw new EngineError(
-      'format_too_new',
-      `${path} is of snapshot format ${view.getUint16(8, true)}, which needs a newer Annal`,
-      { file: path },
-    )
-  }
-  const wanted = headerOf(expected)
-  if (bytes.some((byte, i) => byte !== wanted[i]))
-    throw damaged(path, 0, 'it belongs to another collection, part or LSN')
-}
-
-function chunkSum(number: number, bytes: Uint8Array): bigint {
-  // The number is the seed, so that chunks that change places are wrong, too.
-  return xxh64(bytes, BigInt(number))
-}
-
-async function readAt(file: VfsFile, path: string, position: number, into: Uint8Array): Promise<Uint8Array> {
-  const read = await readFully(file, into, position)
-  if (read < into.length) throw damaged(path, position + read, 'it ends too early')
-  return into
-}
-
-function damaged(path: string, offset: number, why: string): EngineError {
-  return new EngineError('snapshot_damaged', `snapshot file ${path} is damaged at byte ${offset}: ${why}`, {
-    file: path,
-    offset,
-  })
+function newChunk(): Uint8Array {
+  return new Uint8Array(chunkHeadBytes + chunkBytesMax)
 }

@@ -1,12 +1,100 @@
-// An arena as of one moment, while writers go on. Links change everywhere with every insert, so they are copied at once;
-// rows are written once and then only when they die or their ordinal is given out again, so they stay where they are, and
-// whoever is about to change one sets it aside first.
+// An arena as of one moment, while writers go on. Links change everywhere with every insert, so they are copied beforehand, a
+// little in each turn, and at the moment of the cut only those lists again that were written meanwhile: what writers wait for
+// depends on how much they write, not on how much there is. Rows are written once and then only when they die or their ordinal
+// is given out again, so they stay where they are, and whoever is about to change one sets it aside first.
 import { setImmediate } from 'node:timers/promises'
-import { type Arena, header } from './arena.ts'
+import { type Arena, at, header } from './arena.ts'
 import { type Part, partsOf, stateWords } from './arena-parts.ts'
+import { levelOf } from './shape.ts'
 
 /** Copied between two turns of the event loop. */
-const bytesPerTurn = 8 * 1024 * 1024
+const bytesPerTurn = 1024 * 1024
+
+/** Graph links of an arena, copied while they change. */
+export class LinksAhead {
+  readonly arena: Arena
+  /** Of each block its links, and of each chunk of units all it has room for. */
+  readonly #blocks: Uint8Array[] = []
+  readonly #chunks: Uint8Array[] = []
+  readonly #unitChunkBytes: number
+  readonly #linksBytes: number
+  readonly #written: ReturnType<Arena['touched']['watch']>
+  #released = false
+
+  /** No job may be under way in the arena. */
+  constructor(arena: Arena) {
+    this.arena = arena
+    const { unitBytes, unitShift, inBlock } = arena.shape
+    this.#unitChunkBytes = unitBytes * 2 ** unitShift
+    this.#linksBytes = inBlock.upper - inBlock.links
+    this.#written = arena.touched.watch(() => ({ u8: arena.u8, u32: arena.u32, end: arena.word(header.end) }))
+  }
+
+  /** Copies all there is now, while writers go on. */
+  async copy(): Promise<void> {
+    let copied = 0
+    while (!this.#released && this.#copyNext()) {
+      copied += this.#linksBytes
+      if (copied < bytesPerTurn) continue
+      copied = 0
+      await setImmediate()
+    }
+  }
+
+  release(): void {
+    this.#released = true
+    this.#written.end()
+  }
+
+  /** Brings the copy up to this moment. No job may be under way. */
+  finish(): void {
+    while (this.#copyNext()) {
+      // What came since: as much as was written meanwhile.
+    }
+    for (const ordinal of this.#written.ordinals()) this.#copyLists(ordinal)
+    this.#written.end()
+  }
+
+  links(block: number, bytes: number): Uint8Array {
+    return at(this.#blocks, block).subarray(0, bytes)
+  }
+  units(chunk: number, bytes: number): Uint8Array {
+    return at(this.#chunks, chunk).subarray(0, bytes)
+  }
+
+  /** One more block or chunk of units, if there is one that was not copied yet. */
+  #copyNext(): boolean {
+    const { arena } = this
+    const { blockRows, inBlock, unitShift } = arena.shape
+    if (this.#blocks.length * blockRows < arena.word(header.end)) {
+      const from = arena.blockAddress(this.#blocks.length) + inBlock.links
+      this.#blocks.push(arena.u8.slice(from, from + this.#linksBytes))
+      return true
+    }
+    if (this.#chunks.length * 2 ** unitShift < arena.word(header.units)) {
+      const from = arena.unitChunkAddress(this.#chunks.length)
+      this.#chunks.push(arena.u8.slice(from, from + this.#unitChunkBytes))
+      return true
+    }
+    return false
+  }
+
+  #copyLists(ordinal: number): void {
+    const { arena } = this
+    const { blockShift, blockRows, inBlock, linksAtBase, unitShift, unitBytes, params } = arena.shape
+    const [block, row] = [ordinal >>> blockShift, ordinal & (blockRows - 1)]
+    const listBytes = linksAtBase * 4
+    const list = arena.blockAddress(block) + inBlock.links + row * listBytes
+    at(this.#blocks, block).set(arena.u8.subarray(list, list + listBytes), row * listBytes)
+    const levels = levelOf(ordinal, params.M)
+    if (levels === 0) return
+    const unit = at(arena.u32, (arena.blockAddress(block) + inBlock.upper) / 4 + row)
+    // Units of one node never straddle two chunks.
+    const [chunk, within] = [unit >>> unitShift, (unit & (2 ** unitShift - 1)) * unitBytes]
+    const from = arena.unitChunkAddress(chunk) + within
+    at(this.#chunks, chunk).set(arena.u8.subarray(from, from + levels * unitBytes), within)
+  }
+}
 
 export class ArenaCut {
   readonly settled: boolean
@@ -15,32 +103,21 @@ export class ArenaCut {
   readonly #arena: Arena
   readonly #end: number
   readonly #parts: readonly Part[]
-  readonly #copies = new Map<Part, Uint8Array>()
+  readonly #links: LinksAhead
   /** Rows as they were, by ordinal: what each kind of part holds of them. */
   readonly #rows = new Map<number, ReadonlyMap<Part['kind'], Uint8Array>>()
 
-  private constructor(arena: Arena, settled: boolean) {
+  /** No job may be under way; from now on `beforeRowsChange` must hear of every row that is written. */
+  constructor(links: LinksAhead, settled: boolean) {
+    const { arena } = links
+    links.finish()
     this.settled = settled
+    this.#links = links
     this.#arena = arena
     this.#end = arena.word(header.end)
     this.#parts = [...partsOf(arena)]
     this.state = stateWords.map((word) => arena.word(word))
     this.centre = copyOf(arena, arena.centreAddress, arena.shape.lanes * 4)
-  }
-
-  /** No apply may run until the promise resolves; after that, `beforeRowsChange` must hear of every row that is written. */
-  static async of(arena: Arena, settled: boolean): Promise<ArenaCut> {
-    const cut = new ArenaCut(arena, settled)
-    let copied = 0
-    for (const part of cut.#parts) {
-      if (part.rows) continue
-      cut.#copies.set(part, copyOf(arena, part.address, part.bytes))
-      copied += part.bytes
-      if (copied < bytesPerTurn) continue
-      copied = 0
-      await setImmediate()
-    }
-    return cut
   }
 
   isOf(arena: Arena): boolean {
@@ -51,12 +128,13 @@ export class ArenaCut {
     for (const ordinal of ordinals) if (ordinal < this.#end && !this.#rows.has(ordinal)) this.#keep(ordinal)
   }
 
-  /** The parts' bytes in the order of the format. */
+  /** The parts' bytes in the order of the format, each to be copied in the turn in which it is given. */
   *pieces(): Generator<Uint8Array> {
+    let chunk = 0
     for (const part of this.#parts) {
-      const copy = this.#copies.get(part)
-      this.#copies.delete(part)
-      yield copy ?? this.#rowsAsTheyWere(part)
+      if (part.kind === 'links') yield this.#links.links(part.block, part.bytes)
+      else if (part.kind === 'units') yield this.#links.units(chunk++, part.bytes)
+      else yield this.#rowsAsTheyWere(part)
     }
   }
 
@@ -78,18 +156,21 @@ export class ArenaCut {
   }
 
   #rowsAsTheyWere(part: Part): Uint8Array {
-    const bytes = copyOf(this.#arena, part.address, part.bytes)
-    if (!part.rows || this.#rows.size === 0) return bytes
+    const live = this.#arena.u8.subarray(part.address, part.address + part.bytes)
+    if (!part.rows || this.#rows.size === 0) return live
     const { first, count, stride } = part.rows
+    let bytes: Uint8Array | undefined
     for (let ordinal = first; ordinal < first + count; ordinal++) {
       const kept = this.#rows.get(ordinal)?.get(part.kind)
-      if (kept) bytes.set(kept, (ordinal - first) * stride)
+      if (!kept) continue
+      bytes ??= live.slice()
+      bytes.set(kept, (ordinal - first) * stride)
     }
-    return bytes
+    return bytes ?? live
   }
 }
 
-/** A copy, because shared memory is not something every consumer takes. */
+/** A copy, because the memory is about to change. */
 function copyOf(arena: Arena, address: number, bytes: number): Uint8Array {
   return new Uint8Array(arena.u8.subarray(address, address + bytes))
 }

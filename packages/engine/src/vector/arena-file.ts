@@ -9,9 +9,10 @@
 //   block    codes | links | upper | norms | cold, each padded to 8 bytes, for the rows below end
 import type { DenseFieldDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
+import type { ByteSource } from '../memory/sections.ts'
 import { Arena, at, header, none } from './arena.ts'
 import type { ArenaCut } from './arena-cut.ts'
-import { partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
+import { type Part, partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
 import { metricNumbers, precisionNumbers, shapeOf } from './shape.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
@@ -19,6 +20,7 @@ const magic = 'ANNALDF1'
 const formatVersion = 1
 const fieldHeaderBytes = 40
 const segmentHeaderBytes = 32
+const loadBytesAtOnce = 16 * 1024 * 1024
 
 export interface SegmentState {
   readonly arena: Arena
@@ -58,9 +60,9 @@ export async function loadSegments(
   definition: DenseFieldDefinition,
   pool: WorkerPool,
   segmentRows: number,
-  source: AsyncIterable<Uint8Array>,
+  source: ByteSource,
 ): Promise<SegmentState[]> {
-  const bytes = new ByteReader(source, definition.name)
+  const bytes = new FieldBytes(source, definition.name)
   const { params } = definition
   const head = await bytes.take(fieldHeaderBytes)
   if (new TextDecoder().decode(head.subarray(0, 8)) !== magic) throw bytes.damaged('magic')
@@ -86,7 +88,7 @@ export async function loadSegments(
   })
   const segments: SegmentState[] = []
   for (let i = 0; i < at(words, 7); i++) segments.push(await loadSegment(definition, pool, segmentRows, bytes))
-  await bytes.expectEnd()
+  await source.end()
   return segments
 }
 
@@ -94,9 +96,9 @@ async function loadSegment(
   { params }: DenseFieldDefinition,
   pool: WorkerPool,
   segmentRows: number,
-  bytes: ByteReader,
+  bytes: FieldBytes,
 ): Promise<SegmentState> {
-  const state = new Uint32Array((await bytes.take(segmentHeaderBytes)).slice().buffer)
+  const state = new Uint32Array((await bytes.take(segmentHeaderBytes)).buffer)
   const settled = at(state, 0) === 1
   const shape = shapeOf(params, settled ? params.precision : 'float32')
   checkState(state, segmentRows, bytes)
@@ -104,37 +106,43 @@ async function loadSegment(
   stateWords.forEach((word, i) => {
     arena.setWord(word, at(state, i + 1))
   })
-  const end = at(state, 1)
-  await bytes.into(() => arena.u8, arena.centreAddress, shape.lanes * 4)
-  for (let block = 0; block * shape.blockRows < end; block++) {
-    // Room is made as bytes arrive: a damaged count must not take memory that nothing fills.
-    arena.reserve(Math.min(end, (block + 1) * shape.blockRows))
-    for (const part of partsOfBlock(arena, block)) await bytes.into(() => arena.u8, part.address, part.bytes)
-  }
+  await bytes.fill(arena, [{ address: arena.centreAddress, bytes: shape.lanes * 4 }])
+  await loadBlocks(arena, at(state, 1), bytes)
   if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
-  for (const part of partsOfUnits(arena)) await bytes.into(() => arena.u8, part.address, part.bytes)
+  await bytes.fill(arena, [...partsOfUnits(arena)])
   arena.kernel.attach(arena.scratch.length - 1)
   const unsound = arena.kernel.firstUnsound() >>> 0
   if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)
   return { arena, settled }
 }
 
+/** Room is made a little ahead of the bytes: a damaged count must not take memory that nothing fills. */
+async function loadBlocks(arena: Arena, end: number, bytes: FieldBytes): Promise<void> {
+  const { blockRows, blockBytes } = arena.shape
+  const step = Math.max(1, Math.floor(loadBytesAtOnce / blockBytes))
+  for (let block = 0; block * blockRows < end; block += step) {
+    arena.reserve(Math.min(end, (block + step) * blockRows), end)
+    const parts: Part[] = []
+    for (let i = block; i < block + step && i * blockRows < end; i++) parts.push(...partsOfBlock(arena, i))
+    await bytes.fill(arena, parts)
+  }
+}
+
 /** Numbers that decide how much is read and where a walk starts. */
-function checkState(state: Uint32Array, segmentRows: number, bytes: ByteReader): void {
+function checkState(state: Uint32Array, segmentRows: number, bytes: FieldBytes): void {
   const [settled = 0, end = 0, rows = 0, dead = 0, linked = 0, entry = 0] = state
   if (settled > 1 || end > segmentRows || rows > end || dead > end || linked > end) throw bytes.damaged('counts')
   if (entry === none ? linked > 0 : entry >= end) throw bytes.damaged('the entry point')
 }
 
-/** Exact numbers of bytes out of chunks of any size. */
-class ByteReader {
-  readonly #source: AsyncIterator<Uint8Array>
+/** The bytes of a field in order, and where in them something is wrong. */
+class FieldBytes {
+  readonly #source: ByteSource
   readonly #name: string
-  #chunk: Uint8Array = new Uint8Array(0)
   #offset = 0
 
-  constructor(source: AsyncIterable<Uint8Array>, name: string) {
-    this.#source = source[Symbol.asyncIterator]()
+  constructor(source: ByteSource, name: string) {
+    this.#source = source
     this.#name = name
   }
 
@@ -147,32 +155,13 @@ class ByteReader {
 
   async take(bytes: number): Promise<Uint8Array<ArrayBuffer>> {
     const taken = new Uint8Array(bytes)
-    await this.into(() => taken, 0, bytes)
+    await this.#source.fill(taken)
+    this.#offset += bytes
     return taken
   }
 
-  /** `target` is asked anew for each piece: an arena's view is another after it has grown. */
-  async into(target: () => Uint8Array, address: number, bytes: number): Promise<void> {
-    let done = 0
-    while (done < bytes) {
-      if (this.#chunk.length === 0 && !(await this.#next())) throw this.damaged('the length')
-      const part = this.#chunk.subarray(0, bytes - done)
-      target().set(part, address + done)
-      this.#chunk = this.#chunk.subarray(part.length)
-      this.#offset += part.length
-      done += part.length
-    }
-  }
-
-  async expectEnd(): Promise<void> {
-    while (this.#chunk.length === 0) if (!(await this.#next())) return
-    throw this.damaged('what follows the field')
-  }
-
-  async #next(): Promise<boolean> {
-    const { done, value } = await this.#source.next()
-    if (done === true) return false
-    this.#chunk = value
-    return true
+  async fill({ u8 }: Arena, parts: readonly Pick<Part, 'address' | 'bytes'>[]): Promise<void> {
+    await this.#source.fill(...parts.map(({ address, bytes }) => u8.subarray(address, address + bytes)))
+    this.#offset += parts.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 }

@@ -37,7 +37,7 @@ export function* partsOfBlock(arena: Arena, block: number): Generator<Part> {
   const rows = (stride: number) => ({ first, count, stride })
   yield { kind: 'codes', block, address: base, bytes: count * codeStride, rows: rows(codeStride) }
   yield { kind: 'links', block, address: base + inBlock.links, bytes: roundUp(count * linksAtBase * 4, 8) }
-  yield { kind: 'upper', block, address: base + inBlock.upper, bytes: roundUp(count * 4, 8) }
+  yield { kind: 'upper', block, address: base + inBlock.upper, bytes: roundUp(count * 4, 8), rows: rows(4) }
   yield { kind: 'norms', block, address: base + inBlock.norms, bytes: roundUp(count * 4, 8), rows: rows(4) }
   const cold = base + inBlock.cold
   yield { kind: 'cold', block, address: cold, bytes: roundUp(count * coldStride, 8), rows: rows(coldStride) }

@@ -5,6 +5,7 @@ import { assert, EngineError } from '../errors.ts'
 import type { Attached } from './attached.ts'
 import { instantiateKernel, type Kernel } from './kernel.ts'
 import { arenaBytesMax, levelOf, metricNumbers, precisionNumbers, roundUp, type Shape } from './shape.ts'
+import { Touched } from './touched.ts'
 
 /** What a worker needs to attach to an arena. */
 export interface ArenaHandle {
@@ -52,6 +53,7 @@ export const header = {
   blockTable: 17,
   unitTable: 18,
   scratchTable: 19,
+  touched: 20,
   end: 32,
   rows: 33,
   dead: 34,
@@ -92,6 +94,7 @@ export class Arena {
   readonly #tables: { readonly blocks: number; readonly units: number }
   readonly centreAddress: number
   readonly itemsAddress: number
+  readonly touched = new Touched()
   #u8: Uint8Array<SharedArrayBuffer>
   #u32: Uint32Array<SharedArrayBuffer>
   #f32: Float32Array<SharedArrayBuffer>
@@ -239,12 +242,15 @@ export class Arena {
     return at(this.#f32, (block + inBlock.norms) / 4 + (ordinal & (blockRows - 1)))
   }
 
-  /** Makes room for ordinals below `end` and for every list they can need. Throws `memory_exhausted`, changing nothing that counts. */
-  reserve(end: number): void {
+  /**
+   * Makes room for ordinals below `end` and for every list they can need. Throws `memory_exhausted`, changing nothing that counts.
+   * Blocks that lie whole below `loaded` are about to be filled with rows that are known.
+   */
+  reserve(end: number, loaded = 0): void {
     const { shape } = this
     const blocks = Math.ceil(end / shape.blockRows)
     if (blocks > shape.blocksMax) throw this.#exhausted(end)
-    while (this.#blocks < blocks) this.#addBlock(end)
+    while (this.#blocks < blocks) this.#addBlock(end, loaded)
     for (; this.#levelsCounted < blocks * shape.blockRows; this.#levelsCounted++)
       this.#levelSum += levelOf(this.#levelsCounted, shape.params.M)
     // A node's units stay in one chunk, so up to `levels` of each chunk can be left unused.
@@ -254,10 +260,10 @@ export class Arena {
     if (end > this.#visitedCapacity) this.#growVisited(end)
   }
 
-  #addBlock(end: number): void {
+  #addBlock(end: number, loaded: number): void {
     const address = this.#allocate(this.shape.blockBytes, end)
     this.#u32[this.#tables.blocks / 4 + this.#blocks] = address
-    this.kernel.clearBlock(this.#blocks)
+    if ((this.#blocks + 1) * this.shape.blockRows > loaded) this.kernel.clearBlock(this.#blocks)
     this.#blocks++
   }
   #addUnitChunk(end: number): void {
@@ -272,6 +278,9 @@ export class Arena {
       this.#u32[visited / 4 - 4] = capacity
       Atomics.store(this.#u32, at(this.scratch, i).descriptor / 4, visited)
     })
+    const touched = this.#allocate(capacity, end)
+    this.touched.widen({ address: touched, capacity })
+    this.setWord(header.touched, touched)
     this.#visitedCapacity = capacity
     this.#bitmaps = []
     this.scratchGeneration++
@@ -325,7 +334,7 @@ export class Arena {
       codes: end * shape.codeStride,
       links: end * (shape.linksAtBase * 4 + 4) + this.word(header.units) * shape.unitBytes,
       rows: end * (shape.coldStride + 4),
-      threads: this.scratch.length * (end + shape.lanes * 16),
+      threads: this.scratch.length * (end + shape.lanes * 16) + end,
       tables: headerBytes + this.#blocks * 4 + this.#unitChunks * 4,
     }
   }

@@ -3,10 +3,12 @@
 // them and merges.
 import type { DenseFieldDefinition } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
+import type { ByteSource } from '../memory/sections.ts'
 import { at, poolEntries } from './arena.ts'
+import { LinksAhead } from './arena-cut.ts'
 import { digestOf, dumpField, loadSegments, type SegmentState } from './arena-file.ts'
 import { answersOf, searchIn } from './attached.ts'
-import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal } from './field.ts'
+import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from './field.ts'
 import { listedMax } from './query-desk.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
@@ -51,11 +53,11 @@ export async function openDenseField(
   return new GraphField(definition, pool, segmentRowsOf(definition, options), [])
 }
 
-/** The inverse of what a cut gives. */
+/** The inverse of what a cut gives. The source is read to its end; whoever opened it closes it. */
 export async function loadDenseField(
   definition: DenseFieldDefinition,
   pool: WorkerPool,
-  source: AsyncIterable<Uint8Array>,
+  source: ByteSource,
   options: DenseFieldOptions = {},
 ): Promise<GraphDenseField> {
   const segmentRows = segmentRowsOf(definition, options)
@@ -318,9 +320,21 @@ class GraphField implements GraphDenseField {
     return this.#segments[Math.floor(ordinal / this.#segmentRows)]
   }
 
-  async cut(): Promise<FieldCut> {
-    const cuts: Awaited<ReturnType<Segment['cut']>>[] = []
-    for (const segment of this.#segments) cuts.push(await segment.cut())
+  prepareCut(): PreparedCut {
+    const ahead = this.#segments.map(({ arena }) => new LinksAhead(arena))
+    return {
+      ready: (async () => {
+        for (const links of ahead) await links.copy()
+      })(),
+      take: () => this.#cut(ahead),
+      release: () => {
+        for (const links of ahead) links.release()
+      },
+    }
+  }
+
+  #cut(ahead: readonly LinksAhead[]): FieldCut {
+    const cuts = this.#segments.map((segment, i) => segment.cut(ahead[i]))
     const pieces = dumpField(
       this.definition,
       this.#segmentRows,

@@ -38,8 +38,19 @@ export interface DenseHits {
   readonly distances: number
 }
 
+/** The bytes of a field as of one moment, while writers go on. Must be released. */
 export interface FieldCut {
+  /** May lie in memory that others write to: each is to be copied in the turn in which it is given. */
   readonly pieces: Iterable<Uint8Array>
+  release(): void
+}
+
+/** A cut of which as much is copied beforehand as can be, so that taking it is short. Must be released. */
+export interface PreparedCut {
+  /** Resolves when enough is copied for `take`. */
+  readonly ready: Promise<void>
+  /** The field as it is now. Nothing may be applied meanwhile. */
+  take(): FieldCut
   release(): void
 }
 
@@ -65,11 +76,8 @@ export interface DenseField {
   norm(ordinal: Ordinal): number
   /** Ordinals the row is linked to at the base of the graph, some of them removed by now. */
   links(ordinal: Ordinal): readonly Ordinal[]
-  /**
-   * The bytes of the field as they are now, for a snapshot. No apply may run until the promise resolves; then they may go on
-   * while the pieces are taken. Must be released.
-   */
-  cut(): Promise<FieldCut>
+  /** Begins a cut. Nothing may be applied in the turn of the call; then writers go on until it is taken, and afterwards. */
+  prepareCut(): PreparedCut
   /** Hash of everything a replay must reproduce. */
   digest(): bigint
   /** Memory by part; the sum is what the field takes from the process. */
@@ -110,7 +118,8 @@ export interface SparseField {
   purge(rows: SparseRows): Promise<void>
   /** Exact: the k best of the rows that share an index with the query, by dot product. `visited` counts postings, `distances` rows looked at whole. */
   search(query: SparseQuery, options: SparseSearch): Promise<DenseHits>
-  dump(): AsyncIterable<Uint8Array>
+  /** As of a dense field. */
+  prepareCut(): PreparedCut
   digest(): bigint
   bytes(): { readonly [part: string]: number }
   readonly rows: number

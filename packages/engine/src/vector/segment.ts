@@ -4,7 +4,7 @@
 import type { DenseParams } from '../definition.ts'
 import { assert } from '../errors.ts'
 import { Arena, at, header, jobItemsMax, none } from './arena.ts'
-import { ArenaCut } from './arena-cut.ts'
+import { ArenaCut, LinksAhead } from './arena-cut.ts'
 import { work } from './kernel.ts'
 import { stagingBytes } from './ring.ts'
 import { shapeOf } from './shape.ts'
@@ -42,9 +42,11 @@ export class Segment {
     this.#reserved = this.#arena.word(header.end)
   }
 
-  /** The segment as it is now, for as long as it is not released. Nothing may be applied until the promise resolves. */
-  async cut(): Promise<{ readonly cut: ArenaCut; release(): void }> {
-    const cut = await ArenaCut.of(this.#arena, this.#settled)
+  /** The segment as it is now, for as long as it is not released. Nothing may be applied meanwhile. */
+  cut(ahead: LinksAhead | undefined): { readonly cut: ArenaCut; release(): void } {
+    // The arena is another when the segment settled meanwhile; then it is small.
+    const links = ahead?.arena === this.#arena ? ahead : new LinksAhead(this.#arena)
+    const cut = new ArenaCut(links, this.#settled)
     this.#cuts.add(cut)
     return { cut, release: () => void this.#cuts.delete(cut) }
   }

@@ -3,9 +3,11 @@
 // the rarity of their indices where the model says so, from counts as of the version that is searched.
 import type { SparseFieldDefinition } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
+import type { ByteSource } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import { at } from './arena.ts'
-import type { DenseHits, SparseField, SparseQuery, SparseRows, SparseSearch } from './field.ts'
+import type { DenseHits, FieldCut, PreparedCut, SparseField, SparseQuery, SparseRows, SparseSearch } from './field.ts'
+import { IndicesAhead, SparseCut } from './sparse-cut.ts'
 import { dumpSparse, loadSparse, type SparseState } from './sparse-file.ts'
 import { compileSparseKernel, type SparseHandle } from './sparse-kernel.ts'
 import { PostingLists, postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './sparse-lists.ts'
@@ -19,11 +21,11 @@ export async function openSparseField(definition: SparseFieldDefinition, pool: W
   return new InvertedField(definition, pool, await compileSparseKernel(), emptyState())
 }
 
-/** The inverse of dump(). */
+/** The inverse of what a cut gives. */
 export async function loadSparseField(
   definition: SparseFieldDefinition,
   pool: WorkerPool,
-  source: AsyncIterable<Uint8Array>,
+  source: ByteSource,
 ): Promise<SparseField> {
   const state = emptyState()
   await loadSparse(definition, state, source)
@@ -59,6 +61,8 @@ class InvertedField implements SparseField {
   readonly #handle: SparseHandle
   readonly #state: SparseState
   readonly #running = new Set<Promise<unknown>>()
+  readonly #preparing = new Set<IndicesAhead>()
+  readonly #cuts = new Set<SparseCut>()
   #version = 0
   #pending: PendingCounts | undefined
   #closed = false
@@ -92,6 +96,7 @@ class InvertedField implements SparseField {
     if (rows !== undefined) await this.#insert(version, rows, counts)
     for (const ordinal of removed.ordinals) {
       assert(this.#state.memory.hasRow(ordinal), `ordinal ${ordinal} has a row`)
+      this.#beforeVersionsChange(ordinal)
       this.#state.memory.bury(ordinal, version)
     }
     counts.rows -= removed.ordinals.length
@@ -105,12 +110,15 @@ class InvertedField implements SparseField {
     memory.reserve(end, 0, 0)
     for (const ordinal of rows.ordinals) {
       assert(!memory.hasRow(ordinal), `ordinal ${ordinal} is free`)
+      this.#beforeVersionsChange(ordinal)
       memory.bear(ordinal, version)
     }
     this.#state.end = Math.max(this.#state.end, end)
     counts.rows += rows.ordinals.length
     await inTurns(rows, ({ index, ordinals, weights }) => {
+      this.#beforeListChanges(index)
       const term = vocabulary.findOrAdd(index)
+      if (vocabulary.directory(term) === 0) this.#beforeIndexChanges(index)
       vocabulary.setDirectory(term, lists.add(vocabulary.directory(term), { ordinals, weights }))
       this.#count(counts, term, ordinals.length)
     })
@@ -125,7 +133,10 @@ class InvertedField implements SparseField {
     if (this.#pending === undefined) return
     const { vocabulary } = this.#state
     this.#state.rows += this.#pending.rows
-    for (const [term, change] of this.#pending.terms) vocabulary.setRows(term, vocabulary.rows(term) + change)
+    for (const [term, change] of this.#pending.terms) {
+      this.#beforeListChanges(vocabulary.indexOf(term))
+      vocabulary.setRows(term, vocabulary.rows(term) + change)
+    }
     this.#pending = undefined
   }
 
@@ -136,9 +147,12 @@ class InvertedField implements SparseField {
     await inTurns(rows, ({ index, ordinals }) => {
       const term = vocabulary.find(index)
       assert(term >= 0, `index ${index} of a row has a list`)
+      this.#beforeListChanges(index)
       const directory = lists.remove(vocabulary.directory(term), ordinals)
-      if (directory === 0) vocabulary.remove(term)
-      else vocabulary.setDirectory(term, directory)
+      if (directory === 0) {
+        this.#beforeIndexChanges(index)
+        vocabulary.remove(term)
+      } else vocabulary.setDirectory(term, directory)
     })
   }
 
@@ -186,15 +200,52 @@ class InvertedField implements SparseField {
     return weighed
   }
 
-  async *dump(): AsyncIterable<Uint8Array> {
+  prepareCut(): PreparedCut {
+    const ahead = new IndicesAhead(this.#state)
+    this.#preparing.add(ahead)
+    return {
+      ready: ahead.sort(),
+      take: () => {
+        this.#preparing.delete(ahead)
+        return this.#cut(ahead.finish())
+      },
+      release: () => {
+        ahead.release()
+        this.#preparing.delete(ahead)
+      },
+    }
+  }
+
+  #cut(indices: Uint32Array): FieldCut {
     this.#settle()
-    yield* dumpSparse(this.definition, this.#state)
+    const cut = new SparseCut(this.#state, indices)
+    this.#cuts.add(cut)
+    return {
+      pieces: dumpSparse(this.definition, cut),
+      release: () => {
+        this.#cuts.delete(cut)
+        cut.release()
+      },
+    }
+  }
+
+  #beforeListChanges(index: number): void {
+    for (const cut of this.#cuts) cut.beforeListChanges(index)
+  }
+  /** The index is about to get its first posting or to lose its last. */
+  #beforeIndexChanges(index: number): void {
+    for (const ahead of this.#preparing) ahead.beforeChange(index)
+  }
+  #beforeVersionsChange(ordinal: number): void {
+    for (const cut of this.#cuts) cut.beforeVersionsChange(ordinal)
   }
 
   digest(): bigint {
-    this.#settle()
+    const { vocabulary } = this.#state
+    const cut = this.#cut(vocabulary.indicesOf(0, vocabulary.end).sort())
     const hash = xxh64Stream()
-    for (const piece of dumpSparse(this.definition, this.#state)) hash.update(piece)
+    for (const piece of cut.pieces) hash.update(piece)
+    cut.release()
     return hash.digest()
   }
 

@@ -8,7 +8,9 @@
 //   block    postings u32 | 0 u32 | ordinal u32 per posting | weight f32 per posting
 import type { SparseFieldDefinition, SparseModel } from '../definition.ts'
 import { EngineError } from '../errors.ts'
+import type { ByteSource } from '../memory/sections.ts'
 import { at } from './arena.ts'
+import type { SparseCut } from './sparse-cut.ts'
 import { blockPostingsMax, type PostingLists, type Postings } from './sparse-lists.ts'
 import { type SparseMemory, sparseOrdinalsMax } from './sparse-memory.ts'
 import type { Vocabulary } from './sparse-vocabulary.ts'
@@ -18,7 +20,7 @@ const formatVersion = 1
 const headWords = 8
 const listHeadWords = 4
 const blockHeadWords = 2
-const pieceWords = 64 * 1024
+const pieceWords = 16 * 1024
 /** On disk: numbered, never renumbered, zero is invalid. */
 const modelNumbers: Readonly<Record<SparseModel, number>> = { default: 1, endee_bm25: 2 }
 
@@ -32,9 +34,9 @@ export interface SparseState {
   rows: number
 }
 
-export function* dumpSparse({ params }: SparseFieldDefinition, state: SparseState): Generator<Uint8Array> {
-  const { memory, lists, vocabulary, end, rows } = state
-  const terms = vocabulary.ascending()
+/** Pieces that the taker may keep, each as of the cut when it is asked for. */
+export function* dumpSparse({ params }: SparseFieldDefinition, cut: SparseCut): Generator<Uint8Array> {
+  const { end, rows, indices } = cut
   let piece = new Uint32Array(pieceWords)
   let used = 0
   const room = function* (wanted: number): Generator<Uint8Array> {
@@ -47,16 +49,16 @@ export function* dumpSparse({ params }: SparseFieldDefinition, state: SparseStat
     piece.set(words, used)
     used += words.length
   }
-  put(...magic, formatVersion, modelNumbers[params.model], params.dimension - 1, end, rows, terms.length)
+  put(...magic, formatVersion, modelNumbers[params.model], params.dimension - 1, end, rows, indices.length)
   for (let ordinal = 0; ordinal < end; ordinal++) {
     yield* room(2)
-    put(memory.birth(ordinal), memory.death(ordinal))
+    put(cut.birth(ordinal), cut.death(ordinal))
   }
-  for (const term of terms) {
-    const directory = vocabulary.directory(term)
+  for (const index of indices) {
     yield* room(listHeadWords)
-    put(vocabulary.indexOf(term), vocabulary.rows(term), lists.blocks(directory), 0)
-    for (const { ordinals, weights } of lists.each(directory)) {
+    const list = cut.list(index)
+    put(index, list.rows, list.blocks, 0)
+    for (const { ordinals, weights } of list.postings()) {
       yield* room(blockHeadWords + 2 * ordinals.length)
       put(ordinals.length, 0)
       piece.set(ordinals, used)
@@ -71,7 +73,7 @@ export function* dumpSparse({ params }: SparseFieldDefinition, state: SparseStat
 export async function loadSparse(
   { name, params }: SparseFieldDefinition,
   state: SparseState,
-  source: AsyncIterable<Uint8Array>,
+  source: ByteSource,
 ): Promise<void> {
   const words = new WordReader(source, name)
   const [first, second, version = 0, model, largest, end = 0, rows = 0, terms = 0] = await words.take(headWords)
@@ -131,15 +133,15 @@ async function loadBlocks(words: WordReader, count: number, end: number): Promis
 
 /** Words out of chunks of any size. */
 class WordReader {
-  readonly #source: AsyncIterator<Uint8Array>
+  readonly #source: ByteSource
   readonly #name: string
   #words = new Uint32Array(0)
   #used = 0
   #rest: Uint8Array = new Uint8Array(0)
   #taken = 0
 
-  constructor(source: AsyncIterable<Uint8Array>, name: string) {
-    this.#source = source[Symbol.asyncIterator]()
+  constructor(source: ByteSource, name: string) {
+    this.#source = source
     this.#name = name
   }
 
@@ -160,17 +162,13 @@ class WordReader {
   }
 
   async expectEnd(): Promise<void> {
-    while (this.#words.length === this.#used) {
-      if (await this.#next()) continue
-      if (this.#rest.length === 0) return
-      break
-    }
-    throw this.damaged('what follows the field')
+    if (this.#words.length > this.#used || this.#rest.length > 0) throw this.damaged('what follows the field')
+    await this.#source.end()
   }
 
   async #next(): Promise<boolean> {
-    const { done, value } = await this.#source.next()
-    if (done === true) return false
+    const value = await this.#source.piece()
+    if (value === undefined) return false
     const left = this.#words.subarray(this.#used)
     const bytes = new Uint8Array(left.length * 4 + this.#rest.length + value.length)
     bytes.set(new Uint8Array(left.buffer, left.byteOffset, left.length * 4))

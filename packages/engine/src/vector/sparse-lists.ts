@@ -57,8 +57,10 @@ export class PostingLists {
   magnitude(directory: Directory): number {
     return at(this.#in.f32, directory / 4 + 2)
   }
-  *each(directory: Directory): Generator<Postings> {
-    for (let i = 0; i < this.blocks(directory); i++) yield this.postings(this.#blockAt(directory, i))
+  /** The addresses of its blocks, as they are now. */
+  blocksOf(directory: Directory): Uint32Array {
+    const from = (directory + headBytes) / 4
+    return this.#in.u32.slice(from, from + this.blocks(directory))
   }
   /** Where they lie. */
   postings(block: number): Postings {

@@ -56,12 +56,22 @@ export class Vocabulary {
     this.#rows.set(term, rows)
   }
 
-  /** Numbers in ascending order of their indices. */
-  ascending(): Uint32Array {
-    const terms = Uint32Array.from({ length: this.#end }, (_, term) => term).filter(
-      (term) => this.#directories.get(term) !== 0,
-    )
-    return terms.sort((a, b) => this.#indices.get(a) - this.#indices.get(b))
+  /** All numbers given out so far are below it. */
+  get end(): number {
+    return this.#end
+  }
+
+  /** The indices that have a list, of the numbers from `from` up to `to`. */
+  indicesOf(from: number, to: number): Uint32Array {
+    const found: number[] = []
+    for (let term = from; term < Math.min(to, this.#end); term++)
+      if (this.#directories.get(term) !== 0) found.push(this.#indices.get(term))
+    return Uint32Array.from(found)
+  }
+
+  has(index: number): boolean {
+    const term = this.find(index)
+    return term >= 0 && this.#directories.get(term) !== 0
   }
   indexOf(term: number): number {
     return this.#indices.get(term)

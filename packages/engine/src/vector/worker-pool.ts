@@ -312,6 +312,13 @@ function assertNever(error: unknown): never {
 }
 
 export async function openWorkerPool(options: WorkerPoolOptions = {}): Promise<WorkerPool> {
+  const pool = await startWorkerPool(options)
+  await pool.started()
+  return pool
+}
+
+/** Its threads may still be starting; fields can be loaded meanwhile. */
+export async function startWorkerPool(options: WorkerPoolOptions = {}): Promise<WorkerPool> {
   const threads = options.threads ?? Math.min(workersMax, availableParallelism())
   if (!Number.isInteger(threads) || threads < 1 || threads > workersMax)
     throw new EngineError('invalid_argument', `threads must be 1 to ${workersMax}`, {
@@ -319,7 +326,5 @@ export async function openWorkerPool(options: WorkerPoolOptions = {}): Promise<W
       value: threads,
       limit: workersMax,
     })
-  const pool = new WorkerPool(await compileKernel(), threads)
-  await pool.started()
-  return pool
+  return new WorkerPool(await compileKernel(), threads)
 }

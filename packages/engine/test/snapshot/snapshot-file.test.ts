@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeVfs } from '@annal/wal'
 import { test } from 'tap'
-import { readSnapshotFile, writeSnapshotFile } from '../../src/snapshot/snapshot-file.ts'
+import { writeSnapshotFile } from '../../src/snapshot/snapshot-file.ts'
+import { readSnapshotFile } from '../../src/snapshot/snapshot-source.ts'
 
 const head = { collectionId: 3, part: 1, lsn: 42 }
 

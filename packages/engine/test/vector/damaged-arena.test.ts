@@ -1,13 +1,17 @@
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
+import { type ByteSource, sourceOf } from '../../src/memory/sections.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
 import { openWorkerPool } from '../../src/vector/worker-pool.ts'
-import { clustered, definitionOf, piecesOf, rowsOf, seeded } from './world.ts'
+import { clustered, definitionOf, dumped, rowsOf, seeded } from './world.ts'
 
 const nothing = new Uint32Array(0)
 
-async function* chunksOf(bytes: Uint8Array, size = 1000): AsyncGenerator<Uint8Array> {
-  for (let i = 0; i < bytes.length; i += size) yield bytes.subarray(i, i + size)
+function chunksOf(bytes: Uint8Array, size = 1000): ByteSource {
+  const pieces = Array.from({ length: Math.ceil(bytes.length / size) }, (_, i) =>
+    bytes.subarray(i * size, (i + 1) * size),
+  )
+  return sourceOf(pieces)
 }
 
 test('a damaged dump is refused, or leads to a field whose walks stay inside', async (t) => {
@@ -20,9 +24,7 @@ test('a damaged dump is refused, or leads to a field whose walks stay inside', a
   const definition = definitionOf({ dimension, precision: 'int8', M: 4, efConstruction: 16 })
   const field = await openDenseField(definition, pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 600), Uint32Array.from([3, 4]))
-  const parts: Uint8Array[] = []
-  for await (const part of piecesOf(await field.cut())) parts.push(part)
-  const whole = new Uint8Array(Buffer.concat(parts))
+  const whole = new Uint8Array(await dumped(field))
   const good = await loadDenseField(definition, pool, chunksOf(whole, 7))
   t.equal(good.digest(), field.digest())
   await good.close()
@@ -78,7 +80,7 @@ test('a field of several segments answers as one of a single segment does', asyn
     t.same((await field.scan(query, listed)).ordinals, (await single.scan(query, listed)).ordinals)
     t.same(field.row(ordinal), query)
   }
-  const loaded = await loadDenseField(definition, pool, piecesOf(await field.cut()), options)
+  const loaded = await loadDenseField(definition, pool, sourceOf([await dumped(field)]), options)
   t.equal(loaded.digest(), field.digest())
   for (const some of [field, single, loaded]) await some.close()
   await pool.close()

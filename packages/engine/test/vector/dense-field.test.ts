@@ -1,8 +1,9 @@
 import tap, { test } from 'tap'
 import type { Precision, SpaceType } from '../../src/definition.ts'
+import { sourceOf } from '../../src/memory/sections.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
 import { openWorkerPool } from '../../src/vector/worker-pool.ts'
-import { clustered, definitionOf, exact, normalise, piecesOf, recall, rowsOf, similarity } from './world.ts'
+import { clustered, definitionOf, dumped, exact, normalise, recall, rowsOf, similarity } from './world.ts'
 
 const nothing = new Uint32Array(0)
 const pool = await openWorkerPool({ threads: 2 })
@@ -109,7 +110,7 @@ test('the same calls give the same digest whatever the number of workers, and a 
     await field.apply(7, undefined, Uint32Array.from([1, 2, 3]))
     await field.apply(8, rowsOf(rows, dimension, 20, 23, 1), nothing)
     digests.push(field.digest())
-    const loaded = await loadDenseField(definition, own, piecesOf(await field.cut()))
+    const loaded = await loadDenseField(definition, own, sourceOf([await dumped(field)]))
     t.equal(loaded.digest(), field.digest())
     t.same(
       await loaded.search(rows.subarray(0, dimension), { k: 9, ef: 50, version: 8 }),

@@ -1,8 +1,9 @@
 import tap, { test } from 'tap'
+import { sourceOf } from '../../src/memory/sections.ts'
 import { loadSparseField, openSparseField, rarity } from '../../src/vector/sparse-field.ts'
 import { openWorkerPool } from '../../src/vector/worker-pool.ts'
 import { exhaustive, fault, noRows, rowsOfTerms, someTerms, sparseDefinition, type Terms } from './sparse-world.ts'
-import { seeded } from './world.ts'
+import { dumped, seeded } from './world.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? 17)
 const pool = await openWorkerPool({ threads: 2 })
@@ -132,7 +133,7 @@ test('after any churn searches, old and new, find what scoring finds, and the by
     }
     await Promise.all(searching)
     digests.push(field.digest())
-    const loaded = await loadSparseField(sparseDefinition(), workers, field.dump())
+    const loaded = await loadSparseField(sparseDefinition(), workers, sourceOf([await dumped(field)]))
     t.equal(loaded.digest(), field.digest(), 'a dump loads to the same digest')
     t.equal(loaded.rows, field.rows)
     for (const { rows } of resting) for (const one of [field, loaded]) await one.purge(rowsOfTerms(rows))
@@ -160,9 +161,7 @@ test('a dump that is damaged anywhere is refused or loads to rows that searches 
   const random = seeded(seed + 4)
   const field = await openSparseField(sparseDefinition('default', 200), pool)
   await field.apply(1, rowsOfTerms(Array.from({ length: 200 }, (_, i) => [i, someTerms(random, 12, 120)])), noRows)
-  const pieces: Uint8Array[] = []
-  for await (const piece of field.dump()) pieces.push(piece.slice())
-  const whole = Buffer.concat(pieces)
+  const whole = await dumped(field)
   let refused = 0
   for (let i = 0; i < 150; i++) {
     const bytes = Buffer.from(whole)
@@ -170,7 +169,7 @@ test('a dump that is damaged anywhere is refused or loads to rows that searches 
     else if (i % 5 === 1) await refuses(Buffer.concat([bytes, Buffer.from([1])]))
     else {
       bytes[Math.floor(random() * bytes.length)] = Math.floor(256 * random())
-      const loaded = await loadSparseField(field.definition, pool, once(bytes)).catch(isDamaged)
+      const loaded = await loadSparseField(field.definition, pool, sourceOf([bytes])).catch(isDamaged)
       if (loaded === undefined) continue
       await loaded.search(someTerms(random, 12, 120), { k: 50, version: 1 })
       await loaded.close()
@@ -179,11 +178,8 @@ test('a dump that is damaged anywhere is refused or loads to rows that searches 
   t.ok(refused >= 60, `${refused} refused`)
   await field.close()
 
-  async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-    yield bytes
-  }
   async function refuses(bytes: Uint8Array): Promise<void> {
-    await t.rejects(loadSparseField(field.definition, pool, once(bytes)), { code: 'snapshot_damaged' })
+    await t.rejects(loadSparseField(field.definition, pool, sourceOf([bytes])), { code: 'snapshot_damaged' })
     refused++
   }
   function isDamaged(error: { readonly code?: string }): undefined {

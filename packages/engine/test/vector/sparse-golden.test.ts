@@ -2,10 +2,11 @@
 // which only a new version of the format may need.
 import { readFileSync, writeFileSync } from 'node:fs'
 import tap, { test } from 'tap'
+import { sourceOf } from '../../src/memory/sections.ts'
 import { loadSparseField, openSparseField } from '../../src/vector/sparse-field.ts'
 import { openWorkerPool } from '../../src/vector/worker-pool.ts'
 import { noRows, rowsOfTerms, someTerms, sparseDefinition } from './sparse-world.ts'
-import { seeded } from './world.ts'
+import { dumped, seeded } from './world.ts'
 
 const file = new URL('../golden/sparse-1.bin', import.meta.url)
 const definition = sparseDefinition('endee_bm25', 1_000)
@@ -19,13 +20,11 @@ test('the golden sparse field is written byte by byte and answers as it did', as
   await field.apply(1, rowsOfTerms(rows), noRows)
   await field.apply(2, undefined, rowsOfTerms(rows.slice(0, 50)))
   await field.purge(rowsOfTerms(rows.slice(0, 20)))
-  const pieces: Uint8Array[] = []
-  for await (const piece of field.dump()) pieces.push(piece)
-  const written = Buffer.concat(pieces)
+  const written = await dumped(field)
   if (process.env.ANNAL_GOLDEN === 'write') writeFileSync(file, written)
   const golden = readFileSync(file)
   t.ok(written.equals(golden), 'the same bytes')
-  const loaded = await loadSparseField(definition, pool, once(golden))
+  const loaded = await loadSparseField(definition, pool, sourceOf([golden]))
   t.equal(loaded.rows, 250)
   for (let i = 0; i < 10; i++) {
     const query = someTerms(random, 5, 60)
@@ -33,7 +32,3 @@ test('the golden sparse field is written byte by byte and answers as it did', as
   }
   await Promise.all([field.close(), loaded.close()])
 })
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes
-}

@@ -2,7 +2,7 @@
 // the calls that fill it.
 
 import type { DenseFieldDefinition, DenseParams, SpaceType } from '../../src/definition.ts'
-import type { DenseHits, DenseRows, FieldCut } from '../../src/vector/field.ts'
+import type { DenseHits, DenseRows, FieldCut, PreparedCut } from '../../src/vector/field.ts'
 
 /** Numbers in [0, 1) that depend on the seed alone. */
 export function seeded(seed: number): () => number {
@@ -90,8 +90,19 @@ export function recall(hits: DenseHits, truth: readonly { ordinal: number; simil
   return [...hits.ordinals].filter((ordinal) => known.has(ordinal)).length / Math.max(1, truth.length)
 }
 
-/** The bytes of a cut, which is then released. */
-export async function* piecesOf({ pieces, release }: FieldCut): AsyncGenerator<Uint8Array> {
-  yield* pieces
+/** A cut of a field to which nothing is applied meanwhile. Must be released. */
+export async function cutOf(field: { prepareCut(): PreparedCut }): Promise<FieldCut> {
+  const prepared = field.prepareCut()
+  await prepared.ready
+  const cut = prepared.take()
+  prepared.release()
+  return cut
+}
+
+/** The bytes that a snapshot of the field would hold. */
+export async function dumped(field: { prepareCut(): PreparedCut }): Promise<Buffer> {
+  const { pieces, release } = await cutOf(field)
+  const copies = Array.from(pieces, (piece) => piece.slice())
   release()
+  return Buffer.concat(copies)
 }

@@ -1,0 +1,66 @@
+// The layout of one file of a snapshot: a header, chunks that each carry their own checksum, and a footer that makes a short
+// file as wrong as a changed one. Every chunk but the last is full. Specified in docs/formats/snapshot.md.
+//
+//   header, 64 bytes:  | "ANNLSNAP" | u16 version | u16 oldest reader | u32 64 | u32 collection | u32 part | u64 LSN | zeros | u64 xxh64 of bytes 0..55 |
+//   chunk:             | u32 bytes, 1..1 Mi | u32 number, 0 first | u64 xxh64 of bytes, seed = number | bytes |
+//   footer:            | u32 0 | u32 chunks | u64 bytes in all | u64 xxh64 of all chunk sums in order |
+//
+// Little endian.
+import { EngineError } from '../errors.ts'
+import { xxh64 } from '../memory/xxh64.ts'
+
+const magic = 0x50414e534c4e4e41n // "ANNLSNAP" read as a little-endian number
+export const formatVersion = 1
+export const headerBytes = 64
+export const chunkHeadBytes = 16
+export const footerBytes = 24
+export const chunkBytesMax = 1 << 20
+
+export interface SnapshotHead {
+  readonly collectionId: number
+  /** 0 for the objects, 1 + position for a field. */
+  readonly part: number
+  readonly lsn: number
+}
+
+export interface SnapshotFileFacts {
+  readonly bytes: number
+  /** xxh64 of all chunk sums, as hexadecimal digits. */
+  readonly sum: string
+}
+
+export function headerOf({ collectionId, part, lsn }: SnapshotHead): Uint8Array {
+  const bytes = new Uint8Array(headerBytes)
+  const view = new DataView(bytes.buffer)
+  view.setBigUint64(0, magic, true)
+  view.setUint16(8, formatVersion, true)
+  view.setUint16(10, formatVersion, true)
+  view.setUint32(12, headerBytes, true)
+  view.setUint32(16, collectionId, true)
+  view.setUint32(20, part, true)
+  view.setBigUint64(24, BigInt(lsn), true)
+  view.setBigUint64(56, xxh64(bytes.subarray(0, 56)), true)
+  return bytes
+}
+
+/** Whether the bytes are a header as it was written, of whatever version. */
+export function isHeader(bytes: Uint8Array): boolean {
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  return view.getBigUint64(0, true) === magic && view.getBigUint64(56, true) === xxh64(bytes.subarray(0, 56))
+}
+
+export function footerOf({ chunks, total, sum }: { chunks: number; total: number; sum: bigint }): Uint8Array {
+  const footer = new Uint8Array(footerBytes)
+  const view = new DataView(footer.buffer)
+  view.setUint32(4, chunks, true)
+  view.setBigUint64(8, BigInt(total), true)
+  view.setBigUint64(16, sum, true)
+  return footer
+}
+
+export function damagedFile(path: string, offset: number, why: string): EngineError {
+  return new EngineError('snapshot_damaged', `snapshot file ${path} is damaged at byte ${offset}: ${why}`, {
+    file: path,
+    offset,
+  })
+}
