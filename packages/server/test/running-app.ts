@@ -23,6 +23,7 @@ export interface RunningApp {
   readonly app: FastifyInstance
   readonly engine: Engine
   readonly dataDir: string
+  readonly config: Config
   send(method: string, route: string, options?: SendOptions): Promise<Answer>
 }
 
@@ -65,7 +66,7 @@ export async function runningApp(
     await app.close()
     await engine.close()
   })
-  return { url, app, engine, dataDir, send: (method, route, options) => send(url, method, route, options) }
+  return { url, app, engine, dataDir, config, send: (method, route, options) => send(url, method, route, options) }
 }
 
 export async function send(url: string, method: string, route: string, options: SendOptions = {}): Promise<Answer> {
