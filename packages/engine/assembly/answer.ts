@@ -1,9 +1,10 @@
 // Answering one query in the calling thread: by the graph, or exactly over rows the host lists.
-import { END, ROWS, hiddenAt, tailOf } from './layout'
-import { answers, ids, keys, nextWalk, similarities } from './scratch'
+import { COSINE, END, ROWS, hiddenAt, metric, tailOf } from './layout'
+import { answers, ids, keys, nextWalk, pool as poolBytes, ranked, similarities } from './scratch'
 import { exactKey, exactKeysOf } from './distance/exact'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
+import { walkAllowed } from './hnsw/allowed'
 import { approach, isHidden, setView, walkLevel } from './hnsw/search'
 
 let asOf: u32 = 0
@@ -18,7 +19,8 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
   setView(version, bitmap, bits)
   let found: i32 = 0
   if (approach(0, false)) {
-    walkLevel(ef, 0, true, nextWalk())
+    if (isSelective(bitmap, bits)) walkAllowed(ef, nextWalk())
+    else walkLevel(ef, 0, true, true, nextWalk())
     const most = pool.dropHidden()
     rank(min(most, max(k, rerank)), k)
     found = pool.size
@@ -30,22 +32,58 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
 
 /** An upper bound of the rows that could be returned. */
 function possible(bitmap: usize, bits: u32): u32 {
-  if (bitmap == 0) return load<u32>(ROWS)
-  let n: u32 = 0
-  const words = (bits + 31) >> 5
-  for (let i: u32 = 0; i < words; ++i) n += popcnt(load<u32>(bitmap + (<usize>i << 2)))
-  return n
+  return bitmap == 0 ? load<u32>(ROWS) : countBits(bitmap, bits)
 }
 
-/** Orders the first `count` entries of the pool by exact key and keeps the best `k`. */
+function countBits(bitmap: usize, bits: u32): u32 {
+  let n: u64 = 0
+  const end = bitmap + <usize>(((bits + 31) >> 5) << 2)
+  let p = bitmap
+  for (; p + 8 <= end; p += 8) n += popcnt(load<u64>(p))
+  if (p < end) n += popcnt(load<u32>(p))
+  return <u32>n
+}
+
+/** Whether so few rows are allowed that a walk should pass over the others rather than through them. */
+function isSelective(bitmap: usize, bits: u32): bool {
+  return bitmap != 0 && <u64>countBits(bitmap, bits) * SELECTIVE_SHARE <= <u64>load<u32>(ROWS)
+}
+/** One allowed row in so many. */
+const SELECTIVE_SHARE: u64 = 2
+
+/**
+ * Orders the best of the pool by exact key and keeps the best `k`: at most `count` entries, and no more once the walk's key of
+ * the next is beyond the last of the `k` by more than twice the largest error that key was seen to have.
+ */
 function rank(count: i32, k: i32): void {
+  memory.copy(ranked, poolBytes, <usize>count << 3)
   for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), pool.idOf(pool.at(i)))
   pool.clear(k)
-  exactKeysOf(ids, count, keys)
-  for (let i: i32 = 0; i < count; ++i) {
-    const entry = pool.entryOf(load<f32>(keys + (<usize>i << 2)), load<u32>(ids + (<usize>i << 2)))
-    if (entry < pool.worst) pool.insert(entry)
+  let error: f32 = 0
+  for (let from: i32 = 0; from < count; from += AT_ONCE) {
+    if (from >= k) {
+      const last = asWalked(pool.keyOfEntry(pool.at(pool.size - 1)))
+      if (pool.keyOfEntry(load<u64>(ranked + (<usize>from << 3))) > last + 2 * error) return
+    }
+    const n = min(AT_ONCE, count - from)
+    exactKeysOf(ids + (<usize>from << 2), n, keys)
+    for (let i: i32 = 0; i < n; ++i) {
+      const key = load<f32>(keys + (<usize>i << 2))
+      const walked = load<u64>(ranked + (<usize>(from + i) << 3))
+      error = max(error, abs(asWalked(key) - pool.keyOfEntry(walked)))
+      const entry = pool.entryOf(key, pool.idOf(walked))
+      if (entry < pool.worst) pool.insert(entry)
+    }
   }
+}
+
+/** Entries ordered exactly between two looks whether more are needed: as many as the float32 distances take together. */
+const AT_ONCE: i32 = 4
+
+/** An exact key in the units of the walk, which for cosine are squared distances. */
+@inline
+function asWalked(key: f32): f32 {
+  return metric == COSINE ? 2 + 2 * key : key
 }
 
 @inline

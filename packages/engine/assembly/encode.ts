@@ -190,6 +190,8 @@ export function prepareQuery(): void {
     }
   } else {
     const scale = f32x4.splat(inverse)
+    // What rounding left over refines the keys of quantised rows alone.
+    const refined = precision == INT8 || precision == INT16
     let sums = i32x4.splat(0)
     let sumsRest = sums
     for (let i: usize = 0; i < codeBytes; i += 8) {
@@ -197,10 +199,11 @@ export function prepareQuery(): void {
       const a = f32x4.mul(v128.load(at), scale)
       const b = f32x4.mul(v128.load(at, 16), scale)
       const values = nearest8(a, b)
-      const rests = nearest8(restOf(a), restOf(b))
       sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(values))
-      sumsRest = i32x4.add(sumsRest, i32x4.extadd_pairwise_i16x8_s(rests))
       storeQueryValues(queryCode, i, values)
+      if (!refined) continue
+      const rests = nearest8(restOf(a), restOf(b))
+      sumsRest = i32x4.add(sumsRest, i32x4.extadd_pairwise_i16x8_s(rests))
       storeQueryValues(queryRest, i, rests)
     }
     sum = sumi(sums)

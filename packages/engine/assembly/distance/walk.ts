@@ -65,32 +65,52 @@ export function keyOf(row: usize): f32 {
   return base + aWeight * load<f32>(row + bytes) - near
 }
 
-/** Keys of `count` ordinals. */
+/** Keeps loads whose only purpose is to bring a line near from being dropped. */
+let sink: u32 = 0
+
+@inline
+function rowListedAt(p: usize): usize {
+  return rowOf(load<u32>(p))
+}
+
+/** The first lines of a row: where it is long, the processor goes on by itself after two. */
+@inline
+function touch(row: usize, long: bool): u32 {
+  return <u32>load<u8>(row) ^ (long ? <u32>load<u8>(row, 64) : 0)
+}
+
+/**
+ * Keys of the `count` ordinals listed, four at a time, while the first lines of the next four are on their way. Both lists
+ * are used up to a multiple of four: the last ordinal stands in for those that are missing.
+ */
 export function keysOf(from: usize, count: i32, out: usize): void {
-  const table = blockTable
-  const shift = blockShift
-  const mask = blockMask
-  const stride = codeStride
+  if (count == 0) return
   distances += count
-  let i: i32 = 0
-  for (; i + 3 < count; i += 4) {
-    const p = from + (<usize>i << 2)
-    const a = load<u32>(p)
-    const b = load<u32>(p, 4)
-    const c = load<u32>(p, 8)
-    const d = load<u32>(p, 12)
-    const four = keys4(
-      <usize>load<u32>(table + (<usize>(a >> shift) << 2)) + <usize>(a & mask) * stride,
-      <usize>load<u32>(table + (<usize>(b >> shift) << 2)) + <usize>(b & mask) * stride,
-      <usize>load<u32>(table + (<usize>(c >> shift) << 2)) + <usize>(c & mask) * stride,
-      <usize>load<u32>(table + (<usize>(d >> shift) << 2)) + <usize>(d & mask) * stride,
-    )
-    v128.store(out + (<usize>i << 2), four)
+  const end = from + (<usize>count << 2)
+  const last = load<u32>(end - 4)
+  for (let p = end; p < from + (<usize>((count + 3) & ~3) << 2); p += 4) store<u32>(p, last)
+  const long = codeBytes > 256
+  let a = rowListedAt(from)
+  let b = rowListedAt(from + 4)
+  let c = rowListedAt(from + 8)
+  let d = rowListedAt(from + 12)
+  let touched: u32 = 0
+  let to = out
+  for (let p = from + 16; p < end; p += 16) {
+    const nextA = rowListedAt(p)
+    const nextB = rowListedAt(p + 4)
+    const nextC = rowListedAt(p + 8)
+    const nextD = rowListedAt(p + 12)
+    touched ^= touch(nextA, long) ^ touch(nextB, long) ^ touch(nextC, long) ^ touch(nextD, long)
+    v128.store(to, keys4(a, b, c, d))
+    to += 16
+    a = nextA
+    b = nextB
+    c = nextC
+    d = nextD
   }
-  if (i < count) {
-    distances -= <u32>(count - i)
-    for (; i < count; ++i) store<f32>(out + (<usize>i << 2), keyOf(rowOf(load<u32>(from + (<usize>i << 2)))))
-  }
+  v128.store(to, keys4(a, b, c, d))
+  sink = touched
 }
 
 /** Keys of the ordinals in the scratch list. */

@@ -56,7 +56,7 @@ export function findNeighbours(index: u32): void {
   for (; l >= 0; --l) {
     const mark = nextWalk()
     ignoreSubBatch(mark)
-    walkLevel(efConstruction, l, true, mark)
+    walkLevel(efConstruction, l, true, false, mark)
     // The seeds of the next level are what this walk found, without the sub-batch, which the frozen graph does not know.
     const walked = size
     if (l > 0) memory.copy(ranked, pool, <usize>walked << 3)

@@ -101,7 +101,7 @@ function join(id: u32): void {
   if (!approach(0, false)) return
   const mark = nextWalk()
   store<u8>(visited + <usize>id, <u8>mark)
-  walkLevel(efConstruction, 0, true, mark)
+  walkLevel(efConstruction, 0, true, false, mark)
   const count = candidates.dropHidden()
   if (count == 0) return
   linkFromNearest(id, count)

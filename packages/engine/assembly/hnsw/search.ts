@@ -6,8 +6,10 @@ import { keyOf, keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, put, reseed, size, worst } from './pool'
 import { ignoreSubBatch } from './sub-batch'
 
-/** Entries carried from level 1 into level 0. */
-export const BEAM: i32 = 8
+/** Entries carried from level 1 into level 0 while building. */
+const BEAM: i32 = 8
+/** The same for a query: a graph built with the wider beam traps no more of them with the narrower. */
+const QUERY_BEAM: i32 = 4
 
 /** Nodes expanded since the count was taken. */
 let hops: u32 = 0
@@ -33,9 +35,32 @@ export function setView(asOf: u32, bitmap: usize, end: u32): void {
 
 @inline
 export function isHidden(id: u32): bool {
-  if (hiddenAt(tailOf(id), version)) return true
-  if (allowed == 0) return false
-  return id >= allowedEnd || ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) == 0
+  return !isAllowed(id) || hiddenAt(tailOf(id), version)
+}
+
+/** What the bitmap says of a row; unlike its versions, which stand beside the code, that is always at hand. */
+@inline
+export function isAllowed(id: u32): bool {
+  if (allowed == 0) return true
+  return id < allowedEnd && ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) != 0
+}
+
+/** The lowest allowed ordinal in the words of the bitmap from `from` below `to`, counted in words; NONE where there is none. */
+export function firstAllowed(from: u32, to: u32): u32 {
+  for (let i = from; i < to; ++i) {
+    const word = load<u32>(allowed + (<usize>i << 2))
+    if (word != 0) return min((i << 5) | ctz(word), NONE)
+  }
+  return NONE
+}
+
+/** Words of the bitmap. */
+export function allowedWords(): u32 {
+  return (allowedEnd + 31) >> 5
+}
+
+export function countHop(): void {
+  hops++
 }
 
 let nearest: f32 = 0
@@ -84,11 +109,30 @@ function touchNext(current: i32, level: i32): void {
   sink = load<u32>(list) ^ load<u32>(list, 64)
 }
 
+/** Lists the neighbours not seen yet behind the `count` ordinals already listed; returns how many are listed then. */
+@inline
+function gather(from: usize, degree: i32, mark: u32, listed: i32): i32 {
+  let list = from
+  const end = list + (<usize>degree << 2)
+  let count = listed
+  while (list < end) {
+    const id = load<u32>(list)
+    if (id == NONE) break
+    list += 4
+    const seen = visited + <usize>id
+    store<u32>(ids + (<usize>count << 2), id)
+    count += <i32>(<u32>load<u8>(seen) != mark)
+    store<u8>(seen, <u8>mark)
+  }
+  return count
+}
+
 /**
  * Best-first walk of one level from the entries in the pool, until every entry kept is expanded. `wanted` shown entries
- * are kept; at level 0 rows outside the view are hidden.
+ * are kept; at level 0 rows outside the view are hidden. With `pairs` the two best entries are expanded at a time: their
+ * lists and rows are fetched together, which saves more time than the few rows cost that one at a time would not look at.
  */
-export function walkLevel(wanted: i32, level: i32, viewed: bool, mark: u32): void {
+export function walkLevel(wanted: i32, level: i32, viewed: bool, pairs: bool, mark: u32): void {
   for (let i: i32 = 0; i < size; ++i) {
     const id = idOf(at(i))
     store<u8>(visited + <usize>id, <u8>mark)
@@ -105,17 +149,15 @@ export function walkLevel(wanted: i32, level: i32, viewed: bool, mark: u32): voi
     }
     put(current, entry | EXPANDED)
     hops++
-    let list = linksOf(idOf(entry), level)
-    const end = list + (<usize>degree << 2)
-    let count: i32 = 0
-    while (list < end) {
-      const id = load<u32>(list)
-      if (id == NONE) break
-      list += 4
-      const seen = visited + <usize>id
-      store<u32>(ids + (<usize>count << 2), id)
-      count += <i32>(<u32>load<u8>(seen) != mark)
-      store<u8>(seen, <u8>mark)
+    let count = gather(linksOf(idOf(entry), level), degree, mark, 0)
+    if (pairs) {
+      let next = current + 1
+      while (next < size && at(next) & EXPANDED) next++
+      if (next < size) {
+        put(next, at(next) | EXPANDED)
+        hops++
+        count = gather(linksOf(idOf(at(next)), level), degree, mark, count)
+      }
     }
     if (count == 0) {
       current++
@@ -160,7 +202,7 @@ export function approach(level: i32, frozen: bool): bool {
   if (level == 0 && l == 1) {
     const mark = nextWalk()
     if (frozen) ignoreSubBatch(mark)
-    walkLevel(BEAM, 1, false, mark)
+    walkLevel(frozen ? BEAM : QUERY_BEAM, 1, false, false, mark)
   }
   return true
 }
