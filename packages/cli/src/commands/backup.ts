@@ -1,0 +1,133 @@
+// `annal backup ...` and `annal restore`: what the client does with backups, told to a person.
+import { createReadStream, createWriteStream } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { BackupInfo } from '@annal/client'
+import { type ConnectionOptions, withClient } from '../connection.ts'
+import { exitCode, usageError } from '../exit-code.ts'
+import { amount, bytesText, type Terminal } from '../terminal.ts'
+
+export interface BackupOptions extends ConnectionOptions {
+  readonly json?: boolean
+}
+
+/** A backup that was begun is waited for, so that success means that it is there. */
+export function createBackup(collection: string, name: string | undefined, options: BackupOptions, terminal: Terminal) {
+  return withClient(options, async (client) => {
+    const begun = await client.collection(collection).createBackup(name)
+    const done = await client.backups.completed(begun, {
+      onProgress: ({ percent = 0 }) => terminal.bar.show(`backing up ${collection}`, percent, 100),
+    })
+    tell(done, options, terminal)
+    return exitCode.good
+  })
+}
+
+export function listBackups(options: BackupOptions, terminal: Terminal) {
+  return withClient(options, async (client) => {
+    const backups = await client.backups.list()
+    if (options.json) terminal.line(JSON.stringify({ backups }))
+    else for (const backup of backups) tell(backup, options, terminal)
+    return exitCode.good
+  })
+}
+
+export function showBackup(name: string, options: BackupOptions, terminal: Terminal) {
+  return withClient(options, async (client) => {
+    tell(await client.backups.info(name), options, terminal)
+    return exitCode.good
+  })
+}
+
+export function verifyBackup(name: string, options: BackupOptions & { readonly deep?: boolean }, terminal: Terminal) {
+  return withClient(options, async (client) => {
+    const faults = await client.backups.verify(name, { deep: options.deep })
+    if (options.json) terminal.line(JSON.stringify({ name, faults }))
+    else for (const line of faults.length === 0 ? [`good: ${name}`] : faults) terminal.line(line)
+    return faults.length === 0 ? exitCode.good : exitCode.damaged
+  })
+}
+
+export function deleteBackup(name: string, options: BackupOptions, terminal: Terminal) {
+  return withClient(options, async (client) => {
+    await client.backups.delete(name)
+    if (!options.json) terminal.line(`${name} is deleted`)
+    return exitCode.good
+  })
+}
+
+/** The file appears whole or not at all. */
+export function downloadBackup(
+  name: string,
+  options: BackupOptions & { readonly output?: string },
+  terminal: Terminal,
+) {
+  const file = options.output ?? `${name}.annal-backup`
+  return withClient(options, async (client) => {
+    const { bytes } = await client.backups.info(name)
+    const part = `${file}.part`
+    const content = Readable.from(counted(await client.backups.download(name), `downloading ${name}`, bytes, terminal))
+    try {
+      await pipeline(content, createWriteStream(part, { flush: true }))
+    } catch (error) {
+      await rm(part, { force: true })
+      throw error
+    }
+    await rename(part, file)
+    terminal.line(options.json ? JSON.stringify({ name, file }) : file)
+    return exitCode.good
+  })
+}
+
+export function uploadBackup(file: string, options: BackupOptions & { readonly name?: string }, terminal: Terminal) {
+  const name = options.name ?? path.basename(file).replace(/\.[^.]*$/, '')
+  return withClient(options, async (client) => {
+    const content = counted(createReadStream(file), `uploading ${name}`, undefined, terminal)
+    await client.backups.upload(name, ReadableStream.from<Uint8Array>(content))
+    if (!options.json) terminal.line(`${name} is here`)
+    return exitCode.good
+  })
+}
+
+export interface RestoreCommandOptions extends BackupOptions {
+  readonly lsn?: number
+  readonly time?: string
+}
+
+export function restore(name: string, target: string, options: RestoreCommandOptions, terminal: Terminal) {
+  const time = options.time === undefined ? undefined : new Date(options.time)
+  if (time !== undefined && Number.isNaN(time.getTime())) throw usageError(`--time ${options.time} is not a time`)
+  return withClient(options, async (client) => {
+    await client.backups.restore(name, { target, lsn: options.lsn, time })
+    const count = await client.collection(target).count()
+    terminal.line(
+      options.json ? JSON.stringify({ collection: target, count }) : `${target} has ${amount(count)} objects`,
+    )
+    return exitCode.good
+  })
+}
+
+async function* counted(
+  content: AsyncIterable<Uint8Array>,
+  label: string,
+  total: number | undefined,
+  terminal: Terminal,
+): AsyncGenerator<Uint8Array> {
+  let done = 0
+  for await (const part of content) {
+    done += part.length
+    terminal.bar.show(label, done, total)
+    yield part
+  }
+}
+
+function tell(backup: BackupInfo, { json }: BackupOptions, terminal: Terminal): void {
+  const { name, original, createdAt, objects, bytes, lsn } = backup
+  if (json) terminal.line(JSON.stringify(backup))
+  else
+    terminal.line(
+      `${name}: ${original}, ${amount(objects)} objects, ${bytesText(bytes)}, LSN ${lsn}, ${createdAt.toISOString()}`,
+    )
+}

@@ -1,0 +1,108 @@
+// The commands that ask a server, or a closed data directory, about what is in it.
+import { type Command, Option } from 'commander'
+import type { Terminal } from './terminal.ts'
+import { wholeNumber } from './whole-number.ts'
+
+type Ends = (code: number) => void
+
+export function describeData(program: Command, terminal: Terminal, ends: Ends): void {
+  backups(program, terminal, ends)
+  restoring(program, terminal, ends)
+  moving(program, terminal, ends)
+}
+
+/** Where the data is: asked of every command here. */
+function connected(command: Command): Command {
+  return command
+    .addOption(
+      new Option('-s, --server <url>', 'a running server').env('NDD_SERVER_URL').default('http://127.0.0.1:8080'),
+    )
+    .addOption(new Option('--token <token>', 'token of the database, or of the server').env('ANNAL_TOKEN'))
+    .addOption(new Option('-d, --data-dir <dir>', 'a data directory that no server has open, instead of a server'))
+    .addOption(new Option('--database <name>', 'with --data-dir: which database of it').default('default'))
+    .option('--json', 'print one JSON document instead of text')
+}
+
+function backups(program: Command, terminal: Terminal, ends: Ends): void {
+  const backup = program.command('backup').description('make, list, check, move and delete backups of collections')
+  const commands = () => import('./commands/backup.ts')
+  connected(backup.command('create'))
+    .description('back up a collection, and wait until that is done')
+    .argument('<collection>')
+    .argument('[name]', 'made of the collection and the time when not given')
+    .action(async (collection, name, options) =>
+      ends(await (await commands()).createBackup(collection, name, options, terminal)),
+    )
+  connected(backup.command('list'))
+    .description('list all backups')
+    .action(async (options) => ends(await (await commands()).listBackups(options, terminal)))
+  connected(backup.command('info'))
+    .description('describe a backup')
+    .argument('<name>')
+    .action(async (name, options) => ends(await (await commands()).showBackup(name, options, terminal)))
+  connected(backup.command('verify'))
+    .description('compare every file of a backup with its checksum')
+    .argument('<name>')
+    .option('--deep', 'also build the collection aside and compare its digest')
+    .action(async (name, options) => ends(await (await commands()).verifyBackup(name, options, terminal)))
+  connected(backup.command('delete'))
+    .description('delete a backup')
+    .argument('<name>')
+    .action(async (name, options) => ends(await (await commands()).deleteBackup(name, options, terminal)))
+  connected(backup.command('download'))
+    .description('write a backup to a file, to be kept elsewhere')
+    .argument('<name>')
+    .option('-o, --output <file>', 'default: NAME.annal-backup')
+    .action(async (name, options) => ends(await (await commands()).downloadBackup(name, options, terminal)))
+  connected(backup.command('upload'))
+    .description('take a file that download wrote')
+    .argument('<file>')
+    .option('--name <name>', 'default: the name of the file without its ending')
+    .action(async (file, options) => ends(await (await commands()).uploadBackup(file, options, terminal)))
+}
+
+function restoring(program: Command, terminal: Terminal, ends: Ends): void {
+  connected(program.command('restore'))
+    .description('make a new collection of a backup, on request as of another moment')
+    .argument('<backup>')
+    .argument('<target>', 'a name that no collection has')
+    .addOption(new Option('--lsn <lsn>', 'as of this event').argParser(wholeNumber))
+    .addOption(new Option('--time <time>', 'as of this time, RFC 3339').conflicts('lsn'))
+    .action(async (backup, target, options) => {
+      const { restore } = await import('./commands/backup.ts')
+      ends(await restore(backup, target, options, terminal))
+    })
+}
+
+function moving(program: Command, terminal: Terminal, ends: Ends): void {
+  connected(program.command('import'))
+    .description('store what a file holds: JSONL, NPY, fvecs or bvecs')
+    .argument('<collection>')
+    .argument('<file>')
+    .addOption(
+      new Option('-f, --format <format>', 'default: by the ending').choices(['jsonl', 'npy', 'fvecs', 'bvecs']),
+    )
+    .option('--field <name>', 'which field the vectors of NPY, fvecs and bvecs are for', 'dense')
+    .option('--create', 'make the collection, with the fields of the first object')
+    .option('--space <type>', 'with --create: cosine, l2 or ip', 'cosine')
+    .option('--precision <precision>', 'with --create: binary, int8, int16, float16 or float32', 'int8')
+    .addOption(
+      new Option('--skip <count>', 'objects to pass over, to go on where an import ended')
+        .default(0)
+        .argParser(wholeNumber),
+    )
+    .addOption(new Option('--batch <count>', 'objects of one call').default(500).argParser(wholeNumber))
+    .action(async (collection, file, options) => {
+      const { importFile } = await import('./commands/import.ts')
+      ends(await importFile(collection, file, options, terminal))
+    })
+  connected(program.command('export'))
+    .description('write a collection as JSON lines, which import takes')
+    .argument('<collection>')
+    .option('-o, --output <file>', 'default: standard output')
+    .option('--filter <conditions>', 'only what matches, as JSON')
+    .action(async (collection, options) => {
+      const { exportCollection } = await import('./commands/export.ts')
+      ends(await exportCollection(collection, options, terminal))
+    })
+}

@@ -1,0 +1,114 @@
+// Import, export, backup and restore: against a running server, and on a closed directory.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { test } from 'tap'
+import { annal, freshDir, serve } from './command.ts'
+
+const films = [
+  {
+    id: 'alien',
+    meta: { title: 'Alien' },
+    filter: { year: 1979 },
+    fields: { plot: [1, 0.5], words: { indices: [7], values: [2] } },
+  },
+  { id: 'solaris', meta_base64: 'AQL6', filter: { year: 1972 }, fields: { plot: [0.25, 1] } },
+]
+
+function jsonl(dir: string): string {
+  const file = path.join(dir, 'films.jsonl')
+  writeFileSync(file, films.map((film) => `${JSON.stringify(film)}\n`).join(''))
+  return file
+}
+
+/** A matrix as NumPy writes it. */
+function npy(rows: number, dimension: number): Buffer {
+  const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimension}), }`
+  const header = `${text.padEnd(128 - 10 - 1)}\n`
+  const head = Buffer.alloc(10)
+  head.write('\x93NUMPY\x01\x00', 'latin1')
+  head.writeUInt16LE(header.length, 8)
+  const numbers = Float32Array.from({ length: rows * dimension }, (_, i) => i / 2)
+  return Buffer.concat([head, Buffer.from(header, 'latin1'), Buffer.from(numbers.buffer)])
+}
+
+test('what was exported is imported and exported again, byte for byte, also over a backup', async (t) => {
+  const dir = freshDir(t)
+  const { address } = await serve(t, path.join(dir, 'data'))
+  const ask = (...args: readonly string[]) => annal(args, { NDD_SERVER_URL: address })
+  const made = await ask('import', 'films', jsonl(dir), '--create', '--space', 'l2', '--precision', 'float32', '--json')
+  t.equal(made.code, 0, made.err)
+  t.match(JSON.parse(made.out), { stored: 2 })
+  const first = path.join(dir, 'first.jsonl')
+  t.equal((await ask('export', 'films', '-o', first)).out, `2 objects in ${first}\n`)
+  const lines = readFileSync(first, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  t.same(lines[0], films[0])
+  t.match(lines[1], { id: 'solaris', meta_base64: 'AQL6' })
+  const some = await ask('export', 'films', '--filter', '[{"year":{"$lt":1975}}]')
+  t.equal(JSON.parse(some.out).id, 'solaris')
+
+  t.match((await ask('backup', 'create', 'films', 'night')).out, /^night: films, 2 objects, .* LSN \d+/)
+  t.match((await ask('backup', 'list')).out, /^night: /)
+  t.equal((await ask('backup', 'verify', 'night', '--deep')).code, 0)
+  const file = path.join(dir, 'kept.annal-backup')
+  t.equal((await ask('backup', 'download', 'night', '-o', file)).code, 0)
+  t.equal((await ask('backup', 'delete', 'night')).code, 0)
+  t.equal((await ask('backup', 'upload', file)).code, 0)
+  t.match((await ask('restore', 'kept', 'again')).out, /^again has 2 objects/)
+  const second = path.join(dir, 'second.jsonl')
+  await ask('export', 'again', '-o', second)
+  t.equal(readFileSync(second, 'utf8'), readFileSync(first, 'utf8'))
+  t.notOk(existsSync(`${second}.part`))
+})
+
+test('matrices are imported from NPY, fvecs and bvecs into a closed directory, and can go on where they ended', async (t) => {
+  const dir = freshDir(t)
+  const data = ['--data-dir', path.join(dir, 'data')]
+  const matrix = path.join(dir, 'm.npy')
+  writeFileSync(matrix, npy(1_000, 3))
+  const all = await annal(['import', 'm', matrix, '--create', '--space', 'l2', '--precision', 'float32', ...data])
+  t.match(all.out, /^1,000 objects stored/, all.err)
+  const out = await annal(['export', 'm', ...data, '--json'])
+  const last = JSON.parse(out.out.trim().split('\n').at(-1) ?? '')
+  t.match(last, { id: '999', fields: { dense: [2_997 / 2, 2_998 / 2, 2_999 / 2] } })
+  const rest = await annal(['import', 'm', matrix, '--skip', '990', '--json', ...data])
+  t.match(JSON.parse(rest.out), { stored: 10 })
+
+  const bvecs = path.join(dir, 'b.bvecs')
+  writeFileSync(bvecs, Buffer.concat([0, 1].map((row) => Buffer.from([2, 0, 0, 0, row, 255]))))
+  t.match((await annal(['import', 'b', bvecs, '--create', '--field', 'pixels', ...data])).out, /^2 objects/)
+  const fvecs = path.join(dir, 'f.fvecs')
+  const row = Buffer.alloc(12)
+  row.writeInt32LE(2)
+  row.writeFloatLE(0.5, 4)
+  writeFileSync(fvecs, row)
+  t.match((await annal(['import', 'f', fvecs, '--create', ...data])).out, /^1 objects/)
+})
+
+test('what cannot be is told with place and code', async (t) => {
+  const dir = freshDir(t)
+  const { address, stop } = await serve(t, path.join(dir, 'data'))
+  const bad = path.join(dir, 'bad.jsonl')
+  writeFileSync(bad, '{"id":"a","fields":{"x":[1,2]}}\n{"id":\n')
+  const refused: readonly [readonly string[], number, RegExp][] = [
+    [['import', 'x', bad, '--create'], 64, /bad\.jsonl, line 2: it is not a JSON object/],
+    [['import', 'nowhere', jsonl(dir)], 76, /collection_not_found/],
+    [['import', 'x', path.join(dir, 'none.npy')], 77, /ENOENT/],
+    [['import', 'x', bad, '--format', 'npy'], 64, /not an NPY file/],
+    [['restore', 'nothing', 'x'], 76, /backup_not_found/],
+    [['restore', 'a', 'b', '--time', 'yesterday'], 64, /is not a time/],
+    [['export', 'x', '--filter', '{'], 64, /JSON list of conditions/],
+    [['backup', 'list', '--data-dir', path.join(dir, 'data')], 73, /in use by process/],
+  ]
+  for (const [args, code, said] of refused) {
+    const ended = await annal([...args], { NDD_SERVER_URL: address })
+    t.equal(ended.code, code, args.join(' '))
+    t.match(ended.err, said)
+  }
+  await stop()
+  const away = await annal(['backup', 'list'], { NDD_SERVER_URL: address })
+  t.equal(away.code, 69)
+  t.match(away.err, 'ECONNREFUSED')
+})
