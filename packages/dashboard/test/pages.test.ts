@@ -12,6 +12,7 @@ const pages = [
   ['search', '#/collections/articles/search?near=article-3', 'How it was found'],
   ['objects', '#/collections/articles/objects', 'article-5'],
   ['object', '#/collections/articles/objects?id=article-5', 'Save changes'],
+  ['map', '#/collections/articles/map?walk=article-3', 'is linked with'],
   ['backups', '#/backups', 'No backups yet'],
   ['operations', '#/operations', 'NDD_TOP_K_MAX'],
   ['console', '#/console', 'No answer yet'],

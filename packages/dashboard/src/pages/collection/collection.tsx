@@ -7,6 +7,7 @@ import { Empty, Show } from '../../parts/states.tsx'
 import { href } from '../../route.ts'
 import { count } from '../../show.ts'
 import { Condition } from '../collections/collections.tsx'
+import { MapTab } from '../map/map.tsx'
 import { Objects } from '../objects/objects.tsx'
 import { Search } from '../search/search.tsx'
 import { Overview } from './overview.tsx'
@@ -15,6 +16,7 @@ const tabs = [
   ['overview', 'Overview'],
   ['search', 'Search'],
   ['objects', 'Objects'],
+  ['map', 'Map'],
 ] as const
 
 const everyMs = 5_000
@@ -60,6 +62,8 @@ function Tab({ tab, ...props }: CollectionTab & { readonly tab: string }) {
       return <Search {...props} />
     case 'objects':
       return <Objects {...props} />
+    case 'map':
+      return <MapTab {...props} />
     default:
       return <Empty title="There is no such part" />
   }

@@ -67,6 +67,9 @@ function OneObject(props: {
         <button type="button" onClick={() => go(href(['collections', collection.name, 'search'], { near: object.id }))}>
           Search near this
         </button>
+        <button type="button" onClick={() => go(href(['collections', collection.name, 'map'], { walk: object.id }))}>
+          Walk its neighbours
+        </button>
         {deleting ? (
           <>
             <span>Delete this object?</span>

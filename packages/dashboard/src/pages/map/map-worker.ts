@@ -1,0 +1,121 @@
+// Fetches a sample of a collection and lays it out on a plane, beside the page so that the page stays quick.
+import { UMAP } from 'umap-js'
+import type { MapAnswer, MapObject, MapQuestion } from './messages.ts'
+import { principal } from './pca.ts'
+
+const pageSize = 250
+/** Neighbours are told apart well enough in so many directions, and found much sooner. */
+const reducedDimensions = 16
+const neighbours = 10
+const epochs = 150
+const epochsPerAnswer = 10
+
+interface ScrollPage {
+  readonly objects: readonly {
+    readonly id: string
+    readonly filter: MapObject['filter']
+    readonly fields: { readonly [field: string]: { readonly vector?: readonly number[] } }
+  }[]
+  readonly cursor: string | null
+}
+
+self.addEventListener('message', ({ data }: MessageEvent<MapQuestion>) => {
+  draw(data).catch((error: Error & { code?: string }) => {
+    tell({ kind: 'failed', message: error.message, ...(error.code !== undefined && { code: error.code }) })
+  })
+})
+
+function tell(answer: MapAnswer): void {
+  self.postMessage(answer)
+}
+
+async function draw(question: MapQuestion): Promise<void> {
+  const { objects, rows } = await sample(question)
+  tell({ kind: 'objects', objects })
+  if (rows.length < 3) {
+    tell({ kind: 'points', points: fitted(rows.map((_, i) => [i, 0])), share: 1 })
+    return
+  }
+  const reduced = principal(rows, reducedDimensions)
+  const width = reduced.length / rows.length
+  const coordinates = rows.map((_, i) => Array.from(reduced.subarray(i * width, (i + 1) * width)))
+  const flat = coordinates.map(([x = 0, y = 0]): Point => [x, y])
+  const refine = question.method === 'umap' && rows.length > neighbours
+  tell({ kind: 'points', points: fitted(flat), share: refine ? 0 : 1 })
+  if (refine) layOut(coordinates)
+}
+
+type Point = readonly [x: number, y: number]
+
+function layOut(coordinates: number[][]): void {
+  const umap = new UMAP({ nComponents: 2, nNeighbors: neighbours, nEpochs: epochs, random: steadyRandom() })
+  const total = umap.initializeFit(coordinates)
+  for (let epoch = 1; epoch <= total; epoch++) {
+    umap.step()
+    if (epoch % epochsPerAnswer !== 0 && epoch !== total) continue
+    const points = fitted(umap.getEmbedding().map(([x = 0, y = 0]): Point => [x, y]))
+    tell({ kind: 'points', points, share: epoch / total })
+  }
+}
+
+async function sample({ collection, field, filter, objects: wanted, authorization }: MapQuestion) {
+  const objects: MapObject[] = []
+  const rows: Float32Array[] = []
+  let cursor: string | null | undefined
+  while (cursor !== null && rows.length < wanted) {
+    const limit = Math.min(pageSize, wanted - rows.length)
+    const page: ScrollPage = await pageOf(collection, authorization, { filter, limit, ...(cursor && { cursor }) })
+    for (const { id, filter: values, fields } of page.objects) {
+      const vector = fields[field]?.vector
+      if (vector === undefined) continue
+      objects.push({ id, filter: values })
+      rows.push(Float32Array.from(vector))
+    }
+    cursor = page.cursor
+    tell({ kind: 'loading', loaded: rows.length })
+  }
+  return { objects, rows }
+}
+
+async function pageOf(collection: string, authorization: string | undefined, body: object): Promise<ScrollPage> {
+  const response = await fetch(`/api/v2/collection/${encodeURIComponent(collection)}/objects/scroll`, {
+    method: 'POST',
+    headers: {
+      accept: 'application/json',
+      'content-type': 'application/json',
+      ...(authorization !== undefined && { authorization }),
+    },
+    body: JSON.stringify(body),
+  })
+  const said = (await response.json()) as ScrollPage & { error?: string; code?: string }
+  if (response.ok) return said
+  throw Object.assign(new Error(said.error ?? `status ${response.status}`), { code: said.code })
+}
+
+/** Into the square from -1 to 1, both axes alike. */
+function fitted(points: readonly Point[]): Float32Array {
+  const [left, right] = rangeOf(points.map(([x]) => x))
+  const [low, high] = rangeOf(points.map(([, y]) => y))
+  const scale = 2 / Math.max(right - left, high - low, 1e-12)
+  const out = new Float32Array(points.length * 2)
+  for (const [i, [x, y]] of points.entries()) {
+    out[2 * i] = (x - (left + right) / 2) * scale
+    out[2 * i + 1] = (y - (low + high) / 2) * scale
+  }
+  return out
+}
+
+function rangeOf(values: readonly number[]): readonly [number, number] {
+  return values.reduce<readonly [number, number]>(
+    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY],
+  )
+}
+
+function steadyRandom(): () => number {
+  let state = 1
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}

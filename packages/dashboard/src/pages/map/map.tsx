@@ -1,0 +1,192 @@
+// A sample of a collection drawn on a plane, coloured by a filter key; and the walk from neighbour to neighbour.
+import { useMemo, useState } from 'preact/hooks'
+import { isDense } from '../../api/collections.ts'
+import { NumberField, Segmented, SelectField } from '../../parts/form.tsx'
+import { Bar, Panel } from '../../parts/panel.tsx'
+import { Empty, Failure } from '../../parts/states.tsx'
+import { go, href, route } from '../../route.ts'
+import { authorization } from '../../session.ts'
+import { count } from '../../show.ts'
+import type { CollectionTab } from '../collection/collection.tsx'
+import { FilterBuilder } from '../filter/filter-builder.tsx'
+import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
+import { useFilterKeys } from '../filter/known-keys.ts'
+import { type Colouring, colouringBy } from './colouring.ts'
+import { type Drawing, useDrawing } from './drawing.ts'
+import type { MapQuestion } from './messages.ts'
+import { Plot } from './plot.tsx'
+import { Walk } from './walk.tsx'
+
+const objectsDefault = 1_000
+const objectsMax = 5_000
+const listedMax = 200
+
+export function MapTab({ collection }: CollectionTab) {
+  const dense = collection.fields.filter(isDense).map(({ name }) => name)
+  const [field, setField] = useState(dense[0] ?? '')
+  const [objects, setObjects] = useState<number | undefined>(objectsDefault)
+  const [method, setMethod] = useState<'umap' | 'pca'>('umap')
+  const [filter, setFilter] = useState<FilterDraft>(noFilter)
+  const [key, setKey] = useState('')
+  const [question, setQuestion] = useState<MapQuestion>()
+  const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
+  const [fault, setFault] = useState<Error>()
+  const keys = useFilterKeys(collection.name)
+  const drawing = useDrawing(question)
+  const colouring = useMemo(() => colouringBy(drawing.objects, key), [drawing.objects, key])
+  const start = route.value.query.get('walk') ?? undefined
+  if (dense.length === 0) {
+    return (
+      <Panel>
+        <Empty title="A map needs a dense field" />
+      </Panel>
+    )
+  }
+  const draw = () => {
+    setChosen(new Set())
+    try {
+      const wanted = Math.min(objects ?? objectsDefault, objectsMax)
+      const asked = { collection: collection.name, field, filter: filterOf(filter), objects: wanted, method }
+      setFault(undefined)
+      setQuestion({ ...asked, authorization: authorization() })
+    } catch (error) {
+      setFault(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+  const walkFrom = (id: string) => go(href(['collections', collection.name, 'map'], { walk: id }))
+  return (
+    <div class="split">
+      <div class="stack">
+        <Panel title="Map">
+          <form
+            class="form"
+            onSubmit={(event) => {
+              event.preventDefault()
+              draw()
+            }}
+          >
+            <SelectField label="Field" value={field} options={dense} onInput={setField} />
+            <div class="columns">
+              <NumberField
+                label="Objects"
+                value={objects}
+                min={3}
+                max={objectsMax}
+                onInput={setObjects}
+                hint="The first that match."
+              />
+              <SelectField
+                label="Colour by"
+                value={key}
+                options={[['', 'nothing'], ...keys.map((name) => [name, name] as const)]}
+                onInput={setKey}
+              />
+            </div>
+            <FilterBuilder collection={collection.name} draft={filter} onChange={setFilter} />
+            <Segmented
+              label="Layout"
+              value={method}
+              options={[
+                ['umap', 'By neighbourhood (UMAP)'],
+                ['pca', 'By spread (PCA)'],
+              ]}
+              onInput={setMethod}
+            />
+            <div>
+              <button type="submit" class="primary">
+                Draw
+              </button>
+            </div>
+            {fault && <Failure error={fault} />}
+          </form>
+        </Panel>
+        <Walk collection={collection.name} field={field} start={start} onStep={walkFrom} />
+      </div>
+      <div class="stack">
+        {drawing.error && <Failure error={drawing.error} />}
+        <Sheet
+          drawing={drawing}
+          asked={question !== undefined}
+          colouring={colouring}
+          chosen={chosen}
+          onChoose={(indices) => setChosen(new Set(indices))}
+          onOpen={walkFrom}
+        />
+        {chosen.size > 0 && (
+          <Panel title={<span class="num">{count(chosen.size)} within the lasso</span>}>
+            <div class="row tight chosen">
+              {[...chosen].slice(0, listedMax).map((i) => (
+                <a
+                  key={i}
+                  class="mono"
+                  href={href(['collections', collection.name, 'objects'], { id: drawing.objects[i]?.id })}
+                >
+                  {drawing.objects[i]?.id}
+                </a>
+              ))}
+              {chosen.size > listedMax && <span class="muted">and {count(chosen.size - listedMax)} more</span>}
+            </div>
+          </Panel>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function Sheet(props: {
+  readonly drawing: Drawing
+  readonly asked: boolean
+  readonly colouring: Colouring
+  readonly chosen: ReadonlySet<number>
+  readonly onChoose: (indices: readonly number[]) => void
+  readonly onOpen: (id: string) => void
+}) {
+  const { drawing, colouring } = props
+  const { points, objects, share } = drawing
+  if (points === undefined) {
+    return (
+      <Panel>
+        {props.asked && drawing.error === undefined ? (
+          <p class="muted num" role="status">
+            {count(drawing.loaded)} objects fetched…
+          </p>
+        ) : (
+          <Empty title="No map yet">
+            <p>Objects that lie near each other on the map have vectors that are near each other.</p>
+          </Empty>
+        )}
+      </Panel>
+    )
+  }
+  return (
+    <Panel
+      title={<span class="num">{count(objects.length)} objects</span>}
+      actions={<span class="muted">{share < 1 ? 'Drawing…' : 'Drawn'}</span>}
+    >
+      <div class="stack tight">
+        {share < 1 && <Bar share={share} label="Progress of the map" />}
+        {colouring.legend.length > 0 && (
+          <ul class="times num small">
+            {colouring.legend.map(({ label, colour, count: held }) => (
+              <li key={label}>
+                <span class="key" style={{ background: `var(${colour})` }} /> {label}{' '}
+                <span class="muted">{count(held)}</span>
+              </li>
+            ))}
+          </ul>
+        )}
+        <Plot
+          points={points}
+          colours={colouring.colours}
+          labels={objects.map(({ id }) => id)}
+          chosen={props.chosen}
+          onChoose={props.onChoose}
+          onOpen={(index) => props.onOpen(objects[index]!.id)}
+        />
+        <p class="muted small">
+          Wheel or buttons zoom, dragging moves, Shift and dragging draws a lasso, a click walks from there.
+        </p>
+      </div>
+    </Panel>
+  )
+}

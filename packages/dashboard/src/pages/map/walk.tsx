@@ -1,0 +1,98 @@
+// From an object to the ones it is linked with in the graph, and on from there: how a search gets about.
+import { useEffect, useState } from 'preact/hooks'
+import { getObjects, links } from '../../api/objects.ts'
+import { useLoad } from '../../load.ts'
+import { TextField } from '../../parts/form.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Empty, Show } from '../../parts/states.tsx'
+import { href } from '../../route.ts'
+import { json } from '../../show.ts'
+
+const pathMax = 12
+
+export function Walk(props: {
+  readonly collection: string
+  readonly field: string
+  readonly start: string | undefined
+  readonly onStep: (id: string) => void
+}) {
+  const { start } = props
+  const [typed, setTyped] = useState('')
+  const [path, setPath] = useState<readonly string[]>([])
+  useEffect(() => {
+    if (start === undefined) return
+    setPath((before) => (before.at(-1) === start ? before : [...before, start].slice(-pathMax)))
+  }, [start])
+  return (
+    <Panel title="Walk the graph">
+      <div class="stack tight">
+        <form
+          class="with-button"
+          onSubmit={(event) => {
+            event.preventDefault()
+            if (typed !== '') props.onStep(typed)
+          }}
+        >
+          <TextField label="From object" value={typed} onInput={setTyped} placeholder="id" />
+          <button type="submit" disabled={typed === ''}>
+            Start
+          </button>
+        </form>
+        {path.length > 1 && (
+          <nav class="row tight small" aria-label="The way here">
+            {path.slice(0, -1).map((id, i) => (
+              <button key={`${i}-${id}`} type="button" class="link mono" onClick={() => props.onStep(id)}>
+                {id} →
+              </button>
+            ))}
+          </nav>
+        )}
+        {start !== undefined && <Neighbours {...props} start={start} />}
+      </div>
+    </Panel>
+  )
+}
+
+function Neighbours(props: {
+  readonly collection: string
+  readonly field: string
+  readonly start: string
+  readonly onStep: (id: string) => void
+}) {
+  const { collection, field, start } = props
+  const around = useLoad(
+    async (signal) => {
+      const { links: ids } = await links(collection, start, field, { signal })
+      return getObjects(collection, ids, { signal })
+    },
+    [collection, start, field],
+  )
+  return (
+    <>
+      <div>
+        <a class="mono wrap-anywhere" href={href(['collections', collection, 'objects'], { id: start })}>
+          <strong>{start}</strong>
+        </a>{' '}
+        <span class="muted">is linked with</span>
+      </div>
+      <Show of={around}>
+        {(objects) =>
+          objects.length === 0 ? (
+            <Empty title="No other object" />
+          ) : (
+            <ol class="neighbours">
+              {objects.map(({ id, meta, filter }) => (
+                <li key={id}>
+                  <button type="button" class="link mono" onClick={() => props.onStep(id)}>
+                    {id}
+                  </button>
+                  <span class="muted small truncate">{json(meta ?? filter, 80)}</span>
+                </li>
+              ))}
+            </ol>
+          )
+        }
+      </Show>
+    </>
+  )
+}

@@ -1,0 +1,52 @@
+// The map: drawn in a worker under the strict policy, zoomed, and objects chosen with a lasso.
+import { test } from 'tap'
+import { browserFor, openPage, skip } from './browser.ts'
+import { makeArticles } from './fixture.ts'
+import { realServer } from './real-server.ts'
+
+test('a sample is drawn, zoomed and chosen from, and a point leads to its neighbours', {
+  skip,
+  timeout: 120_000,
+}, async (t) => {
+  const address = await realServer(t)
+  await makeArticles(address)
+  const seen = await openPage(await browserFor(t), address)
+  await seen.go('#/collections/articles/map')
+  await seen.click('Draw')
+  await seen.sees('Drawn')
+  await seen.sees('300 objects')
+  await seen.page.select('::-p-aria([name="Colour by"])', 'colour')
+  await seen.sees('green')
+  await seen.picture('map')
+  const colours = await seen.page.$eval('canvas', (canvas) => {
+    const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height)
+    const found = new Set<string>()
+    for (let i = 0; i < data.length; i += 4)
+      if (data[i + 3]! > 200) found.add(`${data[i]},${data[i + 1]},${data[i + 2]}`)
+    return found.size
+  })
+  t.ok(colours >= 3, 'points of three colours')
+
+  await seen.click('Zoom in')
+  await seen.click('All')
+  await seen.click('Lasso')
+  const box = await (await seen.page.waitForSelector('canvas'))!.boundingBox()
+  const corners = [
+    [2, 2],
+    [box!.width - 2, 2],
+    [box!.width - 2, box!.height - 2],
+    [2, box!.height - 2],
+  ] as const
+  const { mouse } = seen.page
+  await mouse.move(box!.x + corners[0][0], box!.y + corners[0][1])
+  await mouse.down()
+  for (const [x, y] of corners) await mouse.move(box!.x + x, box!.y + y, { steps: 4 })
+  await mouse.up()
+  await seen.sees('300 within the lasso')
+  await seen.picture('map-lasso')
+
+  await seen.fill('From object', 'article-3')
+  await seen.click('Start')
+  await seen.sees('is linked with')
+  t.strictSame(seen.faults, [])
+})
