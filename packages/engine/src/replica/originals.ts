@@ -133,6 +133,11 @@ export class Originals {
     return this.#slots.get(ordinal) !== 0
   }
 
+  /** Vectors of an ordinal. */
+  count(ordinal: number): number {
+    return this.has(ordinal) ? (this.#several?.counts.get(ordinal) ?? 1) : 0
+  }
+
   /**
    * The vector of an ordinal that has one, or its vectors one after another. Throws EngineError snapshot_damaged when the disk
    * gives back something else.
@@ -140,7 +145,7 @@ export class Originals {
   async read(ordinal: number): Promise<Float32Array> {
     const first = this.#slots.get(ordinal) - 1
     assert(first >= 0, `ordinal ${ordinal} has an original`)
-    const rows = this.#several?.counts.get(ordinal) ?? 1
+    const rows = this.count(ordinal)
     const vectors = new Float32Array(rows * this.#dimension)
     for (let done = 0; done < rows; ) {
       const { chunk, at, left } = this.#locate(first + done)

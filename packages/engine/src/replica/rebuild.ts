@@ -7,6 +7,8 @@ import { Replica, type ReplicaHost } from './replica.ts'
 
 /** Objects taken over at a time. Part of what a replay must repeat, since it decides how the graph is built. */
 const batchObjects = 500
+/** Fewer where they have so many members: those of a batch are in memory at once. */
+const batchMembers = 32_768
 
 /** The old replica must not change meanwhile; it goes on answering searches. The new one is as of no record yet. */
 export async function rebuild(
@@ -19,15 +21,25 @@ export async function rebuild(
   const made = await Replica.empty(id, { ...definition, fields }, { ...host, lsn, generation: generation + 1 })
   try {
     const ordinals = old.filters.evaluate([]).bitmap.toOrdinals()
-    for (let at = 0; at < ordinals.length; at += batchObjects) {
-      await made.adopt(await upsertOf(old, ordinals.subarray(at, at + batchObjects)))
-      onProgress(Math.min(at + batchObjects, ordinals.length), ordinals.length)
+    for (let at = 0; at < ordinals.length; ) {
+      const end = batchEnd(old, ordinals, at)
+      await made.adopt(await upsertOf(old, ordinals.subarray(at, end)))
+      onProgress(end, ordinals.length)
+      at = end
     }
     return made
   } catch (error) {
     await made.remove()
     throw error
   }
+}
+
+function batchEnd({ definition, originals }: Replica, ordinals: Uint32Array, at: number): number {
+  const several = originals.filter((_, field) => definition.fields[field]?.kind === 'multi')
+  let end = at
+  for (let members = 0; end < Math.min(at + batchObjects, ordinals.length) && members < batchMembers; end++)
+    for (const field of several) members += field?.count(ordinals[end] as number) ?? 0
+  return end
 }
 
 /** The objects of some ordinals as if they were given anew. */
