@@ -31,6 +31,7 @@ const engineLevels: readonly (readonly string[])[] = [
   ['control', 'repeat'],
   ['database'],
   ['engine'],
+  ['restore-data-directory'],
   ['index', 'log-events', 'testing'],
 ]
 

@@ -26,6 +26,11 @@ export interface EngineOptions {
   readonly limits?: Partial<Limits>
   /** Keeps the whole log, not only what recovery needs, so that any moment can be replayed. Default false. */
   readonly keepLog?: boolean
+  /**
+   * Keeps what the log gives up, and checkpoints to begin with, so that moments of the past can be restored: not longer than
+   * `maxAgeMs` and not more than `maxBytes`. Nothing is kept when it is not given.
+   */
+  readonly archive?: { readonly maxBytes: number; readonly maxAgeMs: number } | undefined
   readonly clock?: Clock
   /** Called at most about ten times a second while a long job runs: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void
@@ -64,6 +69,16 @@ export interface EngineStats {
   readonly lsnApplied: number
   readonly lsnDurable: number
   readonly lsnCheckpoint: number
+  /** Time of the newest record, in milliseconds since 1970. */
+  readonly timeMs: number
+  /** How far back a moment can be restored, as of the last checkpoint; only with an archive. */
+  readonly reach?: { readonly lsn: number; readonly timeMs: number; readonly bytes: number; readonly segments: number }
+  readonly backups: {
+    readonly count: number
+    readonly bytes: number
+    /** When the newest was made. */
+    readonly newestAt?: number
+  }
   readonly log: { readonly bytes: number; readonly segments: number; readonly appends: number; readonly syncs: number }
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }

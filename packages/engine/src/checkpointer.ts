@@ -26,6 +26,8 @@ export interface CheckpointerHost {
   /** Never lets the log give anything up. */
   readonly keepLog: boolean
   readonly onProgress: (progress: Progress | undefined) => void
+  /** Called when a checkpoint is there and the log went up to what is needed. */
+  readonly onTaken: () => Promise<void>
   /** Something an operator should know, though nothing is lost: the log still holds it. */
   readonly onTrouble: (sentence: string) => void
 }
@@ -154,6 +156,7 @@ export class Checkpointer {
     const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, report)
     this.#newest = checkpoint
     if (lsnNotNeeded > 0 && !this.#host.keepLog) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
+    await this.#host.onTaken().catch((error: Error) => this.#host.onTrouble(`the archive: ${error.message}`))
     return { lsn: source.lsn }
   }
 

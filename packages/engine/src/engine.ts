@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { type DataDirectory, type LogNotice, type Lsn, nodeVfs, openDataDirectory, type Vfs } from '@annal/wal'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats } from './api.ts'
+import { archivedCheckpointsDir, archivedLogDir } from './backup/archive.ts'
 import { EngineBackups } from './backup/engine-backups.ts'
 import { Catalog, entryOf } from './catalog/catalog.ts'
 import type { CollectionEntry } from './catalog/catalog-state.ts'
@@ -82,8 +83,12 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     const dataDir = checkedDataDir(options?.dataDir)
     this.#originals = { vfs: this.#vfs, dir: join(dataDir, 'originals') }
     this.#checkpointer = new Checkpointer(
-      { vfs: this.#vfs, dir: join(dataDir, 'checkpoints'), originalsDir: join(dataDir, 'originals') },
       {
+        ...{ vfs: this.#vfs, dir: join(dataDir, 'checkpoints'), originalsDir: join(dataDir, 'originals') },
+        ...(options.archive && { archiveDir: archivedCheckpointsDir(dataDir) }),
+      },
+      {
+        onTaken: () => this.backups.checkpointTaken(),
         keepLog: options.keepLog ?? false,
         onProgress: (progress) => this.#progress.report(progress),
         onTrouble: (sentence) => this.#notices.push(sentence),
@@ -120,6 +125,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         dir: this.#options.dataDir,
         vfs: this.#vfs,
         fsync: this.#options.fsync ?? 'always',
+        ...(this.#options.archive && { archiveDir: archivedLogDir(this.#options.dataDir) }),
         findStart: async () => {
           const pool = this.#parts.pool ?? (await startWorkerPool({ threads: this.#threads }))
           this.#pool = pool
@@ -171,6 +177,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       lsnApplied: this.#committer?.lsnApplied ?? 0,
       lsnDurable,
       lsnCheckpoint: this.#checkpointer.manifest?.lsn ?? 0,
+      timeMs: this.#committer?.timeMs ?? 0,
+      ...this.backups.stats(),
       log: { bytes, segments, appends, syncs },
     }
   }
@@ -298,7 +306,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       dataDir,
       clock: this.#options.clock ?? { now: Date.now },
       catalog: () => this.#catalog,
-      uuid: () => this.#directory?.identity.uuid ?? '',
+      archive: this.#options.archive,
+      identity: () => (this.#directory as DataDirectory).identity,
       log: () => (this.#directory as DataDirectory).log,
       timeMs: () => this.#committer?.timeMs ?? 0,
       newestCheckpoint: () => this.#checkpointer.newest,

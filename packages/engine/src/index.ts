@@ -96,3 +96,4 @@ export type {
   Standing,
   StoredQuery,
 } from './query.ts'
+export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'

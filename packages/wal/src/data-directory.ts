@@ -36,7 +36,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const recoverFrom = await findStart?.()
     const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }
     const start = recoverFrom === undefined ? {} : { recoverFrom }
-    const log = await openFileLog({ ...logOptions, ...existing, ...start, vfs, dir: join(dir, 'wal') })
+    const line = known === undefined ? {} : { timeline: known.timeline }
+    const log = await openFileLog({ ...logOptions, ...existing, ...start, ...line, vfs, dir: join(dir, 'wal') })
     const identity = known ?? (await createIdentityOf(log, dir, vfs))
     const close = async () => {
       try {

@@ -31,6 +31,8 @@ export interface FileLogParts {
   readonly place: TailPlace
   readonly clock: Clock
   readonly segments: readonly HeldSegment[]
+  /** Where segments go that are given up. */
+  readonly archiveDir: string | undefined
   readonly tip: Tip
   /** Absent when the disk was too full to make one; `recover` is then tried again when there is room. */
   readonly tail: Tail | undefined
@@ -71,7 +73,7 @@ export class FileLog implements Log {
     this.#parts = parts
     this.#settings = parts.settings
     this.#queue = new AppendQueue(parts.settings)
-    this.#segments = new SegmentList(parts.place.vfs, parts.place.dir, parts.segments)
+    this.#segments = new SegmentList(parts.place.vfs, parts.place.dir, parts.segments, parts.archiveDir)
     this.#tail = parts.tail
     this.#recover = parts.recover
     this.#lsnLast = parts.lsnLast

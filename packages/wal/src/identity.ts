@@ -11,6 +11,10 @@ export interface Identity {
   readonly uuid: string
   readonly formatVersion: number
   readonly createdAt: string
+  /** Which line of history its log goes on with. */
+  readonly timeline: number
+  /** The log up to this record came from another directory, as of a moment of its past. */
+  readonly forkedAfterLsn: number
 }
 
 export interface IdentityPlace {
@@ -29,8 +33,11 @@ export async function readIdentity(place: IdentityPlace): Promise<Identity | und
 }
 
 /** Gives the directory its identity. Comes last when a directory is made: an identity promises that there is a log. */
-export async function createIdentity(place: IdentityPlace): Promise<Identity> {
-  const identity = { uuid: randomUUID(), formatVersion, createdAt: new Date().toISOString() }
+export async function createIdentity(
+  place: IdentityPlace,
+  line: Pick<Identity, 'timeline' | 'forkedAfterLsn'> = { timeline: 1, forkedAfterLsn: 0 },
+): Promise<Identity> {
+  const identity = { uuid: randomUUID(), formatVersion, createdAt: new Date().toISOString(), ...line }
   await createWhole(place.vfs, join(place.dir, identityName), (file) => writeFully(file, encodeIdentity(identity), 0))
   return identity
 }
@@ -58,14 +65,18 @@ export function decodeIdentity(bytes: Buffer, path: string): Identity {
       { file: path, version: parsed.formatVersion },
     )
   }
-  return { uuid: parsed.uuid, formatVersion: parsed.formatVersion, createdAt: parsed.createdAt }
+  const { uuid, createdAt, timeline = 1, forkedAfterLsn = 0 } = parsed
+  return { uuid, formatVersion: parsed.formatVersion, createdAt, timeline, forkedAfterLsn }
 }
 
 function checksumOf(body: string): string {
   return xxh64(Buffer.from(body, 'latin1')).toString(16).padStart(16, '0')
 }
 
-function isIdentity(value: unknown): value is Identity {
+/** Those of the first versions say nothing of a timeline. */
+type WrittenIdentity = Pick<Identity, 'uuid' | 'formatVersion' | 'createdAt'> & Partial<Identity>
+
+function isIdentity(value: unknown): value is WrittenIdentity {
   if (typeof value !== 'object' || value === null) return false
   if (!('uuid' in value && 'formatVersion' in value && 'createdAt' in value)) return false
   return (

@@ -35,6 +35,8 @@ export interface FileLogOptions {
   /** True when the directory must be new: then a log with records of its user is refused. */
   readonly mustBeNew?: boolean
   readonly timeline?: number
+  /** Where segments are kept that the log gives up; they are gone when it is not given. */
+  readonly archiveDir?: string
   readonly clock?: Clock
   readonly makeEpoch?: () => bigint
   readonly onProgress?: (progress: ScanProgress) => void
@@ -87,6 +89,7 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
     place,
     clock,
     segments: heldSegments(scan),
+    archiveDir: options.archiveDir,
     tip,
     tail,
     recover,

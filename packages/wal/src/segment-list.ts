@@ -1,4 +1,6 @@
 // The segments a log holds, oldest first, the tail last: what can be read, and what may go.
+
+import { archiveSegment } from './archive-segment.ts'
 import type { LogRecord } from './log.ts'
 import { notHeld, type ReadRange, readRecords } from './read-log.ts'
 import type { SegmentFile } from './scan-segment.ts'
@@ -12,13 +14,16 @@ export interface HeldSegment {
 export class SegmentList {
   readonly #vfs: Vfs
   readonly #dir: string
+  readonly #archiveDir: string | undefined
   readonly #readers = new Set<{ lsn: number }>()
   #held: HeldSegment[]
   #removalFailed: unknown
 
-  constructor(vfs: Vfs, dir: string, held: readonly HeldSegment[]) {
+  /** Segments that are given up are kept in `archiveDir`, when there is one. */
+  constructor(vfs: Vfs, dir: string, held: readonly HeldSegment[], archiveDir?: string) {
     this.#vfs = vfs
     this.#dir = dir
+    this.#archiveDir = archiveDir
     this.#held = [...held]
   }
 
@@ -71,6 +76,7 @@ export class SegmentList {
       if (follower.file.lsnFirst > lsn || this.#isPinned(follower.file)) return
       // After a failure nobody knows which names the disk keeps; removing more could leave a gap.
       if (this.#removalFailed !== undefined) throw this.#removalFailed
+      if (this.#archiveDir !== undefined) await archiveSegment(this.#vfs, oldest.file, this.#archiveDir)
       this.#held.shift()
       await this.#remove(oldest.file.path)
     }

@@ -200,6 +200,8 @@ test('IDENTITY cut at any length, or with any bit flipped, is refused', patient,
     uuid: '6f1f3f9e-8b0a-4d43-9d42-3a6f5ad5a0c1',
     formatVersion: 1,
     createdAt: '2026-01-01T00:00:00.000Z',
+    timeline: 1,
+    forkedAfterLsn: 0,
   })
   const read = async (change: (bytes: Buffer) => Buffer) => {
     const disk = new SimDisk({ random: seededRandom(3) })

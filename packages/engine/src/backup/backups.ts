@@ -4,8 +4,7 @@ import { EngineError } from '../errors.ts'
 import { printed } from '../ids.ts'
 import type { BackupStore } from './backup-store.ts'
 import type { BackupHost, Imaged } from './host.ts'
-import type { Image, StoredImage } from './image.ts'
-import { imageBytes } from './image.ts'
+import { imageBytes, type StoredImage } from './image.ts'
 import { checkSpace, imageCollection } from './image-collection.ts'
 
 const nameForm = /^[A-Za-z0-9_-]{1,200}(?![\s\S])/
@@ -143,11 +142,11 @@ export class Backups {
   }
 
   /** Only one made in this directory: ids mean nothing elsewhere. */
-  #olderOf({ entry }: Imaged): Image | undefined {
-    const uuid = this.#host.uuid()
+  #olderOf({ entry }: Imaged): StoredImage | undefined {
+    const uuid = this.#host.identity().uuid
     return this.store
       .all()
-      .findLast(({ image: { source } }) => source.uuid === uuid && source.collectionId === entry.id)?.image
+      .findLast(({ image: { source } }) => source.uuid === uuid && source.collectionId === entry.id)
   }
 
   #ended(job: Job, status: 'completed' | 'failed', error?: string): void {

@@ -8,6 +8,7 @@ import { containerBytes, readContainer, writeContainer } from './container.ts'
 import type { Imaged } from './host.ts'
 import { imageBytes, type StoredImage, writeImageManifest } from './image.ts'
 import { checkSpace, imageCollection } from './image-collection.ts'
+import { imageOfPast } from './past.ts'
 import { buildChecked, fillFrom, type ImportHost, restoreImage } from './restore-image.ts'
 import { verifyImage } from './verify-image.ts'
 
@@ -64,10 +65,13 @@ export class DatabaseBackups implements BackupsOfDatabase {
   async restore(name: string, target: string, moment?: Moment): Promise<Acknowledgement> {
     const { host, backups } = this.#opened()
     const stored = this.#stored(name)
-    if (moment) throw new EngineError('restore_unreachable', 'the log is not archived')
     return this.#door.reserving(target, (free) =>
       backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(stored.image) }, () =>
-        restoreImage(host, this.#target(free), (dir) => fillFrom(host.side, stored, dir)),
+        restoreImage(host, this.#target(free), (dir) =>
+          moment
+            ? imageOfPast(host.side, stored, moment, dir, () => this.#door.checkOpen())
+            : fillFrom(host.side, stored, dir),
+        ),
       ),
     )
   }

@@ -1,15 +1,20 @@
 // What the engine has of backups: the store, the jobs, and collections that begin with an image instead of with nothing.
 import { join } from 'node:path'
+import { historySegments } from '@annal/wal'
+import type { EngineStats } from '../api.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import type { Acknowledgement } from '../object.ts'
 import { Replica } from '../replica/replica.ts'
+import { type ArchiveLimits, historyOf, type Reach, trimArchive } from './archive.ts'
 import { BackupStore } from './backup-store.ts'
 import { Backups } from './backups.ts'
 import type { BackupHost } from './host.ts'
-import { type ImportHost, type RestoredDraft, replayRestored, sweepImports } from './restore-image.ts'
+import { imageBytes } from './image.ts'
+import { type ImportHost, type RestoredDraft, releaseImports, replayRestored, sweepImports } from './restore-image.ts'
 
 export interface EngineSide extends BackupHost {
+  readonly archive: ArchiveLimits | undefined
   nextCollectionId(): number
   commit(makeDraft: () => RestoredDraft): Promise<Acknowledgement>
 }
@@ -18,6 +23,7 @@ export class EngineBackups {
   readonly jobs: Backups
   readonly host: ImportHost
   readonly #side: EngineSide
+  #reach: Reach | undefined
   /** Replicas on their way into the catalog, by the image they were made of. */
   readonly #made = new Map<string, Replica>()
 
@@ -47,6 +53,24 @@ export class EngineBackups {
     } catch (error) {
       if (error instanceof EngineError) return error
       throw error
+    }
+  }
+
+  /** After a checkpoint: gives up what is archived beyond the limits, and images that no record leads to any more. */
+  async checkpointTaken(): Promise<void> {
+    const { archive } = this.#side
+    if (archive) this.#reach = await trimArchive(this.#side, archive, this.#side.clock.now())
+    const [first] = await historySegments(historyOf(this.#side, this.#side.identity()))
+    await releaseImports(this.#side, first?.lsnFirst ?? 0)
+  }
+
+  stats(): Pick<EngineStats, 'reach' | 'backups'> {
+    const all = this.jobs.store.all()
+    const newestAt = all.at(-1)?.image.takenAtMs
+    const bytes = all.reduce((sum, { image }) => sum + imageBytes(image), 0)
+    return {
+      ...(this.#reach && { reach: this.#reach }),
+      backups: { count: all.length, bytes, ...(newestAt !== undefined && { newestAt }) },
     }
   }
 

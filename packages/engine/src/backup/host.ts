@@ -1,5 +1,5 @@
 // What the engine lends backups, restores and archives.
-import type { Log, Vfs } from '@annal/wal'
+import type { Identity, Log, Vfs } from '@annal/wal'
 import type { Clock } from '../api.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
@@ -13,7 +13,7 @@ export interface BackupHost {
   readonly clock: Clock
   catalog(): Catalog
   /** Of the data directory. */
-  uuid(): string
+  identity(): Pick<Identity, 'uuid' | 'timeline' | 'forkedAfterLsn'>
   log(): Log
   /** Time of the newest record. */
   timeMs(): number

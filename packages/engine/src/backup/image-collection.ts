@@ -6,8 +6,9 @@ import { assert, EngineError } from '../errors.ts'
 import { isCatalogRecord, peekEvent } from '../events/codec.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { BackupHost, Imaged } from './host.ts'
-import type { Image } from './image.ts'
-import { type ImageBase, makeImage, saysLengths } from './make-image.ts'
+import type { Image, StoredImage } from './image.ts'
+import { baseOfCheckpoint, bytesOf, type ImageBase, saysLengths } from './image-base.ts'
+import { makeImage } from './make-image.ts'
 
 export interface ImageLabel {
   readonly name: string
@@ -41,7 +42,7 @@ export async function imageCollection(
   collection: Imaged,
   dir: string,
   label: ImageLabel,
-  older: Image | undefined,
+  older: StoredImage | undefined,
   watch: ImageWatch,
 ): Promise<Image> {
   let base = await baseOf(host, collection)
@@ -73,14 +74,14 @@ async function imageAt(
     readonly base: ImageBase | undefined
     readonly moment: Moment
     readonly label: ImageLabel
-    readonly older: Image | undefined
+    readonly older: StoredImage | undefined
     readonly watch: ImageWatch
   },
 ): Promise<Image> {
   const { base, moment, label, watch } = of
   const { id, definition, hashSeed, lsnCreated } = collection.entry
-  const from = base?.collection.lsn ?? lsnCreated
-  const bytes = sum(base?.collection.files.map((file) => file.bytes)) + sum(base?.collection.originalBytes)
+  const from = base?.lsn ?? lsnCreated
+  const bytes = base ? bytesOf(base) : 0
   return makeImage(host.vfs, of.dir, {
     base,
     records: recordsOf(host, id, from, moment.lsn),
@@ -91,11 +92,11 @@ async function imageAt(
       ...label,
       takenAtMs: host.clock.now(),
       collection: definition.name,
-      source: { uuid: host.uuid(), collectionId: id },
+      source: { uuid: host.identity().uuid, collectionId: id },
       lsn: moment.lsn,
       timeMs: moment.timeMs,
       hashSeed,
-      fields: base?.collection.fields ?? definition.fields,
+      fields: base?.fields ?? definition.fields,
       ...moment.facts,
     },
   })
@@ -111,7 +112,7 @@ async function baseOf(
     const checkpoint = host.newestCheckpoint()
     const collection = checkpoint?.manifest.collections.find(({ id }) => id === entry.id)
     if (checkpoint && collection && saysLengths(collection) && collection.lsn <= lsnMax)
-      return { dir: checkpoint.path, collection }
+      return baseOfCheckpoint(checkpoint.path, collection)
     const isInLog = !entry.restored && entry.lsnCreated >= host.log().state().lsnFirst
     if (isInLog) return undefined
     assert(!taken, `a checkpoint holds collection ${entry.id}`)

@@ -2,17 +2,19 @@
 // grows, and the records after the snapshot are written. Nothing here asks a writer to wait.
 import { join } from 'node:path'
 import { copyFile, type LogRecord, linkOrCopy, type Vfs } from '@annal/wal'
-import { assert } from '../errors.ts'
-import type { ManifestCollection } from '../snapshot/manifest.ts'
 import { hashFile } from './hash-file.ts'
-import { type Image, type ImageOriginals, type ImagePart, originalsName, partName, tailPart } from './image.ts'
+import {
+  type Image,
+  type ImageOriginals,
+  type ImagePart,
+  type ImageTail,
+  originalsName,
+  partName,
+  type StoredImage,
+  tailPart,
+} from './image.ts'
+import type { ImageBase } from './image-base.ts'
 import { writeTail } from './tail-file.ts'
-
-/** A collection as a checkpoint holds it. */
-export interface ImageBase {
-  readonly dir: string
-  readonly collection: ManifestCollection
-}
 
 export interface ImagePlan {
   /** Everything that does not depend on the files. */
@@ -21,20 +23,16 @@ export interface ImagePlan {
   readonly base: ImageBase | undefined
   /** The collection's own, after the base and up to the image's LSN. */
   readonly records: AsyncIterable<LogRecord>
-  /** An older image of the same collection: what both hold need not be hashed again. */
-  readonly older: Image | undefined
+  /** An older image of the same collection: what both hold is linked, and not hashed again. */
+  readonly older: StoredImage | undefined
   readonly checkWanted: () => void
   readonly onProgress: (bytesDone: number) => void
 }
 
 /** Writes everything but the manifest into the directory, which must be there. */
 export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise<Image> {
-  const { facts, base, records, older } = plan
-  const known = new Map<string, string>()
-  if (older && base && older.snapshotLsn === base.collection.lsn) {
-    for (const { part, sum, bytes, sha256 } of older.parts) known.set(`${part} ${sum} ${bytes}`, sha256)
-    for (const file of older.originals) known.set(`${originalsName(file)} ${file.bytes}`, file.sha256)
-  }
+  const { facts, base, older } = plan
+  const held = olderFiles(older, base)
   let done = 0
   const advance = (bytes: number) => {
     done += bytes
@@ -42,31 +40,51 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
     plan.checkWanted()
   }
   const parts: ImagePart[] = []
-  for (const { name, part, bytes, sum } of base?.collection.files ?? []) {
+  for (const { name, part, bytes, sum } of base?.parts ?? []) {
     const path = join(dir, partName(part))
     await linkOrCopy(vfs, join((base as ImageBase).dir, name), path)
-    const sha256 = known.get(`${part} ${sum} ${bytes}`) ?? (await hashFile(vfs, path)).sha256
+    const sha256 = held.get(`${partName(part)} ${bytes} ${sum}`)?.sha256 ?? (await hashFile(vfs, path)).sha256
     parts.push({ part, bytes, sum, sha256 })
     advance(bytes)
   }
   const originals: ImageOriginals[] = []
-  for (const file of base ? originalsOf(base.collection) : []) {
-    const { name, ...facts } = file
-    const path = join(dir, originalsName(file))
-    const from = join((base as ImageBase).dir, name)
-    if (file.full) await linkOrCopy(vfs, from, path)
-    else await copyFile(vfs, from, path, file.bytes)
-    const sha256 = known.get(`${originalsName(file)} ${file.bytes}`) ?? (await hashFile(vfs, path, file.bytes)).sha256
-    originals.push({ ...facts, sha256 })
-    advance(file.bytes)
+  for (const file of base?.originals ?? []) {
+    const { generation, field, chunk, bytes, full } = file
+    const name = originalsName(file)
+    const from = join((base as ImageBase).dir, file.name)
+    const same = held.get(`${name} ${bytes}`)
+    if (full || same) await linkOrCopy(vfs, same?.path ?? from, join(dir, name))
+    else await copyFile(vfs, from, join(dir, name), bytes)
+    const sha256 = same?.sha256 ?? (await hashFile(vfs, join(dir, name))).sha256
+    originals.push({ generation, field, chunk, full, bytes, sha256 })
+    advance(bytes)
   }
+  const tail = await makeTail(vfs, dir, plan)
+  advance(tail.bytes)
+  return { ...facts, snapshotLsn: base?.lsn ?? 0, parts, originals, tail }
+}
+
+async function makeTail(vfs: Vfs, dir: string, { facts, base, records, older }: ImagePlan): Promise<ImageTail> {
   const path = join(dir, partName(tailPart))
+  if (older?.image.lsn === facts.lsn && older.image.snapshotLsn === (base?.lsn ?? 0)) {
+    await linkOrCopy(vfs, join(older.dir, partName(tailPart)), path)
+    return older.image.tail
+  }
   const of = { collectionId: facts.source.collectionId, lsn: facts.lsn }
-  const written = await writeTail(vfs, path, of, records)
-  const { sha256 } = await hashFile(vfs, path)
-  advance(written.bytes)
-  const tail = { records: written.records, bytes: written.bytes, sum: written.sum, sha256 }
-  return { ...facts, snapshotLsn: base?.collection.lsn ?? 0, parts, originals, tail }
+  const { records: count, bytes, sum } = await writeTail(vfs, path, of, records)
+  return { records: count, bytes, sum, sha256: (await hashFile(vfs, path)).sha256 }
+}
+
+/** Files of an image that began with the same snapshot, by what makes them the same. */
+function olderFiles(older: StoredImage | undefined, base: ImageBase | undefined) {
+  const held = new Map<string, { readonly path: string; readonly sha256: string }>()
+  if (!older || !base || older.image.snapshotLsn !== base.lsn) return held
+  const put = (key: string, name: string, sha256: string) => held.set(key, { path: join(older.dir, name), sha256 })
+  for (const { part, bytes, sum, sha256 } of older.image.parts)
+    put(`${partName(part)} ${bytes} ${sum}`, partName(part), sha256)
+  for (const file of older.image.originals)
+    put(`${originalsName(file)} ${file.bytes}`, originalsName(file), file.sha256)
+  return held
 }
 
 /** Links every file of an image into another directory. */
@@ -77,25 +95,4 @@ export async function linkImage(
   to: string,
 ): Promise<void> {
   for (const { name } of files) await linkOrCopy(vfs, join(from, name), join(to, name))
-}
-
-const originalsForm = /^collection-\d+-generation-(\d+)-field-(\d+)-chunk-(\d+)\.f32$/
-
-/** Whether a checkpoint says how much of its files with vectors is its own; those of earlier versions do not. */
-export function saysLengths({ originals, originalBytes }: ManifestCollection): boolean {
-  return originals.length === (originalBytes?.length ?? 0)
-}
-
-function originalsOf({ originals, originalBytes = [] }: ManifestCollection) {
-  const files = originals.map((name, at) => {
-    const found = originalsForm.exec(name)
-    assert(found, `${name} is the name of a file of vectors`)
-    const [generation, field, chunk] = found.slice(1).map(Number) as [number, number, number]
-    return { name, generation, field, chunk, bytes: originalBytes[at] ?? 0 }
-  })
-  // Files of one field are filled one after another: only the last may still grow.
-  return files.map((file) => ({
-    ...file,
-    full: files.some((other) => other.field === file.field && other.chunk > file.chunk),
-  }))
 }

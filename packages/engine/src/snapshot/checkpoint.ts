@@ -23,6 +23,8 @@ export interface CheckpointPlace {
   readonly dir: string
   /** `<data>/originals` */
   readonly originalsDir: string
+  /** Where checkpoints go that recovery does not need any more; they are removed when it is not given. */
+  readonly archiveDir?: string
 }
 
 export interface Checkpoint {
@@ -174,15 +176,24 @@ export async function sweepTemporary({ vfs, dir }: CheckpointPlace): Promise<voi
 
 async function removeOld(place: CheckpointPlace): Promise<number> {
   const { good } = await findCheckpoints(place)
-  for (const { path } of good.slice(kept)) {
-    // Renamed first: a crash in between must not leave a manifest whose files are gone.
-    const leaving = join(place.dir, `tmp-${basename(path)}`)
-    await place.vfs.rename(path, leaving)
-    await place.vfs.syncDirectory(place.dir)
-    await place.vfs.removeTree(leaving)
-  }
+  for (const { path } of good.slice(kept)) await retire(place, path)
   // With only one checkpoint the whole log stays, so that there are always two ways back.
   return good.length < kept ? 0 : (good[kept - 1] as Checkpoint).manifest.lsn
+}
+
+async function retire({ vfs, dir, archiveDir }: CheckpointPlace, path: string): Promise<void> {
+  if (archiveDir !== undefined) {
+    await vfs.makeDirectory(archiveDir)
+    await vfs.rename(path, join(archiveDir, basename(path)))
+    await vfs.syncDirectory(archiveDir)
+    await vfs.syncDirectory(dir)
+    return
+  }
+  // Renamed first: a crash in between must not leave a manifest whose files are gone.
+  const leaving = join(dir, `tmp-${basename(path)}`)
+  await vfs.rename(path, leaving)
+  await vfs.syncDirectory(dir)
+  await vfs.removeTree(leaving)
 }
 
 function fileName(collectionId: number, part: number): string {

@@ -1,0 +1,57 @@
+// What an image may begin with: a collection in a checkpoint, or another image.
+
+import type { FieldDefinition } from '../definition.ts'
+import { assert } from '../errors.ts'
+import type { ManifestCollection } from '../snapshot/manifest.ts'
+import { type ImageOriginals, type ImagePart, originalsName, partName, type StoredImage } from './image.ts'
+
+export interface ImageBase {
+  readonly dir: string
+  /** As its files say it of themselves. */
+  readonly collectionId: number
+  readonly lsn: number
+  readonly fields: readonly FieldDefinition[]
+  readonly parts: readonly (Omit<ImagePart, 'sha256'> & { readonly name: string })[]
+  readonly originals: readonly (Omit<ImageOriginals, 'sha256'> & { readonly name: string })[]
+}
+
+export function bytesOf({ parts, originals }: ImageBase): number {
+  return [...parts, ...originals].reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+/** Whether a checkpoint says how much of its files with vectors is its own; those of earlier versions do not. */
+export function saysLengths({ originals, originalBytes }: ManifestCollection): boolean {
+  return originals.length === (originalBytes?.length ?? 0)
+}
+
+export function baseOfCheckpoint(dir: string, collection: ManifestCollection): ImageBase {
+  const { id, lsn, fields, files } = collection
+  return { dir, collectionId: id, lsn, fields, parts: files, originals: originalsOf(collection) }
+}
+
+export function baseOfImage({ dir, image }: StoredImage): ImageBase {
+  return {
+    dir,
+    collectionId: image.source.collectionId,
+    lsn: image.snapshotLsn,
+    fields: image.fields,
+    parts: image.parts.map((file) => ({ ...file, name: partName(file.part) })),
+    originals: image.originals.map((file) => ({ ...file, name: originalsName(file) })),
+  }
+}
+
+const originalsForm = /^collection-\d+-generation-(\d+)-field-(\d+)-chunk-(\d+)\.f32$/
+
+function originalsOf({ originals, originalBytes = [] }: ManifestCollection): ImageBase['originals'] {
+  const files = originals.map((name, at) => {
+    const found = originalsForm.exec(name)
+    assert(found, `${name} is the name of a file of vectors`)
+    const [generation, field, chunk] = found.slice(1).map(Number) as [number, number, number]
+    return { name, generation, field, chunk, bytes: originalBytes[at] ?? 0 }
+  })
+  // Files of one field are filled one after another: only the last may still grow.
+  return files.map((file) => ({
+    ...file,
+    full: files.some((other) => other.field === file.field && other.chunk > file.chunk),
+  }))
+}

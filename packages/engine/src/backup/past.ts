@@ -1,0 +1,186 @@
+// A moment of the past: which record it is, and the image of one collection just after that record.
+import { join } from 'node:path'
+import { type HistoryPlace, historySegments, type LogRecord, readHistory, WalError } from '@annal/wal'
+import type { Moment } from '../api.ts'
+import { EngineError } from '../errors.ts'
+import { decodeEvent, isCatalogRecord, peekEvent } from '../events/codec.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
+import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import { basesOf, historyOf } from './archive.ts'
+import type { BackupHost } from './host.ts'
+import { type Image, partName, readImage, type StoredImage, tailPart } from './image.ts'
+import { baseOfCheckpoint, baseOfImage, type ImageBase, saysLengths } from './image-base.ts'
+import { makeImage } from './make-image.ts'
+import { readTail } from './tail-file.ts'
+
+/** Where the way to a moment begins. */
+interface Start {
+  readonly base: ImageBase | undefined
+  /** Everything up to this record is in the base and the tail. */
+  readonly lsn: number
+  readonly tail: AsyncIterable<LogRecord> | undefined
+  readonly hashSeed: HashSeed
+  readonly fields: Image['fields']
+}
+
+/** Fills an empty directory with the collection of a backup as it was at a moment. Throws restore_unreachable. */
+export async function imageOfPast(
+  host: BackupHost,
+  stored: StoredImage,
+  moment: Moment,
+  dir: string,
+  checkWanted: () => void,
+): Promise<Image> {
+  const { uuid, collectionId } = stored.image.source
+  if (uuid !== host.identity().uuid)
+    throw unreachable(`backup "${stored.image.name}" was made elsewhere; this log knows nothing of its collection`)
+  const place = historyOf(host, host.identity())
+  const bases = await basesOf(host)
+  const lsnEnd = host.log().state().lsnDurable
+  const lsn = await reaching(() => lsnOf(place, bases, moment, { lsn: lsnEnd, nowMs: host.clock.now() }))
+  const start = await reaching(() => startOf(host, place, bases, stored, lsn))
+  async function* records(): AsyncGenerator<LogRecord> {
+    if (start.tail) yield* start.tail
+    if (start.lsn < lsn) yield* recordsOf(place, collectionId, { from: start.lsn + 1, to: lsn })
+  }
+  return reaching(() =>
+    makeImage(host.vfs, dir, {
+      base: start.base,
+      records: records(),
+      older: undefined,
+      checkWanted,
+      onProgress: () => undefined,
+      facts: {
+        name: '',
+        database: stored.image.database,
+        collection: stored.image.collection,
+        takenAtMs: host.clock.now(),
+        source: { uuid, collectionId: start.base?.collectionId ?? collectionId },
+        lsn,
+        timeMs: 'timeMs' in moment ? moment.timeMs : 0,
+        hashSeed: start.hashSeed,
+        fields: start.fields,
+        // How many there are turns out when the image is loaded.
+        objects: 0,
+        fieldsNow: start.fields.map((field) => ({ ...field, elements: 0 })),
+        digest: '',
+      },
+    }),
+  )
+}
+
+/** The record that a moment is just after. Throws restore_unreachable. */
+export async function lsnOf(
+  place: HistoryPlace,
+  bases: readonly Checkpoint[],
+  moment: Moment,
+  end: { readonly lsn: number; readonly nowMs: number },
+): Promise<number> {
+  if ('lsn' in moment) {
+    if (Number.isSafeInteger(moment.lsn) && moment.lsn >= 0 && moment.lsn <= end.lsn) return moment.lsn
+    throw unreachable(`LSN ${moment.lsn} is not reached: the log ends with LSN ${end.lsn}`)
+  }
+  const { timeMs } = moment
+  if (!(timeMs <= end.nowMs))
+    throw unreachable(`${timeOf(timeMs)} is not reached: the log ends at ${timeOf(end.nowMs)}`)
+  const base = bases.findLast(({ manifest }) => manifest.timeMs <= timeMs)
+  const from = base?.manifest.lsn ?? (await originOf(place, `${timeOf(timeMs)}`))
+  let lsn = from
+  for await (const record of from < end.lsn ? readHistory(place, { from: from + 1, to: end.lsn }) : []) {
+    if (peekEvent(record.payload).timeMs > timeMs) return lsn
+    lsn = record.lsn
+  }
+  return end.lsn
+}
+
+/** 0 when the history goes back to the first record of all. */
+export async function originOf(place: HistoryPlace, wanted: string): Promise<number> {
+  const [first] = await historySegments(place)
+  if (first?.lsnFirst === 1) return 0
+  throw unreachable(`nothing leads to ${wanted}: the oldest record held is LSN ${first?.lsnFirst ?? 'none'}`)
+}
+
+async function startOf(
+  host: BackupHost,
+  place: HistoryPlace,
+  bases: readonly Checkpoint[],
+  stored: StoredImage,
+  lsn: number,
+): Promise<Start> {
+  const { collectionId } = stored.image.source
+  let best = stored.image.lsn <= lsn ? startWithImage(host, stored, stored.image.lsn) : undefined
+  for (const { path, manifest } of bases) {
+    const collection = manifest.collections.find(({ id }) => id === collectionId)
+    const entry = manifest.catalog.collections.find(({ id }) => id === collectionId)
+    if (!collection || !entry || !saysLengths(collection) || collection.lsn > lsn) continue
+    if (best && best.lsn >= collection.lsn) continue
+    const { hashSeed } = entry
+    const { fields } = collection
+    best = { base: baseOfCheckpoint(path, collection), lsn: collection.lsn, tail: undefined, hashSeed, fields }
+  }
+  return best ?? startWithBirth(host, place, bases, collectionId, lsn)
+}
+
+function startWithImage(host: BackupHost, stored: StoredImage, lsn: number): Start {
+  const { dir, image } = stored
+  const { bytes, sum } = image.tail
+  const of = { collectionId: image.source.collectionId, lsn: image.lsn, bytes, sum }
+  const tail = readTail(host.vfs, join(dir, partName(tailPart)), of)
+  const base = image.snapshotLsn === 0 ? undefined : baseOfImage(stored)
+  return { base, lsn, tail, hashSeed: image.hashSeed, fields: image.fields }
+}
+
+/** The record that brought the collection into being. */
+async function startWithBirth(
+  host: BackupHost,
+  place: HistoryPlace,
+  bases: readonly Checkpoint[],
+  collectionId: number,
+  lsn: number,
+): Promise<Start> {
+  const before = bases.findLast(
+    ({ manifest }) => manifest.lsn <= lsn && manifest.catalog.collections.every(({ id }) => id !== collectionId),
+  )
+  const from = before?.manifest.lsn ?? (await originOf(place, `LSN ${lsn}`))
+  for await (const record of from < lsn ? readHistory(place, { from: from + 1, to: lsn }) : []) {
+    if (!isCatalogRecord(record)) continue
+    const event = decodeEvent(record)
+    if (!('collectionId' in event) || event.collectionId !== collectionId) continue
+    if (event.kind === 'collection-created')
+      return { base: undefined, lsn: record.lsn, tail: undefined, hashSeed: event.hashSeed, fields: event.fields }
+    if (event.kind === 'collection-restored')
+      return startWithImage(host, await readImage(host.vfs, join(host.dataDir, 'imports', event.importId)), record.lsn)
+  }
+  throw unreachable(`the collection does not exist yet at LSN ${lsn}`)
+}
+
+async function* recordsOf(
+  place: HistoryPlace,
+  collectionId: number,
+  range: { readonly from: number; readonly to: number },
+): AsyncGenerator<LogRecord> {
+  for await (const record of readHistory(place, range)) {
+    if (!peekEvent(record.payload).collectionIds.includes(collectionId)) continue
+    if (!isCatalogRecord(record)) yield record
+    else throw unreachable(`the collection does not exist any more at LSN ${range.to}: it was dropped by ${record.lsn}`)
+  }
+}
+
+/** What the log calls missing or damaged is, here, a moment that cannot be reached. */
+export async function reaching<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (error instanceof WalError && (error.code === 'lsn_not_held' || error.code === 'log_damaged'))
+      throw unreachable(error.message, error)
+    throw error
+  }
+}
+
+export function unreachable(why: string, cause?: unknown): EngineError {
+  return new EngineError('restore_unreachable', why, {}, { cause })
+}
+
+function timeOf(timeMs: number): string {
+  return Number.isFinite(timeMs) && Math.abs(timeMs) < 8.64e15 ? new Date(timeMs).toISOString() : String(timeMs)
+}

@@ -1,0 +1,127 @@
+// A whole data directory as it was at a moment, made in another place. The directory it is made from is only read; what is made
+// is another one, with an identity and a timeline of its own, so that the two logs can never be mixed.
+import { randomBytes } from 'node:crypto'
+import { basename, dirname, join, resolve } from 'node:path'
+import {
+  copyFile,
+  copyHistory,
+  createIdentity,
+  type HistoryPlace,
+  historySegments,
+  linkOrCopy,
+  nodeVfs,
+  readHistory,
+  readIdentity,
+  type Vfs,
+  WalError,
+} from '@annal/wal'
+import type { Moment } from '../api.ts'
+import { EngineError } from '../errors.ts'
+import { peekEvent } from '../events/codec.ts'
+import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import { basesOf, historyOf } from './archive.ts'
+import { lsnOf, originOf, reaching, unreachable } from './past.ts'
+
+export interface RestoreDirectoryOptions {
+  /** A data directory, in use or not, or a copy of one. */
+  readonly from: string
+  /** Must not exist yet. */
+  readonly to: string
+  /** The end of the log when it is not given. */
+  readonly moment?: Moment | undefined
+  readonly vfs?: Vfs
+  /** Opens what was made, replays it and closes it again; rejects when that is not possible. */
+  readonly prove: (dir: string) => Promise<void>
+}
+
+/** Throws restore_unreachable, invalid_argument or read_only; then nothing was made. */
+export async function restoreDirectory(options: RestoreDirectoryOptions): Promise<{ readonly lsn: number }> {
+  const vfs = options.vfs ?? nodeVfs()
+  const [from, to] = [resolve(options.from), resolve(options.to)]
+  if (await vfs.exists(to))
+    throw new EngineError('invalid_argument', `${to} exists already; nothing is ever overwritten`, { field: 'to' })
+  const identity = await readIdentity({ dir: from, vfs })
+  if (!identity) throw new EngineError('invalid_argument', `${from} is no data directory`, { field: 'from' })
+  const place = historyOf({ vfs, dataDir: from }, identity)
+  const bases = await basesOf({ vfs, dataDir: from })
+  const lsn = await reaching(async () => lsnWanted(place, bases, options.moment))
+  const base = bases.findLast(({ manifest }) => reaches(manifest, lsn))
+  const start = base?.manifest.lsn ?? (await originOf(place, `LSN ${lsn}`))
+  const making = join(dirname(to), `tmp-${basename(to)}-${randomBytes(4).toString('hex')}`)
+  try {
+    await vfs.makeDirectory(join(making, 'wal'))
+    if (base) await copyCheckpoint(vfs, base, join(making, 'checkpoints', basename(base.path)))
+    await copyImports(vfs, join(from, 'imports'), join(making, 'imports'))
+    await reaching(() =>
+      copyHistory(place, { from: Math.max(1, Math.min(start + 1, lsn)), to: lsn, into: join(making, 'wal') }),
+    )
+    await createIdentity({ dir: making, vfs }, { timeline: randomBytes(4).readUInt32LE() || 1, forkedAfterLsn: lsn })
+    await options.prove(making)
+    await vfs.rename(making, to)
+    await vfs.syncDirectory(dirname(to))
+  } catch (error) {
+    await vfs.removeTree(making)
+    throw error
+  }
+  return { lsn }
+}
+
+/** A snapshot may be later than its checkpoint: then it is too late for moments in between. */
+function reaches({ lsn, catalog, collections }: Checkpoint['manifest'], wanted: number): boolean {
+  return Math.max(lsn, catalog.lsn, ...collections.map((collection) => collection.lsn)) <= wanted
+}
+
+async function lsnWanted(
+  place: HistoryPlace,
+  bases: readonly Checkpoint[],
+  moment: Moment | undefined,
+): Promise<number> {
+  const from = bases.at(-1)?.manifest
+  const end = await endOf(place, from?.lsn ?? 0, from?.timeMs ?? 0)
+  if (moment === undefined) return end.lsn
+  const lsn = await lsnOf(place, bases, moment, { lsn: end.lsn, nowMs: end.timeMs })
+  if (lsn > 0) return lsn
+  throw unreachable('there is no record yet at that moment')
+}
+
+/** The newest record that can be read, and its time. */
+async function endOf(place: HistoryPlace, from: number, baseTimeMs: number): Promise<{ lsn: number; timeMs: number }> {
+  const segments = await historySegments(place)
+  let lsn = from
+  let timeMs = baseTimeMs
+  const start = Math.max(from + 1, segments[0]?.lsnFirst ?? 1)
+  try {
+    for await (const record of readHistory(place, { from: start, to: Number.MAX_SAFE_INTEGER })) {
+      lsn = record.lsn
+      timeMs = Math.max(timeMs, peekEvent(record.payload).timeMs)
+    }
+  } catch (error) {
+    // That is how it ends; a gap or damage before the end is told apart by its own code.
+    if (!(error instanceof WalError && error.code === 'lsn_not_held')) throw error
+  }
+  return { lsn, timeMs }
+}
+
+async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: string): Promise<void> {
+  await vfs.makeDirectory(to)
+  for (const { files, originals, originalBytes = [] } of manifest.collections) {
+    for (const { name } of files) await linkOrCopy(vfs, join(path, name), join(to, name))
+    // Files of vectors may still grow in the other directory, so they are never shared with it.
+    for (const [at, name] of originals.entries())
+      await copyFile(vfs, join(path, name), join(to, name), originalBytes[at])
+  }
+  await linkOrCopy(vfs, join(path, 'manifest.json'), join(to, 'manifest.json'))
+  await vfs.syncDirectory(to)
+  await vfs.syncDirectory(dirname(to))
+}
+
+/** Images that records of the log refer to; what they do not refer to is removed at the first start. */
+async function copyImports(vfs: Vfs, from: string, to: string): Promise<void> {
+  if (!(await vfs.exists(from))) return
+  for (const id of await vfs.list(from)) {
+    if (id.startsWith('tmp-')) continue
+    await vfs.makeDirectory(join(to, id))
+    for (const name of await vfs.list(join(from, id))) await linkOrCopy(vfs, join(from, id, name), join(to, id, name))
+    await vfs.syncDirectory(join(to, id))
+  }
+}

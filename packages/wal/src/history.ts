@@ -1,0 +1,155 @@
+// Records out of segments that lie in several directories, a log's own and those it was archived to: read and checked as one
+// log from one record to another, or copied as one. Nothing is written to any of them.
+import { join } from 'node:path'
+import { WalError } from './errors.ts'
+import { recordType } from './frame.ts'
+import { FrameReader, type ReadFrame } from './frame-reader.ts'
+import type { LogRecord, Lsn } from './log.ts'
+import { checkHeader, listLogFiles, type SegmentExpectation, type SegmentFile, withSegment } from './scan-segment.ts'
+import { type SegmentHeader, segmentHeaderBytes } from './segment-header.ts'
+import { copyRange } from './tail.ts'
+import { encodeTip, tipName } from './tip.ts'
+import { linkOrCopy } from './transfer.ts'
+import type { Vfs } from './vfs.ts'
+import { createWhole, writeFully } from './whole-file.ts'
+
+export interface HistoryPlace {
+  readonly vfs: Vfs
+  /** Of the archive first, of the log last. One that does not exist holds nothing. */
+  readonly dirs: readonly string[]
+  /** Segments that begin after `after` must say that they are of this line of history; others are of an earlier one. */
+  readonly timeline?: { readonly id: number; readonly after: number }
+}
+
+/** The segments there are, oldest first. Throws log_damaged when two that differ have one number. */
+export async function historySegments({ vfs, dirs }: HistoryPlace): Promise<SegmentFile[]> {
+  const byId = new Map<number, SegmentFile>()
+  for (const dir of dirs) {
+    const { segments } = await listLogFiles(vfs, dir)
+    for (const segment of segments) {
+      const other = byId.get(segment.id)
+      if (other !== undefined && other.lsnFirst !== segment.lsnFirst)
+        throw damaged(segment, segment.lsnFirst, `${other.path} has the same number and is another segment`)
+      byId.set(segment.id, segment)
+    }
+  }
+  return [...byId.values()].sort((a, b) => a.id - b.id)
+}
+
+/**
+ * Records with `from <= lsn <= to`, every one of which must be there. Throws lsn_not_held when the history begins later or
+ * ends before, log_damaged when something in between is missing, damaged or of another history.
+ */
+export async function* readHistory(
+  place: HistoryPlace,
+  { from, to }: { readonly from: number; readonly to: number },
+): AsyncGenerator<LogRecord> {
+  for await (const { frame } of framesOf(place, { from, to })) {
+    const { lsn, type, version } = frame.header
+    // The branded number is made here, where it was read and checked.
+    if (type >= recordType.userMin) yield { lsn: lsn as Lsn, type, version, payload: frame.payload }
+  }
+}
+
+/** Makes a log of the records up to `to` in an empty directory. Sealed segments are linked where they can be. */
+export async function copyHistory(
+  place: HistoryPlace,
+  { from, to, into }: { readonly from: number; readonly to: number; readonly into: string },
+): Promise<void> {
+  const { vfs } = place
+  let last: { readonly segment: SegmentFile; end: number } | undefined
+  const whole: SegmentFile[] = []
+  for await (const { segment, frame } of framesOf(place, { from, to })) {
+    if (last !== undefined && last.segment !== segment) whole.push(last.segment)
+    last = { segment, end: frame.offset + frame.bytes }
+  }
+  if (last === undefined) throw notHeld(from, to, 'there is no record')
+  for (const segment of whole) await linkOrCopy(vfs, segment.path, join(into, segment.name))
+  const { segment, end } = last
+  await copyRange(vfs, { source: segment.path, target: join(into, segment.name), from: 0, to: end })
+  const tip = encodeTip({ seq: 2, durableLsn: to, segmentId: segment.id })
+  await createWhole(vfs, join(into, tipName), (file) => writeFully(file, tip, 0))
+  await vfs.syncDirectory(into)
+}
+
+interface PlacedFrame {
+  readonly segment: SegmentFile
+  readonly frame: ReadFrame
+}
+
+/** Every frame in order, also those of the log's own records; all are proved to follow one another. */
+async function* framesOf(
+  place: HistoryPlace,
+  { from, to }: { readonly from: number; readonly to: number },
+): AsyncGenerator<PlacedFrame> {
+  const segments = await historySegments(place)
+  const start = segments.findLastIndex(({ lsnFirst }) => lsnFirst <= from)
+  if (start < 0) throw notHeld(from, to, `the oldest record held is LSN ${segments[0]?.lsnFirst ?? 'none'}`)
+  let expected: SegmentExpectation = { id: undefined, lsnFirst: undefined, chainBefore: undefined }
+  let lsn = 0
+  for (const segment of segments.slice(start)) {
+    if (segment.lsnFirst > to) break
+    const { header, file } = await openSegment(place, segment, expected)
+    try {
+      let chain = header.chainBefore
+      lsn = segment.lsnFirst - 1
+      while (lsn < to) {
+        const frame = await file.next()
+        if (frame === undefined) break
+        if (frame.header.lsn !== lsn + 1 || frame.header.prevSum !== chain)
+          throw damaged(segment, lsn + 1, `the frame at ${frame.offset} does not follow the one before it`)
+        lsn++
+        chain = frame.sum
+        if (lsn >= from) yield { segment, frame }
+      }
+      expected = { id: segment.id + 1, lsnFirst: lsn + 1, chainBefore: chain }
+    } finally {
+      await file.close()
+    }
+  }
+  if (lsn >= to) return
+  const follower = segments.find(({ lsnFirst }) => lsnFirst > lsn)
+  if (follower) throw damaged(follower, lsn + 1, `the records before LSN ${follower.lsnFirst} are missing or damaged`)
+  throw notHeld(from, to, `it ends with LSN ${lsn}`)
+}
+
+async function openSegment(place: HistoryPlace, segment: SegmentFile, expected: SegmentExpectation) {
+  const { vfs, timeline } = place
+  const { header, bytes } = await withSegment(vfs, segment, async (_file, head, size) => ({
+    header: headerOf(segment, head, expected, timeline),
+    bytes: size,
+  }))
+  const file = await vfs.open(segment.path, 'read')
+  const reader = new FrameReader(file, {
+    epoch: header.epoch,
+    position: segmentHeaderBytes,
+    end: bytes,
+    payloads: 'give',
+  })
+  return { header, file: { next: () => reader.next(), close: () => file.close() } }
+}
+
+function headerOf(
+  segment: SegmentFile,
+  head: Buffer,
+  expected: SegmentExpectation,
+  timeline: HistoryPlace['timeline'],
+): SegmentHeader {
+  const header = checkHeader(segment, head, expected)
+  if ('why' in header) throw damaged(segment, segment.lsnFirst, header.why)
+  if (timeline !== undefined && segment.lsnFirst > timeline.after && header.timeline !== timeline.id)
+    throw damaged(segment, segment.lsnFirst, `it is of timeline ${header.timeline}, where ${timeline.id} goes on`)
+  return header
+}
+
+function damaged(segment: SegmentFile, lsn: number, evidence: string): WalError {
+  return new WalError('log_damaged', `${segment.path} cannot be read as a part of this log: ${evidence}`, {
+    file: segment.path,
+    lsn,
+    evidence,
+  })
+}
+
+function notHeld(from: number, to: number, why: string): WalError {
+  return new WalError('lsn_not_held', `records ${from} to ${to} are not all held: ${why}`, { lsn: from, limit: to })
+}
