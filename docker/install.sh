@@ -23,6 +23,7 @@ usage: install.sh [install] [options]     installs, or upgrades what is installe
   --web-image IMAGE    image of the dashboard             (annal/web:latest)
   --build              build both images from this checkout instead of pulling them
   --no-pull            take the images that are here
+  --no-trial           do not begin the trial month       (a licence is then needed to write)
   --wait SECONDS       how long to wait for health        (300)
 TEXT
 }
@@ -35,7 +36,7 @@ die() {
   exit 1
 }
 
-action=install yes=no build=no pull=yes wait_s=300
+action=install yes=no build=no pull=yes trial=yes wait_s=300
 dir='' data='' token=${ANNAL_ROOT_TOKEN:-} port='' web_port='' bind='' image='' web_image=''
 
 parse() {
@@ -45,6 +46,7 @@ parse() {
       --yes | -y) yes=yes ;;
       --build) build=yes ;;
       --no-pull) pull=no ;;
+      --no-trial) trial=no ;;
       --help | -h)
         usage
         exit 0
@@ -249,7 +251,21 @@ install() {
   get_images
   write_files
   start || die "it did not become healthy. Nothing was removed: mend what the log says, then run this script again. $dir/.env has the settings"
+  [ "$trial" = no ] || begin_trial
   tell
+}
+
+# The month that every new deployment has. What the server says goes to whoever installs; a directory that had its month keeps what it has.
+begin_trial() {
+  step 'Licence'
+  # shellcheck disable=SC2016 # The program is for node, not for this shell.
+  compose exec -T server node -e '
+    const headers = { "Content-Type": "application/json", Authorization: `Bearer ${process.env.NDD_ROOT_TOKEN}` }
+    const body = JSON.stringify({ email: "installer@localhost.localdomain" })
+    fetch("http://127.0.0.1:8080/api/v2/license/generate", { method: "POST", headers, body })
+      .then((answer) => answer.json())
+      .then(({ message, error }) => console.error(`    ${message ?? error}`))' >&2 ||
+    say '    the trial month could not be begun; the dashboard can'
 }
 
 upgrade() {

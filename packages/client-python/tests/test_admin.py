@@ -5,7 +5,7 @@ import re
 import pytest
 from conftest import ROOT_TOKEN, Server
 
-from annal import Annal, AuthenticationError, ConflictError, ForbiddenError, NotFoundError
+from annal import Annal, AuthenticationError, ConflictError, ForbiddenError, LicenseError, NotFoundError
 
 PARAMS = {"dimension": 3, "space_type": "cosine", "precision": "int8"}
 
@@ -13,6 +13,10 @@ PARAMS = {"dimension": 3, "space_type": "cosine", "precision": "int8"}
 def test_the_quick_start_of_the_specification(enterprise: Server) -> None:
     root = Annal(token=ROOT_TOKEN)
     root.set_base_url(f"{enterprise.address}/api/v2")
+    with pytest.raises(LicenseError):
+        root.create_database("cinema")
+    root.generate_license("somebody@example.com")
+    assert root.info()["license"]["status"] == "active"
     db_token = root.create_database("cinema", db_type="enterprise")
     assert re.match(r"^cinema:\S+$", db_token)
 

@@ -15,6 +15,11 @@ async function code(promise: Promise<unknown>): Promise<string | undefined> {
 test('databases and tokens are made, used, switched off and deleted', async (t) => {
   const url = await realServer(t, { rootToken })
   const root = connect({ url, token: rootToken })
+  t.equal(await code(root.databases.create('cinema')), 'license_required')
+  t.equal(await root.license.current(), undefined)
+  t.type(await root.license.generate('somebody@example.com'), 'string')
+  t.match(await root.license.current(), { status: 'active' })
+  t.type(await code(root.license.validate('not a licence')), 'string')
   const token = await root.databases.create('cinema')
   t.match(token, /^cinema:\S+$/)
   t.equal(await code(root.databases.create('cinema')), 'database_exists')
