@@ -4,13 +4,14 @@ import { ask } from './real-server.ts'
 const dimension = 16
 const colours = ['red', 'green', 'blue']
 
-/** `articles`: 300 objects with a dense and a sparse field. */
+/** `articles`: 300 objects with a dense, a sparse and a multi-vector field. */
 export async function makeArticles(address: string, objects = 300): Promise<void> {
   await ask(address, 'POST', '/api/v2/collection', {
     name: 'articles',
     fields: [
       { name: 'embedding', type: 'vector', params: { dimension, space_type: 'cosine', precision: 'int8' } },
       { name: 'text', type: 'sparse', sparse_model: 'endee_bm25' },
+      { name: 'passages', type: 'multi_vector', params: { dimension: 4, space_type: 'cosine', precision: 'float32' } },
     ],
   })
   const random = randomFrom(7)
@@ -21,6 +22,7 @@ export async function makeArticles(address: string, objects = 300): Promise<void
     fields: {
       embedding: Array.from({ length: dimension }, () => random() - 0.5 + (i % 3)),
       text: { indices: [i % 7, 10 + (i % 11), 30 + (i % 13)], values: [1, 2, 3] },
+      passages: { vectors: [Array.from({ length: 4 }, random), Array.from({ length: 4 }, random)] },
     },
   }))
   await ask(address, 'POST', '/api/v2/collection/articles/objects', { objects: made })

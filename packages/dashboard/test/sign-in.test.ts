@@ -49,7 +49,7 @@ test('a token is asked for, a wrong one is refused, the right one opens and stay
   t.strictSame(seen.faults, [])
 })
 
-test('the root token makes databases, whose tokens open them and nothing else', {
+test('with a trial the root token makes databases, whose tokens open them and nothing else', {
   skip,
   timeout: 120_000,
 }, async (t) => {
@@ -59,6 +59,15 @@ test('the root token makes databases, whose tokens open them and nothing else', 
   const seen = await openPage(browser, address, { expectedStatus: 401 })
   await seen.fill('Token', root)
   await seen.click('Sign in')
+  await seen.sees('No active licence')
+  await seen.follow('Licence')
+  await seen.sees('Until a licence is active')
+  await seen.picture('licence-none')
+  t.strictSame(await seen.barriers(), [])
+  await seen.click('Start the trial')
+  await seen.sees('The trial is active')
+  await seen.sees('Licence id')
+  await seen.picture('licence')
   await seen.follow('Databases')
   await seen.click('New database')
   await seen.fill('Name', 'library')
@@ -75,6 +84,10 @@ test('the root token makes databases, whose tokens open them and nothing else', 
   await member.fill('Token', made)
   await member.click('Sign in')
   await member.sees('New collection')
+  await member.follow('New collection')
+  await member.fill('Name', 'books')
+  await member.click('Create collection')
+  await member.sees('Collection books created.')
   t.notOk(await member.page.$('a[href="#/databases"]'), 'a database administers no databases')
   t.strictSame(member.faults, [])
   t.strictSame(seen.faults, [])

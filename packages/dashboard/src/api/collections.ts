@@ -1,16 +1,26 @@
 // Collections and the jobs that work on a whole one.
 import { type CallOptions, call, segment } from './request.ts'
 
+export interface GraphParams {
+  readonly dimension: number
+  readonly space_type: string
+  readonly precision: string
+  readonly M: number
+  readonly ef_con: number
+}
+
 export interface DenseField {
   readonly name: string
   readonly type: 'vector'
-  readonly params: {
-    readonly dimension: number
-    readonly space_type: string
-    readonly precision: string
-    readonly M: number
-    readonly ef_con: number
-  }
+  readonly params: GraphParams
+  readonly element_count: number
+}
+
+/** Several vectors per object, found by their pooled vector. */
+export interface MultiField {
+  readonly name: string
+  readonly type: 'multi_vector'
+  readonly params: GraphParams & { readonly pooling: string }
   readonly element_count: number
 }
 
@@ -22,7 +32,7 @@ export interface SparseField {
   readonly element_count: number
 }
 
-export type Field = DenseField | SparseField
+export type Field = DenseField | MultiField | SparseField
 
 export interface Collection {
   readonly name: string
@@ -57,7 +67,7 @@ export interface Recall {
 /** What an object holds in a field, as an upsert takes it. */
 export interface NewField {
   readonly name: string
-  readonly type: 'vector' | 'sparse'
+  readonly type: Field['type']
   readonly params?: { readonly [name: string]: string | number }
   readonly sparse_model?: string
 }
@@ -83,3 +93,4 @@ export const recall = (
 ) => call<Recall>('GET', `${at(name)}/recall`, { query, ...options })
 
 export const isDense = (field: Field): field is DenseField => field.type === 'vector'
+export const hasGraph = (field: Field): field is DenseField | MultiField => field.type !== 'sparse'

@@ -16,12 +16,16 @@ export interface SparseValue {
   readonly sparse_values: readonly number[]
 }
 
+export interface MultiValue {
+  readonly vectors: readonly (readonly number[])[]
+}
+
 export interface StoredObject {
   readonly id: string
   readonly meta?: Json
   readonly meta_base64?: string
   readonly filter: JsonMap
-  readonly fields: { readonly [field: string]: DenseValue | SparseValue }
+  readonly fields: { readonly [field: string]: DenseValue | MultiValue | SparseValue }
 }
 
 export interface Page {

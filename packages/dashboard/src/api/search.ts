@@ -4,6 +4,7 @@ import { type CallOptions, call, segment } from './request.ts'
 
 export type Query =
   | readonly number[]
+  | readonly (readonly number[])[]
   | { readonly id: string }
   | { readonly indices: readonly number[]; readonly values: readonly number[] }
 

@@ -1,10 +1,10 @@
 // The licence: what there is, a trial, and activating one that was pasted or chosen as a file.
 import { useState } from 'preact/hooks'
-import { generateTrial, validateLicence } from '../api/licence.ts'
+import { takeTrial, validateLicence } from '../api/licence.ts'
 import { info, type License } from '../api/server.ts'
 import { isActive, licenceWarning } from '../licence-term.ts'
 import { useAction, useLoad } from '../load.ts'
-import { TextArea, TextField } from '../parts/form.tsx'
+import { TextArea } from '../parts/form.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Badge, Facts, PageHead, Panel } from '../parts/panel.tsx'
 import { Empty, Failure, Show } from '../parts/states.tsx'
@@ -76,7 +76,6 @@ function Status({ of }: { readonly of: License | null }) {
 
 function Activate(props: { readonly withTrial: boolean; readonly onDone: (message: string) => void }) {
   const [text, setText] = useState('')
-  const [email, setEmail] = useState('')
   const activation = useAction()
   const trial = useAction()
   return (
@@ -113,22 +112,19 @@ function Activate(props: { readonly withTrial: boolean; readonly onDone: (messag
       </Panel>
       {props.withTrial && (
         <Panel title="Trial">
-          <form
-            class="form"
-            onSubmit={(event) => {
-              event.preventDefault()
-              void trial.run(async () => props.onDone((await generateTrial(email)).message))
-            }}
-          >
+          <div class="form">
             <p class="muted">One month, once for this data directory.</p>
-            <TextField label="E-mail" value={email} onInput={setEmail} autocomplete="email" />
             <div>
-              <button type="submit" disabled={trial.busy || !email.includes('@')}>
+              <button
+                type="button"
+                disabled={trial.busy}
+                onClick={() => void trial.run(async () => props.onDone((await takeTrial()).message))}
+              >
                 {trial.busy ? 'Starting…' : 'Start the trial'}
               </button>
             </div>
             {trial.error && <Failure error={trial.error} />}
-          </form>
+          </div>
         </Panel>
       )}
     </div>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import {
   type Collection,
   deleteCollection,
-  isDense,
+  hasGraph,
   type RebuildStatus,
   rebuild,
   rebuildStatus,
@@ -113,7 +113,7 @@ function Progress({ of }: { readonly of: RebuildStatus }) {
 }
 
 function Rebuild(props: { readonly of: Collection; readonly onClose: () => void; readonly onBegun: () => void }) {
-  const dense = props.of.fields.filter(isDense)
+  const dense = props.of.fields.filter(hasGraph)
   const [changes, setChanges] = useState<{ readonly [field: string]: { M?: number; ef_con?: number } }>({})
   const { busy, error, run } = useAction()
   const set = (field: string, change: { M?: number | undefined; ef_con?: number | undefined }) => {

@@ -1,5 +1,5 @@
 // What a collection is made of and costs, how well its index answers, and the jobs that work on the whole of it.
-import { type Collection, isDense } from '../../api/collections.ts'
+import { type Collection, hasGraph } from '../../api/collections.ts'
 import { Badge, Facts, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { href } from '../../route.ts'
@@ -35,6 +35,8 @@ export function Overview({ collection, again }: CollectionTab) {
   )
 }
 
+const kinds = { vector: 'dense', multi_vector: 'multi-vector', sparse: 'sparse' } as const
+
 function Fields({ of }: { readonly of: Collection }) {
   return (
     <Panel flush title="Fields">
@@ -61,13 +63,13 @@ function Fields({ of }: { readonly of: Collection }) {
                   </a>
                 </td>
                 <td>
-                  <Badge kind={isDense(field) ? 'accent' : undefined}>{isDense(field) ? 'dense' : 'sparse'}</Badge>
+                  <Badge kind={hasGraph(field) ? 'accent' : undefined}>{kinds[field.type]}</Badge>
                 </td>
                 <td class="right">{dimensionText(field.params.dimension)}</td>
-                <td>{isDense(field) ? field.params.space_type : 'dot product'}</td>
-                <td>{isDense(field) ? field.params.precision : `weights: ${field.sparse_model}`}</td>
-                <td class="right">{isDense(field) ? field.params.M : '–'}</td>
-                <td class="right">{isDense(field) ? field.params.ef_con : '–'}</td>
+                <td>{hasGraph(field) ? field.params.space_type : 'dot product'}</td>
+                <td>{hasGraph(field) ? field.params.precision : `weights: ${field.sparse_model}`}</td>
+                <td class="right">{hasGraph(field) ? field.params.M : '–'}</td>
+                <td class="right">{hasGraph(field) ? field.params.ef_con : '–'}</td>
                 <td class="right">{count(field.element_count)}</td>
               </tr>
             ))}

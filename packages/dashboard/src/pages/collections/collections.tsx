@@ -1,6 +1,6 @@
 // All collections with what they hold and cost, and the way to a new one.
 import { useState } from 'preact/hooks'
-import { type Collection, type Field, isDense } from '../../api/collections.ts'
+import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
@@ -124,7 +124,7 @@ export function Condition({ of }: { readonly of: Collection }) {
 }
 
 function shortField(field: Field): string {
-  if (!isDense(field)) return `${field.name} · sparse`
+  if (!hasGraph(field)) return `${field.name} · sparse`
   const { dimension, space_type: space, precision } = field.params
-  return `${field.name} · ${dimension} ${space} ${precision}`
+  return `${field.name} · ${field.type === 'multi_vector' ? 'many × ' : ''}${dimension} ${space} ${precision}`
 }

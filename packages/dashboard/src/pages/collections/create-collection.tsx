@@ -1,6 +1,6 @@
 // A new collection: a name and one or more fields, with the parameters of the graph for those who want them.
 import { useState } from 'preact/hooks'
-import { createCollection, type NewField } from '../../api/collections.ts'
+import { createCollection, type Field, type NewField } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { NumberField, SelectField, TextField } from '../../parts/form.tsx'
@@ -13,7 +13,7 @@ import { refresh } from '../../watch.ts'
 
 interface Draft {
   readonly name: string
-  readonly type: 'vector' | 'sparse'
+  readonly type: Field['type']
   readonly dimension: number | undefined
   readonly space: 'cosine' | 'l2' | 'ip'
   readonly precision: Precision
@@ -25,6 +25,7 @@ interface Draft {
 type Precision = 'int8' | 'int16' | 'float16' | 'float32' | 'binary'
 
 const fieldsMax = 8
+const kinds = { vector: 'Dense', sparse: 'Sparse', multi_vector: 'Multi-vector' } as const
 const bytesPerNumber: Record<Precision, number> = { int8: 1, int16: 2, float16: 2, float32: 4, binary: 1 / 8 }
 const precisions: readonly (readonly [Precision, string])[] = [
   ['int8', 'int8: small, nearly exact'],
@@ -108,6 +109,13 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
           >
             <Icon name="plus" size={14} /> Sparse field
           </button>
+          <button
+            type="button"
+            disabled={fields.length >= fieldsMax}
+            onClick={() => setFields([...fields, { ...first, type: 'multi_vector', name: 'passages' }])}
+          >
+            <Icon name="plus" size={14} /> Multi-vector field
+          </button>
           <span class="muted">{memoryLine(fields)}</span>
         </div>
         {error && <Failure error={error} />}
@@ -126,12 +134,12 @@ function FieldDraft(props: {
   return (
     <fieldset>
       <legend>
-        {draft.type === 'sparse' ? 'Sparse' : 'Dense'} field {props.number}
+        {kinds[draft.type]} field {props.number}
       </legend>
       <div class="form">
         <div class="columns">
           <TextField label="Field name" value={draft.name} onInput={(name) => onChange({ name })} required />
-          {draft.type === 'vector' ? (
+          {draft.type !== 'sparse' ? (
             <>
               <NumberField
                 label="Dimension"
@@ -170,7 +178,7 @@ function FieldDraft(props: {
             />
           )}
         </div>
-        {draft.type === 'vector' && (
+        {draft.type !== 'sparse' && (
           <details>
             <summary>Graph</summary>
             <div class="columns">
@@ -216,12 +224,12 @@ function definitionOf(draft: Draft): NewField {
     ...(draft.M === undefined ? {} : { M: draft.M }),
     ...(draft.ef === undefined ? {} : { ef_con: draft.ef }),
   }
-  return { name: draft.name, type: 'vector', params }
+  return { name: draft.name, type: draft.type, params }
 }
 
 /** Vectors and the links of the lowest level; what ids, filters and meta take depends on them. */
 function memoryLine(fields: readonly Draft[]): string {
-  const dense = fields.filter(({ type }) => type === 'vector')
+  const dense = fields.filter(({ type }) => type !== 'sparse')
   const million = 1_000_000
   const perObject = dense.reduce(
     (total, { dimension = 0, precision, M = 16 }) => total + dimension * bytesPerNumber[precision] + 2 * M * 4,

@@ -126,22 +126,24 @@ function Vectors({ of }: { readonly of: StoredObject }) {
       {Object.entries(of.fields).map(([name, value]) => (
         <details key={name}>
           <summary>
-            {name}{' '}
-            <span class="mono">
-              {'vector' in value ? vector(value.vector) : `${count(value.sparse_indices.length)} terms`}
-            </span>
+            {name} <span class="mono">{shortOf(value)}</span>
           </summary>
-          <Code
-            label={`Numbers of ${name}`}
-            rows={8}
-            text={
-              'vector' in value
-                ? JSON.stringify(value.vector)
-                : value.sparse_indices.map((index, i) => `${index}:${value.sparse_values[i]}`).join(' ')
-            }
-          />
+          <Code label={`Numbers of ${name}`} rows={8} text={textOf(value)} />
         </details>
       ))}
     </div>
   )
+}
+
+type FieldValue = StoredObject['fields'][string]
+
+function shortOf(value: FieldValue): string {
+  if ('vector' in value) return vector(value.vector)
+  return 'vectors' in value ? `${count(value.vectors.length)} vectors` : `${count(value.sparse_indices.length)} terms`
+}
+
+function textOf(value: FieldValue): string {
+  if ('vector' in value) return JSON.stringify(value.vector)
+  if ('vectors' in value) return value.vectors.map((one) => JSON.stringify(one)).join('\n')
+  return value.sparse_indices.map((index, i) => `${index}:${value.sparse_values[i]}`).join(' ')
 }

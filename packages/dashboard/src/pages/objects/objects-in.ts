@@ -1,5 +1,5 @@
 // Objects out of text, in batches that the server takes; and examples of the right shape.
-import { type Field, isDense } from '../../api/collections.ts'
+import { type Field, hasGraph } from '../../api/collections.ts'
 
 const batchObjectsMax = 500
 /** Far below what an upsert takes, so that progress shows. */
@@ -55,7 +55,10 @@ export function exampleObjects(fields: readonly Field[], number: number): string
   const colours = ['red', 'green', 'blue']
   const round = (value: number) => Math.round(value * 1_000) / 1_000
   const exampleOf = (field: Field) => {
-    if (isDense(field)) return Array.from({ length: field.params.dimension }, () => round(Math.random() * 2 - 1))
+    if (hasGraph(field)) {
+      const one = () => Array.from({ length: field.params.dimension }, () => round(Math.random() * 2 - 1))
+      return field.type === 'vector' ? one() : { vectors: [one(), one()] }
+    }
     const indices = [...new Set(Array.from({ length: 8 }, () => Math.floor(Math.random() * 1_000)))].sort(
       (a, b) => a - b,
     )

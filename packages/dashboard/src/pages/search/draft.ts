@@ -1,5 +1,5 @@
 // A search while it is being put together, and the request it means. Kept per collection while the dashboard is open.
-import { type Collection, type Field, isDense } from '../../api/collections.ts'
+import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
 import type { Query, SearchBody } from '../../api/search.ts'
 import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
 
@@ -90,7 +90,7 @@ export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly 
         {
           query: queryOf(field, draft.fields[field.name]!),
           limit,
-          ...(settings.ef === undefined || !isDense(field) ? {} : { ef_search: settings.ef }),
+          ...(settings.ef === undefined || !hasGraph(field) ? {} : { ef_search: settings.ef }),
         },
       ]),
     ),
@@ -111,7 +111,18 @@ function queryOf(field: Field, { by, id, text }: FieldDraft): Query {
     if (id === '') throw new Error(`${field.name}: name a stored object`)
     return { id }
   }
-  return isDense(field) ? denseQuery(field.name, text) : sparseQuery(field.name, text)
+  if (field.type === 'multi_vector') return manyQuery(field.name, text)
+  return hasGraph(field) ? denseQuery(field.name, text) : sparseQuery(field.name, text)
+}
+
+function manyQuery(name: string, text: string): readonly (readonly number[])[] {
+  try {
+    const vectors: unknown = JSON.parse(text)
+    if (Array.isArray(vectors) && vectors.length > 0 && vectors.every(Array.isArray)) return vectors as number[][]
+  } catch {
+    // Said below, like every other text that is no list of vectors.
+  }
+  throw new Error(`${name}: write the vectors as JSON, such as [[0.1, 0.2], [0.3, 0.4]]`)
 }
 
 /** Numbers as JSON or separated by anything. */

@@ -1,6 +1,6 @@
 // The form of a search: what to look near, among which objects, and how hard to look.
 import { useState } from 'preact/hooks'
-import { type Collection, type Field, isDense } from '../../api/collections.ts'
+import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
 import { scroll } from '../../api/objects.ts'
 import { Check, NumberField, Segmented, SelectField, TextArea, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -115,7 +115,8 @@ function FieldQuestion(props: {
 }) {
   const { field, draft, onChange } = props
   const [looking, setLooking] = useState(false)
-  const dense = isDense(field)
+  const dense = hasGraph(field)
+  const many = field.type === 'multi_vector'
   const anyObject = async () => {
     setLooking(true)
     const page = await scroll(props.collection, { limit: 200 }).catch(() => undefined)
@@ -155,10 +156,10 @@ function FieldQuestion(props: {
             </div>
           ) : (
             <TextArea
-              label={dense ? 'Numbers' : 'Index and weight'}
+              label={many ? 'Vectors as JSON' : dense ? 'Numbers' : 'Index and weight'}
               rows={4}
               value={draft.text}
-              placeholder={dense ? '0.12, -0.03, …' : '12:0.5 40:1.2'}
+              placeholder={many ? '[[0.12, -0.03], [0.4, 0.1]]' : dense ? '0.12, -0.03, …' : '12:0.5 40:1.2'}
               onInput={(text) => onChange({ text })}
             />
           )}
