@@ -6,36 +6,18 @@
 //
 //   chunk file: rows one after another, each | u64 xxh64 of the vector, seed = slot | f32 x dimension |
 import { join } from 'node:path'
-import { errnoOf, isDiskFull, readFully, type Vfs, type VfsFile, writeFully } from '@annal/wal'
-import type { CollectionDefinition } from '../definition.ts'
+import { errnoOf, isDiskFull, readFully, type VfsFile, writeFully } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { Column } from '../memory/column.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 import { xxh64 } from '../memory/xxh64.ts'
+import { type OriginalsOf, type OriginalsPlace, prefixOf } from './originals-of.ts'
 
 const sumBytes = 8
 const chunkBytesAim = 16 * 1024 * 1024
 /** A file grows by at least so much, written as zeros, so that a row that was promised room finds its blocks taken. */
 const growBytesMin = 64 * 1024
 const zeros = new Uint8Array(1024 * 1024)
-
-export interface OriginalsPlace {
-  readonly vfs: Vfs
-  /** `<data>/originals` */
-  readonly dir: string
-}
-
-/** Whose vectors they are: this names the files. */
-export interface OriginalsOf {
-  readonly collectionId: number
-  /** How often the collection was rebuilt: the rows of each time are in files of their own. */
-  readonly generation: number
-  /** Position of the field. */
-  readonly field: number
-  readonly dimension: number
-  /** Whether an object may have several vectors in it. */
-  readonly several: boolean
-}
 
 export interface OriginalsState {
   /** Slots given out. */
@@ -327,37 +309,8 @@ export class Originals {
   }
 }
 
-/** Whose originals the field at a position has; undefined where its rows in memory are the vectors themselves. */
-export function originalsOf(
-  collectionId: number,
-  { fields }: CollectionDefinition,
-  field: number,
-  generation: number,
-): OriginalsOf | undefined {
-  const definition = fields[field]
-  if (definition === undefined || definition.kind === 'sparse') return undefined
-  const several = definition.kind === 'multi'
-  if (!several && definition.params.precision === 'float32') return undefined
-  return { collectionId, generation, field, dimension: definition.params.dimension, several }
-}
-
 function sumOf(row: Uint8Array): bigint {
   return new DataView(row.buffer, row.byteOffset, sumBytes).getBigUint64(0, true)
-}
-
-function prefixOf({ collectionId, generation }: Pick<OriginalsOf, 'collectionId' | 'generation'>): string {
-  return `collection-${collectionId}-generation-${generation}-`
-}
-
-/** Removes the files of collections that are no more, and those of before a rebuild. */
-export async function sweepOriginals(
-  { vfs, dir }: OriginalsPlace,
-  kept: readonly Pick<OriginalsOf, 'collectionId' | 'generation'>[],
-): Promise<void> {
-  if (!(await vfs.exists(dir))) return
-  const prefixes = kept.map(prefixOf)
-  for (const name of await vfs.list(dir))
-    if (!prefixes.some((prefix) => name.startsWith(prefix))) await vfs.remove(join(dir, name))
 }
 
 async function fill(file: VfsFile, from: number, to: number): Promise<void> {

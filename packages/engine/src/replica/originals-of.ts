@@ -1,0 +1,52 @@
+// Whose originals there are, in which files they are, and which files nobody has any more.
+import { join } from 'node:path'
+import type { Vfs } from '@annal/wal'
+import type { CollectionDefinition } from '../definition.ts'
+
+export interface OriginalsPlace {
+  readonly vfs: Vfs
+  /** `<data>/originals` */
+  readonly dir: string
+}
+
+/** Whose vectors they are: this names the files. */
+export interface OriginalsOf {
+  readonly collectionId: number
+  /** How often the collection was rebuilt: the rows of each time are in files of their own. */
+  readonly generation: number
+  /** Position of the field. */
+  readonly field: number
+  readonly dimension: number
+  /** Whether an object may have several vectors in it. */
+  readonly several: boolean
+}
+
+/** Whose originals the field at a position has; undefined where its rows in memory are the vectors themselves. */
+export function originalsOf(
+  collectionId: number,
+  { fields }: CollectionDefinition,
+  field: number,
+  generation: number,
+): OriginalsOf | undefined {
+  const definition = fields[field]
+  if (definition === undefined || definition.kind === 'sparse') return undefined
+  const several = definition.kind === 'multi'
+  if (!several && definition.params.precision === 'float32') return undefined
+  return { collectionId, generation, field, dimension: definition.params.dimension, several }
+}
+
+/** What the names of a collection's files begin with. */
+export function prefixOf({ collectionId, generation }: Pick<OriginalsOf, 'collectionId' | 'generation'>): string {
+  return `collection-${collectionId}-generation-${generation}-`
+}
+
+/** Removes the files of collections that are no more, and those of before a rebuild. */
+export async function sweepOriginals(
+  { vfs, dir }: OriginalsPlace,
+  kept: readonly Pick<OriginalsOf, 'collectionId' | 'generation'>[],
+): Promise<void> {
+  if (!(await vfs.exists(dir))) return
+  const prefixes = kept.map(prefixOf)
+  for (const name of await vfs.list(dir))
+    if (!prefixes.some((prefix) => name.startsWith(prefix))) await vfs.remove(join(dir, name))
+}
