@@ -12,6 +12,7 @@ export type ServerErrorCode =
   | 'access_denied'
   | 'token_read_only'
   | 'database_inactive'
+  | 'quota_exceeded'
   | 'enterprise_only'
   | 'license_required'
   | 'license_invalid'
@@ -40,6 +41,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   access_denied: 403,
   token_read_only: 403,
   database_inactive: 403,
+  quota_exceeded: 403,
   enterprise_only: 403,
   license_required: 402,
   license_invalid: 400,

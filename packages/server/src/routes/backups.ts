@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { addBackupParsers, sendBackup, uploadedBackup } from '../backup-stream.ts'
 import { sendText } from '../replies.ts'
 import type { RouteDoc } from '../route-doc.ts'
+import { checkCollections } from '../tiers.ts'
 import {
   activeBackup,
   backupInfo,
@@ -48,6 +49,7 @@ export function v1BackupRoutes(app: FastifyInstance): void {
   }
   app.post<OfBackup & { Body: RestoreIndexBody }>('/backups/:backup/restore', restore, async (request, reply) => {
     const { target_index_name: target, ...moment } = request.body
+    checkCollections(request.database)
     const done = await request.database.backups.restore(request.params.backup, target, readMoment(moment))
     return sendText(reply.code(201), 'Backup restored successfully', done)
   })
@@ -79,6 +81,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
   }
   app.post<Named & { Body: CloneBody }>('/collection/:name/clone', clone, async (request, reply) => {
     const { target_collection_name: target } = request.body
+    checkCollections(request.database)
     const done = await request.database.backups.clone(request.params.name, target)
     return reply.code(201).send({ message: 'Collection cloned', collection: target, ...done })
   })
@@ -98,6 +101,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
     }
     app.post<OfBackup & { Body: RestoreCollectionBody }>(`${path}/:backup/restore`, restore, async (request, reply) => {
       const { target_collection_name: target, ...moment } = request.body
+      checkCollections(request.database)
       const done = await request.database.backups.restore(request.params.backup, target, readMoment(moment))
       return reply.code(201).send({ message: 'Backup restored successfully', collection: target, ...done })
     })

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { sendText } from '../replies.ts'
 import type { RouteDoc } from '../route-doc.ts'
+import { checkDefinition } from '../tiers.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type CreateIndexBody,
@@ -19,7 +20,9 @@ type Named = { Params: { name: string } }
 export function v1IndexRoutes(app: FastifyInstance): void {
   const create = { schema: { body: createIndexBody }, config: { doc: docs.create, audit: 'index.create' } }
   app.post<{ Body: CreateIndexBody }>('/index/create', create, async (request, reply) => {
-    await request.database.createCollection(definitionOf(request.body))
+    const definition = definitionOf(request.body)
+    checkDefinition(request.database, definition)
+    await request.database.createCollection(definition)
     return sendText(reply, 'Index created successfully', { name: request.body.index_name })
   })
 

@@ -6,6 +6,7 @@ import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
 import { sendEither, sendText } from '../replies.ts'
 import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
+import { checkObjects, checkSearch } from '../tiers.ts'
 import { nameParam } from '../wire/schema.ts'
 import { openIndex } from '../wire/v1-index.ts'
 import {
@@ -49,13 +50,16 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     const { body } = request
     const objects =
       body instanceof MsgpackBytes ? readUpsertMsgpack(body.bytes, context) : readUpsertJson(body, context)
+    checkObjects(request.database, objects.length)
     return sendText(reply, '', await collection.upsert(objects))
   })
 
   const search = { schema: { params, body: searchBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
     const { collection, shape } = open(request)
-    const result = await collection.search(readSearch(request.body, shape))
+    const asked = readSearch(request.body, shape)
+    checkSearch(request.database, asked)
+    const result = await collection.search(asked)
     const hits = hitsOf(result)
     return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
   })

@@ -1,6 +1,7 @@
 // /api/v2/collection: create, list, describe, delete.
 import type { FastifyInstance } from 'fastify'
 import type { RouteDoc } from '../route-doc.ts'
+import { checkDefinition } from '../tiers.ts'
 import { nameParam } from '../wire/schema.ts'
 import { type CreateCollectionBody, collectionSummary, createCollectionBody } from '../wire/v2-collection.ts'
 
@@ -11,6 +12,7 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
 
   const create = { schema: { body: createCollectionBody }, config: { doc: docs.create, audit: 'collection.create' } }
   app.post<{ Body: CreateCollectionBody }>('/collection', create, async (request) => {
+    checkDefinition(request.database, request.body)
     const collection = await request.database.createCollection(request.body)
     return collectionSummary(collection.describe())
   })

@@ -6,6 +6,7 @@ import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
 import { sendEither } from '../replies.ts'
 import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
+import { checkObjects, checkSearch } from '../tiers.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type DeleteByFilterBody,
@@ -45,6 +46,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
       body instanceof MsgpackBytes
         ? readObjectBatch(body.bytes, config.batchMax)
         : readObjectsJson(body, config.batchMax)
+    checkObjects(request.database, objects.length)
     return open(request).upsert(objects)
   })
 
@@ -85,7 +87,9 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
 
   const search = { schema: { params, body: searchCollectionBody(config.topKMax) }, config: { doc: docs.search } }
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
-    const result = await open(request).search(readCollectionSearch(request.body, config.topKMax))
+    const asked = readCollectionSearch(request.body, config.topKMax)
+    checkSearch(request.database, asked)
+    const result = await open(request).search(asked)
     return sendEither(reply, {
       msgpack: () => collectionSearchMsgpack(result),
       json: () => collectionSearchJson(result),

@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
+import { checkSearch } from '../tiers.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type CountBody,
@@ -35,6 +36,7 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     batch,
     async ({ database, params, body }) => {
       const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
+      for (const request of requests) checkSearch(database, request)
       return { searches: (await database.collection(params.name).searchBatch(requests)).map(collectionSearchJson) }
     },
   )
