@@ -8,7 +8,7 @@ import { addAccess } from './access.ts'
 import { type Audit, noAudit } from './audit.ts'
 import { createGuard } from './auth.ts'
 import { addBodyParsers } from './bodies.ts'
-import { createBodyBudget } from './body-budget.ts'
+import { createBudget } from './budget.ts'
 import type { Config } from './config.ts'
 import type { EngineSlot } from './engine-slot.ts'
 import { sendError } from './error-replies.ts'
@@ -20,6 +20,7 @@ import { builtInPublicKey } from './licence/public-key.ts'
 import * as limits from './limits.ts'
 import { createMetrics } from './metrics.ts'
 import type { DescribedRoute } from './openapi.ts'
+import { addReplyBudget } from './replies.ts'
 import { addRequestHooks, requestFacts } from './request-hooks.ts'
 import { createRequestLog } from './request-log.ts'
 import type { RouteContext } from './route-context.ts'
@@ -70,8 +71,8 @@ export function createApp(given: AppOptions): FastifyInstance {
     audit,
     licensing,
     bodies: {
-      small: createBodyBudget(limits.smallBodiesBytesMax),
-      large: createBodyBudget(limits.largeBodiesBytesMax),
+      small: createBudget(limits.smallBodiesBytesMax, 'request bodies'),
+      large: createBudget(limits.largeBodiesBytesMax, 'request bodies'),
     },
     routes,
     startedAt: Date.now(),
@@ -106,6 +107,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   app.addHook('onRoute', (route) => void routes.push(route))
   addAccess(app, slot)
   addBodyParsers(app)
+  addReplyBudget(app)
   addRequestHooks(app, context)
   app.setErrorHandler(sendError)
   app.setNotFoundHandler((request, reply) =>

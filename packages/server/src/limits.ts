@@ -16,6 +16,8 @@ export const requestTimeoutMs = 30_000
 /** Replies above this size are given up when their reader takes nothing for so long. */
 export const largeReplyBytes = 65_536
 export const readerTimeoutMs = 30_000
+/** All such replies that their readers have not taken yet. One that is larger goes out when there is no other. */
+export const largeRepliesBytesMax = 96 * mebibyte
 export const headersTimeoutMs = 10_000
 export const keepAliveTimeoutMs = 5_000
 /** Node looks for timed-out connections only this often; its own default of 30 s would let a slow client stay. */
@@ -23,6 +25,9 @@ export const connectionsCheckingIntervalMs = 1_000
 export const connectionsMax = 1_024
 /** Requests worked on at one time; a pipelining client may have several on one connection. */
 export const requestsInFlightMax = 1_024
+/** Of each kind, so that writers who wait for a backup or a disk cannot keep out those who only ask, nor the other way round. */
+export const writesInFlightMax = requestsInFlightMax / 2
+export const questionsInFlightMax = requestsInFlightMax / 2
 export const requestsPerSocketMax = 1_000
 export const headerBytesMax = 16_384
 /** An id of 512 bytes takes three characters per byte when it is written into a path. */

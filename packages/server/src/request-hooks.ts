@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Access, checkAccess, needsLicence } from './access.ts'
 import type { AuditEvent } from './audit-chain.ts'
 import { tokenId } from './auth.ts'
+import { createBudget } from './budget.ts'
 import { ServerError } from './errors.ts'
 import * as limits from './limits.ts'
 import { createRateLimit } from './rate-limit.ts'
@@ -12,6 +13,8 @@ import type { BodyBudgets, RouteContext } from './route-context.ts'
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
   const { config, guard, licensing, metrics, bodies, requestLog } = context
   const rates = createRateLimit(config.rateLimit)
+  const writes = createBudget(limits.writesInFlightMax, 'writes')
+  const questions = createBudget(limits.questionsInFlightMax, 'questions')
   let stopping = false
   app.addHook('preClose', async () => {
     stopping = true
@@ -31,11 +34,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
         checkAccess(request.principal, access)
         if (needsLicence(access, request.method)) licensing?.require()
         if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
-        if (metrics.inFlight > limits.requestsInFlightMax) {
-          throw new ServerError('overloaded', 'too many requests at one time; try again shortly', {
-            limit: limits.requestsInFlightMax,
-          })
-        }
+        reply.raw.once('close', (access === 'write' ? writes : questions).take(1))
         refuseEncodings(request)
         reserveBody(bodies, request, reply)
       }),

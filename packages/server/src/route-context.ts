@@ -2,7 +2,7 @@
 import type { Database } from '@annal/engine'
 import type { Audit } from './audit.ts'
 import type { Guard } from './auth.ts'
-import type { BodyBudget } from './body-budget.ts'
+import type { Budget } from './budget.ts'
 import type { Config } from './config.ts'
 import type { EngineSlot } from './engine-slot.ts'
 import type { Licensing } from './licence/licensing.ts'
@@ -29,8 +29,8 @@ export interface RouteContext {
 
 /** Bodies above the common limit have a share of their own, so that uploads cannot crowd out questions. */
 export interface BodyBudgets {
-  readonly small: BodyBudget
-  readonly large: BodyBudget
+  readonly small: Budget
+  readonly large: Budget
 }
 
 /** A request about one collection of the database that its token opens. */

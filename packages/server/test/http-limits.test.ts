@@ -2,7 +2,7 @@
 import http from 'node:http'
 import net from 'node:net'
 import { test } from 'tap'
-import { createBodyBudget } from '../src/body-budget.ts'
+import { createBudget } from '../src/budget.ts'
 import * as limits from '../src/limits.ts'
 import { createIndex, runningApp } from './running-app.ts'
 
@@ -86,15 +86,15 @@ test('a body is validated or refused, however its type is spelt', async (t) => {
 })
 
 test('bodies together stay within one budget and give their share back', (t) => {
-  const budget = createBodyBudget(100)
+  const budget = createBudget(100, 'request bodies')
   const first = budget.take(60)
   t.throws(() => budget.take(41), { code: 'overloaded' })
   const second = budget.take(40)
   first()
   first()
-  t.equal(budget.inFlightBytes, 40, 'giving back twice counts once')
+  t.equal(budget.taken, 40, 'giving back twice counts once')
   second()
-  t.equal(budget.inFlightBytes, 0)
+  t.equal(budget.taken, 0)
   t.end()
 })
 

@@ -1,5 +1,6 @@
 // /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbours.
 import type { FastifyInstance } from 'fastify'
+import { sendJson } from '../replies.ts'
 import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkSearch } from '../tiers.ts'
@@ -34,10 +35,11 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
   app.post<Named & { Body: SearchBatchBody }>(
     '/collection/:name/search/batch',
     batch,
-    async ({ database, params, body }) => {
+    async ({ database, params, body }, reply) => {
       const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
       for (const request of requests) checkSearch(database, request)
-      return { searches: (await database.collection(params.name).searchBatch(requests)).map(collectionSearchJson) }
+      const results = await database.collection(params.name).searchBatch(requests)
+      return sendJson(reply, { searches: results.map(collectionSearchJson) })
     },
   )
 
@@ -55,7 +57,8 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
   app.post<Named & { Body: ScrollBody }>(
     '/collection/:name/objects/scroll',
     scroll,
-    async ({ database, params, body }) => scrollReply(await database.collection(params.name).scroll(readScroll(body))),
+    async ({ database, params, body }, reply) =>
+      sendJson(reply, scrollReply(await database.collection(params.name).scroll(readScroll(body)))),
   )
 
   const recall = { schema: { params, querystring: recallQuery }, config: { doc: docs.recall } }

@@ -1,0 +1,145 @@
+// More than the server can hold, and clients that take their time: what is accepted is answered, the rest is told when to come
+// back, health answers throughout, and afterwards all is as before.
+import { once } from 'node:events'
+import net from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Test, test } from 'tap'
+import * as limits from '../src/limits.ts'
+import { type Answer, createIndex, type RunningApp, runningApp } from './running-app.ts'
+
+const mebibyte = 1_048_576
+const { ANNAL_LONG } = process.env
+const long = ANNAL_LONG === '1'
+
+test('requests beyond the bound of their kind are 503 with Retry-After, and the other kind is served', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const collection = running.engine.database().collection('docs')
+  let open = (): void => undefined
+  const gate = new Promise<void>((resolve) => {
+    open = resolve
+  })
+  const { search } = collection
+  let held = 0
+  collection.search = async (request) => {
+    held += 1
+    await gate
+    return search.call(collection, request)
+  }
+  const extra = 40
+  const answers = Array.from({ length: limits.questionsInFlightMax + extra }, () => ask(running))
+  const refused = await Promise.all(firstSettled(answers, extra))
+  t.ok(refused.every(({ status, headers }) => status === 503 && headers.get('retry-after') === '1'))
+  t.equal(held, limits.questionsInFlightMax, 'exactly as many as the bound are worked on')
+  t.equal((await running.send('GET', '/api/v1/health')).status, 200)
+  const insert = { json: [{ id: 'a', vector: [1, 0, 0, 0] }] }
+  t.equal((await running.send('POST', '/api/v1/index/docs/vector/insert', insert)).status, 200, 'writes go on')
+  open()
+  const statuses = (await Promise.all(answers)).map(({ status }) => status)
+  t.equal(statuses.filter((status) => status === 200).length, limits.questionsInFlightMax)
+  t.equal((await ask(running)).status, 200, 'as before')
+})
+
+function ask(running: RunningApp): Promise<Answer> {
+  return running.send('POST', '/api/v1/index/docs/search', { json: { k: 1, vector: [1, 0, 0, 0] } })
+}
+
+/** Promises of the first `count` that settle. */
+function firstSettled<T>(all: readonly Promise<T>[], count: number): Promise<T>[] {
+  let settled = 0
+  const waiting: ((value: T) => void)[] = []
+  const first = Array.from({ length: count }, () => new Promise<T>((resolve) => waiting.push(resolve)))
+  for (const one of all) one.then((value) => waiting[settled++]?.(value))
+  return first
+}
+
+test('readers that do not read hold only so much, and let go when they are gone', async (t) => {
+  const running = await runningApp(t)
+  const dimension = 4_000
+  const count = 300
+  await createIndex(running, { dim: dimension, precision: 'int8', space_type: 'l2' })
+  const vectors = Array.from({ length: count }, (_, i) => {
+    const vector = new Array<number>(dimension).fill(0)
+    vector[i] = 1
+    return [`${i}`, new Uint8Array(0), '', 1, vector]
+  })
+  for (let at = 0; at < count; at += 100)
+    await running.send('POST', '/api/v1/index/docs/vector/insert', { msgpack: vectors.slice(at, at + 100) })
+  const body = JSON.stringify({ k: count, ef: count, include_vectors: true, vector: vectors[0]?.[4] })
+  const before = process.memoryUsage.rss()
+  const readers = await Promise.all(
+    Array.from({ length: 40 }, () =>
+      connected(
+        t,
+        running,
+        `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      ),
+    ),
+  )
+  const { replyBudget } = running.app
+  await until(() => replyBudget.taken > 0.9 * limits.largeRepliesBytesMax)
+  await sleep(500)
+  t.ok(replyBudget.taken <= limits.largeRepliesBytesMax)
+  const grown = (process.memoryUsage.rss() - before) / mebibyte
+  t.ok(grown <= 256, `${grown.toFixed(0)} MiB more, kernel of the client and the garbage of this process included`)
+  const refused = await running.send('POST', '/api/v1/index/docs/search', { body, type: 'application/json' })
+  t.match([refused.status, refused.json().code], [503, 'overloaded'])
+  const small = await running.send('POST', '/api/v1/index/docs/search', { json: { k: 1, vector: vectors[0]?.[4] } })
+  t.equal(small.status, 200, 'small replies are not held back')
+  for (const reader of readers) reader.destroy()
+  await until(() => replyBudget.taken === 0)
+  t.equal((await running.send('POST', '/api/v1/index/docs/search', { body, type: 'application/json' })).status, 200)
+})
+
+test('clients that do not finish their headers, or their bodies, are cut off while others are served', {
+  timeout: 120_000,
+}, async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const count = long ? 450 : 40
+  const heads = ['GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-A: ']
+  // Until the body is overdue takes half a minute, which only the long form waits for.
+  if (long)
+    heads.push(
+      'POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{',
+    )
+  const sockets = await Promise.all(
+    heads.flatMap((head) => Array.from({ length: count }, () => connected(t, running, head))),
+  )
+  const dripping = setInterval(() => {
+    for (const socket of sockets) if (socket.writable) socket.write('1')
+  }, 1_000)
+  t.teardown(() => clearInterval(dripping))
+  const closed = sockets.map((socket) => once(socket.resume(), 'close'))
+  let served = 0
+  const serving = setInterval(() => {
+    ask(running).then(
+      ({ status }) => {
+        if (status === 200) served += 1
+      },
+      () => undefined,
+    )
+  }, 200)
+  t.teardown(() => clearInterval(serving))
+  await Promise.all(closed)
+  t.pass('every one of them')
+  t.ok(served > 10, `${served} others meanwhile`)
+})
+
+async function connected(t: Test, { url }: RunningApp, text: string): Promise<net.Socket> {
+  const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => undefined)
+  t.teardown(async () => void socket.destroy())
+  await once(socket, 'connect')
+  socket.write(text)
+  // Nothing is read from it until somebody asks for that.
+  return socket
+}
+
+async function until(check: () => boolean): Promise<void> {
+  for (let i = 0; i < 3_000; i++) {
+    if (check()) return
+    await sleep(10)
+  }
+  throw new Error('it never came to that')
+}
