@@ -15,7 +15,7 @@ export async function withClient<T>(options: ConnectionOptions, work: (client: C
     await using client = await open(options)
     return await work(client)
   } catch (error) {
-    if (error instanceof AnnalError) throw new CommandEnd(codeFor(error), `${error.message} (${error.code})`)
+    if (error instanceof AnnalError) throw refusal(error)
     throw error
   }
 }
@@ -39,6 +39,7 @@ const codes: { readonly [code: string]: number } = {
   format_too_new: exitCode.configuration,
 }
 
-function codeFor(error: AnnalError): number {
-  return codes[error.code] ?? exitCode.refused
+/** What was refused with a code, as the end of the command. */
+export function refusal({ code, message }: { readonly code: string; readonly message: string }): CommandEnd {
+  return new CommandEnd(codes[code] ?? exitCode.refused, `${message} (${code})`)
 }

@@ -63,12 +63,20 @@ function backups(program: Command, terminal: Terminal, ends: Ends): void {
 
 function restoring(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('restore'))
-    .description('make a new collection of a backup, on request as of another moment')
-    .argument('<backup>')
-    .argument('<target>', 'a name that no collection has')
+    .description('make a new collection of a backup, or with --whole a new data directory of another one')
+    .argument('<backup>', 'name of a backup; with --whole a data directory, which is only read')
+    .argument('<target>', 'a name that no collection has; with --whole a directory that does not exist')
     .addOption(new Option('--lsn <lsn>', 'as of this event').argParser(wholeNumber))
     .addOption(new Option('--time <time>', 'as of this time, RFC 3339').conflicts('lsn'))
+    .addOption(new Option('--whole', 'a whole data directory').conflicts(['lsn', 'time']))
+    .addOption(new Option('--to-lsn <lsn>', 'a whole directory as of this event').argParser(wholeNumber))
+    .addOption(new Option('--to-time <time>', 'a whole directory as of this time').conflicts(['toLsn']))
     .action(async (backup, target, options) => {
+      if (options.whole || options.toLsn !== undefined || options.toTime !== undefined) {
+        const { restoreWhole } = await import('./commands/restore-directory.ts')
+        ends(await restoreWhole(backup, target, options, terminal))
+        return
+      }
       const { restore } = await import('./commands/backup.ts')
       ends(await restore(backup, target, options, terminal))
     })

@@ -42,6 +42,16 @@ export function describeTools(program: Command, terminal: Terminal, ends: (code:
     })
 
   program
+    .command('archive')
+    .description('say how far back a restore can reach, and check every byte of what is archived')
+    .argument(...directory)
+    .option(...asJson)
+    .action(async (dir, options) => {
+      const { archive } = await import('./commands/archive.ts')
+      ends(await archive(dir, options, terminal))
+    })
+
+  program
     .command('repair')
     .description('cut a damaged log before a record, on a copy; the last way out when no backup is left')
     .argument(...directory)

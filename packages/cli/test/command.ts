@@ -25,7 +25,13 @@ type Environment = Readonly<Record<string, string>>
 
 export function start(args: readonly string[], environment: Environment = {}): Started {
   const child = spawn(process.execPath, ['--conditions=annal-source', entry, ...args], {
-    env: { PATH: process.env.PATH, NDD_NUM_THREADS: '1', ...environment },
+    env: {
+      PATH: process.env.PATH,
+      NDD_NUM_THREADS: '1',
+      // Reading and compiling the sources is most of a start; what one process compiled serves the next.
+      NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
+      ...environment,
+    },
     stdio: ['pipe', 'pipe', 'pipe'],
   })
   let [out, err] = ['', '']

@@ -1,5 +1,5 @@
 // serve, doctor, verify, waldump and repair, one after the other on one directory, as a bad day goes.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { connect } from '@annal/client'
@@ -88,6 +88,31 @@ test('damage is found by verify and doctor, refused by serve, and cut by repair 
   t.match(JSON.parse(repaired.out), { lsnLast: hurt.lsn - 1 })
   const { address } = await serve(t, dir)
   t.ok((await connect({ url: address }).listIndexes()).length <= 1)
+})
+
+test('a whole directory comes back as of a record, beside the one in use', async (t) => {
+  const dir = freshDir(t)
+  const { address } = await serve(t, path.join(dir, 'data'))
+  const films = await connect({ url: address }).createIndex({ name: 'films', dimension: 2 })
+  for (let i = 0; i < 5; i += 1) await films.upsert([{ id: `film ${i}`, vector: [1, i] }])
+  const [from, to] = [path.join(dir, 'data'), path.join(dir, 'then')]
+  const lines = (await annal(['waldump', from])).out
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const upserts = lines.filter(({ kind, name }) => kind === 'record' && name === undefined)
+  const restored = await annal(['restore', from, to, '--to-lsn', String(upserts.at(-3).lsn), '--json'])
+  t.equal(restored.code, 0, restored.err)
+  t.match(JSON.parse(restored.out), { directory: to, lsn: upserts.at(-3).lsn })
+  const then = await serve(t, to)
+  t.equal((await connect({ url: then.address }).index('films').describe()).count, 3)
+  const again = await annal(['restore', from, to, '--whole'])
+  t.equal(again.code, 64)
+  t.match(again.err, 'exists already')
+  const future = await annal(['restore', from, path.join(dir, 'never'), '--to-lsn', '999999'])
+  t.equal(future.code, 76)
+  t.notOk(existsSync(path.join(dir, 'never')))
+  t.match((await annal(['archive', from])).out, 'nothing is archived')
 })
 
 test('the doctor names what is wrong and what to do', async (t) => {
