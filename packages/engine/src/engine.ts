@@ -14,7 +14,7 @@ import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
 import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
-import { type Phase, sentenceOf, statusOf } from './health.ts'
+import { healthOf, type Phase, sentenceOf } from './health.ts'
 import { heldBy } from './held.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
@@ -154,21 +154,16 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   }
 
   health(): EngineHealth {
-    const reasons = [...this.#notices]
-    for (const { name, condition } of this.#collections.values())
-      if (condition === 'quarantined') reasons.push(`collection "${name}" is out of service; its description says why`)
-    const state = this.#directory?.log.state()
-    if (state?.reason) reasons.push(state.reason)
-    if (this.#failure) reasons.push(this.#failure.message)
-    const status = this.#failure ? 'failed' : statusOf(this.#phase, state, reasons.length)
+    const [phase, failure, notices] = [this.#phase, this.#failure, this.#notices]
+    const log = this.#directory?.log.state()
     const { newest: progress } = this.#progress
-    return { status, reasons, ...(progress && { progress }) }
+    const health = healthOf({ phase, log, failure, notices, collections: this.#collections.values() })
+    return { ...health, ...(progress && { progress }) }
   }
 
   stats(): EngineStats {
     this.checkOpen()
-    const { log } = this.#directory as DataDirectory
-    const { bytes, segments, appends, syncs, lsnDurable } = log.state()
+    const { bytes, segments, appends, syncs, lsnDurable } = (this.#directory as DataDirectory).log.state()
     return {
       uptimeMs: performance.now() - this.#openedAt,
       databases: this.#catalog.databases.length,
@@ -177,7 +172,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       lsnApplied: this.#committer?.lsnApplied ?? 0,
       lsnDurable,
       lsnCheckpoint: this.#checkpointer.manifest?.lsn ?? 0,
-      timeMs: this.#committer?.timeMs ?? 0,
+      timeMs: this.timeMs,
       ...this.backups.stats(),
       log: { bytes, segments, appends, syncs },
     }
@@ -236,8 +231,12 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     const dropped = ids.flatMap((id) => this.#collections.get(id) ?? [])
     // Whatever was appended before the drop is applied before it.
     for (const collection of dropped) await collection.gate.hold(async () => collection.shut('dropped'))
+    const database = event.kind === 'database-dropped' ? this.#catalog.databaseById(event.databaseId)?.name : undefined
     this.#catalog.apply(lsn, event)
     for (const id of ids) this.#collections.delete(id)
+    // Unless the log made it anew later: then its backups may be newer than this.
+    if (database !== undefined && !this.catalogAhead.database(database))
+      this.#notices.push(...(await this.backups.forget(database)))
     for (const { recovering } of dropped) {
       await recovering?.pins.until(Number.POSITIVE_INFINITY)
       await recovering?.remove()
@@ -250,10 +249,6 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.#catalog.apply(lsn, event)
     this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
     this.#begin(entry, replica)
-  }
-
-  collection(id: number): LocalCollection | undefined {
-    return this.#collections.get(id)
   }
 
   applied(event: Event, bytes: number): void {
@@ -309,7 +304,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       archive: this.#options.archive,
       identity: () => (this.#directory as DataDirectory).identity,
       log: () => (this.#directory as DataDirectory).log,
-      timeMs: () => this.#committer?.timeMs ?? 0,
+      timeMs: () => this.timeMs,
       newestCheckpoint: () => this.#checkpointer.newest,
       takeCheckpoint: () => this.#checkpointer.take(),
       replicaHost: (seed) => ({ seed, pool: this.#pool as WorkerPool, originals: this.#originals }),

@@ -4,7 +4,24 @@ import type { EngineHealth } from './api.ts'
 
 export type Phase = 'starting' | 'recovering' | 'open' | 'closed'
 
-export function statusOf(phase: Phase, log: LogState | undefined, reasons: number): EngineHealth['status'] {
+interface Known {
+  readonly phase: Phase
+  readonly log: LogState | undefined
+  readonly failure: Error | undefined
+  readonly notices: readonly string[]
+  readonly collections: Iterable<{ readonly name: string; readonly condition: string }>
+}
+
+export function healthOf({ phase, log, failure, notices, collections }: Known): EngineHealth {
+  const reasons = [...notices]
+  for (const { name, condition } of collections)
+    if (condition === 'quarantined') reasons.push(`collection "${name}" is out of service; its description says why`)
+  if (log?.reason) reasons.push(log.reason)
+  if (failure) reasons.push(failure.message)
+  return { status: failure ? 'failed' : statusOf(phase, log, reasons.length), reasons }
+}
+
+function statusOf(phase: Phase, log: LogState | undefined, reasons: number): EngineHealth['status'] {
   if (log?.condition === 'failed') return 'failed'
   if (phase === 'closed') return 'closed'
   if (phase !== 'open') return 'starting'

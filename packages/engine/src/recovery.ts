@@ -26,7 +26,7 @@ export interface RecoveringCollection {
 
 export interface RecoveryTarget {
   readonly catalog: Catalog
-  collection(id: number): RecoveringCollection | undefined
+  loaded(id: number): RecoveringCollection | undefined
   applyCatalog(lsn: number, event: CatalogEvent): Promise<void>
   /** Counts what was replayed, as it is counted when it is written: it too waits for the next checkpoint. */
   applied(event: Event, bytes: number): void
@@ -102,7 +102,7 @@ async function applyRecord(
       readyWhenLast(record.lsn, event.collectionId, target, outlook)
     return
   }
-  const collection = target.collection(event.collectionId)
+  const collection = target.loaded(event.collectionId)
   // Ids are given out in order: one that is missing was dropped later in the log, or never given out.
   assert(
     collection || event.collectionId < target.catalog.nextCollectionId,
@@ -134,7 +134,7 @@ async function applyOrQuarantine(
 }
 
 function readyWhenLast(lsn: number, collectionId: number, target: RecoveryTarget, outlook: Outlook): void {
-  if (outlook.lsnLastOf.get(collectionId) === lsn) target.collection(collectionId)?.ready()
+  if (outlook.lsnLastOf.get(collectionId) === lsn) target.loaded(collectionId)?.ready()
 }
 
 /** Bounds what is decoded and not yet applied. */

@@ -199,3 +199,27 @@ async function rewriteAsFormat1(checkpoint: string): Promise<void> {
   const sum = createHash('sha256').update(body).digest('hex')
   await writeFile(path, `{"format":1,"sha256":"${sum}","manifest":${body}}\n`)
 }
+
+test('the backups of a dropped database go with it, also those being made, and a new one of its name has none', async (t) => {
+  const dataDir = await directory(t)
+  const engine = await opened(t, dataDir)
+  const { control } = engine
+  for (const name of ['acme', 'other']) {
+    await control.createDatabase({ name })
+    const made = await engine.database(name).createCollection({ name: 'a', fields })
+    await made.upsert([{ id: '1', fields: { v: [1, 2, 3] } }])
+    await engine.database(name).backups.create('a', 'first')
+    await engine.database(name).backups.settled()
+  }
+  await engine.database('acme').backups.create('a', 'second')
+  await control.dropDatabase('acme')
+  await control.createDatabase({ name: 'acme' })
+  t.strictSame(engine.database('acme').backups.list(), [])
+  t.equal(engine.database('acme').backups.status().status, 'idle')
+  t.match(engine.database('other').backups.list(), [{ name: 'first' }])
+  await engine.close()
+  const again = await opened(t, dataDir)
+  t.strictSame(again.database('acme').backups.list(), [])
+  t.match(again.database('other').backups.list(), [{ name: 'first' }])
+  t.equal(again.health().status, 'ok')
+})

@@ -114,6 +114,14 @@ export class Backups {
     throw new EngineError('backup_exists', `a backup ${printed(name)} exists already`, { field: 'name', value: name })
   }
 
+  /** Removes all backups of a database that was dropped: one made under its name later is another. */
+  async forget(database: string): Promise<void> {
+    await this.settled(database)
+    this.#jobs.delete(database)
+    this.#restores.delete(database)
+    for (const { image } of this.store.list(database)) await this.store.remove(database, image.name)
+  }
+
   /** Ends what is being made, leaving nothing of it. */
   async close(): Promise<void> {
     this.#closing = true
@@ -128,6 +136,7 @@ export class Backups {
       const image = await imageCollection(this.#host, collection, temporary, { name, database }, older, {
         checkWanted: () => {
           if (this.#closing) throw new EngineError('closed', 'the engine was closed while the backup was made')
+          collection.checkOpen()
         },
         onProgress: (bytesDone, bytes) => {
           job.status = { ...job.status, bytesDone, bytes }

@@ -41,6 +41,12 @@ export class EngineBackups {
     return this.jobs.store.open()
   }
 
+  /** Removes the backups of a dropped database. What the disk refuses to give up is nobody's any more, and is said. */
+  async forget(database: string): Promise<string[]> {
+    const told = (error: Error) => [`backups of the dropped database "${database}" remain: ${error.message}`]
+    return this.jobs.forget(database).then(() => [], told)
+  }
+
   /** A collection as its first record leaves it; the error when the image it was restored from does not give it any more. */
   async firstReplica(entry: CollectionEntry): Promise<Replica | EngineError> {
     const { id, definition, hashSeed, restored, lsnCreated: lsn } = entry
