@@ -8,6 +8,7 @@ export type {
   DenseColumn,
   Event,
   FiltersReplaced,
+  MultiColumn,
   ObjectEvent,
   ObjectsDeleted,
   ObjectsUpserted,

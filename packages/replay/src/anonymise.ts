@@ -1,0 +1,173 @@
+// Takes out of a trace who it was about: ids, names, keys and texts become tokens, the control plane is left out, and vectors
+// may be turned by a secret rotation. Numbers and booleans stay; days move by a secret number of days, so that ranges over them stay
+// ranges. The secret is forgotten.
+import { randomBytes } from 'node:crypto'
+import type { FieldDefinition, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
+import type { DenseColumn, Event, MultiColumn, ObjectsUpserted } from '@annal/engine/events'
+import { Rotation } from './rotation.ts'
+import { Tokens } from './tokens.ts'
+import type { TraceEntry } from './trace.ts'
+
+export interface AnonymiseOptions {
+  /** Turns every dense vector. Precision `binary` keeps signs only, which a rotation changes: its recall may differ. */
+  readonly rotate: boolean
+}
+
+interface Known {
+  readonly fields: readonly FieldDefinition[]
+}
+
+export class Anonymiser {
+  readonly #rotate: boolean
+  readonly #secret = randomBytes(32)
+  readonly #tokens = new Tokens(this.#secret)
+  readonly #days = 1_000 + (new DataView(this.#secret.buffer, this.#secret.byteOffset).getUint16(0) % 9_000)
+  readonly #rotations = new Map<number, Rotation>()
+  /** Collections as they were before, by number: queries name their fields. */
+  readonly #collections = new Map<number, Known>()
+
+  constructor({ rotate }: AnonymiseOptions) {
+    this.#rotate = rotate
+  }
+
+  /** Undefined for what has no place in the trace. */
+  entry(entry: TraceEntry): TraceEntry | undefined {
+    if (entry.kind === 'query') {
+      const fields = this.#collections.get(entry.collectionId)?.fields
+      return fields && { ...entry, request: this.#request(entry.request, fields) }
+    }
+    const event = this.#event(entry.event)
+    return event && { ...entry, event }
+  }
+
+  #event(event: Event): Event | undefined {
+    switch (event.kind) {
+      case 'collection-created': {
+        this.#collections.set(event.collectionId, event)
+        return { ...event, name: this.#name(event.name), fields: event.fields.map((field) => this.#field(field)) }
+      }
+      case 'collection-rebuilt':
+        return { ...event, fields: event.fields.map((field) => this.#field(field)) }
+      case 'objects-upserted':
+        return this.#upsert(event)
+      case 'objects-deleted':
+        return { ...event, ids: event.ids.map((id) => this.#tokens.of(id)) }
+      case 'filters-replaced':
+        return {
+          ...event,
+          ids: event.ids.map((id) => this.#tokens.of(id)),
+          filters: event.filters.map((text) => this.#text(text)),
+        }
+      case 'database-created': {
+        const { token: _, ...rest } = event
+        return { ...rest, name: this.#name(event.name) }
+      }
+      case 'database-dropped':
+      case 'collection-dropped':
+        return event
+      default:
+        return undefined
+    }
+  }
+
+  #upsert(event: ObjectsUpserted): ObjectsUpserted {
+    const fields = this.#collections.get(event.collectionId)?.fields ?? []
+    const turned = <T extends DenseColumn | MultiColumn>(column: T): T => {
+      const field = fields[column.field]
+      if (!this.#rotate || field === undefined || field.kind === 'sparse') return column
+      return { ...column, vectors: this.#turnedRows(column.vectors, field.params.dimension) }
+    }
+    return {
+      ...event,
+      ids: event.ids.map((id) => this.#tokens.of(id)),
+      metas: event.metas.map((meta) => this.#meta(meta)),
+      filters: event.filters.map((text) => this.#text(text)),
+      dense: event.dense.map(turned),
+      multi: event.multi.map(turned),
+    }
+  }
+
+  #field<T extends FieldDefinition>(field: T): T {
+    return { ...field, name: this.#name(field.name) }
+  }
+
+  /** Names have rules of their own, which every token keeps: letters, digits and underscores. */
+  #name(name: string): string {
+    return this.#tokens.of(name)
+  }
+
+  #text(text: string): string {
+    return text === '' ? '' : JSON.stringify(this.#value(JSON.parse(text)))
+  }
+
+  /** Meta may be compressed, or nobody's JSON; then only its length is kept. */
+  #meta(meta: Uint8Array): Uint8Array {
+    if (meta.length === 0) return meta
+    try {
+      return Buffer.from(JSON.stringify(this.#value(JSON.parse(Buffer.from(meta).toString()))))
+    } catch {
+      return Buffer.from(JSON.stringify({ text: '' }).padEnd(meta.length))
+    }
+  }
+
+  #value(value: JsonValue): JsonValue {
+    if (typeof value === 'string') return this.#shifted(value) ?? this.#tokens.of(value)
+    if (Array.isArray(value)) return value.map((inner: JsonValue) => this.#value(inner))
+    if (typeof value !== 'object' || value === null) return value
+    // Arrays were just dealt with; the type checker does not follow that through read-only ones.
+    return this.#object(value as JsonObject)
+  }
+
+  /** Operators are no names of the user's. */
+  #object(value: JsonObject): JsonObject {
+    const replaced = Object.entries(value).map(([key, inner]) => [
+      key.startsWith('$') ? key : this.#tokens.of(key),
+      this.#value(inner as JsonValue),
+    ])
+    return Object.fromEntries(replaced) as JsonObject
+  }
+
+  /** A day, with or without a time of day, some thousand days earlier; undefined for any other text. */
+  #shifted(text: string): string | undefined {
+    const found = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/.exec(text)
+    const at = found ? Date.parse(found[1] as string) : Number.NaN
+    if (!found || Number.isNaN(at)) return undefined
+    return new Date(at - this.#days * 86_400_000).toISOString().slice(0, 10) + (found[2] ?? '')
+  }
+
+  #request(request: SearchRequest, fields: readonly FieldDefinition[]): SearchRequest {
+    const asked = Object.entries(request.fields).map(([name, { query, ...rest }]) => {
+      const field = fields.find((candidate) => candidate.name === name)
+      return [this.#name(name), { ...rest, query: field === undefined ? query : this.#query(query, field) }]
+    })
+    const { fusion } = request
+    const weights = Object.entries(fusion?.weights ?? {}).map(([name, weight]) => [this.#name(name), weight])
+    return {
+      ...request,
+      fields: Object.fromEntries(asked) as SearchRequest['fields'],
+      ...(request.filter && { filter: request.filter.map((condition) => this.#object(condition)) }),
+      ...(fusion && { fusion: { ...fusion, ...(fusion.weights && { weights: Object.fromEntries(weights) }) } }),
+    }
+  }
+
+  #query(query: unknown, field: FieldDefinition): SearchRequest['fields'][string]['query'] {
+    if (typeof query === 'object' && query !== null && 'id' in query) return { id: this.#tokens.of(String(query.id)) }
+    if (field.kind === 'sparse' || !this.#rotate) return query as SearchRequest['fields'][string]['query']
+    const rows = query as ArrayLike<number> | ArrayLike<ArrayLike<number>>
+    const turn = (row: ArrayLike<number>) => this.#turnedRows(Float32Array.from(row), field.params.dimension)
+    const isOne = typeof rows[0] === 'number'
+    // One vector or several: which of them was just looked at.
+    return isOne ? turn(rows as ArrayLike<number>) : Array.from(rows as ArrayLike<ArrayLike<number>>, turn)
+  }
+
+  #turnedRows(vectors: Float32Array, dimension: number): Float32Array {
+    let rotation = this.#rotations.get(dimension)
+    if (rotation === undefined) {
+      rotation = new Rotation(this.#secret, dimension)
+      this.#rotations.set(dimension, rotation)
+    }
+    const turned = Float32Array.from(vectors)
+    for (let at = 0; at < turned.length; at += dimension) rotation.turn(turned.subarray(at, at + dimension))
+    return turned
+  }
+}

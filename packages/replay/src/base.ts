@@ -1,0 +1,185 @@
+// What a log amounts to at one of its records, as the fewest events that make it again: what exists then, and of every object the
+// values that it has. The log is read twice; what is kept of it is one entry per living object.
+import type { FieldDefinition } from '@annal/engine'
+import {
+  type CollectionCreated,
+  type DenseColumn,
+  decodeEvent,
+  type Event,
+  type MultiColumn,
+  type ObjectsUpserted,
+  type SparseColumn,
+} from '@annal/engine/events'
+import { nodeVfs, readLogFiles } from '@annal/wal'
+import { ReplayError } from './trace.ts'
+
+interface Living {
+  /** The record that holds the object's values. */
+  readonly lsn: number
+  /** Where it was replaced since. */
+  readonly filter: string | undefined
+}
+
+interface Known {
+  readonly created: CollectionCreated
+  fields: readonly FieldDefinition[]
+  readonly objects: Map<string, Living>
+}
+
+/** Of a log that goes back to its first record. Throws ReplayError window_not_held. */
+export async function* baseEvents(walDir: string, lsnTo: number): AsyncGenerator<Event, void> {
+  const { control, collections } = await survey(walDir, lsnTo)
+  yield* control
+  for (const { created, fields } of collections.values()) yield { ...created, fields }
+  for await (const { lsn, event } of eventsOf(walDir, lsnTo)) {
+    if (event.kind !== 'objects-upserted') continue
+    const objects = collections.get(event.collectionId)?.objects
+    const positions = event.ids.flatMap((id, at) => (objects?.get(id)?.lsn === lsn ? [at] : []))
+    if (objects === undefined || positions.length === 0) continue
+    const filters = event.ids.map((id, at) => objects.get(id)?.filter ?? (event.filters[at] as string))
+    yield picked({ ...event, filters }, positions)
+  }
+}
+
+/** What exists at the end, and which record holds each object. */
+async function survey(
+  walDir: string,
+  lsnTo: number,
+): Promise<{ readonly control: Iterable<Event>; readonly collections: ReadonlyMap<number, Known> }> {
+  const databases = new Map<number, Event>()
+  const collections = new Map<number, Known>()
+  for await (const { lsn, event } of eventsOf(walDir, lsnTo)) {
+    switch (event.kind) {
+      case 'collection-created':
+        collections.set(event.collectionId, { created: event, fields: event.fields, objects: new Map() })
+        break
+      case 'collection-dropped':
+        collections.delete(event.collectionId)
+        break
+      case 'collection-rebuilt': {
+        const known = collections.get(event.collectionId)
+        if (known) known.fields = event.fields
+        break
+      }
+      case 'database-created':
+        databases.set(event.databaseId, event)
+        break
+      case 'database-dropped':
+        databases.delete(event.databaseId)
+        for (const id of event.collectionIds) collections.delete(id)
+        break
+      case 'objects-upserted':
+        for (const id of event.ids) collections.get(event.collectionId)?.objects.set(id, { lsn, filter: undefined })
+        break
+      case 'objects-deleted':
+        for (const id of event.ids) collections.get(event.collectionId)?.objects.delete(id)
+        break
+      case 'filters-replaced':
+        event.ids.forEach((id, at) => {
+          const objects = collections.get(event.collectionId)?.objects
+          const living = objects?.get(id)
+          if (living) objects?.set(id, { ...living, filter: event.filters[at] })
+        })
+        break
+      case 'collection-restored':
+        throw new ReplayError(
+          'window_not_held',
+          `record ${lsn} restored a collection from a backup, which the log does not hold`,
+          {
+            lsn,
+          },
+        )
+    }
+  }
+  return { control: databases.values(), collections }
+}
+
+/** The log may write a few records of its own before the first event. */
+const firstRecordMax = 16
+
+/** Throws ReplayError window_not_held unless the log goes back to its first record. */
+export function checkWhole(lsnFirst: number): void {
+  if (lsnFirst <= firstRecordMax) return
+  const message = `the log begins at record ${lsnFirst}: what was before is in checkpoints only. Keep the whole log (option keepLog), or record from an archive`
+  throw new ReplayError('window_not_held', message, { lsnFirst })
+}
+
+async function* eventsOf(walDir: string, lsnTo: number): AsyncGenerator<{ lsn: number; event: Event }, void> {
+  for await (const record of readLogFiles({ vfs: nodeVfs(), dir: walDir, lsnTo }))
+    yield { lsn: record.lsn, event: decodeEvent(record) }
+}
+
+/** The event with some of its objects only, in the same order. */
+function picked(event: ObjectsUpserted, positions: readonly number[]): ObjectsUpserted {
+  const places = new Map(positions.map((position, at) => [position, at]))
+  const at = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
+  return {
+    ...event,
+    ids: at(event.ids),
+    metas: at(event.metas),
+    filters: at(event.filters),
+    dense: event.dense.flatMap((column) => pickedDense(column, places)),
+    sparse: event.sparse.flatMap((column) => pickedCounted(column, places, ['indices', 'values'])),
+    multi: event.multi.flatMap((column) => pickedCounted(column, places, ['vectors'])),
+  }
+}
+
+type Places = ReadonlyMap<number, number>
+
+function pickedDense(column: DenseColumn, places: Places): DenseColumn[] {
+  const rows = rowsIn(column.objects, places)
+  if (rows.length === 0) return []
+  const length = column.vectors.length / column.objects.length
+  const vectors = new Float32Array(rows.length * length)
+  rows.forEach((row, i) => {
+    vectors.set(column.vectors.subarray(row * length, (row + 1) * length), i * length)
+  })
+  return [
+    {
+      ...column,
+      objects: objectsOf(column.objects, rows, places),
+      vectors,
+      norms: Float32Array.from(rows, (row) => column.norms[row] as number),
+    },
+  ]
+}
+
+/** Columns whose objects have different numbers of values: `counts` says how many units of each array belong to a row. */
+function pickedCounted<T extends SparseColumn | MultiColumn>(
+  column: T,
+  places: Places,
+  arrays: readonly (keyof T & string)[],
+): T[] {
+  const rows = rowsIn(column.objects, places)
+  if (rows.length === 0) return []
+  const total = column.counts.reduce((sum, count) => sum + count, 0)
+  const starts = [0]
+  for (const count of column.counts) starts.push((starts.at(-1) as number) + count)
+  const cut = (values: Float32Array | Uint32Array) => {
+    const unit = total === 0 ? 0 : values.length / total
+    const pieces = rows.map((row) =>
+      values.subarray((starts[row] as number) * unit, (starts[row + 1] as number) * unit),
+    )
+    const joined = new (values.constructor as Float32ArrayConstructor)(
+      pieces.reduce((sum, { length }) => sum + length, 0),
+    )
+    let at = 0
+    for (const piece of pieces) {
+      joined.set(piece, at)
+      at += piece.length
+    }
+    return joined
+  }
+  const cuts = Object.fromEntries(arrays.map((name) => [name, cut(column[name] as Float32Array)]))
+  const counts = Uint32Array.from(rows, (row) => column.counts[row] as number)
+  return [{ ...column, objects: objectsOf(column.objects, rows, places), counts, ...cuts }]
+}
+
+/** Positions in a column of the objects that stay. */
+function rowsIn(objects: Uint32Array, places: Places): number[] {
+  return Array.from(objects.keys()).filter((row) => places.has(objects[row] as number))
+}
+
+function objectsOf(objects: Uint32Array, rows: readonly number[], places: Places): Uint32Array {
+  return Uint32Array.from(rows, (row) => places.get(objects[row] as number) as number)
+}

@@ -1,0 +1,20 @@
+export type { AnonymiseOptions } from './anonymise.ts'
+export { type Comparison, compareResults } from './compare.ts'
+export { type EngineTargetOptions, engineTarget } from './engine-target.ts'
+export { type GenerateOptions, generateTrace } from './generate.ts'
+export type { Percentiles, Stretch } from './measure.ts'
+export { type RecordOptions, recordTrace } from './record.ts'
+export { type ReplayOptions, type ReplayResult, replayTrace } from './replay.ts'
+export { reportOf } from './report.ts'
+export type { ReplayTarget } from './target.ts'
+export {
+  ReplayError,
+  type ReplayErrorCode,
+  type TraceEntry,
+  type TraceEvent,
+  type TraceHead,
+  type TraceQuery,
+  type TraceSummary,
+} from './trace.ts'
+export { type OpenTrace, openTrace, TraceWriter } from './trace-file.ts'
+export { type Workload, type WorkloadSize, workloads } from './workloads.ts'

@@ -1,0 +1,155 @@
+// A running server, spoken to as any client does. It takes the collections of the trace's `default` database, under names that
+// must be free there.
+import type { Client, Collection, ObjectRecord } from '@annal/client'
+import type { FieldDefinition, SearchRequest } from '@annal/engine'
+import type { Event, ObjectsUpserted } from '@annal/engine/events'
+import type { ReplayTarget } from './target.ts'
+
+const defaultDatabaseId = 1
+
+interface Known {
+  readonly collection: Collection
+  readonly fields: readonly FieldDefinition[]
+}
+
+export function serverTarget(client: Client, name: string): ReplayTarget {
+  return new ServerTarget(client, name)
+}
+
+class ServerTarget implements ReplayTarget {
+  readonly name: string
+  readonly #client: Client
+  readonly #known = new Map<number, Known>()
+  /** The last change of each collection: over HTTP only waiting keeps the order. */
+  readonly #tails = new Map<number, Promise<void>>()
+
+  constructor(client: Client, name: string) {
+    this.#client = client
+    this.name = `server ${name}`
+  }
+
+  apply(event: Event): Promise<void> {
+    if (!('collectionId' in event)) return Promise.resolve()
+    const done = (this.#tails.get(event.collectionId) ?? Promise.resolve()).then(() => this.#change(event))
+    this.#tails.set(
+      event.collectionId,
+      done.catch(() => undefined),
+    )
+    return done
+  }
+
+  async #change(event: Extract<Event, { collectionId: number }>): Promise<void> {
+    if (event.kind === 'collection-created') {
+      if (event.databaseId !== defaultDatabaseId) return
+      const collection = await this.#client.createCollection({ name: event.name, fields: event.fields.map(asAsked) })
+      this.#known.set(event.collectionId, { collection, fields: event.fields })
+      return
+    }
+    const known = this.#known.get(event.collectionId)
+    if (known === undefined) return
+    const { collection } = known
+    switch (event.kind) {
+      case 'collection-dropped':
+        this.#known.delete(event.collectionId)
+        return this.#client.deleteCollection(collection.name)
+      case 'objects-upserted':
+        await collection.upsert(recordsOf(event, known.fields))
+        return
+      case 'objects-deleted':
+        for (const id of event.ids) await collection.delete(id)
+        return
+      case 'filters-replaced':
+        await collection.updateFilters(
+          event.ids.map((id, i) => ({ id, filter: JSON.parse((event.filters[i] as string) || '{}') })),
+        )
+        return
+      default:
+    }
+  }
+
+  async search(
+    collectionId: number,
+    request: SearchRequest,
+  ): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
+    const known = this.#known.get(collectionId)
+    if (known === undefined) return undefined
+    // The engine's request is the client's; the client checks it once more before it goes out.
+    const { results, fused } = await known.collection.search(request as Parameters<Collection['search']>[0])
+    const lists = new Map(Object.entries(results).map(([field, hits]) => [field, hits.map(({ id }) => id)]))
+    if (fused)
+      lists.set(
+        'fused',
+        fused.map(({ id }) => id),
+      )
+    return lists
+  }
+
+  async memory(): Promise<undefined> {
+    return undefined
+  }
+
+  takeCheckpointMs(): number {
+    return 0
+  }
+
+  digests(): Readonly<Record<string, string>> {
+    return {}
+  }
+
+  async restart(): Promise<undefined> {
+    return undefined
+  }
+
+  async close(): Promise<void> {
+    return undefined
+  }
+}
+
+function asAsked(field: FieldDefinition): Parameters<Client['createCollection']>[0]['fields'][number] {
+  if (field.kind === 'sparse') return { name: field.name, type: 'sparse', sparse_model: field.params.model }
+  const { dimension, spaceType, precision, M, efConstruction } = field.params
+  const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction }
+  if (field.kind === 'multi')
+    return { name: field.name, type: 'multi_vector', params: { ...params, pooling: field.params.pooling } }
+  return { name: field.name, type: 'vector', params }
+}
+
+function recordsOf(event: ObjectsUpserted, fields: readonly FieldDefinition[]): ObjectRecord[] {
+  const values: Record<string, ObjectRecord['fields'][string]>[] = event.ids.map(() => ({}))
+  const put = (object: number, field: number, value: ObjectRecord['fields'][string]) => {
+    const [place, name] = [values[object], fields[field]?.name]
+    if (place !== undefined && name !== undefined) place[name] = value
+  }
+  for (const { field, objects, vectors, norms } of event.dense) {
+    const definition = fields[field]
+    const length = vectors.length / objects.length
+    const isCosine = definition?.kind === 'dense' && definition.params.spaceType === 'cosine'
+    objects.forEach((object, i) => {
+      const row = vectors.subarray(i * length, (i + 1) * length)
+      put(object, field, isCosine ? row.map((x) => x * (norms[i] as number)) : row)
+    })
+  }
+  for (const { field, objects, counts, indices, values: weights } of event.sparse) {
+    let at = 0
+    objects.forEach((object, i) => {
+      const end = at + (counts[i] as number)
+      put(object, field, { indices: indices.slice(at, end), values: weights.slice(at, end) })
+      at = end
+    })
+  }
+  for (const { field, objects, counts, vectors } of event.multi) {
+    const members = counts.reduce((sum, count) => sum + count, 0)
+    const length = vectors.length / members
+    let at = 0
+    objects.forEach((object, i) => {
+      const rows = Array.from({ length: counts[i] as number }, () => vectors.slice(at, (at += length)))
+      put(object, field, rows)
+    })
+  }
+  return event.ids.map((id, i) => ({
+    id,
+    meta: event.metas[i] as Uint8Array,
+    filter: JSON.parse((event.filters[i] as string) || '{}'),
+    fields: values[i] as ObjectRecord['fields'],
+  }))
+}
