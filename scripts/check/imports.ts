@@ -9,7 +9,8 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
   server: ['engine', 'wal'],
   client: [],
   dashboard: ['client'],
-  cli: ['wal', 'engine', 'server', 'client'],
+  replay: ['wal', 'engine', 'client'],
+  cli: ['wal', 'engine', 'server', 'client', 'replay'],
 }
 
 /** Folders with a door of their own, which may know more than the rest of their package. */

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { CommandEnd, exitCode, usageError } from './exit-code.ts'
+import { describeBench } from './program-bench.ts'
 import { describeData } from './program-data.ts'
 import { describeLicenses } from './program-licenses.ts'
 import { describeServing } from './program-serving.ts'
@@ -74,5 +75,6 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
   describeTools(program, terminal, ends)
   describeData(program, terminal, ends)
   describeLicenses(program, terminal, ends)
+  describeBench(program, terminal, ends)
   return program
 }

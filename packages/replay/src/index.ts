@@ -6,6 +6,7 @@ export type { Percentiles, Stretch } from './measure.ts'
 export { type RecordOptions, recordTrace } from './record.ts'
 export { type ReplayOptions, type ReplayResult, replayTrace } from './replay.ts'
 export { reportOf } from './report.ts'
+export { serverTarget } from './server-target.ts'
 export type { ReplayTarget } from './target.ts'
 export {
   ReplayError,

@@ -142,7 +142,11 @@ function recordsOf(event: ObjectsUpserted, fields: readonly FieldDefinition[]): 
     const length = vectors.length / members
     let at = 0
     objects.forEach((object, i) => {
-      const rows = Array.from({ length: counts[i] as number }, () => vectors.slice(at, (at += length)))
+      const from = at
+      const rows = Array.from({ length: counts[i] as number }, (_, member) =>
+        vectors.slice(from + member * length, from + (member + 1) * length),
+      )
+      at += rows.length * length
       put(object, field, rows)
     })
   }
