@@ -9,6 +9,8 @@ export const serverHealth = signal<Health | undefined>(undefined)
 export const serverInfo = signal<Info | undefined>(undefined)
 
 const everyMs = 4_000
+/** A long list is asked for less often: it is long to tell. */
+const collectionsPerStep = 250
 
 /** Asks now: after something was made or deleted. */
 export async function refresh(): Promise<void> {
@@ -30,13 +32,19 @@ async function refreshHealth(): Promise<void> {
   serverInfo.value ??= await info().catch(() => undefined)
 }
 
+/** What the server is changes rarely: asked anew after something changed it. */
+export async function refreshInfo(): Promise<void> {
+  serverInfo.value = await info()
+}
+
 /** Runs until the returned function is called. */
 export function watch(): () => void {
   let timer: ReturnType<typeof setTimeout>
   let ended = false
   const tick = async (): Promise<void> => {
     if (!document.hidden) await refresh()
-    if (!ended) timer = setTimeout(() => void tick(), everyMs)
+    if (!ended)
+      timer = setTimeout(() => void tick(), everyMs * (1 + (collections.value?.length ?? 0) / collectionsPerStep))
   }
   void tick()
   return () => {

@@ -9,14 +9,13 @@ import { Icon } from '../parts/icon.tsx'
 import { Badge, Facts, PageHead, Panel } from '../parts/panel.tsx'
 import { Empty, Failure, Show } from '../parts/states.tsx'
 import { tell } from '../parts/toast.tsx'
-import { serverInfo } from '../watch.ts'
+import { refreshInfo } from '../watch.ts'
 
 export function Licence() {
   const about = useLoad((signal) => info({ signal }), ['info'])
   const changed = (message: string) => {
     tell(message)
-    serverInfo.value = undefined
-    about.again()
+    void refreshInfo().then(about.again)
   }
   return (
     <>

@@ -9,6 +9,8 @@ import { bytes, count, dateTime, sum } from '../../show.ts'
 import { collections, collectionsError, refresh } from '../../watch.ts'
 import { CreateCollection } from './create-collection.tsx'
 
+const rowsMax = 500
+
 export function Collections() {
   const creating = route.value.query.has('new')
   const [search, setSearch] = useState('')
@@ -54,7 +56,10 @@ export function Collections() {
             )
           }
         >
-          <Table of={shown} />
+          <Table of={shown.slice(0, rowsMax)} />
+          {shown.length > rowsMax && (
+            <p class="more muted num">{count(shown.length - rowsMax)} more; filter by name to see them.</p>
+          )}
         </Panel>
       )}
       {creating && <CreateCollection onClose={() => go('#/collections')} />}

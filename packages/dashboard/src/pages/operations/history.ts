@@ -3,6 +3,7 @@
 import { signal } from '@preact/signals'
 import { metrics } from '../../api/server.ts'
 import { readMetrics, type Sample } from './metrics-text.ts'
+import { quantile } from './quantile.ts'
 
 export interface Moment {
   /** Milliseconds since 1970. */
@@ -139,23 +140,4 @@ function lagOf(durable: number, applied: number): number {
 
 export function metric(samples: readonly Sample[], name: string): number {
   return samples.find((sample) => sample.name === name)?.value ?? 0
-}
-
-/** Within the bucket that holds it, as if its requests were spread evenly. */
-export function quantile(buckets: readonly (readonly [bound: number, below: number])[], share: number) {
-  const sorted = [...buckets].sort(([a], [b]) => a - b)
-  const total = sorted.at(-1)?.[1] ?? 0
-  if (total <= 0) return undefined
-  const wanted = share * total
-  let low = 0
-  let under = 0
-  for (const [bound, below] of sorted) {
-    if (below >= wanted) {
-      if (!Number.isFinite(bound)) return low
-      return below === under ? bound : low + ((bound - low) * (wanted - under)) / (below - under)
-    }
-    low = bound
-    under = below
-  }
-  return low
 }

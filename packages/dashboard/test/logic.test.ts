@@ -1,0 +1,157 @@
+// The parts that compute and draw nothing.
+import { readFile } from 'node:fs/promises'
+import { test } from 'tap'
+import { curesIn } from '../build/cures.ts'
+import { bodyExample, callsOf, matching } from '../src/pages/console/calls.ts'
+import { filterOf, literal, literalText, newRow, rowsOf } from '../src/pages/filter/filter-draft.ts'
+import { colouringBy } from '../src/pages/map/colouring.ts'
+import { principal } from '../src/pages/map/pca.ts'
+import { inside, nearest, toScreen, zoomed } from '../src/pages/map/view.ts'
+import { batchesOf, exampleObjects, objectsIn } from '../src/pages/objects/objects-in.ts'
+import { readMetrics } from '../src/pages/operations/metrics-text.ts'
+import { quantile } from '../src/pages/operations/quantile.ts'
+import { snippet } from '../src/pages/search/snippets.ts'
+
+test('rows become the filter they say, and the filter becomes rows again', (t) => {
+  const rows = [
+    newRow('colour', '$in', 'red, "1", 2'),
+    newRow('size', '$range', '1, 9.5'),
+    newRow('open', '$eq', 'true'),
+    newRow('note', '$exists', 'false'),
+    newRow('name', '$ne', '"true"'),
+  ]
+  const filter = filterOf({ kind: 'rows', rows })
+  t.strictSame(filter, [
+    { colour: { $in: ['red', '1', 2] } },
+    { size: { $range: [1, 9.5] } },
+    { open: { $eq: true } },
+    { note: { $exists: false } },
+    { name: { $ne: 'true' } },
+  ])
+  const again = rowsOf(filter)
+  t.strictSame(again && filterOf(again), filter)
+  t.equal(rowsOf([{ $or: [] }]), undefined, 'more than rows can say')
+  for (const value of ['red', '1', 'true', 'a, b', 1.5, true, '']) t.equal(literal(literalText(value)), value)
+  t.throws(() => filterOf({ kind: 'text', text: '{"a":1}' }), /array of conditions/)
+  t.end()
+})
+
+test('objects come out of JSON, of lines and of a reply, and go in batches', (t) => {
+  t.strictSame(objectsIn('{"id":"a"}'), [{ id: 'a' }])
+  t.strictSame(objectsIn('[{"id":"a"},{"id":"b"}]'), [{ id: 'a' }, { id: 'b' }])
+  t.strictSame(objectsIn('{"id":"a"}\n\n{"id":"b"}\n'), [{ id: 'a' }, { id: 'b' }])
+  t.strictSame(objectsIn('{"objects":[{"id":"a"}]}'), [{ id: 'a' }])
+  t.throws(() => objectsIn('{"id":"a"}\nnonsense'), /line 2 is no JSON/)
+  const many = Array.from({ length: 1_201 }, (_, i) => ({ id: String(i) }))
+  t.strictSame(
+    [...batchesOf(many)].map((batch) => batch.length),
+    [500, 500, 201],
+  )
+  const fields = [
+    {
+      name: 'v',
+      type: 'vector',
+      params: { dimension: 3, space_type: 'l2', precision: 'int8', M: 16, ef_con: 128 },
+      element_count: 0,
+    },
+  ] as const
+  t.equal(objectsIn(exampleObjects(fields, 4)).length, 4)
+  t.end()
+})
+
+test('snippets are programs, and hold no token', (t) => {
+  const body = { fields: { v: { query: [1, 2], limit: 3 } }, exact: true, filter: [{ a: { $eq: "it's null, true" } }] }
+  const of = { origin: 'http://h', collection: 'c d', body, withToken: true }
+  const python = snippet('Python', of)
+  t.match(python, '"exact": True')
+  t.match(python, '"it\'s null, true"', 'words within texts stay')
+  t.match(python, '"query": [1, 2]')
+  t.match(snippet('TypeScript', of), 'exact": true')
+  const curl = snippet('curl', of)
+  t.match(curl, "/api/v2/collection/c%20d/search'")
+  t.match(curl, "it'\\''s")
+  for (const language of ['curl', 'TypeScript', 'Python'] as const) t.match(snippet(language, of), 'ANNAL_TOKEN')
+  t.end()
+})
+
+test('paths find their calls, and bodies are begun with what is required', (t) => {
+  const operation = { operationId: 'x', summary: 's' }
+  const calls = callsOf({
+    paths: { '/c/{name}': { get: operation }, '/c/list': { get: operation }, '/c/{name}/x': { post: operation } },
+  })
+  t.equal(matching(calls, 'GET', '/c/list')?.template, '/c/list')
+  t.equal(matching(calls, 'GET', '/c/other?x=1')?.template, '/c/{name}')
+  t.equal(matching(calls, 'POST', '/c/a/x')?.template, '/c/{name}/x')
+  t.equal(matching(calls, 'GET', '/c/a/b'), undefined)
+  const schema = {
+    type: 'object',
+    required: ['a', 'b'],
+    properties: { a: { type: 'array', items: { type: 'string' } }, b: { type: 'integer' }, c: { type: 'string' } },
+  }
+  t.strictSame(bodyExample(schema), { a: [''], b: 1 })
+  t.end()
+})
+
+test('metrics are read back, and quantiles found in their buckets', (t) => {
+  t.strictSame(readMetrics('# HELP x y\na_total{m="G\\"E\\nT",s="2"} 5\nb 0.5\n'), [
+    { name: 'a_total', labels: { m: 'G"E\nT', s: '2' }, value: 5 },
+    { name: 'b', labels: {}, value: 0.5 },
+  ])
+  const buckets = [
+    [1, 50],
+    [2, 100],
+    [Number.POSITIVE_INFINITY, 100],
+  ] as const
+  t.equal(quantile(buckets, 0.5), 1)
+  t.equal(quantile(buckets, 0.75), 1.5)
+  t.equal(quantile([[1, 0]], 0.5), undefined)
+  t.end()
+})
+
+test('the map keeps what lies apart apart, and finds what is pointed at', (t) => {
+  const rows = Array.from({ length: 40 }, (_, i) =>
+    Float32Array.from([i % 2 === 0 ? 5 : -5, Math.sin(i), Math.cos(i) / 2, 0]),
+  )
+  const flat = principal(rows, 2)
+  const sides = new Set(rows.map((_, i) => `${i % 2}${Math.sign(flat[2 * i]!)}`))
+  t.equal(sides.size, 2, 'the strongest direction tells both halves apart')
+  const size = { width: 400, height: 400 }
+  const view = { x: 0, y: 0, zoom: 1 }
+  const points = Float32Array.from([0, 0, 1, 1])
+  t.equal(nearest(points, { x: 200, y: 200 }, view, size, 5), 0)
+  t.equal(nearest(points, { x: 300, y: 300 }, view, size, 5), undefined)
+  t.strictSame(
+    inside(
+      points,
+      [
+        { x: 150, y: 150 },
+        { x: 250, y: 150 },
+        { x: 250, y: 250 },
+        { x: 150, y: 250 },
+      ],
+      view,
+      size,
+    ),
+    [0],
+  )
+  const corner = toScreen(1, 1, view, size)
+  const near = toScreen(1, 1, zoomed(view, 3, corner, size), size)
+  t.ok(Math.hypot(near.x - corner.x, near.y - corner.y) < 1e-9, 'what is zoomed at stays where it is')
+  const objects = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((year) => ({
+    id: String(year),
+    filter: { year, kind: year < 5 ? 'a' : 'b' },
+  }))
+  t.equal(colouringBy(objects, 'kind').legend.length, 2)
+  t.equal(new Set(colouringBy(objects, 'year').colours).size, 6, 'many numbers are a ramp')
+  t.end()
+})
+
+test('every documented error code has its cure', async (t) => {
+  const page = await readFile(new URL('../../../docs/reference/errors.md', import.meta.url), 'utf8')
+  const cures = curesIn(page)
+  t.match(cures.invalid_token, { cure: 'Send the right one.' })
+  for (const [code, { cause, cure }] of Object.entries(cures)) {
+    t.ok(cause.length > 5 && cure.length > 5, code)
+    t.notMatch(cause + cure, /\]\(/, `${code}: no marks of Markdown`)
+  }
+})
