@@ -1,11 +1,14 @@
 // The checks that types and lint cannot make: who may import whom, no cycles, no clock and no chance in the fold,
-// and an explanation for every error code.
+// an explanation for every error code, and a test behind every promise that names one.
 // `npm run check` runs it; it prints one line per fault and exits with 1 when there is any.
 import { errorCodeFaults } from './error-codes.ts'
 import { foldFaults } from './fold.ts'
 import { importFaults } from './imports.ts'
+import { namedTestFaults } from './named-tests.ts'
 
-const faults = [...(await importFaults()), ...(await foldFaults()), ...(await errorCodeFaults())]
+const faults = [...(await importFaults()), ...(await foldFaults()), ...(await errorCodeFaults()), ...namedTestFaults()]
 for (const fault of faults) console.error(fault)
-console.log(faults.length === 0 ? 'imports, the fold and error codes: in order' : `${faults.length} faults`)
+console.log(
+  faults.length === 0 ? 'imports, the fold, error codes and named tests: in order' : `${faults.length} faults`,
+)
 process.exitCode = faults.length === 0 ? 0 : 1

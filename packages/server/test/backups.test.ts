@@ -117,3 +117,16 @@ test('a link to a download carries its token in the query, and only there', asyn
   t.equal((await get(`/api/v1/backups/b/download?token=${authToken}`)).status, 200)
   t.equal((await get(`/api/v1/backups?token=${authToken}`)).status, 401)
 })
+
+test('while one backup is being made another is refused', async (t) => {
+  const running = await withObjects(t)
+  const { backups } = running.engine.database()
+  // Begun in one turn, so that the first cannot have ended.
+  const [first, second] = await Promise.allSettled([backups.create('docs', 'one'), backups.create('docs', 'two')])
+  t.equal(first.status, 'fulfilled')
+  t.match(second, { status: 'rejected', reason: { code: 'backup_running' } })
+  await settled(running)
+  t.strictSame(Object.keys((await running.send('GET', '/api/v1/backups')).json()), ['one'])
+  t.equal((await running.send('POST', '/api/v1/index/docs/backup', { json: { name: 'two' } })).status, 202)
+  await settled(running)
+})
