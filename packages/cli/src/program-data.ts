@@ -9,6 +9,7 @@ export function describeData(program: Command, terminal: Terminal, ends: Ends): 
   backups(program, terminal, ends)
   restoring(program, terminal, ends)
   moving(program, terminal, ends)
+  agents(program, ends)
 }
 
 /** Where the data is: asked of every command here. */
@@ -112,5 +113,15 @@ function moving(program: Command, terminal: Terminal, ends: Ends): void {
     .action(async (collection, options) => {
       const { exportCollection } = await import('./commands/export.ts')
       ends(await exportCollection(collection, options, terminal))
+    })
+}
+
+function agents(program: Command, ends: Ends): void {
+  connected(program.command('mcp'))
+    .description('give an agent tools to search and read, over standard input and output (Model Context Protocol)')
+    .option('--allow-writes', 'also tools that store and delete')
+    .action(async (options) => {
+      const { serveMcp } = await import('./commands/mcp.ts')
+      ends(await serveMcp(options))
     })
 }

@@ -1,5 +1,4 @@
 // The command line: which commands there are, what they take, and what the process ends with.
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { CommandEnd, exitCode, usageError } from './exit-code.ts'
 import { describeBench } from './program-bench.ts'
@@ -8,13 +7,7 @@ import { describeLicenses } from './program-licenses.ts'
 import { describeServing } from './program-serving.ts'
 import { describeTools } from './program-tools.ts'
 import type { Terminal } from './terminal.ts'
-
-interface PackageFile {
-  readonly version: string
-}
-
-// One folder up from source and build alike.
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as PackageFile
+import { version } from './version.ts'
 
 const epilogue = `
 Settings come from NDD_ environment variables; an option wins over its variable.

@@ -1,0 +1,159 @@
+// `annal mcp`: the tools that an agent needs, over standard input and output (Model Context Protocol). Reads only, unless it is
+// told that it may write.
+import type { Client } from '@annal/client'
+import { McpServer } from '@modelcontextprotocol/server'
+import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
+import { z } from 'zod'
+import { type ConnectionOptions, withClient } from '../connection.ts'
+import { jsonLine } from '../formats/jsonl.ts'
+import { version } from '../version.ts'
+
+export interface McpOptions extends ConnectionOptions {
+  readonly allowWrites?: boolean
+}
+
+const collection = z.string().describe('Name of a collection')
+const filter = z
+  .array(z.record(z.string(), z.unknown()))
+  .optional()
+  .describe('Conditions that must all hold, such as [{"year":{"$range":[1970,1989]}},{"genre":{"$in":["horror"]}}]')
+const vector = z.array(z.number())
+const terms = z.object({ indices: z.array(z.number().int()), values: vector })
+const limit = z.number().int().min(1).max(100).optional()
+
+/** Resolves when the other side has closed the connection. */
+export function serveMcp(options: McpOptions): Promise<number> {
+  return withClient(options, async (client) => {
+    const server = new McpServer({ name: 'annal', version })
+    reading(server, client)
+    if (options.allowWrites) writing(server, client)
+    const closed = new Promise<void>((resolve) => {
+      server.server.onclose = resolve
+      process.stdin.once('end', resolve)
+    })
+    await server.connect(new StdioServerTransport())
+    await closed
+    await server.close()
+    return 0
+  })
+}
+
+const readOnly = { annotations: { readOnlyHint: true } }
+
+function reading(server: McpServer, client: Client): void {
+  server.registerTool(
+    'list_collections',
+    { description: 'Lists all collections with their fields and counts', inputSchema: z.object({}), ...readOnly },
+    async () => answer(await client.listCollections()),
+  )
+  server.registerTool(
+    'search',
+    {
+      description: 'Finds the nearest objects in one or several fields; with several, one fused list as well',
+      inputSchema: z.object({
+        collection,
+        fields: z
+          .record(
+            z.string(),
+            z.object({ query: z.union([vector, terms, z.array(vector), z.object({ id: z.string() })]), limit }),
+          )
+          .describe('By name of a field: a vector, sparse terms, or {"id"}: what is like a stored object'),
+        filter,
+        include_vectors: z.boolean().optional(),
+      }),
+      ...readOnly,
+    },
+    async ({ collection, fields, filter, include_vectors }) => {
+      const fusion = Object.keys(fields).length > 1 ? ({ method: 'rrf' } as const) : undefined
+      const request = { fields, filter: conditions(filter), includeVectors: include_vectors, fusion }
+      return answer(await client.collection(collection).search(request))
+    },
+  )
+  server.registerTool(
+    'get_objects',
+    {
+      description: 'Reads objects by id, with metadata, filter values and vectors',
+      inputSchema: z.object({ collection, ids: z.array(z.string()).max(100) }),
+      ...readOnly,
+    },
+    async ({ collection, ids }) => lines((await client.collection(collection).getMany(ids)).map(jsonLine)),
+  )
+  server.registerTool(
+    'list_objects',
+    {
+      description: 'Pages through the objects that match a filter; give the cursor back for the next page',
+      inputSchema: z.object({ collection, filter, limit, cursor: z.string().optional() }),
+      ...readOnly,
+    },
+    async ({ collection, filter, limit = 20, cursor }) => {
+      const page = await client.collection(collection).scroll({ filter: conditions(filter), limit, cursor })
+      return lines([...page.objects.map(jsonLine), JSON.stringify({ cursor: page.cursor ?? null })])
+    },
+  )
+  server.registerTool(
+    'count_objects',
+    {
+      description: 'Counts the objects that match a filter',
+      inputSchema: z.object({ collection, filter }),
+      ...readOnly,
+    },
+    async ({ collection, filter }) => answer({ count: await client.collection(collection).count(conditions(filter)) }),
+  )
+  server.registerTool(
+    'facets',
+    {
+      description: 'Counts the values of a filter key among the objects that match',
+      inputSchema: z.object({ collection, key: z.string(), filter, limit }),
+      ...readOnly,
+    },
+    async ({ collection, key, filter, limit }) =>
+      answer(await client.collection(collection).facets({ key, filter: conditions(filter), limit })),
+  )
+}
+
+function writing(server: McpServer, client: Client): void {
+  server.registerTool(
+    'upsert_objects',
+    {
+      description: 'Stores objects, all or none, replacing those with the same ids; durable when it answers',
+      inputSchema: z.object({
+        collection,
+        objects: z
+          .array(
+            z.object({
+              id: z.string(),
+              meta: z.record(z.string(), z.json()).optional(),
+              filter: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+              fields: z.record(z.string(), z.union([vector, terms, z.array(vector)])),
+            }),
+          )
+          .max(1_000),
+      }),
+      annotations: { idempotentHint: true },
+    },
+    async ({ collection, objects }) => answer(await client.collection(collection).upsert(objects)),
+  )
+  server.registerTool(
+    'delete_objects',
+    {
+      description: 'Deletes the objects that match a filter; an empty filter deletes nothing',
+      inputSchema: z.object({ collection, filter: filter.unwrap() }),
+      annotations: { destructiveHint: true },
+    },
+    async ({ collection, filter }) =>
+      answer({ deleted: await client.collection(collection).deleteWhere(conditions(filter) ?? []) }),
+  )
+}
+
+/** What the conditions say is the server's to judge. */
+function conditions(filter: readonly object[] | undefined) {
+  return filter as Parameters<ReturnType<Client['collection']>['count']>[0]
+}
+
+function answer(value: unknown) {
+  return lines([JSON.stringify(value, (_, part: unknown) => (part instanceof Float32Array ? Array.from(part) : part))])
+}
+
+function lines(texts: readonly string[]) {
+  return { content: [{ type: 'text' as const, text: texts.map((text) => text.trimEnd()).join('\n') }] }
+}

@@ -1,0 +1,10 @@
+// The version of this package.
+import { readFileSync } from 'node:fs'
+
+interface PackageFile {
+  readonly version: string
+}
+
+// One folder up from source and build alike.
+const file = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+export const version = (JSON.parse(file) as PackageFile).version
