@@ -32,7 +32,7 @@ const engineLevels: readonly (readonly string[])[] = [
   ['control', 'repeat'],
   ['database'],
   ['engine'],
-  ['restore-data-directory'],
+  ['restore-data-directory', 'verify'],
   ['index', 'log-events', 'testing'],
 ]
 

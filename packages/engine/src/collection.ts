@@ -324,7 +324,7 @@ export class LocalCollection implements Collection {
 
   /** What a replay does with the record of a rebuild. */
   async replayRebuild(lsn: number, fields: readonly FieldDefinition[]): Promise<void> {
-    if (this.#replica) this.replace(await this.#rebuilder.build(this.#replica, fields), lsn)
+    if (this.#replica) this.replace(await this.#rebuilder.build(this.#replica, fields, () => this.checkOpen()), lsn)
   }
 
   /** Resolves when nothing of before a rebuild is left. */

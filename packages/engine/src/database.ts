@@ -98,10 +98,15 @@ export class LocalDatabase implements Database {
     const entry = this.#host.catalog.find(this.#entry.id, name)
     const collection = entry && this.#host.loaded(entry.id)
     if (collection) return collection
-    throw new EngineError('collection_not_found', `there is no collection ${printed(name)}`, {
-      field: 'collection',
-      value: name,
-    })
+    const details = { field: 'collection', value: name }
+    // While the log is replayed the end of the log decides what there is, wherever the replay stands.
+    if (this.#host.catalogAhead.find(this.#entry.id, name))
+      throw new EngineError(
+        'collection_loading',
+        `collection ${printed(name)} is still being loaded; try again`,
+        details,
+      )
+    throw new EngineError('collection_not_found', `there is no collection ${printed(name)}`, details)
   }
 
   collections(): readonly CollectionDescription[] {

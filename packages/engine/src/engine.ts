@@ -42,6 +42,8 @@ export interface EngineParts {
   readonly vfs?: Vfs
   /** Closed by whoever opened it. */
   readonly pool?: WorkerPool
+  /** Takes no checkpoints, not even at the end. */
+  readonly readOnly?: boolean
 }
 
 type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
@@ -141,7 +143,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       await this.#recover(directory, loaded)
       this.#phase = 'open'
       this.#progress.report(undefined)
-      this.#checkpointer.start(directory.log, () => this.#checkpointSource())
+      if (!this.#parts.readOnly) this.#checkpointer.start(directory.log, () => this.#checkpointSource())
     } catch (error) {
       await this.#release()
       throw error
@@ -357,7 +359,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   }
 
   async #close(): Promise<void> {
-    // A start that is under way ends by itself when it sees that it is not wanted any more.
+    // A start that is under way ends by itself when it sees that it is not wanted any more, and so do rebuilds.
+    if (this.#phase === 'recovering') for (const collection of this.#collections.values()) collection.shut('engine')
     await this.#opening?.catch(() => undefined)
     await this.backups.jobs.close()
     if (this.#phase === 'open' && !this.#failure) {

@@ -97,3 +97,11 @@ export type {
   StoredQuery,
 } from './query.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
+export {
+  type DirectoryFinding,
+  type DirectoryProgress,
+  type DirectoryReport,
+  type DirectoryState,
+  type VerifyDirectoryOptions,
+  verifyDataDirectory,
+} from './verify/verify-directory.ts'

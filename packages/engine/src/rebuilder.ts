@@ -66,10 +66,11 @@ export class Rebuilder {
     return rested && dead >= deadMin && dead >= deadShare * ordinals.end && objects.count <= liveMax
   }
 
-  /** The replica that a record of a rebuild stands for. */
-  build(old: Replica, fields: readonly FieldDefinition[]): Promise<Replica> {
+  /** The replica that a record of a rebuild stands for. Given up as soon as `checkWanted` throws. */
+  build(old: Replica, fields: readonly FieldDefinition[], checkWanted: () => void): Promise<Replica> {
     return rebuild(old, fields, this.#host, (objectsDone, objects) => {
       this.#status = { ...this.#status, objectsDone, objects }
+      checkWanted()
     })
   }
 
@@ -88,7 +89,7 @@ export class Rebuilder {
   /** The new replica is ready before anything is appended: after that nothing may fail. */
   async #rebuildAndCommit(fields: readonly FieldDefinition[], collection: Rebuildable): Promise<Acknowledgement> {
     collection.checkOpen()
-    const made = await this.build(collection.replica, fields)
+    const made = await this.build(collection.replica, fields, () => collection.checkOpen())
     const draft = { kind: 'collection-rebuilt', collectionId: made.id, fields } as const
     const committed = this.#committer.commit(draft, collection.gate, (lsn) => collection.replace(made, lsn))
     return committed.catch(async (error) => {

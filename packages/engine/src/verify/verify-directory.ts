@@ -1,0 +1,249 @@
+// Looks a closed data directory over and tells what is wrong with it and what to do. Every byte of the log and of every
+// checkpoint is checked; a deep look also builds the state by every way there is, from each checkpoint and from the whole log
+// where that is kept, and compares: whichever way a start takes, it must find the same. Writes nothing below the directory but
+// its lock, while it looks.
+import { randomBytes } from 'node:crypto'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { errnoOf, nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
+import { LocalCollection } from '../collection.ts'
+import { openEngine } from '../engine.ts'
+import { EngineError } from '../errors.ts'
+import { type Checkpoint, findCheckpoints } from '../snapshot/checkpoint.ts'
+import { SnapshotSource } from '../snapshot/snapshot-source.ts'
+import { openWorkerPool, type WorkerPool } from '../vector/worker-pool.ts'
+import { overlayVfs } from './overlay-vfs.ts'
+
+export interface VerifyDirectoryOptions {
+  readonly dataDir: string
+  /** Also build the state by every way there is and compare: needs the memory and the time of several starts. */
+  readonly deep?: boolean
+  /** For deep looks: as many as the machine has cores when not given. */
+  readonly threads?: number
+  /** Where a deep look may write what a start would write; the system's place for temporary files when not given. */
+  readonly scratchDir?: string
+  readonly onProgress?: (progress: DirectoryProgress) => void
+}
+
+export interface DirectoryProgress {
+  readonly step: 'log' | 'checkpoints' | 'state'
+  /** Bytes read of the log, files of checkpoints, ways of building the state. */
+  readonly done: number
+  /** Unknown for the log. */
+  readonly total?: number
+}
+
+export interface DirectoryFinding {
+  /** `damage`: something is lost or would be refused. `notice`: a start copes with it, and it is worth knowing. */
+  readonly severity: 'damage' | 'notice'
+  /** Below the data directory. */
+  readonly file: string
+  readonly what: string
+  readonly cure: string
+}
+
+/** The state as it was built in one way. */
+export interface DirectoryState {
+  /** The LSN of the checkpoint it began from, 0 for the whole log. */
+  readonly fromLsn: number
+  readonly lsn: number
+  readonly collections: readonly {
+    readonly database: string
+    readonly name: string
+    readonly objects: number
+    /** Undefined where the collection is out of service. */
+    readonly digest: string | undefined
+  }[]
+}
+
+export interface DirectoryReport {
+  readonly isGood: boolean
+  readonly findings: readonly DirectoryFinding[]
+  readonly records: number
+  /** LSNs of the checkpoints that are whole, newest first. */
+  readonly checkpoints: readonly number[]
+  /** Empty unless the look was deep. */
+  readonly states: readonly DirectoryState[]
+}
+
+const repairCure = 'restore a backup, or see what `annal repair` would keep of the log'
+const checkpointCure = 'none needed while an older checkpoint or the log is whole; the next checkpoint replaces it'
+
+/** Throws WalError directory_locked while the directory is in use, and identity_damaged or format_too_new where nothing can be told. */
+export async function verifyDataDirectory(options: VerifyDirectoryOptions): Promise<DirectoryReport> {
+  const vfs = nodeVfs()
+  const { dataDir } = options
+  const findings: DirectoryFinding[] = []
+  if (!(await readIdentity({ vfs, dir: dataDir })))
+    throw new EngineError('invalid_argument', `${dataDir} is no data directory: it has no IDENTITY`, { value: dataDir })
+  const log = await checkLog(vfs, options, findings)
+  const good = await checkCheckpoints(vfs, options, findings)
+  const states =
+    options.deep && log.isGood
+      ? await buildStates(vfs, options, { checkpoints: good, lsnFirst: log.lsnFirst }, findings)
+      : []
+  return {
+    isGood: findings.every(({ severity }) => severity !== 'damage'),
+    findings,
+    records: log.frames,
+    checkpoints: good.map(({ manifest }) => manifest.lsn),
+    states,
+  }
+}
+
+async function checkLog(vfs: Vfs, { dataDir, onProgress }: VerifyDirectoryOptions, findings: DirectoryFinding[]) {
+  const report = await verifyLog({
+    vfs,
+    dir: join(dataDir, 'wal'),
+    onProgress: ({ bytes }) => onProgress?.({ step: 'log', done: bytes }),
+  })
+  for (const { severity, file, offset, lsn, what } of report.findings) {
+    const cure = severity === 'damage' ? repairCure : 'none needed: the next start copes with it'
+    findings.push({ severity, file: join('wal', file), what: `at offset ${offset}, LSN ${lsn}: ${what}`, cure })
+  }
+  return report
+}
+
+/** Gives those that are whole, newest first. */
+async function checkCheckpoints(
+  vfs: Vfs,
+  { dataDir, onProgress }: VerifyDirectoryOptions,
+  findings: DirectoryFinding[],
+): Promise<Checkpoint[]> {
+  const place = { vfs, dir: join(dataDir, 'checkpoints'), originalsDir: join(dataDir, 'originals') }
+  const { good, damaged } = await findCheckpoints(place)
+  for (const { message } of damaged)
+    findings.push({ severity: 'damage', file: 'checkpoints', what: message, cure: checkpointCure })
+  const total = good.reduce((sum, { manifest }) => sum + manifest.collections.flatMap(({ files }) => files).length, 0)
+  const whole: Checkpoint[] = []
+  let done = 0
+  for (const checkpoint of good) {
+    const before = findings.length
+    for (const { id, lsn, files } of checkpoint.manifest.collections) {
+      for (const { name, part, bytes, sum } of files) {
+        const path = join(checkpoint.path, name)
+        const fault = await faultOf(vfs, path, { collectionId: id, part, lsn, bytes, sum })
+        if (fault !== undefined)
+          findings.push({ severity: 'damage', file: path.slice(dataDir.length + 1), what: fault, cure: checkpointCure })
+        onProgress?.({ step: 'checkpoints', done: ++done, total })
+      }
+    }
+    if (findings.length === before) whole.push(checkpoint)
+  }
+  return whole
+}
+
+async function faultOf(
+  vfs: Vfs,
+  path: string,
+  expected: Parameters<typeof SnapshotSource.open>[2],
+): Promise<string | undefined> {
+  try {
+    const source = await SnapshotSource.open(vfs, path, expected)
+    try {
+      while (await source.piece()) {
+        // Each is checked before it is given.
+      }
+      await source.end()
+    } finally {
+      await source.close()
+    }
+    return undefined
+  } catch (error) {
+    if (error instanceof EngineError || errnoOf(error) !== undefined) return (error as Error).message
+    throw error
+  }
+}
+
+/** Builds the state from the newest checkpoint, from each older one, and from the whole log where it is kept. */
+async function buildStates(
+  vfs: Vfs,
+  { dataDir, threads, scratchDir = tmpdir(), onProgress }: VerifyDirectoryOptions,
+  from: { readonly checkpoints: readonly Checkpoint[]; readonly lsnFirst: number },
+  findings: DirectoryFinding[],
+): Promise<DirectoryState[]> {
+  // One more than there are checkpoints: with all of them hidden the whole log is folded.
+  const ways = from.checkpoints.length + (from.lsnFirst === 1 ? 1 : 0)
+  const states: DirectoryState[] = []
+  const pool = await openWorkerPool(threads === undefined ? {} : { threads })
+  try {
+    for (let hidden = 0; hidden < ways; hidden++) {
+      const scratch = join(scratchDir, `annal-verify-${randomBytes(6).toString('hex')}`)
+      await vfs.makeDirectory(scratch)
+      try {
+        const over = overlayVfs(vfs, { dir: dataDir, scratch })
+        for (const { path } of from.checkpoints.slice(0, hidden)) await over.removeTree(path)
+        const fromLsn = from.checkpoints[hidden]?.manifest.lsn ?? 0
+        states.push(await buildState(over, { dataDir, pool, fromLsn, isFirst: hidden === 0 }, findings))
+      } finally {
+        await vfs.removeTree(scratch)
+      }
+      onProgress?.({ step: 'state', done: hidden + 1, total: ways })
+    }
+  } finally {
+    await pool.close()
+  }
+  for (const state of states.slice(1)) compare(states[0] as DirectoryState, state, findings)
+  return states
+}
+
+async function buildState(
+  vfs: Vfs,
+  { dataDir, pool, fromLsn, isFirst }: { dataDir: string; pool: WorkerPool; fromLsn: number; isFirst: boolean },
+  findings: DirectoryFinding[],
+): Promise<DirectoryState> {
+  const engine = await openEngine({ dataDir, keepLog: true }, { vfs, pool, readOnly: true })
+  try {
+    const { lsnApplied: lsn } = engine.stats()
+    const collections: DirectoryState['collections'][number][] = []
+    for (const { name: database } of engine.control.databases()) {
+      for (const { name, objects, condition, reason } of engine.database(database).collections()) {
+        const collection = engine.database(database).collection(name)
+        const digest = condition === 'ready' ? collection.stateDigest() : undefined
+        collections.push({ database, name, objects, digest })
+        const what =
+          digest === undefined ? `it is out of service: ${reason}` : isFirst && (await faultInOriginals(collection))
+        if (what) {
+          const file = `collection "${name}" of database "${database}"`
+          findings.push({ severity: 'damage', file, what, cure: 'restore the collection from a backup' })
+        }
+      }
+    }
+    return { fromLsn, lsn, collections }
+  } finally {
+    await engine.close()
+  }
+}
+
+/** Vectors as they came are read only where a field keeps less; a start does not look at them. */
+async function faultInOriginals(collection: unknown): Promise<string | undefined> {
+  if (!(collection instanceof LocalCollection)) return undefined
+  const { replica } = collection
+  try {
+    for (const ordinal of replica.filters.evaluate([]).bitmap.toOrdinals())
+      for (const originals of replica.originals) if (originals?.has(ordinal)) await originals.read(ordinal)
+    return undefined
+  } catch (error) {
+    if (error instanceof EngineError) return error.message
+    throw error
+  }
+}
+
+function compare(newest: DirectoryState, older: DirectoryState, findings: DirectoryFinding[]): void {
+  const keyOf = ({ database, name }: DirectoryState['collections'][number]) => `${database}/${name}`
+  const there = new Map(older.collections.map((collection) => [keyOf(collection), collection]))
+  const from = older.fromLsn === 0 ? 'the whole log' : `the checkpoint of LSN ${older.fromLsn}`
+  for (const collection of newest.collections) {
+    const other = there.get(keyOf(collection))
+    there.delete(keyOf(collection))
+    if (other?.digest === collection.digest) continue
+    const what = `built from ${from} it has digest ${other?.digest ?? 'none'} with ${other?.objects ?? 0} objects, from the newest checkpoint ${collection.digest ?? 'none'} with ${collection.objects}`
+    findings.push(difference(keyOf(collection), what))
+  }
+  for (const key of there.keys()) findings.push(difference(key, `it is there only when built from ${from}`))
+}
+
+function difference(key: string, what: string): DirectoryFinding {
+  const cure = 'keep a copy of the directory and report it: no start should find different states; restore a backup'
+  return { severity: 'damage', file: `collection ${key}`, what, cure }
+}

@@ -1,0 +1,123 @@
+// A look at a closed directory finds what was done to it, says nothing about a good one, and changes no byte of either.
+import { createHash } from 'node:crypto'
+import { cp, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEngine, verifyDataDirectory } from '@annal/engine'
+import tap, { test } from 'tap'
+
+tap.setTimeout(300_000)
+
+const fields = [
+  { name: 'v', type: 'vector', params: { dimension: 8, space_type: 'cosine', precision: 'int8', M: 4, ef_con: 16 } },
+  { name: 's', type: 'sparse', params: {} },
+]
+
+function objects(count: number, from: number) {
+  return Array.from({ length: count }, (_, i) => ({
+    id: `${from + i}`,
+    meta: { n: i },
+    filter: { third: i % 3 },
+    fields: {
+      v: Array.from({ length: 8 }, (__, at) => Math.sin((from + i) * (at + 1))),
+      s: { indices: [i % 7, 10 + (i % 5)], values: [1, 0.5] },
+    },
+  }))
+}
+
+/** Two checkpoints, a tail after them, and the whole log. */
+async function made(dataDir: string): Promise<void> {
+  const engine = await openEngine({ dataDir, threads: 1, keepLog: true })
+  const collection = await engine.database().createCollection({ name: 'c', fields })
+  for (let round = 0; round < 3; round++) {
+    await collection.upsert(objects(300, round * 200))
+    await collection.deleteWhere([{ third: { $eq: round } }])
+    if (round < 2) await engine.checkpoint()
+  }
+  // What a kill would leave: the directory as it is before the close, which takes a checkpoint.
+  await cp(dataDir, `${dataDir}-killed`, { recursive: true })
+  await engine.close()
+  await rm(join(`${dataDir}-killed`, 'LOCK'), { force: true })
+}
+
+async function contentsOf(dir: string): Promise<string> {
+  const hash = createHash('sha256')
+  for (const name of (await readdir(dir, { recursive: true })).sort()) {
+    const path = join(dir, name)
+    hash.update(name)
+    if ((await stat(path)).isFile()) hash.update(await readFile(path))
+  }
+  return hash.digest('hex')
+}
+
+async function damage(path: string, at: number): Promise<void> {
+  const file = await open(path, 'r+')
+  const { size } = await file.stat()
+  const position = at < 0 ? size + at : at
+  const { buffer } = await file.read(new Uint8Array(1), 0, 1, position)
+  await file.write(Uint8Array.of((buffer[0] as number) ^ 1), 0, 1, position)
+  await file.close()
+}
+
+test('a directory is looked over', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-verify-'))
+  t.teardown(() => rm(dir, { recursive: true }))
+  const good = join(dir, 'good')
+  await made(good)
+  const killed = `${good}-killed`
+  const before = await contentsOf(killed)
+  const steps = new Set<string>()
+  const report = await verifyDataDirectory({
+    dataDir: killed,
+    deep: true,
+    threads: 1,
+    scratchDir: dir,
+    onProgress: ({ step }) => steps.add(step),
+  })
+  t.strictSame(
+    report.findings.filter(({ severity }) => severity === 'damage'),
+    [],
+  )
+  t.ok(report.isGood)
+  t.equal(report.states.length, 3, 'from both checkpoints and from the whole log')
+  t.equal(new Set(report.states.flatMap(({ collections }) => collections.map(({ digest }) => digest))).size, 1)
+  t.strictSame([...steps], ['log', 'checkpoints', 'state'])
+  t.equal(await contentsOf(killed), before, 'nothing was written')
+  t.notOk(
+    (await readdir(dir)).some((name) => name.startsWith('annal-verify')),
+    'nothing was left behind',
+  )
+
+  // Row 300 is the first of the second round, which nobody deleted or wrote again; a row is 40 bytes.
+  const damages: readonly (readonly [what: string, file: RegExp, at: number, deep: boolean])[] = [
+    ['a byte of a snapshot file', /part-1\.snap$/, -60, false],
+    ['a byte of a manifest', /manifest\.json$/, -60, false],
+    ['a byte of the log', /\.wal$/, 500, false],
+    ['a byte of a vector as it came', /^originals\//, 300 * 40 + 20, true],
+  ]
+  for (const [what, file, at, deep] of damages) {
+    const copy = join(dir, 'copy')
+    await cp(killed, copy, { recursive: true })
+    const name = (await readdir(copy, { recursive: true })).sort().find((one) => file.test(one))
+    await damage(join(copy, name as string), at)
+    const found = await verifyDataDirectory({ dataDir: copy, deep, threads: 1, scratchDir: dir })
+    t.notOk(found.isGood, what)
+    t.ok(
+      found.findings.every((one) => one.cure !== '' && one.file !== ''),
+      `${found.findings[0]?.what}`,
+    )
+    await rm(copy, { recursive: true })
+  }
+})
+
+test('a directory in use, and one that is none, are refused', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-verify-'))
+  t.teardown(() => rm(dir, { recursive: true }))
+  await t.rejects(verifyDataDirectory({ dataDir: dir }), { code: 'invalid_argument' })
+  const engine = await openEngine({ dataDir: join(dir, 'data'), threads: 1 })
+  await engine.database().createCollection({ name: 'c', fields })
+  await t.rejects(verifyDataDirectory({ dataDir: join(dir, 'data'), deep: true, threads: 1 }), {
+    code: 'directory_locked',
+  })
+  await engine.close()
+})
