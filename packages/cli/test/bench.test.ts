@@ -8,16 +8,18 @@ import { annal, freshDir, serve } from './command.ts'
 
 test('the log of a running server is recorded, and replayed in an engine and against another server', async (t) => {
   const dir = freshDir(t)
-  const { address } = await serve(t, path.join(dir, 'one'))
+  const { address } = await serve(t, path.join(dir, 'one'), { NDD_QUERY_LOG_PERCENT: '100' })
   const fields = [{ name: 'v', type: 'vector', params: { dimension: 4 } }] as const
   const films = await connect({ url: address }).createCollection({ name: 'films', fields })
   for (let i = 0; i < 20; i++)
     await films.upsert([{ id: `film ${i}`, filter: { year: 1970 + i }, fields: { v: [1, i, i % 3, 2] } }])
   await films.delete('film 3')
+  const asked = { fields: { v: { query: [1, 2, 3, 4], limit: 3 } }, filter: [{ year: { $gt: 1975 } }] }
+  await films.search(asked)
   const trace = path.join(dir, 'films.trace')
   const recorded = await annal(['bench', 'record', path.join(dir, 'one'), '--out', trace, '--json'])
   t.equal(recorded.code, 0, recorded.err)
-  t.match(JSON.parse(recorded.out), { events: 22, queries: 0 })
+  t.match(JSON.parse(recorded.out), { events: 22, queries: 1 })
   t.match(await annal(['bench', 'record', path.join(dir, 'one'), '--out', trace]), { code: 76, err: /exists already/ })
 
   const replayed = await annal(['bench', 'replay', trace, '--stretches', '2', '--json'])

@@ -36,10 +36,19 @@ export interface EngineOptions {
   readonly onProgress?: (progress: Progress) => void
   /** Called once recovery has begun: the engine answers for collections that are ready, while others are still being rebuilt. */
   readonly onServing?: (engine: Engine) => void
+  /** Called with each search that was found to be well-formed, before it is answered; for a log of queries. Must be quick. */
+  readonly onSearch?: (asked: AskedSearch) => void
   /** Called with a sentence worth logging: a torn tail was cut, the disk is slow or full, and such. */
   readonly onNotice?: (sentence: string) => void
   /** Called once when the engine can no longer keep its promises (fsync refused, broken invariant). The owner should end the process. */
   readonly onFailed?: (error: Error) => void
+}
+
+export interface AskedSearch {
+  readonly collectionId: number
+  /** The newest record that the answer reflects. */
+  readonly lsn: number
+  readonly request: SearchRequest
 }
 
 export interface Clock {

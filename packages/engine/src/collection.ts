@@ -1,5 +1,5 @@
 // One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
-import type { Collection, RebuildChanges, RebuildStatus } from './api.ts'
+import type { AskedSearch, Collection, RebuildChanges, RebuildStatus } from './api.ts'
 import type { CollectionEntry } from './catalog/catalog-state.ts'
 import type { Committer, EventDraft } from './commit.ts'
 import type { CollectionDefinition, FieldDefinition } from './definition.ts'
@@ -43,6 +43,7 @@ export class LocalCollection implements Collection {
   readonly gate = new WriteGate()
   readonly #committer: Committer
   readonly #limits: Limits
+  readonly #onSearch: ((asked: AskedSearch) => void) | undefined
   readonly #rebuilder: Rebuilder
   #reserved: Room = noRoom
   #repeating: Promise<unknown> = Promise.resolve()
@@ -59,6 +60,7 @@ export class LocalCollection implements Collection {
     host: ReplicaHost
     condition: CollectionDescription['condition']
     reason?: string
+    onSearch?: ((asked: AskedSearch) => void) | undefined
   }) {
     this.entry = options.entry
     this.#replica = options.replica
@@ -66,6 +68,7 @@ export class LocalCollection implements Collection {
     this.#reason = options.reason
     this.#committer = options.committer
     this.#limits = options.limits
+    this.#onSearch = options.onSearch
     this.#rebuilder = new Rebuilder(options.host, options.committer)
   }
 
@@ -255,13 +258,17 @@ export class LocalCollection implements Collection {
 
   async search(request: SearchRequest): Promise<SearchResult> {
     this.checkOpen()
-    return search(this.replica, parseSearch(request, this.definition, this.#limits))
+    const parsed = parseSearch(request, this.definition, this.#limits)
+    this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
+    return search(this.replica, parsed)
   }
 
   async searchBatch(requests: readonly SearchRequest[]): Promise<readonly SearchResult[]> {
     this.checkOpen()
     checkBatch(requests, 'searches', searchesMax)
     const parsed = requests.map((request) => parseSearch(request, this.definition, this.#limits))
+    for (const request of requests)
+      this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     // All begin in this turn, hence at the same version.
     return Promise.all(parsed.map((input) => search(this.replica, input)))
   }

@@ -334,11 +334,11 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     condition: CollectionDescription['condition'],
     reason?: string,
   ): void {
-    const [committer, limits] = [this.#committer as Committer, this.limits]
-    const why = reason === undefined ? {} : { reason }
+    const [committer, limits, host] = [this.#committer as Committer, this.limits, this.#hostOf(entry)]
+    const more = { onSearch: this.#options.onSearch, ...(reason === undefined ? {} : { reason }) }
     this.#collections.set(
       entry.id,
-      new LocalCollection({ entry, replica, host: this.#hostOf(entry), committer, limits, condition, ...why }),
+      new LocalCollection({ entry, replica, host, committer, limits, condition, ...more }),
     )
   }
 

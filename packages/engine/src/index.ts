@@ -1,5 +1,6 @@
 export type { FsyncPolicy } from '@annal/wal'
 export type {
+  AskedSearch,
   BackupInfo,
   Backups,
   Clock,

@@ -54,7 +54,7 @@ export class TraceWriter {
     if (entry.kind === 'query') {
       const { lsn, timeMs, collectionId, request } = entry
       this.#summary = { ...this.#summary, queries: queries + 1 }
-      return this.#frame(kinds.query, json({ timeMs, collectionId, request: plain(request) }), { lsn })
+      return this.#frame(kinds.query, json({ timeMs, collectionId, request }), { lsn })
     }
     const { type, version, payload } = encodeEvent(entry.event)
     const { timeMs } = entry.event
@@ -222,17 +222,12 @@ function sumOf(head: Buffer, payload: Buffer, number: bigint): bigint {
   return hasher.create64(number).update(head.subarray(0, 16)).update(payload).digest()
 }
 
-function json(value: unknown): Buffer {
-  return Buffer.from(JSON.stringify(value))
-}
-
 /** Typed arrays as arrays, which JSON keeps. */
-function plain(value: unknown): unknown {
-  if (ArrayBuffer.isView(value) && !(value instanceof DataView))
-    return Array.from(value as unknown as ArrayLike<number>)
-  if (Array.isArray(value)) return value.map(plain)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]))
+function json(value: unknown): Buffer {
+  const text = JSON.stringify(value, (_key, inner: unknown) =>
+    ArrayBuffer.isView(inner) ? Array.from(inner as unknown as ArrayLike<number>) : inner,
+  )
+  return Buffer.from(text)
 }
 
 function temporary(path: string): string {

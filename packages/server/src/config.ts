@@ -25,6 +25,8 @@ export interface Config {
   readonly collectionsMax: number
   /** Requests a second and caller; undefined: as many as they like. */
   readonly rateLimit: number | undefined
+  /** Share of searches that are written down, 0 to 100. */
+  readonly queryLogPercent: number
   readonly logLevel: LogLevel
   /** Files in PEM form; both or none. */
   readonly tlsCert: string | undefined
@@ -83,6 +85,11 @@ export const settings: readonly Setting[] = [
   { name: 'NDD_BATCH_MAX', fallback: String(limitsDefault.batchMax), meaning: 'Most objects of one upsert.' },
   { name: 'NDD_COLLECTIONS_MAX', fallback: String(limitsDefault.collectionsMax), meaning: 'Most collections.' },
   { name: 'NDD_RATE_LIMIT', fallback: '0', meaning: 'Requests a second of one token or address; 0 sets no limit.' },
+  {
+    name: 'NDD_QUERY_LOG_PERCENT',
+    fallback: '0',
+    meaning: 'Share of searches written to `queries/` in the data directory, for `annal bench record`; 0 writes none.',
+  },
   { name: 'NDD_TLS_CERT', fallback: '', meaning: 'Certificate file in PEM form; with NDD_TLS_KEY turns HTTPS on.' },
   { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM form, readable by its owner only.' },
   { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },
@@ -98,6 +105,7 @@ const settingsShown: ReadonlySet<string> = new Set([
   'NDD_BATCH_MAX',
   'NDD_COLLECTIONS_MAX',
   'NDD_RATE_LIMIT',
+  'NDD_QUERY_LOG_PERCENT',
   'NDD_LOG_LEVEL',
 ])
 
@@ -172,6 +180,7 @@ export function readConfig(environment: Environment): ConfigRead {
     collectionsMax: whole('NDD_COLLECTIONS_MAX', 1, limitsConfigurable.collectionsMax),
     rateLimit: rateLimit === 0 ? undefined : rateLimit,
     logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
+    queryLogPercent: whole('NDD_QUERY_LOG_PERCENT', 0, 100),
     tlsCert: text('NDD_TLS_CERT') || undefined,
     tlsKey: text('NDD_TLS_KEY') || undefined,
     inForce: settings.map(({ name }) => {

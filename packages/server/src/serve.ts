@@ -2,12 +2,13 @@
 // reverse order.
 import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
-import { type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
+import { type AskedSearch, type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
 import { createApp, licensingFor } from './app.ts'
 import { createAudit } from './audit.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { shutdownGraceMs } from './limits.ts'
+import { QueryLog } from './query-log.ts'
 import { readTls } from './tls.ts'
 
 const idleSweepMs = 50
@@ -48,7 +49,12 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     licensed = (licensing?.open(engine.id) ?? Promise.resolve()).then(() => slot.fillEarly(engine))
   }
   const notice = (sentence: string): void => app.log.warn(sentence)
-  const ready = openEngine({ ...engineOptions(config, slot, events), onServing: serving, onNotice: notice }).then(
+  const queries = new QueryLog(path.join(config.dataDir, 'queries'), config.queryLogPercent, (error) =>
+    notice(`searches are not written down any more: ${error.message}`),
+  )
+  const asked = config.queryLogPercent > 0 ? { onSearch: (search: AskedSearch) => queries.note(search) } : {}
+  const options = { ...engineOptions(config, slot, events), ...asked, onServing: serving, onNotice: notice }
+  const ready = openEngine(options).then(
     async (engine) => {
       await audited
       await licensed
@@ -76,6 +82,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     const engine = early ?? (await ready.catch(() => undefined))
     await audited
     await audit.close()
+    await queries.close()
     await engine?.close()
   }
   return {

@@ -26,6 +26,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_COLLECTIONS_MAX: '5',
     NDD_LOG_LEVEL: 'silent',
     NDD_RATE_LIMIT: '20',
+    NDD_QUERY_LOG_PERCENT: '5',
     NDD_TLS_CERT: 'c.pem',
     NDD_TLS_KEY: 'k.pem',
   }).config
@@ -44,6 +45,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     collectionsMax: 5,
     logLevel: 'silent',
     rateLimit: 20,
+    queryLogPercent: 5,
     tlsCert: 'c.pem',
     tlsKey: 'k.pem',
   })

@@ -1,0 +1,78 @@
+// A sample of the searches that were asked, for replays: one JSON object a line, with the position in the log that its answer
+// reflects. Lines are lost rather than searches held up; what is written is bounded. Read by `annal bench record`.
+import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
+import path from 'node:path'
+import type { AskedSearch } from '@annal/engine'
+
+const fileBytesMax = 64 * 1024 * 1024
+const filesKept = 4
+const waitingBytesMax = 8 * 1024 * 1024
+
+export class QueryLog {
+  readonly #dir: string
+  readonly #share: number
+  #file: FileHandle | undefined
+  #written = 0
+  #waiting: string[] = []
+  #waitingBytes = 0
+  #writing: Promise<void> | undefined
+  #failed = false
+  readonly #onFailed: (error: Error) => void
+
+  /** `percent` of all searches, chosen by chance. `onFailed` is called once, when nothing can be written any more. */
+  constructor(dir: string, percent: number, onFailed: (error: Error) => void) {
+    this.#dir = dir
+    this.#share = percent / 100
+    this.#onFailed = onFailed
+  }
+
+  note({ collectionId, lsn, request }: AskedSearch): void {
+    if (Math.random() >= this.#share || this.#waitingBytes > waitingBytesMax || this.#failed) return
+    const line = `${JSON.stringify({ lsn, timeMs: Date.now(), collectionId, request }, plain)}\n`
+    this.#waiting.push(line)
+    this.#waitingBytes += line.length
+    this.#writing ??= this.#write()
+  }
+
+  async close(): Promise<void> {
+    await this.#writing
+    await this.#file?.close()
+    this.#file = undefined
+  }
+
+  async #write(): Promise<void> {
+    try {
+      while (this.#waiting.length > 0) {
+        const lines = this.#waiting.join('')
+        this.#waiting = []
+        this.#waitingBytes = 0
+        if (this.#written > fileBytesMax) await this.#begin()
+        this.#file ??= await this.#begin()
+        await this.#file.appendFile(lines)
+        this.#written += lines.length
+      }
+    } catch (error) {
+      this.#failed = true
+      this.#onFailed(error as Error)
+    } finally {
+      this.#writing = undefined
+    }
+  }
+
+  /** The next file; the oldest go. */
+  async #begin(): Promise<FileHandle> {
+    await this.#file?.close()
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 })
+    const names = (await readdir(this.#dir)).filter((name) => name.endsWith('.jsonl')).sort()
+    for (const name of names.slice(0, Math.max(0, names.length + 1 - filesKept))) await rm(path.join(this.#dir, name))
+    const next = Number.parseInt(names.at(-1) ?? '0', 10) + 1
+    this.#written = 0
+    this.#file = await open(path.join(this.#dir, `${String(next).padStart(10, '0')}.jsonl`), 'ax', 0o600)
+    return this.#file
+  }
+}
+
+/** Typed arrays as arrays, which JSON keeps. */
+function plain(_key: string, value: unknown): unknown {
+  return ArrayBuffer.isView(value) ? Array.from(value as unknown as ArrayLike<number>) : value
+}
