@@ -1,0 +1,62 @@
+// The changes of a trace asked of an engine as a program would: what a replay is measured by.
+import { type ObjectInput, openEngine } from '@annal/engine'
+import type { OpenTrace } from '@annal/replay'
+
+const inFlight = 64
+
+type Change = (
+  collection: ReturnType<ReturnType<Awaited<ReturnType<typeof openEngine>>['database']>['collection']>,
+) => Promise<unknown>
+
+/** Objects per second. Everything is decoded before the clock starts. */
+export async function loadDirectly(trace: OpenTrace, dataDir: string): Promise<number> {
+  const changes: Change[] = []
+  let objects = 0
+  let definition: unknown
+  for await (const entry of trace.entries()) {
+    if (entry.kind !== 'event') continue
+    const { event } = entry
+    if (event.kind === 'collection-created') {
+      const { dimension, precision, spaceType, M, efConstruction } = dense(event.fields)
+      const params = { dimension, precision, space_type: spaceType, M, ef_con: efConstruction }
+      definition = { name: event.name, fields: [{ name: 'dense', type: 'vector', params }] }
+    } else if (event.kind === 'objects-upserted') {
+      const { vectors } = event.dense[0] as { vectors: Float32Array }
+      const length = vectors.length / event.ids.length
+      const inputs: ObjectInput[] = event.ids.map((id, i) => ({
+        id,
+        meta: event.metas[i] as Uint8Array,
+        filter: event.filters[i] as string,
+        fields: { dense: vectors.subarray(i * length, (i + 1) * length) },
+      }))
+      changes.push((collection) => collection.upsert(inputs))
+      objects += inputs.length
+    } else if (event.kind === 'objects-deleted') {
+      changes.push((collection) => collection.delete(event.ids))
+      objects += event.ids.length
+    } else if (event.kind === 'filters-replaced') {
+      const updates = event.ids.map((id, i) => ({ id, filter: event.filters[i] as string }))
+      changes.push((collection) => collection.replaceFilters(updates))
+      objects += updates.length
+    }
+  }
+  const engine = await openEngine({ dataDir })
+  const collection = await engine.database().createCollection(definition)
+  const running = new Set<Promise<unknown>>()
+  const from = performance.now()
+  for (const change of changes) {
+    const done: Promise<unknown> = change(collection).finally(() => running.delete(done))
+    running.add(done)
+    if (running.size >= inFlight) await Promise.race(running)
+  }
+  await Promise.all(running)
+  const seconds = (performance.now() - from) / 1_000
+  await engine.close()
+  return objects / seconds
+}
+
+function dense(fields: readonly { readonly kind: string; readonly params: object }[]) {
+  // The workload has one dense field.
+  return (fields[0] as { params: Record<'dimension' | 'precision' | 'spaceType' | 'M' | 'efConstruction', unknown> })
+    .params
+}

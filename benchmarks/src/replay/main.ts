@@ -1,0 +1,71 @@
+// `npm run bench:replay`: whether replaying a trace costs more than the same changes asked of the engine directly, and what one
+// trace shows with three precisions. Pairs run one after the other in turns; the ratio is the median of the pairs.
+// `--objects N`, `--dimension N`, `--pairs N`, `--out FILE` for JSON, `--html FILE` for the report of the precisions.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Precision } from '@annal/engine'
+import {
+  engineTarget,
+  generateTrace,
+  type OpenTrace,
+  openTrace,
+  type ReplayResult,
+  replayTrace,
+  reportOf,
+} from '@annal/replay'
+import { loadDirectly } from './direct.ts'
+
+const { values } = parseArgs({
+  options: {
+    objects: { type: 'string', default: '20000' },
+    dimension: { type: 'string', default: '128' },
+    pairs: { type: 'string', default: '5' },
+    out: { type: 'string' },
+    html: { type: 'string' },
+  },
+})
+
+/** A replay must keep up with this share of the direct rate. */
+const ratioFloor = 0.9
+
+const parent = mkdtempSync(join(os.tmpdir(), 'annal-replay-bench-'))
+try {
+  const path = join(parent, 'churn.trace')
+  const size = { objects: Number(values.objects), dimension: Number(values.dimension), batch: 100, seed: 1 }
+  await generateTrace({ workload: 'churn', out: path, ...size, queriesPerThousand: 20 })
+  const trace = await openTrace(path)
+  const ratios: number[] = []
+  for (let pair = 0; pair < Number(values.pairs); pair++) {
+    const dataDir = (name: string) => join(parent, `${name}-${pair}`)
+    const direct = await loadDirectly(trace, dataDir('direct'))
+    const { objectsPerSecond } = await replayed(trace, dataDir('replay'))
+    ratios.push(objectsPerSecond / direct)
+    console.log(JSON.stringify({ pair, direct: Math.round(direct), replayed: Math.round(objectsPerSecond) }))
+    rmSync(dataDir('direct'), { recursive: true })
+    rmSync(dataDir('replay'), { recursive: true })
+  }
+  const precisions: ReplayResult[] = []
+  for (const precision of ['int8', 'int16', 'float32'] as const)
+    precisions.push(await replayed(trace, join(parent, precision), precision))
+  const ratio = ratios.sort((a, b) => a - b)[Math.floor(ratios.length / 2)] as number
+  const shown = precisions.map(({ target, objectsPerSecond, recall }) => ({ target, objectsPerSecond, recall }))
+  const { machine, trace: facts } = precisions[0] as ReplayResult
+  const result = { ratio, ratios, precisions: shown, machine, trace: facts }
+  console.log(JSON.stringify(result))
+  if (values.out) writeFileSync(values.out, `${JSON.stringify(result, null, 1)}\n`)
+  if (values.html) writeFileSync(values.html, reportOf(precisions))
+  process.exitCode = ratio >= ratioFloor ? 0 : 1
+} finally {
+  rmSync(parent, { recursive: true, force: true })
+}
+
+async function replayed(trace: OpenTrace, dataDir: string, precision?: Precision): Promise<ReplayResult> {
+  const target = await engineTarget({ dataDir, ...(precision !== undefined && { precision }) })
+  try {
+    return await replayTrace(trace, target, { stretches: 20, compared: 50 })
+  } finally {
+    await target.close()
+  }
+}
