@@ -27,6 +27,12 @@ export interface Config {
   readonly rateLimit: number | undefined
   /** Share of searches that are written down, 0 to 100. */
   readonly queryLogPercent: number
+  /** Hours between scheduled backups; undefined: none. */
+  readonly backupEveryHours: number | undefined
+  readonly backupKeep: number
+  readonly backupCheck: boolean
+  /** Undefined: nothing is archived. */
+  readonly archive: { readonly maxBytes: number; readonly maxAgeMs: number } | undefined
   readonly logLevel: LogLevel
   /** Files in PEM form; both or none. */
   readonly tlsCert: string | undefined
@@ -90,6 +96,23 @@ export const settings: readonly Setting[] = [
     fallback: '0',
     meaning: 'Share of searches written to `queries/` in the data directory, for `annal bench record`; 0 writes none.',
   },
+  {
+    name: 'NDD_BACKUP_EVERY_HOURS',
+    fallback: '0',
+    meaning: 'Hours between backups of every collection that changed; 0 makes none.',
+  },
+  { name: 'NDD_BACKUP_KEEP', fallback: '7', meaning: 'Scheduled backups kept of each collection.' },
+  {
+    name: 'NDD_BACKUP_CHECK',
+    fallback: 'on',
+    meaning: 'Whether each scheduled backup is built aside and compared: `on` or `off`. Takes the memory of one collection.',
+  },
+  {
+    name: 'NDD_ARCHIVE_HOURS',
+    fallback: '0',
+    meaning: 'How far back any moment can be restored; 0 keeps nothing for that.',
+  },
+  { name: 'NDD_ARCHIVE_MAX_GB', fallback: '50', meaning: 'Most disk that this may take; less is kept when it is full.' },
   { name: 'NDD_TLS_CERT', fallback: '', meaning: 'Certificate file in PEM form; with NDD_TLS_KEY turns HTTPS on.' },
   { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM form, readable by its owner only.' },
   { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },
@@ -166,6 +189,9 @@ export function readConfig(environment: Environment): ConfigRead {
   }
   const rateLimit = whole('NDD_RATE_LIMIT', 0, 1_000_000)
   const threads = whole('NDD_NUM_THREADS', 0, 64)
+  const backupEveryHours = whole('NDD_BACKUP_EVERY_HOURS', 0, 8_760)
+  const archiveHours = whole('NDD_ARCHIVE_HOURS', 0, 87_600)
+  const archiveBytesMax = whole('NDD_ARCHIVE_MAX_GB', 1, 1_000_000) * 1_000_000_000
   const config: Config = {
     host: text('NDD_HOST'),
     port: whole('NDD_SERVER_PORT', 0, 65_535),
@@ -179,6 +205,10 @@ export function readConfig(environment: Environment): ConfigRead {
     batchMax: whole('NDD_BATCH_MAX', 1, limitsConfigurable.batchMax),
     collectionsMax: whole('NDD_COLLECTIONS_MAX', 1, limitsConfigurable.collectionsMax),
     rateLimit: rateLimit === 0 ? undefined : rateLimit,
+    backupEveryHours: backupEveryHours === 0 ? undefined : backupEveryHours,
+    backupKeep: whole('NDD_BACKUP_KEEP', 1, 10_000),
+    backupCheck: oneOf('NDD_BACKUP_CHECK', ['on', 'off']) === 'on',
+    archive: archiveHours === 0 ? undefined : { maxBytes: archiveBytesMax, maxAgeMs: archiveHours * 3_600_000 },
     logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
     queryLogPercent: whole('NDD_QUERY_LOG_PERCENT', 0, 100),
     tlsCert: text('NDD_TLS_CERT') || undefined,

@@ -7,6 +7,7 @@ export class EngineSlot {
   #engine: Engine | undefined
   #recovering = false
   #progress: Progress | undefined
+  #watched: (() => readonly string[]) | undefined
 
   /** The engine answers for all it holds. */
   fill(engine: Engine): void {
@@ -47,10 +48,20 @@ export class EngineSlot {
     return this.#recovering ? whileRecovering(database) : database
   }
 
+  /** What besides the engine may be a reason for concern. */
+  watch(reasons: () => readonly string[]): void {
+    this.#watched = reasons
+  }
+
   health(): EngineHealth {
-    if (this.#engine !== undefined) return this.#engine.health()
+    if (this.#engine !== undefined) return withReasons(this.#engine.health(), this.#watched?.() ?? [])
     return { status: 'starting', reasons: [], ...(this.#progress === undefined ? {} : { progress: this.#progress }) }
   }
+}
+
+function withReasons(health: EngineHealth, more: readonly string[]): EngineHealth {
+  if (more.length === 0) return health
+  return { ...health, status: health.status === 'ok' ? 'degraded' : health.status, reasons: [...health.reasons, ...more] }
 }
 
 export function slotWith(engine: Engine): EngineSlot {

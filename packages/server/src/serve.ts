@@ -5,6 +5,7 @@ import path from 'node:path'
 import { type AskedSearch, type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
 import { createApp, licensingFor } from './app.ts'
 import { createAudit } from './audit.ts'
+import { BackupSchedule } from './backup-schedule.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { shutdownGraceMs } from './limits.ts'
@@ -49,6 +50,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     licensed = (licensing?.open(engine.id) ?? Promise.resolve()).then(() => slot.fillEarly(engine))
   }
   const notice = (sentence: string): void => app.log.warn(sentence)
+  let schedule: BackupSchedule | undefined
   const queries = new QueryLog(path.join(config.dataDir, 'queries'), config.queryLogPercent, (error) =>
     notice(`searches are not written down any more: ${error.message}`),
   )
@@ -59,6 +61,8 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
       await audited
       await licensed
       slot.fill(engine)
+      schedule = scheduleOf(config, engine, notice)
+      slot.watch(() => schedule?.faults ?? [])
       const fault = licensing?.fault()
       if (fault !== undefined) notice(fault)
       return engine
@@ -80,6 +84,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     // A replay under way is given up when the engine closes. An engine that could not be opened has nothing to close; whoever
     // awaits `ready` hears of it.
     const engine = early ?? (await ready.catch(() => undefined))
+    await schedule?.stop()
     await audited
     await audit.close()
     await queries.close()
@@ -99,6 +104,15 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   }
 }
 
+function scheduleOf(
+  config: Config,
+  engine: Engine,
+  onNotice: (sentence: string) => void,
+): BackupSchedule | undefined {
+  const { backupEveryHours: hours, backupKeep: keep, backupCheck: check } = config
+  return hours === undefined ? undefined : new BackupSchedule(engine, { everyMs: hours * 3_600_000, keep, check, onNotice })
+}
+
 function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): EngineOptions {
   const { topKMax, batchMax, collectionsMax } = config
   return {
@@ -106,6 +120,7 @@ function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): 
     fsync: config.fsync,
     ...(config.threads === undefined ? {} : { threads: config.threads }),
     limits: { topKMax, batchMax, collectionsMax },
+    archive: config.archive,
     onProgress: (progress) => {
       slot.report(progress)
       events.onProgress?.(progress)

@@ -1,6 +1,6 @@
 // Health, stats and info under both prefixes, and the one user of a plain deployment.
 import os from 'node:os'
-import type { Database, EngineHealth } from '@annal/engine'
+import type { Database, EngineHealth, EngineStats } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { rootTokenWeakness } from '../config.ts'
 import { ServerError } from '../errors.ts'
@@ -56,9 +56,25 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
       objects: figures.objects,
       lsn: { applied: figures.lsnApplied, durable: figures.lsnDurable, checkpoint: figures.lsnCheckpoint },
       log: figures.log,
+      backups: backupFigures(figures),
       memory: figures.memory,
     }
   })
+}
+
+/** How old the newest backup is, and how far back a moment can be restored. */
+function backupFigures({ backups, reach, timeMs }: EngineStats) {
+  const { count, bytes, newestAt } = backups
+  return {
+    count,
+    bytes,
+    ...(newestAt !== undefined && { newest_age_seconds: Math.max(0, Math.floor((Date.now() - newestAt) / 1_000)) }),
+    ...(reach !== undefined && {
+      archive: { bytes: reach.bytes, segments: reach.segments },
+      restorable_from: { lsn: reach.lsn, time: new Date(reach.timeMs).toISOString() },
+      restorable_to: { time: new Date(timeMs).toISOString() },
+    }),
+  }
 }
 
 export function infoRoute(app: FastifyInstance, { version, config, slot, licensing }: RouteContext): void {

@@ -1,0 +1,202 @@
+// While a backup is made nobody notices: searches go on, writers wait no longer for a large collection than for a small one,
+// whatever becomes of the backup. What it leaves behind when it fails is nothing.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Collection, type Engine, openEngine } from '@annal/engine'
+import { nodeVfs, type Vfs } from '@annal/wal'
+import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
+import { type Test, test } from 'tap'
+import { backedUp, denseField, openedEngine, someLife, someVector, temporaryDirectory } from './rig.ts'
+
+const seed = chosenSeed()
+const long = process.env.ANNAL_LONG === '1'
+
+async function filled(engine: Engine, name: string, objects: number, random: Random): Promise<Collection> {
+  const collection = await engine.database().createCollection({ name, fields: [denseField()] })
+  for (let at = 0; at < objects; at += 500) {
+    const count = Math.min(500, objects - at)
+    const batch = Array.from({ length: count }, (_, i) => ({ id: `o${at + i}`, fields: { v: someVector(random) } }))
+    await collection.upsert(batch)
+  }
+  return collection
+}
+
+/** Writers and searchers until told to stop; how long writes took, and how many searches failed. */
+function load(collection: Collection, random: Random) {
+  const waits: number[] = []
+  let failed = 0
+  let searches = 0
+  let wanted = true
+  const writing = async (writer: number): Promise<void> => {
+    for (let i = 0; wanted; i++) {
+      const began = performance.now()
+      await collection.upsert([{ id: `w${writer}-${i % 50}`, fields: { v: someVector(random) } }])
+      waits.push(performance.now() - began)
+    }
+  }
+  const searching = async (): Promise<void> => {
+    while (wanted) {
+      searches++
+      const query = { fields: { v: { query: someVector(random), limit: 5 } } }
+      const found = await collection.search(query).catch(() => undefined)
+      if ((found?.results.v ?? []).length !== 5) failed++
+      await new Promise(setImmediate)
+    }
+  }
+  const all = [...[0, 1, 2, 3].map(writing), ...[0, 1, 2, 3].map(searching)]
+  return async () => {
+    wanted = false
+    await Promise.all(all)
+    return { waits: waits.sort((a, b) => a - b), failed, searches }
+  }
+}
+
+test(`a backup under load is one moment, and nobody fails (ANNAL_SEED=${seed})`, { timeout: 300_000 }, async (t) => {
+  const random = seededRandom(seed)
+  const engine = await openedEngine(t)
+  const database = engine.database()
+  const collection = await filled(engine, 'a', long ? 100_000 : 1_500, random)
+  const stop = load(collection, random)
+  for (let i = 0; i < 5; i++) await backedUp(database, 'a', `b${i}`)
+  const { failed, searches, waits } = await stop()
+  t.equal(failed, 0, `${searches} searches`)
+  t.ok(waits.length > 5)
+  for (let i = 0; i < 5; i++) {
+    const { digest } = database.backups.info(`b${i}`)
+    await database.backups.restore(`b${i}`, `r${i}`)
+    t.same(await database.backups.verify(`b${i}`, { deep: true }), [])
+    if (digest !== '') t.equal(database.collection(`r${i}`).stateDigest(), digest)
+  }
+})
+
+test('a second backup of a collection nobody wrote to shares everything with the first', async (t) => {
+  const engine = await openedEngine(t)
+  const random = seededRandom(seed + 1)
+  await filled(engine, 'a', 1_000, random)
+  await engine.checkpoint()
+  await someLife(engine.database().collection('a'), random, 5)
+  await backedUp(engine.database(), 'a', 'first')
+  const inodes = async () => {
+    const { stat } = await import('node:fs/promises')
+    const found = new Map<number, number>()
+    const dir = join(engine.dataDir, 'backups')
+    for (const id of await readdir(dir)) {
+      for (const name of await readdir(join(dir, id))) {
+        const { ino, size } = await stat(join(dir, id, name))
+        found.set(ino, size)
+      }
+    }
+    return [...found.values()].reduce((sum, size) => sum + size, 0)
+  }
+  const before = await inodes()
+  await backedUp(engine.database(), 'a', 'second')
+  t.ok((await inodes()) - before < 10_000, 'a manifest and nothing else')
+  t.equal(engine.database().backups.info('second').digest, engine.database().collection('a').stateDigest())
+})
+
+test('of many who ask at once one gets the backup', async (t) => {
+  const engine = await openedEngine(t)
+  await filled(engine, 'a', 50, seededRandom(seed))
+  const { backups } = engine.database()
+  for (let race = 0; race < (long ? 100 : 10); race++) {
+    const asked = Array.from({ length: 10 }, (_, i) => backups.create('a', `r${race}-${i}`).catch((error) => error))
+    const answers = await Promise.all(asked)
+    t.equal(answers.filter(({ name }) => name?.startsWith('r')).length, 1)
+    t.ok(answers.every((answer) => answer.code === undefined || answer.code === 'backup_running'))
+    await backups.settled()
+    t.equal(backups.list().length, race + 1)
+  }
+})
+
+/** A disk that refuses what a backup asks of it. */
+function refusing(code: () => string | undefined): Vfs {
+  const inner = nodeVfs()
+  const check = (path: string) => {
+    const wanted = code()
+    if (wanted !== undefined && path.includes('/backups/'))
+      throw Object.assign(new Error(`${wanted}: refused`), { code: wanted })
+  }
+  return {
+    ...inner,
+    async open(path, mode) {
+      if (mode !== 'read') check(path)
+      return inner.open(path, mode)
+    },
+    async link(from, to) {
+      check(to)
+      return inner.link(from, to)
+    },
+    async rename(from, to) {
+      check(to)
+      return inner.rename(from, to)
+    },
+  }
+}
+
+test('however a backup ends, writers go on and nothing of it is left', async (t) => {
+  let code: string | undefined
+  const dataDir = await temporaryDirectory(t)
+  const engine = await openEngine({ dataDir, threads: 1 }, { vfs: refusing(() => code) })
+  t.teardown(() => engine.close())
+  const collection = await filled(engine, 'a', 200, seededRandom(seed))
+  const { backups } = engine.database()
+  const endings: [string, () => Promise<unknown>][] = [
+    ['good', async () => backups.create('a', 'good')],
+    ...['ENOSPC', 'EIO', 'EROFS', 'EMFILE'].map((errno): [string, () => Promise<unknown>] => [
+      errno,
+      async () => {
+        code = errno
+        await backups.create('a')
+      },
+    ]),
+    [
+      'dropped',
+      async () => {
+        await engine.database().createCollection({ name: 'gone', fields: [denseField()] })
+        await Promise.all([backups.create('gone'), engine.database().dropCollection('gone')])
+      },
+    ],
+  ]
+  for (const [name, act] of endings) {
+    await act()
+    await backups.settled()
+    code = undefined
+    t.match(backups.status().status, /completed|failed/, name)
+    await collection.upsert([{ id: 'after', fields: { v: someVector(seededRandom(1)) } }])
+    const left = (await readdir(join(dataDir, 'backups'))).filter((folder) => folder.startsWith('tmp-'))
+    t.same(left, [], `${name} leaves nothing`)
+  }
+  await backups.create('a', 'cut-short')
+  await engine.close()
+  const again = await openedEngine(t, { dataDir })
+  t.ok(['idle'].includes(again.database().backups.status().status), 'nothing resumes')
+})
+
+test('a process killed while it makes backups leaves whole ones and nothing else', { timeout: 120_000 }, async (t) => {
+  const random = seededRandom(seed + 3)
+  const dataDir = await mkdtemp(join(tmpdir(), 'annal-backup-kill-'))
+  t.teardown(() => rm(dataDir, { recursive: true, force: true }))
+  const program = fileURLToPath(new URL('backup-forever.ts', import.meta.url))
+  for (let round = 0; round < (long ? 50 : 4); round++) {
+    const child = spawn(process.execPath, ['--conditions=annal-source', program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(child.stdout, 'data')
+    await new Promise((resolve) => setTimeout(resolve, random.below(150)))
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    await checkBackups(t, dataDir, `round ${round}`)
+  }
+})
+
+async function checkBackups(t: Test, dataDir: string, label: string): Promise<void> {
+  const engine = await openEngine({ dataDir, threads: 1 })
+  const { backups } = engine.database()
+  const names = await readdir(join(dataDir, 'backups'))
+  t.equal(names.length, backups.list().length, `${label}: every folder is a backup`)
+  for (const { name } of backups.list().slice(-2)) t.same(await backups.verify(name, { deep: true }), [], label)
+  await backedUp(engine.database(), 'a', `after-${label.replaceAll(' ', '-')}`)
+  await engine.close()
+}
