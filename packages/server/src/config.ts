@@ -105,14 +105,19 @@ export const settings: readonly Setting[] = [
   {
     name: 'NDD_BACKUP_CHECK',
     fallback: 'on',
-    meaning: 'Whether each scheduled backup is built aside and compared: `on` or `off`. Takes the memory of one collection.',
+    meaning:
+      'Whether each scheduled backup is built aside and compared: `on` or `off`. Takes the memory of one collection.',
   },
   {
     name: 'NDD_ARCHIVE_HOURS',
     fallback: '0',
     meaning: 'How far back any moment can be restored; 0 keeps nothing for that.',
   },
-  { name: 'NDD_ARCHIVE_MAX_GB', fallback: '50', meaning: 'Most disk that this may take; less is kept when it is full.' },
+  {
+    name: 'NDD_ARCHIVE_MAX_GB',
+    fallback: '50',
+    meaning: 'Most disk that this may take; less is kept when it is full.',
+  },
   { name: 'NDD_TLS_CERT', fallback: '', meaning: 'Certificate file in PEM form; with NDD_TLS_KEY turns HTTPS on.' },
   { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM form, readable by its owner only.' },
   { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },

@@ -61,7 +61,11 @@ export class EngineSlot {
 
 function withReasons(health: EngineHealth, more: readonly string[]): EngineHealth {
   if (more.length === 0) return health
-  return { ...health, status: health.status === 'ok' ? 'degraded' : health.status, reasons: [...health.reasons, ...more] }
+  return {
+    ...health,
+    status: health.status === 'ok' ? 'degraded' : health.status,
+    reasons: [...health.reasons, ...more],
+  }
 }
 
 export function slotWith(engine: Engine): EngineSlot {

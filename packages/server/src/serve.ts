@@ -104,13 +104,11 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   }
 }
 
-function scheduleOf(
-  config: Config,
-  engine: Engine,
-  onNotice: (sentence: string) => void,
-): BackupSchedule | undefined {
+function scheduleOf(config: Config, engine: Engine, onNotice: (sentence: string) => void): BackupSchedule | undefined {
   const { backupEveryHours: hours, backupKeep: keep, backupCheck: check } = config
-  return hours === undefined ? undefined : new BackupSchedule(engine, { everyMs: hours * 3_600_000, keep, check, onNotice })
+  return hours === undefined
+    ? undefined
+    : new BackupSchedule(engine, { everyMs: hours * 3_600_000, keep, check, onNotice })
 }
 
 function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): EngineOptions {

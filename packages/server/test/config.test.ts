@@ -27,6 +27,11 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_LOG_LEVEL: 'silent',
     NDD_RATE_LIMIT: '20',
     NDD_QUERY_LOG_PERCENT: '5',
+    NDD_BACKUP_EVERY_HOURS: '6',
+    NDD_BACKUP_KEEP: '3',
+    NDD_BACKUP_CHECK: 'OFF',
+    NDD_ARCHIVE_HOURS: '48',
+    NDD_ARCHIVE_MAX_GB: '2',
     NDD_TLS_CERT: 'c.pem',
     NDD_TLS_KEY: 'k.pem',
   }).config
@@ -46,6 +51,10 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     logLevel: 'silent',
     rateLimit: 20,
     queryLogPercent: 5,
+    backupEveryHours: 6,
+    backupKeep: 3,
+    backupCheck: false,
+    archive: { maxBytes: 2_000_000_000, maxAgeMs: 172_800_000 },
     tlsCert: 'c.pem',
     tlsKey: 'k.pem',
   })

@@ -182,7 +182,9 @@ test('a process killed while it makes backups leaves whole ones and nothing else
   t.teardown(() => rm(dataDir, { recursive: true, force: true }))
   const program = fileURLToPath(new URL('backup-forever.ts', import.meta.url))
   for (let round = 0; round < (long ? 50 : 4); round++) {
-    const child = spawn(process.execPath, ['--conditions=annal-source', program, dataDir], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const child = spawn(process.execPath, ['--conditions=annal-source', program, dataDir], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     await once(child.stdout, 'data')
     await new Promise((resolve) => setTimeout(resolve, random.below(150)))
     child.kill('SIGKILL')
