@@ -1,6 +1,6 @@
 // Answering one query in the calling thread: by the graph, or exactly over rows the host lists.
 import { COSINE, END, ROWS, hiddenAt, metric, tailOf } from './layout'
-import { answers, ids, keys, nextWalk, pool as poolBytes, ranked, similarities } from './scratch'
+import { answers, beat, ids, keys, nextWalk, pool as poolBytes, ranked, similarities } from './scratch'
 import { exactKey, exactKeysOf } from './distance/exact'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
@@ -19,7 +19,8 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
   setView(version, bitmap, bits)
   let found: i32 = 0
   if (approach(0, false)) {
-    if (isSelective(bitmap, bits)) walkAllowed(ef, nextWalk())
+    const sparsity: u32 = bitmap == 0 ? 1 : load<u32>(ROWS) / max<u32>(1, countBits(bitmap, bits))
+    if (sparsity >= SELECTIVE) walkAllowed(ef, sparsity, nextWalk())
     else walkLevel(ef, 0, true, true, nextWalk())
     const most = pool.dropHidden()
     rank(min(most, max(k, rerank)), k)
@@ -44,12 +45,8 @@ function countBits(bitmap: usize, bits: u32): u32 {
   return <u32>n
 }
 
-/** Whether so few rows are allowed that a walk should pass over the others rather than through them. */
-function isSelective(bitmap: usize, bits: u32): bool {
-  return bitmap != 0 && <u64>countBits(bitmap, bits) * SELECTIVE_SHARE <= <u64>load<u32>(ROWS)
-}
-/** One allowed row in so many. */
-const SELECTIVE_SHARE: u64 = 2
+/** Where no more than one row in so many is allowed, walks go past the others rather than through them. */
+const SELECTIVE: u32 = 2
 
 /**
  * Orders the best of the pool by exact key and keeps the best `k`: at most `count` entries, and no more once the walk's key of
@@ -88,6 +85,7 @@ function asWalked(key: f32): f32 {
 
 @inline
 function offer(id: u32): void {
+  beat()
   const entry = pool.entryOf(exactKey(id), id)
   if (entry < pool.worst) pool.insert(entry)
 }

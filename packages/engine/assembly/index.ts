@@ -8,6 +8,9 @@ export function attach(thread: i32): void {
   attachScratch(thread)
 }
 
+/** What host and kernel must agree on; kernel.ts has the same number. Raised with any change of these exports, the layout or the rules. */
+export const abi: i32 = 1
+
 export { decodeRow, encodeRow, prepareQuery } from './encode'
 export { exactKey } from './distance/exact'
 export { keysOf, takeDistances } from './distance/walk'

@@ -24,6 +24,8 @@ export let ranked: usize = 0
 /** Answers: ordinals, then similarities. */
 export let answers: usize = 0
 export let similarities: usize = 0
+/** A word that changes as long as this thread gets on with its work, for the owner to look at. */
+let pulse: usize = 0
 let walk: u32 = 0
 let known: usize = 0
 
@@ -45,6 +47,7 @@ export function attachScratch(thread: i32): void {
   ranked = load<u32>(s, 48)
   answers = load<u32>(s, 52)
   similarities = load<u32>(s, 56)
+  pulse = s + 60
   // Another thread may have used these bytes before this instance: it numbered its walks from 1 as well.
   if (visited != known) {
     memory.fill(visited, 0, visitedBytes)
@@ -53,12 +56,18 @@ export function attachScratch(thread: i32): void {
   }
 }
 
-/** Begins a walk: the number that marks what it has seen. */
+/** Shows that the thread gets on. Called wherever work of no fixed bound takes a step. */
+@inline
+export function beat(): void {
+  store<u32>(pulse, load<u32>(pulse) + 1)
+}
+
 /** Nothing is visited: for those who put other marks there than walks do. */
 export function clearVisited(): void {
   memory.fill(visited, 0, visitedBytes)
 }
 
+/** Begins a walk: the number that marks what it has seen. */
 export function nextWalk(): u32 {
   walk++
   if (walk == 256) {

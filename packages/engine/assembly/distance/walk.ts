@@ -3,7 +3,7 @@
 // and for binary rows <v, +1 or -1>.
 // Strict float operations in a fixed order, so that graphs are the same on every machine.
 import { BINARY, IP, codeBytes, dimension, precision, codeStride, blockTable, blockShift, blockMask, metric, rowOf } from '../layout'
-import { ids, keys } from '../scratch'
+import { beat, ids, keys } from '../scratch'
 import { dotBits, rowToPlanes } from './bits'
 import { dot1, dot4, toQuery } from './code'
 
@@ -86,6 +86,7 @@ function touch(row: usize, long: bool): u32 {
 export function keysOf(from: usize, count: i32, out: usize): void {
   if (count == 0) return
   distances += count
+  beat()
   const end = from + (<usize>count << 2)
   const last = load<u32>(end - 4)
   for (let p = end; p < from + (<usize>((count + 3) & ~3) << 2); p += 4) store<u32>(p, last)

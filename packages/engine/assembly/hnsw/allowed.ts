@@ -9,16 +9,21 @@ import { allowedWords, countHop, firstAllowed, isAllowed, isHidden } from './sea
 
 /** Allowed rows looked for around one row, beyond those beside it. */
 const ENOUGH: i32 = 12
-/** Lists read for them at most. */
-const LISTS_MAX: i32 = 64
+/** Lists read for them at most where not even one row in so many is allowed: then as many as it takes to meet enough. */
+const LISTS_MAX: u32 = 64
+let listsMax: i32 = 0
 /** Allowed rows from all over the collection that a walk begins at besides those it came to from above: a filter may go against the query. */
 const SEEDS: u32 = 32
 
 /** Keeps loads whose only purpose is to bring a line near from being dropped. */
 let sink: u32 = 0
 
-/** Best-first walk of level 0 over allowed rows, from the entries in the pool and some more; `wanted` are kept. */
-export function walkAllowed(wanted: i32, mark: u32): void {
+/**
+ * Best-first walk of level 0 over allowed rows, of which there is one in `sparsity`, from the entries in the pool and some
+ * more; `wanted` are kept.
+ */
+export function walkAllowed(wanted: i32, sparsity: u32, mark: u32): void {
+  listsMax = <i32>max(LISTS_MAX, sparsity)
   for (let i: i32 = 0; i < size; ++i) {
     const id = idOf(at(i))
     store<u8>(visited + <usize>id, <u8>mark)
@@ -88,7 +93,7 @@ function listAround(id: u32, mark: u32): i32 {
   met = 0
   let count = readList(id, mark, 0)
   let read: i32 = 0
-  for (let head = ranked; head < waiting && met < ENOUGH && read < LISTS_MAX; head += 4) {
+  for (let head = ranked; head < waiting && met < ENOUGH && read < listsMax; head += 4) {
     const node = load<u32>(head)
     const seen = visited + <usize>node
     if (<u32>load<u8>(seen) == mark) continue

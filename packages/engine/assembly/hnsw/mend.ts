@@ -16,7 +16,7 @@ import {
   rowOf,
   touch,
 } from '../layout'
-import { answers, nextWalk, pool, poolMax, queryCode, visited } from '../scratch'
+import { answers, beat, nextWalk, pool, poolMax, queryCode, visited } from '../scratch'
 import { setRowAsQuery } from '../distance/walk'
 import { chooseDiverse } from './prune'
 import * as candidates from './pool'
@@ -45,6 +45,7 @@ function markReachable(): u8 {
     more = false
     for (let id: u32 = 0; id < end; ++id) {
       if (<u32>load<u8>(visited + <usize>id) != reached) continue
+      beat()
       store<u8>(visited + <usize>id, <u8>expanded)
       more = true
       for (let l = levelOf(id); l >= 0; --l) markLinks(id, l, <u8>reached, <u8>expanded)

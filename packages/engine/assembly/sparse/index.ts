@@ -13,6 +13,9 @@ import {
 
 const NOWHERE: u32 = 0xffffffff
 
+/** What host and kernel must agree on; sparse-kernel.ts has the same number. */
+export const abi: i32 = 1
+
 /** Answers the ticket: writes hits to its best area as | ordinal u32 | similarity f32 | ... 16 bytes each, best first. */
 export function search(ticket: usize): void {
   const lists = load<i32>(ticket, LISTS)

@@ -5,7 +5,7 @@ import type { Bitmap } from '../memory/bitmap.ts'
 import type { FieldExplanation } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { DenseField, DenseHits, SparseField } from '../vector/field.ts'
-import { type DensePlan, isWorthProbing, type Probed, planDense, probeRows } from './plan.ts'
+import { type DensePlan, planDense } from './plan.ts'
 import type { DenseTask, SearchPlanInput, SparseTask, Task } from './request.ts'
 
 /** What the filter leaves, counted exactly. */
@@ -63,44 +63,29 @@ async function runDense(task: DenseTask, k: number, { replica, version, matches,
   const query = task.asked.kind === 'vector' ? task.asked.query : rowOf(field, replica, task.asked.id, task)
   const ef = Math.max(task.ef, k)
   const asked = { rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact }
-  const probe = matches && isWorthProbing(asked) ? await probeOf(field, query, { version, matches }) : undefined
-  const plan = planDense({ ...asked, ...(probe && { probed: probe.probed }) })
+  const plan = planDense(asked)
   const explanation = explained(plan)
   if (plan.kind === 'nothing') return { found: noHits, complete: true, explanation }
   const scan = async () => {
     const all = await field.scan(query, { k, version, ...(matches && { ordinals: matches.bitmap.toOrdinals() }) })
-    const earlier = probe?.found ?? noHits
-    const compared = earlier.distances + Math.max(all.distances, Math.min(rows, matches?.count ?? rows))
-    return { ...all, visited: earlier.visited + all.visited, distances: compared }
+    return { ...all, distances: Math.max(all.distances, Math.min(rows, matches?.count ?? rows)) }
   }
   if (plan.kind === 'scan') return { found: await scan(), complete: true, explanation }
-  const walked = await field.search(query, {
+  const found = await field.search(query, {
     k,
     ef: plan.ef ?? ef,
     version,
     ...(matches && { allowed: matches.bitmap }),
   })
-  const found = added(walked, probe?.found ?? noHits)
   if (found.ordinals.length >= Math.min(k, matches?.count ?? rows, rows)) return { found, complete: true, explanation }
   // The walk gave fewer than there can be; a comparison of every match proves how many there are.
   const reason = `${plan.reason}; the walk found ${found.ordinals.length}, so every match was compared`
-  return { found: added(await scan(), walked), complete: true, explanation: { ...explanation, plan: 'scan', reason } }
+  return { found: added(await scan(), found), complete: true, explanation: { ...explanation, plan: 'scan', reason } }
 }
 
 /** The hits of the first, with the cost of both. */
 function added(hits: DenseHits, cost: DenseHits): DenseHits {
   return { ...hits, visited: hits.visited + cost.visited, distances: hits.distances + cost.distances }
-}
-
-/** Looks at the rows nearest to the query, whether they match. */
-async function probeOf(
-  field: DenseField,
-  query: Float32Array,
-  { version, matches }: { readonly version: number; readonly matches: Matches },
-): Promise<{ readonly probed: Probed; readonly found: DenseHits }> {
-  const found = await field.search(query, { k: probeRows, ef: probeRows, version })
-  const matching = found.ordinals.filter((ordinal) => matches.bitmap.has(ordinal)).length
-  return { probed: { rows: found.ordinals.length, matches: matching }, found }
 }
 
 function explained({ kind, reason, ef, costs }: DensePlan): Ran['explanation'] {
