@@ -21,6 +21,7 @@ export type EngineErrorCode =
   | 'read_only'
   | 'closed'
   | 'worker_lost'
+  | 'kernel_stale'
   | 'snapshot_damaged'
   | 'format_too_new'
   | 'backup_not_found'

@@ -78,6 +78,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   read_only: 507,
   closed: 503,
   worker_lost: 503,
+  kernel_stale: 500,
   snapshot_damaged: 500,
   format_too_new: 500,
   backup_not_found: 404,

@@ -242,6 +242,11 @@ export class Arena {
     return at(this.#f32, (block + inBlock.norms) / 4 + (ordinal & (blockRows - 1)))
   }
 
+  /** A word that changes as long as the thread gets on with its work in this arena. */
+  pulse(thread: number): number {
+    return Atomics.load(this.u32, at(this.scratch, thread).descriptor / 4 + 15)
+  }
+
   /**
    * Makes room for ordinals below `end` and for every list they can need. Throws `memory_exhausted`, changing nothing that counts.
    * Blocks that lie whole below `loaded` are about to be filled with rows that are known.

@@ -2,9 +2,14 @@
 // to one thread and one arena.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { EngineError } from '../errors.ts'
+
+/** What host and kernel must agree on; assembly/index.ts has the same number. */
+export const kernelAbi = 1
 
 /** Exports of assembly/index.ts. Addresses and counts go in, numbers come out. */
 export interface Kernel {
+  readonly abi: WebAssembly.Global
   attach(thread: number): void
   encodeRow(ordinal: number, birth: number, norm: number): void
   decodeRow(ordinal: number): void
@@ -50,7 +55,10 @@ export function bestBuild(): KernelBuild {
 /** Reads and compiles a build. The program's own files, not data: they stand beside it. */
 export async function compileKernel(build: KernelBuild = bestBuild()): Promise<WebAssembly.Module> {
   const name = build === 'relaxed' ? '#kernel/annal-relaxed.wasm' : '#kernel/annal.wasm'
-  return WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve(name))))
+  const module = await WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve(name))))
+  // Tried before there is any data: a stale kernel is the program's fault and must not look like a damaged collection.
+  instantiateKernel(module, new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }))
+  return module
 }
 
 export function instantiateKernel(module: WebAssembly.Module, memory: WebAssembly.Memory): Kernel {
@@ -61,5 +69,18 @@ export function instantiateKernel(module: WebAssembly.Module, memory: WebAssembl
     },
   }
   // WebAssembly's own type of exports is untyped; the interface above is checked by the tests that call every function.
-  return new WebAssembly.Instance(module, { env }).exports as unknown as Kernel
+  const kernel = new WebAssembly.Instance(module, { env }).exports as unknown as Kernel
+  refuseStale(kernel.abi, kernelAbi)
+  return kernel
+}
+
+/** A kernel from before the last change would read and write other bytes than the host takes it to. */
+export function refuseStale(abi: WebAssembly.Global | undefined, needed: number): void {
+  if (abi?.value === needed) return
+  const found = abi === undefined ? 'has no number' : `is number ${abi.value}`
+  throw new EngineError(
+    'kernel_stale',
+    `the compiled kernel ${found} and this program needs ${needed}: build it with \`npm run kernel -w packages/engine\``,
+    { field: 'abi', value: abi?.value, limit: needed },
+  )
 }

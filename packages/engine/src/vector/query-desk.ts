@@ -267,6 +267,11 @@ export class QueryDesk {
     this.#place(index, next)
   }
 
+  /** The arena that the question in a slot is about; undefined where there is none. */
+  arenaAsked(index: number): number | undefined {
+    return this.#open[index]?.question.arena
+  }
+
   /** Refuses the question in a slot whose worker was lost; -1 where it served none. */
   lose(index: number, error: EngineError): void {
     this.collect()

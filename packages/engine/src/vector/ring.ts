@@ -27,7 +27,10 @@ export const words = {
   order: 4 * line,
   /** Arena with an open job, or 0. */
   jobs: 4 * line + slotsMax,
-  /** By worker: the slot it serves plus one, the arena whose job it works on, and its thread; what was lost is known by them. */
+  /**
+   * By worker: the slot it serves plus one, the arena whose job it works on, and its thread, by which what was lost is known; and
+   * how many queries and pieces it has begun.
+   */
   workers: 4 * line + slotsMax + line,
 } as const
 export const workerWords = line

@@ -76,6 +76,7 @@ export class Server {
     const w = this.#words
     const from = slotAt(index)
     const own = words.workers + this.#number * workerWords
+    Atomics.add(w, own + 3, 1)
     Atomics.store(w, own, index + 1)
     if (at(w, from + slot.kind) === queryKinds.sparse) this.#serveSparse(from)
     else this.#serveArena(index, from)
@@ -145,6 +146,7 @@ export class Server {
       if (id === 0) continue
       const attached = this.#attachedTo(id)
       if (attached === undefined) continue
+      Atomics.add(w, own + 2, 1)
       Atomics.store(w, own, id)
       const progress: Progress = helpApply(attached, this.#data.ring.staging)
       if (progress === 'over') this.#tellOwner()

@@ -1,10 +1,15 @@
 // The kernel of sparse fields in a thread of its own: one instance per field and thread.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
+import { refuseStale } from './kernel.ts'
 import { synchronized } from './synchronized.ts'
+
+/** What host and kernel must agree on; assembly/sparse/index.ts has the same number. */
+const sparseKernelAbi = 1
 
 /** Exports of assembly/sparse/index.ts. */
 export interface SparseKernel {
+  readonly abi: WebAssembly.Global
   /** Answers the ticket at an address of the field's memory. */
   search(ticket: number): void
 }
@@ -37,5 +42,7 @@ export function instantiateSparseKernel({ module, memory }: SparseHandle): Spars
   const { exports } = new WebAssembly.Instance(module, { env })
   synchronized(memory)
   // WebAssembly's own type of exports is untyped; the interface above is checked by the tests that call it.
-  return exports as unknown as SparseKernel
+  const kernel = exports as unknown as SparseKernel
+  refuseStale(kernel.abi, sparseKernelAbi)
+  return kernel
 }

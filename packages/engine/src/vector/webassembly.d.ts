@@ -11,6 +11,9 @@ declare namespace WebAssembly {
     readonly buffer: SharedArrayBuffer
     grow(pages: number): number
   }
+  interface Global {
+    readonly value: unknown
+  }
   class Instance {
     constructor(module: Module, imports: Readonly<Record<string, Readonly<Record<string, unknown>>>>)
     readonly exports: object

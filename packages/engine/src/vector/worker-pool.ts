@@ -15,6 +15,7 @@ import { QueryDesk, type Question, type SearchQuestion } from './query-desk.ts'
 import { createRing, jobsMax, type Ring, stagingBytes, words, workersMax, workerWords } from './ring.ts'
 import type { SparseHandle } from './sparse-kernel.ts'
 import type { Announcement, Found, ServeTask, WorkerData } from './tasks.ts'
+import { type Picture, patienceWithoutPulse, patienceWithPulse, Vigil } from './vigil.ts'
 
 export interface WorkerPoolOptions {
   /** How many worker threads; one for each core when not given. */
@@ -54,6 +55,7 @@ export class WorkerPool {
   readonly #threadsByNumber: (Worker | undefined)[] = []
   /** Waiting on shared memory does not keep a process alive; this does, while somebody waits for an answer. */
   readonly #alive = setInterval(() => undefined, 2 ** 30).unref()
+  readonly #vigil: Vigil
   #waiting = 0
   #ready: (() => void) | undefined
   #readySeen = 0
@@ -83,6 +85,11 @@ export class WorkerPool {
       workerData,
     })
     for (let number = 0; number < threads; number++) this.#employ(number)
+    this.#vigil = new Vigil(
+      threads,
+      (number) => this.#pictureOf(number),
+      (number, afterMs) => this.#aborts[number]?.abort(new Error(`it made no progress for ${afterMs} ms`)),
+    )
     this.#watch()
   }
 
@@ -129,6 +136,18 @@ export class WorkerPool {
     this.#employ(number)
     for (const { handle } of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
     for (const field of this.#sparse.values()) this.#announce({ kind: 'attach-sparse', field })
+  }
+
+  /** What a worker is at; undefined where it is at nothing. */
+  #pictureOf(number: number): Picture | undefined {
+    const w = this.ring.words
+    const own = words.workers + number * workerWords
+    const place = Atomics.load(w, own) - 1
+    const id = place < 0 ? Atomics.load(w, own + 1) : (this.#desk.arenaAsked(place) ?? 0)
+    if (id === 0) return undefined
+    const turn = Atomics.load(w, own + 3)
+    const pulse = this.#arenas.get(id)?.pulse(number)
+    return { turn, pulse: pulse ?? 0, patience: pulse === undefined ? patienceWithoutPulse : patienceWithPulse }
   }
 
   /** Announces an arena to all workers; they attach when they first need it. */
@@ -301,6 +320,7 @@ export class WorkerPool {
     this.#jobs.forEach((job, place) => {
       if (job !== undefined) this.#endJob(place, error)
     })
+    this.#vigil.end()
     await this.#piscina.close()
     this.#announcements.close()
     clearInterval(this.#alive)

@@ -1,8 +1,9 @@
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
+import { header } from '../../src/vector/arena.ts'
 import { openDenseField } from '../../src/vector/dense-field.ts'
-import { Segment } from '../../src/vector/segment.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { type Batch, Segment } from '../../src/vector/segment.ts'
+import { openWorkerPool, type WorkerPool } from '../../src/vector/worker-pool.ts'
 import { clustered, definitionOf, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)
@@ -82,3 +83,56 @@ test('a kernel that traps costs its query and its worker, and the next worker se
   t.equal(pool.stats.lost, 1)
   await pool.close()
 })
+
+test('a worker that loops without getting on is ended, its query refused, and the pool serves on', async (t) => {
+  const dimension = 32
+  const [k, ef, version] = [5, 16, 1]
+  const vectors = clustered(500, dimension, 3)
+  const query = vectors.subarray(0, dimension)
+  const pool = await openWorkerPool({ threads: 2 })
+  const [stuck, healthy] = [new Segment(definitionOf({ dimension }).params, pool), await filled(pool, vectors)]
+  stuck.reserve(500)
+  await stuck.insert(batchOf(vectors, 500))
+  // Rows at no distance from each other: a scan of all ordinals there can be finds the same row four milliard times.
+  stuck.arena.setWord(header.codeStride, 0)
+  stuck.arena.setWord(header.blockShift, 31)
+  const looping = {
+    kind: 'scan',
+    arena: stuck.arena.id,
+    query,
+    k,
+    listed: undefined,
+    from: 0,
+    to: 0xffff_ffff,
+  } as const
+  const lost = t.rejects(pool.ask({ ...looping, version: 0 }), { code: 'worker_lost' })
+  const asked = {
+    kind: 'search',
+    arena: healthy.arena.id,
+    query,
+    k,
+    ef,
+    rerank: 24,
+    version,
+    bits: 0,
+    bitmap: 0,
+  } as const
+  t.equal((await pool.ask(asked)).ordinals.length, k, 'the other worker answers meanwhile')
+  await lost
+  t.equal(pool.stats.lost, 1)
+  for (let i = 0; i < 20; i++) t.equal((await pool.ask(asked)).ordinals.length, k)
+  await pool.close()
+})
+
+function batchOf(vectors: Float32Array, n: number): Batch {
+  const ordinals = Uint32Array.from({ length: n }, (_, i) => i)
+  const [norms, births] = [new Float32Array(n).fill(1), new Uint32Array(n).fill(1)]
+  return { ordinals, vectors: vectors.subarray(0, n * 32), norms, births }
+}
+
+async function filled(pool: WorkerPool, vectors: Float32Array): Promise<Segment> {
+  const segment = new Segment(definitionOf({ dimension: 32 }).params, pool)
+  segment.reserve(500)
+  await segment.insert(batchOf(vectors, 500))
+  return segment
+}
