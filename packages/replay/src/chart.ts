@@ -6,7 +6,7 @@ export interface Line {
 }
 
 const [width, height] = [560, 220]
-const [left, right, top, bottom] = [64, 12, 12, 28]
+const [left, right, top, bottom] = [64, 24, 12, 28]
 
 /** Several lines over the same shares of the log, 0 to 1. */
 export function chart(lines: readonly Line[], shown: (value: number) => string): string {
