@@ -116,7 +116,7 @@ function mayLack(route: string, found: string): boolean {
   return route.includes('/admin/') && found === '404 database_not_found'
 }
 
-test('nothing but the token says who asks', async (t) => {
+test('nothing but the token says who asks', { timeout: 120_000 }, async (t) => {
   const { running, tokens } = await enterprise(t)
   const names = [
     ...['x-db', 'x-database', 'x-db-name', 'x-tenant', 'x-user', 'x-forwarded-user', 'x-remote-user', 'remote-user'],
@@ -137,7 +137,9 @@ test('nothing but the token says who asks', async (t) => {
   }
 })
 
-test('a token of one database reaches nothing of another, and cannot tell what is there', async (t) => {
+test('a token of one database reaches nothing of another, and cannot tell what is there', {
+  timeout: 120_000,
+}, async (t) => {
   const { running, tokens } = await enterprise(t)
   const ask = (token: string, method: string, url: string, body: object = {}) =>
     running.app.inject({

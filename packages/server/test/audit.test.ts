@@ -6,6 +6,7 @@ import { test } from 'tap'
 import { createAudit } from '../src/audit.ts'
 import type { AuditEvent, AuditLine } from '../src/audit-chain.ts'
 import { createApp, readConfig, slotWith, verifyAudit } from '../src/index.ts'
+import { layLicence, testLicensing } from './licences.ts'
 import { send, temporaryDirectory } from './running-app.ts'
 
 const event = (action: string): AuditEvent => ({ action, status: 200, request_id: 'r', ip: '127.0.0.1' })
@@ -146,4 +147,55 @@ test('events before the log is open wait, up to a bound, and then the gap is tol
   await audit.open()
   await audit.close()
   t.strictSame(await verifyAudit(dir), { lines: 1_000, fault: undefined })
+})
+
+test('each act of the control plane, and each refusal, is one line that names the database', async (t) => {
+  const dir = await temporaryDirectory(t)
+  const rootToken = 'a-root-token-that-nobody-may-see'
+  const engine = await openEngine({ dataDir: dir, threads: 1 })
+  await layLicence(dir)
+  const audit = createAudit(path.join(dir, 'audit'))
+  await audit.open()
+  const config = { ...readConfig({}).config, rootToken, logLevel: 'silent' as const }
+  const app = createApp({ slot: slotWith(engine), config, audit, licensing: await testLicensing(dir, engine) })
+  t.teardown(async () => {
+    await app.close()
+    await engine.close()
+  })
+  const ask = (authorization: string, method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object) =>
+    app.inject({ method, url: `/api/v2${url}`, headers: { authorization }, ...(payload && { payload }) })
+  const token = (await ask(rootToken, 'POST', '/admin/dbs', { db_name: 'acme' })).json().db_token as string
+  await ask(rootToken, 'PUT', '/admin/dbs/acme/type', { db_type: 'pro' })
+  await ask(rootToken, 'POST', '/admin/dbs/acme/tokens', { name: 'web', token_type: 'r' })
+  await ask(token, 'POST', '/tokens', { name: 'own' })
+  await ask(token, 'DELETE', '/tokens/own')
+  await ask(token, 'GET', '/admin/dbs')
+  await ask(token, 'DELETE', '/collection/absent')
+  await ask(rootToken, 'POST', '/admin/dbs/acme/deactivate')
+  await ask(rootToken, 'POST', '/admin/dbs/acme/activate')
+  await ask(rootToken, 'DELETE', '/admin/dbs/acme/tokens/web')
+  await ask(rootToken, 'DELETE', '/admin/dbs/acme')
+  await ask('', 'POST', '/license/generate', { email: 'someone@example.com' })
+  await audit.close()
+  const lines = await linesIn(path.join(dir, 'audit'))
+  t.strictSame(
+    lines.map(({ action, object, database, status }) => [action, object ?? '-', database ?? '-', status].join(' ')),
+    [
+      'database.create acme - 201',
+      'database.type - acme 200',
+      'token.create web acme 201',
+      'token.create own acme 201',
+      'token.delete own acme 200',
+      'access.refused - acme 403',
+      'collection.delete absent acme 404',
+      'database.deactivate - acme 200',
+      'database.activate - acme 200',
+      'token.delete web acme 200',
+      'database.delete - acme 200',
+      'license.generate - - 200',
+    ],
+  )
+  const secrets = [rootToken, token, token.slice('acme:'.length), 'someone@example.com']
+  for (const secret of secrets) t.notMatch(JSON.stringify(lines), secret)
+  t.strictSame(await verifyAudit(path.join(dir, 'audit')), { lines: 12, fault: undefined })
 })

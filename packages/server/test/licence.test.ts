@@ -92,7 +92,9 @@ function forgeries(directory: string): [string, string][] {
   ]
 }
 
-test('of more than forty forgeries none is accepted, by HTTP or as a file, and the true one is, without a restart', async (t) => {
+test('of more than forty forgeries none is accepted, by HTTP or as a file, and the true one is, without a restart', {
+  timeout: 120_000,
+}, async (t) => {
   const running = await runningApp(t, { rootToken }, { licensed: false })
   const { url, engine, dataDir } = running
   const validate = (body: string) =>
