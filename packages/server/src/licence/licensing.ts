@@ -46,6 +46,7 @@ export function createLicensing({ publicKey, place, engine, now = Date.now }: Li
   let filed: Licence | undefined
   let fileFault: string | undefined
   let expiryTold = ''
+  let trialAsked = false
 
   /** Never earlier than anything in the log: a clock that was set back revives nothing. */
   const today = (): number => Math.max(now(), engine().timeMs)
@@ -130,9 +131,13 @@ export function createLicensing({ publicKey, place, engine, now = Date.now }: Li
     },
     async takeTrial() {
       const { control } = engine()
-      if (control.setting(trialKey) !== undefined)
+      if (trialAsked || control.setting(trialKey) !== undefined)
         throw new ServerError('trial_taken', 'the trial of this data directory was taken already')
-      await control.putSetting(trialKey, String(today()))
+      // Set in the turn of the check: of two who ask at once one gets it.
+      trialAsked = true
+      await control.putSetting(trialKey, String(today())).finally(() => {
+        trialAsked = false
+      })
       const licence = trial()
       if (licence === undefined) throw new ServerError('internal', 'the trial is not in the log')
       return { status: 'active', licence }

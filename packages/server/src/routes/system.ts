@@ -126,7 +126,9 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
 
 /** No trouble of the engine; whoever looks is told all the same. */
 function withNotices(health: EngineHealth, { config, slot, licensing }: RouteContext): EngineHealth {
-  const notices = [rootTokenWeakness(config.rootToken), slot.isOpen() ? licensing?.fault() : undefined]
+  // An engine that failed or was closed is asked nothing more.
+  const serves = slot.isOpen() && servingStates.includes(health.status)
+  const notices = [rootTokenWeakness(config.rootToken), serves ? licensing?.fault() : undefined]
   return { ...health, reasons: [...health.reasons, ...notices.filter((notice) => notice !== undefined)] }
 }
 
