@@ -15,10 +15,8 @@ export function Overview({ collection, again }: CollectionTab) {
       {collection.reason && <Failure error={new Error(collection.reason)} />}
       <Fields of={collection} />
       <div class="grid">
-        <Memory of={collection} />
-        <RecallCheck of={collection} />
         <div class="stack">
-          <Maintenance of={collection} again={again} />
+          <Memory of={collection} />
           <Panel title="Facts">
             <Facts
               of={[
@@ -29,6 +27,10 @@ export function Overview({ collection, again }: CollectionTab) {
               ]}
             />
           </Panel>
+        </div>
+        <div class="stack">
+          <RecallCheck of={collection} />
+          <Maintenance of={collection} again={again} />
         </div>
       </div>
     </div>

@@ -143,7 +143,7 @@ function Moved({ from, to }: { readonly from: number | undefined; readonly to: n
   return from === to ? <Badge>same</Badge> : <Badge kind="accent">other: {from}</Badge>
 }
 
-export function hitsOf(reply: SearchReply, list: string): readonly Ranked[] {
+function hitsOf(reply: SearchReply, list: string): readonly Ranked[] {
   if (list === fusedList) return (reply.fused ?? []).map((hit) => ({ ...hit, meta: hit.meta }))
   return (reply.results[list] ?? []).map(({ similarity, ...hit }) => ({ ...hit, meta: hit.meta, score: similarity }))
 }
