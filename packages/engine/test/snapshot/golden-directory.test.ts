@@ -1,0 +1,125 @@
+// A whole data directory as an earlier Annal left it when it was killed opens, and holds what it held: checkpoints with every
+// kind of field, and records after them. One golden file per format; `ANNAL_GOLDEN=write` makes the one of today's.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
+import { type Engine, openEngine, verifyDataDirectory } from '@annal/engine'
+import tap, { test } from 'tap'
+
+tap.setTimeout(300_000)
+
+/** Newest last; the last is the one that is written. */
+const formats = ['data-directory-2']
+
+const dimension = 8
+const precisions = ['binary', 'int8', 'int16', 'float16', 'float32']
+
+interface Golden {
+  /** By collection. */
+  readonly digests: Readonly<Record<string, string>>
+  /** The best hits of a few searches, by field. */
+  readonly hits: unknown
+  /** Files by path, in base64. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+function objects(count: number, from: number) {
+  return Array.from({ length: count }, (_, i) => {
+    const n = from + i
+    const v = Array.from({ length: dimension }, (__, at) => Math.sin(n * (at + 1)))
+    const s = { indices: [n % 7, 10 + (n % 5)], values: [1, 0.5] }
+    return { id: `${n}`, meta: { n }, filter: { third: n % 3, even: n % 2 === 0 }, fields: { v, s } }
+  })
+}
+
+async function fill(engine: Engine): Promise<void> {
+  for (const [i, precision] of precisions.entries()) {
+    const params = { dimension, space_type: ['l2', 'ip', 'cosine'][i % 3], precision, M: 4, ef_con: 16 }
+    const fields = [
+      { name: 'v', type: 'vector', params },
+      { name: 's', type: 'sparse', params: { model: i % 2 === 0 ? 'default' : 'endee_bm25' } },
+    ]
+    const collection = await engine.database().createCollection({ name: precision, fields })
+    await collection.upsert(objects(260, 0))
+    await engine.checkpoint()
+    await collection.delete(['3', '4', '5'])
+    await collection.upsert(objects(20, 250))
+  }
+  const database = engine.database()
+  await engine.checkpoint()
+  for (const precision of precisions) {
+    await database.collection(precision).upsert(objects(10, 265))
+    await database.collection(precision).replaceFilters([{ id: '7', filter: { third: 9 } }])
+    await database.collection(precision).deleteWhere([{ third: { $eq: 1 } }])
+  }
+  await database.collection('int8').rebuild()
+}
+
+async function hitsOf(engine: Engine): Promise<unknown> {
+  const found: Record<string, unknown> = {}
+  for (const precision of precisions) {
+    const { results } = await engine
+      .database()
+      .collection(precision)
+      .search({
+        fields: {
+          v: { query: Array.from({ length: dimension }, (_, at) => Math.sin(9 * (at + 1))), limit: 5 },
+          s: { query: { indices: [2, 11], values: [1, 1] }, limit: 5 },
+        },
+        filter: [{ even: { $eq: true } }],
+      })
+    found[precision] = Object.values(results).map((hits) => hits.map(({ id }) => id))
+  }
+  return found
+}
+
+function digestsOf(engine: Engine): Record<string, string> {
+  return Object.fromEntries(precisions.map((name) => [name, engine.database().collection(name).stateDigest()]))
+}
+
+async function made(dir: string): Promise<Golden> {
+  const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1 })
+  await fill(engine)
+  const [digests, hits] = [digestsOf(engine), await hitsOf(engine)]
+  // What a kill would leave.
+  await cp(join(dir, 'live'), join(dir, 'killed'), { recursive: true })
+  await engine.close()
+  const files: Record<string, string> = {}
+  for (const name of (await readdir(join(dir, 'killed'), { recursive: true })).sort()) {
+    const path = join(dir, 'killed', name)
+    if (name !== 'LOCK' && (await stat(path)).isFile()) files[name] = (await readFile(path)).toString('base64')
+  }
+  return { digests, hits, files }
+}
+
+for (const format of formats) {
+  test(`a directory of ${format} opens and holds what it held`, async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
+    t.teardown(() => rm(dir, { recursive: true }))
+    const file = new URL(`../golden/${format}.json.br`, import.meta.url)
+    if (process.env.ANNAL_GOLDEN === 'write' && format === formats.at(-1))
+      writeFileSync(file, brotliCompressSync(JSON.stringify(await made(dir))))
+    // Ours, made by the lines above.
+    const golden = JSON.parse(brotliDecompressSync(readFileSync(file)).toString()) as Golden
+    const dataDir = join(dir, 'data')
+    for (const [name, content] of Object.entries(golden.files)) {
+      await mkdir(dirname(join(dataDir, name)), { recursive: true })
+      await writeFile(join(dataDir, name), Buffer.from(content, 'base64'))
+    }
+    const { findings, states } = await verifyDataDirectory({ dataDir, deep: true, threads: 1, scratchDir: dir })
+    t.strictSame(
+      findings.filter(({ severity }) => severity === 'damage'),
+      [],
+    )
+    t.ok(states.length >= 2, `${states.length} ways to the state`)
+    for (let start = 0; start < 2; start++) {
+      const engine = await openEngine({ dataDir, threads: 1 })
+      t.strictSame(engine.health().reasons, [])
+      t.strictSame(digestsOf(engine), golden.digests, start === 0 ? 'after the kill' : 'and after an orderly close')
+      t.strictSame(await hitsOf(engine), golden.hits)
+      await engine.close()
+    }
+  })
+}
