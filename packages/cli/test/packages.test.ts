@@ -1,7 +1,16 @@
 // What is published, as a stranger meets it: tarballs in an empty project, with nothing of this repository around.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
@@ -81,6 +90,14 @@ test('they work on Node.js 22, too', {
   const node = path.join(other, 'node_modules', '.bin', 'node')
   t.match((await run(node, ['--version'])).stdout, /^v22\./)
   await quickStartsWork(t, node)
+})
+
+test('every package that is not private is packed', async (t) => {
+  const found = readdirSync(packages).filter((name) => {
+    const file = path.join(packages, name, 'package.json')
+    return existsSync(file) && JSON.parse(readFileSync(file, 'utf8')).private !== true
+  })
+  t.strictSame(found.sort(), [...publishedPackages].sort())
 })
 
 test('npx finds the command, which serves ./data at once', async (t) => {
