@@ -1,0 +1,56 @@
+// The disaster of docs/guide/backup-and-restore.md, command by command, as it is written there.
+import { execFile } from 'node:child_process'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { test } from 'tap'
+import { freshDir } from './command.ts'
+
+const guide = fileURLToPath(new URL('../../../docs/guide/backup-and-restore.md', import.meta.url))
+const entry = fileURLToPath(new URL('../src/annal.ts', import.meta.url))
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+test('the commands of the guide save what it says they save', { timeout: 300_000 }, async (t) => {
+  const dir = freshDir(t)
+  const port = await freePort()
+  const command = path.join(dir, 'annal')
+  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" --conditions=annal-source "${entry}" "$@"\n`)
+  chmodSync(command, 0o755)
+  const blocks = [...readFileSync(guide, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, code]) => code)
+  // Whatever fails, the servers it started end with it.
+  const script = `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${blocks.join('echo ----\n')}`
+  const { stdout } = await promisify(execFile)(
+    'bash',
+    ['-euo', 'pipefail', '-c', script.replaceAll('8080', String(port))],
+    {
+      cwd: dir,
+      env: {
+        PATH: `${dir}:${path.dirname(process.execPath)}:${process.env.PATH}`,
+        NDD_SERVER_PORT: String(port),
+        NDD_SERVER_URL: `http://127.0.0.1:${port}`,
+        NDD_NUM_THREADS: '1',
+      },
+    },
+  )
+  const [, , backedUp = '', disaster = '', moment = '', backup = '', whole = '', elsewhere = ''] =
+    stdout.split('----\n')
+  const five = /product-1.*product-2.*product-3.*product-4.*product-5/s
+  t.match(backedUp, /before-sale: products, 5 objects/)
+  t.match(disaster, /"deleted":3/)
+  t.match(moment, five, 'the moment has them all')
+  t.match(moment, '"price":55', 'and the change before the deletion')
+  t.match(backup, 'before-sale: products, 5 objects')
+  t.match(whole, five)
+  t.match(whole, '"price":55')
+  t.match(elsewhere, five)
+  t.notMatch(elsewhere, '"price":55', 'the backup is of before the change')
+})
