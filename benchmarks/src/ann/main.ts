@@ -24,7 +24,7 @@ const { values } = parseArgs({
     svg: { type: 'string' },
   },
 })
-const efs = [12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
+const efs = [10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
 const targets = [0.95, 0.99, 0.995]
 const lines: string[] = []
 const say = (line: object) => {

@@ -38,6 +38,38 @@ for (const spaceType of spaces)
       await field.close()
     })
 
+test('under a selective filter a walk finds what a scan of the allowed finds, also far from the query', async (t) => {
+  const dimension = 32
+  const n = 6_000
+  const rows = clustered(n, dimension, 11)
+  const queries = clustered(20, dimension, 12)
+  const field = await openDenseField(definitionOf({ dimension }), pool)
+  await field.apply(1, rowsOf(rows, dimension, 0, n), nothing)
+  const middle = rows.subarray(0, dimension)
+  const toMiddle = (i: number) => -similarity('l2', middle, rows.subarray(i * dimension, (i + 1) * dimension))
+  const sorted = Array.from({ length: n }, (_, i) => i).sort((a, b) => toMiddle(a) - toMiddle(b))
+  const filters = [
+    { name: 'one row in twenty', ordinals: sorted.filter((i) => i % 20 === 3) },
+    { name: 'the twentieth nearest to one place', ordinals: sorted.slice(0, n / 20) },
+    { name: 'the twentieth farthest from it', ordinals: sorted.slice(-n / 20) },
+  ]
+  for (const { name, ordinals } of filters) {
+    const words = new Uint32Array(new SharedArrayBuffer(Math.ceil(n / 32) * 4))
+    for (const i of ordinals) words[i >> 5] = (words[i >> 5] ?? 0) | (1 << (i & 31))
+    let found = 0
+    for (let i = 0; i < 20; i++) {
+      const query = queries.subarray(i * dimension, (i + 1) * dimension)
+      const hits = await field.search(query, { k: 10, ef: 64, version: 1, allowed: { words } })
+      const truth = await field.scan(query, { k: 10, version: 1, ordinals: Uint32Array.from(ordinals) })
+      t.equal(hits.ordinals.length, 10)
+      found += [...hits.ordinals].filter((ordinal) => truth.ordinals.includes(ordinal)).length / 200
+      t.ok(hits.distances < n / 10, `${hits.distances} distances`)
+    }
+    t.ok(found >= 0.95, `${name}: recall ${found}`)
+  }
+  await field.close()
+})
+
 test('room that no row has taken yet is not part of the digest', async (t) => {
   const dimension = 8
   const rows = clustered(10, dimension, 3)
