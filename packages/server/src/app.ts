@@ -38,6 +38,7 @@ import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QuestionRoutes } from './routes/v2-questions.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
 import type { TlsOptions } from './tls.ts'
+import type { Tracing } from './tracing.ts'
 
 export interface AppOptions {
   readonly slot: EngineSlot
@@ -48,6 +49,8 @@ export interface AppOptions {
   readonly licensing?: Licensing
   /** Speaks HTTPS when given. */
   readonly tls?: TlsOptions | undefined
+  /** Where requests are traced; nowhere when not given. */
+  readonly tracing?: Tracing | undefined
 }
 
 interface PackageFile {
@@ -59,7 +62,7 @@ export const version = (JSON.parse(readFileSync(new URL('../package.json', impor
   .version
 
 export function createApp(given: AppOptions): FastifyInstance {
-  const { slot, config, audit = noAudit, tls, licensing = licensingFor(config, slot) } = given
+  const { slot, config, audit = noAudit, tls, tracing, licensing = licensingFor(config, slot) } = given
   const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,
@@ -70,6 +73,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     requestLog: createRequestLog(limits.requestLogMax),
     audit,
     licensing,
+    tracing,
     bodies: {
       small: createBudget(limits.smallBodiesBytesMax, 'request bodies'),
       large: createBudget(limits.largeBodiesBytesMax, 'request bodies'),

@@ -37,6 +37,8 @@ export interface Config {
   /** Files in PEM form; both or none. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
+  /** Where traces are sent; undefined: nowhere. */
+  readonly tracesUrl: string | undefined
   /** Every setting as it was given, for people; of secrets and of places on disk only whether they are set. */
   readonly inForce: readonly SettingInForce[]
 }
@@ -218,6 +220,7 @@ export function readConfig(environment: Environment): ConfigRead {
     queryLogPercent: whole('NDD_QUERY_LOG_PERCENT', 0, 100),
     tlsCert: text('NDD_TLS_CERT') || undefined,
     tlsKey: text('NDD_TLS_KEY') || undefined,
+    tracesUrl: tracesUrl(environment, problems),
     inForce: settings.map(({ name }) => {
       const value = text(name)
       return { name, value: settingsShown.has(name) || value === '' ? value : 'set' }
@@ -246,6 +249,19 @@ export function readConfig(environment: Environment): ConfigRead {
     ...(host === config.host ? [] : [`listening on ${host} instead of ${config.host} for that reason`]),
   ]
   return { config: { ...config, host }, warnings }
+}
+
+/** By the names that all programs with OpenTelemetry share. */
+function tracesUrl(environment: Environment, problems: string[]): string | undefined {
+  const name = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
+    ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
+    : 'OTEL_EXPORTER_OTLP_ENDPOINT'
+  const given = environment[name]?.trim()
+  if (!given) return undefined
+  const url = name.includes('TRACES') ? given : `${given.replace(/\/+$/, '')}/v1/traces`
+  if (/^https?:$/.test(URL.parse(url)?.protocol ?? '')) return url
+  problems.push(`${name} must be an address that begins with http:// or https://, not "${given}"`)
+  return undefined
 }
 
 function nameWarnings(environment: Environment): string[] {

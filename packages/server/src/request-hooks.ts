@@ -11,7 +11,7 @@ import type { BodyBudgets, RouteContext } from './route-context.ts'
 
 /** In this order: count, guard, room for the body. All before a byte of the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
-  const { config, guard, licensing, metrics, bodies, requestLog } = context
+  const { config, guard, licensing, metrics, bodies, requestLog, tracing } = context
   const rates = createRateLimit(config.rateLimit)
   const writes = createBudget(limits.writesInFlightMax, 'writes')
   const questions = createBudget(limits.questionsInFlightMax, 'questions')
@@ -51,6 +51,14 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     if (request.log.level === 'debug' || request.log.level === 'trace') {
       request.log.debug({ req: request, status, seconds }, 'request')
     }
+    tracing?.record({
+      method,
+      route: request.routeOptions.url ?? 'none',
+      status,
+      seconds,
+      requestId: request.id,
+      parent: request.headers.traceparent as string | undefined,
+    })
     auditRequest(context, request, status)
     done()
   })

@@ -9,6 +9,7 @@ import type { Licensing } from './licence/licensing.ts'
 import type { Metrics } from './metrics.ts'
 import type { DescribedRoute } from './openapi.ts'
 import type { RequestLog } from './request-log.ts'
+import type { Tracing } from './tracing.ts'
 
 export interface RouteContext {
   readonly slot: EngineSlot
@@ -16,6 +17,7 @@ export interface RouteContext {
   readonly version: string
   readonly guard: Guard
   readonly metrics: Metrics
+  readonly tracing: Tracing | undefined
   readonly bodies: BodyBudgets
   readonly requestLog: RequestLog
   readonly audit: Audit

@@ -3,7 +3,7 @@
 import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
 import { type AskedSearch, type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
-import { createApp, licensingFor } from './app.ts'
+import { createApp, licensingFor, version } from './app.ts'
 import { createAudit } from './audit.ts'
 import { BackupSchedule } from './backup-schedule.ts'
 import type { Config } from './config.ts'
@@ -11,6 +11,7 @@ import { EngineSlot } from './engine-slot.ts'
 import { shutdownGraceMs } from './limits.ts'
 import { QueryLog } from './query-log.ts'
 import { readTls } from './tls.ts'
+import { openTracing } from './tracing.ts'
 
 const idleSweepMs = 50
 
@@ -37,7 +38,8 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const audit = createAudit(path.join(config.dataDir, 'audit'))
   const tls = await readTls(config)
   const licensing = licensingFor(config, slot)
-  const app = createApp({ slot, config, audit, tls, ...(licensing === undefined ? {} : { licensing }) })
+  const tracing = await openTracing(config, version)
+  const app = createApp({ slot, config, audit, tls, tracing, ...(licensing === undefined ? {} : { licensing }) })
   const address = await app.listen({ host: config.host, port: config.port })
   let audited: Promise<void> | undefined
   let licensed: Promise<void> | undefined
@@ -81,6 +83,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     await app.close()
     clearInterval(sweep)
     clearTimeout(cut)
+    await tracing?.close()
     // A replay under way is given up when the engine closes. An engine that could not be opened has nothing to close; whoever
     // awaits `ready` hears of it.
     const engine = early ?? (await ready.catch(() => undefined))

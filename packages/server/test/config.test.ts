@@ -34,6 +34,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_ARCHIVE_MAX_GB: '2',
     NDD_TLS_CERT: 'c.pem',
     NDD_TLS_KEY: 'k.pem',
+    OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/',
   }).config
   t.equal(inForce.length, settings.length)
   t.strictSame(config, {
@@ -57,6 +58,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     archive: { maxBytes: 2_000_000_000, maxAgeMs: 172_800_000 },
     tlsCert: 'c.pem',
     tlsKey: 'k.pem',
+    tracesUrl: 'http://collector:4318/v1/traces',
   })
   t.end()
 })
