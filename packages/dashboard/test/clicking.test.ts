@@ -1,20 +1,31 @@
-// A collection's life by clicking only: created, loaded, searched, compared, backed up, changed, restored, rebuilt, deleted.
+// A licence and a collection's life by clicking only: activated, created, loaded, searched, compared, backed up, changed, restored to a moment between
+// two changes, rebuilt, deleted.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { ask, realServer } from './real-server.ts'
 
+const root = 'the-root-token-of-the-tests'
+
 interface Described {
   readonly total_elements: number
+  readonly lsn: number
 }
 
-test('a collection is created, loaded, searched, backed up and restored, by clicking', {
+test('a licence is activated, a collection created, loaded, searched, backed up and restored to a moment, by clicking', {
   skip,
   timeout: 120_000,
 }, async (t) => {
-  const address = await realServer(t)
-  const described = async (name: string) => (await ask(address, 'GET', `/api/v2/collection/${name}`)) as Described
-  const seen = await openPage(await browserFor(t), address)
+  const address = await realServer(t, { NDD_ROOT_TOKEN: root, NDD_ARCHIVE_HOURS: '1' })
+  const described = async (name: string) =>
+    (await ask(address, 'GET', `/api/v2/collection/${name}`, undefined, `root/default:${root}`)) as Described
+  const seen = await openPage(await browserFor(t), address, { expectedStatus: 401 })
 
+  await seen.fill('Token', root)
+  await seen.click('Sign in')
+  await seen.follow('Licence')
+  await seen.click('Start the trial')
+  await seen.sees('The trial is active')
+  await seen.follow('Collections')
   await seen.sees('No collections yet')
   await seen.follow('Create the first one')
   await seen.fill('Name', 'shop')
@@ -58,26 +69,33 @@ test('a collection is created, loaded, searched, backed up and restored, by clic
 
   await seen.follow('Overview')
   await seen.click('Measure recall')
-  await seen.sees('Recall 100 %')
+  await seen.sees('worst of 20')
   await seen.click('Back up…')
   await seen.fill('Name of the backup', 'before')
   await seen.click('Make the backup')
   await seen.click('Restore before')
   await seen.click('Cancel')
 
-  await seen.go('#/collections/shop/objects?id=example-3')
-  await seen.click('Delete…')
-  await seen.click('Delete it')
-  await seen.sees('example-3 deleted.')
-  t.equal((await described('shop')).total_elements, 19)
+  const removeObject = async (id: string) => {
+    await seen.go(`#/collections/shop/objects?id=${id}`)
+    await seen.click('Delete…')
+    await seen.click('Delete it')
+    await seen.sees(`${id} deleted.`)
+  }
+  await removeObject('example-3')
+  const between = (await described('shop')).lsn
+  await removeObject('example-4')
+  t.equal((await described('shop')).total_elements, 18)
 
   await seen.go('#/backups')
   await seen.click('Restore before')
+  await seen.click('An event')
+  await seen.fill('Event (LSN)', String(between))
   await seen.fill('Name of the new collection', 'shop_then')
   await seen.picture('clicked-restore')
   await seen.click('Restore')
   await seen.sees('Restored as shop_then.')
-  t.equal((await described('shop_then')).total_elements, 20, 'as it was before the deletion')
+  t.equal((await described('shop_then')).total_elements, 19, 'as it was between the two deletions')
 
   await seen.go('#/backups')
   await seen.click('Verify before')

@@ -43,10 +43,20 @@ async function addressOf(child: ChildProcess): Promise<string | undefined> {
 }
 
 /** A call past the dashboard, to prepare what it is to show and to look at what it did. */
-export async function ask(address: string, method: string, route: string, body?: unknown): Promise<unknown> {
+export async function ask(
+  address: string,
+  method: string,
+  route: string,
+  body?: unknown,
+  token?: string,
+): Promise<unknown> {
   const response = await fetch(address + route, {
     method,
-    headers: { accept: 'application/json', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    headers: {
+      accept: 'application/json',
+      ...(token !== undefined && { authorization: token }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   })
   const text = await response.text()

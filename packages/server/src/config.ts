@@ -135,6 +135,11 @@ const settingsShown: ReadonlySet<string> = new Set([
   'NDD_BATCH_MAX',
   'NDD_COLLECTIONS_MAX',
   'NDD_RATE_LIMIT',
+  'NDD_BACKUP_EVERY_HOURS',
+  'NDD_BACKUP_KEEP',
+  'NDD_BACKUP_CHECK',
+  'NDD_ARCHIVE_HOURS',
+  'NDD_ARCHIVE_MAX_GB',
   'NDD_QUERY_LOG_PERCENT',
   'NDD_LOG_LEVEL',
 ])

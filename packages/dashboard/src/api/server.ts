@@ -23,7 +23,18 @@ export interface Stats {
   readonly objects?: number
   readonly lsn?: { readonly applied: number; readonly durable: number; readonly checkpoint: number }
   readonly log?: { readonly bytes: number; readonly segments: number; readonly appends: number; readonly syncs: number }
+  readonly backups?: Safety
   readonly memory?: { readonly [part: string]: number }
+}
+
+/** Backups there are, and moments that can be restored. */
+export interface Safety {
+  readonly count: number
+  readonly bytes: number
+  readonly newest_age_seconds?: number
+  readonly archive?: { readonly bytes: number; readonly segments: number }
+  readonly restorable_from?: { readonly lsn: number; readonly time: string }
+  readonly restorable_to?: { readonly time: string }
 }
 
 export interface License {

@@ -13,6 +13,7 @@ import { BackupTable } from './backup-table.tsx'
 import { BackupInfo } from './info-dialog.tsx'
 import { NewBackup } from './new-backup.tsx'
 import { BackupProgress, watchBackup } from './progress.tsx'
+import { Reach } from './reach.tsx'
 import { Restore } from './restore-dialog.tsx'
 import { Upload } from './upload-dialog.tsx'
 
@@ -61,6 +62,7 @@ export function Backups() {
         <BackupProgress onChange={list.again} />
         {busy && <p class="muted">Working on it…</p>}
         {error && <Failure error={error} />}
+        <Reach />
         <Show of={list}>
           {(backups) => (
             <Panel

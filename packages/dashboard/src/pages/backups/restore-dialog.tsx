@@ -1,6 +1,7 @@
 // A backup, or the past of its collection, as a new collection. Nothing that exists is touched.
 import { useState } from 'preact/hooks'
 import { type Backup, type Moment, restoreBackup, restoreStatus } from '../../api/backups.ts'
+import type { Safety } from '../../api/server.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { NumberField, Segmented, TextField } from '../../parts/form.tsx'
@@ -10,6 +11,7 @@ import { tell } from '../../parts/toast.tsx'
 import { go, href } from '../../route.ts'
 import { count, dateTime } from '../../show.ts'
 import { refresh } from '../../watch.ts'
+import { useSafety } from './reach.tsx'
 
 const progressMs = 500
 
@@ -18,6 +20,7 @@ export function Restore({ of, onClose }: { readonly of: Backup; readonly onClose
   const [kind, setKind] = useState<'backup' | 'lsn' | 'time'>('backup')
   const [lsn, setLsn] = useState<number | undefined>(of.lsn)
   const [time, setTime] = useState('')
+  const safety = useSafety()
   const { busy, error, run } = useAction()
   const restore = () =>
     run(async () => {
@@ -68,7 +71,7 @@ export function Restore({ of, onClose }: { readonly of: Backup; readonly onClose
             value={lsn}
             min={0}
             onInput={setLsn}
-            hint="Up to and with this event. As far back as the log is kept."
+            hint={`Up to and with this event. ${reachText(safety)}`}
           />
         )}
         {kind === 'time' && (
@@ -77,7 +80,7 @@ export function Restore({ of, onClose }: { readonly of: Backup; readonly onClose
             type="datetime-local"
             value={time}
             onInput={setTime}
-            hint="Everything acknowledged up to then."
+            hint={`Everything acknowledged up to then. ${reachText(safety)}`}
           />
         )}
         {busy && <RestoreProgress />}
@@ -91,6 +94,13 @@ function RestoreProgress() {
   const status = useLoad((signal) => restoreStatus({ signal }), ['restore'], { everyMs: progressMs })
   const job = status.kind === 'ready' && status.value.status === 'running' ? status.value : undefined
   return <Bar share={(job?.percent_complete ?? 0) / 100} label="Progress of the restore" />
+}
+
+function reachText(safety: Safety | undefined): string {
+  if (safety === undefined) return 'As far back as the log is kept.'
+  const from = safety.restorable_from
+  if (from === undefined) return 'This server keeps no moments of the past: NDD_ARCHIVE_HOURS turns that on.'
+  return `Kept from LSN ${count(from.lsn)}, ${dateTime(Date.parse(from.time))}.`
 }
 
 function momentOf(kind: 'backup' | 'lsn' | 'time', lsn: number | undefined, time: string): Moment | undefined {

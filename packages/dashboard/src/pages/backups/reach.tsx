@@ -1,0 +1,38 @@
+// How safe the data is: how old the newest backup is, what is made by itself, and how far back a restore reaches.
+import { stats } from '../../api/server.ts'
+import { useLoad } from '../../load.ts'
+import { Facts, Panel } from '../../parts/panel.tsx'
+import { bytes, dateTime, duration } from '../../show.ts'
+
+const everyMs = 15_000
+
+/** Undefined for the token of a database, which is not told. */
+export function useSafety() {
+  const loaded = useLoad(async (signal) => (await stats({ signal })).backups, ['safety'], { everyMs })
+  return loaded.kind === 'ready' ? loaded.value : undefined
+}
+
+export function Reach() {
+  const safety = useSafety()
+  if (safety === undefined) return null
+  const { newest_age_seconds: age, restorable_from: from, restorable_to: to, archive } = safety
+  return (
+    <Panel title="How far back">
+      <Facts
+        of={[
+          ['Newest backup', age === undefined ? 'none yet' : `${duration(age)} ago`],
+          [
+            'Any moment',
+            from === undefined
+              ? 'is not kept; NDD_ARCHIVE_HOURS says how far back it shall be'
+              : `from ${dateTime(Date.parse(from.time))} (LSN ${from.lsn}) to ${to === undefined ? 'now' : dateTime(Date.parse(to.time))}`,
+          ],
+          [
+            'Disk',
+            `${bytes(safety.bytes)} of backups${archive === undefined ? '' : `, ${bytes(archive.bytes)} of log`}`,
+          ],
+        ]}
+      />
+    </Panel>
+  )
+}
