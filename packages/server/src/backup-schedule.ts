@@ -1,4 +1,5 @@
-// Backs every collection up from time to time, keeps the newest few of each, and proves that each can be restored.
+// Backs every collection up from time to time, keeps the newest few of each, proves that each can be restored, and reads all
+// backups again in every round.
 import type { Database, Engine } from '@annal/engine'
 
 export interface BackupScheduleOptions {
@@ -61,9 +62,26 @@ export class BackupSchedule {
           faults.push(`the scheduled backup of "${name}/${collection}" failed: ${(error as Error).message}`)
         }
       }
+      faults.push(...(await this.#scrub(database)))
     }
     this.#faults = faults
     for (const fault of faults) this.#options.onNotice(fault)
+  }
+
+  /** Reads every backup there is, also those somebody made: a disk forgets in silence. */
+  async #scrub({ name: database, backups }: Database): Promise<string[]> {
+    const faults: string[] = []
+    for (const { name } of backups.list()) {
+      if (this.#stopped) return faults
+      try {
+        const found = await backups.verify(name)
+        if (found.length > 0) faults.push(`backup "${name}" of "${database}" is damaged: ${found.join('; ')}`)
+      } catch (error) {
+        // One that is deleted meanwhile needs no look.
+        if ((error as { code?: unknown }).code !== 'backup_not_found') faults.push((error as Error).message)
+      }
+    }
+    return faults
   }
 
   async #backUp(database: Database, collection: string): Promise<void> {

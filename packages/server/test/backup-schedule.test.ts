@@ -1,5 +1,5 @@
 // Scheduled backups: of what changed, proved, and no more of them than are kept.
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'tap'
 import { BackupSchedule } from '../src/backup-schedule.ts'
@@ -52,4 +52,14 @@ test('each round backs up what changed and keeps the newest few', async (t) => {
   t.equal(schedule.faults.length, 1, 'a backup that cannot be restored is none, and is told')
   t.match(schedule.faults[0], /"default\/b"/)
   t.equal(of('b').length, 1)
+
+  const faulty = path.join(dataDir, 'backups')
+  const [spoilt = ''] = await readdir(faulty)
+  await rm(path.join(faulty, spoilt, 'tail.snap'))
+  await a?.upsert([{ id: 'z', fields: { v: [1, 1] } }])
+  await schedule.run()
+  t.ok(
+    schedule.faults.some((fault) => fault.includes('tail.snap cannot be read')),
+    'a backup that was spoilt later is found',
+  )
 })

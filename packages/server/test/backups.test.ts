@@ -130,3 +130,26 @@ test('while one backup is being made another is refused', async (t) => {
   t.equal((await running.send('POST', '/api/v1/index/docs/backup', { json: { name: 'two' } })).status, 202)
   await settled(running)
 })
+
+test('a backup larger than any other body is taken, in both ways', async (t) => {
+  const running = await runningApp(t)
+  const { engine } = running
+  const wide = [{ name: 'v', type: 'vector', params: { dimension: 2_000, precision: 'float32' } }]
+  const collection = await engine.database().createCollection({ name: 'wide', fields: wide })
+  await collection.upsert(
+    Array.from({ length: 300 }, (_, i) => ({
+      id: `${i}`,
+      fields: { v: Array.from({ length: 2_000 }, (_, j) => i + j) },
+    })),
+  )
+  await engine.database().backups.create('wide', 'big')
+  await settled(running)
+  const { bytes } = await running.send('GET', '/api/v2/backup/big/download')
+  t.ok(bytes.length > 2 * 1_048_576, `${bytes.length} bytes`)
+  const raw = await running.send('POST', '/api/v2/backup/upload?name=raw', { body: bytes, type: 'application/x-tar' })
+  t.equal(raw.status, 201, raw.text)
+  const form = new FormData()
+  form.set('backup', new Blob([new Uint8Array(bytes)]), 'formed.tar')
+  const formed = await fetch(`${running.url}/api/v2/backup/upload`, { method: 'POST', body: form })
+  t.equal(formed.status, 201, await formed.text())
+})
