@@ -133,11 +133,13 @@ user_of_data() {
 }
 
 write_env() {
-  local part=$dir/.env.part
+  local part=$dir/.env.part added=''
+  # Settings that somebody added stay.
+  [ ! -f "$dir/.env" ] || added=$(grep -Ev '^(#|ANNAL_|NDD_ROOT_TOKEN=)' "$dir/.env" || true)
   (
     umask 077
     cat >"$part" <<TEXT
-# Written by install.sh; holds the root token.
+# Written by install.sh; holds the root token. NDD_ settings may be added; the server reads them at its next start.
 ANNAL_PROJECT='$(basename "$dir" | tr -cd 'a-z0-9_-' | sed 's/^[^a-z0-9]*//; s/^$/annal/')'
 ANNAL_SERVER_IMAGE='$image'
 ANNAL_WEB_IMAGE='$web_image'
@@ -147,6 +149,7 @@ ANNAL_API_PORT='$port'
 ANNAL_WEB_PORT='$web_port'
 ANNAL_USER='$(user_of_data)'
 NDD_ROOT_TOKEN='$token'
+$added
 TEXT
   )
   chmod 600 "$part"

@@ -2,7 +2,7 @@
 // needs an engine takes minutes; it runs with ANNAL_LONG=1 where one answers, and says so where not.
 import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
@@ -177,8 +177,14 @@ test('installed in one command, killed, upgraded, rolled back and uninstalled, w
   })
 
   await t.test('run again it upgrades, with a backup first, and keeps token, ports and data', async (t) => {
+    appendFileSync(path.join(dir, '.env'), "NDD_TOP_K_MAX='600'\n")
     const upgraded = await install(...options, '--no-pull')
     t.equal(upgraded.code, 0, upgraded.said)
+    const query = new Array(8).fill(0)
+    t.ok(
+      await client.collection('films').search({ fields: { plot: { query, limit: 600 } } }),
+      'the setting is in force',
+    )
     t.equal(setting('NDD_ROOT_TOKEN'), token)
     t.equal(readdirSync(folder).filter((name) => name.startsWith('data.before-')).length, 1)
     await allThere(t)

@@ -23,8 +23,15 @@ export function describeTools(program: Command, terminal: Terminal, ends: (code:
     .command('verify')
     .description('check every byte of the log; works beside a running server')
     .argument(...directory)
+    .option('--checkpoints', 'also every byte of the checkpoints; no server may have the directory open')
+    .option('--deep', 'also build the state by every way there is and compare; takes the memory of a start')
     .option(...asJson)
     .action(async (dir, options) => {
+      if (options.deep || options.checkpoints) {
+        const { verifyDirectory } = await import('./commands/verify-directory.ts')
+        ends(await verifyDirectory(dir, options, terminal))
+        return
+      }
       const { verify } = await import('./commands/verify.ts')
       ends(await verify(dir, options, terminal))
     })

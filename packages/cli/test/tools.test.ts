@@ -30,6 +30,10 @@ test('serve serves the directory it is given and ends cleanly; the tools find no
   t.equal(verified.code, 0)
   t.match(verified.out, /^good: \d+ records, LSN 1 to \d+, .*closed cleanly/)
   t.match(JSON.parse((await annal(['verify', dir, '--json'])).out), { isGood: true, findings: [] })
+  t.match(
+    (await annal(['verify', dir, '--deep'])).out,
+    /^good: \d+ records, \d+ checkpoints; the state built in \d+ ways/,
+  )
   const lines = (await annal(['waldump', dir, '--from', '2', '--to', '3'])).out.trim().split('\n')
   const records = lines.map((line) => JSON.parse(line)).filter((line) => line.kind === 'record')
   t.strictSame(
@@ -50,6 +54,7 @@ test('the doctor sees who has the directory open, and that a killed server is no
   const { findings } = JSON.parse(while_.out)
   t.match(findings.find(({ about }: { about: string }) => about === 'lock').what, `process ${child.pid} `)
   t.match(findings.find(({ about }: { about: string }) => about === 'port').what, 'an Annal serves')
+  t.equal((await annal(['verify', dir, '--deep'])).code, 73)
   const second = await annal(['serve', '--data-dir', dir, '--port', '0'])
   t.equal(second.code, 73, 'a second server is refused')
   t.match(second.err, `in use by process ${child.pid}`)
@@ -76,6 +81,9 @@ test('damage is found by verify and doctor, refused by serve, and cut by repair 
   const verified = await annal(['verify', dir])
   t.equal(verified.code, 65)
   t.match(verified.out, `LSN ${hurt.lsn}`)
+  const deep = await annal(['verify', dir, '--deep'])
+  t.equal(deep.code, 65)
+  t.match(deep.out, /damage: .*\n {2}-> /)
   const doctor = await annal(['doctor', dir, '--port', '0'])
   t.equal(doctor.code, 65)
   t.match(doctor.out, `--truncate-at ${hurt.lsn}`)

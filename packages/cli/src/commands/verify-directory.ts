@@ -1,0 +1,38 @@
+// `annal verify --checkpoints` and `--deep`: a closed directory as a whole, and with --deep its state built by every way there is.
+import { EngineError, verifyDataDirectory } from '@annal/engine'
+import { refusal } from '../connection.ts'
+import { existingDataDir } from '../data-dir.ts'
+import { exitCode } from '../exit-code.ts'
+import { amount, type Terminal } from '../terminal.ts'
+
+export interface VerifyDirectoryOptions {
+  readonly deep?: boolean
+  readonly json?: boolean
+}
+
+export async function verifyDirectory(
+  given: string | undefined,
+  { deep = false, json }: VerifyDirectoryOptions,
+  terminal: Terminal,
+): Promise<number> {
+  const dataDir = existingDataDir(given)
+  const report = await verifyDataDirectory({
+    dataDir,
+    deep,
+    onProgress: ({ step, done, total }) => terminal.bar.show(`looking at the ${step}`, done, total),
+  }).catch((error: unknown) => {
+    throw error instanceof EngineError ? refusal(error) : error
+  })
+  if (json) terminal.line(JSON.stringify(report))
+  else {
+    for (const { severity, file, what, cure } of report.findings) {
+      terminal.line(`${severity}: ${file}: ${what}`)
+      terminal.line(`  -> ${cure}`)
+    }
+    const { records, checkpoints, states } = report
+    const ways = states.length === 0 ? '' : `; the state built in ${states.length} ways`
+    const held = `${amount(records)} records, ${amount(checkpoints.length)} checkpoints${ways}`
+    terminal.line(`${report.isGood ? 'good' : 'DAMAGED'}: ${held}`)
+  }
+  return report.isGood ? exitCode.good : exitCode.damaged
+}
