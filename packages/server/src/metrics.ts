@@ -21,7 +21,11 @@ export interface Metrics {
   finished(method: string, route: string, status: number, seconds: number): void
   readonly requests: number
   readonly inFlight: number
-  render(state: { readonly stats: EngineStats | undefined; readonly bodyBytes: number }): string
+  render(state: {
+    readonly stats: EngineStats | undefined
+    readonly bodyBytes: number
+    readonly replyBytes: number
+  }): string
 }
 
 export function createMetrics(): Metrics {
@@ -50,12 +54,15 @@ export function createMetrics(): Metrics {
       const bucket = bounds.findIndex((bound) => seconds <= bound)
       if (bucket >= 0) counts.buckets[bucket]! += 1
     },
-    render({ stats, bodyBytes }) {
+    render({ stats, bodyBytes, replyBytes }) {
       const lines = [
         ...requestLines(routes.values()),
         ...gauge('annal_http_requests_in_flight', 'Requests being worked on.', inFlight),
       ]
-      lines.push(...gauge('annal_http_body_bytes_in_flight', 'Room taken by request bodies.', bodyBytes))
+      lines.push(
+        ...gauge('annal_http_body_bytes_in_flight', 'Room taken by request bodies.', bodyBytes),
+        ...gauge('annal_http_reply_bytes_waiting', 'Large replies that their readers have not taken.', replyBytes),
+      )
       if (stats !== undefined) lines.push(...engineLines(stats))
       return `${[...lines, ...processLines()].join('\n')}\n`
     },

@@ -187,3 +187,15 @@ test('docs/reference/http.md lists every route and no other', async (t) => {
   )
   t.strictSame(listed.sort(), served.sort())
 })
+
+test('docs/reference/metrics.md lists every metric and no other', async (t) => {
+  const page = await readFile(new URL('../../../docs/reference/metrics.md', import.meta.url), 'utf8')
+  const listed = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| ([^|]+) \|/gm)].map(([, ...row]) =>
+    row.map((cell) => cell.trim()),
+  )
+  const running = await runningApp(t)
+  const { text } = await running.send('GET', '/metrics')
+  const kinds = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', kind = '']) => [name, kind]))
+  const told = [...text.matchAll(/^# HELP (\w+) (.+)$/gm)].map(([, name = '', help]) => [name, kinds.get(name), help])
+  t.strictSame(listed, told)
+})

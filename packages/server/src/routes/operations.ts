@@ -18,7 +18,9 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: Ro
   app.get('/metrics', { config: { doc } }, async (_request, reply) => {
     const stats = slot.isOpen() ? slot.engine().stats() : undefined
     const bodyBytes = bodies.small.taken + bodies.large.taken
-    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(metrics.render({ stats, bodyBytes }))
+    return reply
+      .type('text/plain; version=0.0.4; charset=utf-8')
+      .send(metrics.render({ stats, bodyBytes, replyBytes: app.replyBudget.taken }))
   })
 }
 
