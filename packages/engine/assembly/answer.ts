@@ -11,8 +11,8 @@ let asOf: u32 = 0
 
 /**
  * The `k` nearest rows as of `version`, best first, by a walk with a pool of `ef` whose best `rerank` entries are ordered
- * at the field's precision. Only ordinals below
- * `bits` with their bit set in the bitmap are returned, where there is one. Returns how many were found.
+ * at the field's precision. Only ordinals below `bits` with their bit set in the bitmap are returned, where there is one.
+ * Returns how many were found.
  */
 export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()

@@ -66,7 +66,8 @@ function listSeeds(mark: u32): i32 {
   let count: i32 = 0
   for (let from: u32 = 0; from < words; from += step) {
     const id = firstAllowed(from, min(words, from + step))
-    if (id != NONE) count = list(id, mark, count)
+    // An object without this field has its bit set too, and perhaps no place in the arena.
+    if (id != NONE && !isHidden(id)) count = list(id, mark, count)
   }
   return count
 }

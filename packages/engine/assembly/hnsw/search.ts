@@ -45,11 +45,11 @@ export function isAllowed(id: u32): bool {
   return id < allowedEnd && ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) != 0
 }
 
-/** The lowest allowed ordinal in the words of the bitmap from `from` below `to`, counted in words; NONE where there is none. */
+/** The lowest ordinal with its bit set in the words from `from` below `to` of the bitmap; NONE where there is none. It may have no row. */
 export function firstAllowed(from: u32, to: u32): u32 {
   for (let i = from; i < to; ++i) {
     const word = load<u32>(allowed + (<usize>i << 2))
-    if (word != 0) return min((i << 5) | ctz(word), NONE)
+    if (word != 0) return (i << 5) | ctz(word)
   }
   return NONE
 }

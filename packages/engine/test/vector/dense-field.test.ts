@@ -70,6 +70,20 @@ test('under a selective filter a walk finds what a scan of the allowed finds, al
   await field.close()
 })
 
+test('a filter that allows ordinals without a row, also far beyond the last, finds the rows', async (t) => {
+  const dimension = 8
+  const rows = clustered(2_000, dimension, 5)
+  const field = await openDenseField(definitionOf({ dimension }), pool)
+  await field.apply(1, rowsOf(rows, dimension, 0, 2_000), nothing)
+  const words = new Uint32Array(new SharedArrayBuffer(8_000))
+  for (let i = 13; i < 64_000; i += 31) words[i >> 5] = (words[i >> 5] ?? 0) | (1 << (i & 31))
+  const query = rows.subarray(0, dimension)
+  const hits = await field.search(query, { k: 20, ef: 20, version: 1, allowed: { words } })
+  t.equal(hits.ordinals.length, 20)
+  t.ok([...hits.ordinals].every((ordinal) => ordinal < 2_000 && (ordinal - 13) % 31 === 0))
+  await field.close()
+})
+
 test('room that no row has taken yet is not part of the digest', async (t) => {
   const dimension = 8
   const rows = clustered(10, dimension, 3)
