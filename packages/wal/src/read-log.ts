@@ -1,4 +1,5 @@
 // Reads records back in order, segment by segment, verifying each again on the way.
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WalError } from './errors.ts'
 import { recordType } from './frame.ts'
 import { FrameReader } from './frame-reader.ts'
@@ -7,6 +8,9 @@ import { refusal } from './scan-log.ts'
 import { checkHeader, type SegmentFile } from './scan-segment.ts'
 import { segmentHeaderBytes } from './segment-header.ts'
 import type { Vfs, VfsFile } from './vfs.ts'
+
+/** A millisecond's worth of small frames. */
+const framesATurn = 128
 
 export interface ReadRange {
   readonly from: number
@@ -40,6 +44,8 @@ async function* readSegment(file: VfsFile, segment: SegmentFile, range: ReadRang
   const bytes = await file.size()
   const reader = await openReader(file, segment, bytes)
   for (let lsn = segment.lsnFirst; lsn <= range.to; lsn++) {
+    // Frames of one block follow one another without waiting for the disk: others want their turn in between.
+    if (lsn % framesATurn === 0) await nextTurn()
     const offset = reader.position
     const frame = await reader.next()
     if (frame === undefined || frame.header.lsn !== lsn) {
