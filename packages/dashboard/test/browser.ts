@@ -62,11 +62,17 @@ export interface View {
   readonly theme?: 'light' | 'dark'
   /** Failed requests that are part of what is tested; the browser writes them into its console. */
   readonly expectedStatus?: number
+  /** Folder that takes downloads. */
+  readonly downloads?: string
 }
 
 export async function openPage(browser: Browser, address: string, view: View = {}): Promise<Watched> {
   // A context of its own: nothing is remembered from one page to the next.
-  const page = await (await browser.createBrowserContext()).newPage()
+  const { downloads } = view
+  const context = await browser.createBrowserContext(
+    downloads === undefined ? {} : { downloadBehavior: { policy: 'allow', downloadPath: downloads } },
+  )
+  const page = await context.newPage()
   const faults = watch(page, address, view.expectedStatus)
   await page.setViewport({ width: view.width ?? 1_280, height: view.height ?? 860 })
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: view.theme ?? 'light' }])
