@@ -1,5 +1,5 @@
 // Whether a licence is in force. It comes from license.lic, or is the trial: a fact in the log, since nobody here has the key to
-// sign one (decision 0008). Trouble with a licence restricts what is served and touches no data.
+// sign one (decision 0010). Trouble with a licence restricts what is served and touches no data.
 import type { Engine } from '@annal/engine'
 import { ServerError } from '../errors.ts'
 import { licenceClockLeewayMs, trialMs } from '../limits.ts'
