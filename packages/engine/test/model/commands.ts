@@ -12,6 +12,8 @@ import {
   matches,
   maxSim,
   similarity,
+  sparseScore,
+  type Terms,
 } from './model.ts'
 
 const names = ['a', 'b', 'c']
@@ -24,7 +26,12 @@ const filterValues = fc.record(
   { requiredKeys: [] },
 )
 const members = fc.array(vector, { maxLength: 4 })
-const object = fc.record({ vector, members, meta: fc.record({ n: fc.integer() }), filter: filterValues })
+const weight = fc.integer({ min: 1, max: 8 }).map((n) => n / 4)
+const terms = fc.uniqueArray(fc.tuple(fc.integer({ min: 0, max: 12 }), weight), {
+  maxLength: 5,
+  selector: ([index]) => index,
+})
+const object = fc.record({ vector, members, terms, meta: fc.record({ n: fc.integer() }), filter: filterValues })
 const filter: fc.Arbitrary<ModelFilter> = fc.oneof(
   fc.constantFrom('red', 'green', 'blue').map((value) => ({ kind: 'tag' as const, value })),
   fc
@@ -56,6 +63,7 @@ function create(at: string, spaceType: ModelCollection['spaceType'], precision: 
     const fields = [
       { name: 'v', type: 'vector', params },
       { name: 'm', type: 'multi_vector', params },
+      { name: 's', type: 'sparse' },
     ]
     const code = await codeOf(engine.database().createCollection({ name: at, fields }))
     check(code === (model.has(at) ? 'collection_exists' : 'none'), `create answered ${code}`)
@@ -72,11 +80,11 @@ function drop(at: string): Command {
 
 function upsert(at: string, objects: readonly (readonly [string, ModelObject])[]): Command {
   return onCollection(`upsert ${objects.map(([key]) => key).join(', ')}`, at, async (model, real) => {
-    const input = objects.map(([key, { vector: v, members: m, meta, filter: values }]) => ({
+    const input = objects.map(([key, { vector: v, members: m, terms: s, meta, filter: values }]) => ({
       id: key,
       meta,
       filter: values,
-      fields: { v, ...(m.length > 0 && { m }) },
+      fields: { v, ...(m.length > 0 && { m }), ...(s.length > 0 && { s: sparseInput(s) }) },
     }))
     if (new Set(objects.map(([key]) => key)).size < objects.length) {
       check((await codeOf(real.upsert(input))) === 'invalid_argument', 'duplicate ids in one call were taken')
@@ -188,6 +196,31 @@ function searchMembers(at: string, query: readonly (readonly number[])[], where:
   })
 }
 
+/** Exact whatever the precision: weights are quarters, so sums of their products have no error. */
+function searchTerms(at: string, query: Terms, where: ModelFilter | undefined): Command {
+  return onCollection(`search terms${where ? ` where ${JSON.stringify(where)}` : ''}`, at, async (model, real) => {
+    const request = { fields: { s: { query: sparseInput(query), limit: 8 } }, ...(where && { filter: asInput(where) }) }
+    const hits = (await real.search(request)).results.s ?? []
+    const scores = [...model.objects.values()]
+      .filter((value) => !where || matches(where, value))
+      .flatMap((value) => sparseScore(query, value.terms) ?? [])
+      .sort((x, y) => y - x)
+    check(
+      JSON.stringify(hits.map(({ similarity: found }) => found)) === JSON.stringify(scores.slice(0, 8)),
+      `scores ${hits.map(({ similarity: found }) => found)}, the best are ${scores.slice(0, 8)}`,
+    )
+    for (const hit of hits) {
+      const value = model.objects.get(hit.id) as ModelObject
+      check(!where || matches(where, value), `${hit.id} should not be among the hits`)
+      check(sparseScore(query, value.terms) === hit.similarity, `score of ${hit.id}`)
+    }
+  })
+}
+
+function sparseInput(of: Terms): { readonly indices: number[]; readonly values: number[] } {
+  return { indices: of.map(([index]) => index), values: of.map(([, value]) => value) }
+}
+
 function list(): Command {
   return command('list', async (model, { engine }) => {
     const found = engine
@@ -239,6 +272,15 @@ export const commands: fc.Arbitrary<Command>[] = [
   fc
     .tuple(name, fc.array(vector, { minLength: 1, maxLength: 3 }), fc.option(filter, { nil: undefined }))
     .map((args) => searchMembers(...args)),
+  ...Array.from({ length: 2 }, () =>
+    fc
+      .tuple(
+        name,
+        terms.filter((one) => one.length > 0),
+        fc.option(filter, { nil: undefined }),
+      )
+      .map((args) => searchTerms(...args)),
+  ),
   name.map((at) => onCollection('rebuild', at, async (_, real) => void (await real.rebuild({ v: { M: 6 } })))),
   fc.constant(list()),
   ...controlCommands,

@@ -3,8 +3,21 @@ export interface ModelObject {
   readonly vector: readonly number[]
   /** Of the multi-vector field; none for an object that lacks it. */
   readonly members: readonly (readonly number[])[]
+  /** Of the sparse field: weights by index; none for an object that lacks it. */
+  readonly terms: Terms
   readonly meta: { readonly n: number }
   readonly filter: { readonly tag?: string; readonly n?: number; readonly on?: boolean }
+}
+
+export type Terms = readonly (readonly [index: number, weight: number])[]
+
+/** The dot product, or undefined where they have no index in common. */
+export function sparseScore(a: Terms, b: Terms): number | undefined {
+  const weights = new Map(b)
+  const common = a.filter(([index]) => weights.has(index))
+  return common.length === 0
+    ? undefined
+    : common.reduce((sum, [index, x]) => sum + x * (weights.get(index) as number), 0)
 }
 
 export type ModelFilter =
