@@ -11,6 +11,12 @@ export async function errorCodeFaults(): Promise<string[]> {
   const documented = new Set<string>()
   const text = await readFile(path.join(houseDir, page), 'utf8').catch(() => '')
   for (const match of text.matchAll(/^\|\s*`([a-z_]+)`/gm)) documented.add(match[1] as string)
+  const unexplained = [...text.matchAll(/^\|\s*`([a-z_]+)`.*$/gm)].filter(([row]) =>
+    row
+      .split('|')
+      .slice(1, -1)
+      .some((cell) => cell.trim() === ''),
+  )
   const used = new Map<string, string>()
   for (const name of ['wal', 'engine', 'server', 'client']) {
     for (const file of await sourceFiles(`packages/${name}/src`)) {
@@ -23,6 +29,7 @@ export async function errorCodeFaults(): Promise<string[]> {
     ...[...used]
       .filter(([code]) => !documented.has(code))
       .map(([code, file]) => `${file}: error code ${code} is not in ${page}`),
+    ...unexplained.map(([, code]) => `${page}: ${code} lacks its status, cause or cure`),
     ...[...documented].filter((code) => !used.has(code)).map((code) => `${page}: ${code} is in no ...ErrorCode union`),
   ]
 }
