@@ -1,6 +1,6 @@
 // A moment of the past: which record it is, and the image of one collection just after that record.
 import { join } from 'node:path'
-import { type HistoryPlace, historySegments, type LogRecord, readHistory, WalError } from '@annal/wal'
+import { errnoOf, type HistoryPlace, historySegments, type LogRecord, readHistory, WalError } from '@annal/wal'
 import type { Moment } from '../api.ts'
 import { EngineError } from '../errors.ts'
 import { decodeEvent, isCatalogRecord, peekEvent } from '../events/codec.ts'
@@ -173,6 +173,8 @@ export async function reaching<T>(act: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof WalError && (error.code === 'lsn_not_held' || error.code === 'log_damaged'))
       throw unreachable(error.message, error)
+    if (errnoOf(error) === 'ENOENT')
+      throw unreachable('a file on the way was given up meanwhile, since newer ones hold the same; try again', error)
     throw error
   }
 }
