@@ -7,7 +7,7 @@ import { EngineError } from './errors.ts'
 import type { ObjectEvent } from './events/event.ts'
 import { parseFilter } from './filter/parse-filter.ts'
 import { parseFilterValues } from './filter/values.ts'
-import { parseId, printed } from './ids.ts'
+import { checkBatch, parseId, parseIds, printed } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import { type Limits, searchesMax } from './limits.ts'
 import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
@@ -27,7 +27,7 @@ import type {
 import { Rebuilder } from './rebuilder.ts'
 import type { Applied, Replica, ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
-import { added, noRoom, type Room, roomFor } from './room.ts'
+import { added, noRoom, type Room, roomFor, roomForFilters } from './room.ts'
 import { facetsOf, parseFacets } from './search/facets.ts'
 import { neighboursOf } from './search/neighbours.ts'
 import { measureRecall, parseRecall } from './search/recall.ts'
@@ -174,7 +174,7 @@ export class LocalCollection implements Collection {
   async get(ids: readonly string[]): Promise<readonly StoredObject[]> {
     this.checkOpen()
     const { objects } = this.replica
-    const found = checkedIds(ids).map((id) => objects.find(id))
+    const found = parseIds(ids).map((id) => objects.find(id))
     return storedObjects(
       this.replica,
       found.filter((ordinal) => ordinal >= 0),
@@ -183,7 +183,7 @@ export class LocalCollection implements Collection {
 
   async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
     this.checkOpen()
-    const wanted = [...new Set(checkedIds(ids))]
+    const wanted = [...new Set(parseIds(ids))]
     // With nothing on its way, ids that are not there need no record.
     const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.objects.find(id) >= 0)
     if (found.length === 0) return { ...this.#nothingToDo(), deleted: [] }
@@ -234,7 +234,11 @@ export class LocalCollection implements Collection {
     const texts = parsed.map(({ text }) => text)
     const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
     const filterValues = parsed.map(({ values }) => values)
-    const { lsn, durable, result } = await this.#write(draft, this.#roomForFilters(ids, texts), filterValues)
+    const { lsn, durable, result } = await this.#write(
+      draft,
+      roomForFilters(this.replica.objects, ids, texts),
+      filterValues,
+    )
     return { lsn, durable, updated: result.touched.length }
   }
 
@@ -246,7 +250,10 @@ export class LocalCollection implements Collection {
       const draft: Draft = { ...same, collectionId: this.entry.id }
       if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, [])
       const values = draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values))
-      const room = draft.kind === 'objects-upserted' ? roomFor(draft) : this.#roomForFilters(draft.ids, draft.filters)
+      const room =
+        draft.kind === 'objects-upserted'
+          ? roomFor(draft)
+          : roomForFilters(this.replica.objects, draft.ids, draft.filters)
       return this.#begin(draft, room, values)
     })
     this.#repeating = begun.catch(() => undefined)
@@ -379,13 +386,6 @@ export class LocalCollection implements Collection {
     }
   }
 
-  #roomForFilters(ids: readonly string[], filters: readonly string[]): Room {
-    const { objects } = this.replica
-    const kept = ids.reduce((sum, id) => sum + (objects.find(id) < 0 ? 0 : objects.recordBytesAt(objects.find(id))), 0)
-    const recordBytes = filters.reduce((sum, text) => sum + text.length * 3, kept)
-    return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0 }
-  }
-
   /** Reserves and appends in one turn, so that the room asked for covers everything that is on its way. */
   #commit(
     draft: Draft,
@@ -405,30 +405,6 @@ export class LocalCollection implements Collection {
   #nothingToDo(): Acknowledgement {
     return { lsn: this.replica.lsnApplied, durable: true }
   }
-}
-
-function checkBatch(list: readonly unknown[], field: string, limit: number): void {
-  if (!Array.isArray(list)) {
-    throw new EngineError('invalid_argument', `${field} must be an array, got ${printed(list)}`, {
-      field,
-      value: printed(list),
-    })
-  }
-  if (list.length <= limit) return
-  throw new EngineError(
-    'limit_exceeded',
-    `${field} has ${list.length} entries, at most ${limit} are allowed in one call`,
-    { field, value: list.length, limit },
-  )
-}
-
-function checkedIds(ids: readonly string[]): string[] {
-  if (!Array.isArray(ids))
-    throw new EngineError('invalid_argument', `ids must be an array, got ${printed(ids)}`, {
-      field: 'ids',
-      value: printed(ids),
-    })
-  return ids.map((id, i) => parseId(id, `ids[${i}]`))
 }
 
 function sum(parts: Readonly<Record<string, number>>): number {

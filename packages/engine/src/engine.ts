@@ -396,7 +396,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #note(notice: LogNotice): void {
     const sentence = sentenceOf(notice)
     // A tear is what a crash leaves and a slow disk is no damage; read-only is the log's own state.
-    if (notice.kind === 'tip-damaged') this.#notices.push(sentence)
+    if (notice.kind === 'tip-damaged' && notice.slots > 1) this.#notices.push(sentence)
     this.#options.onNotice?.(sentence)
   }
 }

@@ -64,6 +64,32 @@ export function parseId(value: unknown, field: string): string {
   return value
 }
 
+/** Checks what should be a list of ids. */
+export function parseIds(ids: readonly string[]): string[] {
+  if (!Array.isArray(ids))
+    throw new EngineError('invalid_argument', `ids must be an array, got ${printed(ids)}`, {
+      field: 'ids',
+      value: printed(ids),
+    })
+  return ids.map((id, i) => parseId(id, `ids[${i}]`))
+}
+
+/** Refuses what is no array, and one with more entries than one call may have. */
+export function checkBatch(list: readonly unknown[], field: string, limit: number): void {
+  if (!Array.isArray(list)) {
+    throw new EngineError('invalid_argument', `${field} must be an array, got ${printed(list)}`, {
+      field,
+      value: printed(list),
+    })
+  }
+  if (list.length <= limit) return
+  throw new EngineError(
+    'limit_exceeded',
+    `${field} has ${list.length} entries, at most ${limit} are allowed in one call`,
+    { field, value: list.length, limit },
+  )
+}
+
 /** A value as an error message shows it: short, and one line. */
 export function printed(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)

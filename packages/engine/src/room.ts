@@ -1,6 +1,6 @@
 // What a write may need of memory, reckoned before it is appended.
 import type { ObjectColumns } from './objects-in.ts'
-import { recordBytes } from './replica/object-store.ts'
+import { type ObjectStore, recordBytes } from './replica/object-store.ts'
 
 /** What a write may need of memory; counted while it waits to be applied. */
 export interface Room {
@@ -28,6 +28,13 @@ export function roomFor({ ids, metas, filters, sparse, multi }: ObjectColumns): 
     sparseTerms: terms,
     members: multi.reduce((sum, { counts }) => counts.reduce((more, count) => more + count, sum), 0),
   }
+}
+
+/** Records are written anew with other filters; what they hold besides stays. */
+export function roomForFilters(objects: ObjectStore, ids: readonly string[], filters: readonly string[]): Room {
+  const kept = ids.reduce((sum, id) => sum + (objects.find(id) < 0 ? 0 : objects.recordBytesAt(objects.find(id))), 0)
+  const recordBytes = filters.reduce((sum, text) => sum + text.length * 3, kept)
+  return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0 }
 }
 
 export function added(a: Room, b: Room, sign: 1 | -1): Room {

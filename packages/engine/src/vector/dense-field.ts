@@ -9,6 +9,7 @@ import { LinksAhead } from './arena-cut.ts'
 import { digestOf, dumpField, loadSegments, type SegmentState } from './arena-file.ts'
 import { answersOf, searchIn } from './attached.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from './field.ts'
+import { merged } from './merged.ts'
 import { listedMax } from './query-desk.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
@@ -208,7 +209,7 @@ class GraphField implements GraphDenseField {
       segment: i,
       ...this.#searchHere(segment, i, query, options),
     }))
-    return merge(found, options.k, this.#segmentRows)
+    return merged(found, options.k, this.#segmentRows)
   }
 
   #searchHere({ arena }: Segment, i: number, query: Float32Array, { k, ef, version, allowed }: DenseSearch): Found {
@@ -278,7 +279,7 @@ class GraphField implements GraphDenseField {
 
   async #merged(parts: readonly { segment: number; found: Promise<Found> }[], k: number): Promise<DenseHits> {
     const all = Promise.all(parts.map(async ({ segment, found }) => ({ segment, ...(await found) })))
-    return merge(await this.#whileRunning(all), k, this.#segmentRows)
+    return merged(await this.#whileRunning(all), k, this.#segmentRows)
   }
 
   async #whileRunning<T>(walk: Promise<T>): Promise<T> {
@@ -387,27 +388,4 @@ class GraphField implements GraphDenseField {
 /** How many of the walk's best are ordered at the field's precision: enough that the code's error loses nothing that counts. */
 function rerankOf(ef: number): number {
   return Math.max(24, ef >>> 2)
-}
-
-/** Answers of segments to one answer: best first, ties by ordinal. */
-function merge(found: readonly (Found & { segment: number })[], k: number, segmentRows: number): DenseHits {
-  const visited = found.reduce((sum, part) => sum + part.visited, 0)
-  const distances = found.reduce((sum, part) => sum + part.distances, 0)
-  const [only] = found
-  if (found.length === 1 && only?.segment === 0)
-    return { ordinals: only.ordinals, similarities: only.similarities, visited, distances }
-  const hits = found.flatMap((part) =>
-    Array.from(part.ordinals, (ordinal, j) => ({
-      ordinal: ordinal + part.segment * segmentRows,
-      similarity: at(part.similarities, j),
-    })),
-  )
-  hits.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
-  const best = hits.slice(0, k)
-  return {
-    ordinals: Uint32Array.from(best, (hit) => hit.ordinal),
-    similarities: Float32Array.from(best, (hit) => hit.similarity),
-    visited,
-    distances,
-  }
 }
