@@ -8,21 +8,38 @@ export interface Dataset {
   readonly metric: 'l2' | 'cosine'
   readonly base: Float32Array
   readonly queries: Float32Array
-  /** 100 ordinals a query. */
+  /** `answersKept` ordinals a query, the nearest first. */
   readonly truth: Int32Array
 }
 
 export async function readDataset(directory: string, name: string): Promise<Dataset> {
   const at = join(directory, name)
   const meta = JSON.parse(await readFile(join(at, 'meta.json'), 'utf8')) as { d: number; metric: 'l2' | 'cosine' }
-  const set = {
+  return prepared({
     name,
     dimension: meta.d,
     metric: meta.metric,
     base: await vectors(at, 'base'),
     queries: await vectors(at, 'queries'),
     truth: new Int32Array((await bytes(join(at, 'groundtruth.i32'))).buffer),
+  })
+}
+
+/** Ordinals of the nearest that a set keeps for each query. */
+export const answersKept = 100
+
+/** Answers of any width as a set keeps them; where there are fewer, -1 stands for what nobody told. */
+export function answersOf(answers: Int32Array, columns: number): Int32Array {
+  const kept = new Int32Array((answers.length / columns) * answersKept).fill(-1)
+  for (let row = 0; row * columns < answers.length; row++) {
+    const width = Math.min(columns, answersKept)
+    kept.set(answers.subarray(row * columns, row * columns + width), row * answersKept)
   }
+  return kept
+}
+
+/** Vectors that are compared by angle are brought to unit length, in their place. */
+export function prepared(set: Dataset): Dataset {
   if (set.metric === 'cosine') for (const rows of [set.base, set.queries]) normalise(rows, set.dimension)
   return set
 }

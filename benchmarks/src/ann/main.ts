@@ -1,9 +1,11 @@
 // Recall and speed of Annal's index beside others: the same data, the same M and ef_construction, one thread, taking turns
 // ef by ef, by CPU time, so that what else the machine does falls on all alike.
+// A set may also be the path of an HDF5 file of ann-benchmarks, or of a folder with fvecs and ivecs.
 //   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch] [--precisions float32,int8] [--rounds 3] [--json FILE] [--svg FILE]
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
+import { openPublicSet } from '../formats/open.ts'
 import { openAnnal, type Precision } from './annal.ts'
 import { type Contender, median, speedAt } from './contender.ts'
 import { type Dataset, makeClustered, readDataset } from './dataset.ts'
@@ -41,6 +43,7 @@ if (values.svg !== undefined) writeFileSync(values.svg, drawCurves(curves))
 async function openSet(name: string): Promise<Dataset> {
   const made = /^clustered-(\d+)$/.exec(name)
   if (made !== null) return exactAnswers(makeClustered(Number(made[1]), 128, 1))
+  if (/[/.]/.test(name)) return openPublicSet(name)
   if (values.data === undefined) throw new Error('--data DIR is needed for sets that are not made here')
   const set = await readDataset(values.data, name)
   const most = Number(values.queries) * set.dimension

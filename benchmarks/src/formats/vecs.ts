@@ -1,0 +1,51 @@
+// fvecs, ivecs and bvecs, as the TEXMEX sets come: vectors one after another, each after its dimension as a 32-bit number.
+import { readFile, writeFile } from 'node:fs/promises'
+
+export interface Rows<T> {
+  readonly dimension: number
+  /** Row after row. */
+  readonly values: T
+}
+
+type Values = Float32Array | Int32Array | Uint8Array
+
+const kinds = { fvecs: Float32Array, ivecs: Int32Array, bvecs: Uint8Array } as const
+export type VecsKind = keyof typeof kinds
+
+export function vecsKindOf(path: string): VecsKind {
+  const kind = /\.(fvecs|ivecs|bvecs)$/.exec(path)?.[1]
+  if (kind === undefined) throw new Error(`${path} is no fvecs, ivecs or bvecs file by its name`)
+  return kind as VecsKind
+}
+
+export async function readVecs(path: string): Promise<Rows<Values>> {
+  const kind = kinds[vecsKindOf(path)]
+  const bytes = await readFile(path)
+  const dimension = bytes.length < 4 ? 0 : bytes.readInt32LE(0)
+  const rowBytes = 4 + dimension * kind.BYTES_PER_ELEMENT
+  if (dimension < 1 || bytes.length % rowBytes !== 0)
+    throw new Error(`${path}: rows of ${dimension} numbers do not fill it`)
+  const rows = bytes.length / rowBytes
+  const values = new kind(rows * dimension)
+  const target = new Uint8Array(values.buffer)
+  for (let row = 0; row < rows; row++) {
+    const at = row * rowBytes
+    if (bytes.readInt32LE(at) !== dimension) throw new Error(`${path}: row ${row} has another dimension than the first`)
+    target.set(bytes.subarray(at + 4, at + rowBytes), row * (rowBytes - 4))
+  }
+  return { dimension, values }
+}
+
+export async function writeVecs(path: string, { dimension, values }: Rows<Values>): Promise<void> {
+  if (!(values instanceof kinds[vecsKindOf(path)]))
+    throw new Error(`${path}: numbers of another kind than its name says`)
+  const rowBytes = dimension * values.BYTES_PER_ELEMENT
+  const source = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+  const bytes = Buffer.alloc((values.length / dimension) * (4 + rowBytes))
+  for (let row = 0; row * dimension < values.length; row++) {
+    const at = row * (4 + rowBytes)
+    bytes.writeInt32LE(dimension, at)
+    bytes.set(source.subarray(row * rowBytes, (row + 1) * rowBytes), at + 4)
+  }
+  await writeFile(path, bytes)
+}
