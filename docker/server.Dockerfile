@@ -4,8 +4,9 @@
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
-ARG NPM_CONFIG_REGISTRY=https://registry.npmjs.org/
-ENV NPM_CONFIG_REGISTRY=${NPM_CONFIG_REGISTRY} TURBO_TELEMETRY_DISABLED=1 NPM_CONFIG_UPDATE_NOTIFIER=false
+# Another registry than the default one, where it is given; npm reads it from the environment of the build.
+ARG NPM_CONFIG_REGISTRY
+ENV TURBO_TELEMETRY_DISABLED=1 NPM_CONFIG_UPDATE_NOTIFIER=false
 WORKDIR /source
 COPY . .
 # `npm install` keeps to the lock file, and does not insist on packages for other platforms.
