@@ -100,7 +100,7 @@ const firstRecordMax = 16
 /** Throws ReplayError window_not_held unless the log goes back to its first record. */
 export function checkWhole(lsnFirst: number): void {
   if (lsnFirst <= firstRecordMax) return
-  const message = `the log begins at record ${lsnFirst}: what was before is in checkpoints only. Keep the whole log (option keepLog), or record from an archive`
+  const message = `the log begins at record ${lsnFirst}: what was before is in checkpoints only. Keep the whole log (option keepLog of the engine)`
   throw new ReplayError('window_not_held', message, { lsnFirst })
 }
 
