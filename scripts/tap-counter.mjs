@@ -3,9 +3,9 @@
 
 const testPoint = /^( *)(not )?ok \d+(?: - )?(.*)$/
 
-/** `print` takes finished lines. Feed every line to `line`, then ask `result` with tap's exit code. */
+/** `print` takes finished lines. Feed every line to `line`, then ask `result` with tap's exit code; `failedFiles` names files that failed. */
 export function tapCounter(print) {
-  const total = { passed: 0, failed: 0, skipped: 0 }
+  const total = { passed: 0, failed: 0, skipped: 0, failedFiles: [] }
   let file = emptyFile()
   // The indented block under a test point: where it ends, and whether the point it explains is a failure worth repeating.
   let diagnosticEnd
@@ -43,7 +43,8 @@ export function tapCounter(print) {
     const [title, time = ''] = name.split(' # time=')
     print(`${ok ? 'ok    ' : 'FAILED'} ${title}  ${file.passed} passed, ${file.failed} failed  ${seconds(time)}`)
     if (!ok) for (const failure of file.failures) print(`  ${failure}`)
-    for (const kind of Object.keys(total)) total[kind] += file[kind]
+    for (const kind of ['passed', 'failed', 'skipped']) total[kind] += file[kind]
+    if (!ok) total.failedFiles.push({ name: title, passed: file.passed, failed: file.failed, skipped: file.skipped })
     file = emptyFile()
   }
 

@@ -53,7 +53,12 @@ not ok 1 - b.test.ts # time=20ms
 `,
     1,
   )
-  t.match(result, { passed: 0, failed: 1, printed: /one is two.*a line of a diff/s })
+  t.match(result, {
+    passed: 0,
+    failed: 1,
+    failedFiles: [{ name: 'b.test.ts', failed: 1 }],
+    printed: /one is two.*a line of a diff/s,
+  })
   t.notMatch(result.printed, /at: somewhere|command: node/)
 })
 
