@@ -1,23 +1,13 @@
 // The reader, the writer and the scan of MessagePack, also against a decoder that is not ours and against random bytes.
+import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { decode, encode } from '@msgpack/msgpack'
 import { test } from 'tap'
 import { MsgpackReader } from '../src/wire/msgpack-reader.ts'
 import { scanMsgpack } from '../src/wire/msgpack-scan.ts'
 import { MsgpackWriter } from '../src/wire/msgpack-writer.ts'
 
-const seed = Number(process.env.ANNAL_SEED ?? Math.floor(Math.random() * 2 ** 31))
+const seed = chosenSeed()
 const rounds = process.env.ANNAL_LONG === '1' ? 2_000_000 : 30_000
-
-/** mulberry32 */
-function random(from: number): () => number {
-  let state = from
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 function someValue(next: () => number, depth: number): unknown {
   const kind = Math.floor(next() * (depth > 0 ? 9 : 7))
@@ -34,7 +24,7 @@ function someValue(next: () => number, depth: number): unknown {
 }
 
 test(`the scan finds the end of every value that a decoder understands, seed ${seed}`, (t) => {
-  const next = random(seed)
+  const next = seededRandom(seed).next
   let wrong = 0
   for (let i = 0; i < rounds / 20; i++) {
     const bytes = encode(someValue(next, 4))
@@ -46,7 +36,7 @@ test(`the scan finds the end of every value that a decoder understands, seed ${s
 })
 
 test(`random and damaged bytes are refused with a code or decode within their own size, seed ${seed}`, (t) => {
-  const next = random(seed)
+  const next = seededRandom(seed).next
   const surprises: unknown[] = []
   for (let i = 0; i < rounds; i++) {
     const bytes = i % 2 === 0 ? randomBytes(next) : damaged(encode(someValue(next, 3)), next)

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { chosenSeed } from '@annal/wal/testing'
 import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import { test } from 'tap'
@@ -6,7 +7,7 @@ import { decodeEvent, encodeEvent, peekEvent } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventDescriptors } from '../../src/events/schema.ts'
 
-const seed = Number(process.env.ANNAL_SEED ?? Date.now() % 1_000_000)
+const seed = chosenSeed()
 
 function roundTrip(event: Event): Event {
   const record = encodeEvent(event)

@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEngine } from '@annal/engine'
 import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
+import { chosenSeed } from '@annal/wal/testing'
 import fc from 'fast-check'
 import tap, { test } from 'tap'
 import type { Real } from './command.ts'
 import { commands } from './commands.ts'
 import { Model } from './model.ts'
 
-const seed = Number(process.env.ANNAL_SEED ?? Date.now() % 1_000_000_000)
+const seed = chosenSeed()
 const runs = Number(process.env.ANNAL_RUNS ?? (process.env.ANNAL_LONG ? 30_000 : 300))
 
 // The file as a whole may take as long as its runs.
