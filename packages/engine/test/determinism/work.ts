@@ -32,9 +32,11 @@ export async function makeLog(
       return engine.database().createCollection({ name: precision, fields })
     }),
   )
-  const cuts = new Set(Array.from({ length: of.checkpoints }, () => of.random.below(of.records / together)))
+  const rounds = Math.ceil(of.records / together)
+  // Never after the last round: every checkpoint leaves records to replay.
+  const cuts = new Set(Array.from({ length: of.checkpoints }, () => of.random.below(rounds - 1)))
   const kept: string[] = []
-  for (let round = 0; round * together < of.records; round++) {
+  for (let round = 0; round < rounds; round++) {
     await Promise.all(Array.from({ length: together }, () => write(collections, of.random)))
     if (!cuts.has(round)) continue
     await engine.checkpoint()

@@ -1,4 +1,4 @@
-import { test } from 'tap'
+import tap, { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
 import { header } from '../../src/vector/arena.ts'
 import { openDenseField } from '../../src/vector/dense-field.ts'
@@ -7,6 +7,7 @@ import { openWorkerPool, type WorkerPool } from '../../src/vector/worker-pool.ts
 import { clustered, definitionOf, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)
+tap.setTimeout(300_000)
 
 test('a lost worker costs the query it served and nothing else', async (t) => {
   const dimension = 32
@@ -37,13 +38,14 @@ test('a worker lost in the middle of an apply makes the field refuse everything 
   const rows = clustered(4000, dimension, 2)
   const pool = await openWorkerPool({ threads: 2 })
   let refused = 0
-  for (let round = 0; round < 4; round++) {
+  // Until it happens: how soon a worker is in the middle of its work is up to the machine.
+  for (let round = 0; refused === 0; round++) {
     const field = await openDenseField(definitionOf({ dimension }), pool)
     const applied = field.apply(1, rowsOf(rows, dimension, 0, 4000), nothing).then(
       () => 'applied',
       (error: unknown) => (error instanceof EngineError ? error.code : error),
     )
-    await new Promise((resolve) => setTimeout(resolve, 30 + round * 20))
+    await new Promise((resolve) => setTimeout(resolve, 30 + (round % 4) * 20))
     await pool.loseWorker(round % 2)
     const outcome = await applied
     if (outcome === 'worker_lost') {
@@ -54,7 +56,6 @@ test('a worker lost in the middle of an apply makes the field refuse everything 
     } else t.equal(outcome, 'applied')
     await field.close()
   }
-  t.ok(refused > 0, 'at least one worker was in the middle of its work')
   const field = await openDenseField(definitionOf({ dimension }), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 500), nothing)
   t.equal(field.rows, 500)
