@@ -1,6 +1,6 @@
 // The owner's side of the ring: gives a question a slot, or a place in the queue while there is none, and hands out answers.
 // First come, first served across all fields. Waking a thread for one small walk costs as much as the walk: the owner answers
-// a few of those itself at the end of the turn, unless a worker that is awake was faster.
+// those itself at the end of the turn, unless a worker that is awake was faster, and wakes one for what is beyond its share.
 import { assert, EngineError } from '../errors.ts'
 import { at } from './arena.ts'
 import {
@@ -13,6 +13,7 @@ import {
   slotAt,
   slotStates,
   slotsMax,
+  wakeWorkers,
   words,
 } from './ring.ts'
 import type { Found } from './tasks.ts'
@@ -53,13 +54,19 @@ export function listedMax(dimension: number): number {
 /** Questions that may wait for a slot before more are refused. */
 const waitingMax = 10_000
 
-/** The owner's share of a turn: more would keep it from reading and writing. */
-const ownMax = 2
-/** A walk whose pool times dimension is at most so much takes a few tenths of a millisecond. */
-const smallWalk = 2 ** 17
+/** What a walk costs at most, as its pool times the dimension; more than a small one takes, where it cannot be told. */
+function workOf(question: Question): number {
+  const isWalk = question.kind === 'search' && question.bitmap === 0
+  return isWalk ? question.ef * question.query.length : Number.POSITIVE_INFINITY
+}
 
-function isSmall(question: Question): question is SearchQuestion {
-  return question.kind === 'search' && question.bitmap === 0 && question.ef * question.query.length <= smallWalk
+/** A few tenths of a millisecond. */
+const smallWork = 2 ** 17
+/** The owner's share of a turn: more would keep it from reading and writing. Each further share wakes a worker. */
+const ownWork = 2 ** 18
+
+function isSmall(question: Question | undefined): question is SearchQuestion {
+  return question !== undefined && workOf(question) <= smallWork
 }
 
 interface Open {
@@ -161,8 +168,8 @@ export class QueryDesk {
     }
     Atomics.store(w, from + slot.state, slotStates.asked)
     this.#submit(index)
-    if (isSmall(question) && this.#untaken <= ownMax) this.#helpSoon()
-    else this.#wake(1)
+    if (isSmall(question)) this.#helpSoon()
+    else wakeWorkers(this.#ring, 1)
   }
 
   #submit(index: number): void {
@@ -172,49 +179,65 @@ export class QueryDesk {
     Atomics.store(w, words.tail, this.#tail)
   }
 
-  /** The tail lets workers take a slot; the wake word comes after it, so that a worker about to sleep sees one of them. */
-  #wake(count: number): void {
-    const w = this.#ring.words
-    Atomics.add(w, words.wake, 1)
-    if (Atomics.load(w, words.sleeping) > 0) Atomics.notify(w, words.wake, count)
-  }
-
-  /** Questions that stand in the ring and that nobody has begun with. */
-  get #untaken(): number {
-    return (this.#tail - Atomics.load(this.#ring.words, words.head)) | 0
-  }
-
   #helpSoon(): void {
     if (this.#willHelp) return
     this.#willHelp = true
     setImmediate(() => {
       this.#willHelp = false
-      for (let answered = 0; answered < ownMax; answered++) if (!this.#answerFirst()) break
-      const untaken = this.#untaken
-      if (untaken > 0) this.#wake(untaken)
+      this.#help()
     })
   }
 
-  /** Takes the first question of the ring as a worker would; false when there is none for this thread. */
-  #answerFirst(): boolean {
-    const w = this.#ring.words
-    const head = Atomics.load(w, words.head)
-    if (head === this.#tail) return false
-    const index = Atomics.load(w, words.order + (head & (slotsMax - 1)))
-    const question = this.#open[index]?.question
-    // Read before the exchange: a worker may have taken this question already, and its slot may hold another one.
-    if (question === undefined || !isSmall(question)) return false
-    if (Atomics.compareExchange(w, words.head, head, (head + 1) | 0) !== head) return true
-    const found = this.#answerHere(question)
-    if (found === undefined) {
-      this.#submit(index)
-      return false
+  #help(): void {
+    const others = Math.floor(this.#smallWorkUntaken() / ownWork)
+    if (others > 0) wakeWorkers(this.#ring, others)
+    for (let done = 0; done < ownWork; ) {
+      const work = this.#answerFirst()
+      if (work === 0) return
+      done += work
     }
-    this.completed++
-    const open = this.#open[index]
-    this.#vacate(index)
-    open?.resolve(found)
-    return true
+    this.#helpSoon()
+  }
+
+  /** Of the questions that stand in the ring and that nobody has begun with; for the others a worker was woken. */
+  #smallWorkUntaken(): number {
+    const w = this.#ring.words
+    let sum = 0
+    for (let i = Atomics.load(w, words.head); i !== this.#tail; i = (i + 1) | 0) {
+      const question = this.#open[this.#inOrder(i)]?.question
+      if (isSmall(question)) sum += workOf(question)
+    }
+    return sum
+  }
+
+  /** Which slot is the i-th of all that were ever asked. */
+  #inOrder(i: number): number {
+    return Atomics.load(this.#ring.words, words.order + (i & (slotsMax - 1)))
+  }
+
+  /** Takes the first question of the ring as a worker would; gives its work, or 0 when there is none for this thread. */
+  #answerFirst(): number {
+    const w = this.#ring.words
+    for (;;) {
+      const head = Atomics.load(w, words.head)
+      if (head === this.#tail) return 0
+      const index = this.#inOrder(head)
+      const question = this.#open[index]?.question
+      // Read before the exchange: a worker may have taken this question already, and its slot may hold another one.
+      if (!isSmall(question)) return 0
+      if (Atomics.compareExchange(w, words.head, head, (head + 1) | 0) !== head) continue
+      const found = this.#answerHere(question)
+      if (found === undefined) {
+        this.#submit(index)
+        wakeWorkers(this.#ring, 1)
+        return 0
+      }
+      this.completed++
+      const open = this.#open[index]
+      this.#vacate(index)
+      open?.resolve(found)
+      return workOf(question)
+    }
   }
 
   /** Hands out what has been answered and fills the slots with what waits. */
@@ -233,7 +256,7 @@ export class QueryDesk {
         this.#announce(open.question.arena)
         Atomics.store(this.#ring.words, slotAt(index) + slot.state, slotStates.asked)
         this.#submit(index)
-        this.#wake(1)
+        wakeWorkers(this.#ring, 1)
       }
     }
   }

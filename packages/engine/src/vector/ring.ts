@@ -16,6 +16,7 @@ const line = 16 // words of a cache line: what threads write in turns stands apa
 export const words = {
   /** Rises when there may be something to do; workers sleep on it. */
   wake: 0,
+  /** Workers that sleep and that nobody has woken yet. */
   sleeping: 1,
   closed: 2,
   /** Rises when something was done; the owner waits on it. */
@@ -93,3 +94,17 @@ export function payloadOf(ring: Ring, index: number) {
 
 /** Where results stand in a payload: ordinals first, similarities from the middle. */
 export const similaritiesFrom = payloadBytes / 8
+
+/** Says that there may be something to do, and wakes so many of those who sleep. */
+export function wakeWorkers({ words: w }: Ring, count: number): void {
+  // The wake word comes first: a worker about to sleep sees it change, or is counted as sleeping by then.
+  Atomics.add(w, words.wake, 1)
+  // Whoever wakes others counts them out. If they did so themselves, more would be woken in the time that waking up takes.
+  if (Atomics.load(w, words.sleeping) > 0) Atomics.sub(w, words.sleeping, Atomics.notify(w, words.wake, count))
+}
+
+/** Sleeps until the wake word is another than the one seen. */
+export function sleepUntilWoken({ words: w }: Ring, wakeSeen: number): void {
+  Atomics.add(w, words.sleeping, 1)
+  if (Atomics.wait(w, words.wake, wakeSeen) !== 'ok') Atomics.sub(w, words.sleeping, 1)
+}

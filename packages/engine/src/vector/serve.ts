@@ -8,11 +8,14 @@ import {
   payloadOf,
   queryKinds,
   similaritiesFrom,
+  sleepUntilWoken,
   slot,
   slotAt,
   slotStates,
   slotsMax,
+  wakeWorkers,
   words,
+  workersMax,
   workerWords,
 } from './ring.ts'
 import { instantiateSparseKernel, type SparseHandle, type SparseKernel } from './sparse-kernel.ts'
@@ -52,9 +55,7 @@ export class Server {
       if (this.#takeQuery() || this.#takePiece()) continue
       if (Atomics.load(w, words.closed) === 1) break
       this.#listen()
-      Atomics.add(w, words.sleeping, 1)
-      Atomics.wait(w, words.wake, wake)
-      Atomics.sub(w, words.sleeping, 1)
+      sleepUntilWoken(this.#data.ring, wake)
     }
     this.#announcements.close()
   }
@@ -150,7 +151,7 @@ export class Server {
       Atomics.store(w, own, id)
       const progress: Progress = helpApply(attached, this.#data.ring.staging)
       if (progress === 'over') this.#tellOwner()
-      else if (progress === 'phase') this.#wakeOthers()
+      else if (progress === 'phase') wakeWorkers(this.#data.ring, workersMax)
       // Last: whoever ends before this line is taken to have lost the job, also when it had only not told of it yet.
       Atomics.store(w, own, 0)
       if (progress !== 'nothing') return true
@@ -161,11 +162,6 @@ export class Server {
   #tellOwner(): void {
     Atomics.add(this.#words, words.done, 1)
     Atomics.notify(this.#words, words.done)
-  }
-
-  #wakeOthers(): void {
-    Atomics.add(this.#words, words.wake, 1)
-    if (Atomics.load(this.#words, words.sleeping) > 0) Atomics.notify(this.#words, words.wake)
   }
 
   #attachedTo(id: number): Attached | undefined {

@@ -12,7 +12,7 @@ import { type Arena, header } from './arena.ts'
 import { answersOf, searchIn } from './attached.ts'
 import { compileKernel, work } from './kernel.ts'
 import { QueryDesk, type Question, type SearchQuestion } from './query-desk.ts'
-import { createRing, jobsMax, type Ring, stagingBytes, words, workersMax, workerWords } from './ring.ts'
+import { createRing, jobsMax, type Ring, stagingBytes, wakeWorkers, words, workersMax, workerWords } from './ring.ts'
 import type { SparseHandle } from './sparse-kernel.ts'
 import type { Announcement, Found, ServeTask, WorkerData } from './tasks.ts'
 import { type Picture, patienceWithoutPulse, patienceWithPulse, Vigil } from './vigil.ts'
@@ -160,7 +160,7 @@ export class WorkerPool {
     this.#arenas.delete(arena.id)
     this.#announce({ kind: 'release', id: arena.id })
     // Sleeping workers hear of it when they wake; until then they hold the memory.
-    if (this.#closed === undefined) this.#wake(this.threads)
+    if (this.#closed === undefined) wakeWorkers(this.ring, this.threads)
   }
 
   attachSparse(field: SparseHandle): void {
@@ -171,7 +171,7 @@ export class WorkerPool {
   releaseSparse(id: number): void {
     this.#sparse.delete(id)
     this.#announce({ kind: 'release', id })
-    if (this.#closed === undefined) this.#wake(this.threads)
+    if (this.#closed === undefined) wakeWorkers(this.ring, this.threads)
   }
 
   #announce(announcement: Announcement): void {
@@ -215,7 +215,7 @@ export class WorkerPool {
     })
     open({ offset: place * stagingBytes, bytes: stagingBytes })
     Atomics.store(this.ring.words, words.jobs + place, arena.id)
-    this.#wake(this.threads)
+    wakeWorkers(this.ring, this.threads)
     await this.#kept(over)
   }
 
@@ -245,12 +245,6 @@ export class WorkerPool {
     this.#jobQueue.shift()?.()
   }
 
-  #wake(count: number): void {
-    const w = this.ring.words
-    Atomics.add(w, words.wake, 1)
-    Atomics.notify(w, words.wake, count)
-  }
-
   /** Looks at what is done each time a worker says that something is. */
   #watch(): void {
     const w = this.ring.words
@@ -271,7 +265,7 @@ export class WorkerPool {
     if (ready === this.#readySeen) return
     this.#readySeen = ready
     for (const { handle } of this.#arenas.values()) this.#announce({ kind: 'attach', arena: handle })
-    this.#wake(this.threads)
+    wakeWorkers(this.ring, this.threads)
     if (ready >= this.threads) this.#ready?.()
   }
 
@@ -312,7 +306,7 @@ export class WorkerPool {
   async #close(): Promise<void> {
     await this.started()
     Atomics.store(this.ring.words, words.closed, 1)
-    this.#wake(this.threads)
+    wakeWorkers(this.ring, this.threads)
     await this.#kept(Promise.all(this.#serving))
     this.#desk.collect()
     const error = new EngineError('closed', 'the worker pool is closed')
