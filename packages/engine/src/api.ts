@@ -215,6 +215,8 @@ export interface JobStatus {
   readonly completedAt?: number
   readonly bytesDone?: number
   readonly bytes?: number
+  /** How long writers of the collection waited for its moment to be taken, once it is. */
+  readonly heldMs?: number
   readonly error?: string
 }
 

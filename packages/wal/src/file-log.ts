@@ -198,6 +198,7 @@ export class FileLog implements Log {
     try {
       const start = { lsnFirst: this.#lsnLast + 1, durableLsn: this.#lsnDurable, chain: this.#chain, seed: tail.seed }
       const encoded = this.#encoder.encode(records, start)
+      this.#segments.mark(tail.header, start.lsnFirst, tail.bytes)
       await tail.write(encoded)
       this.#lsnLast = encoded.lsnLast
       this.#chain = encoded.chain

@@ -11,6 +11,28 @@ import type { Vfs, VfsFile } from './vfs.ts'
 
 /** A millisecond's worth of small frames. */
 const framesATurn = 128
+/** A mark for so many bytes. */
+const markBytes = 512 * 1024
+
+/** Where records of a segment begin: any of them, so that reading does not have to begin with the first. */
+export class PositionMarks {
+  readonly #marks: { readonly lsn: number; readonly offset: number }[]
+
+  constructor(lsnFirst: number) {
+    this.#marks = [{ lsn: lsnFirst, offset: segmentHeaderBytes }]
+  }
+
+  /** Keeps a mark when it is far enough behind the last one. */
+  note(lsn: number, offset: number): void {
+    const last = this.#marks.at(-1)
+    if (last === undefined || offset >= last.offset + markBytes) this.#marks.push({ lsn, offset })
+  }
+
+  /** The last mark at or before the record. */
+  before(lsn: number): { readonly lsn: number; readonly offset: number } {
+    return this.#marks.findLast((mark) => mark.lsn <= lsn) ?? (this.#marks[0] as { lsn: number; offset: number })
+  }
+}
 
 export interface ReadRange {
   readonly from: number
@@ -21,32 +43,37 @@ export interface ReadRange {
 /** Payloads keep their memory: it is never written again. */
 export async function* readRecords(
   vfs: Vfs,
-  segments: readonly SegmentFile[],
+  segments: readonly { readonly file: SegmentFile; readonly marks: PositionMarks }[],
   range: ReadRange,
 ): AsyncGenerator<LogRecord> {
-  for (const [i, segment] of segments.entries()) {
-    const follower = segments[i + 1]
+  for (const [i, { file: segment, marks }] of segments.entries()) {
+    const follower = segments[i + 1]?.file
     if (follower !== undefined && follower.lsnFirst <= range.from) continue
     if (segment.lsnFirst > range.to) return
     const file = await vfs.open(segment.path, 'read')
     try {
-      yield* readSegment(file, segment, {
-        from: range.from,
-        to: Math.min(range.to, (follower?.lsnFirst ?? Infinity) - 1),
-      })
+      const to = Math.min(range.to, (follower?.lsnFirst ?? Infinity) - 1)
+      yield* readSegment(file, segment, marks, { from: range.from, to })
     } finally {
       await file.close()
     }
   }
 }
 
-async function* readSegment(file: VfsFile, segment: SegmentFile, range: ReadRange): AsyncGenerator<LogRecord> {
+async function* readSegment(
+  file: VfsFile,
+  segment: SegmentFile,
+  marks: PositionMarks,
+  range: ReadRange,
+): AsyncGenerator<LogRecord> {
   const bytes = await file.size()
-  const reader = await openReader(file, segment, bytes)
-  for (let lsn = segment.lsnFirst; lsn <= range.to; lsn++) {
+  const start = marks.before(range.from)
+  const reader = await openReader(file, segment, start.offset, bytes)
+  for (let lsn = start.lsn; lsn <= range.to; lsn++) {
     // Frames of one block follow one another without waiting for the disk: others want their turn in between.
     if (lsn % framesATurn === 0) await nextTurn()
     const offset = reader.position
+    marks.note(lsn, offset)
     const frame = await reader.next()
     if (frame === undefined || frame.header.lsn !== lsn) {
       throw refusal(segment, offset, lsn, 'a frame that was good before does not verify now', bytes)
@@ -57,12 +84,12 @@ async function* readSegment(file: VfsFile, segment: SegmentFile, range: ReadRang
   }
 }
 
-async function openReader(file: VfsFile, segment: SegmentFile, end: number): Promise<FrameReader> {
+async function openReader(file: VfsFile, segment: SegmentFile, position: number, end: number): Promise<FrameReader> {
   const head = Buffer.alloc(segmentHeaderBytes)
   await file.read(head, 0)
   const header = checkHeader(segment, head, { id: undefined, lsnFirst: undefined, chainBefore: undefined })
   if ('why' in header) throw refusal(segment, 0, segment.lsnFirst, header.why, end)
-  return new FrameReader(file, { epoch: header.epoch, position: segmentHeaderBytes, end, payloads: 'give' })
+  return new FrameReader(file, { epoch: header.epoch, position, end, payloads: 'give' })
 }
 
 export function notHeld(from: number, lsnFirst: number): WalError {

@@ -2,7 +2,7 @@
 
 import { archiveSegment } from './archive-segment.ts'
 import type { LogRecord } from './log.ts'
-import { notHeld, type ReadRange, readRecords } from './read-log.ts'
+import { notHeld, PositionMarks, type ReadRange, readRecords } from './read-log.ts'
 import type { SegmentFile } from './scan-segment.ts'
 import type { Vfs } from './vfs.ts'
 
@@ -16,6 +16,8 @@ export class SegmentList {
   readonly #dir: string
   readonly #archiveDir: string | undefined
   readonly #readers = new Set<{ lsn: number }>()
+  /** By the segment's number. */
+  readonly #marks = new Map<number, PositionMarks>()
   #held: HeldSegment[]
   #removalFailed: unknown
 
@@ -45,7 +47,19 @@ export class SegmentList {
   /** A new tail; it takes the place of an empty segment of the same id. */
   add(file: SegmentFile): void {
     this.#held = this.#held.filter((held) => held.file.id !== file.id)
+    this.#marks.delete(file.id)
     this.#held.push({ file, bytes: 0 })
+  }
+
+  /** A record is written at this place of the tail. */
+  mark({ id, lsnFirst }: Pick<SegmentFile, 'id' | 'lsnFirst'>, lsn: number, offset: number): void {
+    this.#marksOf({ id, lsnFirst }).note(lsn, offset)
+  }
+
+  #marksOf({ id, lsnFirst }: Pick<SegmentFile, 'id' | 'lsnFirst'>): PositionMarks {
+    const marks = this.#marks.get(id) ?? new PositionMarks(lsnFirst)
+    this.#marks.set(id, marks)
+    return marks
   }
 
   sealed(id: number, bytes: number): void {
@@ -58,8 +72,8 @@ export class SegmentList {
     const place = { lsn: range.from }
     this.#readers.add(place)
     try {
-      const files = this.#held.map((held) => held.file)
-      for await (const record of readRecords(this.#vfs, files, range)) {
+      const segments = this.#held.map(({ file }) => ({ file, marks: this.#marksOf(file) }))
+      for await (const record of readRecords(this.#vfs, segments, range)) {
         place.lsn = record.lsn
         yield record
       }
@@ -78,6 +92,7 @@ export class SegmentList {
       if (this.#removalFailed !== undefined) throw this.#removalFailed
       if (this.#archiveDir !== undefined) await archiveSegment(this.#vfs, oldest.file, this.#archiveDir)
       this.#held.shift()
+      this.#marks.delete(oldest.file.id)
       await this.#remove(oldest.file.path)
     }
   }

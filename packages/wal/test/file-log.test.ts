@@ -9,8 +9,10 @@ import {
   type FileLogOptions,
   type Log,
   type Lsn,
+  nodeVfs,
   openDataDirectory,
   openFileLog,
+  type Vfs,
   WalError,
 } from '../src/index.ts'
 
@@ -152,4 +154,58 @@ test('payloads that were read keep their bytes while the reader goes on', async 
   for await (const { payload } of log.read(lsn(1))) kept.push(payload)
   t.ok(kept.length === 60 && kept.every((payload, i) => payloads[i]?.equals(payload)))
   await log.close()
+})
+
+/** The real disk, and how many bytes were read of it. */
+function countingVfs(): { readonly vfs: Vfs; readonly read: () => number } {
+  const inner = nodeVfs()
+  let bytesRead = 0
+  const vfs: Vfs = {
+    ...inner,
+    async open(path, mode) {
+      const file = await inner.open(path, mode)
+      return {
+        write: (bytes, position) => file.write(bytes, position),
+        async read(bytes, position) {
+          const got = await file.read(bytes, position)
+          bytesRead += got
+          return got
+        },
+        datasync: () => file.datasync(),
+        truncate: (size) => file.truncate(size),
+        size: () => file.size(),
+        close: () => file.close(),
+      }
+    },
+  }
+  return { vfs, read: () => bytesRead }
+}
+
+test('the newest records are read without what comes before them in the segment', async (t) => {
+  const dir = join(directory(t), 'wal')
+  const { vfs, read } = countingVfs()
+  const log = await open(dir, { vfs })
+  const payload = randomBytes(64 * 1024)
+  const count = 200
+  for (let i = 0; i < count; i++) await log.append({ type: 16, version: 1, payload })
+  t.equal(log.state().segments, 1)
+  for (const from of [count - 1, count / 2, count / 2 + 1, 3, 1]) {
+    const before = read()
+    const lsns = (await all(log, from)).map((record) => record.lsn)
+    t.same(
+      lsns,
+      Array.from({ length: count - from + 1 }, (_, i) => from + i),
+      `from ${from}`,
+    )
+    const wanted = (count - from + 1) * payload.length
+    t.ok(read() - before < wanted + 2 * 1024 * 1024, `${read() - before} bytes are read for ${wanted}`)
+  }
+  await log.close()
+  // A log that was there already learns its places as it is read.
+  const again = await open(dir, { vfs })
+  t.equal((await all(again)).length, count)
+  const before = read()
+  t.equal((await all(again, count - 1)).length, 2)
+  t.ok(read() - before < 3 * 1024 * 1024)
+  await again.close()
 })

@@ -141,6 +141,9 @@ export class Backups {
         onProgress: (bytesDone, bytes) => {
           job.status = { ...job.status, bytesDone, bytes }
         },
+        onHeld: (heldMs) => {
+          job.status = { ...job.status, heldMs }
+        },
       })
       await store.add(temporary, image)
     } catch (error) {

@@ -1,4 +1,4 @@
-// An image of a collection as it is now. Writers wait only until what they have appended is applied; readers never.
+// An image of a collection as it is now. The moment is taken between two events, while writers and readers go on.
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { errnoOf, type LogRecord, type Lsn, WalError } from '@annal/wal'
@@ -19,10 +19,12 @@ export interface ImageWatch {
   /** Throws when the image is not wanted any more. */
   readonly checkWanted: () => void
   readonly onProgress: (bytesDone: number, bytes: number) => void
+  /** How long events that were ready to be applied had to wait for the moment to be taken. */
+  readonly onHeld?: (ms: number) => void
 }
 
-/** Hashing so much takes a few milliseconds, which writers may wait. */
-const digestAtOnceMax = 8 * 1024 * 1024
+/** Hashing so much takes a fraction of a millisecond, which writers may wait. */
+const digestAtOnceMax = 1024 * 1024
 /** Hashing more than this would keep searches waiting too long; the restore check finds the digest instead. */
 const digestMax = 256 * 1024 * 1024
 /** Checkpoints and the log move on while an image is made of them. */
@@ -33,6 +35,7 @@ interface Moment {
   readonly timeMs: number
   readonly replica: Replica
   readonly facts: Pick<Image, 'objects' | 'fieldsNow' | 'digest'>
+  readonly heldMs: number
   release(): void
 }
 
@@ -47,6 +50,7 @@ export async function imageCollection(
 ): Promise<Image> {
   let base = await baseOf(host, collection)
   const moment = await momentOf(host, collection)
+  watch.onHeld?.(moment.heldMs)
   try {
     // An image must never be ahead of the log.
     await host.log().sync()
@@ -121,7 +125,8 @@ async function baseOf(
 }
 
 function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
-  return collection.gate.hold(async () => {
+  return collection.gate.between(() => {
+    const from = performance.now()
     collection.checkOpen()
     const { replica } = collection
     const { definition, objects } = replica
@@ -130,7 +135,8 @@ function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
     const facts = { objects: objects.count, fieldsNow, digest }
     // Kept open until the digest is taken, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
     const release = replica.pins.pin(Number.MAX_SAFE_INTEGER)
-    return { lsn: replica.lsnApplied, timeMs: host.timeMs(), replica, facts, release }
+    const heldMs = performance.now() - from
+    return { lsn: replica.lsnApplied, timeMs: host.timeMs(), replica, facts, heldMs, release }
   })
 }
 

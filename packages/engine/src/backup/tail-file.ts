@@ -7,6 +7,7 @@ import { EngineError } from '../errors.ts'
 import { writeSnapshotFile } from '../snapshot/snapshot-file.ts'
 import type { SnapshotFileFacts } from '../snapshot/snapshot-format.ts'
 import { readSnapshotFile } from '../snapshot/snapshot-source.ts'
+import { givingWay } from './give-way.ts'
 import { tailPart } from './image.ts'
 
 const headBytes = 16
@@ -19,6 +20,7 @@ export async function writeTail(
   records: AsyncIterable<LogRecord>,
 ): Promise<SnapshotFileFacts & { readonly records: number }> {
   let count = 0
+  const giveWay = givingWay()
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for await (const { lsn, type, version, payload } of records) {
       const head = new DataView(new ArrayBuffer(headBytes))
@@ -29,6 +31,7 @@ export async function writeTail(
       yield new Uint8Array(head.buffer)
       yield payload
       count++
+      await giveWay(headBytes + payload.length)
     }
   }
   const facts = await writeSnapshotFile(vfs, path, { ...of, part: tailPart }, pieces())

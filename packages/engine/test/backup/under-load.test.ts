@@ -1,5 +1,5 @@
-// While a backup is made nobody notices: searches go on, writers wait no longer for a large collection than for a small one,
-// whatever becomes of the backup. What it leaves behind when it fails is nothing.
+// While a backup is made nobody notices: searches and writes go on, whatever becomes of the backup. What it leaves behind when it
+// fails is nothing.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
@@ -72,6 +72,45 @@ test(`a backup under load is one moment, and nobody fails (ANNAL_SEED=${seed})`,
     t.same(await database.backups.verify(`b${i}`, { deep: true }), [])
     if (digest !== '') t.equal(database.collection(`r${i}`).stateDigest(), digest)
   }
+})
+
+/** A disk on which the links of backups are not made until they may be. */
+function reluctant(): { readonly vfs: Vfs; readonly asked: Promise<void>; readonly allow: () => void } {
+  const inner = nodeVfs()
+  const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const vfs: Vfs = {
+    ...inner,
+    async link(from, to) {
+      if (to.includes('/backups/')) {
+        asked.resolve()
+        await allowed.promise
+      }
+      return inner.link(from, to)
+    },
+  }
+  return { vfs, asked: asked.promise, allow: allowed.resolve }
+}
+
+test('writers and searchers go on while the disk keeps a backup waiting, and it holds nothing of theirs', async (t) => {
+  const random = seededRandom(seed + 4)
+  const { vfs, asked, allow } = reluctant()
+  const engine = await openEngine({ dataDir: await temporaryDirectory(t), threads: 1 }, { vfs })
+  t.teardown(() => engine.close())
+  const collection = await filled(engine, 'a', 600, random)
+  await engine.checkpoint()
+  const before = collection.stateDigest()
+  const { backups } = engine.database()
+  await backups.create('a', 'slow')
+  await asked
+  await collection.upsert([{ id: 'meanwhile', fields: { v: someVector(random) } }])
+  t.equal((await collection.search({ fields: { v: { query: someVector(random), limit: 5 } } })).results.v?.length, 5)
+  t.equal(backups.status().status, 'running', 'it still waits for the disk')
+  t.type(backups.status().heldMs, 'number')
+  allow()
+  await backups.settled()
+  t.equal(backups.status().status, 'completed')
+  await backups.restore('slow', 'b')
+  t.equal(engine.database().collection('b').stateDigest(), before)
 })
 
 test('a second backup of a collection nobody wrote to shares everything with the first', async (t) => {
@@ -162,11 +201,13 @@ test('however a backup ends, writers go on and nothing of it is left', async (t)
       },
     ],
   ]
-  for (const [name, act] of endings) {
+  const rounds = long ? 20 : 1
+  for (const [name, act] of Array.from({ length: rounds }, () => endings).flat()) {
     await act()
     await backups.settled()
     code = undefined
     t.match(backups.status().status, /completed|failed/, name)
+    if (name === 'good') await backups.remove('good')
     await collection.upsert([{ id: 'after', fields: { v: someVector(seededRandom(1)) } }])
     const left = (await readdir(join(dataDir, 'backups'))).filter((folder) => folder.startsWith('tmp-'))
     t.same(left, [], `${name} leaves nothing`)
