@@ -62,11 +62,11 @@ async function runTap(files) {
   return counter.result(code)
 }
 
-/** packages/<name>/test/<anything>.test.ts, those of docker/, benchmarks/ and of these scripts, in an order that no file system decides. */
+/** packages/<name>/test/<anything>.test.ts, those of docker/, benchmarks/, docs/ and of these scripts, in an order that no file system decides. */
 function testFiles() {
   const found = [path.join('scripts', 'test', 'tap-counter.test.mjs')]
   const folders = readdirSync(path.join(root, 'packages')).map((name) => path.join('packages', name, 'test'))
-  for (const folder of [...folders, path.join('docker', 'test'), path.join('benchmarks', 'test')]) {
+  for (const folder of [...folders, ...['docker', 'benchmarks', 'docs'].map((name) => path.join(name, 'test'))]) {
     for (const entry of filesBelow(folder)) if (entry.endsWith('.test.ts')) found.push(path.join(folder, entry))
   }
   return found.sort()

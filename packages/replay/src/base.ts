@@ -13,6 +13,12 @@ import {
 import { nodeVfs, readLogFiles } from '@annal/wal'
 import { ReplayError } from './trace.ts'
 
+/** Where a log lies, and what was archived of it. */
+export interface LogFiles {
+  readonly dir: string
+  readonly archiveDir: string
+}
+
 interface Living {
   /** The record that holds the object's values. */
   readonly lsn: number
@@ -27,11 +33,11 @@ interface Known {
 }
 
 /** Of a log that goes back to its first record. Throws ReplayError window_not_held. */
-export async function* baseEvents(walDir: string, lsnTo: number): AsyncGenerator<Event, void> {
-  const { control, collections } = await survey(walDir, lsnTo)
+export async function* baseEvents(log: LogFiles, lsnTo: number): AsyncGenerator<Event, void> {
+  const { control, collections } = await survey(log, lsnTo)
   yield* control
   for (const { created, fields } of collections.values()) yield { ...created, fields }
-  for await (const { lsn, event } of eventsOf(walDir, lsnTo)) {
+  for await (const { lsn, event } of eventsOf(log, lsnTo)) {
     if (event.kind !== 'objects-upserted') continue
     const objects = collections.get(event.collectionId)?.objects
     const positions = event.ids.flatMap((id, at) => (objects?.get(id)?.lsn === lsn ? [at] : []))
@@ -43,12 +49,12 @@ export async function* baseEvents(walDir: string, lsnTo: number): AsyncGenerator
 
 /** What exists at the end, and which record holds each object. */
 async function survey(
-  walDir: string,
+  log: LogFiles,
   lsnTo: number,
 ): Promise<{ readonly control: Iterable<Event>; readonly collections: ReadonlyMap<number, Known> }> {
   const databases = new Map<number, Event>()
   const collections = new Map<number, Known>()
-  for await (const { lsn, event } of eventsOf(walDir, lsnTo)) {
+  for await (const { lsn, event } of eventsOf(log, lsnTo)) {
     switch (event.kind) {
       case 'collection-created':
         collections.set(event.collectionId, { created: event, fields: event.fields, objects: new Map() })
@@ -100,12 +106,12 @@ const firstRecordMax = 16
 /** Throws ReplayError window_not_held unless the log goes back to its first record. */
 export function checkWhole(lsnFirst: number): void {
   if (lsnFirst <= firstRecordMax) return
-  const message = `the log begins at record ${lsnFirst}: what was before is in checkpoints only. Keep the whole log (option keepLog of the engine)`
+  const message = `the log begins at record ${lsnFirst}: what was before is in checkpoints only. Keep the log (NDD_KEEP_LOG, or keepLog of the engine) or archive it (NDD_ARCHIVE_HOURS)`
   throw new ReplayError('window_not_held', message, { lsnFirst })
 }
 
-async function* eventsOf(walDir: string, lsnTo: number): AsyncGenerator<{ lsn: number; event: Event }, void> {
-  for await (const record of readLogFiles({ vfs: nodeVfs(), dir: walDir, lsnTo }))
+async function* eventsOf(log: LogFiles, lsnTo: number): AsyncGenerator<{ lsn: number; event: Event }, void> {
+  for await (const record of readLogFiles({ vfs: nodeVfs(), ...log, lsnTo }))
     yield { lsn: record.lsn, event: decodeEvent(record) }
 }
 

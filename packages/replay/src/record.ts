@@ -6,7 +6,7 @@ import type { SearchRequest } from '@annal/engine'
 import { decodeEvent } from '@annal/engine/events'
 import { nodeVfs, readLogFiles } from '@annal/wal'
 import { type AnonymiseOptions, Anonymiser } from './anonymise.ts'
-import { baseEvents, checkWhole } from './base.ts'
+import { baseEvents, checkWhole, type LogFiles } from './base.ts'
 import { ReplayError, type TraceEntry, type TraceQuery, type TraceSummary } from './trace.ts'
 import { TraceWriter } from './trace-file.ts'
 
@@ -59,7 +59,7 @@ interface Window {
 async function windowOf(options: RecordOptions): Promise<Window> {
   const { lsnFrom = 1, lsnTo = Number.MAX_SAFE_INTEGER, timeFrom = 0, timeTo = Number.POSITIVE_INFINITY } = options
   let [from, to, held] = [0, 0, 0]
-  for await (const record of readLogFiles({ vfs: nodeVfs(), dir: walDir(options) })) {
+  for await (const record of readLogFiles({ vfs: nodeVfs(), ...logOf(options) })) {
     if (held === 0) held = record.lsn
     const { timeMs } = decodeEvent(record)
     if (record.lsn < lsnFrom || record.lsn > lsnTo || timeMs < timeFrom || timeMs > timeTo) continue
@@ -79,7 +79,7 @@ async function* entries(options: RecordOptions, window: Window): AsyncGenerator<
   let next = 0
   for await (const record of readLogFiles({
     vfs: nodeVfs(),
-    dir: walDir(options),
+    ...logOf(options),
     lsnFrom: window.from,
     lsnTo: window.to,
   })) {
@@ -99,7 +99,7 @@ async function* entries(options: RecordOptions, window: Window): AsyncGenerator<
 async function* before(options: RecordOptions, { from, held }: Window): AsyncGenerator<TraceEntry, void> {
   checkWhole(held)
   if (from === held) return
-  for await (const event of baseEvents(walDir(options), from - 1)) yield { kind: 'event', lsn: 0, event }
+  for await (const event of baseEvents(logOf(options), from - 1)) yield { kind: 'event', lsn: 0, event }
 }
 
 /** Searches that the server wrote down, in the order in which they were asked. See docs/reference/configuration.md. */
@@ -120,6 +120,7 @@ async function queriesOf(dataDir: string, { from, to }: Window): Promise<TraceQu
   return found.sort((a, b) => a.lsn - b.lsn)
 }
 
-function walDir({ dataDir }: RecordOptions): string {
-  return join(dataDir, 'wal')
+/** What the directory keeps of its log: the newest segments, and those that were archived. */
+function logOf({ dataDir }: RecordOptions): LogFiles {
+  return { dir: join(dataDir, 'wal'), archiveDir: join(dataDir, 'archive', 'wal') }
 }

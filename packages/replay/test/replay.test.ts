@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Collection, type Engine, openEngine } from '@annal/engine'
 import { engineTarget, generateTrace, openTrace, recordTrace, replayTrace, workloads } from '@annal/replay'
@@ -90,6 +90,30 @@ test('a window is put upon what was there before it', async (t) => {
     }
     await replayed.close()
     await engine.close()
+  })
+})
+
+test('what a log put away into its archive is recorded with it', async (t) => {
+  await inDirectory(async (dir) => {
+    const dataDir = join(dir, 'live')
+    const digests: Record<string, string> = {}
+    for (let i = 0; i < 4; i++) {
+      const archive = { maxBytes: 1e9, maxAgeMs: 3_600_000 }
+      const engine = await openEngine({ dataDir, threads: 1, fsync: 'none', archive })
+      if (i === 0) await mixed(engine, 100)
+      const people = engine.database().collection('people')
+      await people.upsert([{ id: `${i}`, fields: { words: { indices: [i], values: [1] } } }])
+      await engine.checkpoint()
+      for (const name of ['people', 'places']) digests[`1/${name}`] = engine.database().collection(name).stateDigest()
+      await engine.close()
+    }
+    t.ok((await readdir(join(dataDir, 'archive', 'wal'))).length > 0, 'the log gave up its beginning')
+    const out = join(dir, 'all.trace')
+    await recordTrace({ dataDir, out })
+    const target = await engineTarget({ dataDir: join(dir, 'replay'), threads: 1, fsync: 'none' })
+    const { digests: replayed } = await replayTrace(await openTrace(out), target, { stretches: 1, compared: 1 })
+    await target.close()
+    t.same(replayed, digests)
   })
 })
 

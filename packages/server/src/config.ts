@@ -33,6 +33,8 @@ export interface Config {
   readonly backupCheck: boolean
   /** Undefined: nothing is archived. */
   readonly archive: { readonly maxBytes: number; readonly maxAgeMs: number } | undefined
+  /** Nothing of the log is ever given up. */
+  readonly keepLog: boolean
   readonly logLevel: LogLevel
   /** Files in PEM form; both or none. */
   readonly tlsCert: string | undefined
@@ -120,6 +122,12 @@ export const settings: readonly Setting[] = [
     fallback: '50',
     meaning: 'Most disk that this may take; less is kept when it is full.',
   },
+  {
+    name: 'NDD_KEEP_LOG',
+    fallback: 'off',
+    meaning:
+      'Whether the log is kept from its beginning, for `annal bench record`: `on` or `off`. It grows without end.',
+  },
   { name: 'NDD_TLS_CERT', fallback: '', meaning: 'Certificate file in PEM form; with NDD_TLS_KEY turns HTTPS on.' },
   { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM form, readable by its owner only.' },
   { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },
@@ -140,6 +148,7 @@ const settingsShown: ReadonlySet<string> = new Set([
   'NDD_BACKUP_CHECK',
   'NDD_ARCHIVE_HOURS',
   'NDD_ARCHIVE_MAX_GB',
+  'NDD_KEEP_LOG',
   'NDD_QUERY_LOG_PERCENT',
   'NDD_LOG_LEVEL',
 ])
@@ -221,6 +230,7 @@ export function readConfig(environment: Environment): ConfigRead {
     backupKeep: whole('NDD_BACKUP_KEEP', 1, 10_000),
     backupCheck: oneOf('NDD_BACKUP_CHECK', ['on', 'off']) === 'on',
     archive: archiveHours === 0 ? undefined : { maxBytes: archiveBytesMax, maxAgeMs: archiveHours * 3_600_000 },
+    keepLog: oneOf('NDD_KEEP_LOG', ['on', 'off']) === 'on',
     logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
     queryLogPercent: whole('NDD_QUERY_LOG_PERCENT', 0, 100),
     tlsCert: text('NDD_TLS_CERT') || undefined,
@@ -269,11 +279,14 @@ function tracesUrl(environment: Environment, problems: string[]): string | undef
   return undefined
 }
 
+/** Where clients of the command line find a server; often in the same environment as the server's own settings. */
+const clientAddress = 'NDD_SERVER_URL'
+
 function nameWarnings(environment: Environment): string[] {
   const given = Object.keys(environment).filter((name) => name.startsWith('NDD_') && environment[name] !== undefined)
   const known = new Set(settings.map((setting) => setting.name))
   const idle = given.filter((name) => settingsWithoutEffect.includes(name))
-  const unknown = given.filter((name) => !known.has(name) && !idle.includes(name))
+  const unknown = given.filter((name) => !known.has(name) && !idle.includes(name) && name !== clientAddress)
   const warnings = unknown.map((name) => `${name} is not a setting of this server and was ignored`)
   if (idle.length > 0) warnings.push(`accepted for compatibility, without effect here: ${idle.join(', ')}`)
   return warnings

@@ -122,6 +122,7 @@ function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): 
     ...(config.threads === undefined ? {} : { threads: config.threads }),
     limits: { topKMax, batchMax, collectionsMax },
     archive: config.archive,
+    keepLog: config.keepLog,
     onProgress: (progress) => {
       slot.report(progress)
       events.onProgress?.(progress)

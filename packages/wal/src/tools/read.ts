@@ -2,9 +2,10 @@
 // must follow the one before it.
 import { recordType } from '../frame.ts'
 import { FrameReader } from '../frame-reader.ts'
+import { historySegments } from '../history.ts'
 import type { LogRecord, Lsn } from '../log.ts'
 import { refusal } from '../scan-log.ts'
-import { checkHeader, listLogFiles, type SegmentFile } from '../scan-segment.ts'
+import { checkHeader, type SegmentFile } from '../scan-segment.ts'
 import { segmentHeaderBytes } from '../segment-header.ts'
 import type { Vfs } from '../vfs.ts'
 import { readFully } from '../whole-file.ts'
@@ -12,6 +13,8 @@ import { readFully } from '../whole-file.ts'
 export interface ReadFilesOptions {
   readonly vfs: Vfs
   readonly dir: string
+  /** Where older segments were put away; may be absent. */
+  readonly archiveDir?: string | undefined
   readonly lsnFrom?: number
   readonly lsnTo?: number
 }
@@ -28,8 +31,9 @@ interface Place {
  * log_damaged where a sealed segment is not whole or does not follow the one before.
  */
 export async function* readLogFiles(options: ReadFilesOptions): AsyncGenerator<LogRecord, void> {
-  const { vfs, dir, lsnFrom = 1, lsnTo = Infinity } = options
-  const { segments } = await listLogFiles(vfs, dir)
+  const { vfs, dir, archiveDir, lsnFrom = 1, lsnTo = Infinity } = options
+  // The archive last: a segment that is put away meanwhile is then found there.
+  const segments = await historySegments({ vfs, dirs: archiveDir === undefined ? [dir] : [dir, archiveDir] })
   let place: Place | undefined
   for (const [i, segment] of segments.entries()) {
     const follower = segments[i + 1]

@@ -1,0 +1,105 @@
+// The reference page of the HTTP interface, out of the description that a server gives of itself.
+import { createApp, EngineSlot, readConfig } from '@annal/server'
+
+interface Schema {
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly properties?: { readonly [name: string]: Schema }
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly minimum?: number
+  readonly maximum?: number
+  readonly maxLength?: number
+  readonly maxItems?: number
+}
+
+interface Content {
+  readonly [type: string]: { readonly schema: Schema & { readonly examples?: readonly unknown[] } }
+}
+
+interface Operation {
+  readonly summary: string
+  readonly tags: readonly string[]
+  readonly security?: readonly unknown[]
+  readonly requestBody?: { readonly content: Content }
+  readonly responses: { readonly [status: string]: { readonly description?: string; readonly content?: Content } }
+}
+
+interface Description {
+  readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+}
+
+const chapters = { v2: 'Version 2', v1: 'Version 1', operations: 'Operations' }
+
+export async function httpPage(): Promise<string> {
+  const { config } = readConfig({})
+  const app = createApp({ slot: new EngineSlot(), config: { ...config, logLevel: 'silent' } })
+  const { paths } = (await app.inject({ url: '/api/v2/openapi.json' })).json<Description>()
+  await app.close()
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
+  )
+  return [
+    '# Every HTTP call',
+    '',
+    'Made from what a server says of itself at `/api/v2/openapi.json`. Conventions, limits and what the parts of bodies mean are in',
+    '[HTTP](http.md); every refusal is explained in [Errors](errors.md).',
+    ...Object.entries(chapters).flatMap(([tag, title]) => [
+      '',
+      `## ${title}`,
+      ...operations.filter(({ operation }) => operation.tags.includes(tag)).flatMap(chapter),
+    ]),
+    '',
+  ].join('\n')
+}
+
+function chapter({ path, method, operation }: { path: string; method: string; operation: Operation }): string[] {
+  const { summary, security, requestBody, responses } = operation
+  const body = requestBody?.content['application/json']?.schema
+  const msgpack = requestBody?.content['application/msgpack']?.schema.description
+  const [status = '200', success] = Object.entries(responses).find(([name]) => name !== 'default') ?? []
+  return [
+    '',
+    `### ${method} \`${path}\``,
+    '',
+    `${inText(summary)}${security?.length === 0 ? ' Needs no token.' : ''}`,
+    ...(body?.properties ? ['', '| in the body | type | |', '|---|---|---|', ...members(body)] : []),
+    ...(body && !body.properties ? ['', `Body: ${typeOf(body)}.`] : []),
+    ...(msgpack === undefined ? [] : ['', `In MessagePack: ${inText(msgpack)}`]),
+    '',
+    `Success is ${status}. ${inText(success?.description ?? '')}`,
+  ]
+}
+
+function members({ properties = {}, required = [] }: Schema): string[] {
+  return Object.entries(properties).map(([name, schema]) => {
+    const notes = [required.includes(name) ? 'required' : '', inText(schema.description ?? '')]
+    return `| \`${name}\` | ${typeOf(schema)} | ${notes.filter((note) => note !== '').join('; ')} |`
+  })
+}
+
+function typeOf(schema: Schema): string {
+  if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
+  if (schema.enum) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ')
+  if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(' or ')
+  if (schema.type === 'array') return `list of ${schema.items ? typeOf(schema.items) : 'anything'}${limits(schema)}`
+  return `${[schema.type ?? 'anything'].flat().join(' or ')}${limits(schema)}`
+}
+
+function limits({ minimum, maximum, maxLength, maxItems }: Schema): string {
+  const said = [
+    minimum === undefined ? '' : `at least ${minimum}`,
+    maximum === undefined ? '' : `at most ${maximum}`,
+    maxLength === undefined ? '' : `at most ${maxLength} characters`,
+    maxItems === undefined ? '' : `at most ${maxItems}`,
+  ].filter((part) => part !== '')
+  return said.length === 0 ? '' : `, ${said.join(', ')}`
+}
+
+/** Nothing in a sentence is markup, and a bar would end a cell. */
+function inText(sentence: string): string {
+  return sentence.replace(/[|<>{}[\]]/g, (letter) => `&#${letter.charCodeAt(0)};`)
+}

@@ -1,0 +1,66 @@
+// Looks at the site as it was built: every link and every anchor leads somewhere within it, and no page makes a browser ask
+// another host for anything.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+
+export interface SiteReport {
+  readonly pages: number
+  readonly links: number
+  readonly faults: readonly string[]
+}
+
+export function lookAtSite(site: string): SiteReport {
+  const files = readdirSync(site, { recursive: true, encoding: 'utf8' })
+  const pages = new Map(
+    files.filter((file) => file.endsWith('.html')).map((file) => [file, readFileSync(path.join(site, file), 'utf8')]),
+  )
+  const anchors = new Map([...pages].map(([file, html]) => [file, anchorsOf(html)]))
+  const faults: string[] = []
+  let links = 0
+  for (const [file, html] of pages) {
+    for (const address of loadedBy(html)) {
+      if (isElsewhere(address)) faults.push(`${file}: loads ${address}`)
+    }
+    for (const href of hrefsOf(html)) {
+      if (isElsewhere(href)) continue
+      links++
+      const { target, anchor } = leadsTo(file, href)
+      if (!existsSync(path.join(site, target))) faults.push(`${file}: ${href} leads nowhere`)
+      else if (anchor !== '' && anchors.get(target)?.has(anchor) === false) faults.push(`${file}: no place ${href}`)
+    }
+  }
+  for (const file of files.filter((name) => name.endsWith('.css'))) {
+    const [foreign] = /url\(["']?(https?:)?\/\/[^)]*\)/.exec(readFileSync(path.join(site, file), 'utf8')) ?? []
+    if (foreign !== undefined) faults.push(`${file}: loads ${foreign}`)
+  }
+  return { pages: pages.size, links, faults: [...new Set(faults)] }
+}
+
+function anchorsOf(html: string): ReadonlySet<string> {
+  return new Set([...html.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => unescaped(id as string)))
+}
+
+function loadedBy(html: string): string[] {
+  const tags = [...html.matchAll(/<(?:script|img|iframe|source|video|audio)\b[^>]*?\ssrc="([^"]+)"/g)]
+  const sheets = [...html.matchAll(/<link\b[^>]*?\shref="([^"]+)"/g)]
+  return [...tags, ...sheets].map(([, address]) => address as string)
+}
+
+function hrefsOf(html: string): string[] {
+  return [...html.matchAll(/<a\b[^>]*?\shref="([^"]+)"/g)].map(([, href]) => unescaped(href as string))
+}
+
+function isElsewhere(address: string): boolean {
+  return /^([a-z]+:)?\/\//i.test(address) || /^(mailto|data):/i.test(address)
+}
+
+function leadsTo(file: string, href: string): { readonly target: string; readonly anchor: string } {
+  const url = new URL(href, `http://site/${file}`)
+  const target = decodeURIComponent(url.pathname).slice(1)
+  const page = target === '' || target.endsWith('/') ? `${target}index.html` : target
+  return { target: path.extname(page) === '' ? `${page}.html` : page, anchor: decodeURIComponent(url.hash.slice(1)) }
+}
+
+function unescaped(text: string): string {
+  return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+}
