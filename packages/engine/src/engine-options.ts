@@ -1,13 +1,16 @@
 // Checks what an engine is opened with.
+
 import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
 import { EngineError } from './errors.ts'
 import { printed } from './ids.ts'
 import { type Limits, limitsConfigurable, limitsDefault } from './limits.ts'
 
 const threadsMax = 16
 
+/** As an absolute path, so that the place stays the same when the process changes its directory or loses it. */
 export function checkedDataDir(dataDir: unknown): string {
-  if (typeof dataDir === 'string' && dataDir !== '') return dataDir
+  if (typeof dataDir === 'string' && dataDir !== '') return resolve(dataDir)
   throw new EngineError('invalid_argument', 'dataDir must be the path of a directory', { field: 'dataDir' })
 }
 

@@ -76,13 +76,13 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #closing: Promise<void> | undefined
 
   constructor(options: EngineOptions, parts: EngineParts) {
-    this.#options = options
+    const dataDir = checkedDataDir(options?.dataDir)
+    this.#options = { ...options, dataDir }
     this.#progress = new ProgressReport(options.onProgress)
     this.#parts = parts
     this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
     this.#threads = checkedThreads(options.threads)
-    const dataDir = checkedDataDir(options?.dataDir)
     this.#originals = { vfs: this.#vfs, dir: join(dataDir, 'originals') }
     this.#checkpointer = new Checkpointer(
       {

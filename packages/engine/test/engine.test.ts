@@ -1,6 +1,6 @@
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type Collection, type Engine, openEngine } from '@annal/engine'
 import { test } from 'tap'
 
@@ -232,5 +232,27 @@ test('a checkpoint that is damaged is passed over for the one before, and health
       t.equal(engine.health().status, 'degraded')
       t.match(engine.health().reasons[0], /damaged/)
     })
+  })
+})
+
+test('a data directory given by a relative path stays where it is when the process goes elsewhere', async (t) => {
+  await withDirectory(async (dataDir) => {
+    const before = process.cwd()
+    process.chdir(dirname(dataDir))
+    try {
+      await withEngine('data', async (engine) => {
+        process.chdir(before)
+        const things = await engine.database().createCollection(definition)
+        await things.upsert(numbered(10))
+        await engine.checkpoint()
+      })
+    } finally {
+      process.chdir(before)
+    }
+    t.same((await readdir(dataDir)).filter((name) => name === 'checkpoints' || name === 'wal').sort(), [
+      'checkpoints',
+      'wal',
+    ])
+    t.equal((await readdir(join(dataDir, 'checkpoints'))).length, 1)
   })
 })
