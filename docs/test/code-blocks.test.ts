@@ -1,5 +1,6 @@
 // Every command and every program of the guides and of the packages' pages is run, as it is printed, with what it prints.
-import { execFile, execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   chmodSync,
   existsSync,
@@ -13,15 +14,14 @@ import {
 import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import tap, { type Test, test } from 'tap'
 import { missing, type Step, scriptOf, stepsOf } from './code-blocks.ts'
 
 // For the file as a whole; a loaded machine takes its time.
 tap.setTimeout(900_000)
 
-const run = promisify(execFile)
 const house = fileURLToPath(new URL('../../', import.meta.url))
 
 /** Blocks that are not run here, by how they begin, and why. */
@@ -101,9 +101,8 @@ async function read(t: Test, steps: readonly Step[]): Promise<void> {
   }
   const script = here(scriptOf(steps, fileOf)).replaceAll('python3 step', `${python} step`)
   const server = steps.some(({ code }) => startsServer.test(code)) ? '' : startServer(port)
-  const { stdout } = await run('bash', ['--norc', '-euo', 'pipefail', '-c', server + script], {
+  const { stdout, stderr, code } = await shell(t, server + script, {
     cwd: dir,
-    maxBuffer: 2 ** 26,
     env: {
       PATH: `${dir}:${path.dirname(process.execPath)}:${process.env.PATH}`,
       HOME: dir,
@@ -114,10 +113,30 @@ async function read(t: Test, steps: readonly Step[]): Promise<void> {
       PYTHONPATH: path.join(house, 'packages/client-python/src'),
       PYTHONDONTWRITEBYTECODE: '1',
     },
-  }).catch((error: Error & { stdout: string; stderr: string }) => {
-    throw new Error(`${error.message}\n${error.stdout.slice(-2_000)}\n${error.stderr.slice(-2_000)}`)
   })
+  if (code !== 0) throw new Error(`the script ended with ${code}\n${stdout.slice(-2_000)}\n${stderr.slice(-2_000)}`)
   t.same(missing(steps, stdout), [])
+}
+
+/** Runs a script of bash as a group of processes of its own, of which none is left when the test ends, in whatever way. */
+async function shell(t: Test, script: string, options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }) {
+  const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
+    ...options,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => endGroup(child.pid))
+  const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+  return { stdout, stderr, code: code as number | null }
+}
+
+function endGroup(leader: number | undefined): void {
+  if (leader === undefined) return
+  try {
+    process.kill(-leader, 'SIGKILL')
+  } catch {
+    // All of them have ended.
+  }
 }
 
 /** The server that a reader has running already. */
