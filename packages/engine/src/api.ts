@@ -243,6 +243,11 @@ export interface Backups {
    * backup_not_found, backup_damaged, collection_exists, restore_unreachable; then nothing has changed.
    */
   restore(name: string, target: string, moment?: Moment): Promise<Acknowledgement>
+  /**
+   * Makes a new collection of what another one held at a moment, also of one that was dropped since. Needs no backup, only the log
+   * or its archive. Throws collection_not_found, collection_exists, restore_unreachable; then nothing has changed.
+   */
+  restorePast(collection: string, target: string, moment: Moment): Promise<Acknowledgement>
   /** A new collection with what another one holds now. */
   clone(collection: string, target: string): Promise<Acknowledgement>
   /** What is wrong with a backup; nothing, as a rule. `deep` builds the collection aside and compares its digest. */
@@ -255,11 +260,96 @@ export interface Backups {
   settled(): Promise<void>
 }
 
+/** What one record of the log did; never what it carried. */
+export interface PastEvent {
+  readonly lsn: number
+  /** Milliseconds since 1970. */
+  readonly timeMs: number
+  readonly kind: Event['kind']
+  /** In the log. */
+  readonly bytes: number
+  /** As it is or was called. */
+  readonly collection?: string
+  /** How many were written, deleted or given other filters; `ids` of the first few. */
+  readonly objects?: number
+  readonly ids?: readonly string[]
+  /** Of a collection that was made: names. */
+  readonly fields?: readonly string[]
+  /** Name of a token that was made or deleted. */
+  readonly token?: string
+  /** Of a database that was changed. */
+  readonly active?: boolean
+}
+
+/** A long log is read in steps. As long as not all of it was read, `complete` is false and another call reads on. */
+export interface HistoryProgress {
+  readonly complete: boolean
+  readonly segmentsRead: number
+  readonly segments: number
+}
+
+export interface ActivityRequest {
+  /** Milliseconds since 1970. */
+  readonly fromMs?: number
+  readonly toMs?: number
+  /** How many bars at most, about; default 120. */
+  readonly buckets?: number
+  readonly collection?: string
+}
+
+export interface ActivityBucket {
+  readonly startMs: number
+  readonly lsnFirst: number
+  readonly lsnLast: number
+  readonly records: number
+  readonly bytes: number
+  /** Objects written, deleted, given other filters. */
+  readonly written: number
+  readonly deleted: number
+  readonly refiltered: number
+  /** Records that made, dropped, rebuilt or changed what exists. */
+  readonly changes: number
+}
+
+export interface Activity extends HistoryProgress {
+  readonly bucketMs: number
+  /** Oldest first; those in which nothing happened are left out. */
+  readonly buckets: readonly ActivityBucket[]
+}
+
+/** Of `from`, `before` and `sinceMs` at most one; without any the newest events are given. */
+export interface EventsRequest {
+  /** The first LSN wanted. */
+  readonly from?: number
+  /** The newest events below this LSN. */
+  readonly before?: number
+  /** Events not earlier than this; milliseconds since 1970. */
+  readonly sinceMs?: number
+  readonly limit?: number
+  readonly collection?: string
+}
+
+export interface EventPage extends HistoryProgress {
+  /** Oldest first; none before the log was read. */
+  readonly events: readonly PastEvent[]
+  /** Where newer ones begin: `from` of the next page. */
+  readonly next?: number
+  /** Where older ones end: `before` of the page before. */
+  readonly previous?: number
+}
+
+/** What happened in a database, as far back as the log and its archive are kept. Calls throw log_damaged. */
+export interface History {
+  activity(request?: ActivityRequest): Promise<Activity>
+  events(request?: EventsRequest): Promise<EventPage>
+}
+
 export interface Database {
   readonly name: string
   /** Throws database_not_found when it was dropped. */
   describe(): DatabaseDescription
   readonly backups: Backups
+  readonly history: History
   /**
    * Takes a definition as people write it: `{ name, fields: [{ name, type: 'vector' | 'sparse', params: { dimension,
    * space_type, precision, M, ef_con } }] }` (camelCase names are taken too). Throws invalid_argument, collection_exists, limit_exceeded.

@@ -9,6 +9,7 @@ import type { LocalCollection } from './collection.ts'
 import type { EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
 import { EngineError } from './errors.ts'
+import { DatabaseHistory } from './history/database-history.ts'
 import { parseName, printed } from './ids.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription } from './object.ts'
@@ -80,6 +81,10 @@ export class LocalDatabase implements Database {
       host: host.backups.host,
       backups: host.backups.jobs,
       collection: (name) => this.collection(name),
+      collectionIdAt: async (name, lsn) => {
+        const found = await host.backups.book.collectionAt(this.#entry.id, name, lsn)
+        return found ?? refuseCollection(name, ` at LSN ${lsn}`)
+      },
       reserving: (wanted, action) => {
         const name = parseName(wanted, 'target')
         return this.#reserving(name, () => action(name))
@@ -88,6 +93,14 @@ export class LocalDatabase implements Database {
         host.checkOpen()
         this.#checkThere()
       },
+    })
+  }
+
+  get history(): DatabaseHistory {
+    const { backups } = this.#host
+    return new DatabaseHistory(this.#entry.id, backups.book, () => {
+      this.#host.checkOpen()
+      this.#checkThere()
     })
   }
 
@@ -106,7 +119,7 @@ export class LocalDatabase implements Database {
         `collection ${printed(name)} is still being loaded; try again`,
         details,
       )
-    throw new EngineError('collection_not_found', `there is no collection ${printed(name)}`, details)
+    return refuseCollection(name)
   }
 
   collections(): readonly CollectionDescription[] {
@@ -122,8 +135,7 @@ export class LocalDatabase implements Database {
     let shut = false
     const dropping = this.#host.commit(() => {
       // Again, now that it is this writer's turn: another drop may have come first.
-      if (this.collection(name) !== collection)
-        throw new EngineError('collection_not_found', `there is no collection ${printed(name)}`, { value: name })
+      if (this.collection(name) !== collection) refuseCollection(name)
       collection.checkOpen()
       collection.shut('dropped')
       shut = true
@@ -168,4 +180,9 @@ export class LocalDatabase implements Database {
       })
     }
   }
+}
+
+function refuseCollection(name: string, when = ''): never {
+  const details = { field: 'collection', value: name }
+  throw new EngineError('collection_not_found', `there is no collection ${printed(name)}${when}`, details)
 }

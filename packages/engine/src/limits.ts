@@ -53,6 +53,15 @@ export const settingsMax = 64
 export const settingValueBytesMax = 4_096
 export const recallSampleDefault = 100
 export const recallSampleMax = 1_000
+/** Events of the log in one answer; the ids that each of them tells of what it wrote. */
+export const eventsDefault = 100
+export const eventsMax = 500
+export const eventIdsMax = 10
+/** Stretches of one answer about activity: more than a screen has room for. */
+export const activityBucketsDefault = 120
+export const activityBucketsMax = 1_000
+/** Of the log, in one call that looks back: a second's work at most. The segment that crosses it is read to its end. */
+export const historyStepBytesMax = 128 * 1024 * 1024
 
 /** What an operator may raise: `configurable` is the ceiling of the setting. */
 export interface Limits {

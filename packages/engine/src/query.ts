@@ -148,6 +148,8 @@ export interface ScrollRequest {
   readonly limit?: number
   /** Of the page before. */
   readonly cursor?: string
+  /** Default true; ids, meta and filters alone are far less to read and to send. */
+  readonly includeVectors?: boolean
 }
 
 export interface ScrollPage {

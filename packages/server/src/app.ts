@@ -28,15 +28,18 @@ import { v1BackupRoutes, v2BackupRoutes } from './routes/backups.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
 import { configurationRoute, logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
 import { v1RebuildRoutes, v2RebuildRoutes } from './routes/rebuilds.ts'
+import { v2ScheduleRoutes } from './routes/schedules.ts'
 import { infoRoute, systemRoutes, userRoutes } from './routes/system.ts'
 import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2AdminRoutes } from './routes/v2-admin.ts'
 import { v2CollectionRoutes } from './routes/v2-collections.ts'
 import { v2LicenceRoutes } from './routes/v2-licence.ts'
+import { v2LogRoutes } from './routes/v2-log.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QuestionRoutes } from './routes/v2-questions.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
+import { Schedules } from './schedules.ts'
 import type { TlsOptions } from './tls.ts'
 import type { Tracing } from './tracing.ts'
 
@@ -72,6 +75,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     metrics: createMetrics(),
     requestLog: createRequestLog(limits.requestLogMax),
     audit,
+    schedules: schedulesIn(slot),
     licensing,
     tracing,
     bodies: {
@@ -119,6 +123,10 @@ export function createApp(given: AppOptions): FastifyInstance {
   )
   addRoutes(app, context)
   return app
+}
+
+export function schedulesIn(slot: EngineSlot): Schedules {
+  return new Schedules(() => slot.engine().control)
 }
 
 /** A plain deployment needs no licence. */
@@ -171,6 +179,8 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       v2QuestionRoutes(v2, context)
       v2RebuildRoutes(v2)
       v2BackupRoutes(v2)
+      v2LogRoutes(v2, context)
+      v2ScheduleRoutes(v2, context)
     },
     { prefix: '/api/v2' },
   )

@@ -1,38 +1,43 @@
-// Backs every collection up from time to time, keeps the newest few of each, proves that each can be restored, and reads all
-// backups again in every round.
+// Makes backups from time to time: of every collection as the server's settings say, and of single ones as their own schedules
+// say. In every round of the server's all backups are read again.
 import type { Database, Engine } from '@annal/engine'
+import { backUpWhatChanged, type Keeping, scheduledBackups } from './scheduled-backup.ts'
+import type { Schedule, Schedules } from './schedules.ts'
 
 export interface BackupScheduleOptions {
-  readonly everyMs: number
-  /** Scheduled backups kept of each collection; others are never touched. */
-  readonly keep: number
-  /** Builds each backup aside and compares its digest. */
-  readonly check: boolean
+  /** Of collections without a schedule of their own. */
+  readonly everything?: (Keeping & { readonly everyMs: number }) | undefined
+  readonly schedules: Schedules
   readonly onNotice: (sentence: string) => void
 }
 
-const prefix = 'auto-'
-/** A database that is busy with a backup of somebody's own is asked again. */
-const attempts = 5
-const nameLengthMax = 200
+const hourMs = 3_600_000
+/** How often schedules are looked through for what is due. */
+const lookMs = 60_000
+/** What failed is not tried again at every look. */
+const againMs = 15 * 60_000
 
 export class BackupSchedule {
   readonly #engine: Engine
   readonly #options: BackupScheduleOptions
-  readonly #timer: NodeJS.Timeout
+  readonly #timers: readonly NodeJS.Timeout[]
   #running: Promise<void> | undefined
+  #looking: Promise<void> | undefined
   #faults: string[] = []
+  readonly #own = new Map<string, { readonly fault: string; readonly triedAt: number }>()
   #stopped = false
 
   constructor(engine: Engine, options: BackupScheduleOptions) {
     this.#engine = engine
     this.#options = options
-    this.#timer = setInterval(() => void this.run(), options.everyMs).unref()
+    const { everything } = options
+    const looks = setInterval(() => void this.runDue(), lookMs).unref()
+    this.#timers = everything ? [looks, setInterval(() => void this.run(), everything.everyMs).unref()] : [looks]
   }
 
-  /** What went wrong in the last round, if anything did. */
+  /** What went wrong in the last round, and with each collection's own schedule, if anything did. */
   get faults(): readonly string[] {
-    return this.#faults
+    return [...this.#faults, ...[...this.#own.values()].map(({ fault }) => fault)]
   }
 
   /** One round, or the one under way. Never rejects: what fails is told, and tried again in the next. */
@@ -43,29 +48,57 @@ export class BackupSchedule {
     return this.#running
   }
 
+  /** Backups that collections' own schedules ask for by now, or those under way. Never rejects either. */
+  runDue(now = Date.now()): Promise<void> {
+    this.#looking ??= this.#due(now).finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true
-    clearInterval(this.#timer)
+    for (const timer of this.#timers) clearInterval(timer)
     await this.#running
+    await this.#looking
   }
 
   async #round(): Promise<void> {
+    const { everything } = this.#options
+    if (everything === undefined) return
     const faults: string[] = []
     for (const { name } of this.#engine.control.databases()) {
       const database = this.#engine.database(name)
+      const own = new Set(this.#options.schedules.of(database).map(({ collection }) => collection))
       for (const { name: collection, condition } of database.collections()) {
         if (this.#stopped) return
-        if (condition !== 'ready') continue
-        try {
-          await this.#backUp(database, collection)
-        } catch (error) {
-          faults.push(`the scheduled backup of "${name}/${collection}" failed: ${(error as Error).message}`)
-        }
+        if (condition !== 'ready' || own.has(collection)) continue
+        const fault = await faultOf(database, collection, everything)
+        if (fault !== undefined) faults.push(fault)
       }
       faults.push(...(await this.#scrub(database)))
     }
     this.#faults = faults
     for (const fault of faults) this.#options.onNotice(fault)
+  }
+
+  async #due(now: number): Promise<void> {
+    const schedules = this.#options.schedules.all()
+    const kept = new Set(schedules.map(keyOf))
+    for (const key of this.#own.keys()) if (!kept.has(key)) this.#own.delete(key)
+    for (const schedule of schedules) {
+      if (this.#stopped) return
+      const database = this.#engine.database(schedule.database)
+      const found = database.collections().find(({ name }) => name === schedule.collection)
+      const triedAt = this.#own.get(keyOf(schedule))?.triedAt ?? Number.NEGATIVE_INFINITY
+      if (found?.condition !== 'ready' || nextRun(database, schedule) > now || triedAt + againMs > now) continue
+      const fault = await faultOf(database, schedule.collection, schedule)
+      if (fault === undefined) this.#own.delete(keyOf(schedule))
+      else {
+        this.#own.set(keyOf(schedule), { fault, triedAt: now })
+        this.#options.onNotice(fault)
+      }
+    }
   }
 
   /** Reads every backup there is, also those somebody made: a disk forgets in silence. */
@@ -83,34 +116,23 @@ export class BackupSchedule {
     }
     return faults
   }
+}
 
-  async #backUp(database: Database, collection: string): Promise<void> {
-    const { backups } = database
-    const own = () => backups.list().filter((info) => info.collection === collection && info.name.startsWith(prefix))
-    // One that nobody wrote to since needs no other.
-    if (own().at(-1)?.lsn === database.collection(collection).describe().lsn) return
-    const { name } = await this.#begin(database, collection)
-    await backups.settled()
-    const { error } = backups.status()
-    if (error !== undefined) throw new Error(error)
-    const faults = this.#options.check ? await backups.verify(name, { deep: true }) : []
-    if (faults.length > 0) {
-      await backups.remove(name)
-      throw new Error(faults.join('; '))
-    }
-    for (const { name: old } of own().slice(0, -this.#options.keep)) await backups.remove(old)
-  }
+/** When a schedule's next backup is due, milliseconds since 1970; 0 when it has none yet. */
+export function nextRun(database: Database, { collection, everyHours }: Schedule): number {
+  const newest = scheduledBackups(database, collection).at(-1)
+  return newest === undefined ? 0 : newest.takenAt + everyHours * hourMs
+}
 
-  async #begin(database: Database, collection: string): Promise<{ readonly name: string }> {
-    const at = new Date().toISOString().replaceAll(/[-:.Z]/g, '')
-    const name = `${prefix}${collection}-${at}`.slice(0, nameLengthMax)
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await database.backups.create(collection, name)
-      } catch (error) {
-        if (attempt === attempts || (error as { code?: unknown }).code !== 'backup_running') throw error
-        await database.backups.settled()
-      }
-    }
+async function faultOf(database: Database, collection: string, keeping: Keeping): Promise<string | undefined> {
+  try {
+    await backUpWhatChanged(database, collection, keeping)
+    return undefined
+  } catch (error) {
+    return `the scheduled backup of "${database.name}/${collection}" failed: ${(error as Error).message}`
   }
+}
+
+function keyOf({ database, collection }: Schedule): string {
+  return `${database}/${collection}`
 }

@@ -92,14 +92,22 @@ function whileRecovering(database: Database): Database {
     collection,
     // A backup of what is not all there yet would be one of another moment.
     get backups(): Database['backups'] {
-      throw new ServerError('starting', 'the server is starting: the log is still being replayed')
+      throw stillStarting()
+    },
+    // To whom a record belongs may be told by one that was not replayed yet.
+    get history(): Database['history'] {
+      throw stillStarting()
     },
     collections() {
-      throw new ServerError('starting', 'the server is starting: the log is still being replayed')
+      throw stillStarting()
     },
     async dropCollection(name) {
       collection(name)
       return database.dropCollection(name)
     },
   }
+}
+
+function stillStarting(): ServerError {
+  return new ServerError('starting', 'the server is starting: the log is still being replayed')
 }

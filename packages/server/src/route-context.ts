@@ -9,6 +9,7 @@ import type { Licensing } from './licence/licensing.ts'
 import type { Metrics } from './metrics.ts'
 import type { DescribedRoute } from './openapi.ts'
 import type { RequestLog } from './request-log.ts'
+import type { Schedules } from './schedules.ts'
 import type { Tracing } from './tracing.ts'
 
 export interface RouteContext {
@@ -21,6 +22,7 @@ export interface RouteContext {
   readonly bodies: BodyBudgets
   readonly requestLog: RequestLog
   readonly audit: Audit
+  readonly schedules: Schedules
   /** Undefined in a plain deployment, which needs none. */
   readonly licensing: Licensing | undefined
   /** Filled while routes are added; complete once the application is ready. */

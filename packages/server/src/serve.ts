@@ -3,7 +3,7 @@
 import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
 import { type AskedSearch, type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
-import { createApp, licensingFor, version } from './app.ts'
+import { createApp, licensingFor, schedulesIn, version } from './app.ts'
 import { createAudit } from './audit.ts'
 import { BackupSchedule } from './backup-schedule.ts'
 import type { Config } from './config.ts'
@@ -63,7 +63,11 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
       await audited
       await licensed
       slot.fill(engine)
-      schedule = scheduleOf(config, engine, notice)
+      schedule = new BackupSchedule(engine, {
+        everything: everythingIn(config),
+        schedules: schedulesIn(slot),
+        onNotice: notice,
+      })
       slot.watch(() => schedule?.faults ?? [])
       const fault = licensing?.fault()
       if (fault !== undefined) notice(fault)
@@ -107,11 +111,8 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   }
 }
 
-function scheduleOf(config: Config, engine: Engine, onNotice: (sentence: string) => void): BackupSchedule | undefined {
-  const { backupEveryHours: hours, backupKeep: keep, backupCheck: check } = config
-  return hours === undefined
-    ? undefined
-    : new BackupSchedule(engine, { everyMs: hours * 3_600_000, keep, check, onNotice })
+function everythingIn({ backupEveryHours: hours, backupKeep: keep, backupCheck: check }: Config) {
+  return hours === undefined ? undefined : { everyMs: hours * 3_600_000, keep, check }
 }
 
 function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): EngineOptions {

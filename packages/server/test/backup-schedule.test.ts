@@ -3,6 +3,7 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'tap'
 import { BackupSchedule } from '../src/backup-schedule.ts'
+import { Schedules } from '../src/schedules.ts'
 import { runningApp } from './running-app.ts'
 
 const fields = [{ name: 'v', type: 'vector', params: { dimension: 2, precision: 'float32' } }]
@@ -14,9 +15,8 @@ test('each round backs up what changed and keeps the newest few', async (t) => {
   const [a, b] = await Promise.all(['a', 'b'].map((name) => database.createCollection({ name, fields })))
   const notices: string[] = []
   const options = {
-    everyMs: 3_600_000,
-    keep: 2,
-    check: true,
+    everything: { everyMs: 3_600_000, keep: 2, check: true },
+    schedules: new Schedules(() => engine.control),
     onNotice: (sentence: string) => void notices.push(sentence),
   }
   const schedule = new BackupSchedule(engine, options)
@@ -64,5 +64,95 @@ test('each round backs up what changed and keeps the newest few', async (t) => {
   t.ok(
     schedule.faults.some((fault) => fault.includes('tail.snap cannot be read')),
     'a backup that was spoilt later is found',
+  )
+})
+
+test('a collection is backed up as its own schedule says, until that is deleted', async (t) => {
+  const { engine, send } = await runningApp(t, { backupEveryHours: 5 })
+  const database = engine.database()
+  for (const name of ['a', 'b']) await database.createCollection({ name, fields })
+  const schedules = new Schedules(() => engine.control)
+  const everything = { everyMs: 3_600_000, keep: 2, check: false }
+  const schedule = new BackupSchedule(engine, { everything, schedules, onNotice: (sentence) => t.fail(sentence) })
+  t.teardown(() => schedule.stop())
+  const put = async (name: string, json: object) =>
+    (await send('PUT', `/api/v2/collection/${name}/schedule`, { json })).json()
+  const listed = async () => (await send('GET', '/api/v2/schedules')).json()
+  t.match(await listed(), { schedules: [], server: { every_hours: 5 } })
+  t.match(await put('a', { every_hours: 24 }), {
+    collection: 'a',
+    every_hours: 24,
+    keep: 7,
+    check: true,
+    next_at: null,
+  })
+  t.match(await put('a', { every_hours: 2, keep: 1 }), { every_hours: 2, keep: 1 }, 'in the place of the one before')
+  t.match(await put('none', { every_hours: 2 }), { code: 'collection_not_found' })
+  t.match(await put('b', { every_hours: 0 }), { code: 'limit_exceeded', field: 'every_hours' })
+  t.equal(((await listed()).schedules as unknown[]).length, 1)
+
+  const names = (of: string) =>
+    database.backups
+      .list()
+      .filter(({ collection }) => collection === of)
+      .map(({ name }) => name)
+  await schedule.run()
+  t.same([names('a').length, names('b').length], [0, 1], 'who has a schedule of its own is left to it')
+  await schedule.runDue()
+  t.equal(names('a').length, 1)
+  const [made] = names('a')
+  await database.collection('a').upsert([{ id: 'x', fields: { v: [1, 1] } }])
+  await schedule.runDue()
+  t.same(names('a'), [made], 'not due yet')
+  await schedule.runDue(Date.now() + 2 * 3_600_000)
+  t.equal(names('a').length, 1, 'the newest one is kept')
+  t.notSame(names('a'), [made])
+  const [told] = (await listed()).schedules as { last_at: string; next_at: string }[]
+  t.equal(Date.parse(told?.next_at ?? '') - Date.parse(told?.last_at ?? ''), 2 * 3_600_000)
+
+  t.same((await send('DELETE', '/api/v2/collection/a/schedule')).json(), { deleted: true })
+  t.same((await send('DELETE', '/api/v2/collection/a/schedule')).json(), { deleted: false })
+  t.match((await send('DELETE', '/api/v2/collection/none/schedule')).json(), { code: 'collection_not_found' })
+  await database.collection('a').upsert([{ id: 'y', fields: { v: [1, 1] } }])
+  await schedule.runDue(Date.now() + 9 * 3_600_000)
+  t.equal(names('a').length, 1, 'what it made stays')
+})
+
+test('schedules are of one database and of no later one under its name, and there are as many as fit', async (t) => {
+  const { engine } = await runningApp(t)
+  const schedules = new Schedules(() => engine.control)
+  const { control } = engine
+  const first = await control.createDatabase({ name: 'x' })
+  const plain = { everyHours: 1, keep: 1, check: true }
+  await Promise.all(['a', 'b', 'c'].map((collection) => schedules.put(first, { collection, ...plain })))
+  t.same(
+    schedules.of(first).map(({ collection }) => collection),
+    ['a', 'b', 'c'],
+    'none of those that are put at once is lost',
+  )
+  t.same(schedules.of({ name: 'default' }), [])
+  await control.dropDatabase('x')
+  t.same(schedules.all(), [])
+  const second = await control.createDatabase({ name: 'x' })
+  t.same(schedules.of(second), [])
+
+  let fitted = 0
+  const long = (i: number) => `${i}`.padStart(64, 'c')
+  await t.rejects(
+    async () => {
+      for (;;) {
+        await schedules.put(second, { collection: long(fitted), ...plain })
+        fitted++
+      }
+    },
+    { code: 'limit_exceeded' },
+  )
+  t.ok(fitted > 200, `${fitted} fit`)
+  t.equal(schedules.of(second).length, fitted, 'what did not fit took nothing away')
+  await schedules.put(second, { collection: long(0), everyHours: 8_760, keep: 10_000, check: false })
+  t.equal(schedules.of(second).length, fitted)
+  t.match(
+    schedules.of(second).find(({ collection }) => collection === long(0)),
+    { everyHours: 8_760 },
   )
 })

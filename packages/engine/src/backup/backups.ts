@@ -73,7 +73,7 @@ export class Backups {
   /** Keeps account of a restore. */
   async restoring<T>(
     database: string,
-    of: { readonly name: string; readonly collection: string; readonly bytes: number },
+    of: { readonly name?: string; readonly collection: string; readonly bytes: number },
     restore: () => Promise<T>,
   ): Promise<T> {
     const begun: JobStatus = { status: 'running', ...of, startedAt: this.#host.clock.now() }

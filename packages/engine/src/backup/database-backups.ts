@@ -8,7 +8,7 @@ import { containerBytes, readContainer, writeContainer } from './container.ts'
 import type { Imaged } from './host.ts'
 import { imageBytes, type StoredImage, writeImageManifest } from './image.ts'
 import { checkSpace, imageCollection } from './image-collection.ts'
-import { imageOfPast } from './past.ts'
+import { imageOfPast, type PastOf, pastOfBackup } from './past.ts'
 import { buildChecked, fillFrom, type ImportHost, restoreImage } from './restore-image.ts'
 import { verifyImage } from './verify-image.ts'
 
@@ -22,6 +22,8 @@ export interface BackupDoor {
   readonly backups: Backups
   /** Throws collection_not_found. */
   collection(name: string): Imaged
+  /** Also one that was dropped since. Throws collection_not_found. */
+  collectionIdAt(name: string, lsn: number): Promise<number>
   /** Keeps a name for a collection to come while `action` runs. Throws collection_exists. */
   reserving<T>(name: unknown, action: (name: string) => Promise<T>): Promise<T>
   /** Throws when the engine is closed or the database was dropped. */
@@ -69,8 +71,24 @@ export class DatabaseBackups implements BackupsOfDatabase {
       backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(stored.image) }, () =>
         restoreImage(host, this.#target(free), (dir) =>
           moment
-            ? imageOfPast(host.side, stored, moment, dir, () => this.#door.checkOpen())
+            ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, () => this.#door.checkOpen())
             : fillFrom(host.side, stored, dir),
+        ),
+      ),
+    )
+  }
+
+  async restorePast(collection: string, target: string, moment: Moment): Promise<Acknowledgement> {
+    const { host, backups, database } = this.#opened()
+    const past: PastOf = {
+      database: database.name,
+      collection,
+      collectionIdAt: (lsn) => this.#door.collectionIdAt(collection, lsn),
+    }
+    return this.#door.reserving(target, (free) =>
+      backups.restoring(this.#name, { collection: free, bytes: 0 }, () =>
+        restoreImage(host, this.#target(free), (dir) =>
+          imageOfPast(host.side, past, moment, dir, () => this.#door.checkOpen()),
         ),
       ),
     )

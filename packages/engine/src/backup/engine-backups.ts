@@ -4,6 +4,7 @@ import { historySegments } from '@annal/wal'
 import type { EngineStats } from '../api.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
+import { LogBook } from '../history/log-book.ts'
 import type { Acknowledgement } from '../object.ts'
 import { Replica } from '../replica/replica.ts'
 import { type ArchiveLimits, historyOf, type Reach, trimArchive } from './archive.ts'
@@ -22,6 +23,7 @@ export interface EngineSide extends BackupHost {
 export class EngineBackups {
   readonly jobs: Backups
   readonly host: ImportHost
+  readonly book: LogBook
   readonly #side: EngineSide
   #reach: Reach | undefined
   /** Replicas on their way into the catalog, by the image they were made of. */
@@ -30,6 +32,7 @@ export class EngineBackups {
   constructor(side: EngineSide) {
     this.#side = side
     this.jobs = new Backups(side, new BackupStore(side.vfs, join(side.dataDir, 'backups')))
+    this.book = new LogBook(side)
     this.host = {
       side,
       commitRestored: (draft, replica, checkThere) => this.#commitRestored(draft, replica, checkThere),

@@ -23,22 +23,39 @@ interface Start {
   readonly fields: Image['fields']
 }
 
-/** Fills an empty directory with the collection of a backup as it was at a moment. Throws restore_unreachable. */
+/** Whose past is wanted. */
+export interface PastOf {
+  readonly database: string
+  readonly collection: string
+  /** Which collection of this directory that was, just after a record. Throws collection_not_found. */
+  collectionIdAt(lsn: number): Promise<number>
+  /** A backup of it, where the way may begin. */
+  readonly stored?: StoredImage
+}
+
+/** Throws restore_unreachable for a backup that came from elsewhere. */
+export function pastOfBackup(host: BackupHost, stored: StoredImage): PastOf {
+  const { name, database, collection, source } = stored.image
+  if (source.uuid !== host.identity().uuid)
+    throw unreachable(`backup "${name}" was made elsewhere; this log knows nothing of its collection`)
+  return { database, collection, collectionIdAt: async () => source.collectionId, stored }
+}
+
+/** Fills an empty directory with a collection as it was at a moment. Throws restore_unreachable. */
 export async function imageOfPast(
   host: BackupHost,
-  stored: StoredImage,
+  of: PastOf,
   moment: Moment,
   dir: string,
   checkWanted: () => void,
 ): Promise<Image> {
-  const { uuid, collectionId } = stored.image.source
-  if (uuid !== host.identity().uuid)
-    throw unreachable(`backup "${stored.image.name}" was made elsewhere; this log knows nothing of its collection`)
+  const { uuid } = host.identity()
   const place = historyOf(host, host.identity())
   const bases = await basesOf(host)
   const lsnEnd = host.log().state().lsnDurable
   const lsn = await reaching(() => lsnOf(place, bases, moment, { lsn: lsnEnd, nowMs: host.clock.now() }))
-  const start = await reaching(() => startOf(host, place, bases, stored, lsn))
+  const collectionId = await of.collectionIdAt(lsn)
+  const start = await reaching(() => startOf(host, place, bases, { collectionId, stored: of.stored }, lsn))
   async function* records(): AsyncGenerator<LogRecord> {
     if (start.tail) yield* start.tail
     if (start.lsn < lsn) yield* recordsOf(place, collectionId, { from: start.lsn + 1, to: lsn })
@@ -52,8 +69,8 @@ export async function imageOfPast(
       onProgress: () => undefined,
       facts: {
         name: '',
-        database: stored.image.database,
-        collection: stored.image.collection,
+        database: of.database,
+        collection: of.collection,
         takenAtMs: host.clock.now(),
         source: { uuid, collectionId: start.base?.collectionId ?? collectionId },
         lsn,
@@ -104,11 +121,10 @@ async function startOf(
   host: BackupHost,
   place: HistoryPlace,
   bases: readonly Checkpoint[],
-  stored: StoredImage,
+  { collectionId, stored }: { readonly collectionId: number; readonly stored: StoredImage | undefined },
   lsn: number,
 ): Promise<Start> {
-  const { collectionId } = stored.image.source
-  let best = stored.image.lsn <= lsn ? startWithImage(host, stored, stored.image.lsn) : undefined
+  let best = stored && stored.image.lsn <= lsn ? startWithImage(host, stored, stored.image.lsn) : undefined
   for (const { path, manifest } of bases) {
     const collection = manifest.collections.find(({ id }) => id === collectionId)
     const entry = manifest.catalog.collections.find(({ id }) => id === collectionId)

@@ -109,6 +109,11 @@ const timeTag = (1 << 3) | 1
 const collectionTag = (2 << 3) | 0
 const collectionsTag = (2 << 3) | 2
 
+/** What a record did; undefined for one that a newer Annal wrote. */
+export function kindOf({ type }: { readonly type: number }): Event['kind'] | undefined {
+  return kinds.get(type)
+}
+
 /** Whether a record changes what exists, rather than what is in a collection. */
 export function isCatalogRecord({ type }: { readonly type: number }): boolean {
   const kind = kinds.get(type)

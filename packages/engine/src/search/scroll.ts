@@ -7,30 +7,35 @@ import { type Limits, scrollDefault } from '../limits.ts'
 import { wholeNumber } from '../numbers.ts'
 import type { ScrollPage, ScrollRequest } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
-import { storedObjects } from './stored.ts'
+import { storedObjects, storedWithoutVectors } from './stored.ts'
 
 export interface ScrollInput {
   readonly filter: Filter
   readonly limit: number
   /** Ordinals from here on. */
   readonly from: number
+  readonly includeVectors: boolean
 }
 
 const cursorForm = /^o[0-9a-z]{1,7}$/
 
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
 export function parseScroll(
-  { filter = [], limit = scrollDefault, cursor }: ScrollRequest,
+  { filter = [], limit = scrollDefault, cursor, includeVectors = true }: ScrollRequest,
   limits: Limits,
 ): ScrollInput {
   return {
     filter: parseFilter(filter),
     limit: wholeNumber(limit, 'limit', 1, limits.batchMax),
     from: cursor === undefined ? 0 : parseCursor(cursor),
+    includeVectors,
   }
 }
 
-export async function scroll(replica: Replica, { filter, limit, from }: ScrollInput): Promise<ScrollPage> {
+export async function scroll(
+  replica: Replica,
+  { filter, limit, from, includeVectors }: ScrollInput,
+): Promise<ScrollPage> {
   const { bitmap } = replica.filters.evaluate(filter)
   const ordinals = bitmap.toOrdinals()
   const first = firstFrom(ordinals, from)
@@ -39,7 +44,7 @@ export async function scroll(replica: Replica, { filter, limit, from }: ScrollIn
   const more = first + limit < ordinals.length
   const { lsnApplied: lsn } = replica
   return {
-    objects: await storedObjects(replica, [...page]),
+    objects: includeVectors ? await storedObjects(replica, [...page]) : storedWithoutVectors(replica, [...page]),
     cursor: more && last !== undefined ? `o${(last + 1).toString(36)}` : undefined,
     lsn,
   }

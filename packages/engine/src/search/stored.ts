@@ -25,6 +25,11 @@ export async function storedObjects(replica: Replica, ordinals: readonly number[
   }
 }
 
+/** Id, meta and filter alone: nothing is read from disk. */
+export function storedWithoutVectors(replica: Replica, ordinals: readonly number[]): StoredObject[] {
+  return ordinals.map((ordinal) => new Stored(new StoredParts(replica, ordinal, replica.version), {}, {}, {}))
+}
+
 function denseOf(replica: Replica, ordinal: number): StoredObject['dense'] {
   const dense: Record<string, DenseRow> = {}
   replica.definition.fields.forEach((definition, at) => {

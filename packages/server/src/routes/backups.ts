@@ -1,6 +1,7 @@
 // Backups under both versions: made in the background, listed, restored, carried away and brought back.
 import type { FastifyInstance } from 'fastify'
 import { addBackupParsers, sendBackup, uploadedBackup } from '../backup-stream.ts'
+import { invalidArgument } from '../errors.ts'
 import { sendText } from '../replies.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkCollections } from '../tiers.ts'
@@ -84,6 +85,19 @@ export function v2BackupRoutes(app: FastifyInstance): void {
     checkCollections(request.database)
     const done = await request.database.backups.clone(request.params.name, target)
     return reply.code(201).send({ message: 'Collection cloned', collection: target, ...done })
+  })
+
+  const past = {
+    schema: { params: nameParam, body: restoreCollectionBody },
+    config: { doc: docs.past, audit: 'collection.restore' },
+  }
+  app.post<Named & { Body: RestoreCollectionBody }>('/collection/:name/restore', past, async (request, reply) => {
+    const { target_collection_name: target, ...rest } = request.body
+    const moment = readMoment(rest)
+    if (moment === undefined) throw invalidArgument('lsn or time says which moment', { field: 'lsn' })
+    checkCollections(request.database)
+    const done = await request.database.backups.restorePast(request.params.name, target, moment)
+    return reply.code(201).send({ message: 'Collection restored', collection: target, ...done })
   })
 
   app.get('/status/backup', { config: { doc: docs.status } }, async ({ database }) =>
@@ -205,6 +219,11 @@ const docs = {
   clone: {
     access: 'write',
     summary: 'Makes a new collection with what another one holds now.',
+    reply: { description: 'The collection is there and can be searched and written.', status: 201 },
+  },
+  past: {
+    access: 'write',
+    summary: 'Makes a new collection of what another one held at a moment, also of one that was deleted since.',
     reply: { description: 'The collection is there and can be searched and written.', status: 201 },
   },
   status: {

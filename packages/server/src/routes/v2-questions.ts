@@ -58,7 +58,7 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     '/collection/:name/objects/scroll',
     scroll,
     async ({ database, params, body }, reply) =>
-      sendJson(reply, scrollReply(await database.collection(params.name).scroll(readScroll(body)))),
+      sendJson(reply, scrollReply(await database.collection(params.name).scroll(readScroll(body)), body)),
   )
 
   const recall = { schema: { params, querystring: recallQuery }, config: { doc: docs.recall } }

@@ -3,6 +3,7 @@ import type { BackupInfo, DenseFieldDefinition, JobStatus, Moment } from '@annal
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../errors.ts'
 import { type Infer, optionalInteger, optionalText } from './schema.ts'
+import { timeFrom } from './time.ts'
 
 const mebibyte = 1_048_576
 const checksumNone = -1
@@ -63,9 +64,7 @@ export function readMoment({ lsn, time }: Pick<RestoreIndexBody, 'lsn' | 'time'>
     throw invalidArgument('lsn and time cannot be given together', { field: 'time', value: time })
   if (lsn != null) return { lsn }
   if (time == null) return undefined
-  const timeMs = typeof time === 'number' ? time * 1_000 : Date.parse(time)
-  if (Number.isFinite(timeMs) && timeMs >= 0) return { timeMs }
-  throw invalidArgument('time must be a time in ISO 8601 or seconds since 1970', { field: 'time', value: time })
+  return { timeMs: timeFrom(time, 'time') }
 }
 
 export function backupInfo(info: BackupInfo) {

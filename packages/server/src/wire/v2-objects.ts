@@ -177,9 +177,7 @@ export function objectBatchReply(objects: readonly StoredObject[]): Buffer {
 export function objectsJsonReply(objects: readonly StoredObject[]) {
   return {
     objects: objects.map((object) => ({
-      id: object.id,
-      ...metaJson(object),
-      filter: object.filter,
+      ...objectHeadJson(object),
       fields: Object.fromEntries([
         ...Object.entries(object.dense).map(([name, { vector, norm }]) => [name, { vector: Array.from(vector), norm }]),
         ...Object.entries(object.sparse).map(([name, { indices, values }]) => [
@@ -190,6 +188,11 @@ export function objectsJsonReply(objects: readonly StoredObject[]) {
       ]) as object,
     })),
   }
+}
+
+/** All of an object but what it has in its fields. */
+export function objectHeadJson(object: StoredObject) {
+  return { id: object.id, ...metaJson(object), filter: object.filter }
 }
 
 /** Members of a multi-vector field as they were given. */

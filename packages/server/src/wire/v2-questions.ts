@@ -8,9 +8,9 @@ import {
   searchesMax,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { filterConditions, type Infer, optionalInteger, optionalText } from './schema.ts'
+import { filterConditions, type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
 import { readConditions } from './v1-search.ts'
-import { objectsJsonReply } from './v2-objects.ts'
+import { objectHeadJson, objectsJsonReply } from './v2-objects.ts'
 import { searchCollectionBody } from './v2-search.ts'
 
 export function searchBatchBody(topKMax: number) {
@@ -39,6 +39,7 @@ export function scrollBody(batchMax: number) {
       filter: Type.Optional(filterConditions),
       limit: optionalInteger({ minimum: 1, maximum: batchMax }, 'Objects wanted; default 100.'),
       cursor: optionalText('Of the page before.'),
+      include_vectors: optionalBoolean('Default true. Without them objects have no fields: id, meta and filter alone.'),
     },
     { $id: 'ScrollObjects' },
   )
@@ -74,6 +75,7 @@ export function readScroll(body: ScrollBody): ScrollRequest {
     ...(filter && { filter }),
     ...(body.limit == null ? {} : { limit: body.limit }),
     ...(body.cursor == null ? {} : { cursor: body.cursor }),
+    ...(body.include_vectors == null ? {} : { includeVectors: body.include_vectors }),
   }
 }
 
@@ -86,6 +88,7 @@ export function readRecall({ field, sample, limit, ef }: RecallQuery): RecallReq
   }
 }
 
-export function scrollReply({ objects, cursor, lsn }: ScrollPage) {
-  return { ...objectsJsonReply(objects), cursor: cursor ?? null, lsn }
+export function scrollReply({ objects, cursor, lsn }: ScrollPage, { include_vectors: vectors }: ScrollBody) {
+  const told = vectors === false ? { objects: objects.map(objectHeadJson) } : objectsJsonReply(objects)
+  return { ...told, cursor: cursor ?? null, lsn }
 }

@@ -1,0 +1,76 @@
+// What a record of the log did, without what it carries: vectors, meta and filters are passed over, so that a look at a long
+// log costs little more than reading it.
+import protobuf from 'protobufjs/light.js'
+import { EngineError } from '../errors.ts'
+import { eventIdsMax } from '../limits.ts'
+import { decodeEvent, isCatalogEvent, kindOf, peekEvent } from './codec.ts'
+import type { CatalogEvent, Event } from './event.ts'
+
+export interface RecordFacts {
+  readonly lsn: number
+  readonly kind: Event['kind']
+  readonly timeMs: number
+  /** Of its payload. */
+  readonly bytes: number
+  readonly collectionId?: number
+  /** How many objects it names. */
+  readonly objects: number
+  /** The first of them. */
+  readonly ids: readonly string[]
+  /** What it changed of what exists; such records are small. */
+  readonly catalog?: CatalogEvent
+}
+
+interface Payload {
+  readonly lsn: number
+  readonly type: number
+  readonly version: number
+  readonly payload: Uint8Array
+}
+
+/** Field 1, eight bytes; field 2, a varint; field 3, a text: what every message about objects begins with. */
+const timeTag = (1 << 3) | 1
+const collectionTag = (2 << 3) | 0
+const idTag = (3 << 3) | 2
+
+/** Throws format_too_new. */
+export function factsOf(record: Payload): RecordFacts {
+  const { lsn, payload } = record
+  const kind = kindOf(record)
+  const bytes = payload.length
+  switch (kind) {
+    case undefined:
+      throw new EngineError('format_too_new', `record ${lsn} of type ${record.type} needs a newer Annal`, { lsn })
+    case 'objects-upserted':
+    case 'objects-deleted':
+    case 'filters-replaced':
+      return { lsn, kind, bytes, ...objectsOf(payload) }
+    case 'collection-rebuilt': {
+      const { timeMs, collectionIds } = peekEvent(payload)
+      return { lsn, kind, bytes, timeMs, collectionId: collectionIds[0] as number, objects: 0, ids: [] }
+    }
+    default: {
+      const event = decodeEvent(record)
+      const collection = 'collectionId' in event ? { collectionId: event.collectionId } : {}
+      const catalog = isCatalogEvent(event) ? { catalog: event } : {}
+      return { lsn, kind, bytes, timeMs: event.timeMs, objects: 0, ids: [], ...collection, ...catalog }
+    }
+  }
+}
+
+function objectsOf(payload: Uint8Array): Pick<RecordFacts, 'timeMs' | 'collectionId' | 'objects' | 'ids'> {
+  const reader = protobuf.Reader.create(payload)
+  const ids: string[] = []
+  let [timeMs, collectionId, objects] = [0, 0, 0]
+  while (reader.pos < reader.len) {
+    const tag = reader.uint32()
+    if (tag === timeTag) timeMs = reader.double()
+    else if (tag === collectionTag) collectionId = reader.uint32()
+    else if (tag === idTag) {
+      objects++
+      if (ids.length < eventIdsMax) ids.push(reader.string())
+      else reader.skip(reader.uint32())
+    } else break
+  }
+  return { timeMs, collectionId, objects, ids }
+}

@@ -1,0 +1,88 @@
+// What one segment of the log holds, in a few figures for each second and owner. A segment with more seconds than fit is told in
+// longer stretches, so that the memory for a log is a small part of its size.
+import type { RecordFacts } from '../events/record-facts.ts'
+
+/** A collection by its id; a database, for what happened to itself and its tokens, by its id below zero. */
+export type OwnerId = number
+
+export interface Tally {
+  lsnFirst: number
+  lsnLast: number
+  records: number
+  bytes: number
+  /** Objects written, deleted, given other filters. */
+  written: number
+  deleted: number
+  refiltered: number
+  /** Records that made, dropped, rebuilt or changed what exists. */
+  changes: number
+}
+
+export interface Cell extends Tally {
+  readonly owner: OwnerId
+  readonly startMs: number
+}
+
+const widthMsMin = 1_000
+const cellsMax = 1_024
+
+export class SegmentSummary {
+  /** Everything up to this record is in it. */
+  lsnTo = 0
+  /** Of its newest record. */
+  timeMs = 0
+  #widthMs = widthMsMin
+  #cells = new Map<string, Cell>()
+  #firstMs = Number.POSITIVE_INFINITY
+  #lastMs = 0
+
+  get widthMs(): number {
+    return this.#widthMs
+  }
+
+  get cells(): Iterable<Cell> {
+    return this.#cells.values()
+  }
+
+  add(owner: OwnerId, facts: RecordFacts): void {
+    this.#put({ owner, startMs: facts.timeMs, ...tallyOf(facts) })
+    this.#firstMs = Math.min(this.#firstMs, facts.timeMs)
+    this.#lastMs = Math.max(this.#lastMs, facts.timeMs)
+    // What happened within one stretch to many owners stays as it is.
+    while (this.#cells.size > cellsMax && this.#widthMs <= this.#lastMs - this.#firstMs) this.#coarsen()
+  }
+
+  #put(cell: Cell): void {
+    const startMs = Math.floor(cell.startMs / this.#widthMs) * this.#widthMs
+    const key = `${cell.owner}@${startMs}`
+    const there = this.#cells.get(key)
+    if (there === undefined) this.#cells.set(key, { ...cell, startMs })
+    else addTo(there, cell)
+  }
+
+  #coarsen(): void {
+    const cells = this.#cells
+    this.#cells = new Map()
+    this.#widthMs *= 2
+    for (const cell of cells.values()) this.#put(cell)
+  }
+}
+
+export function addTo(sum: Tally, more: Tally): void {
+  sum.lsnFirst = Math.min(sum.lsnFirst, more.lsnFirst)
+  sum.lsnLast = Math.max(sum.lsnLast, more.lsnLast)
+  sum.records += more.records
+  sum.bytes += more.bytes
+  sum.written += more.written
+  sum.deleted += more.deleted
+  sum.refiltered += more.refiltered
+  sum.changes += more.changes
+}
+
+function tallyOf({ lsn, kind, bytes, objects }: RecordFacts): Tally {
+  const written = kind === 'objects-upserted' ? objects : 0
+  const deleted = kind === 'objects-deleted' ? objects : 0
+  const refiltered = kind === 'filters-replaced' ? objects : 0
+  const changes = kind.startsWith('objects-') || kind === 'filters-replaced' ? 0 : 1
+  return { lsnFirst: lsn, lsnLast: lsn, records: 1, bytes, written, deleted, refiltered, changes }
+}

@@ -1,0 +1,51 @@
+// /api/v2/schedules and the schedule of a collection: what is backed up by itself, and how often.
+import type { FastifyInstance } from 'fastify'
+import type { RouteContext } from '../route-context.ts'
+import type { RouteDoc } from '../route-doc.ts'
+import { readSchedule, type ScheduleBody, scheduleBody, scheduleInfo, serverSchedule } from '../wire/schedule.ts'
+import { nameParam } from '../wire/schema.ts'
+
+type Named = { Params: { name: string } }
+
+export function v2ScheduleRoutes(app: FastifyInstance, { config, schedules }: RouteContext): void {
+  app.get('/schedules', { config: { doc: docs.list } }, async ({ database }) => ({
+    schedules: schedules.of(database).map((schedule) => scheduleInfo(database, schedule)),
+    server: serverSchedule(config),
+  }))
+
+  const put = { schema: { params: nameParam, body: scheduleBody }, config: { doc: docs.put, audit: 'schedule.put' } }
+  app.put<Named & { Body: ScheduleBody }>('/collection/:name/schedule', put, async ({ database, params, body }) => {
+    const { name } = database.collection(params.name)
+    const schedule = readSchedule(name, body)
+    await schedules.put(database.describe(), schedule)
+    return scheduleInfo(database, { database: database.name, ...schedule })
+  })
+
+  const remove = { schema: { params: nameParam }, config: { doc: docs.remove, audit: 'schedule.delete' } }
+  app.delete<Named>('/collection/:name/schedule', remove, async ({ database, params }) => {
+    const deleted = await schedules.remove(database.describe(), params.name)
+    // A schedule may outlive its collection; without either there is nothing of the name.
+    if (!deleted) database.collection(params.name)
+    return { deleted }
+  })
+}
+
+const docs = {
+  list: {
+    access: 'read',
+    summary: 'What is backed up by itself, how often, and when next.',
+    reply: { description: 'schedules of collections; server is what is done for those without, null for nothing.' },
+  },
+  put: {
+    access: 'write',
+    summary: 'Has a collection backed up every so often, instead of as before.',
+    reply: {
+      description: 'The schedule; next_at is null until its first backup, which is made within a minute or two.',
+    },
+  },
+  remove: {
+    access: 'write',
+    summary: 'Ends the schedule of a collection. Backups that it made stay.',
+    reply: { description: 'deleted is false when there was none.' },
+  },
+} satisfies Record<string, RouteDoc>

@@ -1,0 +1,45 @@
+// /api/v2/log: what happened in a database, and when.
+import type { FastifyInstance } from 'fastify'
+import type { RouteContext } from '../route-context.ts'
+import type { RouteDoc } from '../route-doc.ts'
+import {
+  type ActivityQuery,
+  activityQuery,
+  activityReply,
+  type EventsQuery,
+  eventsQuery,
+  eventsReply,
+  readActivity,
+  readEvents,
+} from '../wire/v2-log.ts'
+
+export function v2LogRoutes(app: FastifyInstance, { slot }: RouteContext): void {
+  const events = { schema: { querystring: eventsQuery }, config: { doc: docs.events } }
+  app.get<{ Querystring: EventsQuery }>('/log/events', events, async ({ database, query }) =>
+    eventsReply(await database.history.events(readEvents(query))),
+  )
+
+  const activity = { schema: { querystring: activityQuery }, config: { doc: docs.activity } }
+  app.get<{ Querystring: ActivityQuery }>('/log/activity', activity, async ({ database, query }) =>
+    activityReply(await database.history.activity(readActivity(query)), slot.engine().stats().reach),
+  )
+}
+
+const docs = {
+  events: {
+    access: 'read',
+    summary: 'What happened in the database, event by event, as far back as the log and its archive go.',
+    reply: {
+      description:
+        'events, oldest first, without what they carried; next and previous lead to more. While complete is false the log is still being read: ask again.',
+    },
+  },
+  activity: {
+    access: 'read',
+    summary: 'How much happened in the database in each stretch of time.',
+    reply: {
+      description:
+        'buckets of bucket_seconds, oldest first, those without events left out. While complete is false newer ones are missing: ask again.',
+    },
+  },
+} satisfies Record<string, RouteDoc>

@@ -1,0 +1,53 @@
+// One backup that a schedule makes: of what changed, proved when that is wanted, and in the place of the oldest it made.
+import type { BackupInfo, Database } from '@annal/engine'
+
+const prefix = 'auto-'
+/** A database that is busy with a backup of somebody's own is asked again. */
+const attempts = 5
+const nameLengthMax = 200
+
+export interface Keeping {
+  /** Scheduled backups kept of each collection; others are never touched. */
+  readonly keep: number
+  /** Builds each backup aside and compares its digest. */
+  readonly check: boolean
+}
+
+/** Oldest first. */
+export function scheduledBackups({ backups }: Database, collection: string): readonly BackupInfo[] {
+  return backups.list().filter((info) => info.collection === collection && info.name.startsWith(prefix))
+}
+
+/** Rejects when the backup could not be made or is not worth keeping; then it is not kept. */
+export async function backUpWhatChanged(
+  database: Database,
+  collection: string,
+  { keep, check }: Keeping,
+): Promise<void> {
+  const { backups } = database
+  // One that nobody wrote to since needs no other.
+  if (scheduledBackups(database, collection).at(-1)?.lsn === database.collection(collection).describe().lsn) return
+  const { name } = await begin(database, collection)
+  await backups.settled()
+  const { error } = backups.status()
+  if (error !== undefined) throw new Error(error)
+  const faults = check ? await backups.verify(name, { deep: true }) : []
+  if (faults.length > 0) {
+    await backups.remove(name)
+    throw new Error(faults.join('; '))
+  }
+  for (const { name: old } of scheduledBackups(database, collection).slice(0, -keep)) await backups.remove(old)
+}
+
+async function begin(database: Database, collection: string): Promise<{ readonly name: string }> {
+  const at = new Date().toISOString().replaceAll(/[-:.Z]/g, '')
+  const name = `${prefix}${collection}-${at}`.slice(0, nameLengthMax)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await database.backups.create(collection, name)
+    } catch (error) {
+      if (attempt === attempts || (error as { code?: unknown }).code !== 'backup_running') throw error
+      await database.backups.settled()
+    }
+  }
+}

@@ -1,0 +1,48 @@
+// Backup schedules as /api/v2 speaks of them.
+import type { Database } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import { nextRun } from '../backup-schedule.ts'
+import type { Config } from '../config.ts'
+import { scheduledBackups } from '../scheduled-backup.ts'
+import type { Schedule } from '../schedules.ts'
+import { type Infer, optionalBoolean, optionalInteger } from './schema.ts'
+
+const keepDefault = 7
+
+export const scheduleBody = Type.Object(
+  {
+    every_hours: Type.Integer({
+      minimum: 1,
+      maximum: 8_760,
+      description: 'Hours between backups; of what changed only.',
+    }),
+    keep: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Scheduled backups kept; default 7.'),
+    check: optionalBoolean('Builds each backup aside and compares its digest; default true.'),
+  },
+  { $id: 'BackupSchedule' },
+)
+export type ScheduleBody = Infer<typeof scheduleBody>
+
+export function readSchedule(collection: string, body: ScheduleBody): Omit<Schedule, 'database'> {
+  return { collection, everyHours: body.every_hours, keep: body.keep ?? keepDefault, check: body.check ?? true }
+}
+
+export function scheduleInfo(database: Database, schedule: Schedule) {
+  const { collection, everyHours, keep, check } = schedule
+  const newest = scheduledBackups(database, collection).at(-1)
+  const time = (ms: number) => new Date(ms).toISOString()
+  return {
+    collection,
+    every_hours: everyHours,
+    keep,
+    check,
+    last_at: newest === undefined ? null : time(newest.takenAt),
+    next_at: newest === undefined ? null : time(nextRun(database, schedule)),
+  }
+}
+
+/** What is made of collections without a schedule of their own. */
+export function serverSchedule({ backupEveryHours, backupKeep, backupCheck }: Config) {
+  if (backupEveryHours === undefined) return null
+  return { every_hours: backupEveryHours, keep: backupKeep, check: backupCheck }
+}

@@ -1,0 +1,12 @@
+// Times as clients write them: ISO 8601, or seconds since 1970.
+import { invalidArgument } from '../errors.ts'
+
+const secondsForm = /^\d+(\.\d+)?$/
+
+/** Milliseconds since 1970. Text of digits, as query strings have it, is seconds too. */
+export function timeFrom(value: string | number, field: string): number {
+  const seconds = typeof value === 'number' || secondsForm.test(value)
+  const timeMs = seconds ? Number(value) * 1_000 : Date.parse(value)
+  if (Number.isFinite(timeMs) && timeMs >= 0) return timeMs
+  throw invalidArgument(`${field} must be a time in ISO 8601 or seconds since 1970`, { field, value })
+}

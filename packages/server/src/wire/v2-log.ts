@@ -1,0 +1,81 @@
+// The past of a database, as /api/v2/log tells it.
+import type { Activity, ActivityRequest, EventPage, EventsRequest, HistoryProgress, PastEvent } from '@annal/engine'
+import { Type } from '@sinclair/typebox'
+import type { Infer } from './schema.ts'
+import { timeFrom } from './time.ts'
+
+/** A query string is text; the engine judges the numbers in it. */
+const digits = (most: number, description: string) =>
+  Type.Optional(Type.String({ pattern: `^\\d{1,${most}}$`, description }))
+const time = (description: string) => Type.Optional(Type.String({ maxLength: 40, description }))
+const collection = Type.Optional(Type.String({ description: 'Of this collection only, also one that was dropped.' }))
+
+export const eventsQuery = Type.Object({
+  from: digits(15, 'The first LSN wanted.'),
+  before: digits(15, 'The newest events below this LSN.'),
+  since: time('Events not earlier: ISO 8601, or seconds since 1970.'),
+  limit: digits(4, 'Events wanted, at most 500; default 100.'),
+  collection,
+})
+export type EventsQuery = Infer<typeof eventsQuery>
+
+export const activityQuery = Type.Object({
+  from: time('Not earlier: ISO 8601, or seconds since 1970.'),
+  to: time('Not later.'),
+  buckets: digits(5, 'Stretches of time wanted, at most 1,000; default 120.'),
+  collection,
+})
+export type ActivityQuery = Infer<typeof activityQuery>
+
+export function readEvents({ from, before, since, limit, collection }: EventsQuery): EventsRequest {
+  return {
+    ...(from !== undefined && { from: Number(from) }),
+    ...(before !== undefined && { before: Number(before) }),
+    ...(since !== undefined && { sinceMs: timeFrom(since, 'since') }),
+    ...(limit !== undefined && { limit: Number(limit) }),
+    ...(collection !== undefined && { collection }),
+  }
+}
+
+export function readActivity({ from, to, buckets, collection }: ActivityQuery): ActivityRequest {
+  return {
+    ...(from !== undefined && { fromMs: timeFrom(from, 'from') }),
+    ...(to !== undefined && { toMs: timeFrom(to, 'to') }),
+    ...(buckets !== undefined && { buckets: Number(buckets) }),
+    ...(collection !== undefined && { collection }),
+  }
+}
+
+export function eventsReply({ events, next, previous, ...progress }: EventPage) {
+  return {
+    ...progressReply(progress),
+    events: events.map(eventReply),
+    next: next ?? null,
+    previous: previous ?? null,
+  }
+}
+
+function eventReply({ timeMs, kind, ...facts }: PastEvent) {
+  return { ...facts, time: new Date(timeMs).toISOString(), type: kind }
+}
+
+export function activityReply(
+  { buckets, bucketMs, ...progress }: Activity,
+  reach: { readonly lsn: number; readonly timeMs: number } | undefined,
+) {
+  return {
+    ...progressReply(progress),
+    restorable_from: reach === undefined ? null : { lsn: reach.lsn, time: new Date(reach.timeMs).toISOString() },
+    bucket_seconds: bucketMs / 1_000,
+    buckets: buckets.map(({ startMs, lsnFirst, lsnLast, ...tally }) => ({
+      time: new Date(startMs).toISOString(),
+      lsn_first: lsnFirst,
+      lsn_last: lsnLast,
+      ...tally,
+    })),
+  }
+}
+
+function progressReply({ complete, segmentsRead, segments }: HistoryProgress) {
+  return { complete, segments_read: segmentsRead, segments }
+}
