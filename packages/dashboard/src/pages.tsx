@@ -5,6 +5,7 @@ import { Collections } from './pages/collections/collections.tsx'
 import { Console } from './pages/console/console.tsx'
 import { Databases } from './pages/databases/databases.tsx'
 import { Licence } from './pages/licence.tsx'
+import { Log } from './pages/log/log.tsx'
 import { Operations } from './pages/operations/operations.tsx'
 import { Empty } from './parts/states.tsx'
 import { route } from './route.ts'
@@ -23,6 +24,8 @@ export function Page() {
       return name === undefined ? <Collections /> : <CollectionPage key={name} name={name} tab={tab ?? 'overview'} />
     case 'backups':
       return <Backups />
+    case 'log':
+      return <Log />
     case 'operations':
       return <Operations />
     case 'console':

@@ -77,6 +77,9 @@ function Sidebar() {
           <Link to={['backups']} icon="backup">
             Backups
           </Link>
+          <Link to={['log']} icon="log">
+            Log and time
+          </Link>
         </div>
         <div>
           <h3>Server</h3>

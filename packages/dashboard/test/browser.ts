@@ -61,7 +61,7 @@ export interface View {
   readonly height?: number
   readonly theme?: 'light' | 'dark'
   /** Failed requests that are part of what is tested; the browser writes them into its console. */
-  readonly expectedStatus?: number
+  readonly expectedStatus?: number | readonly number[]
   /** Folder that takes downloads. */
   readonly downloads?: string
 }
@@ -73,7 +73,7 @@ export async function openPage(browser: Browser, address: string, view: View = {
     downloads === undefined ? {} : { downloadBehavior: { policy: 'allow', downloadPath: downloads } },
   )
   const page = await context.newPage()
-  const faults = watch(page, address, view.expectedStatus)
+  const faults = watch(page, address, [view.expectedStatus ?? []].flat())
   await page.setViewport({ width: view.width ?? 1_280, height: view.height ?? 860 })
   await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: view.theme ?? 'light' }])
   page.setDefaultTimeout(settleMs)
@@ -113,10 +113,10 @@ export async function openPage(browser: Browser, address: string, view: View = {
   }
 }
 
-function watch(page: Page, address: string, expectedStatus: number | undefined): string[] {
+function watch(page: Page, address: string, expectedStatus: readonly number[]): string[] {
   const faults: string[] = []
   page.on('console', (message) => {
-    const expected = expectedStatus !== undefined && message.text().includes(`status of ${expectedStatus}`)
+    const expected = expectedStatus.some((status) => message.text().includes(`status of ${status}`))
     if (message.type() === 'error' && !expected)
       faults.push(`console: ${message.text()} ${message.location().url ?? ''}`)
   })

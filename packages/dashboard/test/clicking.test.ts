@@ -3,8 +3,7 @@
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { ask, realServer } from './real-server.ts'
-
-const root = 'the-root-token-of-the-tests'
+import { chooseFile, enterprise, licenceText, root, signIn } from './steps.ts'
 
 interface Described {
   readonly total_elements: number
@@ -15,16 +14,16 @@ test('a licence is activated, a collection created, loaded, searched, backed up 
   skip,
   timeout: 120_000,
 }, async (t) => {
-  const address = await realServer(t, { NDD_ROOT_TOKEN: root, NDD_ARCHIVE_HOURS: '1' })
+  const address = await realServer(t, { ...enterprise, NDD_ARCHIVE_HOURS: '1' })
   const described = async (name: string) =>
     (await ask(address, 'GET', `/api/v2/collection/${name}`, undefined, `root/default:${root}`)) as Described
   const seen = await openPage(await browserFor(t), address, { expectedStatus: 401 })
 
-  await seen.fill('Token', root)
-  await seen.click('Sign in')
+  await signIn(seen, root)
   await seen.follow('Licence')
-  await seen.click('Start the trial')
-  await seen.sees('The trial is active')
+  await chooseFile(t, seen, 'license.lic', licenceText())
+  await seen.click('Activate')
+  await seen.sees('licence-of-the-tests')
   await seen.follow('Collections')
   await seen.sees('No collections yet')
   await seen.follow('Create the first one')
@@ -98,6 +97,17 @@ test('a licence is activated, a collection created, loaded, searched, backed up 
   t.equal((await described('shop_then')).total_elements, 19, 'as it was between the two deletions')
 
   await seen.go('#/backups')
+  await seen.click('New schedule')
+  await seen.fill('Hours between backups', '48')
+  await seen.click('Save schedule')
+  await seen.sees('2 days')
+  await seen.click('Change the schedule of shop')
+  await seen.fill('Backups kept', '3')
+  await seen.click('Save schedule')
+  await seen.sees('3, each proved')
+  await seen.picture('clicked-schedule')
+  await seen.click('Delete the schedule of shop')
+  await seen.sees('Nothing is backed up by itself')
   await seen.click('Verify before')
   await seen.sees('Backup before is whole')
   await seen.click('Delete before')

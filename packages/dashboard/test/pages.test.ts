@@ -14,6 +14,7 @@ const pages = [
   ['object', '#/collections/articles/objects?id=article-5', 'Save changes'],
   ['map', '#/collections/articles/map?walk=article-3', 'is linked with'],
   ['backups', '#/backups', 'No backups yet'],
+  ['log', '#/log', 'Events around it'],
   ['operations', '#/operations', 'NDD_TOP_K_MAX'],
   ['console', '#/console', 'No answer yet'],
   ['nowhere', '#/nowhere', 'There is no such page'],

@@ -2,6 +2,7 @@
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { realServer } from './real-server.ts'
+import { root, signIn, startTrial } from './steps.ts'
 
 const token = 'a-token-of-enough-characters'
 
@@ -16,14 +17,12 @@ test('a token is asked for, a wrong one is refused, the right one opens and stay
   await seen.sees('This server asks for a token')
   await seen.picture('sign-in')
   t.strictSame(await seen.barriers(), [])
-  await seen.fill('Token', 'a-wrong-token')
-  await seen.click('Sign in')
+  await signIn(seen, 'a-wrong-token')
   await seen.sees('invalid_token')
   await seen.sees('Send the right one.')
   await seen.picture('sign-in-wrong')
 
-  await seen.fill('Token', token)
-  await seen.click('Sign in')
+  await signIn(seen, token)
   await seen.sees('No collections yet')
   await seen.page.reload()
   await seen.sees('No collections yet')
@@ -41,8 +40,7 @@ test('a token is asked for, a wrong one is refused, the right one opens and stay
   await seen.sees('This server asks for a token')
   t.notMatch(await seen.page.evaluate(() => JSON.stringify(sessionStorage)), token)
   await seen.tick('Remember until this tab is closed')
-  await seen.fill('Token', token)
-  await seen.click('Sign in')
+  await signIn(seen, token)
   await seen.sees('No collections yet')
   await seen.page.reload()
   await seen.sees('This server asks for a token')
@@ -53,19 +51,16 @@ test('with a trial the root token makes databases, whose tokens open them and no
   skip,
   timeout: 120_000,
 }, async (t) => {
-  const root = 'the-root-token-of-the-tests'
   const address = await realServer(t, { NDD_ROOT_TOKEN: root })
   const browser = await browserFor(t)
   const seen = await openPage(browser, address, { expectedStatus: 401 })
-  await seen.fill('Token', root)
-  await seen.click('Sign in')
+  await signIn(seen, root)
   await seen.sees('No active licence')
   await seen.follow('Licence')
   await seen.sees('Until a licence is active')
   await seen.picture('licence-none')
   t.strictSame(await seen.barriers(), [])
-  await seen.click('Start the trial')
-  await seen.sees('The trial is active')
+  await startTrial(seen)
   await seen.sees('Licence id')
   await seen.picture('licence')
   await seen.follow('Databases')
@@ -81,8 +76,7 @@ test('with a trial the root token makes databases, whose tokens open them and no
   t.strictSame(await seen.barriers(), [])
 
   const member = await openPage(browser, address, { expectedStatus: 401 })
-  await member.fill('Token', made)
-  await member.click('Sign in')
+  await signIn(member, made)
   await member.sees('New collection')
   await member.follow('New collection')
   await member.fill('Name', 'books')

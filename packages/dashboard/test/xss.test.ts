@@ -57,6 +57,11 @@ test('payloads in ids, meta and filters run nowhere and become no markup', { ski
     t.notMatch(seen.page.url(), /^javascript/)
   }
   await clean('addresses')
+  await seen.go('#/log')
+  await seen.sees('Events around it')
+  await seen.sees('40 objects written')
+  await seen.sees(payloads[0]!)
+  await clean('log')
   await seen.go('#/console?path=%2Fapi%2Fv2%2Fcollection%2Fhostile%2Fobjects%2Fscroll&method=POST')
   await seen.click('Send')
   await seen.sees('200')

@@ -28,8 +28,11 @@ export interface StoredObject {
   readonly fields: { readonly [field: string]: DenseValue | MultiValue | SparseValue }
 }
 
-export interface Page {
-  readonly objects: readonly StoredObject[]
+/** Without what it has in its fields, which a list does not show and which is most of its size. */
+export type ListedObject = Omit<StoredObject, 'fields'>
+
+export interface Page<T> {
+  readonly objects: readonly T[]
   readonly cursor: string | null
   readonly lsn: number
 }
@@ -44,11 +47,20 @@ export type Filter = readonly JsonMap[]
 
 const at = (collection: string) => `/api/v2/collection/${segment(collection)}`
 
-export const scroll = (
-  collection: string,
-  page: { readonly filter?: Filter; readonly limit: number; readonly cursor?: string | undefined },
-  options?: CallOptions,
-) => call<Page>('POST', `${at(collection)}/objects/scroll`, { body: page, ...options })
+interface PageWish {
+  readonly filter?: Filter
+  readonly limit: number
+  readonly cursor?: string | undefined
+}
+
+export const scroll = (collection: string, page: PageWish, options?: CallOptions) =>
+  call<Page<StoredObject>>('POST', `${at(collection)}/objects/scroll`, { body: page, ...options })
+
+export const listObjects = (collection: string, page: PageWish, options?: CallOptions) =>
+  call<Page<ListedObject>>('POST', `${at(collection)}/objects/scroll`, {
+    body: { ...page, include_vectors: false },
+    ...options,
+  })
 
 export const count = async (collection: string, filter: Filter, options?: CallOptions) =>
   (await call<{ count: number }>('POST', `${at(collection)}/objects/count`, { body: { filter }, ...options })).count

@@ -3,6 +3,7 @@ const paths = {
   collection: 'M2.5 4.5 8 2l5.5 2.5L8 7zM2.5 8 8 10.5 13.5 8M2.5 11.5 8 14l5.5-2.5',
   search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM10.7 10.7 14 14',
   backup: 'M2.5 3h11v3h-11zM3.5 6v7h9V6M6.5 9h3',
+  log: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 4.8V8l2.3 1.6',
   pulse: 'M1.5 8.5h3l2-5 3 9 2-4h3',
   console: 'M2 3h12v10H2zM4.5 6l2 2-2 2M8.5 10h3',
   database:

@@ -15,6 +15,7 @@ import { NewBackup } from './new-backup.tsx'
 import { BackupProgress, watchBackup } from './progress.tsx'
 import { Reach } from './reach.tsx'
 import { Restore } from './restore-dialog.tsx'
+import { Schedules } from './schedules.tsx'
 import { Upload } from './upload-dialog.tsx'
 
 export type BackupAction = 'restore' | 'info' | 'download' | 'verify' | 'delete'
@@ -62,7 +63,10 @@ export function Backups() {
         <BackupProgress onChange={list.again} />
         {busy && <p class="muted">Working on it…</p>}
         {error && <Failure error={error} />}
-        <Reach />
+        <div class="grid">
+          <Reach />
+          <Schedules />
+        </div>
         <Show of={list}>
           {(backups) => (
             <Panel

@@ -1,5 +1,5 @@
 // Filter keys that the first objects of a collection have, and the most frequent values of one: suggestions, never all there is.
-import { facets, scroll } from '../../api/objects.ts'
+import { facets, listObjects } from '../../api/objects.ts'
 import { useLoad } from '../../load.ts'
 
 const lookedAt = 50
@@ -8,7 +8,7 @@ const valuesShown = 24
 export function useFilterKeys(collection: string): readonly string[] {
   const keys = useLoad(
     async (signal) => {
-      const { objects } = await scroll(collection, { limit: lookedAt }, { signal })
+      const { objects } = await listObjects(collection, { limit: lookedAt }, { signal })
       return [...new Set(objects.flatMap(({ filter }) => Object.keys(filter)))].filter((key) => !key.startsWith('$'))
     },
     [collection],

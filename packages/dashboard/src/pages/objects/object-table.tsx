@@ -1,9 +1,9 @@
 // One line per object.
-import type { StoredObject } from '../../api/objects.ts'
+import type { ListedObject } from '../../api/objects.ts'
 import { json } from '../../show.ts'
 
 export function ObjectTable(props: {
-  readonly objects: readonly StoredObject[]
+  readonly objects: readonly ListedObject[]
   readonly onShow: (id: string) => void
 }) {
   return (
@@ -14,7 +14,6 @@ export function ObjectTable(props: {
             <th>Id</th>
             <th>Meta</th>
             <th>Filter</th>
-            <th>Fields</th>
           </tr>
         </thead>
         <tbody>
@@ -31,7 +30,6 @@ export function ObjectTable(props: {
                   : json(object.meta, 120)}
               </td>
               <td class="long">{json(object.filter, 120)}</td>
-              <td class="muted fit">{Object.keys(object.fields).join(', ')}</td>
             </tr>
           ))}
         </tbody>

@@ -1,6 +1,6 @@
 // Browsing: pages of the objects that match a filter, one of them in full, and the ways to write and delete.
 import { useState } from 'preact/hooks'
-import { count as countObjects, type Filter, scroll } from '../../api/objects.ts'
+import { count as countObjects, type Filter, listObjects } from '../../api/objects.ts'
 import { asError, useLoad } from '../../load.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -27,7 +27,7 @@ export function Objects({ collection, again }: CollectionTab) {
   const cursor = cursors.at(-1)
   const question = [collection.name, filter, collection.lsn]
   const page = useLoad(
-    (signal) => scroll(collection.name, { filter, limit: pageSize, cursor }, { signal }),
+    (signal) => listObjects(collection.name, { filter, limit: pageSize, cursor }, { signal }),
     [...question, cursor],
   )
   const matches = useLoad((signal) => countObjects(collection.name, filter, { signal }), question)

@@ -1,0 +1,81 @@
+// What happened in the database and when, as far back as the server keeps it.
+import type { Moment } from './backups.ts'
+import { type CallOptions, call, segment } from './request.ts'
+
+export type EventType =
+  | 'collection-created'
+  | 'collection-dropped'
+  | 'collection-rebuilt'
+  | 'collection-restored'
+  | 'objects-upserted'
+  | 'objects-deleted'
+  | 'filters-replaced'
+  | 'database-created'
+  | 'database-dropped'
+  | 'database-changed'
+  | 'token-put'
+  | 'token-dropped'
+  | 'setting-put'
+
+export interface LogEvent {
+  readonly lsn: number
+  readonly time: string
+  readonly type: EventType
+  readonly bytes: number
+  readonly collection?: string
+  readonly objects?: number
+  /** Of the first few objects. */
+  readonly ids?: readonly string[]
+  readonly fields?: readonly string[]
+  readonly token?: string
+  readonly active?: boolean
+}
+
+/** A long log is read in steps; another call reads on. */
+interface Reading {
+  readonly complete: boolean
+  readonly segments_read: number
+  readonly segments: number
+}
+
+export interface EventPage extends Reading {
+  readonly events: readonly LogEvent[]
+}
+
+export interface Bucket {
+  readonly time: string
+  readonly lsn_first: number
+  readonly lsn_last: number
+  readonly records: number
+  readonly bytes: number
+  readonly written: number
+  readonly deleted: number
+  readonly refiltered: number
+  readonly changes: number
+}
+
+export interface Activity extends Reading {
+  readonly bucket_seconds: number
+  readonly buckets: readonly Bucket[]
+  readonly restorable_from: { readonly lsn: number; readonly time: string } | null
+}
+
+export interface EventsQuery {
+  readonly from?: number
+  readonly before?: number
+  readonly since?: string
+  readonly limit?: number
+  readonly collection?: string | undefined
+}
+
+export const logActivity = (collection: string | undefined, options?: CallOptions) =>
+  call<Activity>('GET', '/api/v2/log/activity', { ...options, query: { collection } })
+
+export const logEvents = (query: EventsQuery, options?: CallOptions) =>
+  call<EventPage>('GET', '/api/v2/log/events', { ...options, query: { ...query } })
+
+/** A collection as it was, also one that is gone, as a new one. */
+export const restorePast = (collection: string, target: string, moment: Moment) =>
+  call<object>('POST', `/api/v2/collection/${segment(collection)}/restore`, {
+    body: { target_collection_name: target, ...moment },
+  })

@@ -1,0 +1,135 @@
+// Which collections are backed up by themselves, how often, and when next; made, changed and ended here.
+import { useState } from 'preact/hooks'
+import { deleteSchedule, type Every, listSchedules, type Schedule } from '../../api/schedules.ts'
+import { useAction, useLoad } from '../../load.ts'
+import { Icon } from '../../parts/icon.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { Empty, Failure, Show } from '../../parts/states.tsx'
+import { tell } from '../../parts/toast.tsx'
+import { dateTime } from '../../show.ts'
+import { collections } from '../../watch.ts'
+import { ScheduleDialog } from './schedule-dialog.tsx'
+
+const everyMs = 15_000
+
+export function Schedules() {
+  const loaded = useLoad((signal) => listSchedules({ signal }), ['schedules'], { everyMs })
+  const [asked, setAsked] = useState<Schedule | 'new'>()
+  const { error, run } = useAction()
+  const all = loaded.kind === 'ready' ? loaded.value.schedules : []
+  const without = (collections.value ?? []).filter(({ name }) => all.every(({ collection }) => collection !== name))
+  const end = ({ collection }: Schedule) =>
+    run(async () => {
+      await deleteSchedule(collection)
+      tell(`${collection} is not backed up by its schedule any more. Its backups stay.`)
+      loaded.again()
+    })
+  return (
+    <Panel
+      flush
+      title="Schedules"
+      actions={
+        <button type="button" class="compact" disabled={without.length === 0} onClick={() => setAsked('new')}>
+          <Icon name="plus" size={13} /> New schedule
+        </button>
+      }
+    >
+      {error && <Failure error={error} />}
+      <Show of={loaded} lines={2}>
+        {({ schedules, server }) => (
+          <>
+            {schedules.length === 0 ? (
+              <Empty title={server === null ? 'Nothing is backed up by itself' : 'No collection has its own schedule'}>
+                {server && <p>{othersLine(server)}</p>}
+              </Empty>
+            ) : (
+              <ScheduleTable of={schedules} onChange={setAsked} onEnd={(schedule) => void end(schedule)} />
+            )}
+            {schedules.length > 0 && server && <p class="muted small more">{othersLine(server)}</p>}
+          </>
+        )}
+      </Show>
+      {asked && (
+        <ScheduleDialog
+          of={asked === 'new' ? undefined : asked}
+          collections={without.map(({ name }) => name)}
+          onClose={() => setAsked(undefined)}
+          onDone={() => {
+            setAsked(undefined)
+            loaded.again()
+          }}
+        />
+      )}
+    </Panel>
+  )
+}
+
+function ScheduleTable(props: {
+  readonly of: readonly Schedule[]
+  readonly onChange: (schedule: Schedule) => void
+  readonly onEnd: (schedule: Schedule) => void
+}) {
+  return (
+    <div class="table-wrap">
+      <table class="tight">
+        <thead>
+          <tr>
+            <th>Collection</th>
+            <th>Every</th>
+            <th>Kept</th>
+            <th>Newest</th>
+            <th>Next</th>
+            <th>
+              <span class="visually-hidden">Actions</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.of.map((schedule) => (
+            <tr key={schedule.collection}>
+              <td>{schedule.collection}</td>
+              <td class="num">{hours(schedule.every_hours)}</td>
+              <td class="num">
+                {schedule.keep}
+                {schedule.check && <span class="muted">, each proved</span>}
+              </td>
+              <td class="num">{schedule.last_at === null ? 'none yet' : dateTime(Date.parse(schedule.last_at))}</td>
+              <td class="num">{nextOf(schedule)}</td>
+              <td class="right fit">
+                <button
+                  type="button"
+                  class="compact"
+                  aria-label={`Change the schedule of ${schedule.collection}`}
+                  onClick={() => props.onChange(schedule)}
+                >
+                  Change
+                </button>{' '}
+                <button
+                  type="button"
+                  class="plain compact icon danger"
+                  aria-label={`Delete the schedule of ${schedule.collection}`}
+                  onClick={() => props.onEnd(schedule)}
+                >
+                  <Icon name="trash" size={13} />
+                </button>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function nextOf({ next_at: next }: Schedule): string {
+  return next === null || Date.parse(next) <= Date.now() ? 'with the next change' : dateTime(Date.parse(next))
+}
+
+function othersLine({ every_hours: every, keep }: Every): string {
+  return `The server backs up all others every ${hours(every)} when they changed, and keeps ${keep} of each (NDD_BACKUP_EVERY_HOURS).`
+}
+
+function hours(number: number): string {
+  if (number % 24 === 0) return number === 24 ? 'day' : `${number / 24} days`
+  return number === 1 ? 'hour' : `${number} hours`
+}

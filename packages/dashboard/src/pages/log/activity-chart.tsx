@@ -1,0 +1,171 @@
+// How much happened when: a bar for each stretch of time, drawn by hand. A bar leads to its first event; whoever uses the keyboard
+// moves the slider below instead.
+import { useRef, useState } from 'preact/hooks'
+import type { Activity, Bucket } from '../../api/log.ts'
+import { Segmented } from '../../parts/form.tsx'
+import { Panel } from '../../parts/panel.tsx'
+import { bytes, compact, count, dateTime, duration } from '../../show.ts'
+import type { Tone } from './told.ts'
+
+type Measure = 'objects' | 'events' | 'bytes'
+
+interface Part {
+  readonly tone: Tone
+  readonly name: string
+  readonly of: (bucket: Bucket) => number
+}
+
+const parts: { readonly [M in Measure]: readonly Part[] } = {
+  objects: [
+    { tone: 'written', name: 'written', of: ({ written }) => written },
+    { tone: 'refiltered', name: 'given other filters', of: ({ refiltered }) => refiltered },
+    { tone: 'deleted', name: 'deleted', of: ({ deleted }) => deleted },
+  ],
+  events: [
+    { tone: 'written', name: 'about objects', of: ({ records, changes }) => records - changes },
+    { tone: 'changes', name: 'about collections, tokens, databases', of: ({ changes }) => changes },
+  ],
+  bytes: [{ tone: 'written', name: 'of log', of: (bucket) => bucket.bytes }],
+}
+
+const width = 960
+const height = 150
+/** A short past does not fill the width: its bars stand at the end. */
+const slotsMin = 60
+/** What happened once among millions is still seen. */
+const barMin = 2
+
+export function ActivityChart(props: {
+  readonly of: Activity
+  readonly at: number
+  readonly onPick: (lsn: number) => void
+}) {
+  const { buckets, bucket_seconds: seconds } = props.of
+  const [measure, setMeasure] = useState<Measure>('objects')
+  const [over, setOver] = useState<number>()
+  const box = useRef<SVGSVGElement>(null)
+  const starts = buckets.map(({ time }) => Date.parse(time) / 1_000)
+  const end = (starts.at(-1) ?? 0) + seconds
+  const slots = Math.max(slotsMin, Math.round((end - (starts[0] ?? 0)) / seconds))
+  const begin = end - slots * seconds
+  const slotOf = (i: number) => Math.round(((starts[i] ?? 0) - begin) / seconds)
+  const heights = buckets.map((bucket) => parts[measure].reduce((sum, part) => sum + part.of(bucket), 0))
+  const top = Math.max(1, ...heights)
+  const here = buckets.findLastIndex(({ lsn_first: first }) => first <= props.at)
+  const shown = buckets[over ?? here]
+  const indexAt = (event: PointerEvent): number | undefined => {
+    const area = box.current?.getBoundingClientRect()
+    if (area === undefined) return undefined
+    const slot = ((event.clientX - area.left) / area.width) * slots
+    const near = buckets.map((_, i) => Math.abs(slotOf(i) + 0.5 - slot))
+    return near.indexOf(Math.min(...near))
+  }
+  const show = measure === 'bytes' ? bytes : compact
+  const total = (part: Part) => buckets.reduce((sum, bucket) => sum + part.of(bucket), 0)
+  const sentence = parts[measure].map((part) => `${show(total(part))} ${part.name}`).join(', ')
+  return (
+    <Panel
+      title="Activity"
+      actions={
+        <Segmented
+          label="What the bars count"
+          value={measure}
+          options={[
+            ['objects', 'Objects'],
+            ['events', 'Events'],
+            ['bytes', 'Bytes'],
+          ]}
+          onInput={setMeasure}
+        />
+      }
+    >
+      <ul class="chart-now num">
+        {parts[measure].map((part) => (
+          <li key={part.tone}>
+            <span class={`key tone tone-${part.tone}`} /> <span class="muted">{part.name}</span>{' '}
+            <strong>{shown === undefined ? '–' : show(part.of(shown))}</strong>
+            {shown !== undefined && <span class="muted"> {rate(part.of(shown) / seconds, show)}</span>}
+          </li>
+        ))}
+        <li class="muted">
+          {shown !== undefined && `in ${duration(seconds)} from ${dateTime(Date.parse(shown.time))}`}
+        </li>
+      </ul>
+      <div class="chart-area">
+        <svg
+          ref={box}
+          class="activity"
+          viewBox={`0 0 ${width} ${height}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`Activity from ${dateTime((starts[0] ?? 0) * 1_000)} to ${dateTime(end * 1_000)}: ${sentence}`}
+          onPointerMove={(event) => setOver(indexAt(event))}
+          onPointerLeave={() => setOver(undefined)}
+          onPointerUp={(event) => {
+            const bucket = buckets[indexAt(event) ?? -1]
+            if (bucket !== undefined) props.onPick(bucket.lsn_first)
+          }}
+        >
+          {[0, 0.5, 1].map((share) => (
+            <line key={share} class="chart-grid" x1={0} x2={width} y1={height * share} y2={height * share} />
+          ))}
+          {buckets.map((bucket, i) => (
+            <Bar
+              key={bucket.time}
+              x={(slotOf(i) / slots) * width}
+              wide={width / slots}
+              values={parts[measure].map((part) => [part.tone, part.of(bucket)])}
+              top={top}
+              here={i === here}
+              over={i === over}
+            />
+          ))}
+        </svg>
+        <span class="chart-scale top num">{show(top)}</span>
+      </div>
+      <div class="row spread muted small num axis">
+        <span>{dateTime(begin * 1_000)}</span>
+        <span>{count(buckets.reduce((sum, { records }) => sum + records, 0))} events</span>
+        <span>{dateTime(end * 1_000)}</span>
+      </div>
+    </Panel>
+  )
+}
+
+function Bar(props: {
+  readonly x: number
+  readonly wide: number
+  readonly values: readonly (readonly [Tone, number])[]
+  readonly top: number
+  readonly here: boolean
+  readonly over: boolean
+}) {
+  const gap = Math.min(2, props.wide * 0.15)
+  let y = height
+  return (
+    <g>
+      {(props.here || props.over) && (
+        <rect class={props.here ? 'here' : 'over'} x={props.x} y={0} width={props.wide} height={height} />
+      )}
+      {props.values.map(([tone, value]) => {
+        const tall = value === 0 ? 0 : Math.max(barMin, (value / props.top) * (height - 4))
+        y -= tall
+        return (
+          <rect
+            key={tone}
+            class={`tone tone-${tone}`}
+            x={props.x + gap}
+            y={y}
+            width={props.wide - 2 * gap}
+            height={tall}
+          />
+        )
+      })}
+    </g>
+  )
+}
+
+function rate(perSecond: number, show: (value: number) => string): string {
+  if (perSecond === 0) return ''
+  return perSecond >= 1 ? `${show(Math.round(perSecond))}/s` : `${show(Math.round(perSecond * 3_600))}/h`
+}

@@ -1,0 +1,44 @@
+// Events as people say them.
+import type { LogEvent } from '../../api/log.ts'
+import { count } from '../../show.ts'
+
+export function told({ type, objects = 0, fields = [], token, active }: LogEvent): string {
+  const many = `${count(objects)} ${objects === 1 ? 'object' : 'objects'}`
+  switch (type) {
+    case 'objects-upserted':
+      return `${many} written`
+    case 'objects-deleted':
+      return `${many} deleted`
+    case 'filters-replaced':
+      return `filter of ${many} replaced`
+    case 'collection-created':
+      return `collection created with ${fields.join(', ')}`
+    case 'collection-restored':
+      return 'collection restored'
+    case 'collection-rebuilt':
+      return 'collection rebuilt'
+    case 'collection-dropped':
+      return 'collection deleted'
+    case 'database-created':
+      return 'database created'
+    case 'database-dropped':
+      return 'database deleted'
+    case 'database-changed':
+      return `database ${active ? 'changed' : 'deactivated'}`
+    case 'token-put':
+      return `token ${token ?? ''} made`
+    case 'token-dropped':
+      return `token ${token ?? ''} deleted`
+    case 'setting-put':
+      return 'setting changed'
+  }
+}
+
+export type Tone = 'written' | 'deleted' | 'refiltered' | 'changes'
+
+/** Which colour it has, here and in the chart. */
+export function toneOf({ type }: LogEvent): Tone {
+  if (type === 'objects-upserted') return 'written'
+  if (type === 'objects-deleted') return 'deleted'
+  return type === 'filters-replaced' ? 'refiltered' : 'changes'
+}
