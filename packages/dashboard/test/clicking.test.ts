@@ -2,8 +2,9 @@
 // two changes, rebuilt, deleted.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
+import { vendorOfLicences } from './licences.ts'
 import { ask, realServer } from './real-server.ts'
-import { chooseFile, enterprise, licenceText, root, signIn } from './steps.ts'
+import { chooseFile, root, signIn } from './steps.ts'
 
 interface Described {
   readonly total_elements: number
@@ -14,14 +15,19 @@ test('a licence is activated, a collection created, loaded, searched, backed up 
   skip,
   timeout: 120_000,
 }, async (t) => {
-  const address = await realServer(t, { ...enterprise, NDD_ARCHIVE_HOURS: '1' })
+  const vendor = await vendorOfLicences(t)
+  const address = await realServer(t, {
+    NDD_ROOT_TOKEN: root,
+    NDD_LICENSE_PUBLIC_KEY: vendor.publicKey,
+    NDD_ARCHIVE_HOURS: '1',
+  })
   const described = async (name: string) =>
     (await ask(address, 'GET', `/api/v2/collection/${name}`, undefined, `root/default:${root}`)) as Described
   const seen = await openPage(await browserFor(t), address, { expectedStatus: 401 })
 
   await signIn(seen, root)
   await seen.follow('Licence')
-  await chooseFile(t, seen, 'license.lic', licenceText())
+  await chooseFile(t, seen, 'license.lic', await vendor.issue('licence-of-the-tests'))
   await seen.click('Activate')
   await seen.sees('licence-of-the-tests')
   await seen.follow('Collections')

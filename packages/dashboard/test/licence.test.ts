@@ -1,31 +1,32 @@
 // A licence by paste and by file: a forged one is refused and changes nothing, a right one unlocks at once.
-import { createLicenceKeys } from '@annal/server'
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
+import { vendorOfLicences } from './licences.ts'
 import { realServer } from './real-server.ts'
-import { chooseFile, enterprise, licenceText, root, signIn } from './steps.ts'
+import { chooseFile, root, signIn } from './steps.ts'
 
 test('a licence is pasted or chosen as a file, and one of another vendor is refused', {
   skip,
   timeout: 120_000,
 }, async (t) => {
-  const address = await realServer(t, enterprise)
+  const [vendor, another] = [await vendorOfLicences(t), await vendorOfLicences(t)]
+  const address = await realServer(t, { NDD_ROOT_TOKEN: root, NDD_LICENSE_PUBLIC_KEY: vendor.publicKey })
   const seen = await openPage(await browserFor(t), address, { expectedStatus: [400, 401] })
   await signIn(seen, root)
   await seen.sees('No active licence')
   await seen.follow('Licence')
-  await seen.fill('Contents of license.lic', licenceText('forged', createLicenceKeys()))
+  await seen.fill('Contents of license.lic', await another.issue('forged'))
   await seen.click('Activate')
   await seen.sees('license_invalid')
   await seen.picture('licence-forged')
   t.strictSame(await seen.barriers(), [])
-  await seen.fill('Contents of license.lic', licenceText('pasted'))
+  await seen.fill('Contents of license.lic', await vendor.issue('pasted'))
   await seen.click('Activate')
   await seen.sees('pasted')
   await seen.sees('enterprise')
   t.notMatch(await seen.page.$eval('body', (body) => body.textContent), 'No active licence')
 
-  await chooseFile(t, seen, 'license.lic', licenceText('chosen'))
+  await chooseFile(t, seen, 'license.lic', await vendor.issue('chosen'))
   await seen.page.waitForFunction(() => (document.querySelector('textarea')?.value ?? '') !== '')
   await seen.click('Activate')
   await seen.sees('chosen')

@@ -118,6 +118,13 @@ function leastUseful(bases: readonly Checkpoint[]): Checkpoint {
   return best
 }
 
+/** What is kept, without giving anything up. */
+export async function currentReach(place: ArchivePlace): Promise<Reach> {
+  const { good: live } = await findCheckpoints(placeOf(place, join(place.dataDir, 'checkpoints')))
+  const { good: bases } = await findCheckpoints(placeOf(place, archivedCheckpointsDir(place.dataDir)))
+  return reachOf(place, bases.reverse(), live.at(-1)?.manifest)
+}
+
 export async function reachOf(
   place: ArchivePlace,
   bases: readonly Checkpoint[],

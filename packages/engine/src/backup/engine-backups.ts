@@ -7,7 +7,7 @@ import { EngineError } from '../errors.ts'
 import { LogBook } from '../history/log-book.ts'
 import type { Acknowledgement } from '../object.ts'
 import { Replica } from '../replica/replica.ts'
-import { type ArchiveLimits, historyOf, type Reach, trimArchive } from './archive.ts'
+import { type ArchiveLimits, currentReach, historyOf, type Reach, trimArchive } from './archive.ts'
 import { BackupStore } from './backup-store.ts'
 import { Backups } from './backups.ts'
 import type { BackupHost } from './host.ts'
@@ -40,7 +40,9 @@ export class EngineBackups {
   }
 
   /** Removes what a crash left of backups, and says which of those there are cannot be read. */
-  open(): Promise<string[]> {
+  async open(): Promise<string[]> {
+    const { archive } = this.#side
+    if (archive) this.#reach = await currentReach(this.#side)
     return this.jobs.store.open()
   }
 

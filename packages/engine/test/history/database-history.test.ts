@@ -162,6 +162,7 @@ test('a long log is read in steps, each of which adds to what is known', async (
 test('a collection that was deleted comes back as it was at any event, without a backup', async (t) => {
   const engine = await openedEngine(t, { archive })
   const database = engine.database()
+  t.match(engine.stats().reach, { lsn: 0 }, 'everything can be had back, before there is a checkpoint')
   const random = seededRandom(seed)
   const first = await database.createCollection({ name: 'a', fields: [denseField()] })
   const digests = new Map<number, string>()

@@ -63,10 +63,8 @@ export function Backups() {
         <BackupProgress onChange={list.again} />
         {busy && <p class="muted">Working on it…</p>}
         {error && <Failure error={error} />}
-        <div class="grid">
-          <Reach />
-          <Schedules />
-        </div>
+        <Reach />
+        <Schedules />
         <Show of={list}>
           {(backups) => (
             <Panel

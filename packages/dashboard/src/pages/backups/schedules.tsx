@@ -6,6 +6,7 @@ import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
+import { href } from '../../route.ts'
 import { dateTime } from '../../show.ts'
 import { collections } from '../../watch.ts'
 import { ScheduleDialog } from './schedule-dialog.tsx'
@@ -71,7 +72,7 @@ function ScheduleTable(props: {
 }) {
   return (
     <div class="table-wrap">
-      <table class="tight">
+      <table>
         <thead>
           <tr>
             <th>Collection</th>
@@ -87,7 +88,9 @@ function ScheduleTable(props: {
         <tbody>
           {props.of.map((schedule) => (
             <tr key={schedule.collection}>
-              <td>{schedule.collection}</td>
+              <td>
+                <a href={href(['collections', schedule.collection])}>{schedule.collection}</a>
+              </td>
               <td class="num">{hours(schedule.every_hours)}</td>
               <td class="num">
                 {schedule.keep}
@@ -122,7 +125,8 @@ function ScheduleTable(props: {
 }
 
 function nextOf({ next_at: next }: Schedule): string {
-  return next === null || Date.parse(next) <= Date.now() ? 'with the next change' : dateTime(Date.parse(next))
+  if (next === null) return 'within two minutes'
+  return Date.parse(next) <= Date.now() ? 'with the next change' : dateTime(Date.parse(next))
 }
 
 function othersLine({ every_hours: every, keep }: Every): string {

@@ -5,6 +5,7 @@ import type { Activity, Bucket } from '../../api/log.ts'
 import { Segmented } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { bytes, compact, count, dateTime, duration } from '../../show.ts'
+import { niceTop } from '../operations/chart.tsx'
 import type { Tone } from './told.ts'
 
 type Measure = 'objects' | 'events' | 'bytes'
@@ -50,7 +51,7 @@ export function ActivityChart(props: {
   const begin = end - slots * seconds
   const slotOf = (i: number) => Math.round(((starts[i] ?? 0) - begin) / seconds)
   const heights = buckets.map((bucket) => parts[measure].reduce((sum, part) => sum + part.of(bucket), 0))
-  const top = Math.max(1, ...heights)
+  const top = niceTop(Math.max(...heights))
   const here = buckets.findLastIndex(({ lsn_first: first }) => first <= props.at)
   const shown = buckets[over ?? here]
   const indexAt = (event: PointerEvent): number | undefined => {

@@ -96,7 +96,7 @@ function pathOf(
 }
 
 /** The next round number at or above. */
-function niceTop(value: number): number {
+export function niceTop(value: number): number {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
   return (steps.find((step) => step * power >= value) ?? 10) * power

@@ -1,0 +1,33 @@
+// `node scripts/run.mjs benchmarks/src/browse/load.ts --dir DIR [--objects 1000000]`: a data directory to browse in, for
+// `packages/dashboard/test/million.test.ts`. Small vectors and a small graph: it is the list that is looked at.
+import { parseArgs } from 'node:util'
+import { openEngine } from '@annal/engine'
+import { seededRandom } from '@annal/wal/testing'
+
+const { values: options } = parseArgs({
+  options: { dir: { type: 'string' }, objects: { type: 'string', default: '1000000' } },
+})
+if (options.dir === undefined) throw new Error('--dir says where')
+const objects = Number(options.objects)
+const batch = 1_000
+const dimension = 16
+const colours = ['red', 'green', 'blue']
+const engine = await openEngine({ dataDir: options.dir })
+const collection = await engine.database().createCollection({
+  name: 'million',
+  fields: [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8', M: 8, ef_con: 40 } }],
+})
+const random = seededRandom(7)
+for (let first = 0; first < objects; first += batch) {
+  const made = Array.from({ length: Math.min(batch, objects - first) }, (_, i) => ({
+    id: `object-${first + i}`,
+    meta: {
+      title: `Object ${first + i}`,
+      text: 'A sentence or two that somebody wrote about it, as long as such are.',
+    },
+    filter: { colour: colours[i % colours.length] as string, number: (first + i) % 1_000 },
+    fields: { v: Float32Array.from({ length: dimension }, () => random.next() + (i % 20)) },
+  }))
+  await collection.upsert(made)
+}
+await engine.close()

@@ -1,0 +1,32 @@
+// A vendor of licences for one test, as a vendor has them: made by the command line.
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+
+const run = promisify(execFile)
+const cli = fileURLToPath(new URL('../../cli/src/annal.ts', import.meta.url))
+
+export interface Vendor {
+  readonly publicKey: string
+  /** The text of a license.lic that is in force from now on. */
+  issue(id: string): Promise<string>
+}
+
+export async function vendorOfLicences(t: Test): Promise<Vendor> {
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'annal-vendor-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  const key = path.join(folder, 'private.key')
+  return {
+    publicKey: await license('keys', '--out', key),
+    issue: (id) => license('issue', '--key', key, '--plan', 'enterprise', '--days', '60', '--id', id),
+  }
+}
+
+async function license(...args: readonly string[]): Promise<string> {
+  const { stdout } = await run(process.execPath, ['--conditions=annal-source', cli, 'license', ...args])
+  return stdout.trim()
+}

@@ -1,0 +1,106 @@
+// A million objects: how long the browse page takes to answer, and the map of a large sample to be drawn, and whether the page can
+// be used meanwhile. Prints figures and judges only that everything is shown: how fast is for the machine to say.
+//
+//   ANNAL_LONG=1 [ANNAL_MILLION_DIR=DIR] [ANNAL_OBJECTS=1000000] node --conditions=annal-source packages/dashboard/test/million.test.ts
+//
+// DIR keeps what was loaded, for the next time.
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Page } from 'puppeteer-core'
+import { type Test, test } from 'tap'
+import { browserFor, openPage, skip } from './browser.ts'
+import { ask, realServer } from './real-server.ts'
+
+const objects = Number(process.env.ANNAL_OBJECTS ?? 1_000_000)
+const loader = fileURLToPath(new URL('../../../benchmarks/src/browse/load.ts', import.meta.url))
+const rounds = 15
+const long = process.env.ANNAL_LONG === '1'
+
+test('a million objects are browsed, and a sample of them drawn', {
+  skip: long ? skip : 'loading a million objects takes minutes: ANNAL_LONG=1',
+  timeout: 1_800_000,
+}, async (t) => {
+  const dataDir = await loaded(t)
+  const address = await realServer(t, { NDD_DATA_DIR: dataDir, NDD_NUM_THREADS: '2' })
+  await t.test('answers', async (t) => {
+    const filter = [{ colour: { $eq: 'red' } }]
+    const body = { limit: 50, include_vectors: false }
+    await told(t, 'first page', () => ask(address, 'POST', '/api/v2/collection/million/objects/scroll', body))
+    const far = { ...body, cursor: `o${Math.floor(objects / 2).toString(36)}` }
+    await told(t, 'a page in the middle', () => ask(address, 'POST', '/api/v2/collection/million/objects/scroll', far))
+    await told(t, 'a page of a third', () =>
+      ask(address, 'POST', '/api/v2/collection/million/objects/scroll', { ...body, filter }),
+    )
+    await told(t, 'how many match', () => ask(address, 'POST', '/api/v2/collection/million/objects/count', { filter }))
+  })
+  const seen = await openPage(await browserFor(t), address)
+  await seen.sees('million')
+  for (let i = 0; i < 3; i++) {
+    await seen.go('#/backups')
+    await seen.sees('How far back')
+    const started = performance.now()
+    await seen.go('#/collections/million/objects')
+    await seen.sees('object-49')
+    t.comment(`the browse page is there after ${Math.round(performance.now() - started)} ms`)
+  }
+  await seen.picture('million-browse')
+  for (const method of ['By spread (PCA)', 'By neighbourhood (UMAP)']) {
+    await seen.go('#/collections')
+    await seen.go('#/collections/million/map')
+    await seen.fill('Objects', '5000')
+    await seen.click(method)
+    await watchFrames(seen.page)
+    const started = performance.now()
+    await seen.click('Draw')
+    await seen.sees('Drawn')
+    const ms = performance.now() - started
+    const longest = await seen.page.evaluate(() => (window as unknown as { longest: number }).longest)
+    t.comment(
+      `5,000 objects ${method}: ${Math.round(ms)} ms; the longest time between two frames was ${Math.round(longest)} ms`,
+    )
+    await seen.picture(method.includes('PCA') ? 'million-pca' : 'million-umap')
+  }
+  t.strictSame(seen.faults, [])
+})
+
+async function told(t: Test, what: string, act: () => Promise<unknown>): Promise<void> {
+  const times: number[] = []
+  for (let i = 0; i < rounds; i++) {
+    const started = performance.now()
+    t.ok(await act(), what)
+    times.push(performance.now() - started)
+  }
+  times.sort((a, b) => a - b)
+  t.comment(`${what}: median ${times[rounds >> 1]?.toFixed(1)} ms, slowest ${times.at(-1)?.toFixed(1)} ms`)
+}
+
+/** The longest time between two frames is how long a key or a click may wait. */
+async function watchFrames(page: Page): Promise<void> {
+  await page.evaluate(() => {
+    const held = window as unknown as { longest: number }
+    held.longest = 0
+    let last = performance.now()
+    const frame = (): void => {
+      const now = performance.now()
+      held.longest = Math.max(held.longest, now - last)
+      last = now
+      requestAnimationFrame(frame)
+    }
+    requestAnimationFrame(frame)
+  })
+}
+
+async function loaded(t: Test): Promise<string> {
+  const kept = process.env.ANNAL_MILLION_DIR
+  const dataDir = kept ?? (await mkdtemp(path.join(os.tmpdir(), 'annal-million-')))
+  if (kept === undefined) t.teardown(() => rm(dataDir, { recursive: true }))
+  else if (existsSync(path.join(kept, 'checkpoints'))) return kept
+  const args = ['--conditions=annal-source', loader, '--dir', dataDir, '--objects', `${objects}`]
+  await promisify(execFile)(process.execPath, args)
+  return dataDir
+}
