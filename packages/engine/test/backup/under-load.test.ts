@@ -238,7 +238,8 @@ test('a process killed while it makes backups leaves whole ones and nothing else
 async function checkBackups(t: Test, dataDir: string, label: string): Promise<void> {
   const engine = await openEngine({ dataDir, threads: 1 })
   const { backups } = engine.database()
-  const names = await readdir(join(dataDir, 'backups'))
+  // A process that was killed before its first backup left no folder for them.
+  const names = await readdir(join(dataDir, 'backups')).catch(() => [])
   t.equal(names.length, backups.list().length, `${label}: every folder is a backup`)
   for (const { name } of backups.list().slice(-2)) t.same(await backups.verify(name, { deep: true }), [], label)
   await backedUp(engine.database(), 'a', `after-${label.replaceAll(' ', '-')}`)
