@@ -58,6 +58,16 @@ export function useLoad<T>(
   return { ...state, again }
 }
 
+/** A value once it has stayed the same for a moment: what is being pulled or typed is not asked for at every step. */
+export function useRested<T>(value: T, restMs = 120): T {
+  const [rested, setRested] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setRested(value), restMs)
+    return () => clearTimeout(timer)
+  }, [value, restMs])
+  return rested
+}
+
 /** Something the user started: whether it runs, and how it failed. */
 export function useAction() {
   const [busy, setBusy] = useState(false)

@@ -75,6 +75,21 @@ test('with a trial the root token makes databases, whose tokens open them and no
   await seen.picture('databases')
   t.strictSame(await seen.barriers(), [])
 
+  const phone = await openPage(browser, address, { theme: 'dark', width: 390, height: 844, expectedStatus: 401 })
+  await signIn(phone, root)
+  for (const [name, text] of [
+    ['databases', 'library'],
+    ['licence', 'Licence id'],
+  ] as const) {
+    await phone.go(`#/${name}`)
+    await phone.sees(text)
+    await phone.picture(`${name}-phone`)
+    t.strictSame(await phone.barriers(), [], name)
+    const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth)
+    t.ok(wide <= 390, `${name} fits the phone (${wide})`)
+  }
+  t.strictSame(phone.faults, [])
+
   const member = await openPage(browser, address, { expectedStatus: 401 })
   await signIn(member, made)
   await member.sees('New collection')

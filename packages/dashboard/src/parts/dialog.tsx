@@ -60,6 +60,28 @@ export function Dialog(props: {
   )
 }
 
+/** The way out of a dialog and the way on; the latter submits it. */
+export function Buttons(props: {
+  readonly onCancel: () => void
+  readonly action: string
+  /** Instead of `action` while it is under way. */
+  readonly doing: string
+  readonly busy: boolean
+  readonly disabled?: boolean
+  readonly danger?: boolean
+}) {
+  return (
+    <>
+      <button type="button" onClick={props.onCancel}>
+        Cancel
+      </button>
+      <button type="submit" class={props.danger ? 'danger primary' : 'primary'} disabled={props.busy || props.disabled}>
+        {props.busy ? props.doing : props.action}
+      </button>
+    </>
+  )
+}
+
 /** For what cannot be undone: the name has to be typed. */
 export function TypedConfirmation(props: {
   readonly title: string
@@ -78,14 +100,14 @@ export function TypedConfirmation(props: {
       onClose={props.onClose}
       onSubmit={() => void (matches && run(props.onConfirm))}
       footer={
-        <>
-          <button type="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="danger primary" disabled={!matches || busy}>
-            {busy ? 'Working…' : props.action}
-          </button>
-        </>
+        <Buttons
+          onCancel={props.onClose}
+          busy={busy}
+          doing="Working…"
+          action={props.action}
+          disabled={!matches}
+          danger
+        />
       }
     >
       <div class="form">

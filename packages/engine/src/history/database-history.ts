@@ -54,12 +54,13 @@ export class DatabaseHistory implements History {
     if (!progress.complete) return { events: [], ...progress }
     const { segments } = reading
     const wanted = { mine: this.#mine(request.collection), limit }
-    if (from !== undefined) return { ...progress, ...(await this.#after(segments, wanted, from, 0)) }
-    if (sinceMs !== undefined) {
+    const page = await this.#book.inTurn(() => {
+      if (from !== undefined) return this.#after(segments, wanted, from, 0)
+      if (sinceMs === undefined) return this.#before(segments, wanted, before ?? Infinity)
       const first = segments.find(({ summary }) => summary.timeMs >= sinceMs)
-      return { ...progress, ...(await this.#after(segments, wanted, first?.lsnFirst ?? Infinity, sinceMs)) }
-    }
-    return { ...progress, ...(await this.#before(segments, wanted, before ?? Infinity)) }
+      return this.#after(segments, wanted, first?.lsnFirst ?? Infinity, sinceMs)
+    })
+    return { ...progress, ...page }
   }
 
   #readOn(): Promise<Reading> {

@@ -32,6 +32,7 @@ export class LogBook {
   readonly #summaries = new Map<number, SegmentSummary>()
   #seeded = false
   #step: Promise<Reading> | undefined
+  #turn: Promise<unknown> = Promise.resolve()
 
   constructor(host: BackupHost, limits: { readonly stepBytesMax?: number } = {}) {
     this.#host = host
@@ -53,6 +54,13 @@ export class LogBook {
     while (!isComplete(await this.readOn()));
     const had = ({ lsnCreated, lsnDropped = Number.POSITIVE_INFINITY }: Owned) => lsnCreated <= lsn && lsn < lsnDropped
     return this.ledger.of(databaseId, name).find(had)?.id
+  }
+
+  /** One reader at a time: however many ask for pages, they cost the disk and the processor what one does. */
+  inTurn<T>(read: () => Promise<T>): Promise<T> {
+    const reading = this.#turn.then(read)
+    this.#turn = reading.catch(() => undefined)
+    return reading
   }
 
   /** What happened between two records, one record after the other. */

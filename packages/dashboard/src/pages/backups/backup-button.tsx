@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { cloneCollection } from '../../api/backups.ts'
 import { useAction } from '../../load.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -53,16 +53,7 @@ function Clone({ collection, onClose }: { readonly collection: string; readonly 
       title={`Clone ${collection}`}
       onClose={onClose}
       onSubmit={() => void clone()}
-      footer={
-        <>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || target === ''}>
-            {busy ? 'Cloning…' : 'Clone'}
-          </button>
-        </>
-      }
+      footer={<Buttons onCancel={onClose} busy={busy} doing="Cloning…" action="Clone" disabled={target === ''} />}
     >
       <div class="form">
         <p class="muted">A new collection with what this one holds now; both go their own ways from there.</p>

@@ -1,6 +1,7 @@
 // One line per backup.
 import type { Backup } from '../../api/backups.ts'
 import { Icon } from '../../parts/icon.tsx'
+import { actions, Table } from '../../parts/table.tsx'
 import { bytes, count, dateTime } from '../../show.ts'
 import type { BackupAction } from './backups.tsx'
 
@@ -9,74 +10,62 @@ export function BackupTable(props: {
   readonly onAct: (action: BackupAction, of: Backup) => void
 }) {
   return (
-    <div class="table-wrap">
-      <table>
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Collection</th>
-            <th>Taken</th>
-            <th class="right">Objects</th>
-            <th class="right">LSN</th>
-            <th class="right">Size</th>
-            <th>
-              <span class="visually-hidden">Actions</span>
-            </th>
+    <Table
+      heads={[
+        'Name',
+        'Collection',
+        'Taken',
+        { name: 'Objects', right: true },
+        { name: 'LSN', right: true },
+        { name: 'Size', right: true },
+        actions,
+      ]}
+    >
+      {props.of.map((backup) => {
+        const act = (action: BackupAction) => () => props.onAct(action, backup)
+        return (
+          <tr key={backup.name}>
+            <td>
+              <button type="button" class="link" onClick={act('info')}>
+                <strong>{backup.name}</strong>
+              </button>
+            </td>
+            <td>{backup.original_collection}</td>
+            <td class="fit muted">{dateTime(backup.timestamp * 1_000)}</td>
+            <td class="right">{count(backup.params.total_elements)}</td>
+            <td class="right">{count(backup.lsn)}</td>
+            <td class="right fit">{bytes(backup.size_bytes)}</td>
+            <td class="fit">
+              <span class="row tight together">
+                <button type="button" class="compact" aria-label={`Restore ${backup.name}`} onClick={act('restore')}>
+                  Restore…
+                </button>
+                <button type="button" class="compact" aria-label={`Verify ${backup.name}`} onClick={act('verify')}>
+                  Verify
+                </button>
+                <button
+                  type="button"
+                  class="compact icon"
+                  aria-label={`Download ${backup.name}`}
+                  title="Download"
+                  onClick={act('download')}
+                >
+                  <Icon name="download" size={14} />
+                </button>
+                <button
+                  type="button"
+                  class="compact icon danger"
+                  aria-label={`Delete ${backup.name}`}
+                  title="Delete"
+                  onClick={act('delete')}
+                >
+                  <Icon name="trash" size={14} />
+                </button>
+              </span>
+            </td>
           </tr>
-        </thead>
-        <tbody>
-          {props.of.map((backup) => {
-            const act = (action: BackupAction) => () => props.onAct(action, backup)
-            return (
-              <tr key={backup.name}>
-                <td>
-                  <button type="button" class="link" onClick={act('info')}>
-                    <strong>{backup.name}</strong>
-                  </button>
-                </td>
-                <td>{backup.original_collection}</td>
-                <td class="fit muted">{dateTime(backup.timestamp * 1_000)}</td>
-                <td class="right">{count(backup.params.total_elements)}</td>
-                <td class="right">{count(backup.lsn)}</td>
-                <td class="right fit">{bytes(backup.size_bytes)}</td>
-                <td class="fit">
-                  <span class="row tight together">
-                    <button
-                      type="button"
-                      class="compact"
-                      aria-label={`Restore ${backup.name}`}
-                      onClick={act('restore')}
-                    >
-                      Restore…
-                    </button>
-                    <button type="button" class="compact" aria-label={`Verify ${backup.name}`} onClick={act('verify')}>
-                      Verify
-                    </button>
-                    <button
-                      type="button"
-                      class="compact icon"
-                      aria-label={`Download ${backup.name}`}
-                      title="Download"
-                      onClick={act('download')}
-                    >
-                      <Icon name="download" size={14} />
-                    </button>
-                    <button
-                      type="button"
-                      class="compact icon danger"
-                      aria-label={`Delete ${backup.name}`}
-                      title="Delete"
-                      onClick={act('delete')}
-                    >
-                      <Icon name="trash" size={14} />
-                    </button>
-                  </span>
-                </td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </div>
+        )
+      })}
+    </Table>
   )
 }

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { createBackup } from '../../api/backups.ts'
 import { useAction } from '../../load.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/form.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -30,14 +30,13 @@ export function NewBackup(props: {
       onClose={props.onClose}
       onSubmit={() => void begin()}
       footer={
-        <>
-          <button type="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || collection === ''}>
-            {busy ? 'Starting…' : 'Make the backup'}
-          </button>
-        </>
+        <Buttons
+          onCancel={props.onClose}
+          busy={busy}
+          doing="Starting…"
+          action="Make the backup"
+          disabled={collection === ''}
+        />
       }
     >
       <div class="form">

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { type Backup, type Moment, restoreBackup, restoreStatus } from '../../api/backups.ts'
 import type { Safety } from '../../api/server.ts'
 import { useAction, useLoad } from '../../load.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { NumberField, Segmented, TextField } from '../../parts/form.tsx'
 import { Bar } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
@@ -34,16 +34,7 @@ export function Restore({ of, onClose }: { readonly of: Backup; readonly onClose
       title={`Restore ${of.name}`}
       onClose={onClose}
       onSubmit={() => void restore()}
-      footer={
-        <>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || target === ''}>
-            {busy ? 'Restoring…' : 'Restore'}
-          </button>
-        </>
-      }
+      footer={<Buttons onCancel={onClose} busy={busy} doing="Restoring…" action="Restore" disabled={target === ''} />}
     >
       <div class="form">
         <TextField label="Name of the new collection" value={target} onInput={setTarget} required />

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { putSchedule, type Schedule } from '../../api/schedules.ts'
 import { useAction } from '../../load.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { Check, NumberField, SelectField } from '../../parts/form.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -31,14 +31,13 @@ export function ScheduleDialog(props: {
       onClose={props.onClose}
       onSubmit={() => void save()}
       footer={
-        <>
-          <button type="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || collection === ''}>
-            {busy ? 'Saving…' : 'Save schedule'}
-          </button>
-        </>
+        <Buttons
+          onCancel={props.onClose}
+          busy={busy}
+          doing="Saving…"
+          action="Save schedule"
+          disabled={collection === ''}
+        />
       }
     >
       <div class="form">

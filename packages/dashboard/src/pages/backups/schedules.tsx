@@ -5,6 +5,7 @@ import { useAction, useLoad } from '../../load.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
+import { actions, Table } from '../../parts/table.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { href } from '../../route.ts'
 import { dateTime } from '../../show.ts'
@@ -71,56 +72,40 @@ function ScheduleTable(props: {
   readonly onEnd: (schedule: Schedule) => void
 }) {
   return (
-    <div class="table-wrap">
-      <table>
-        <thead>
-          <tr>
-            <th>Collection</th>
-            <th>Every</th>
-            <th>Kept</th>
-            <th>Newest</th>
-            <th>Next</th>
-            <th>
-              <span class="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.of.map((schedule) => (
-            <tr key={schedule.collection}>
-              <td>
-                <a href={href(['collections', schedule.collection])}>{schedule.collection}</a>
-              </td>
-              <td class="num">{hours(schedule.every_hours)}</td>
-              <td class="num">
-                {schedule.keep}
-                {schedule.check && <span class="muted">, each proved</span>}
-              </td>
-              <td class="num">{schedule.last_at === null ? 'none yet' : dateTime(Date.parse(schedule.last_at))}</td>
-              <td class="num">{nextOf(schedule)}</td>
-              <td class="right fit">
-                <button
-                  type="button"
-                  class="compact"
-                  aria-label={`Change the schedule of ${schedule.collection}`}
-                  onClick={() => props.onChange(schedule)}
-                >
-                  Change
-                </button>{' '}
-                <button
-                  type="button"
-                  class="plain compact icon danger"
-                  aria-label={`Delete the schedule of ${schedule.collection}`}
-                  onClick={() => props.onEnd(schedule)}
-                >
-                  <Icon name="trash" size={13} />
-                </button>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table heads={['Collection', 'Every', 'Kept', 'Newest', 'Next', actions]}>
+      {props.of.map((schedule) => (
+        <tr key={schedule.collection}>
+          <td>
+            <a href={href(['collections', schedule.collection])}>{schedule.collection}</a>
+          </td>
+          <td class="num">{hours(schedule.every_hours)}</td>
+          <td class="num">
+            {schedule.keep}
+            {schedule.check && <span class="muted">, each proved</span>}
+          </td>
+          <td class="num">{schedule.last_at === null ? 'none yet' : dateTime(Date.parse(schedule.last_at))}</td>
+          <td class="num">{nextOf(schedule)}</td>
+          <td class="right fit">
+            <button
+              type="button"
+              class="compact"
+              aria-label={`Change the schedule of ${schedule.collection}`}
+              onClick={() => props.onChange(schedule)}
+            >
+              Change
+            </button>{' '}
+            <button
+              type="button"
+              class="plain compact icon danger"
+              aria-label={`Delete the schedule of ${schedule.collection}`}
+              onClick={() => props.onEnd(schedule)}
+            >
+              <Icon name="trash" size={13} />
+            </button>
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

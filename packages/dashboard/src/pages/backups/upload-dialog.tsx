@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { uploadBackup } from '../../api/backups.ts'
 import { useAction } from '../../load.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -25,14 +25,13 @@ export function Upload({ onClose, onDone }: { readonly onClose: () => void; read
       onClose={onClose}
       onSubmit={() => void upload()}
       footer={
-        <>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || file === undefined || name === ''}>
-            {busy ? 'Uploading and checking…' : 'Upload'}
-          </button>
-        </>
+        <Buttons
+          onCancel={onClose}
+          busy={busy}
+          doing="Uploading and checking…"
+          action="Upload"
+          disabled={file === undefined || name === ''}
+        />
       }
     >
       <div class="form">

@@ -10,8 +10,8 @@ import {
   shrink,
 } from '../../api/collections.ts'
 import { useAction, useLoad } from '../../load.ts'
-import { Dialog, TypedConfirmation } from '../../parts/dialog.tsx'
-import { NumberField } from '../../parts/form.tsx'
+import { Buttons, Dialog, TypedConfirmation } from '../../parts/dialog.tsx'
+import { type GraphChoice, GraphFields } from '../../parts/graph-fields.tsx'
 import { Bar, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -114,17 +114,16 @@ function Progress({ of }: { readonly of: RebuildStatus }) {
 
 function Rebuild(props: { readonly of: Collection; readonly onClose: () => void; readonly onBegun: () => void }) {
   const dense = props.of.fields.filter(hasGraph)
-  const [changes, setChanges] = useState<{ readonly [field: string]: { M?: number; ef_con?: number } }>({})
+  const [chosen, setChosen] = useState<{ readonly [field: string]: GraphChoice }>({})
   const { busy, error, run } = useAction()
-  const set = (field: string, change: { M?: number | undefined; ef_con?: number | undefined }) => {
-    const given = Object.entries({ ...changes[field], ...change }).filter(([, value]) => value !== undefined)
-    setChanges({ ...changes, [field]: Object.fromEntries(given) })
-  }
   const begin = () =>
     run(async () => {
       await rebuild(
         props.of.name,
-        dense.map(({ name }) => ({ field: name, ...changes[name] })),
+        dense.map(({ name }) => {
+          const { M, ef } = chosen[name] ?? {}
+          return { field: name, ...(M !== undefined && { M }), ...(ef !== undefined && { ef_con: ef }) }
+        }),
       )
       props.onBegun()
     })
@@ -133,40 +132,18 @@ function Rebuild(props: { readonly of: Collection; readonly onClose: () => void;
       title={`Rebuild ${props.of.name}`}
       onClose={props.onClose}
       onSubmit={() => void begin()}
-      footer={
-        <>
-          <button type="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy}>
-            {busy ? 'Starting…' : 'Rebuild'}
-          </button>
-        </>
-      }
+      footer={<Buttons onCancel={props.onClose} busy={busy} doing="Starting…" action="Rebuild" />}
     >
       <div class="form">
         <p class="muted">Empty means: as it is. Distance and precision cannot be changed.</p>
         {dense.map(({ name, params }) => (
           <fieldset key={name}>
             <legend>{name}</legend>
-            <div class="columns">
-              <NumberField
-                label="M"
-                value={changes[name]?.M}
-                placeholder={String(params.M)}
-                min={4}
-                max={512}
-                onInput={(M) => set(name, { M })}
-              />
-              <NumberField
-                label="ef at construction"
-                value={changes[name]?.ef_con}
-                placeholder={String(params.ef_con)}
-                min={8}
-                max={4_096}
-                onInput={(ef) => set(name, { ef_con: ef })}
-              />
-            </div>
+            <GraphFields
+              chosen={chosen[name] ?? {}}
+              fallback={{ M: params.M, ef: params.ef_con }}
+              onChange={(choice) => setChosen({ ...chosen, [name]: { ...chosen[name], ...choice } })}
+            />
           </fieldset>
         ))}
         {error && <Failure error={error} />}

@@ -32,7 +32,7 @@ export function Parts({ of }: { readonly of: { readonly [part: string]: number }
         {parts.map(([part, size], i) => (
           <li key={part}>
             <span class="key" style={{ background: colour(i) }} />
-            <span class="grow">{part}</span>
+            <span class="grow">{worded(part)}</span>
             <span class="muted">{percent(size / total)}</span>
             <span class="amount">{bytes(size)}</span>
           </li>
@@ -40,4 +40,9 @@ export function Parts({ of }: { readonly of: { readonly [part: string]: number }
       </ul>
     </div>
   )
+}
+
+/** `idTable` is told as "id table". */
+function worded(part: string): string {
+  return part.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }

@@ -2,6 +2,7 @@
 import { type Collection, hasGraph } from '../../api/collections.ts'
 import { Badge, Facts, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
+import { Table } from '../../parts/table.tsx'
 import { href } from '../../route.ts'
 import { count, dateTime } from '../../show.ts'
 import type { CollectionTab } from './collection.tsx'
@@ -22,7 +23,10 @@ export function Overview({ collection, again }: CollectionTab) {
               of={[
                 ['Objects', count(collection.total_elements)],
                 ['Created', dateTime(collection.created_at * 1_000)],
-                ['Newest event (LSN)', count(collection.lsn)],
+                [
+                  'Newest event',
+                  <a href={href(['log'], { collection: collection.name })}>LSN {count(collection.lsn)}</a>,
+                ],
                 ['Condition', collection.condition],
               ]}
             />
@@ -42,42 +46,37 @@ const kinds = { vector: 'dense', multi_vector: 'multi-vector', sparse: 'sparse' 
 function Fields({ of }: { readonly of: Collection }) {
   return (
     <Panel flush title="Fields">
-      <div class="table-wrap">
-        <table>
-          <thead>
-            <tr>
-              <th>Name</th>
-              <th>Kind</th>
-              <th class="right">Dimension</th>
-              <th>Distance</th>
-              <th>Precision</th>
-              <th class="right">M</th>
-              <th class="right">ef at construction</th>
-              <th class="right">Vectors</th>
-            </tr>
-          </thead>
-          <tbody>
-            {of.fields.map((field) => (
-              <tr key={field.name}>
-                <td>
-                  <a href={href(['collections', of.name, 'search'])}>
-                    <strong>{field.name}</strong>
-                  </a>
-                </td>
-                <td>
-                  <Badge kind={hasGraph(field) ? 'accent' : undefined}>{kinds[field.type]}</Badge>
-                </td>
-                <td class="right">{dimensionText(field.params.dimension)}</td>
-                <td>{hasGraph(field) ? field.params.space_type : 'dot product'}</td>
-                <td>{hasGraph(field) ? field.params.precision : `weights: ${field.sparse_model}`}</td>
-                <td class="right">{hasGraph(field) ? field.params.M : '–'}</td>
-                <td class="right">{hasGraph(field) ? field.params.ef_con : '–'}</td>
-                <td class="right">{count(field.element_count)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table
+        heads={[
+          'Name',
+          'Kind',
+          { name: 'Dimension', right: true },
+          'Distance',
+          'Precision',
+          { name: 'M', right: true },
+          { name: 'ef at construction', right: true },
+          { name: 'Vectors', right: true },
+        ]}
+      >
+        {of.fields.map((field) => (
+          <tr key={field.name}>
+            <td>
+              <a href={href(['collections', of.name, 'search'])}>
+                <strong>{field.name}</strong>
+              </a>
+            </td>
+            <td>
+              <Badge kind={hasGraph(field) ? 'accent' : undefined}>{kinds[field.type]}</Badge>
+            </td>
+            <td class="right">{dimensionText(field.params.dimension)}</td>
+            <td>{hasGraph(field) ? field.params.space_type : 'dot product'}</td>
+            <td>{hasGraph(field) ? field.params.precision : `weights: ${field.sparse_model}`}</td>
+            <td class="right">{hasGraph(field) ? field.params.M : '–'}</td>
+            <td class="right">{hasGraph(field) ? field.params.ef_con : '–'}</td>
+            <td class="right">{count(field.element_count)}</td>
+          </tr>
+        ))}
+      </Table>
     </Panel>
   )
 }

@@ -4,6 +4,7 @@ import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
+import { Table } from '../../parts/table.tsx'
 import { go, href, route } from '../../route.ts'
 import { bytes, count, dateTime, sum } from '../../show.ts'
 import { collections, collectionsError, refresh } from '../../watch.ts'
@@ -56,7 +57,7 @@ export function Collections() {
             )
           }
         >
-          <Table of={shown.slice(0, rowsMax)} />
+          <CollectionTable of={shown.slice(0, rowsMax)} />
           {shown.length > rowsMax && (
             <p class="more muted num">{count(shown.length - rowsMax)} more; filter by name to see them.</p>
           )}
@@ -78,48 +79,43 @@ function Totals({ of }: { readonly of: readonly Collection[] }) {
   )
 }
 
-function Table({ of }: { readonly of: readonly Collection[] }) {
+function CollectionTable({ of }: { readonly of: readonly Collection[] }) {
   return (
-    <div class="table-wrap">
-      <table>
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Fields</th>
-            <th class="right">Objects</th>
-            <th class="right">Memory</th>
-            <th class="right">LSN</th>
-            <th>Created</th>
-            <th>State</th>
-          </tr>
-        </thead>
-        <tbody>
-          {of.map((collection) => (
-            <tr key={collection.name}>
-              <td>
-                <a href={href(['collections', collection.name])}>
-                  <strong>{collection.name}</strong>
-                </a>
-              </td>
-              <td>
-                <div class="row tight">
-                  {collection.fields.map((field) => (
-                    <Badge key={field.name}>{shortField(field)}</Badge>
-                  ))}
-                </div>
-              </td>
-              <td class="right">{count(collection.total_elements)}</td>
-              <td class="right">{collection.memory === undefined ? '–' : bytes(sum(collection.memory))}</td>
-              <td class="right">{count(collection.lsn)}</td>
-              <td class="fit muted">{dateTime(collection.created_at * 1_000)}</td>
-              <td class="fit">
-                <Condition of={collection} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table
+      heads={[
+        'Name',
+        'Fields',
+        { name: 'Objects', right: true },
+        { name: 'Memory', right: true },
+        { name: 'LSN', right: true },
+        'Created',
+        'State',
+      ]}
+    >
+      {of.map((collection) => (
+        <tr key={collection.name}>
+          <td>
+            <a href={href(['collections', collection.name])}>
+              <strong>{collection.name}</strong>
+            </a>
+          </td>
+          <td>
+            <div class="row tight">
+              {collection.fields.map((field) => (
+                <Badge key={field.name}>{shortField(field)}</Badge>
+              ))}
+            </div>
+          </td>
+          <td class="right">{count(collection.total_elements)}</td>
+          <td class="right">{collection.memory === undefined ? '–' : bytes(sum(collection.memory))}</td>
+          <td class="right">{count(collection.lsn)}</td>
+          <td class="fit muted">{dateTime(collection.created_at * 1_000)}</td>
+          <td class="fit">
+            <Condition of={collection} />
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 

@@ -2,8 +2,9 @@
 import { useState } from 'preact/hooks'
 import { createCollection, type Field, type NewField } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { NumberField, SelectField, TextField } from '../../parts/form.tsx'
+import { GraphFields } from '../../parts/graph-fields.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -65,14 +66,7 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
       onClose={onClose}
       onSubmit={() => void create()}
       footer={
-        <>
-          <button type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || name === ''}>
-            {busy ? 'Creating…' : 'Create collection'}
-          </button>
-        </>
+        <Buttons onCancel={onClose} busy={busy} doing="Creating…" action="Create collection" disabled={name === ''} />
       }
     >
       <div class="form">
@@ -181,26 +175,7 @@ function FieldDraft(props: {
         {draft.type !== 'sparse' && (
           <details>
             <summary>Graph</summary>
-            <div class="columns">
-              <NumberField
-                label="M, links per node"
-                value={draft.M}
-                min={4}
-                max={512}
-                placeholder="16"
-                hint="More: better recall, more memory."
-                onInput={(M) => onChange({ M })}
-              />
-              <NumberField
-                label="ef at construction"
-                value={draft.ef}
-                min={8}
-                max={4_096}
-                placeholder="128"
-                hint="More: better graph, slower to build."
-                onInput={(ef) => onChange({ ef })}
-              />
-            </div>
+            <GraphFields chosen={draft} fallback={{ M: 16, ef: 128 }} onChange={onChange} />
           </details>
         )}
         {props.onRemove && (

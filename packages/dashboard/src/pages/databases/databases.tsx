@@ -3,11 +3,12 @@ import { useEffect, useState } from 'preact/hooks'
 import { createDatabase, type Database, deleteDatabase, setActive } from '../../api/databases.ts'
 import { databases, refreshDatabases } from '../../databases.ts'
 import { useAction } from '../../load.ts'
-import { Dialog, TypedConfirmation } from '../../parts/dialog.tsx'
+import { Buttons, Dialog, TypedConfirmation } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
+import { actions, Table } from '../../parts/table.tsx'
 import { tell } from '../../parts/toast.tsx'
 import { go } from '../../route.ts'
 import { chooseDatabase } from '../../session.ts'
@@ -53,7 +54,7 @@ export function Databases() {
                 <p>A database holds collections and has tokens of its own.</p>
               </Empty>
             ) : (
-              <Table of={all} onAsk={setAsked} onToggle={(database) => void toggle(database)} />
+              <DatabaseTable of={all} onAsk={setAsked} onToggle={(database) => void toggle(database)} />
             )}
           </Panel>
         )}
@@ -85,69 +86,48 @@ export function Databases() {
   )
 }
 
-function Table(props: {
+function DatabaseTable(props: {
   readonly of: readonly Database[]
   readonly onAsk: (asked: Asked) => void
   readonly onToggle: (database: Database) => void
 }) {
   return (
-    <div class="table-wrap">
-      <table>
-        <thead>
-          <tr>
-            <th>Name</th>
-            <th>Type</th>
-            <th>State</th>
-            <th>Created</th>
-            <th>
-              <span class="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.of.map((database) => (
-            <tr key={database.db_name}>
-              <td>
-                <button
-                  type="button"
-                  class="link"
-                  onClick={() => {
-                    chooseDatabase(database.db_name)
-                    go('#/collections')
-                  }}
-                >
-                  <strong>{database.db_name}</strong>
-                </button>
-              </td>
-              <td>{database.db_type}</td>
-              <td>
-                <Badge kind={database.is_active ? 'good' : 'warn'}>
-                  {database.is_active ? 'active' : 'deactivated'}
-                </Badge>
-              </td>
-              <td class="muted fit">{createdText(database.created_at)}</td>
-              <td class="fit">
-                <span class="row tight together">
-                  <button type="button" class="compact" onClick={() => props.onAsk({ kind: 'tokens', database })}>
-                    <Icon name="key" size={13} /> Tokens
-                  </button>
-                  <button type="button" class="compact" onClick={() => props.onToggle(database)}>
-                    {database.is_active ? 'Deactivate' : 'Activate'}
-                  </button>
-                  <button
-                    type="button"
-                    class="compact danger"
-                    onClick={() => props.onAsk({ kind: 'delete', database })}
-                  >
-                    Delete…
-                  </button>
-                </span>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table heads={['Name', 'Type', 'State', 'Created', actions]}>
+      {props.of.map((database) => (
+        <tr key={database.db_name}>
+          <td>
+            <button
+              type="button"
+              class="link"
+              onClick={() => {
+                chooseDatabase(database.db_name)
+                go('#/collections')
+              }}
+            >
+              <strong>{database.db_name}</strong>
+            </button>
+          </td>
+          <td>{database.db_type}</td>
+          <td>
+            <Badge kind={database.is_active ? 'good' : 'warn'}>{database.is_active ? 'active' : 'deactivated'}</Badge>
+          </td>
+          <td class="muted fit">{createdText(database.created_at)}</td>
+          <td class="fit">
+            <span class="row tight together">
+              <button type="button" class="compact" onClick={() => props.onAsk({ kind: 'tokens', database })}>
+                <Icon name="key" size={13} /> Tokens
+              </button>
+              <button type="button" class="compact" onClick={() => props.onToggle(database)}>
+                {database.is_active ? 'Deactivate' : 'Activate'}
+              </button>
+              <button type="button" class="compact danger" onClick={() => props.onAsk({ kind: 'delete', database })}>
+                Delete…
+              </button>
+            </span>
+          </td>
+        </tr>
+      ))}
+    </Table>
   )
 }
 
@@ -167,14 +147,13 @@ function Create(props: { readonly onClose: () => void; readonly onMade: (name: s
       onClose={props.onClose}
       onSubmit={() => void create()}
       footer={
-        <>
-          <button type="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || name === ''}>
-            {busy ? 'Creating…' : 'Create database'}
-          </button>
-        </>
+        <Buttons
+          onCancel={props.onClose}
+          busy={busy}
+          doing="Creating…"
+          action="Create database"
+          disabled={name === ''}
+        />
       }
     >
       <div class="form">

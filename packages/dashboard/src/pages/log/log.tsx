@@ -1,10 +1,10 @@
 // The log as a way through time: how much happened when, what exactly, and how to have any of it back.
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import { type Activity, type LogEvent, logActivity, logEvents } from '../../api/log.ts'
-import { type Loaded, useLoad } from '../../load.ts'
+import { type Loaded, useLoad, useRested } from '../../load.ts'
 import { SelectField } from '../../parts/form.tsx'
 import { Bar, PageHead, Panel } from '../../parts/panel.tsx'
-import { Empty, Show } from '../../parts/states.tsx'
+import { Empty, Failure, Loading, Show } from '../../parts/states.tsx'
 import { route } from '../../route.ts'
 import { count, dateTime } from '../../show.ts'
 import { collections } from '../../watch.ts'
@@ -74,7 +74,9 @@ function Past(props: {
   const [restoring, setRestoring] = useState(false)
   // Nothing picked: the end, and with it whatever comes.
   const at = picked ?? buckets.at(-1)?.lsn_last ?? 0
-  const around = useAround(at, props.collection)
+  // While the slider is pulled the last answer stays until the next one is there.
+  const held = useRef<readonly LogEvent[]>([])
+  const around = useAround(useRested(at), props.collection)
   if (buckets.length === 0) {
     return (
       <div class="panel">
@@ -84,15 +86,22 @@ function Past(props: {
       </div>
     )
   }
-  const events = around.kind === 'ready' ? around.value : []
+  const events = around.kind === 'ready' ? around.value : held.current
+  held.current = events
   const newest = events.findLast(({ lsn }) => lsn <= at)
   return (
     <div class="stack">
       <ActivityChart of={props.of} at={at} onPick={setPicked} />
       <When of={props.of} collection={props.collection} at={at} onPick={setPicked} />
-      <div class="split wide-left">
+      <div class="split">
         <EventDetail of={newest} at={at} onRestore={() => setRestoring(true)} />
-        <Show of={around}>{(list) => <Events of={list} at={newest?.lsn ?? at} onPick={setPicked} />}</Show>
+        {around.kind === 'failed' ? (
+          <Failure error={around.error} retry={around.again} />
+        ) : around.kind === 'loading' && events.length === 0 ? (
+          <Loading />
+        ) : (
+          <Events of={events} at={newest?.lsn ?? at} onPick={setPicked} />
+        )}
       </div>
       <p class="muted small">
         {reach === null

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { restorePast } from '../../api/log.ts'
 import { useAction } from '../../load.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
@@ -32,14 +32,13 @@ export function RestoreHere(props: {
       onClose={props.onClose}
       onSubmit={() => void restore()}
       footer={
-        <>
-          <button type="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || target === '' || collection === ''}>
-            {busy ? 'Restoring…' : 'Restore'}
-          </button>
-        </>
+        <Buttons
+          onCancel={props.onClose}
+          busy={busy}
+          doing="Restoring…"
+          action="Restore"
+          disabled={target === '' || collection === ''}
+        />
       }
     >
       <div class="form">

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Collection } from '../../api/collections.ts'
 import { upsert } from '../../api/objects.ts'
 import { useAction } from '../../load.ts'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { NumberField, TextArea } from '../../parts/form.tsx'
 import { Bar } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
@@ -42,14 +42,13 @@ export function Insert(props: {
       onClose={props.onClose}
       onSubmit={() => void insert()}
       footer={
-        <>
-          <button type="button" onClick={props.onClose}>
-            Cancel
-          </button>
-          <button type="submit" class="primary" disabled={busy || (file === undefined && text.trim() === '')}>
-            {busy ? 'Writing…' : 'Write objects'}
-          </button>
-        </>
+        <Buttons
+          onCancel={props.onClose}
+          busy={busy}
+          doing="Writing…"
+          action="Write objects"
+          disabled={file === undefined && text.trim() === ''}
+        />
       }
     >
       <div class="form">

@@ -1,5 +1,6 @@
 // One line per object.
 import type { ListedObject } from '../../api/objects.ts'
+import { Table } from '../../parts/table.tsx'
 import { json } from '../../show.ts'
 
 export function ObjectTable(props: {
@@ -7,33 +8,22 @@ export function ObjectTable(props: {
   readonly onShow: (id: string) => void
 }) {
   return (
-    <div class="table-wrap">
-      <table class="tight objects">
-        <thead>
-          <tr>
-            <th>Id</th>
-            <th>Meta</th>
-            <th>Filter</th>
-          </tr>
-        </thead>
-        <tbody>
-          {props.objects.map((object) => (
-            <tr key={object.id}>
-              <td class="id-cell">
-                <button type="button" class="link mono" onClick={() => props.onShow(object.id)}>
-                  {object.id}
-                </button>
-              </td>
-              <td class="long">
-                {object.meta === undefined
-                  ? `${object.meta_base64?.length ?? 0} characters of base64`
-                  : json(object.meta, 120)}
-              </td>
-              <td class="long">{json(object.filter, 120)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <Table heads={['Id', 'Meta', 'Filter']} kind="tight objects">
+      {props.objects.map((object) => (
+        <tr key={object.id}>
+          <td class="id-cell">
+            <button type="button" class="link mono" onClick={() => props.onShow(object.id)}>
+              {object.id}
+            </button>
+          </td>
+          <td class="long">
+            {object.meta === undefined
+              ? `${object.meta_base64?.length ?? 0} characters of base64`
+              : json(object.meta, 120)}
+          </td>
+          <td class="long">{json(object.filter, 120)}</td>
+        </tr>
+      ))}
+    </Table>
   )
 }

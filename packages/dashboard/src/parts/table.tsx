@@ -1,0 +1,33 @@
+// A table with its heads; wider ones are scrolled inside their box.
+import type { ComponentChildren } from 'preact'
+
+/** The last head of rows that end with buttons: said, not shown. */
+export const actions = { name: 'Actions', hidden: true } as const
+
+type Head = string | { readonly name: string; readonly right?: true; readonly hidden?: true }
+
+export function Table(props: {
+  readonly heads: readonly Head[]
+  readonly kind?: string
+  readonly children: ComponentChildren
+}) {
+  return (
+    <div class="table-wrap">
+      <table class={props.kind}>
+        <thead>
+          <tr>
+            {props.heads.map((head) => {
+              const { name, right, hidden } = typeof head === 'string' ? { name: head } : head
+              return (
+                <th key={name} class={right && 'right'}>
+                  {hidden ? <span class="visually-hidden">{name}</span> : name}
+                </th>
+              )
+            })}
+          </tr>
+        </thead>
+        <tbody>{props.children}</tbody>
+      </table>
+    </div>
+  )
+}
