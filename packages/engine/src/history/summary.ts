@@ -24,7 +24,7 @@ export interface Cell extends Tally {
 }
 
 const widthMsMin = 1_000
-const cellsMax = 1_024
+const cellsMax = 256
 
 export class SegmentSummary {
   /** Everything up to this record is in it. */
