@@ -1,38 +1,93 @@
-// The page of benchmarks: what was measured last and committed, with its pictures, its machine and its command.
-import { readdirSync, readFileSync } from 'node:fs'
+// The page of benchmarks: what was measured last and committed, drawn from its JSON, with its machine and its command.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
+import type { Figure } from '../../benchmarks/src/all/figures.ts'
+import { drawCurves } from '../../benchmarks/src/ann/picture.ts'
+import { bars } from './bars.ts'
+
+interface Run {
+  readonly command: string
+  readonly ref: string
+  readonly size: string
+  readonly machine: Readonly<Record<string, string | number>>
+  readonly results: Readonly<Record<string, readonly Figure[]>>
+}
+
+/** Of all benchmarks in one run, by name. */
+const titles: Readonly<Record<string, string>> = {
+  ann: 'The index alone',
+  wal: 'The log',
+  http: 'Over HTTP',
+  filters: 'Filters',
+  replay: 'Replay',
+  start: 'Start and size',
+}
 
 export function benchmarksPage(results: string): string {
   const names = readdirSync(results).filter((name) => name.endsWith('.md'))
+  const run = path.join(results, 'all.json')
   return [
     '# Benchmarks',
     '',
     'Measured with the commands that are named, on the machines that are named, and committed as they came out in `benchmarks/results`.',
     'No figure here is promised: run the command on your machine. What is promised is on [another page](guarantees.md).',
+    ...(existsSync(run) ? everything(JSON.parse(readFileSync(run, 'utf8')) as Run) : []),
     ...names.sort().flatMap((name) => ['', chapterOf(path.join(results, name))]),
     '',
   ].join('\n')
 }
 
-/** A page of results as a chapter, with the picture beside it drawn where it is linked, or at its end. */
+function everything({ command, ref, machine, results }: Run): string[] {
+  const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`)
+  return [
+    '',
+    '## All of them in one run',
+    '',
+    `\`${command}\` at ${ref}: ${facts.join(', ')}. Small sizes, for comparing one version with another: \`--against REF\` runs both by turns`,
+    'and tells a difference only where three quarters of the pairs agree on more than 5 %.',
+    ...Object.entries(results).flatMap(([name, figures]) => ['', `### ${titles[name] ?? name}`, ...drawn(figures)]),
+  ]
+}
+
+function drawn(figures: readonly Figure[]): string[] {
+  const units = [...new Set(figures.map(({ unit }) => unit))]
+  return units.flatMap((unit) => {
+    const own = figures.filter((figure) => figure.unit === unit)
+    const sense = own[0]?.more === 'better' ? 'more is better' : 'less is better'
+    return ['', `${unit[0]?.toUpperCase()}${unit.slice(1)}; ${sense}:`, '', `<div class="picture">${bars(own)}</div>`]
+  })
+}
+
+/** A page of results as a chapter, with the picture that belongs to it at its end. */
 function chapterOf(file: string): string {
-  const text = readFileSync(file, 'utf8').trim()
-  const picture = pictureOf(file.replace(/\.md$/, '.svg'))
-  const chapter = text
+  const chapter = readFileSync(file, 'utf8')
+    .trim()
     .replace(/^(#+ )/gm, '#$1')
     // Files beside the results are no pages of the site.
-    .replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, '`$1`')
-    .replaceAll('``', '`')
-  return picture === undefined ? chapter : `${chapter}\n\n${picture}`
+    .replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, (_, text: string) => (text.includes('`') ? text : `\`${text}\``))
+  const picture = curvesOf(file.replace(/\.md$/, '.jsonl')) ?? pictureOf(file.replace(/\.md$/, '.svg'))
+  return picture === undefined ? chapter : `${chapter}\n\n<div class="picture">${oneLine(picture)}</div>`
+}
+
+/** Points of recall and speed, where the results are those. */
+function curvesOf(file: string): string | undefined {
+  if (!existsSync(file)) return undefined
+  const points = readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { set?: string; contender?: string; recall?: number; cpu_qps?: number })
+    .flatMap(({ set, contender, recall, cpu_qps: speed }) =>
+      recall === undefined || speed === undefined ? [] : [{ label: `${set} ${contender}`, recall, speed }],
+    )
+  const curves = [...Map.groupBy(points, ({ label }) => label)].map(([label, own]) => ({ label, points: own }))
+  return curves.length === 0 ? undefined : drawCurves(curves)
 }
 
 function pictureOf(file: string): string | undefined {
-  try {
-    // A blank line would end the block, and the page would read the rest as text.
-    const svg = readFileSync(file, 'utf8').replaceAll(/\n\s*/g, '')
-    return `<div class="picture">${svg}</div>`
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
-    throw error
-  }
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}
+
+/** A blank line would end the block, and the page would read the rest as text. */
+function oneLine(svg: string): string {
+  return svg.replaceAll(/\n\s*/g, '')
 }

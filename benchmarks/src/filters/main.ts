@@ -1,6 +1,6 @@
 // `node scripts/run.mjs benchmarks/src/filters/main.ts`: how long a filter takes to evaluate, in one thread, over a million
 // objects; how fast the index grows, is dumped and is loaded. Ends with exit code 1 when a median is over its limit.
-// `--objects N`, `--repeats N`, `--seed N`, `--out FILE` for a page of Markdown.
+// `--objects N`, `--repeats N`, `--seed N`, `--out FILE` for a page of Markdown, `--json FILE`.
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { parseArgs } from 'node:util'
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     repeats: { type: 'string', default: '201' },
     seed: { type: 'string', default: '1' },
     out: { type: 'string' },
+    json: { type: 'string' },
   },
 })
 const count = Number(values.objects)
@@ -43,6 +44,7 @@ if (loaded.count !== index.count) throw new Error(`loaded ${loaded.count} object
 const page = report()
 console.log(page)
 if (values.out !== undefined) writeFileSync(values.out, page)
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ objects: count, answers })}\n`)
 const late = answers.filter(({ medianMs, limitMs }) => limitMs !== undefined && medianMs > (limitMs * count) / 1e6)
 for (const { name, medianMs, limitMs } of late)
   console.error(`over its limit: ${name}, ${medianMs.toFixed(3)} ms > ${limitMs} ms`)

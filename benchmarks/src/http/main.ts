@@ -2,7 +2,7 @@
 // published clients send it over 8 keep-alive connections; the share of the kernel; latencies at 70 % load. Linux only.
 //
 //   npm run bench:http -- --data DIR [--dir DIR, kept and used again] [--profile DIR] [--searches 8000] [--rounds 5]
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -22,6 +22,7 @@ const { values } = parseArgs({
     kernel: { type: 'boolean', default: false },
     searches: { type: 'string', default: '8000' },
     rounds: { type: 'string', default: '5' },
+    json: { type: 'string' },
   },
 })
 if (values.data === undefined) throw new Error('--data DIR names the folder that holds fashion-mnist')
@@ -38,6 +39,7 @@ const queries = Array.from({ length: 1_000 }, (_, i) => set.queries.subarray(i *
 console.log(`Fashion-MNIST, 60,000 x ${dimension}, l2, int8, k 10; ${connections} connections`)
 console.log(`${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}`)
 const dir = values.dir ?? (await mkdtemp(path.join(tmpdir(), 'annal-http-')))
+const figures: { name: string; value: number; unit: string; more: 'worse' }[] = []
 const server = await startServer(dir, values.profile)
 try {
   if (await isEmpty(server)) await fill(server)
@@ -56,6 +58,7 @@ try {
   await server.stop()
   if (values.dir === undefined) await rm(dir, { recursive: true, force: true })
 }
+if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify({ figures })}\n`)
 
 async function isEmpty({ url }: BenchedServer): Promise<boolean> {
   return (await fetch(`${url}/api/v1/index/a/info`)).status === 404
@@ -70,6 +73,7 @@ async function fill(server: BenchedServer): Promise<void> {
   const begun = performance.now()
   await load({ port: server.port, count: requests.length, connections: 1, request: (i) => requests[i]! })
   const spent = await server.cpu()
+  figures.push({ name: 'load', value: (spent.all - before.all) / 1_000, unit: 's of server CPU', more: 'worse' })
   const seconds = [spent.all - before.all, spent.main - before.main, performance.now() - begun].map((ms) =>
     (ms / 1_000).toFixed(2),
   )
@@ -107,6 +111,7 @@ async function measure(server: BenchedServer, name: string, request: (i: number)
   times.sort((a, b) => a.all - b.all)
   const [least, quarter, half] = [0, 0.25, 0.5].map((share) => times[Math.floor(times.length * share)]!)
   const { all } = half!
+  figures.push({ name, value: all * 1_000, unit: 'us of server CPU', more: 'worse' })
   console.log(
     `${name} (${request(0).length} bytes): ${us(all)} of CPU, main thread ${us(half!.main)}; a quarter of the rounds below ${us(quarter!.all)}, least ${us(least!.all)}`,
   )

@@ -40,7 +40,7 @@ export async function loadDirectly(trace: OpenTrace, dataDir: string): Promise<n
       objects += updates.length
     }
   }
-  const engine = await openEngine({ dataDir })
+  const engine = await openEngine({ dataDir, keepLog: true })
   const collection = await engine.database().createCollection(definition)
   const running = new Set<Promise<unknown>>()
   const from = performance.now()

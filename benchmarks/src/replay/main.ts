@@ -1,6 +1,6 @@
 // `npm run bench:replay`: whether replaying a trace costs more than the same changes asked of the engine directly, and what one
 // trace shows with three precisions. Pairs run one after the other in turns; the ratio is the median of the pairs.
-// `--objects N`, `--dimension N`, `--pairs N`, `--out FILE` for JSON, `--html FILE` for the report of the precisions.
+// `--objects N`, `--dimension N`, `--pairs N`, `--json FILE`, `--html FILE` for the report of the precisions.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ const { values } = parseArgs({
     objects: { type: 'string', default: '20000' },
     dimension: { type: 'string', default: '128' },
     pairs: { type: 'string', default: '5' },
-    out: { type: 'string' },
+    json: { type: 'string' },
     html: { type: 'string' },
   },
 })
@@ -54,7 +54,7 @@ try {
   const { machine, trace: facts } = precisions[0] as ReplayResult
   const result = { ratio, ratios, precisions: shown, machine, trace: facts }
   console.log(JSON.stringify(result))
-  if (values.out) writeFileSync(values.out, `${JSON.stringify(result, null, 1)}\n`)
+  if (values.json) writeFileSync(values.json, `${JSON.stringify(result, null, 1)}\n`)
   if (values.html) writeFileSync(values.html, reportOf(precisions))
   process.exitCode = ratio >= ratioFloor ? 0 : 1
 } finally {

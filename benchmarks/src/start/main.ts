@@ -1,7 +1,7 @@
 // `node scripts/run.mjs benchmarks/src/start/main.ts`: how soon a collection of a million objects answers after a start, against
 // reading its files; how fast a tail of the log is replayed, against inserting it; what a checkpoint does to writes and
 // searches; how large the process is, against the sum of its parts. `--objects N`, `--tail N`, `--dir DIR` (kept and used
-// again when it is filled already), `--out FILE`. Ends with 1 when a figure is missed.
+// again when it is filled already), `--json FILE`. Ends with 1 when a figure is missed.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
@@ -15,7 +15,7 @@ const { values } = parseArgs({
     objects: { type: 'string', default: '1000000' },
     tail: { type: 'string', default: '50000' },
     dir: { type: 'string' },
-    out: { type: 'string' },
+    json: { type: 'string' },
   },
 })
 const objects = Number(values.objects)
@@ -69,7 +69,7 @@ const report = {
 }
 const text = `${JSON.stringify(report, undefined, 2)}\n`
 console.log(text)
-if (values.out !== undefined) writeFileSync(values.out, text)
+if (values.json !== undefined) writeFileSync(values.json, text)
 if (values.dir === undefined) rmSync(dir, { recursive: true })
 process.exitCode = Object.values(figures).every(({ reached }) => reached) ? 0 : 1
 

@@ -1,6 +1,6 @@
 // `node scripts/run.mjs benchmarks/src/wal/main.ts`: what the log costs above the bare disk, by clients, record size and
 // policy, and how fast a log is verified. Ends with exit code 1 when a figure misses its floor.
-// `--dir DIR` on the disk to measure, `--pairs N`, `--quick`, `--out FILE` for a page of Markdown.
+// `--dir DIR` on the disk to measure, `--pairs N`, `--quick`, `--out FILE` for a page of Markdown, `--json FILE`.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +14,7 @@ const { values } = parseArgs({
     pairs: { type: 'string', default: '5' },
     quick: { type: 'boolean', default: false },
     out: { type: 'string' },
+    json: { type: 'string' },
   },
 })
 
@@ -49,6 +50,7 @@ try {
 const page = report()
 console.log(page)
 if (values.out !== undefined) writeFileSync(values.out, page)
+if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify({ appendings, scannings })}\n`)
 process.exitCode = meetsFloors() ? 0 : 1
 
 function meetsFloors(): boolean {

@@ -18,4 +18,5 @@ export {
   type TraceSummary,
 } from './trace.ts'
 export { type OpenTrace, openTrace, TraceWriter } from './trace-file.ts'
+export { type PairedQuestion, type PairedVerdict, pairedVerdict } from './verdict.ts'
 export { type Workload, type WorkloadSize, workloads } from './workloads.ts'

@@ -1,0 +1,75 @@
+// `node scripts/run.mjs benchmarks/src/replay/anonymised.ts`: whether an anonymised and rotated trace of a log shows what the log itself
+// shows. Both are replayed by turns and compared stretch by stretch. `--objects N`, `--dimension N`, `--pairs N`, `--json FILE`.
+// Ends with 1 when recall differs by more than half a per cent, or the pairs agree that anything else does.
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import {
+  type Comparison,
+  compareResults,
+  engineTarget,
+  generateTrace,
+  openTrace,
+  type ReplayResult,
+  recordTrace,
+  replayTrace,
+} from '@annal/replay'
+import { median } from '../ann/contender.ts'
+import { loadDirectly } from './direct.ts'
+
+const { values } = parseArgs({
+  options: {
+    objects: { type: 'string', default: '10000' },
+    dimension: { type: 'string', default: '128' },
+    pairs: { type: 'string', default: '5' },
+    json: { type: 'string' },
+  },
+})
+
+const parent = mkdtempSync(join(os.tmpdir(), 'annal-anonymised-bench-'))
+try {
+  const live = join(parent, 'live')
+  const made = join(parent, 'made.trace')
+  const size = { objects: Number(values.objects), dimension: Number(values.dimension), batch: 100, seed: 1 }
+  await generateTrace({ workload: 'churn', out: made, ...size, queriesPerThousand: 20 })
+  await loadDirectly(await openTrace(made), live)
+  const [plain, hidden] = [join(parent, 'plain.trace'), join(parent, 'hidden.trace')]
+  await recordTrace({ dataDir: live, out: plain })
+  await recordTrace({ dataDir: live, out: hidden, anonymise: { rotate: true } })
+  const comparisons: Comparison[][] = []
+  const recalls: { plain: number | undefined; anonymised: number | undefined }[] = []
+  for (let pair = 0; pair < Number(values.pairs); pair++) {
+    // Every other pair the other way round.
+    const paths = pair % 2 === 0 ? [plain, hidden] : [hidden, plain]
+    const results = [await replayed(paths[0] as string), await replayed(paths[1] as string)]
+    const [a, b] = (pair % 2 === 0 ? results : results.reverse()) as [ReplayResult, ReplayResult]
+    comparisons.push(compareResults(a, b))
+    recalls.push({ plain: a.recall, anonymised: b.recall })
+  }
+  const figures = (comparisons[0] ?? []).map(({ measure }) => {
+    const own = comparisons.flatMap((list) => list.filter((comparison) => comparison.measure === measure))
+    const verdicts = own.map(({ verdict }) => verdict)
+    return { measure, ratio: median(own.map(({ ratio }) => ratio)), verdicts }
+  })
+  const report = { machine: `${os.cpus()[0]?.model}, ${os.cpus().length} cores`, size, recalls, figures }
+  console.log(JSON.stringify(report, undefined, 1))
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, undefined, 1)}\n`)
+  const agreed = (verdict: string) =>
+    figures.some(({ verdicts }) => verdicts.filter((one) => one === verdict).length > 0.75 * verdicts.length)
+  const apart = recalls.some(({ plain: a = 0, anonymised: b = 0 }) => Math.abs(a - b) > 0.005)
+  process.exitCode = apart || agreed('worse') || agreed('better') ? 1 : 0
+} finally {
+  rmSync(parent, { recursive: true, force: true })
+}
+
+async function replayed(path: string): Promise<ReplayResult> {
+  const dataDir = join(parent, 'replay')
+  const target = await engineTarget({ dataDir })
+  try {
+    return await replayTrace(await openTrace(path), target, { stretches: 20, compared: 50 })
+  } finally {
+    await target.close()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+}

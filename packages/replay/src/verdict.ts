@@ -1,0 +1,50 @@
+// What pairs of measurements say of a difference: a verdict only where they agree well enough for one.
+import { median } from './measure.ts'
+
+export interface PairedVerdict {
+  /** Median of the ratios. */
+  readonly ratio: number
+  /** Half of the ratios lie between these. */
+  readonly quarter: number
+  readonly threeQuarters: number
+  /** `noise` where less than three quarters of the pairs are on one side. */
+  readonly verdict: 'better' | 'worse' | 'noise'
+  readonly pairs: number
+}
+
+export interface PairedQuestion {
+  /** What a larger ratio means. */
+  readonly more: 'better' | 'worse'
+  /** Smaller differences than this say nothing, however steady they are. */
+  readonly sameWithin: number
+}
+
+/** Fewer say nothing. */
+const pairsMin = 4
+
+/** `ratios` of the second to the first, one for each pair; undefined where there is none. */
+export function pairedVerdict(ratios: readonly number[], question: PairedQuestion): PairedVerdict | undefined {
+  const sorted = ratios.filter((ratio) => Number.isFinite(ratio) && ratio > 0).sort((x, y) => x - y)
+  if (sorted.length === 0) return undefined
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number
+  const ratio = median(sorted)
+  return {
+    ratio,
+    quarter: at(0.25),
+    threeQuarters: at(0.75),
+    verdict: verdictOf(sorted, ratio, question),
+    pairs: sorted.length,
+  }
+}
+
+function verdictOf(
+  ratios: readonly number[],
+  ratio: number,
+  { more, sameWithin }: PairedQuestion,
+): PairedVerdict['verdict'] {
+  const above = ratios.filter((value) => value > 1 + sameWithin).length
+  const below = ratios.filter((value) => value < 1 - sameWithin).length
+  const isClear = Math.max(above, below) >= 0.75 * ratios.length && ratios.length >= pairsMin
+  if (!isClear) return 'noise'
+  return ratio > 1 === (more === 'better') ? 'better' : 'worse'
+}
