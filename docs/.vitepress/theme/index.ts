@@ -1,5 +1,5 @@
-// The default look without fonts to fetch, and pictures that are as wide as their column.
+// The default look without fonts to fetch, wider columns, and pictures that fit them.
 import DefaultTheme from 'vitepress/theme-without-fonts'
-import './pictures.css'
+import './annal.css'
 
 export default DefaultTheme
