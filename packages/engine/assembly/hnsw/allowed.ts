@@ -2,10 +2,10 @@
 // neighbours that are not to theirs, until enough allowed ones are found; distances are computed for allowed rows only. A walk
 // through rows that are not allowed would compute ten distances for one that counts where one row in ten is allowed.
 import { NONE, M0, baseLinksOf } from '../layout'
-import { ids, keys, poolMax, ranked, visited } from '../scratch'
+import { ids, poolMax, ranked, visited } from '../scratch'
 import { keysOfIds } from '../distance/walk'
-import { EXPANDED, HIDDEN, at, entryOf, idOf, insert, put, reseed, size, worst } from './pool'
-import { allowedWords, countHop, firstAllowed, isAllowed, isHidden } from './search'
+import { EXPANDED, HIDDEN, at, idOf, put, reseed, size } from './pool'
+import { allowedWords, countHop, firstAllowed, isAllowed, isHidden, offer } from './search'
 
 /** Allowed rows looked for around one row, beyond those beside it. */
 const ENOUGH: i32 = 12
@@ -30,7 +30,7 @@ export function walkAllowed(wanted: i32, sparsity: u32, mark: u32): void {
     put(i, (at(i) & ~(EXPANDED | HIDDEN)) | (isHidden(id) ? HIDDEN : 0))
   }
   reseed(wanted)
-  offer(listSeeds(mark))
+  offerListed(listSeeds(mark))
   let current: i32 = 0
   while (current < size) {
     const entry = at(current)
@@ -39,24 +39,15 @@ export function walkAllowed(wanted: i32, sparsity: u32, mark: u32): void {
       continue
     }
     put(current, entry | EXPANDED)
-    const first = offer(listAround(idOf(entry), mark))
+    const first = offerListed(listAround(idOf(entry), mark))
     current = first <= current ? first : current + 1
   }
 }
 
 /** Puts the listed rows into the pool; returns the first place that changed. */
-function offer(count: i32): i32 {
+function offerListed(count: i32): i32 {
   keysOfIds(count)
-  let first = size
-  for (let i: i32 = 0; i < count; ++i) {
-    const id = load<u32>(ids + (<usize>i << 2))
-    let found = entryOf(load<f32>(keys + (<usize>i << 2)), id)
-    if (found >= worst) continue
-    if (isHidden(id)) found |= HIDDEN
-    const place = insert(found)
-    if (place < first) first = place
-  }
-  return first
+  return offer(count, true)
 }
 
 /** Lists allowed rows at even distances in the bitmap. */

@@ -60,21 +60,25 @@ export function reseed(count: i32): void {
 
 /** Inserts in order and returns the place. The caller has compared with `worst`. */
 export function insert(entry: u64): i32 {
-  let low: i32 = 0
-  let high: i32 = size
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (at(middle) < entry) low = middle + 1
-    else high = middle
-  }
   let p = pool + (<usize>size << 3)
-  const stop = pool + (<usize>low << 3)
-  while (p >= stop + 16) {
-    v128.store(p - 8, v128.load(p - 16))
-    p -= 16
+  // From the end, eight at a time and then one by one: where an entry goes is not foreseeable, so few branches must depend on it.
+  while (p >= pool + 64 && load<u64>(p - 64) > entry) {
+    const a = v128.load(p - 64)
+    const b = v128.load(p - 48)
+    const c = v128.load(p - 32)
+    const d = v128.load(p - 16)
+    v128.store(p - 56, a)
+    v128.store(p - 40, b)
+    v128.store(p - 24, c)
+    v128.store(p - 8, d)
+    p -= 64
   }
-  if (p > stop) store<u64>(p, load<u64>(p - 8))
-  store<u64>(stop, entry)
+  while (p > pool && load<u64>(p - 8) > entry) {
+    store<u64>(p, load<u64>(p - 8))
+    p -= 8
+  }
+  store<u64>(p, entry)
+  const low = <i32>((p - pool) >>> 3)
   size++
   if (!(entry & HIDDEN)) {
     shown++

@@ -3,7 +3,7 @@
 import { ENTRY, NONE, degreeAt, hiddenAt, levelOf, linksOf, rowOf, tailOf } from '../layout'
 import { ids, keys, nextWalk, visited } from '../scratch'
 import { keyOf, keysOfIds } from '../distance/walk'
-import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, put, reseed, size, worst } from './pool'
+import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, keyOfEntry, put, reseed, size, worst } from './pool'
 import { ignoreSubBatch } from './sub-batch'
 
 /** Entries carried from level 1 into level 0 while building. */
@@ -64,22 +64,17 @@ export function countHop(): void {
 }
 
 let nearest: f32 = 0
-/** Follows the nearest neighbour until none is nearer, past whatever bears the mark `ignored`. Leaves the key in `nearest`. */
-function descend(from: u32, key: f32, level: i32, ignored: u32): u32 {
+/**
+ * Follows the nearest neighbour until none is nearer, past whatever bears the mark: what was compared before is no nearer.
+ * Leaves the key in `nearest`.
+ */
+function descend(from: u32, key: f32, level: i32, mark: u32): u32 {
   let best = from
   nearest = key
   let moved = true
   while (moved) {
     moved = false
-    const list = linksOf(best, level)
-    const degree = degreeAt(level)
-    let count: i32 = 0
-    for (let i: i32 = 0; i < degree; ++i) {
-      const id = load<u32>(list + (<usize>i << 2))
-      if (id == NONE) break
-      store<u32>(ids + (<usize>count << 2), id)
-      count += <i32>(ignored == 0 || <u32>load<u8>(visited + <usize>id) != ignored)
-    }
+    const count = gather(linksOf(best, level), degreeAt(level), mark, 0)
     hops++
     keysOfIds(count)
     for (let i: i32 = 0; i < count; ++i) {
@@ -128,6 +123,27 @@ function gather(from: usize, degree: i32, mark: u32, listed: i32): i32 {
 }
 
 /**
+ * Puts the listed rows into the pool; returns the first place that changed. Most are beyond the pool's last and are left out
+ * four at a time; where keys are equal the ordinal decides.
+ */
+export function offer(count: i32, viewed: bool): i32 {
+  let first = size
+  for (let from: i32 = 0; from < count; from += 4) {
+    const beyond = f32x4.gt(v128.load(keys + (<usize>from << 2)), f32x4.splat(keyOfEntry(worst)))
+    let near = ~i32x4.bitmask(beyond) & ((1 << min(4, count - from)) - 1)
+    for (; near != 0; near &= near - 1) {
+      const place = <usize>(from + ctz(near)) << 2
+      const id = load<u32>(ids + place)
+      let found = entryOf(load<f32>(keys + place), id)
+      if (found >= worst) continue
+      if (viewed && isHidden(id)) found |= HIDDEN
+      first = min(first, insert(found))
+    }
+  }
+  return first
+}
+
+/**
  * Best-first walk of one level from the entries in the pool, until every entry kept is expanded. `wanted` shown entries
  * are kept; at level 0 rows outside the view are hidden. With `pairs` the two best entries are expanded at a time: their
  * lists and rows are fetched together, which saves more time than the few rows cost that one at a time would not look at.
@@ -165,16 +181,7 @@ export function walkLevel(wanted: i32, level: i32, viewed: bool, pairs: bool, ma
     }
     if (level == 0) touchNext(current, level)
     keysOfIds(count)
-    let first = size
-    for (let i: i32 = 0; i < count; ++i) {
-      const id = load<u32>(ids + (<usize>i << 2))
-      let found = entryOf(load<f32>(keys + (<usize>i << 2)), id)
-      if (found < worst) {
-        if (viewed && isHidden(id)) found |= HIDDEN
-        const place = insert(found)
-        if (place < first) first = place
-      }
-    }
+    const first = offer(count, viewed)
     current = first <= current ? first : current + 1
   }
 }
@@ -192,12 +199,9 @@ export function approach(level: i32, frozen: bool): bool {
   let node = entry
   nearest = keyOf(rowOf(node))
   let l = top
-  let ignored: u32 = 0
-  if (frozen) {
-    ignored = nextWalk()
-    ignoreSubBatch(ignored)
-  }
-  for (; l > stop; --l) node = descend(node, nearest, l, ignored)
+  const compared = nextWalk()
+  if (frozen) ignoreSubBatch(compared)
+  for (; l > stop; --l) node = descend(node, nearest, l, compared)
   insert(entryOf(nearest, node))
   if (level == 0 && l == 1) {
     const mark = nextWalk()
