@@ -1,4 +1,4 @@
 import { defineConfig } from 'tsup'
 import { libraryBuild } from '../../tsup.base.ts'
 
-export default defineConfig(libraryBuild({ index: 'src/index.ts', main: 'src/main.ts' }))
+export default defineConfig(libraryBuild({ index: 'src/index.ts', bucket: 'src/bucket.ts', main: 'src/main.ts' }))

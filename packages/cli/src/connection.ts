@@ -30,6 +30,7 @@ const codes: { readonly [code: string]: number } = {
   invalid_argument: exitCode.usage,
   unreachable: exitCode.unavailable,
   timeout: exitCode.unavailable,
+  bucket_failed: exitCode.unavailable,
   directory_locked: exitCode.locked,
   log_damaged: exitCode.damaged,
   identity_damaged: exitCode.damaged,

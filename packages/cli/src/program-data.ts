@@ -27,16 +27,25 @@ function connected(command: Command): Command {
 function backups(program: Command, terminal: Terminal, ends: Ends): void {
   const backup = program.command('backup').description('make, list, check, move and delete backups of collections')
   const commands = () => import('./commands/backup.ts')
+  const bucket = () => import('./commands/bucket.ts')
   connected(backup.command('create'))
     .description('back up a collection, and wait until that is done')
     .argument('<collection>')
     .argument('[name]', 'made of the collection and the time when not given')
+    .option('--to <url>', 'carry it to s3://BUCKET/PREFIX as well')
     .action(async (collection, name, options) =>
       ends(await (await commands()).createBackup(collection, name, options, terminal)),
     )
   connected(backup.command('list'))
     .description('list all backups')
-    .action(async (options) => ends(await (await commands()).listBackups(options, terminal)))
+    .option('--at <url>', 'those at s3://BUCKET/PREFIX instead')
+    .action(async ({ at, ...options }) =>
+      ends(
+        await (at
+          ? (await bucket()).listBucket(at, options, terminal)
+          : (await commands()).listBackups(options, terminal)),
+      ),
+    )
   connected(backup.command('info'))
     .description('describe a backup')
     .argument('<name>')
@@ -49,7 +58,28 @@ function backups(program: Command, terminal: Terminal, ends: Ends): void {
   connected(backup.command('delete'))
     .description('delete a backup')
     .argument('<name>')
-    .action(async (name, options) => ends(await (await commands()).deleteBackup(name, options, terminal)))
+    .option('--at <url>', 'the one at s3://BUCKET/PREFIX instead')
+    .action(async (name, { at, ...options }) =>
+      ends(
+        await (at
+          ? (await bucket()).deleteInBucket(name, at, options, terminal)
+          : (await commands()).deleteBackup(name, options, terminal)),
+      ),
+    )
+  connected(backup.command('push'))
+    .description('carry a backup to a bucket, or to whatever else speaks S3')
+    .argument('<name>')
+    .argument('<url>', 's3://BUCKET or s3://BUCKET/PREFIX; variables beginning with AWS_ say how to come in')
+    .option('--check', 'read it back and compare')
+    .action(async (name, url, options) => ends(await (await bucket()).pushBackup(name, url, options, terminal)))
+  connected(backup.command('pull'))
+    .description('fetch a backup that push, or a schedule, carried away')
+    .argument('<name>')
+    .argument('<url>', 's3://BUCKET or s3://BUCKET/PREFIX')
+    .option('--name <name>', 'what it is called here; default: the same')
+    .action(async (name, url, { name: as, ...options }) =>
+      ends(await (await bucket()).pullBackup(name, url, { ...options, as }, terminal)),
+    )
   connected(backup.command('download'))
     .description('write a backup to a file, to be kept elsewhere')
     .argument('<name>')

@@ -1,5 +1,8 @@
 export type { FsyncPolicy } from '@annal/wal'
 export type {
+  Activity,
+  ActivityBucket,
+  ActivityRequest,
   AskedSearch,
   BackupInfo,
   Backups,
@@ -22,9 +25,6 @@ export type {
   Progress,
   RebuildChanges,
   RebuildStatus,
-  Activity,
-  ActivityBucket,
-  ActivityRequest,
   TokenDescription,
   TokenOwner,
 } from './api.ts'
@@ -106,6 +106,7 @@ export type {
   StoredQuery,
 } from './query.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
+export { type ArchiveReport, type VerifyArchiveOptions, verifyArchive } from './verify/verify-archive.ts'
 export {
   type DirectoryFinding,
   type DirectoryProgress,

@@ -1,6 +1,8 @@
 // Makes backups from time to time: of every collection as the server's settings say, and of single ones as their own schedules
-// say. In every round of the server's all backups are read again.
-import type { Database, Engine } from '@annal/engine'
+// say, and has them carried off the machine where that is wanted. In every round of the server's all backups, and what is archived,
+// are read again.
+import { type Database, type Engine, verifyArchive } from '@annal/engine'
+import type { Carrier } from './carrier.ts'
 import { backUpWhatChanged, type Keeping, scheduledBackups } from './scheduled-backup.ts'
 import type { Schedule, Schedules } from './schedules.ts'
 
@@ -8,6 +10,9 @@ export interface BackupScheduleOptions {
   /** Of collections without a schedule of their own. */
   readonly everything?: (Keeping & { readonly everyMs: number }) | undefined
   readonly schedules: Schedules
+  readonly carrier?: Carrier | undefined
+  /** Whose archive is read again in every round. */
+  readonly dataDir?: string
   readonly onNotice: (sentence: string) => void
 }
 
@@ -25,6 +30,8 @@ export class BackupSchedule {
   #looking: Promise<void> | undefined
   #faults: string[] = []
   readonly #own = new Map<string, { readonly fault: string; readonly triedAt: number }>()
+  /** By database, what could not be carried away. */
+  readonly #notCarried = new Map<string, { readonly faults: readonly string[]; readonly triedAt: number }>()
   #stopped = false
 
   constructor(engine: Engine, options: BackupScheduleOptions) {
@@ -37,7 +44,8 @@ export class BackupSchedule {
 
   /** What went wrong in the last round, and with each collection's own schedule, if anything did. */
   get faults(): readonly string[] {
-    return [...this.#faults, ...[...this.#own.values()].map(({ fault }) => fault)]
+    const own = [...this.#own.values()].map(({ fault }) => fault)
+    return [...this.#faults, ...own, ...[...this.#notCarried.values()].flatMap(({ faults }) => faults)]
   }
 
   /** One round, or the one under way. Never rejects: what fails is told, and tried again in the next. */
@@ -59,6 +67,7 @@ export class BackupSchedule {
   async stop(): Promise<void> {
     this.#stopped = true
     for (const timer of this.#timers) clearInterval(timer)
+    this.#options.carrier?.close()
     await this.#running
     await this.#looking
   }
@@ -76,8 +85,10 @@ export class BackupSchedule {
         const fault = await faultOf(database, collection, everything)
         if (fault !== undefined) faults.push(fault)
       }
+      await this.#carry(database, Date.now())
       faults.push(...(await this.#scrub(database)))
     }
+    faults.push(...(await this.#scrubArchive()))
     this.#faults = faults
     for (const fault of faults) this.#options.onNotice(fault)
   }
@@ -93,11 +104,36 @@ export class BackupSchedule {
       const triedAt = this.#own.get(keyOf(schedule))?.triedAt ?? Number.NEGATIVE_INFINITY
       if (found?.condition !== 'ready' || nextRun(database, schedule) > now || triedAt + againMs > now) continue
       const fault = await faultOf(database, schedule.collection, schedule)
-      if (fault === undefined) this.#own.delete(keyOf(schedule))
-      else {
+      if (fault === undefined) {
+        this.#own.delete(keyOf(schedule))
+        await this.#carry(database, now)
+      } else {
         this.#own.set(keyOf(schedule), { fault, triedAt: now })
         this.#options.onNotice(fault)
       }
+    }
+    for (const [name, { triedAt }] of this.#notCarried) {
+      const isThere = this.#engine.control.databases().some((database) => database.name === name)
+      if (!isThere) this.#notCarried.delete(name)
+      else if (!this.#stopped && triedAt + againMs <= now) await this.#carry(this.#engine.database(name), now)
+    }
+  }
+
+  async #carry(database: Database, now: number): Promise<void> {
+    const faults = (await this.#options.carrier?.carry(database)) ?? []
+    for (const fault of faults) this.#options.onNotice(fault)
+    if (faults.length === 0) this.#notCarried.delete(database.name)
+    else this.#notCarried.set(database.name, { faults, triedAt: now })
+  }
+
+  async #scrubArchive(): Promise<string[]> {
+    const { dataDir } = this.#options
+    if (dataDir === undefined || this.#stopped) return []
+    try {
+      const report = await verifyArchive({ dataDir })
+      return (report?.faults ?? []).map((fault) => `the archive is damaged: ${fault}`)
+    } catch (error) {
+      return [`the archive cannot be read: ${(error as Error).message}`]
     }
   }
 

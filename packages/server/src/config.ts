@@ -1,6 +1,7 @@
 // The settings of a server, read once from NDD_ environment variables and checked before anything is opened. The table in
 // docs/reference/configuration.md says the same; a test compares.
 import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
+import { type BucketPlace, parseBucketPlace } from './bucket-place.ts'
 import { isPublicKey } from './licence/licence-file.ts'
 
 export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
@@ -31,6 +32,9 @@ export interface Config {
   readonly backupEveryHours: number | undefined
   readonly backupKeep: number
   readonly backupCheck: boolean
+  /** Where scheduled backups are carried as well; undefined: nowhere. */
+  readonly backupBucket: BucketPlace | undefined
+  readonly backupBucketKeep: number
   /** Undefined: nothing is archived. */
   readonly archive: { readonly maxBytes: number; readonly maxAgeMs: number } | undefined
   /** Nothing of the log is ever given up. */
@@ -113,6 +117,13 @@ export const settings: readonly Setting[] = [
       'Whether each scheduled backup is built aside and compared: `on` or `off`. Takes the memory of one collection.',
   },
   {
+    name: 'NDD_BACKUP_S3',
+    fallback: '',
+    meaning:
+      'Where scheduled backups are carried as well: `s3://BUCKET/PREFIX`; the variables beginning with AWS_ say how to come in.',
+  },
+  { name: 'NDD_BACKUP_S3_KEEP', fallback: '30', meaning: 'Scheduled backups kept there of each collection.' },
+  {
     name: 'NDD_ARCHIVE_HOURS',
     fallback: '0',
     meaning: 'How far back any moment can be restored; 0 keeps nothing for that.',
@@ -146,6 +157,7 @@ const settingsShown: ReadonlySet<string> = new Set([
   'NDD_BACKUP_EVERY_HOURS',
   'NDD_BACKUP_KEEP',
   'NDD_BACKUP_CHECK',
+  'NDD_BACKUP_S3_KEEP',
   'NDD_ARCHIVE_HOURS',
   'NDD_ARCHIVE_MAX_GB',
   'NDD_KEEP_LOG',
@@ -229,6 +241,8 @@ export function readConfig(environment: Environment): ConfigRead {
     backupEveryHours: backupEveryHours === 0 ? undefined : backupEveryHours,
     backupKeep: whole('NDD_BACKUP_KEEP', 1, 10_000),
     backupCheck: oneOf('NDD_BACKUP_CHECK', ['on', 'off']) === 'on',
+    backupBucket: parseBucketPlace(text('NDD_BACKUP_S3')),
+    backupBucketKeep: whole('NDD_BACKUP_S3_KEEP', 1, 100_000),
     archive: archiveHours === 0 ? undefined : { maxBytes: archiveBytesMax, maxAgeMs: archiveHours * 3_600_000 },
     keepLog: oneOf('NDD_KEEP_LOG', ['on', 'off']) === 'on',
     logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
@@ -251,6 +265,9 @@ export function readConfig(environment: Environment): ConfigRead {
   if (config.licensePublicKey !== undefined && !isPublicKey(config.licensePublicKey)) {
     problems.push('NDD_LICENSE_PUBLIC_KEY must be 32 bytes in base64url, as `annal license keys` prints them')
   }
+  const bucket = text('NDD_BACKUP_S3')
+  if (bucket !== '' && config.backupBucket === undefined)
+    problems.push(`NDD_BACKUP_S3 must be s3://BUCKET or s3://BUCKET/PREFIX, not "${bucket}"`)
   if ((config.tlsCert === undefined) !== (config.tlsKey === undefined)) {
     problems.push('NDD_TLS_CERT and NDD_TLS_KEY must be set together')
   }

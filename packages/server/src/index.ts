@@ -1,5 +1,6 @@
 export { type AppOptions, createApp } from './app.ts'
 export { verifyAudit } from './audit.ts'
+export { type BucketPlace, parseBucketPlace } from './bucket-place.ts'
 export {
   type Config,
   ConfigError,

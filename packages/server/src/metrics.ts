@@ -122,10 +122,30 @@ function engineLines({ objects, collections, log, memory, ...stats }: EngineStat
     ...gauge('annal_log_segments', 'Files of the log.', log.segments),
     ...counter('annal_log_appends_total', 'Records appended.', log.appends),
     ...counter('annal_log_syncs_total', 'Times the disk was asked to make the log durable.', log.syncs),
+    ...backupLines(stats),
     ...head('annal_memory_bytes', 'Memory of all collections by part.', 'gauge'),
   ]
   for (const [part, bytes] of Object.entries(memory)) lines.push(`annal_memory_bytes{part="${escaped(part)}"} ${bytes}`)
   return lines
+}
+
+function backupLines({ backups, reach }: Pick<EngineStats, 'backups' | 'reach'>): string[] {
+  const newestAt = backups.newestAt ?? 0
+  return [
+    ...gauge('annal_backups', 'Backups there are.', backups.count),
+    ...gauge('annal_backup_bytes', 'Bytes of all backups; files they share are counted in each.', backups.bytes),
+    ...gauge(
+      'annal_backup_newest_timestamp_seconds',
+      'When the newest backup was made; 0: there is none.',
+      newestAt / 1_000,
+    ),
+    ...gauge('annal_archive_bytes', 'Bytes of what is archived.', reach?.bytes ?? 0),
+    ...gauge(
+      'annal_restorable_from_timestamp_seconds',
+      'The oldest moment that can be restored; 0: the first of all, NaN: nothing is archived.',
+      reach === undefined ? Number.NaN : reach.timeMs / 1_000,
+    ),
+  ]
 }
 
 function processLines(): string[] {

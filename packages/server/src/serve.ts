@@ -6,6 +6,7 @@ import { type AskedSearch, type Engine, type EngineOptions, openEngine, type Pro
 import { createApp, licensingFor, schedulesIn, version } from './app.ts'
 import { createAudit } from './audit.ts'
 import { BackupSchedule } from './backup-schedule.ts'
+import { Carrier } from './carrier.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { shutdownGraceMs } from './limits.ts'
@@ -66,6 +67,8 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
       schedule = new BackupSchedule(engine, {
         everything: everythingIn(config),
         schedules: schedulesIn(slot),
+        carrier: await carrierOf(config),
+        dataDir: config.dataDir,
         onNotice: notice,
       })
       slot.watch(() => schedule?.faults ?? [])
@@ -113,6 +116,13 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
 
 function everythingIn({ backupEveryHours: hours, backupKeep: keep, backupCheck: check }: Config) {
   return hours === undefined ? undefined : { everyMs: hours * 3_600_000, keep, check }
+}
+
+async function carrierOf({ backupBucket, backupBucketKeep: keep, backupCheck: check }: Config) {
+  if (backupBucket === undefined) return undefined
+  // Only who carries backups away pays for the library that does it.
+  const { Bucket } = await import('./bucket.ts')
+  return new Carrier({ bucket: new Bucket(backupBucket), keep, check })
 }
 
 function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): EngineOptions {

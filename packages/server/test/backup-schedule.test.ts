@@ -1,10 +1,14 @@
 // Scheduled backups: of what changed, proved, and no more of them than are kept.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { Readable } from 'node:stream'
 import { test } from 'tap'
 import { BackupSchedule } from '../src/backup-schedule.ts'
+import { Bucket } from '../src/bucket.ts'
+import { Carrier } from '../src/carrier.ts'
 import { Schedules } from '../src/schedules.ts'
 import { runningApp } from './running-app.ts'
+import { s3Bucket, s3Server } from './s3-server.ts'
 
 const fields = [{ name: 'v', type: 'vector', params: { dimension: 2, precision: 'float32' } }]
 
@@ -155,4 +159,54 @@ test('schedules are of one database and of no later one under its name, and ther
     schedules.of(second).find(({ collection }) => collection === long(0)),
     { everyHours: 8_760 },
   )
+})
+
+test('scheduled backups are carried to a bucket once each, kept there in their number, and can be brought back', async (t) => {
+  await s3Server(t)
+  const { engine } = await runningApp(t)
+  const database = engine.database()
+  const a = await database.createCollection({ name: 'a', fields })
+  await database.createCollection({ name: 'a-b', fields })
+  const bucket = new Bucket({ bucket: s3Bucket, prefix: 'annal/' })
+  const notices: string[] = []
+  const schedule = new BackupSchedule(engine, {
+    everything: { everyMs: 3_600_000, keep: 1, check: true },
+    schedules: new Schedules(() => engine.control),
+    carrier: new Carrier({ bucket, keep: 2, check: true }),
+    onNotice: (sentence) => void notices.push(sentence),
+  })
+  t.teardown(() => schedule.stop())
+  const folder = new Bucket({ bucket: s3Bucket, prefix: 'annal/default/' })
+  t.teardown(() => folder.close())
+  await folder.put('by-hand', Readable.from([Buffer.from('x')]), { bytesAbout: 1 })
+  const there = async (collection: string) =>
+    (await folder.list()).filter(({ name }) => name.startsWith(`auto-${collection}-2`))
+  await schedule.run()
+  const [first] = await there('a')
+  await schedule.run()
+  t.same(await there('a'), [first], 'what is there is not carried again')
+  for (let i = 0; i < 3; i++) {
+    await a.upsert([{ id: `${i}`, fields: { v: [i, 1] } }])
+    await schedule.run()
+  }
+  t.same(notices, [])
+  const kept = await there('a')
+  t.equal(kept.length, 2)
+  t.equal((await there('a-b')).length, 1)
+  t.ok((await folder.list()).some(({ name }) => name === 'by-hand'))
+  await database.backups.upload('came-back', await folder.get(kept.at(-1)?.name ?? ''))
+  await database.backups.restore('came-back', 'again')
+  t.equal(database.collection('again').stateDigest(), a.stateDigest())
+  await t.rejects(database.backups.upload('made-up', await folder.get('by-hand')), { code: 'backup_damaged' })
+
+  const away = new Bucket({ bucket: 'nobody-made-it', prefix: '' })
+  const other = new BackupSchedule(engine, {
+    everything: { everyMs: 3_600_000, keep: 1, check: false },
+    schedules: new Schedules(() => engine.control),
+    carrier: new Carrier({ bucket: away, keep: 2, check: false }),
+    onNotice: () => undefined,
+  })
+  await other.run()
+  t.match(other.faults, [/asking the bucket .* failed.*nobody-made-it/])
+  await other.stop()
 })

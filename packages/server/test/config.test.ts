@@ -30,6 +30,8 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_BACKUP_EVERY_HOURS: '6',
     NDD_BACKUP_KEEP: '3',
     NDD_BACKUP_CHECK: 'OFF',
+    NDD_BACKUP_S3: 's3://backups/shop',
+    NDD_BACKUP_S3_KEEP: '9',
     NDD_ARCHIVE_HOURS: '48',
     NDD_ARCHIVE_MAX_GB: '2',
     NDD_KEEP_LOG: 'on',
@@ -56,6 +58,8 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     backupEveryHours: 6,
     backupKeep: 3,
     backupCheck: false,
+    backupBucket: { bucket: 'backups', prefix: 'shop/' },
+    backupBucketKeep: 9,
     archive: { maxBytes: 2_000_000_000, maxAgeMs: 172_800_000 },
     keepLog: true,
     tlsCert: 'c.pem',
@@ -113,7 +117,7 @@ test('a root token that can be guessed is not reachable from elsewhere, and the 
 
 test('docs/reference/configuration.md lists every setting with its default', async (t) => {
   const page = await readFile(new URL('../../../docs/reference/configuration.md', import.meta.url), 'utf8')
-  const rows = [...page.matchAll(/^\| `(NDD_[A-Z_]+)` \| (?:`([^`]*)`|empty) \|/gm)]
+  const rows = [...page.matchAll(/^\| `(NDD_[A-Z0-9_]+)` \| (?:`([^`]*)`|empty) \|/gm)]
   const documented = rows.map(([, name, fallback]) => [name, fallback ?? ''])
   t.strictSame(
     documented,

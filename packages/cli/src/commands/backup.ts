@@ -14,12 +14,21 @@ export interface BackupOptions extends ConnectionOptions {
 }
 
 /** A backup that was begun is waited for, so that success means that it is there. */
-export function createBackup(collection: string, name: string | undefined, options: BackupOptions, terminal: Terminal) {
+export function createBackup(
+  collection: string,
+  name: string | undefined,
+  options: BackupOptions & { readonly to?: string },
+  terminal: Terminal,
+) {
   return withClient(options, async (client) => {
     const begun = await client.collection(collection).createBackup(name)
     const done = await client.backups.completed(begun, {
       onProgress: ({ percent = 0 }) => terminal.bar.show(`backing up ${collection}`, percent, 100),
     })
+    if (options.to !== undefined) {
+      const { carryTo } = await import('./bucket.ts')
+      await carryTo(options.to, client, done.name, terminal)
+    }
     tell(done, options, terminal)
     return exitCode.good
   })
@@ -109,7 +118,8 @@ export function restore(name: string, target: string, options: RestoreCommandOpt
   })
 }
 
-async function* counted(
+/** The same bytes, with a bar for whoever watches. */
+export async function* counted(
   content: AsyncIterable<Uint8Array>,
   label: string,
   total: number | undefined,

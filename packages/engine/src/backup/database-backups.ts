@@ -7,7 +7,7 @@ import { type Backups, infoOf } from './backups.ts'
 import { containerBytes, readContainer, writeContainer } from './container.ts'
 import type { Imaged } from './host.ts'
 import { imageBytes, type StoredImage, writeImageManifest } from './image.ts'
-import { checkSpace, imageCollection } from './image-collection.ts'
+import { checkSpace, imageCollection, snapshotLsn } from './image-collection.ts'
 import { imageOfPast, type PastOf, pastOfBackup } from './past.ts'
 import { buildChecked, fillFrom, type ImportHost, restoreImage } from './restore-image.ts'
 import { verifyImage } from './verify-image.ts'
@@ -98,6 +98,8 @@ export class DatabaseBackups implements BackupsOfDatabase {
     const { host } = this.#opened()
     const source = this.#serving(collection)
     const label = { name: '', database: this.#name }
+    // What a checkpoint holds is loaded; what came after it would have to be linked into the graph again.
+    if (source.replica.lsnApplied > snapshotLsn(host.side, source)) await host.side.takeCheckpoint()
     const watch = { checkWanted: () => this.#door.checkOpen(), onProgress: () => undefined }
     return this.#door.reserving(target, (free) =>
       restoreImage(host, this.#target(free), (dir) => imageCollection(host.side, source, dir, label, undefined, watch)),
@@ -151,10 +153,13 @@ export class DatabaseBackups implements BackupsOfDatabase {
   /** Gives the digest. Throws backup_damaged. */
   async #buildAside(stored: StoredImage): Promise<string> {
     const { side } = this.#door.host
-    const replica = await buildChecked(side, stored, { id: side.nextCollectionId(), name: stored.image.collection })
+    const { replica, digest } = await buildChecked(side, stored, {
+      id: side.nextCollectionId(),
+      name: stored.image.collection,
+    })
     try {
       await auditReplica(replica)
-      return replica.digest()
+      return digest
     } finally {
       await replica.remove()
     }

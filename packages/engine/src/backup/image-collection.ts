@@ -1,10 +1,10 @@
 // An image of a collection as it is now. The moment is taken between two events, while writers and readers go on.
 import { join } from 'node:path'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { errnoOf, type LogRecord, type Lsn, WalError } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { isCatalogRecord, peekEvent } from '../events/codec.ts'
 import type { Replica } from '../replica/replica.ts'
+import { gentleDigest } from './gentle-digest.ts'
 import type { BackupHost, Imaged } from './host.ts'
 import type { Image, StoredImage } from './image.ts'
 import { baseOfCheckpoint, bytesOf, type ImageBase, saysLengths } from './image-base.ts'
@@ -25,8 +25,6 @@ export interface ImageWatch {
 
 /** Hashing so much takes a fraction of a millisecond, which writers may wait. */
 const digestAtOnceMax = 1024 * 1024
-/** Hashing more than this would keep searches waiting too long; the restore check finds the digest instead. */
-const digestMax = 256 * 1024 * 1024
 /** Checkpoints and the log move on while an image is made of them. */
 const attempts = 5
 
@@ -58,7 +56,7 @@ export async function imageCollection(
       watch.checkWanted()
       try {
         const image = await imageAt(host, collection, { dir, base, moment, label, older, watch })
-        return image.digest === '' ? { ...image, digest: await digestIfUnchanged(moment) } : image
+        return image.digest === '' ? { ...image, digest: await digestIfUnchanged(moment, watch.checkWanted) } : image
       } catch (error) {
         if (attempt === attempts || !hasMovedOn(error)) throw error
         for (const name of await host.vfs.list(dir)) await host.vfs.remove(join(dir, name))
@@ -106,6 +104,11 @@ async function imageAt(
   })
 }
 
+/** Of the newest snapshot of the collection; 0 when there is none. */
+export function snapshotLsn(host: BackupHost, { entry }: Imaged): number {
+  return host.newestCheckpoint()?.manifest.collections.find(({ id }) => id === entry.id)?.lsn ?? 0
+}
+
 /** The newest snapshot of the collection, not later than `lsnMax`. Undefined when the log holds all its records. */
 async function baseOf(
   host: BackupHost,
@@ -140,11 +143,9 @@ function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
   })
 }
 
-/** The digest of a large collection is taken afterwards, in which case it is known only when nobody wrote meanwhile. */
-async function digestIfUnchanged({ replica, lsn }: Moment): Promise<string> {
-  if (sizeOf(replica) > digestMax) return ''
-  await nextTurn()
-  return replica.lsnApplied === lsn ? replica.digest() : ''
+/** The digest of a large collection is taken afterwards, and is known only when nobody wrote meanwhile. */
+async function digestIfUnchanged({ replica, lsn }: Moment, checkWanted: () => void): Promise<string> {
+  return (replica.lsnApplied === lsn && (await gentleDigest(replica, checkWanted))) || ''
 }
 
 /** Records of one collection after `from` up to `to`. */

@@ -4,10 +4,11 @@ import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { CatalogImport } from '../catalog/catalog-state.ts'
-import { EngineError } from '../errors.ts'
+import { assert, EngineError } from '../errors.ts'
 import type { CollectionRestored } from '../events/event.ts'
 import type { Acknowledgement } from '../object.ts'
 import type { Replica } from '../replica/replica.ts'
+import { gentleDigest } from './gentle-digest.ts'
 import type { BackupHost } from './host.ts'
 import { filesOf, type Image, imageManifestName, readImage, type StoredImage, writeImageManifest } from './image.ts'
 import { checkSpace } from './image-collection.ts'
@@ -46,7 +47,7 @@ export async function restoreImage(
   const stored = await importImage(side, fill)
   try {
     const id = side.nextCollectionId()
-    const replica = await buildChecked(side, stored, { id, name: target.name })
+    const { replica, digest } = await buildChecked(side, stored, { id, name: target.name })
     const draft: RestoredDraft = {
       kind: 'collection-restored',
       collectionId: id,
@@ -56,7 +57,7 @@ export async function restoreImage(
       hashSeed: stored.image.hashSeed,
       importId: basename(stored.dir),
       imageSha256: stored.sha256,
-      digest: replica.digest(),
+      digest,
     }
     return await host.commitRestored(draft, replica, target.checkThere).catch(async (error) => {
       await replica.remove()
@@ -84,7 +85,7 @@ export async function buildChecked(
   host: BackupHost,
   stored: StoredImage,
   as: { readonly id: number; readonly name: string },
-): Promise<Replica> {
+): Promise<{ readonly replica: Replica; readonly digest: string }> {
   const { image } = stored
   const replica = await loadImage(host.vfs, stored, { ...as, host: host.replicaHost(image.hashSeed) }).catch(
     (error) => {
@@ -92,9 +93,11 @@ export async function buildChecked(
       throw damaged(stored, (error as Error).message, error)
     },
   )
-  if (image.digest === '' || image.digest === replica.digest()) return replica
+  const digest = await gentleDigest(replica)
+  assert(digest !== undefined, 'nobody writes to a collection that is being built')
+  if (image.digest === '' || image.digest === digest) return { replica, digest }
   await replica.remove()
-  throw damaged(stored, `its state has digest ${replica.digest()}, where ${image.digest} was backed up`)
+  throw damaged(stored, `its state has digest ${digest}, where ${image.digest} was backed up`)
 }
 
 async function importImage(host: BackupHost, fill: (dir: string) => Promise<Image>): Promise<StoredImage> {

@@ -7,6 +7,7 @@ import { FilterIndex } from '../filter/filter-index.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import type { JsonObject } from '../json.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import { withoutRests } from '../memory/rests.ts'
 import type { Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import { openDenseField } from '../vector/dense-field.ts'
@@ -305,18 +306,35 @@ export class Replica {
 
   /** Hash of everything the events made. Where they stand in the log is no part of it: the same events elsewhere make the same. */
   digest(): string {
+    return withoutRests(this.digesting())
+  }
+
+  /** The digest with rests in between; what comes out counts only when nothing was applied meanwhile (`isApplying`, `lsnApplied`). */
+  *digesting(): Generator<void, string> {
     const hash = xxh64Stream()
-    for (const section of this.dumpObjects()) {
-      for (const part of section.parts) hash.update(part)
-      section.release()
+    const sections = this.dumpObjects()
+    try {
+      for (const section of sections) {
+        for (const part of section.parts) {
+          hash.update(part)
+          yield
+        }
+      }
+    } finally {
+      for (const section of sections) section.release()
     }
-    const state = {
-      version: this.#version,
-      ordinals: this.ordinals.state(),
-      fields: this.dense.map((field, at) => String((field ?? this.sparse[at])?.digest())),
+    const fields: string[] = []
+    for (const [at, dense] of this.dense.entries()) {
+      const field = dense ?? this.sparse[at]
+      fields.push(String(field && (yield* field.digesting())))
     }
+    const state = { version: this.#version, ordinals: this.ordinals.state(), fields }
     hash.update(new TextEncoder().encode(JSON.stringify(state)))
     return hash.digest().toString(16).padStart(16, '0')
+  }
+
+  get isApplying(): boolean {
+    return this.#applying
   }
 
   /** Memory by part, in bytes. */

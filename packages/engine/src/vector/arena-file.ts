@@ -27,11 +27,15 @@ export interface SegmentState {
   readonly settled: boolean
 }
 
-export function digestOf({ arena, settled }: SegmentState): bigint {
+/** The hash of a segment, with a rest after each piece of its arena. Nothing may be applied before the end. */
+export function* hashing({ arena, settled }: SegmentState): Generator<void, bigint> {
   let hash = BigInt(settled ? 1 : 2)
   for (const word of stateWords) hash = BigInt.asUintN(64, hash * 0x100000001b3n + BigInt(arena.word(word)))
   hash = arena.kernel.hash(arena.centreAddress, arena.shape.lanes * 4, hash)
-  for (const { address, bytes } of partsOf(arena)) hash = arena.kernel.hash(address, bytes, hash)
+  for (const { address, bytes } of partsOf(arena)) {
+    hash = arena.kernel.hash(address, bytes, hash)
+    yield
+  }
   return BigInt.asUintN(64, hash)
 }
 

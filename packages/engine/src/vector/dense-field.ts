@@ -1,12 +1,14 @@
 // A dense field: rows by ordinal, searched by graph or by scan, changed one event at a time. Ordinals are dealt out to
 // segments by range, one arena each, so that a field may outgrow what one WebAssembly memory holds; a search asks all of
 // them and merges.
+
 import type { DenseFieldDefinition } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
+import { withoutRests } from '../memory/rests.ts'
 import type { ByteSource } from '../memory/sections.ts'
 import { at, poolEntries } from './arena.ts'
 import { LinksAhead } from './arena-cut.ts'
-import { digestOf, dumpField, loadSegments, type SegmentState } from './arena-file.ts'
+import { dumpField, hashing, loadSegments, type SegmentState } from './arena-file.ts'
 import { answersOf, searchIn } from './attached.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from './field.ts'
 import { merged } from './merged.ts'
@@ -349,12 +351,16 @@ class GraphField implements GraphDenseField {
     }
   }
 
-  digest(): bigint {
+  *digesting(): Generator<void, bigint> {
     // Segments that only have room are not counted: a replay makes room later than a write does.
     const segments = this.#segments.slice(0, 1 + this.#segments.findLastIndex(({ end }) => end > 0))
     let digest = BigInt(segments.length)
-    for (const segment of segments) digest = BigInt.asUintN(64, digest * 0x100000001b3n) ^ digestOf(segment)
+    for (const segment of segments) digest = BigInt.asUintN(64, digest * 0x100000001b3n) ^ (yield* hashing(segment))
     return digest
+  }
+
+  digest(): bigint {
+    return withoutRests(this.digesting())
   }
 
   bytes(): { readonly [part: string]: number } {

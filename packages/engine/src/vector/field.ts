@@ -80,6 +80,8 @@ export interface DenseField {
   prepareCut(): PreparedCut
   /** Hash of everything a replay must reproduce. */
   digest(): bigint
+  /** The same with rests in between; what comes out counts only when nothing was applied meanwhile. */
+  digesting(): Generator<void, bigint>
   /** Memory by part; the sum is what the field takes from the process. */
   bytes(): { readonly [part: string]: number }
   readonly rows: number
@@ -121,6 +123,7 @@ export interface SparseField {
   /** As of a dense field. */
   prepareCut(): PreparedCut
   digest(): bigint
+  digesting(): Generator<void, bigint>
   bytes(): { readonly [part: string]: number }
   readonly rows: number
   close(): Promise<void>

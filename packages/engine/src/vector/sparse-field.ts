@@ -1,8 +1,10 @@
 // A sparse field: rows by ordinal, searched exactly by dot product over inverted lists, changed one event at a time. Rows that
 // died stay in the lists until nobody can see them; searches tell by their versions. Weights of a query are multiplied by
 // the rarity of their indices where the model says so, from counts as of the version that is searched.
+
 import type { SparseFieldDefinition } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
+import { withoutRests } from '../memory/rests.ts'
 import type { ByteSource } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import { at } from './arena.ts'
@@ -240,13 +242,23 @@ class InvertedField implements SparseField {
     for (const cut of this.#cuts) cut.beforeVersionsChange(ordinal)
   }
 
-  digest(): bigint {
+  *digesting(): Generator<void, bigint> {
     const { vocabulary } = this.#state
     const cut = this.#cut(vocabulary.indicesOf(0, vocabulary.end).sort())
-    const hash = xxh64Stream()
-    for (const piece of cut.pieces) hash.update(piece)
-    cut.release()
-    return hash.digest()
+    try {
+      const hash = xxh64Stream()
+      for (const piece of cut.pieces) {
+        hash.update(piece)
+        yield
+      }
+      return hash.digest()
+    } finally {
+      cut.release()
+    }
+  }
+
+  digest(): bigint {
+    return withoutRests(this.digesting())
   }
 
   bytes(): { readonly [part: string]: number } {

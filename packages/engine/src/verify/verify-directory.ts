@@ -5,14 +5,14 @@
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { errnoOf, nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
+import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { LocalCollection } from '../collection.ts'
 import { openEngine } from '../engine.ts'
 import { EngineError } from '../errors.ts'
 import { type Checkpoint, findCheckpoints } from '../snapshot/checkpoint.ts'
-import { SnapshotSource } from '../snapshot/snapshot-source.ts'
 import { openWorkerPool, type WorkerPool } from '../vector/worker-pool.ts'
 import { overlayVfs } from './overlay-vfs.ts'
+import { snapshotFault } from './snapshot-fault.ts'
 
 export interface VerifyDirectoryOptions {
   readonly dataDir: string
@@ -122,7 +122,7 @@ async function checkCheckpoints(
     for (const { id, lsn, files } of checkpoint.manifest.collections) {
       for (const { name, part, bytes, sum } of files) {
         const path = join(checkpoint.path, name)
-        const fault = await faultOf(vfs, path, { collectionId: id, part, lsn, bytes, sum })
+        const fault = await snapshotFault(vfs, path, { collectionId: id, part, lsn, bytes, sum })
         if (fault !== undefined)
           findings.push({ severity: 'damage', file: path.slice(dataDir.length + 1), what: fault, cure: checkpointCure })
         onProgress?.({ step: 'checkpoints', done: ++done, total })
@@ -131,28 +131,6 @@ async function checkCheckpoints(
     if (findings.length === before) whole.push(checkpoint)
   }
   return whole
-}
-
-async function faultOf(
-  vfs: Vfs,
-  path: string,
-  expected: Parameters<typeof SnapshotSource.open>[2],
-): Promise<string | undefined> {
-  try {
-    const source = await SnapshotSource.open(vfs, path, expected)
-    try {
-      while (await source.piece()) {
-        // Each is checked before it is given.
-      }
-      await source.end()
-    } finally {
-      await source.close()
-    }
-    return undefined
-  } catch (error) {
-    if (error instanceof EngineError || errnoOf(error) !== undefined) return (error as Error).message
-    throw error
-  }
 }
 
 /** Builds the state from the newest checkpoint, from each older one, and from the whole log where it is kept. */

@@ -1,0 +1,70 @@
+// Reads everything that is archived, every byte, also beside a server that has the directory open: a disk forgets in silence, and
+// what is archived is read by nobody until it is needed.
+import { join } from 'node:path'
+import { nodeVfs, type Vfs, verifyLog } from '@annal/wal'
+import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
+import { findCheckpoints } from '../snapshot/checkpoint.ts'
+import { snapshotFault } from './snapshot-fault.ts'
+
+export interface ArchiveReport {
+  readonly segments: number
+  readonly bytes: number
+  readonly records: number
+  /** 0 when no segment is archived. */
+  readonly lsnFirst: number
+  readonly lsnLast: number
+  readonly checkpoints: number
+  /** One sentence for each thing that is wrong. */
+  readonly faults: readonly string[]
+}
+
+export interface VerifyArchiveOptions {
+  readonly dataDir: string
+  readonly vfs?: Vfs
+  readonly onProgress?: (bytes: number) => void
+}
+
+/** Undefined when nothing is archived. */
+export async function verifyArchive(options: VerifyArchiveOptions): Promise<ArchiveReport | undefined> {
+  const { dataDir, vfs = nodeVfs() } = options
+  const logDir = archivedLogDir(dataDir)
+  const hasLog = await vfs.exists(logDir)
+  if (!hasLog && !(await vfs.exists(archivedCheckpointsDir(dataDir)))) return undefined
+  const onProgress = ({ bytes }: { readonly bytes: number }) => options.onProgress?.(bytes)
+  const log = hasLog ? await verifyLog({ vfs, dir: logDir, onProgress }) : undefined
+  // An archive has no TIP and no tail; only what is damaged in it is damage.
+  const damage = log?.findings.filter(({ severity }) => severity === 'damage') ?? []
+  const checkpoints = await verifyCheckpoints(vfs, dataDir)
+  return {
+    segments: log?.segments ?? 0,
+    bytes: log?.bytes ?? 0,
+    records: log?.frames ?? 0,
+    lsnFirst: log?.lsnFirst ?? 0,
+    lsnLast: log?.lsnLast ?? 0,
+    checkpoints: checkpoints.count,
+    faults: [
+      ...damage.map(({ file, offset, lsn, what }) => `archive/wal/${file} at offset ${offset}, LSN ${lsn}: ${what}`),
+      ...checkpoints.faults,
+    ],
+  }
+}
+
+async function verifyCheckpoints(vfs: Vfs, dataDir: string) {
+  const dir = archivedCheckpointsDir(dataDir)
+  const find = () => findCheckpoints({ vfs, dir, originalsDir: join(dataDir, 'originals') })
+  const { good, damaged } = await find()
+  // One that is just being given up looks damaged, and is gone at the second look.
+  const stillDamaged = damaged.length === 0 ? [] : (await find()).damaged.map(({ message }) => message)
+  const faults = damaged.map(({ message }) => message).filter((message) => stillDamaged.includes(message))
+  for (const { path, manifest } of good) {
+    for (const { id, lsn, files } of manifest.collections) {
+      for (const { name, part, bytes, sum } of files) {
+        const file = join(path, name)
+        const fault = await snapshotFault(vfs, file, { collectionId: id, part, lsn, bytes, sum })
+        // A checkpoint that was given up meanwhile is nobody's loss.
+        if (fault !== undefined && (await vfs.exists(path))) faults.push(`${file.slice(dataDir.length + 1)}: ${fault}`)
+      }
+    }
+  }
+  return { count: good.length, faults }
+}

@@ -1,0 +1,44 @@
+// A server that speaks S3, knows one key, and keeps its objects in a directory. (It looks at no signature: that is the client library's.)
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import S3rver from 's3rver'
+import type { Test } from 'tap'
+
+export const s3Bucket = 'annal-backups'
+
+/** Gives its address and directory; the variables of this process lead to it until the test ends. */
+export async function s3Server(t: Test): Promise<{ readonly endpoint: string; readonly directory: string }> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'annal-s3-'))
+  const server = new S3rver({
+    address: '127.0.0.1',
+    port: 0,
+    silent: true,
+    directory,
+    configureBuckets: [{ name: s3Bucket, configs: [] }],
+  })
+  const { port } = await server.run()
+  t.teardown(async () => {
+    await server.close()
+    await rm(directory, { recursive: true, force: true })
+  })
+  const endpoint = `http://127.0.0.1:${port}`
+  const environment = {
+    AWS_ENDPOINT_URL_S3: endpoint,
+    AWS_REGION: 'us-east-1',
+    // The only key that this server knows.
+    AWS_ACCESS_KEY_ID: 'S3RVER',
+    AWS_SECRET_ACCESS_KEY: 'S3RVER',
+  }
+  for (const [name, value] of Object.entries(environment)) setVariable(t, name, value)
+  return { endpoint, directory }
+}
+
+export function setVariable(t: Test, name: string, value: string): void {
+  const before = process.env[name]
+  process.env[name] = value
+  t.teardown(() => {
+    if (before === undefined) delete process.env[name]
+    else process.env[name] = before
+  })
+}
