@@ -68,8 +68,14 @@ function normalise(rows: Float32Array, dimension: number): void {
   }
 }
 
-/** `n` unit rows in 200 clusters with a decaying spectrum, and 1,000 queries of the same kind; answers are exact. */
-export function makeClustered(n: number, dimension: number, seed: number): Omit<Dataset, 'truth'> {
+export interface Clustered extends Omit<Dataset, 'truth'> {
+  /** The cluster of each row, and of each query. */
+  readonly baseClusters: Uint8Array
+  readonly queryClusters: Uint8Array
+}
+
+/** `n` unit rows in 200 clusters with a decaying spectrum, and 1,000 queries of the same kind. */
+export function makeClustered(n: number, dimension: number, seed: number): Clustered {
   const random = seeded(seed)
   const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const rank = 32
@@ -78,8 +84,11 @@ export function makeClustered(n: number, dimension: number, seed: number): Omit<
   const centres = Float32Array.from({ length: clusters * dimension }, () => gauss() / Math.sqrt(dimension))
   const make = (count: number) => {
     const rows = new Float32Array(count * dimension)
+    const drawn = new Uint8Array(count)
     for (let i = 0; i < count; i++) {
-      const centre = Math.floor(random() * clusters) * dimension
+      const cluster = Math.floor(random() * clusters)
+      drawn[i] = cluster
+      const centre = cluster * dimension
       const row = rows.subarray(i * dimension, (i + 1) * dimension)
       for (let j = 0; j < dimension; j++) row[j] = (centres[centre + j] ?? 0) + (0.15 * gauss()) / Math.sqrt(dimension)
       for (let r = 0; r < rank; r++) {
@@ -88,9 +97,18 @@ export function makeClustered(n: number, dimension: number, seed: number): Omit<
       }
     }
     normalise(rows, dimension)
-    return rows
+    return { rows, drawn }
   }
-  return { name: `clustered-${n}`, dimension, metric: 'cosine', base: make(n), queries: make(1000) }
+  const [base, queries] = [make(n), make(1000)]
+  return {
+    name: `clustered-${n}`,
+    dimension,
+    metric: 'cosine',
+    base: base.rows,
+    queries: queries.rows,
+    baseClusters: base.drawn,
+    queryClusters: queries.drawn,
+  }
 }
 
 function seeded(seed: number): () => number {

@@ -1,18 +1,35 @@
-// Made-up things around a thousand centres, any number of them; a label is that of a hundred centres.
+// Made-up things in clusters, any number of them: those of the benchmark of the index, or scattered ones, whose thousand centres
+// are as far from each other as can be, so that next to nothing leads from one cluster to another. A label is that of a tenth of
+// the clusters.
+import { makeClustered as makeRows } from '../ann/dataset.ts'
 import { dimension, vectorOf } from '../start/objects.ts'
 import { shuffled, type Things } from './things.ts'
 
-const queries = 1_000
-
 export function makeClustered(rows: number): Things {
+  const { base, queries, baseClusters, queryClusters } = makeRows(rows, dimension, 1)
+  const part = (of: Float32Array, i: number) => of.subarray(i * dimension, (i + 1) * dimension)
+  return {
+    title: `Clustered, ${rows.toLocaleString('en')} x ${dimension}`,
+    rows,
+    queries: queryClusters.length,
+    dimension,
+    number: shuffled(rows),
+    label: (i) => (baseClusters[i] as number) % 10,
+    queryLabel: (i) => (queryClusters[i] as number) % 10,
+    row: (i) => part(base, i),
+    query: (i) => part(queries, i),
+  }
+}
+
+export function makeScattered(rows: number): Things {
   const base = new Float32Array(rows * dimension)
   for (let i = 0; i < rows; i++) base.set(vectorOf(i), i * dimension)
   // Object n lies around centre n % 1,000, so n % 10 is a label of whole clusters.
   const label = (n: number) => n % 10
   return {
-    title: `Clustered, ${rows.toLocaleString('en')} x ${dimension}`,
+    title: `Scattered, ${rows.toLocaleString('en')} x ${dimension}`,
     rows,
-    queries,
+    queries: 1_000,
     dimension,
     number: shuffled(rows),
     label,

@@ -2,6 +2,7 @@
 import { COSINE, END, ROWS, hiddenAt, metric, tailOf } from './layout'
 import { answers, beat, ids, keys, nextWalk, pool as poolBytes, ranked, similarities } from './scratch'
 import { exactKey, exactKeysOf } from './distance/exact'
+import { keysOfIds } from './distance/walk'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
 import { walkAllowed } from './hnsw/allowed'
@@ -29,6 +30,43 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
   // A walk can miss rows it cannot reach, or run out of room among hidden ones: fewer than k is then not an answer.
   if (found < k && <u32>found < possible(bitmap, bits)) return scanAll(k)
   return write(k)
+}
+
+/**
+ * As search, by comparing the code of every row that may be returned instead of walking: where few may, that is
+ * cheaper, and nothing is missed. The bitmap is needed.
+ */
+export function compare(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i32 {
+  prepareQuery()
+  setView(version, bitmap, bits)
+  pool.clear(ef)
+  const end = min(bits, load<u32>(END))
+  let count: i32 = 0
+  for (let first: u32 = 0; first < end; first += 32) {
+    let word = load<u32>(bitmap + <usize>(first >> 3))
+    if (end - first < 32) word &= (1 << (end - first)) - 1
+    for (; word != 0; word &= word - 1) {
+      store<u32>(ids + (<usize>count << 2), first | ctz(word))
+      count++
+    }
+    if (count < COMPARED_AT_ONCE && first + 32 < end) continue
+    offerByCode(count)
+    count = 0
+  }
+  rank(pool.size, k)
+  return write(k)
+}
+
+/** Rows whose codes are compared between two looks at the pool. */
+const COMPARED_AT_ONCE: i32 = 256
+
+function offerByCode(count: i32): void {
+  keysOfIds(count)
+  for (let i: i32 = 0; i < count; ++i) {
+    const id = load<u32>(ids + (<usize>i << 2))
+    const entry = pool.entryOf(load<f32>(keys + (<usize>i << 2)), id)
+    if (entry < pool.worst && !isHidden(id)) pool.insert(entry)
+  }
 }
 
 /** An upper bound of the rows that could be returned. */

@@ -1,4 +1,5 @@
-// How a dense field is searched: every match compared, or the graph walked. Arithmetic on counts; knows no memory.
+// How a dense field is searched: every match compared, at the field's precision or by its code first, or the graph walked.
+// Arithmetic on counts; knows no memory.
 import { prefilterThresholdDefault } from '../limits.ts'
 
 export interface PlanInput {
@@ -14,7 +15,7 @@ export interface PlanInput {
 }
 
 export interface DensePlan {
-  readonly kind: 'nothing' | 'scan' | 'walk'
+  readonly kind: 'nothing' | 'scan' | 'compare' | 'walk'
   readonly reason: string
   readonly ef?: number
   readonly costs?: { readonly scan: number; readonly walk: number }
@@ -22,11 +23,14 @@ export interface DensePlan {
 
 // Measured on Fashion-MNIST by benchmarks/src/filtered (results/filtered.md), in comparisons of a walk without a filter: it makes
 // 7.1 for each entry of its pool. Under a filter a walk takes a third longer, and the longer the fewer rows match, for it
-// reads the lists of those that do not. A comparison of a scan is exact and takes the time of 1.7 of a walk's.
+// reads the lists of those that do not. Codes compared one after another, which nothing has to be fetched for but
+// themselves, take 0.4 of the time; those of a walk that found as many of the nearest would have to be more: where few match
+// in a cluster, few of their links lead to each other.
 const walkComparisonsPerEntry = 7.1
 const filteredWalkCost = 1.3
 const listsCost = 0.035
-const scanComparisonCost = 1.7
+const comparisonCost = 0.4
+const equalRecallCost = 1.25
 
 export function planDense(input: PlanInput): DensePlan {
   const { rows, matches, ef, boostPercentage, prefilterThreshold, exact } = input
@@ -35,7 +39,7 @@ export function planDense(input: PlanInput): DensePlan {
   if (exact) return { kind: 'scan', reason: 'exact was asked for' }
   if (matches === undefined) return { kind: 'walk', reason: 'there is no filter', ef }
   const boosted = Math.ceil((ef * (100 + boostPercentage)) / 100)
-  const costs = { scan: Math.round(matches * scanComparisonCost), walk: walkCost(rows, matches, boosted) }
+  const costs = { scan: Math.round(matches * comparisonCost), walk: walkCost(rows, matches, boosted) }
   const threshold = prefilterThreshold ?? prefilterThresholdDefault
   const compared = `${matches} match`
   if (matches > threshold)
@@ -43,11 +47,11 @@ export function planDense(input: PlanInput): DensePlan {
   if (prefilterThreshold !== undefined)
     return { kind: 'scan', reason: `${compared}, not more than the threshold of ${threshold}`, costs }
   return costs.scan <= costs.walk
-    ? { kind: 'scan', reason: `${compared}, and comparing each is cheaper than a walk`, costs }
+    ? { kind: 'compare', reason: `${compared}, and comparing each is cheaper than a walk`, ef: boosted, costs }
     : { kind: 'walk', reason: `${compared}, and a walk is cheaper than comparing each`, ef: boosted, costs }
 }
 
 function walkCost(rows: number, matches: number, ef: number): number {
   const share = Math.min(1, matches / rows)
-  return Math.round(walkComparisonsPerEntry * ef * (filteredWalkCost + listsCost / share))
+  return Math.round(equalRecallCost * walkComparisonsPerEntry * ef * (filteredWalkCost + listsCost / share))
 }

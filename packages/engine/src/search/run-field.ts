@@ -76,7 +76,9 @@ async function runDense(task: DenseTask, k: number, { replica, version, matches,
     ef: plan.ef ?? ef,
     version,
     ...(matches && { allowed: matches.bitmap }),
+    ...(matches && plan.kind === 'compare' && { compared: matches.count }),
   })
+  if (plan.kind === 'compare') return { found, complete: true, explanation }
   if (found.ordinals.length >= Math.min(k, matches?.count ?? rows, rows)) return { found, complete: true, explanation }
   // The walk gave fewer than there can be; a comparison of every match proves how many there are.
   const reason = `${plan.reason}; the walk found ${found.ordinals.length}, so every match was compared`
@@ -89,7 +91,7 @@ function added(hits: DenseHits, cost: DenseHits): DenseHits {
 }
 
 function explained({ kind, reason, ef, costs }: DensePlan): Ran['explanation'] {
-  return { plan: kind, reason, ...(ef !== undefined && { ef }), ...(costs && { costs }) }
+  return { plan: kind === 'compare' ? 'scan' : kind, reason, ...(ef !== undefined && { ef }), ...(costs && { costs }) }
 }
 
 async function runSparse(task: SparseTask, k: number, { replica, version, matches }: RunContext): Promise<Ran> {

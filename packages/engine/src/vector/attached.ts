@@ -36,6 +36,8 @@ export function refresh(attached: Attached): void {
 }
 
 export interface SearchCall {
+  /** How many rows of the bitmap are compared, each by its code, instead of walking; 0 walks. */
+  readonly compared: number
   readonly k: number
   readonly ef: number
   readonly rerank: number
@@ -49,7 +51,9 @@ export interface SearchCall {
 export function searchIn(attached: Attached, query: Float32Array, call: SearchCall): number {
   refresh(attached)
   attached.f32.set(query, attached.scratch.query / 4)
-  return attached.kernel.search(call.k, call.ef, call.rerank, call.version, call.bitmap, call.bits)
+  const { k, ef, rerank, version, bitmap, bits } = call
+  if (call.compared > 0) return attached.kernel.compare(k, ef, version, bitmap, bits)
+  return attached.kernel.search(k, ef, rerank, version, bitmap, bits)
 }
 
 export interface ScanCall {

@@ -185,7 +185,7 @@ class GraphField implements GraphDenseField {
 
   #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
     const { arena } = segment
-    const { k, version, allowed } = options
+    const { k, version, allowed, compared = 0 } = options
     const ef = Math.min(efMax, Math.max(options.ef, k))
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
     const found = this.#pool.ask({
@@ -196,6 +196,7 @@ class GraphField implements GraphDenseField {
       version,
       ef,
       rerank: rerankOf(ef),
+      compared,
       bitmap: lent?.address ?? 0,
       bits: lent?.bits ?? 0,
     })
@@ -214,10 +215,12 @@ class GraphField implements GraphDenseField {
     return merged(found, options.k, this.#segmentRows)
   }
 
-  #searchHere({ arena }: Segment, i: number, query: Float32Array, { k, ef, version, allowed }: DenseSearch): Found {
+  #searchHere({ arena }: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
+    const { k, ef, version, allowed, compared = 0 } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
     const pool = Math.min(efMax, Math.max(ef, k))
-    const call = { k, ef: pool, rerank: rerankOf(pool), version, bitmap: lent?.address ?? 0, bits: lent?.bits ?? 0 }
+    const [bitmap, bits] = [lent?.address ?? 0, lent?.bits ?? 0]
+    const call = { k, ef: pool, rerank: rerankOf(pool), version, compared, bitmap, bits }
     const here = arena.attached
     const found = answersOf(here, searchIn(here, query, call))
     if (lent !== undefined) arena.takeBack(lent)

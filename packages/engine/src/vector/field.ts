@@ -27,6 +27,8 @@ export interface DenseSearch {
   readonly version: number
   /** Only these ordinals are returned. */
   readonly allowed?: OrdinalBitmap
+  /** How many are allowed, where all of them are to be compared, each by its code, instead of walking to the nearest. */
+  readonly compared?: number
 }
 
 /** Best first; ties by ordinal. Similarity: cosine; inner product; minus the squared distance for l2. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { EngineError } from '../errors.ts'
 
 /** What host and kernel must agree on; assembly/index.ts has the same number. */
-export const kernelAbi = 1
+export const kernelAbi = 2
 
 /** Exports of assembly/index.ts. Addresses and counts go in, numbers come out. */
 export interface Kernel {
@@ -19,6 +19,7 @@ export interface Kernel {
   takeDistances(): number
   takeHops(): number
   search(k: number, ef: number, rerank: number, version: number, bitmap: number, bits: number): number
+  compare(k: number, ef: number, version: number, bitmap: number, bits: number): number
   beginScan(k: number, version: number): void
   scanIds(count: number): void
   scanRange(from: number, to: number): void

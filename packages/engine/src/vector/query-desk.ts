@@ -28,6 +28,8 @@ export interface SearchQuestion extends Asked {
   readonly kind: 'search'
   readonly ef: number
   readonly rerank: number
+  /** As in SearchCall. */
+  readonly compared: number
   /** Address of a bitmap in the arena, or 0. */
   readonly bitmap: number
   readonly bits: number
@@ -56,9 +58,13 @@ const waitingMax = 10_000
 
 /** What a walk costs at most, as its pool times the dimension; more than a small one takes, where it cannot be told. */
 function workOf(question: Question): number {
-  const isWalk = question.kind === 'search' && question.bitmap === 0
-  return isWalk ? question.ef * question.query.length : Number.POSITIVE_INFINITY
+  if (question.kind !== 'search') return Number.POSITIVE_INFINITY
+  const { compared, ef, query } = question
+  return (compared > 0 ? compared / comparedPerEntry : ef) * query.length
 }
+
+/** Rows whose codes are compared in the time that a walk takes for an entry of its pool. */
+const comparedPerEntry = 16
 
 /** A few tenths of a millisecond. */
 const smallWork = 2 ** 17
@@ -154,6 +160,7 @@ export class QueryDesk {
       w[from + slot.rerank] = question.rerank
       w[from + slot.bitmap] = question.bitmap
       w[from + slot.bits] = question.bits
+      w[from + slot.compared] = question.compared
     } else if (question.kind === 'sparse') {
       w[from + slot.kind] = queryKinds.sparse
       w[from + slot.bitmap] = question.ticket

@@ -51,6 +51,7 @@ export const slot = {
   version: 7,
   bitmap: 8,
   bits: 9,
+  compared: 13,
   /** Scan: ordinals listed in the payload, or a range. */
   listed: 10,
   from: 11,

@@ -131,7 +131,7 @@ export class Server {
     const version = word(slot.version)
     if (word(slot.kind) === queryKinds.search) {
       const [ef, rerank, bitmap, bits] = [word(slot.ef), word(slot.rerank), word(slot.bitmap), word(slot.bits)]
-      return searchIn(attached, query, { k, ef, rerank, version, bitmap, bits })
+      return searchIn(attached, query, { compared: word(slot.compared), k, ef, rerank, version, bitmap, bits })
     }
     const isListed = word(slot.kind) === queryKinds.scanListed
     const listed = isListed ? ordinals.subarray(dimension, dimension + word(slot.listed)) : undefined

@@ -78,7 +78,17 @@ test('a kernel that traps costs its query and its worker, and the next worker se
     norms: new Float32Array(500).fill(1),
     births: new Uint32Array(500).fill(1),
   })
-  const asked = { kind: 'search', arena: segment.arena.id, query, k, ef, rerank: 24, version, bits: 500 } as const
+  const asked = {
+    kind: 'search',
+    arena: segment.arena.id,
+    query,
+    k,
+    ef,
+    rerank: 24,
+    version,
+    compared: 0,
+    bits: 500,
+  } as const
   await t.rejects(pool.ask({ ...asked, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
   t.equal((await pool.ask({ ...asked, bitmap: 0, bits: 0 })).ordinals.length, k)
   t.equal(pool.stats.lost, 1)
@@ -114,6 +124,7 @@ test('a worker that loops without getting on is ended, its query refused, and th
     k,
     ef,
     rerank: 24,
+    compared: 0,
     version,
     bits: 0,
     bitmap: 0,
