@@ -29,8 +29,8 @@ export const words = {
   /** Arena with an open job, or 0. */
   jobs: 4 * line + slotsMax,
   /**
-   * By worker: the slot it serves plus one, the arena whose job it works on, and its thread, by which what was lost is known; and
-   * how many queries and pieces it has begun.
+   * By worker: the slot it serves plus one, the arena whose job it works on, and its thread, by which what was lost is known;
+   * how many queries and pieces it has begun; and its thread as the system numbers it.
    */
   workers: 4 * line + slotsMax + line,
 } as const

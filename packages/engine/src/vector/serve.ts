@@ -20,6 +20,7 @@ import {
 } from './ring.ts'
 import { instantiateSparseKernel, type SparseHandle, type SparseKernel } from './sparse-kernel.ts'
 import type { Announcement, WorkerData } from './tasks.ts'
+import { ownThread } from './thread-state.ts'
 
 export class Server {
   readonly #data: WorkerData
@@ -47,6 +48,7 @@ export class Server {
   run(): void {
     const w = this.#words
     Atomics.store(w, words.workers + this.#number * workerWords + 2, threadId)
+    Atomics.store(w, words.workers + this.#number * workerWords + 4, ownThread())
     Atomics.add(w, words.ready, 1)
     this.#tellOwner()
     for (;;) {

@@ -1,44 +1,92 @@
-// Notices workers that are at work and do not get on: that loop for ever or wait for what never comes. Looks at each now and then;
-// one that shows the same picture too many times in a row is stuck. Counted in looks rather than in time, so that a process
-// that was stopped or starved as a whole, and with it its workers, is not taken for stuck.
+// Notices workers that are at work and do not get on: that loop for ever or wait for what never comes. Looks at each now and
+// then. Time says nothing: a worker of a loaded or stopped machine shows the same picture for long and is well. What it is
+// judged by is what it used meanwhile: a worker that loops uses its processor, one that is starved is ready to run and cannot.
+import type { ThreadState } from './thread-state.ts'
 
 /** What a worker is at, and how far: any change of either is progress. */
 export interface Picture {
   readonly turn: number
   readonly pulse: number
-  /** Looks that may show the same. */
-  readonly patience: number
+  /** Processor time it may use without any progress. */
+  readonly patienceMs: number
 }
 
 const everyMs = 200
-/** For the kernel of dense fields, which shows its pulse: a second, with the time between two looks. */
-export const patienceWithPulse = 4
+/** For the kernel of dense fields, which shows its pulse. */
+export const patienceWithPulseMs = 800
 /** For work without a pulse: far beyond the longest sparse query measured. */
-export const patienceWithoutPulse = 25
+export const patienceWithoutPulseMs = 5_000
+/** A worker that sleeps in the middle of its work may wait for a thread of V8 that is starved. Counted in looks. */
+const asleepLooksMax = 150
+/** Where the system tells nothing of threads, the patience in looks is so many times as long. */
+const blindFactor = 6
+
+export interface Watched {
+  /** Undefined for a worker with nothing to do. */
+  pictureOf(worker: number): Picture | undefined
+  /** Undefined where the system does not tell. */
+  stateOf(worker: number): ThreadState | undefined
+  /** Called once for each that is stuck. */
+  stuck(worker: number, why: string): void
+}
+
+/** A worker as it was when it last got on, and what was seen of it since. */
+interface Seen {
+  readonly turn: number
+  readonly pulse: number
+  readonly cpuMs: number | undefined
+  readonly looksAsleep: number
+  readonly looksBlind: number
+  readonly told: boolean
+}
 
 export class Vigil {
-  readonly #timer: NodeJS.Timeout
-  readonly #seen: { turn: number; pulse: number; same: number }[]
+  readonly #watched: Watched
+  readonly #seen: (Seen | undefined)[]
+  readonly #timer = setInterval(() => this.look(), everyMs).unref()
 
-  /** `pictureOf` is undefined for a worker with nothing to do; `stuck` is called once for each that is stuck. */
-  constructor(
-    workers: number,
-    pictureOf: (worker: number) => Picture | undefined,
-    stuck: (worker: number, afterMs: number) => void,
-  ) {
-    this.#seen = Array.from({ length: workers }, () => ({ turn: 0, pulse: 0, same: 0 }))
-    this.#timer = setInterval(() => {
-      this.#seen.forEach((seen, worker) => {
-        const picture = pictureOf(worker)
-        const isSame = picture !== undefined && picture.turn === seen.turn && picture.pulse === seen.pulse
-        this.#seen[worker] = { turn: picture?.turn ?? 0, pulse: picture?.pulse ?? 0, same: isSame ? seen.same + 1 : 0 }
-        if (picture !== undefined && isSame && seen.same + 1 === picture.patience)
-          stuck(worker, picture.patience * everyMs)
-      })
-    }, everyMs).unref()
+  constructor(workers: number, watched: Watched) {
+    this.#watched = watched
+    this.#seen = new Array(workers).fill(undefined)
+  }
+
+  look(): void {
+    this.#seen.forEach((seen, worker) => {
+      this.#seen[worker] = this.#lookAt(worker, seen)
+    })
+  }
+
+  #lookAt(worker: number, seen: Seen | undefined): Seen | undefined {
+    const picture = this.#watched.pictureOf(worker)
+    if (picture === undefined) return undefined
+    const { turn, pulse, patienceMs } = picture
+    // What it used is asked only where it matters: of a worker that was seen like this before.
+    if (seen === undefined || seen.turn !== turn || seen.pulse !== pulse)
+      return { turn, pulse, cpuMs: undefined, looksAsleep: 0, looksBlind: 0, told: false }
+    if (seen.told) return seen
+    const state = this.#watched.stateOf(worker)
+    const next = {
+      ...seen,
+      cpuMs: seen.cpuMs ?? state?.cpuMs,
+      looksAsleep: seen.looksAsleep + (state?.asleep ? 1 : 0),
+      looksBlind: seen.looksBlind + (state === undefined ? 1 : 0),
+    }
+    const why = whyStuck(next, state, patienceMs)
+    if (why === undefined) return next
+    this.#watched.stuck(worker, why)
+    return { ...next, told: true }
   }
 
   end(): void {
     clearInterval(this.#timer)
   }
+}
+
+function whyStuck(seen: Seen, state: ThreadState | undefined, patienceMs: number): string | undefined {
+  const usedMs = (state?.cpuMs ?? 0) - (seen.cpuMs ?? 0)
+  if (state !== undefined && usedMs >= patienceMs) return `it made no progress in ${usedMs} ms of its processor`
+  if (seen.looksAsleep >= asleepLooksMax) return `it slept at ${seen.looksAsleep} looks without any progress`
+  if (seen.looksBlind * everyMs >= patienceMs * blindFactor)
+    return `it made no progress for ${seen.looksBlind * everyMs} ms`
+  return undefined
 }

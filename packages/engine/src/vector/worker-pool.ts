@@ -15,7 +15,8 @@ import { QueryDesk, type Question, type SearchQuestion } from './query-desk.ts'
 import { createRing, jobsMax, type Ring, stagingBytes, wakeWorkers, words, workersMax, workerWords } from './ring.ts'
 import type { SparseHandle } from './sparse-kernel.ts'
 import type { Announcement, Found, ServeTask, WorkerData } from './tasks.ts'
-import { type Picture, patienceWithoutPulse, patienceWithPulse, Vigil } from './vigil.ts'
+import { threadState } from './thread-state.ts'
+import { type Picture, patienceWithoutPulseMs, patienceWithPulseMs, Vigil } from './vigil.ts'
 
 export interface WorkerPoolOptions {
   /** How many worker threads; one for each core when not given. */
@@ -85,11 +86,11 @@ export class WorkerPool {
       workerData,
     })
     for (let number = 0; number < threads; number++) this.#employ(number)
-    this.#vigil = new Vigil(
-      threads,
-      (number) => this.#pictureOf(number),
-      (number, afterMs) => this.#aborts[number]?.abort(new Error(`it made no progress for ${afterMs} ms`)),
-    )
+    this.#vigil = new Vigil(threads, {
+      pictureOf: (number) => this.#pictureOf(number),
+      stateOf: (number) => threadState(Atomics.load(this.ring.words, words.workers + number * workerWords + 4)),
+      stuck: (number, why) => this.#aborts[number]?.abort(new Error(why)),
+    })
     this.#watch()
   }
 
@@ -130,6 +131,7 @@ export class WorkerPool {
     this.#desk.lose(Atomics.exchange(w, own, 0) - 1, error)
     const arena = Atomics.exchange(w, own + 1, 0)
     Atomics.store(w, own + 2, 0)
+    Atomics.store(w, own + 4, 0)
     const job = this.#jobs.findIndex((open) => arena !== 0 && open?.arena.id === arena)
     if (job >= 0) this.#endJob(job, error)
     // It may have been counted as sleeping for ever; a count too high only costs wake-ups that nobody needs.
@@ -147,7 +149,7 @@ export class WorkerPool {
     if (id === 0) return undefined
     const turn = Atomics.load(w, own + 3)
     const pulse = this.#arenas.get(id)?.pulse(number)
-    return { turn, pulse: pulse ?? 0, patience: pulse === undefined ? patienceWithoutPulse : patienceWithPulse }
+    return { turn, pulse: pulse ?? 0, patienceMs: pulse === undefined ? patienceWithoutPulseMs : patienceWithPulseMs }
   }
 
   /** Announces an arena to all workers; they attach when they first need it. */

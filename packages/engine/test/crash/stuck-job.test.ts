@@ -1,0 +1,36 @@
+// A worker that loops in the middle of a write: it is ended, the write is refused and the engine stops, for nobody knows how
+// far it came. The next start builds the field anew from its log and has everything that was acknowledged.
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { openEngine } from '@annal/engine'
+import tap, { test } from 'tap'
+
+tap.setTimeout(600_000)
+
+test('a job that is stuck is ended, and no write that was acknowledged is lost', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-stuck-'))
+  t.teardown(() => rm(dir, { recursive: true }))
+  const dataDir = join(dir, 'data')
+  const { NODE_OPTIONS: _, ...rest } = process.env
+  const env = { ...rest, STUCK_FROM: join(dir, 'stuck') }
+  const files = ['stuck-kernel.ts', 'stuck-life.ts'].map((file) => new URL(file, import.meta.url))
+  const [hook, life] = files as [URL, URL]
+  const args = ['--conditions=annal-source', '--import', hook.href, fileURLToPath(life), dataDir]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { env })
+  const told = JSON.parse(stdout) as { acknowledged: number; refused: string; status: string }
+  t.equal(told.status, 'failed')
+  t.ok(told.refused, `the write was refused: ${told.refused}`)
+
+  const engine = await openEngine({ dataDir, threads: 2 })
+  const collection = engine.database().collection('c')
+  const ids = Array.from({ length: told.acknowledged }, (_, i) => String(i))
+  const found = await collection.get(ids)
+  t.equal(found.length, told.acknowledged)
+  const { results } = await collection.search({ fields: { v: { query: { id: '7' }, limit: 10 } } })
+  t.equal(results.v?.length, 10)
+  await engine.close()
+})
