@@ -21,6 +21,7 @@ import { Ordinals } from './ordinals.ts'
 import { Originals } from './originals.ts'
 import { type OriginalsPlace, originalsOf } from './originals-of.ts'
 import { Pins } from './pins.ts'
+import { RecentMatches } from './recent-matches.ts'
 import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
 
 /** What apply found out, for the reply. */
@@ -59,6 +60,7 @@ export class Replica {
   readonly definition: CollectionDefinition
   readonly objects: ObjectStore
   readonly filters: FilterIndex
+  readonly matches: RecentMatches
   readonly dense: readonly (DenseField | undefined)[]
   readonly sparse: readonly (SparseField | undefined)[]
   readonly originals: readonly (Originals | undefined)[]
@@ -76,6 +78,7 @@ export class Replica {
     this.definition = parts.definition
     this.objects = parts.objects
     this.filters = parts.filters
+    this.matches = new RecentMatches(parts.filters)
     this.dense = parts.dense
     this.sparse = parts.sparse
     this.originals = parts.originals
@@ -339,7 +342,10 @@ export class Replica {
 
   /** Memory by part, in bytes. */
   bytes(): Record<string, number> {
-    const parts: Record<string, number> = { ...this.objects.bytes(), filters: this.filters.bytes() }
+    const parts: Record<string, number> = {
+      ...this.objects.bytes(),
+      filters: this.filters.bytes() + this.matches.bytes(),
+    }
     const originals = this.originals.reduce((sum, of) => sum + (of?.bytes() ?? 0), 0)
     if (originals > 0) parts.originals = originals
     for (const field of [...this.dense, ...this.sparse]) {

@@ -14,7 +14,7 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
   const lsn = replica.lsnApplied
   const release = replica.pins.pin(version)
   try {
-    const matches = input.filter && replica.filters.evaluate(input.filter)
+    const matches = input.filter && replica.matches.of(input.filter, version)
     const filterMs = performance.now() - started
     const answers = await answersOf(input, { replica, version, matches, input })
     const searched = performance.now()
