@@ -89,7 +89,8 @@ test('a kernel that traps costs its query and its worker, and the next worker se
     compared: 0,
     bits: 500,
   } as const
-  await t.rejects(pool.ask({ ...asked, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
+  // A pool too large for the asking thread to answer from.
+  await t.rejects(pool.ask({ ...asked, ef: 8_000, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
   t.equal((await pool.ask({ ...asked, bitmap: 0, bits: 0 })).ordinals.length, k)
   t.equal(pool.stats.lost, 1)
   await pool.close()
