@@ -1,7 +1,9 @@
 // Recall and speed of Annal's index beside others: the same data, the same M and ef_construction, one thread, taking turns
 // ef by ef, by CPU time, so that what else the machine does falls on all alike.
+// A peer that is not on this machine and cannot be installed is named and left out. Sets that are made here are called
+// clustered-200k, clustered-1m or clustered-N.
 // A set may also be the path of an HDF5 file of ann-benchmarks, or of a folder with fvecs and ivecs.
-//   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch] [--precisions float32,int8] [--rounds 3] [--json FILE] [--svg FILE]
+//   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch,hnswlib-node] [--precisions float32,int8] [--rounds 3] [--json FILE] [--svg FILE]
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -11,6 +13,7 @@ import { type Contender, median, speedAt } from './contender.ts'
 import { type Dataset, makeClustered, readDataset } from './dataset.ts'
 import { exactAnswers } from './exact.ts'
 import { openHnswlib } from './peers/hnswlib.ts'
+import { openHnswlibNode } from './peers/hnswlib-node.ts'
 import { openUsearch } from './peers/usearch.ts'
 import { drawCurves } from './picture.ts'
 
@@ -18,7 +21,7 @@ const { values } = parseArgs({
   options: {
     data: { type: 'string' },
     sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a' },
-    peers: { type: 'string', default: 'hnswlib' },
+    peers: { type: 'string', default: 'hnswlib,usearch,hnswlib-node' },
     precisions: { type: 'string', default: 'float32,int8' },
     rounds: { type: 'string', default: '3' },
     queries: { type: 'string', default: '2000' },
@@ -27,6 +30,11 @@ const { values } = parseArgs({
   },
 })
 const efs = [10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
+const peers: Readonly<Record<string, (set: Dataset) => Promise<Contender>>> = {
+  hnswlib: openHnswlib,
+  usearch: openUsearch,
+  'hnswlib-node': openHnswlibNode,
+}
 const targets = [0.95, 0.99, 0.995]
 const lines: string[] = []
 const say = (line: object) => {
@@ -41,8 +49,9 @@ if (values.json !== undefined) writeFileSync(values.json, `${lines.join('\n')}\n
 if (values.svg !== undefined) writeFileSync(values.svg, drawCurves(curves))
 
 async function openSet(name: string): Promise<Dataset> {
-  const made = /^clustered-(\d+)$/.exec(name)
-  if (made !== null) return exactAnswers(makeClustered(Number(made[1]), 128, 1))
+  const [, count, unit = ''] = /^clustered-(\d+)([km]?)$/.exec(name) ?? []
+  const units: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 }
+  if (count !== undefined) return exactAnswers(makeClustered(Number(count) * (units[unit] ?? 1), 128, 1))
   if (/[/.]/.test(name)) return openPublicSet(name)
   if (values.data === undefined) throw new Error('--data DIR is needed for sets that are not made here')
   const set = await readDataset(values.data, name)
@@ -53,8 +62,15 @@ async function openSet(name: string): Promise<Dataset> {
 async function measure(set: Dataset): Promise<void> {
   const contenders: Contender[] = []
   for (const precision of values.precisions.split(',')) contenders.push(await openAnnal(set, precision as Precision))
-  for (const peer of values.peers.split(',').filter((peer) => peer !== ''))
-    contenders.push(await (peer === 'usearch' ? openUsearch(set) : openHnswlib(set)))
+  for (const peer of values.peers.split(',').filter((peer) => peer !== '')) {
+    const open = peers[peer]
+    if (open === undefined) throw new Error(`there is no peer "${peer}": they are ${Object.keys(peers).join(', ')}`)
+    try {
+      contenders.push(await open(set))
+    } catch (error) {
+      say({ set: set.name, left_out: peer, why: String(error).split('\n', 1)[0] })
+    }
+  }
   for (const { name, buildCpuSeconds } of contenders)
     say({ set: set.name, contender: name, build_cpu_s: Number(buildCpuSeconds.toFixed(2)) })
   for (const contender of contenders) await contender.run(32) // compiled and warm

@@ -2,12 +2,26 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Index, MetricKind, ScalarKind } from 'usearch'
 import { type Contender, recallAtTen } from '../contender.ts'
 import type { Dataset } from '../dataset.ts'
+import { installed } from './install.ts'
+
+interface Index {
+  add(keys: BigUint64Array, vectors: Float32Array, threads: number): void
+  search(queries: Float32Array, k: number, threads: number): { readonly keys: BigUint64Array }
+  save(file: string): void
+  load(file: string): void
+}
+
+interface Usearch {
+  readonly Index: new (options: Readonly<Record<string, unknown>>) => Index
+  readonly MetricKind: Readonly<Record<'L2sq' | 'IP', unknown>>
+  readonly ScalarKind: Readonly<Record<'F32', unknown>>
+}
 
 export async function openUsearch(set: Dataset): Promise<Contender> {
   const { dimension, base, queries, truth } = set
+  const { Index, MetricKind, ScalarKind } = installed<Usearch>('usearch', '2.26.2')
   const directory = mkdtempSync(join(tmpdir(), 'annal-usearch-'))
   const file = join(directory, 'index')
   const open = (ef: number) =>

@@ -1,0 +1,110 @@
+// `npm run bench:ceilings -- --data DIR`: recall@10 of every precision under every metric on every set, at one ef, without and
+// with the best candidates ordered anew by the vectors as they came, as `rescore` does. Against exact float32 search, by
+// similarity rather than by number, so that rows that repeat are all as good. `--sets`, `--metrics`, `--precisions`, `--ef`,
+// `--queries N` at most, `--out FILE` for a page of Markdown.
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import { type Dataset, prepared, readDataset } from './dataset.ts'
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string', default: process.env.ANNAL_DATA ?? '../shared/data' },
+    sets: { type: 'string', default: 'fashion-mnist,sift-bsds-a,bge-micro-notes-a,cranfield,cisi,npl' },
+    metrics: { type: 'string', default: 'cosine,l2,ip' },
+    precisions: { type: 'string', default: 'float32,float16,int16,int8,binary' },
+    ef: { type: 'string', default: '128' },
+    queries: { type: 'string', default: '200' },
+    out: { type: 'string' },
+  },
+})
+type Metric = 'cosine' | 'l2' | 'ip'
+type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
+const k = 10
+const version = 1e6
+const ef = Number(values.ef)
+const precisions = values.precisions.split(',') as Precision[]
+const pool = await openWorkerPool()
+const rows: string[] = []
+for (const name of values.sets.split(','))
+  for (const metric of values.metrics.split(',') as Metric[]) {
+    const set = await readDataset(values.data, name)
+    const asked = metric === 'cosine' ? prepared({ ...set, metric }) : set
+    rows.push(
+      await measure({ ...asked, queries: asked.queries.subarray(0, Number(values.queries) * asked.dimension) }, metric),
+    )
+    console.log(rows.at(-1))
+  }
+await pool.close()
+const page = [
+  `# Recall@10 at ef ${ef}`,
+  '',
+  `Without rescoring / with it. M 16, ef_construction 128, at most ${values.queries} queries of each set.`,
+  `Command: \`npm run bench:ceilings -- --data DIR --ef ${ef} --queries ${values.queries}\``,
+  '',
+  `| set | metric | ${precisions.join(' | ')} |`,
+  `|---|---|${precisions.map(() => '---').join('|')}|`,
+  ...rows,
+  '',
+].join('\n')
+if (values.out !== undefined) writeFileSync(values.out, page)
+
+async function measure(set: Dataset, metric: Metric): Promise<string> {
+  const { name, dimension, queries } = set
+  const queryOf = (i: number) => queries.subarray(i * dimension, (i + 1) * dimension)
+  const nq = queries.length / dimension
+  const truths = Array.from({ length: nq }, (_, i) => kthBest(set, queryOf(i), metric))
+  const cells: string[] = []
+  for (const precision of precisions) {
+    const field = await filled(set, metric, precision)
+    let [plain, rescored] = [0, 0]
+    for (let i = 0; i < nq; i++) {
+      const query = queryOf(i)
+      const isGood = (row: number) => similarity(set, row, query, metric) >= (truths[i] as number)
+      const found = field.searchSync(query, { k, ef, version })
+      plain += found.ordinals.filter(isGood).length / k / nq
+      // As many as the engine reads from disk.
+      const candidates = precision === 'binary' ? 200 : 48
+      const wide = field.searchSync(query, { k: candidates, ef: Math.max(ef, candidates), version })
+      rescored += Math.min(k, wide.ordinals.filter(isGood).length) / k / nq
+    }
+    cells.push(`${plain.toFixed(4)} / ${rescored.toFixed(4)}`)
+    await field.close()
+  }
+  return `| ${name} | ${metric} | ${cells.join(' | ')} |`
+}
+
+async function filled({ dimension, base }: Dataset, spaceType: Metric, precision: Precision) {
+  const params = { dimension, spaceType, precision, M: 16, efConstruction: 128 }
+  const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
+  const n = base.length / dimension
+  const batch = 10_000
+  for (let from = 0; from < n; from += batch) {
+    const ordinals = Uint32Array.from({ length: Math.min(batch, n - from) }, (_, i) => from + i)
+    const vectors = base.subarray(from * dimension, (from + ordinals.length) * dimension)
+    // Of a vector's length only whether it is zero matters here.
+    const norms = Float32Array.from(ordinals, (_, i) =>
+      vectors.subarray(i * dimension, (i + 1) * dimension).some((x) => x !== 0) ? 1 : 0,
+    )
+    await field.apply(from / batch + 1, { ordinals, vectors, norms }, new Uint32Array(0))
+  }
+  return field
+}
+
+/** The similarity from which on a row is among the best k, with room for the rounding of sums. */
+function kthBest(set: Dataset, query: Float32Array, metric: Metric): number {
+  const n = set.base.length / set.dimension
+  const all = Float64Array.from({ length: n }, (_, row) => similarity(set, row, query, metric)).sort()
+  const last = all[n - k] as number
+  return last - Math.abs(last) * 1e-9
+}
+
+function similarity({ base, dimension }: Dataset, row: number, query: Float32Array, metric: Metric): number {
+  let sum = 0
+  for (let i = 0, at = row * dimension; i < dimension; i++, at++) {
+    const x = base[at] as number
+    const q = query[i] as number
+    sum += metric === 'l2' ? -((x - q) ** 2) : x * q
+  }
+  return sum
+}

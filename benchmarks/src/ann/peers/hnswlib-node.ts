@@ -1,0 +1,47 @@
+// hnswlib-node: hnswlib bound to Node, compiled by its own installation. A call for each row and each query, as its users make.
+import { type Contender, recallAtTen } from '../contender.ts'
+import type { Dataset } from '../dataset.ts'
+import { installed } from './install.ts'
+
+interface Index {
+  initIndex(rows: number, M: number, efConstruction: number, seed: number): void
+  addPoint(point: readonly number[], label: number): void
+  setEf(ef: number): void
+  searchKnn(query: readonly number[], k: number): { readonly neighbors: readonly number[] }
+}
+
+interface HnswlibNode {
+  readonly HierarchicalNSW: new (space: 'l2' | 'ip', dimension: number) => Index
+}
+
+export async function openHnswlibNode(set: Dataset): Promise<Contender> {
+  const { dimension, base, queries, truth } = set
+  const { HierarchicalNSW } = installed<HnswlibNode>('hnswlib-node', '3.0.0')
+  const index = new HierarchicalNSW(set.metric === 'l2' ? 'l2' : 'ip', dimension)
+  const rowOf = (rows: Float32Array, i: number) => Array.from(rows.subarray(i * dimension, (i + 1) * dimension))
+  const n = base.length / dimension
+  const before = process.cpuUsage()
+  index.initIndex(n, 16, 128, 100)
+  for (let i = 0; i < n; i++) index.addPoint(rowOf(base, i), i)
+  const used = process.cpuUsage(before)
+  const nq = queries.length / dimension
+  // Its callers hold plain arrays: making them is no part of a search.
+  const asked = Array.from({ length: nq }, (_, i) => rowOf(queries, i))
+  const found = new Uint32Array(nq * 10)
+  return {
+    name: 'hnswlib-node',
+    buildCpuSeconds: (used.user + used.system) / 1e6,
+    async run(ef) {
+      index.setEf(Math.max(10, ef))
+      const from = performance.now()
+      const cpu = process.cpuUsage()
+      asked.forEach((query, i) => {
+        found.set(index.searchKnn(query, 10).neighbors, i * 10)
+      })
+      const spent = process.cpuUsage(cpu)
+      const wallSeconds = (performance.now() - from) / 1000
+      return { recall: recallAtTen(found, truth, nq), wallSeconds, cpuSeconds: (spent.user + spent.system) / 1e6 }
+    },
+    async close() {},
+  }
+}
