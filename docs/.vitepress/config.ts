@@ -35,6 +35,7 @@ export default defineConfig({
         'guide/typescript',
         'guide/python',
         'guide/embedded',
+        'guide/agents',
         'guide/import-and-migrate',
       ]),
       section('Run', [

@@ -63,7 +63,8 @@ function chapterOf(file: string): string {
   const chapter = readFileSync(file, 'utf8')
     .trim()
     .replace(/^(#+ )/gm, '#$1')
-    // Files beside the results are no pages of the site.
+    // Of the files beside the results only reports, which are whole pages, are on the site.
+    .replaceAll(/\[([^\]]+)\]\(([\w-]+\.html)\)/g, '<a href="./$2" target="_self">$1</a>')
     .replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, (_, text: string) => (text.includes('`') ? text : `\`${text}\``))
   const picture = curvesOf(file.replace(/\.md$/, '.jsonl')) ?? pictureOf(file.replace(/\.md$/, '.svg'))
   return picture === undefined ? chapter : `${chapter}\n\n<div class="picture">${oneLine(picture)}</div>`

@@ -1,6 +1,6 @@
 // `npm run docs`: makes the pages that are made from something else, builds the site into docs/.vitepress/dist, and looks at every
 // link. `npm run docs -- --serve` shows it at http://127.0.0.1:5173 and follows changes.
-import { writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build, createServer } from 'vitepress'
@@ -11,10 +11,15 @@ import { lookAtSite } from './site-links.ts'
 
 const docs = fileURLToPath(new URL('..', import.meta.url))
 const house = path.join(docs, '..')
+const results = path.join(house, 'benchmarks', 'results')
 const libraries = ['packages/client/src/index.ts', 'packages/engine/src/index.ts']
 
 writeFileSync(path.join(docs, 'reference', 'http-api.md'), await httpPage())
-writeFileSync(path.join(docs, 'benchmarks.md'), benchmarksPage(path.join(house, 'benchmarks', 'results')))
+writeFileSync(path.join(docs, 'benchmarks.md'), benchmarksPage(results))
+// What lies there is on the site as it is.
+rmSync(path.join(docs, 'public'), { recursive: true, force: true })
+for (const name of readdirSync(results).filter((file) => file.endsWith('.html')))
+  cpSync(path.join(results, name), path.join(docs, 'public', name))
 await writeLibraryPages(libraries, house, path.join(docs, 'reference', 'libraries'))
 if (process.argv.includes('--serve')) {
   const server = await createServer(docs, { host: '127.0.0.1' })
