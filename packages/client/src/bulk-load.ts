@@ -9,6 +9,8 @@ export interface LoadOptions {
   readonly concurrency?: number | undefined
   /** Called after every batch. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined
+  /** Records of the source that came before these, for the places that a failure names; default 0. */
+  readonly recordsBefore?: number | undefined
   readonly signal?: AbortSignal | undefined
   /** The longest one batch may take, its retries included. */
   readonly timeoutMs?: number | undefined
@@ -18,40 +20,58 @@ export interface LoadProgress {
   /** Records that are stored. */
   readonly stored: number
   readonly batches: number
+  /** Records from the beginning of the source that are stored, none of them left out: where a load that ends early can go on. */
+  readonly through: number
 }
 
 type Source<T> = Iterable<T> | AsyncIterable<T>
 
 /**
- * Fails with the first failure, when the batches under way have ended; what they stored stays, and since records are
- * replaced by id the same source can be loaded again.
+ * Fails with the first failure, which names the records concerned, when the batches under way have ended; what they stored
+ * stays, and since records are replaced by id the same source can be loaded again.
  */
 export async function bulkLoad<T>(
   source: Source<T>,
   send: (batch: readonly T[]) => Promise<unknown>,
-  { batchSize = 500, concurrency = 2, onProgress, signal }: LoadOptions,
+  { batchSize = 500, concurrency = 2, recordsBefore = 0, onProgress, signal }: LoadOptions,
 ): Promise<LoadProgress> {
-  const underWay = new Set<Promise<void>>()
-  let progress: LoadProgress = { stored: 0, batches: 0 }
-  let failure: { readonly error: unknown } | undefined
+  // By the number of each one's first record; the oldest is the first.
+  const underWay = new Map<number, Promise<void>>()
+  let progress: LoadProgress = { stored: 0, batches: 0, through: 0 }
+  let taken = 0
+  let failure: { readonly error: unknown; readonly first: number } | undefined
   const begin = (batch: readonly T[]) => {
+    const first = taken
+    taken += batch.length
     const sending = send(batch)
-      .then(() => {
-        progress = { stored: progress.stored + batch.length, batches: progress.batches + 1 }
-        onProgress?.(progress)
-      })
+      .then(
+        () => {
+          underWay.delete(first)
+          const [oldest = taken] = underWay.keys()
+          const through = Math.min(oldest, failure?.first ?? taken)
+          progress = { stored: progress.stored + batch.length, batches: progress.batches + 1, through }
+          onProgress?.(progress)
+        },
+        (error: unknown) => {
+          underWay.delete(first)
+          failure ??= { error: located(error, recordsBefore + first, batch.length), first }
+        },
+      )
       .catch((error: unknown) => {
-        failure ??= { error }
+        failure ??= { error, first: taken }
       })
-      .finally(() => underWay.delete(sending))
-    underWay.add(sending)
+    underWay.set(first, sending)
   }
-  for await (const batch of batchesOf(source, batchSize)) {
-    while (underWay.size >= concurrency) await Promise.race(underWay)
-    if (failure !== undefined || signal?.aborted) break
-    begin(batch)
+  try {
+    for await (const batch of batchesOf(source, batchSize)) {
+      while (underWay.size >= concurrency) await Promise.race(underWay.values())
+      if (failure !== undefined || signal?.aborted) break
+      begin(batch)
+    }
+  } finally {
+    // Also when it is the source that fails: what is under way may still be stored.
+    await Promise.all(underWay.values())
   }
-  await Promise.all(underWay)
   if (failure !== undefined) throw failure.error
   if (signal?.aborted) {
     throw new AnnalError('aborted', `the load was aborted by its caller after ${progress.stored} records`, {
@@ -59,6 +79,15 @@ export async function bulkLoad<T>(
     })
   }
   return progress
+}
+
+/** What was wrong, and where in the source: a refusal names the record by its place in the batch. */
+function located(error: unknown, first: number, length: number): unknown {
+  if (!(error instanceof AnnalError)) return error
+  const place = /^(?:objects|records|vectors)\[(\d+)\]/.exec(error.field ?? '')?.[1]
+  const where =
+    place === undefined ? `records ${first + 1} to ${first + length}` : `record ${first + Number(place) + 1}`
+  return new AnnalError(error.code, `${where} of the source: ${error.message}`, { ...error, cause: error })
 }
 
 async function* batchesOf<T>(source: Source<T>, size: number): AsyncGenerator<readonly T[]> {

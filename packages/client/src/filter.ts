@@ -1,4 +1,5 @@
 // What a filter looks like: a list of conditions, all of which must hold; and functions that write conditions.
+import type { JsonObject } from './record.ts'
 
 export type FilterValue = string | number | boolean
 
@@ -88,4 +89,26 @@ export function or(...conditions: readonly FilterCondition[]): FilterCondition {
 
 export function not(condition: FilterCondition): FilterCondition {
   return { $not: condition }
+}
+
+/** The server's limits on one text, and on the keys of one object. */
+const textBytesMax = 1_024
+const keysMax = 256
+
+/**
+ * Of what other databases and frameworks call metadata or payload, the keys that a filter can ask for: numbers, truth values, texts up
+ * to 1,024 bytes, and lists of these. What is left out can still be kept as meta.
+ */
+export function filterValuesOf(values: JsonObject): FilterValues {
+  const askable = Object.entries(values).filter((entry): entry is [string, FilterValue | FilterValue[]] => {
+    const [key, value] = entry
+    if (key === '' || key.startsWith('$')) return false
+    return Array.isArray(value) ? value.length > 0 && value.every(isAskable) : isAskable(value)
+  })
+  return Object.fromEntries(askable.slice(0, keysMax))
+}
+
+function isAskable(value: unknown): value is FilterValue {
+  if (typeof value === 'string') return new TextEncoder().encode(value).length <= textBytesMax
+  return typeof value === 'number' || typeof value === 'boolean'
 }

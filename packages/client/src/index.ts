@@ -36,6 +36,7 @@ export {
   type FilterOperator,
   type FilterValue,
   type FilterValues,
+  filterValuesOf,
   gt,
   gte,
   lt,

@@ -43,7 +43,7 @@ interface InCollection {
   readonly collection: string
 }
 
-interface SystemOperations {
+export interface SystemOperations {
   health: Operation<undefined, Health>
   stats: Operation<undefined, JsonObject>
   info: Operation<undefined, JsonObject>
@@ -52,7 +52,7 @@ interface SystemOperations {
   validateLicense: Operation<{ readonly contents: string }, string>
 }
 
-interface IndexOperations {
+export interface IndexOperations {
   createIndex: Operation<IndexDefinition, undefined>
   listIndexes: Operation<undefined, readonly IndexSummary[]>
   describeIndex: Operation<InIndex, IndexDescription>
@@ -65,7 +65,7 @@ interface IndexOperations {
   updateFilters: Operation<InIndex & { readonly updates: readonly FilterUpdate[] }, number>
 }
 
-interface CollectionOperations {
+export interface CollectionOperations {
   createCollection: Operation<CollectionDefinition, undefined>
   listCollections: Operation<undefined, readonly CollectionDescription[]>
   describeCollection: Operation<InCollection, CollectionDescription>
@@ -88,7 +88,7 @@ interface CollectionOperations {
   createBackup: Operation<InCollection & { readonly name: string | undefined }, string>
 }
 
-interface BackupOperations {
+export interface BackupOperations {
   listBackups: Operation<undefined, readonly BackupInfo[]>
   backupInfo: Operation<{ readonly backup: string }, BackupInfo>
   backupStatus: Operation<undefined, BackupStatus>
@@ -116,7 +116,7 @@ interface OfDatabase {
   readonly database: string | undefined
 }
 
-interface AdminOperations {
+export interface AdminOperations {
   createDatabase: Operation<InDatabase & { readonly type: string }, string>
   listDatabases: Operation<undefined, readonly DatabaseInfo[]>
   databaseInfo: Operation<InDatabase, DatabaseInfo>

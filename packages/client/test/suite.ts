@@ -163,7 +163,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
   await t.test('objects are loaded from a stream and come back as they were given', async (t) => {
     const told: number[] = []
     const done = await collection.load(numbers(250), { batchSize: 40, onProgress: ({ stored }) => told.push(stored) })
-    t.strictSame(done, { stored: 250, batches: 7 })
+    t.strictSame(done, { stored: 250, batches: 7, through: 250 })
     t.equal(told.length, 7)
     const [first, second, ...more] = await collection.getMany(['n7', 'nobody', 'n100'])
     t.same(more, [])
@@ -321,6 +321,22 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.equal(await code(client.collection('never').count()), 'collection_not_found')
     t.equal(await code(client.backups.restore('nothing', { target: 'never' })), 'backup_not_found')
 
+    const kept = await collection.upsert([{ id: 'kept', fields: { place: [8, 8] } }])
+    const between = await momentAfterNow()
+    await collection.upsert([{ id: 'after', fields: { place: [9, 9] } }])
+    const past = { 'as-of-event': { lsn: kept.lsn }, 'as-of-moment': { time: between } }
+    for (const [target, moment] of Object.entries(past)) {
+      await client.backups.restore(name, { target, ...moment })
+      const found = await client.collection(target).getMany(['late', 'kept', 'after'])
+      t.same(
+        found.map(({ id }) => id),
+        ['late', 'kept'],
+        target,
+      )
+      await client.deleteCollection(target)
+    }
+    for (const id of ['kept', 'after']) await collection.delete(id)
+
     const content = await new Response(await client.backups.download(name)).blob()
     await client.backups.delete(name)
     t.equal(await code(client.backups.info(name)), 'backup_not_found')
@@ -356,7 +372,8 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
       function* broken(): Generator<ObjectRecord> {
         for (; given < 10_000; given += 1) yield { id: `b${given}`, fields: { place: given === 25 ? [1] : [given, 2] } }
       }
-      t.equal(await code(collection.load(broken(), { batchSize: 10, concurrency: 2 })), 'invalid_argument')
+      const failing = collection.load(broken(), { batchSize: 10, concurrency: 2, recordsBefore: 100 })
+      await t.rejects(failing, { code: 'invalid_argument', message: /^record 126 of the source: / })
       t.ok(given < 100, `${given} were taken`)
       const stop = new AbortController()
       const load = collection.load(numbers(1_000), {
@@ -368,4 +385,11 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
       t.equal(await code(load), 'aborted')
     },
   )
+}
+
+/** A moment that is over, and later than everything that was stored before. */
+async function momentAfterNow(): Promise<Date> {
+  const moment = Date.now() + 2
+  while (Date.now() <= moment + 1) await new Promise((resolve) => setTimeout(resolve, 1))
+  return new Date(moment)
 }

@@ -2,22 +2,10 @@
 import type { BackupInfo as EngineBackup, Moment } from '@annal/engine'
 import type { BackupInfo, BackupStatus } from '../backups.ts'
 import { AnnalError } from '../errors.ts'
+import type { BackupOperations } from '../operations.ts'
 import type { Calls } from './calls.ts'
 
-export const backupCalls: Calls<
-  | 'createBackup'
-  | 'listBackups'
-  | 'backupInfo'
-  | 'backupStatus'
-  | 'verifyBackup'
-  | 'restoreBackup'
-  | 'deleteBackup'
-  | 'downloadBackup'
-  | 'uploadBackup'
-> = {
-  async createBackup({ database }, { collection, name }) {
-    return (await database.backups.create(collection, name)).name
-  },
+export const backupCalls: Calls<keyof BackupOperations> = {
   listBackups: ({ database }) => database.backups.list().map(infoOf),
   backupInfo: ({ database }, { backup }) => infoOf(database.backups.info(backup)),
   backupStatus({ database }): BackupStatus {

@@ -2,33 +2,14 @@
 import type { SearchRequest as EngineSearch, FilterInput, ObjectInput } from '@annal/engine'
 import type { RebuildStatus } from '../collection.ts'
 import type { Filter } from '../filter.ts'
+import type { CollectionOperations } from '../operations.ts'
 import type { SearchRequest } from '../search.ts'
 import type { ObjectRecord } from '../stored-object.ts'
 import { descriptionOf, resultOf, storedOf } from './answers.ts'
 import type { Calls } from './calls.ts'
 import { defined } from './defined.ts'
 
-export const collectionCalls: Calls<
-  | 'createCollection'
-  | 'listCollections'
-  | 'describeCollection'
-  | 'deleteCollection'
-  | 'upsertObjects'
-  | 'getObjects'
-  | 'deleteObject'
-  | 'deleteObjectsWhere'
-  | 'updateObjectFilters'
-  | 'search'
-  | 'searchBatch'
-  | 'countObjects'
-  | 'facets'
-  | 'scroll'
-  | 'recall'
-  | 'rebuild'
-  | 'rebuildStatus'
-  | 'shrink'
-  | 'clone'
-> = {
+export const collectionCalls: Calls<keyof CollectionOperations> = {
   async createCollection({ database }, definition) {
     await database.createCollection(definition)
     return undefined
@@ -94,6 +75,9 @@ export const collectionCalls: Calls<
   async clone({ database }, { collection, target }) {
     await database.backups.clone(collection, target)
     return undefined
+  },
+  async createBackup({ database }, { collection, name }) {
+    return (await database.backups.create(collection, name)).name
   },
   async shrink({ database }, { collection }) {
     return (await database.collection(collection).vacuum()).reclaimedBytes

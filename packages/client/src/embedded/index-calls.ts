@@ -2,6 +2,7 @@
 // sparse field named `sparse`, as the server has it.
 import { type CollectionDescription, type Database, EngineError, type ObjectInput } from '@annal/engine'
 import type { IndexDefinition, IndexDescription } from '../definition.ts'
+import type { IndexOperations } from '../operations.ts'
 import type { Hit, JsonObject, Query, StoredVector, VectorRecord } from '../record.ts'
 import type { SearchHit } from '../search.ts'
 import type { StoredObject } from '../stored-object.ts'
@@ -12,18 +13,7 @@ import { defined } from './defined.ts'
 
 const topKDefault = 10
 
-export const indexCalls: Calls<
-  | 'createIndex'
-  | 'listIndexes'
-  | 'describeIndex'
-  | 'deleteIndex'
-  | 'upsert'
-  | 'query'
-  | 'get'
-  | 'delete'
-  | 'deleteWhere'
-  | 'updateFilters'
-> = {
+export const indexCalls: Calls<keyof IndexOperations> = {
   async createIndex({ database }, definition) {
     await database.createCollection(collectionOf(definition))
     return undefined

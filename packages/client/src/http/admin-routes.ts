@@ -1,22 +1,10 @@
 // The operations on databases and tokens.
 import type { DatabaseInfo, TokenInfo } from '../admin.ts'
-import type { Operations } from '../operations.ts'
+import type { AdminOperations, Operations } from '../operations.ts'
 import { list, moment, object, parseJson, text } from './read.ts'
 import { get, post, type Routes, remove, segment } from './route.ts'
 
-export const adminRoutes: Routes<
-  | 'createDatabase'
-  | 'listDatabases'
-  | 'databaseInfo'
-  | 'deleteDatabase'
-  | 'setDatabaseActive'
-  | 'setDatabaseType'
-  | 'listDatabaseCollections'
-  | 'deleteDatabaseCollection'
-  | 'createToken'
-  | 'listTokens'
-  | 'deleteToken'
-> = {
+export const adminRoutes: Routes<keyof AdminOperations> = {
   createDatabase: {
     retry: 'when-refused',
     request: ({ database, type }) => post(databases, { db_name: database, db_type: type }),

@@ -1,21 +1,13 @@
 // The operations on backups.
 import type { BackupInfo } from '../backups.ts'
+import type { BackupOperations } from '../operations.ts'
 import { list, moment, number, object, parseJson, text, unexpected } from './read.ts'
 import { get, post, type Routes, remove, segment, sentence } from './route.ts'
 
 /** Moving a backup takes as long as it takes; a call that hangs still ends. */
 const transferTimeoutMs = 3_600_000
 
-export const backupRoutes: Routes<
-  | 'listBackups'
-  | 'backupInfo'
-  | 'backupStatus'
-  | 'verifyBackup'
-  | 'restoreBackup'
-  | 'deleteBackup'
-  | 'downloadBackup'
-  | 'uploadBackup'
-> = {
+export const backupRoutes: Routes<keyof BackupOperations> = {
   listBackups: {
     retry: 'always',
     request: () => get(backups),

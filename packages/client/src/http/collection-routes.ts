@@ -1,4 +1,6 @@
 // The operations on collections, as /api/v2 has them. Objects go out in MessagePack, which is a quarter of the JSON; answers are JSON.
+
+import type { CollectionOperations } from '../operations.ts'
 import type { FieldQuery, SearchRequest } from '../search.ts'
 import {
   parseAcknowledgement,
@@ -18,28 +20,7 @@ import { checkSparse, isMany, lengthOf } from './vector.ts'
 /** A collection is built anew while the call waits. */
 const shrinkTimeoutMs = 600_000
 
-export const collectionRoutes: Routes<
-  | 'createCollection'
-  | 'listCollections'
-  | 'describeCollection'
-  | 'deleteCollection'
-  | 'upsertObjects'
-  | 'getObjects'
-  | 'deleteObject'
-  | 'deleteObjectsWhere'
-  | 'updateObjectFilters'
-  | 'search'
-  | 'searchBatch'
-  | 'countObjects'
-  | 'facets'
-  | 'scroll'
-  | 'recall'
-  | 'rebuild'
-  | 'rebuildStatus'
-  | 'shrink'
-  | 'clone'
-  | 'createBackup'
-> = {
+export const collectionRoutes: Routes<keyof CollectionOperations> = {
   createCollection: {
     retry: 'when-refused',
     request: (definition) => post(collections, definition),

@@ -1,23 +1,13 @@
 // The operations on indexes, as /api/v1 has them.
 import type { IndexDefinition } from '../definition.ts'
+import type { IndexOperations } from '../operations.ts'
 import { encodeBatch } from './batch.ts'
 import { parseCount, parseDescription, parseHits, parseStored, parseSummaries } from './index-replies.ts'
 import { parseJson } from './read.ts'
 import { get, messagePack, post, type Routes, segment, sentence } from './route.ts'
 import { searchBody } from './search-body.ts'
 
-export const indexRoutes: Routes<
-  | 'createIndex'
-  | 'listIndexes'
-  | 'describeIndex'
-  | 'deleteIndex'
-  | 'upsert'
-  | 'query'
-  | 'get'
-  | 'delete'
-  | 'deleteWhere'
-  | 'updateFilters'
-> = {
+export const indexRoutes: Routes<keyof IndexOperations> = {
   createIndex: {
     retry: 'when-refused',
     request: (definition) => post('/api/v1/index/create', definitionBody(definition), sentence),

@@ -1,8 +1,9 @@
 // The operations on the server itself, and its licence.
+import type { SystemOperations } from '../operations.ts'
 import { list, object, parseJson, parseObject, text } from './read.ts'
 import { get, post, type Routes, sentence } from './route.ts'
 
-export const systemRoutes: Routes<'health' | 'stats' | 'info' | 'logs' | 'generateLicense' | 'validateLicense'> = {
+export const systemRoutes: Routes<keyof SystemOperations> = {
   health: {
     retry: 'never',
     request: () => get('/api/v2/health'),

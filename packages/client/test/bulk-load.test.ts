@@ -1,0 +1,92 @@
+// How far a load is, whatever order its batches end in: over a transport that answers when the test says so.
+import { AnnalError, connect, type ObjectRecord, type Transport } from '@annal/client'
+import { test } from 'tap'
+
+interface Sending {
+  readonly first: string | undefined
+  resolve(): void
+  reject(error: Error): void
+}
+
+/** Keeps every batch under way until it is told what becomes of it. */
+function heldBack() {
+  const sendings: Sending[] = []
+  let arrived: () => void = () => undefined
+  const transport = {
+    call: (_: string, { objects }: { readonly objects: readonly ObjectRecord[] }) =>
+      new Promise((resolve, reject) => {
+        sendings.push({ first: objects[0]?.id, resolve: () => resolve({ lsn: 1, durable: true }), reject })
+        arrived()
+      }),
+    close: () => Promise.resolve(),
+  }
+  return {
+    // Only upserts are called here.
+    client: connect({ transport: transport as unknown as Transport }),
+    async sending(first: string): Promise<Sending> {
+      for (;;) {
+        const found = sendings.find((sending) => sending.first === first)
+        if (found !== undefined) return found
+        await new Promise<void>((resolve) => {
+          arrived = resolve
+        })
+      }
+    },
+  }
+}
+
+function* numbers(count: number): Generator<ObjectRecord> {
+  for (let i = 0; i < count; i += 1) yield { id: String(i), fields: { x: [i, i] } }
+}
+
+test('what is stored through has no gap, though later batches end before earlier ones', async (t) => {
+  const { client, sending } = heldBack()
+  const told: (readonly [number, number])[] = []
+  const onProgress = ({ stored, through }: { readonly stored: number; readonly through: number }) =>
+    told.push([stored, through])
+  const load = client.collection('c').load(numbers(5), { batchSize: 1, concurrency: 2, onProgress })
+  const first = await sending('0')
+  ;(await sending('1')).resolve()
+  ;(await sending('2')).resolve()
+  const third = await sending('3')
+  first.resolve()
+  ;(await sending('4')).resolve()
+  third.resolve()
+  t.same(await load, { stored: 5, batches: 5, through: 5 })
+  t.same(told.slice(0, 3), [
+    [1, 0],
+    [2, 0],
+    [3, 3],
+  ])
+})
+
+test('a failure leaves its records out of what is stored through, and names them', async (t) => {
+  const { client, sending } = heldBack()
+  let through = -1
+  const onProgress = (progress: { readonly through: number }) => {
+    through = progress.through
+  }
+  const load = client.collection('c').load(numbers(6), { batchSize: 2, concurrency: 2, onProgress })
+  const first = await sending('0')
+  ;(await sending('2')).reject(new AnnalError('no_room', 'the disk is full', { status: 507 }))
+  first.resolve()
+  await t.rejects(load, { code: 'no_room', status: 507, message: 'records 3 to 4 of the source: the disk is full' })
+  t.equal(through, 2)
+})
+
+test('when the source fails the load waits for what is under way', async (t) => {
+  const { client, sending } = heldBack()
+  let stored = 0
+  async function* failing(): AsyncGenerator<ObjectRecord> {
+    yield* numbers(1)
+    // Not before its batch is on its way.
+    await sending('0')
+    setImmediate(async () => (await sending('0')).resolve())
+    throw new Error('the source broke')
+  }
+  const onProgress = (progress: { readonly stored: number }) => {
+    stored = progress.stored
+  }
+  await t.rejects(client.collection('c').load(failing(), { batchSize: 1, onProgress }), { message: 'the source broke' })
+  t.equal(stored, 1)
+})
