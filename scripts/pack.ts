@@ -11,7 +11,16 @@ import { promisify } from 'node:util'
 const root = fileURLToPath(new URL('../', import.meta.url))
 
 /** In the order in which they would be published: each after those it needs. */
-export const publishedPackages = ['wal', 'engine', 'dashboard', 'server', 'client', 'replay', 'cli'] as const
+export const publishedPackages = [
+  'wal',
+  'engine',
+  'dashboard',
+  'server',
+  'client',
+  'langchain',
+  'replay',
+  'cli',
+] as const
 
 interface Manifest {
   readonly files?: readonly string[]

@@ -39,9 +39,10 @@ export async function ensureInstalled() {
   checkNodeVersion()
   console.log('annal: installing dependencies; the first time this takes about half a minute')
   const startMs = performance.now()
-  // `npm install` keeps to the lock file as `npm ci` does, mends a half-finished installation, and, unlike `npm ci`, does not
-  // insist on packages for other platforms that a registry may not have.
-  const args = ['install', '--no-save', '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
+  // On a clean checkout exactly what the lock file says. Where something is installed already `npm install` keeps to the lock file
+  // too, mends a half-finished installation, and leaves alone what is as it should be.
+  const command = existsSync(npmRecord) ? ['install', '--no-save'] : ['ci']
+  const args = [...command, '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
   await step('npm', args, 'the dependencies could not be installed; npm says why above')
   if (!existsSync(node)) {
     throw new SetupError(

@@ -10,6 +10,7 @@ const siblings: Readonly<Record<string, readonly string[]>> = {
   client: [],
   dashboard: ['client'],
   replay: ['wal', 'engine', 'client'],
+  langchain: ['client'],
   cli: ['wal', 'engine', 'server', 'client', 'replay'],
 }
 

@@ -1,14 +1,23 @@
 // The checks that types and lint cannot make: who may import whom, no cycles, no clock and no chance in the fold,
-// an explanation for every error code, and a test behind every promise that names one.
+// an explanation for every error code, a test behind every promise that names one, and a lock file for every platform.
 // `npm run check` runs it; it prints one line per fault and exits with 1 when there is any.
 import { errorCodeFaults } from './error-codes.ts'
 import { foldFaults } from './fold.ts'
 import { importFaults } from './imports.ts'
+import { lockFileFaults } from './lock-file.ts'
 import { namedTestFaults } from './named-tests.ts'
 
-const faults = [...(await importFaults()), ...(await foldFaults()), ...(await errorCodeFaults()), ...namedTestFaults()]
+const faults = [
+  ...(await importFaults()),
+  ...(await foldFaults()),
+  ...(await errorCodeFaults()),
+  ...namedTestFaults(),
+  ...lockFileFaults(),
+]
 for (const fault of faults) console.error(fault)
 console.log(
-  faults.length === 0 ? 'imports, the fold, error codes and named tests: in order' : `${faults.length} faults`,
+  faults.length === 0
+    ? 'imports, the fold, error codes, named tests and the lock file: in order'
+    : `${faults.length} faults`,
 )
 process.exitCode = faults.length === 0 ? 0 : 1
