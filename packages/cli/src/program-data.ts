@@ -1,5 +1,7 @@
 // The commands that ask a server, or a closed data directory, about what is in it.
 import { type Command, Option } from 'commander'
+import { connected } from './connected.ts'
+import { describeMoving } from './program-moving.ts'
 import type { Terminal } from './terminal.ts'
 import { wholeNumber } from './whole-number.ts'
 
@@ -8,20 +10,8 @@ type Ends = (code: number) => void
 export function describeData(program: Command, terminal: Terminal, ends: Ends): void {
   backups(program, terminal, ends)
   restoring(program, terminal, ends)
-  moving(program, terminal, ends)
+  describeMoving(program, terminal, ends)
   agents(program, ends)
-}
-
-/** Where the data is: asked of every command here. */
-function connected(command: Command): Command {
-  return command
-    .addOption(
-      new Option('-s, --server <url>', 'a running server').env('NDD_SERVER_URL').default('http://127.0.0.1:8080'),
-    )
-    .addOption(new Option('--token <token>', 'token of the database, or of the server').env('ANNAL_TOKEN'))
-    .addOption(new Option('-d, --data-dir <dir>', 'a data directory that no server has open, instead of a server'))
-    .addOption(new Option('--database <name>', 'with --data-dir: which database of it').default('default'))
-    .option('--json', 'print one JSON document instead of text')
 }
 
 function backups(program: Command, terminal: Terminal, ends: Ends): void {
@@ -110,39 +100,6 @@ function restoring(program: Command, terminal: Terminal, ends: Ends): void {
       }
       const { restore } = await import('./commands/backup.ts')
       ends(await restore(backup, target, options, terminal))
-    })
-}
-
-function moving(program: Command, terminal: Terminal, ends: Ends): void {
-  connected(program.command('import'))
-    .description('store what a file holds: JSONL, NPY, fvecs or bvecs')
-    .argument('<collection>')
-    .argument('<file>')
-    .addOption(
-      new Option('-f, --format <format>', 'default: by the ending').choices(['jsonl', 'npy', 'fvecs', 'bvecs']),
-    )
-    .option('--field <name>', 'which field the vectors of NPY, fvecs and bvecs are for', 'dense')
-    .option('--create', 'make the collection, with the fields of the first object')
-    .option('--space <type>', 'with --create: cosine, l2 or ip', 'cosine')
-    .option('--precision <precision>', 'with --create: binary, int8, int16, float16 or float32', 'int8')
-    .addOption(
-      new Option('--skip <count>', 'objects to pass over, to go on where an import ended')
-        .default(0)
-        .argParser(wholeNumber),
-    )
-    .addOption(new Option('--batch <count>', 'objects of one call').default(500).argParser(wholeNumber))
-    .action(async (collection, file, options) => {
-      const { importFile } = await import('./commands/import.ts')
-      ends(await importFile(collection, file, options, terminal))
-    })
-  connected(program.command('export'))
-    .description('write a collection as JSON lines, which import takes')
-    .argument('<collection>')
-    .option('-o, --output <file>', 'default: standard output')
-    .option('--filter <conditions>', 'only what matches, as JSON')
-    .action(async (collection, options) => {
-      const { exportCollection } = await import('./commands/export.ts')
-      ends(await exportCollection(collection, options, terminal))
     })
 }
 

@@ -1,16 +1,25 @@
-// `annal export`: a collection becomes a file of JSON lines, which `annal import` takes.
+// `annal export`: a collection becomes a file, which `annal import` takes.
 import { createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Collection, Filter } from '@annal/client'
+import type { Collection, FieldDescription, Filter, StoredObject } from '@annal/client'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
+import { csvHead, csvObject } from '../formats/csv.ts'
 import { jsonLine } from '../formats/jsonl.ts'
+import { exportFormats } from '../formats/names.ts'
+import { writeVectors } from '../formats/vectors-out.ts'
 import { amount, type Terminal } from '../terminal.ts'
+
+type Format = (typeof exportFormats)[number]
 
 export interface ExportOptions extends ConnectionOptions {
   readonly output?: string
+  readonly format?: string
+  readonly field?: string
+  readonly ids?: string
   readonly filter?: string
   readonly json?: boolean
 }
@@ -18,27 +27,25 @@ export interface ExportOptions extends ConnectionOptions {
 /** The file appears whole or not at all; without one the lines go to standard output. */
 export function exportCollection(name: string, options: ExportOptions, terminal: Terminal) {
   const filter = conditionsOf(options.filter)
+  const format = formatOf(options)
   return withClient(options, async (client) => {
     const collection = client.collection(name)
+    const { fields } = await collection.describe()
     const { output } = options
     if (output === undefined) {
-      for await (const line of linesOf(collection, filter, () => undefined)) terminal.line(line.trimEnd())
+      if (format !== 'jsonl' && format !== 'csv') throw usageError(`--format ${format} needs a file: --output FILE`)
+      for await (const line of linesOf(objectsOf(collection, filter), format, fields)) terminal.line(line.slice(0, -1))
       return exitCode.good
     }
     const total = await collection.count(filter)
     let written = 0
-    const lines = linesOf(collection, filter, () => {
+    const objects = objectsOf(collection, filter, () => {
       written += 1
       terminal.bar.show(`exporting ${name}`, written, total)
     })
-    const part = `${output}.part`
-    try {
-      await pipeline(Readable.from(lines), createWriteStream(part, { flush: true }))
-    } catch (error) {
-      await rm(part, { force: true })
-      throw error
-    }
-    await rename(part, output)
+    await wholly([output, ...(options.ids === undefined ? [] : [options.ids])], ([part = '', ids]) =>
+      write(part, { format, fields, field: options.field, ids }, objects),
+    )
     terminal.line(
       options.json ? JSON.stringify({ file: output, objects: written }) : `${amount(written)} objects in ${output}`,
     )
@@ -46,14 +53,86 @@ export function exportCollection(name: string, options: ExportOptions, terminal:
   })
 }
 
+function formatOf({ format, output, ids }: ExportOptions): Format {
+  const ending = output === undefined ? '' : path.extname(output).slice(1).toLowerCase()
+  const known = exportFormats.find((one) => one === (format ?? ending)) ?? 'jsonl'
+  if (ids !== undefined && !isOfVectors(known))
+    throw usageError(`--ids is for npy, fvecs and bvecs; ${known} has the ids in it`)
+  return known
+}
+
+function isOfVectors(format: Format): format is 'npy' | 'fvecs' | 'bvecs' {
+  return format === 'npy' || format === 'fvecs' || format === 'bvecs'
+}
+
+interface Writing {
+  readonly format: Format
+  readonly fields: readonly FieldDescription[]
+  readonly field: string | undefined
+  readonly ids: string | undefined
+}
+
+async function write(
+  file: string,
+  { format, fields, field, ids }: Writing,
+  objects: AsyncIterable<StoredObject>,
+): Promise<void> {
+  if (isOfVectors(format)) {
+    await writeVectors(file, { format, ids, ...denseOf(fields, field, format) }, objects)
+  } else if (format === 'parquet') {
+    const { writeParquet } = await import('../formats/parquet.ts')
+    await writeParquet(file, fields, objects)
+    await using handle = await open(file, 'r+')
+    await handle.sync()
+  } else {
+    await pipeline(Readable.from(linesOf(objects, format, fields)), createWriteStream(file, { flush: true }))
+  }
+}
+
+/** The only dense field, or the one named. */
+function denseOf(fields: readonly FieldDescription[], wanted: string | undefined, format: Format) {
+  const dense = fields.filter(({ type }) => type === 'vector')
+  const names = dense.map(({ name }) => name).join(', ')
+  const field = dense.find(({ name }) => name === (wanted ?? dense[0]?.name))
+  if (field?.type !== 'vector')
+    throw usageError(
+      `--format ${format}: there is no dense field${wanted === undefined ? '' : ` ${wanted}`}; there are ${names || 'none'}`,
+    )
+  if (wanted === undefined && dense.length > 1)
+    throw usageError(`--format ${format} holds one field: say which with --field, of ${names}`)
+  return { field: field.name, dimension: field.params.dimension }
+}
+
+/** Writes beside the files, and gives them their names when all are there. */
+async function wholly(files: readonly string[], work: (parts: readonly string[]) => Promise<void>): Promise<void> {
+  const parts = files.map((file) => `${file}.part`)
+  try {
+    await work(parts)
+  } catch (error) {
+    await Promise.all(parts.map((part) => rm(part, { force: true })))
+    throw error
+  }
+  for (const [i, file] of files.entries()) await rename(parts[i] as string, file)
+}
+
 async function* linesOf(
+  objects: AsyncIterable<StoredObject>,
+  format: 'jsonl' | 'csv',
+  fields: readonly FieldDescription[],
+): AsyncGenerator<string> {
+  const names = fields.map(({ name }) => name)
+  if (format === 'csv') yield csvHead(names)
+  for await (const object of objects) yield format === 'csv' ? csvObject(object, names) : jsonLine(object)
+}
+
+async function* objectsOf(
   collection: Collection,
   filter: Filter | undefined,
-  onLine: () => void,
-): AsyncGenerator<string> {
+  onObject?: () => void,
+): AsyncGenerator<StoredObject> {
   for await (const object of collection.objects({ filter, limit: 500 })) {
-    onLine()
-    yield jsonLine(object)
+    onObject?.()
+    yield object
   }
 }
 

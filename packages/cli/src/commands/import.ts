@@ -1,94 +1,139 @@
-// `annal import`: a file becomes objects of a collection. Objects are replaced by id, so that an import that was cut short can be
-// done again, or go on with --skip.
-import path from 'node:path'
-import { type Client, denseField, type FieldDefinition, type ObjectRecord, sparseField } from '@annal/client'
+// `annal import`: what a file or another database holds becomes objects of a collection. Objects are replaced by id, so that an
+// import that was cut short can be done again, or go on where it ended with --resume.
+import type { Client, Json, ObjectRecord } from '@annal/client'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
-import { readJsonl } from '../formats/jsonl.ts'
-import { openNpy, openVecs, type RowFile } from '../formats/rows.ts'
+import { renamesOf } from '../sources/columns.ts'
+import { openFile } from '../sources/file-source.ts'
+import { openResumeFile } from '../sources/resume-file.ts'
+import { definitionsOf, fieldsOf, type Source } from '../sources/source.ts'
 import { amount, type Terminal } from '../terminal.ts'
 
 export interface ImportOptions extends ConnectionOptions {
   readonly format?: string
   readonly field: string
+  readonly ids?: string
+  readonly column: readonly string[]
+  readonly filterKeys?: string
+  readonly sourceToken?: string
   readonly create?: boolean
-  readonly space: string
+  readonly space?: string
   readonly precision: string
   readonly skip: number
+  readonly resume?: string
   readonly batch: number
   readonly json?: boolean
 }
 
-interface Source {
-  /** Undefined where only reading to the end would tell. */
-  readonly total: number | undefined
-  objects(): AsyncGenerator<ObjectRecord>
-}
-
-export function importFile(collection: string, file: string, options: ImportOptions, terminal: Terminal) {
-  return withClient(options, async (client) => {
-    const source = await openSource(file, options)
-    if (options.create) await create(client, collection, source, options)
-    const began = performance.now()
-    const total = source.total === undefined ? undefined : Math.max(0, source.total - options.skip)
-    const { stored } = await client.collection(collection).load(without(source.objects(), options.skip), {
-      batchSize: options.batch,
-      onProgress: (progress) => terminal.bar.show(`importing ${path.basename(file)}`, progress.stored, total),
-    })
-    const seconds = (performance.now() - began) / 1_000
-    if (options.json) terminal.line(JSON.stringify({ collection, stored, seconds }))
-    else terminal.line(`${amount(stored)} objects stored in ${seconds.toFixed(1)} s`)
-    return exitCode.good
-  })
-}
-
-async function openSource(file: string, { format, field }: ImportOptions): Promise<Source> {
-  const kind = format ?? path.extname(file).slice(1).toLowerCase()
-  if (kind === 'jsonl' || kind === 'ndjson') return { total: undefined, objects: () => readJsonl(file) }
-  if (kind === 'npy') return rowSource(await openNpy(file), field)
-  if (kind === 'fvecs' || kind === 'bvecs') return rowSource(await openVecs(file, kind), field)
-  throw usageError(`${file}: --format must be one of jsonl, npy, fvecs, bvecs`)
-}
-
-/** The number of a row is its id. */
-function rowSource(rows: RowFile, field: string): Source {
-  return {
-    total: rows.rows,
-    async *objects() {
-      let number = 0
-      for await (const vector of rows.read()) {
-        yield { id: String(number), fields: { [field]: vector } }
-        number += 1
-      }
-    },
+export async function importInto(collection: string, from: string, options: ImportOptions, terminal: Terminal) {
+  const source = await openSource(from, options)
+  try {
+    return await withClient(options, (client) => load(client, collection, source, options, terminal))
+  } finally {
+    await source.close?.()
   }
 }
 
-/** With a field for each of the first object's. */
+async function openSource(from: string, options: ImportOptions): Promise<Source> {
+  const renames = renamesOf(options.column)
+  const scheme = /^([a-z]+):\/\//.exec(from)?.[1]
+  if (scheme === undefined) return openFile(from, { ...options, renames })
+  const { openDatabase } = await import('../sources/database-source.ts')
+  return openDatabase(from, { ...options, renames })
+}
+
+async function load(client: Client, collection: string, source: Source, options: ImportOptions, terminal: Terminal) {
+  const resume = await openResumeFile(options.resume, { source: source.name, collection })
+  const { earlier } = resume
+  if (options.create && earlier === undefined) {
+    await create(client, collection, source, options)
+    // From here on the same command finds the collection there, and goes on.
+    resume.keep({ stored: 0, next: null })
+    await resume.flush()
+  }
+  const before = earlier?.stored ?? options.skip
+  const reading = new Reading(source, earlier?.next, earlier === undefined ? options.skip : 0)
+  const began = performance.now()
+  let through = 0
+  try {
+    const { stored } = await client.collection(collection).load(reading.objects(), {
+      batchSize: options.batch,
+      recordsBefore: before,
+      onProgress: (progress) => {
+        through = progress.through
+        terminal.bar.show(`importing into ${collection}`, before + progress.stored, source.total)
+        const place = reading.placeOf(through)
+        if (place !== undefined) resume.keep({ stored: before + place.count, next: place.next })
+      },
+    })
+    await resume.remove()
+    const seconds = (performance.now() - began) / 1_000
+    if (options.json) terminal.line(JSON.stringify({ collection, stored, before, seconds }))
+    else
+      terminal.line(
+        `${amount(stored)} objects stored in ${seconds.toFixed(1)} s${before > 0 ? `, after ${amount(before)} before them` : ''}`,
+      )
+    return exitCode.good
+  } catch (error) {
+    await resume.flush()
+    const on = options.resume === undefined ? `--skip ${before + through}` : `--resume ${options.resume}`
+    if (before + through > 0)
+      terminal.say(`${amount(before + through)} objects are stored; the same command with ${on} goes on after them`)
+    throw error
+  }
+}
+
+/** With the fields that the source tells of, or else those of its first object. */
 async function create(
   client: Client,
   name: string,
   source: Source,
   { space, precision }: ImportOptions,
 ): Promise<void> {
-  for await (const { fields } of source.objects()) {
-    const definitions = Object.entries(fields).map(([field, value]): FieldDefinition => {
-      if ('indices' in value) return sparseField(field)
-      if (typeof value[0] !== 'number') throw usageError(`${field} has several vectors: create the collection first`)
-      // The server says what is wrong with a word it does not know.
-      const words = { spaceType: space as 'cosine', precision: precision as 'int8' }
-      return denseField(field, { dimension: value.length, ...words })
-    })
-    await client.createCollection({ name, fields: definitions })
-    return
-  }
-  throw usageError('there is nothing in the file that a collection could be made after')
+  const fields = source.fields ?? (await fieldsOfFirst(source))
+  await client.createCollection({ name, fields: definitionsOf(fields, { space, precision }) })
 }
 
-async function* without<T>(items: AsyncIterable<T>, skip: number): AsyncGenerator<T> {
-  let passed = 0
-  for await (const item of items) {
-    passed += 1
-    if (passed > skip) yield item
+async function fieldsOfFirst(source: Source) {
+  for await (const { objects } of source.pieces(undefined)) {
+    for (const object of objects) return fieldsOf(object)
+  }
+  throw usageError(`${source.name}: there is nothing in it that a collection could be made after`)
+}
+
+/** Hands out the objects of a source, and remembers which place belongs to which number of them. */
+class Reading {
+  readonly #source: Source
+  readonly #from: Json | undefined
+  readonly #skip: number
+  #places: { readonly count: number; readonly next: Json }[] = []
+
+  constructor(source: Source, from: Json | undefined, skip: number) {
+    this.#source = source
+    this.#from = from
+    this.#skip = skip
+  }
+
+  async *objects(): AsyncGenerator<ObjectRecord> {
+    let passed = 0
+    let count = 0
+    for await (const { objects, next } of this.#source.pieces(this.#from)) {
+      for (const object of objects) {
+        passed += 1
+        if (passed <= this.#skip) continue
+        count += 1
+        yield object
+      }
+      this.#places.push({ count, next })
+    }
+  }
+
+  /** The last place before which at most so many objects were handed out. */
+  placeOf(count: number): { readonly count: number; readonly next: Json } | undefined {
+    const later = this.#places.findIndex((place) => place.count > count)
+    const at = later === -1 ? this.#places.length - 1 : later - 1
+    if (at < 0) return undefined
+    this.#places = this.#places.slice(at)
+    return this.#places[0]
   }
 }

@@ -3,12 +3,15 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { FieldValue, JsonObject, ObjectRecord, StoredObject } from '@annal/client'
 import { usageError } from '../exit-code.ts'
+import { fieldsOfObject, keptMeta } from './object-parts.ts'
 
-export async function* readJsonl(file: string): AsyncGenerator<ObjectRecord> {
-  let number = 0
+export async function* readJsonl(file: string, firstRow: number): AsyncGenerator<ObjectRecord> {
+  let [number, row] = [0, 0]
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     number += 1
-    if (line.trim() !== '') yield recordOf(line, `${file}, line ${number}`)
+    if (line.trim() === '') continue
+    if (row >= firstRow) yield recordOf(line, `${file}, line ${number}`)
+    row += 1
   }
 }
 
@@ -40,16 +43,7 @@ function parsed(line: string, at: string): JsonObject {
   throw usageError(`${at}: it is not a JSON object`)
 }
 
-export function jsonLine({ id, meta, filter, dense, sparse, multi }: StoredObject): string {
-  const fields = {
-    ...mapped(dense, ({ vector }) => Array.from(vector)),
-    ...mapped(sparse, ({ indices, values }) => ({ indices: Array.from(indices), values: Array.from(values) })),
-    ...mapped(multi, (vectors) => vectors.map((vector) => Array.from(vector))),
-  }
-  const kept = meta instanceof Uint8Array ? { meta_base64: Buffer.from(meta).toString('base64') } : { meta }
-  return `${JSON.stringify({ id, ...kept, filter, fields })}\n`
-}
-
-function mapped<T, U>(from: { readonly [name: string]: T }, change: (value: T) => U): { [name: string]: U } {
-  return Object.fromEntries(Object.entries(from).map(([name, value]) => [name, change(value)]))
+export function jsonLine(object: StoredObject): string {
+  const { id, filter } = object
+  return `${JSON.stringify({ id, ...keptMeta(object), filter, fields: fieldsOfObject(object) })}\n`
 }

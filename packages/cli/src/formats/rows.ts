@@ -6,7 +6,7 @@ export interface RowFile {
   readonly dimension: number
   readonly rows: number
   /** Each in memory of its own. */
-  read(): AsyncGenerator<Float32Array>
+  read(firstRow: number): AsyncGenerator<Float32Array>
 }
 
 const pieceBytes = 1 << 20
@@ -34,7 +34,11 @@ export async function openNpy(file: string): Promise<RowFile> {
   if (element === undefined)
     throw usageError(`${file} holds numbers of kind ${kind}; ${Object.keys(elements).join(', ')} are known`)
   const [rows, dimension] = [Number(shape[1]), Number(shape[2])]
-  return { dimension, rows, read: () => readRows(file, { start: start + length, skip: 0, dimension, element, rows }) }
+  return {
+    dimension,
+    rows,
+    read: (from) => readRows(file, { start: start + length, skip: 0, dimension, element, rows }, from),
+  }
 }
 
 /** Vectors one after the other, each after its dimension as a 32-bit number: of float32 in fvecs, of bytes in bvecs. */
@@ -45,7 +49,7 @@ export async function openVecs(file: string, kind: 'fvecs' | 'bvecs'): Promise<R
   const bytes = await sizeOf(file)
   if (dimension < 1 || bytes % rowBytes !== 0) throw usageError(`${file} is not a ${kind} file: its vectors do not fit`)
   const rows = bytes / rowBytes
-  return { dimension, rows, read: () => readRows(file, { start: 0, skip: 4, dimension, element, rows }) }
+  return { dimension, rows, read: (from) => readRows(file, { start: 0, skip: 4, dimension, element, rows }, from) }
 }
 
 interface Element {
@@ -75,6 +79,7 @@ interface Layout {
 async function* readRows(
   file: string,
   { start, skip, dimension, element, rows }: Layout,
+  firstRow: number,
 ): AsyncGenerator<Float32Array> {
   const rowBytes = skip + dimension * element.bytes
   const rowsOfPiece = Math.max(1, Math.floor(pieceBytes / rowBytes))
@@ -82,7 +87,7 @@ async function* readRows(
   const view = new DataView(piece.buffer, piece.byteOffset, piece.byteLength)
   const handle = await open(file)
   try {
-    for (let done = 0; done < rows; done += rowsOfPiece) {
+    for (let done = firstRow; done < rows; done += rowsOfPiece) {
       const count = Math.min(rowsOfPiece, rows - done)
       await readWhole(handle, piece.subarray(0, count * rowBytes), start + done * rowBytes, file)
       for (let row = 0; row < count; row += 1) {

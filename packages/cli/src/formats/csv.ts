@@ -1,0 +1,78 @@
+// CSV and TSV with a line of names first, as RFC 4180 has them; see sources/columns.ts for what the names mean.
+import { createReadStream } from 'node:fs'
+import { pipeline } from 'node:stream'
+import type { Json, ObjectRecord, StoredObject } from '@annal/client'
+import { CsvError, parse } from 'csv-parse'
+import { usageError } from '../exit-code.ts'
+import { type Column, columnsOf, objectOf, type Renames } from '../sources/columns.ts'
+import { fieldsOfObject, keptMeta } from './object-parts.ts'
+
+export interface CsvOptions {
+  readonly delimiter: string
+  readonly renames: Renames
+}
+
+export async function* readCsv(
+  file: string,
+  { delimiter, renames }: CsvOptions,
+  firstRow: number,
+): AsyncGenerator<ObjectRecord> {
+  const parser = parse({ bom: true, delimiter, skip_empty_lines: true, max_record_size: rowCharactersMax })
+  // A failure of either comes out of the parser.
+  pipeline(createReadStream(file), parser, () => undefined)
+  let columns: readonly Column[] | undefined
+  let number = -1
+  try {
+    for await (const cells of parser as AsyncIterable<readonly string[]>) {
+      columns ??= columnsOf(cells, renames, file)
+      if (number >= firstRow) yield objectOf({ values: valuesOf(cells, columns), number }, columns, file)
+      number += 1
+    }
+  } catch (error) {
+    if (error instanceof CsvError) throw usageError(`${file}: ${error.message}`)
+    throw error
+  }
+}
+
+/** 10,000 numbers, and meta and filter values at their limits, several times over. */
+const rowCharactersMax = 4 * 1024 * 1024
+
+/** Everything is text in CSV: under the name of a key, what reads as a number, true or false is one. */
+function valuesOf(cells: readonly string[], columns: readonly Column[]): readonly unknown[] {
+  return columns.map(({ purpose }, i) => {
+    const cell = cells[i]
+    if (cell === undefined || cell === '') return undefined
+    return purpose.kind === 'meta key' || purpose.kind === 'filter key' ? typed(cell) : cell
+  })
+}
+
+/** A number only where nothing of its writing is lost: 007 and 1.50 stay text. */
+function typed(cell: string): Json {
+  if (cell === 'true' || cell === 'false') return cell === 'true'
+  const number = Number(cell)
+  return Number.isFinite(number) && String(number) === cell ? number : cell
+}
+
+/** The line of names, for a collection with these fields. */
+export function csvHead(fields: readonly string[]): string {
+  return csvLine(['id', 'meta', 'meta_base64', 'filter', ...fields.map((name) => `fields.${name}`)])
+}
+
+export function csvObject(object: StoredObject, fields: readonly string[]): string {
+  const { meta, meta_base64: bytes } = keptMeta(object)
+  const values = fieldsOfObject(object)
+  const cells = [
+    bytes === undefined && !isEmpty(meta) ? JSON.stringify(meta) : '',
+    bytes ?? '',
+    isEmpty(object.filter) ? '' : JSON.stringify(object.filter),
+  ]
+  return csvLine([object.id, ...cells, ...fields.map((name) => (name in values ? JSON.stringify(values[name]) : ''))])
+}
+
+function isEmpty(value: object | undefined): boolean {
+  return value === undefined || Object.keys(value).length === 0
+}
+
+function csvLine(cells: readonly string[]): string {
+  return `${cells.map((cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell)).join(',')}\n`
+}

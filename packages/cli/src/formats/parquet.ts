@@ -1,0 +1,160 @@
+// Parquet: columns as in CSV, but with types. A dense field is a list of floats, a sparse one a group of two lists, a field of several
+// vectors a list of lists; meta and filter are JSON. See sources/columns.ts for what the names mean.
+import type { FieldDescription, ObjectRecord, StoredObject } from '@annal/client'
+import {
+  type AsyncBuffer,
+  asyncBufferFromFile,
+  type FileMetaData,
+  parquetMetadataAsync,
+  parquetReadObjects,
+  parquetSchema,
+  type SchemaElement,
+} from 'hyparquet'
+import { compressors } from 'hyparquet-compressors'
+import { fileWriter, ParquetWriter } from 'hyparquet-writer'
+import { usageError } from '../exit-code.ts'
+import { columnsOf, objectOf, type Renames } from '../sources/columns.ts'
+import { fieldsOfObject, keptMeta } from './object-parts.ts'
+
+export interface ParquetFile {
+  readonly rows: number
+  read(firstRow: number): AsyncGenerator<ObjectRecord>
+}
+
+export async function openParquet(file: string, renames: Renames): Promise<ParquetFile> {
+  const bytes = await asyncBufferFromFile(file)
+  const metadata = await parquetMetadataAsync(bytes).catch((error: Error) => {
+    throw usageError(`${file} is not a Parquet file: ${error.message}`)
+  })
+  const names = parquetSchema(metadata).children.map(({ element }) => element.name)
+  const columns = columnsOf(names, renames, file)
+  return {
+    rows: Number(metadata.num_rows),
+    async *read(firstRow) {
+      for (const { from, to } of stretches(metadata, firstRow)) {
+        const rows = await readStretch({ file, bytes, metadata, from, to })
+        for (const [i, row] of rows.entries()) {
+          yield objectOf({ values: names.map((name) => row[name]), number: from + i }, columns, file)
+        }
+      }
+    },
+  }
+}
+
+interface Stretch {
+  readonly from: number
+  readonly to: number
+}
+
+const rowsOfStretch = 1_000
+
+/** What is read at one time: some rows where the file has an index of its pages, else a row group, which is all that can be found. */
+function* stretches({ row_groups: groups }: FileMetaData, firstRow: number): Generator<Stretch> {
+  let groupStart = 0
+  for (const group of groups) {
+    const groupEnd = groupStart + Number(group.num_rows)
+    const indexed = group.columns.every(({ offset_index_offset: offset }) => offset !== undefined)
+    const step = indexed ? rowsOfStretch : groupEnd - groupStart
+    for (let from = Math.max(groupStart, firstRow); from < groupEnd; from += step) {
+      yield { from, to: Math.min(groupEnd, from + step) }
+    }
+    groupStart = groupEnd
+  }
+}
+
+interface Reading extends Stretch {
+  readonly file: string
+  readonly bytes: AsyncBuffer
+  readonly metadata: FileMetaData
+}
+
+async function readStretch({ file, bytes, metadata, from, to }: Reading): Promise<readonly Record<string, unknown>[]> {
+  const reading = { file: bytes, metadata, compressors, rowStart: from, rowEnd: to, useOffsetIndex: true }
+  const rows = await parquetReadObjects(reading).catch((error: Error) => {
+    throw usageError(`${file}, rows ${from + 1} to ${to}: ${error.message}`)
+  })
+  if (rows.length !== to - from)
+    throw usageError(`${file}, rows ${from + 1} to ${to}: it holds only ${rows.length} of them`)
+  return rows
+}
+
+const groupBytes = 16 * 1024 * 1024
+
+/** Writes row groups of some megabytes each, and the file's index of them when all objects have come. */
+export async function writeParquet(
+  file: string,
+  fields: readonly FieldDescription[],
+  objects: AsyncIterable<StoredObject>,
+) {
+  const writer = new ParquetWriter({
+    writer: fileWriter(file),
+    schema: schemaOf(fields),
+    // Smallest and largest vectors help nobody.
+    statistics: false,
+  })
+  const numbersOfRow = fields.reduce((sum, field) => sum + ('params' in field ? field.params.dimension : 100), 0)
+  const rowsOfGroup = Math.min(10_000, Math.max(100, Math.floor(groupBytes / 4 / numbersOfRow)))
+  let group: StoredObject[] = []
+  for await (const object of objects) {
+    group.push(object)
+    if (group.length < rowsOfGroup) continue
+    await writeGroup(writer, fields, group)
+    group = []
+  }
+  await writeGroup(writer, fields, group)
+  await writer.finish()
+}
+
+async function writeGroup(
+  writer: ParquetWriter,
+  fields: readonly FieldDescription[],
+  objects: readonly StoredObject[],
+) {
+  if (objects.length === 0) return
+  const metas = objects.map(keptMeta)
+  const values = objects.map(fieldsOfObject)
+  await writer.write({
+    rowGroupSize: objects.length,
+    columnData: [
+      { name: 'id', data: objects.map(({ id }) => id) },
+      { name: 'meta', data: metas.map(({ meta }) => meta) },
+      { name: 'meta_base64', data: metas.map(({ meta_base64: bytes }) => bytes) },
+      { name: 'filter', data: objects.map(({ filter }) => filter) },
+      ...fields.map(({ name }) => ({
+        name: `fields.${name}`,
+        data: values.map((of) => of[name]),
+        // Hardly a float comes twice: looking for those that do costs more than all the rest.
+        encoding: 'PLAIN' as const,
+      })),
+    ],
+  })
+}
+
+function schemaOf(fields: readonly FieldDescription[]): SchemaElement[] {
+  return [
+    { name: 'root', num_children: 4 + fields.length },
+    { name: 'id', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'REQUIRED' },
+    { name: 'meta', type: 'BYTE_ARRAY', converted_type: 'JSON', repetition_type: 'OPTIONAL' },
+    { name: 'meta_base64', type: 'BYTE_ARRAY', converted_type: 'UTF8', repetition_type: 'OPTIONAL' },
+    { name: 'filter', type: 'BYTE_ARRAY', converted_type: 'JSON', repetition_type: 'OPTIONAL' },
+    ...fields.flatMap(({ name, type }) => columnOf(`fields.${name}`, type)),
+  ]
+}
+
+function columnOf(name: string, type: FieldDescription['type']): SchemaElement[] {
+  const float: SchemaElement = { name: 'element', type: 'FLOAT', repetition_type: 'REQUIRED' }
+  if (type === 'vector') return listOf(name, [float])
+  if (type === 'multi_vector') return listOf(name, listOf('element', [float]))
+  // An index fits in 32 bits without a sign, which every reader holds in a double.
+  const index: SchemaElement = { name: 'element', type: 'DOUBLE', repetition_type: 'REQUIRED' }
+  const lists = [...listOf('indices', [index]), ...listOf('values', [float])]
+  return [{ name, repetition_type: 'OPTIONAL', num_children: 2 }, ...lists]
+}
+
+function listOf(name: string, element: readonly SchemaElement[]): SchemaElement[] {
+  return [
+    { name, repetition_type: 'OPTIONAL', num_children: 1, converted_type: 'LIST' },
+    { name: 'list', repetition_type: 'REPEATED', num_children: 1 },
+    ...element,
+  ]
+}

@@ -1,0 +1,139 @@
+// Rows of named columns, as CSV, Parquet and SQL have them, become objects. A column says by its name what it is for:
+//
+//   id            the object's id; without one the number of the row, from 0
+//   fields.NAME   the vector, sparse terms or vectors of the field NAME
+//   meta, filter  a whole JSON object; meta_base64 is meta that is bytes
+//   meta.KEY      one value of meta, filter.KEY one filter value; any other name is a key of meta
+import type { FieldValue, Json, JsonObject, ObjectRecord } from '@annal/client'
+import { usageError } from '../exit-code.ts'
+import { fieldValue } from './field-value.ts'
+
+export type Purpose =
+  | { readonly kind: 'id' | 'meta' | 'meta_base64' | 'filter' | 'nothing' }
+  | { readonly kind: 'field'; readonly field: string }
+  | { readonly kind: 'meta key' | 'filter key'; readonly key: string }
+
+export interface Column {
+  readonly name: string
+  readonly purpose: Purpose
+}
+
+/** `--column embedding=fields.text`: a column's name in the source, and what it is read as; as nothing, it is left out. */
+export type Renames = ReadonlyMap<string, string>
+
+export function renamesOf(given: readonly string[]): Renames {
+  const renames = new Map<string, string>()
+  for (const text of given) {
+    const at = text.lastIndexOf('=')
+    if (at < 1) throw usageError(`--column ${text}: write NAME=fields.FIELD, NAME=meta.KEY, NAME=filter.KEY or NAME=id`)
+    renames.set(text.slice(0, at), text.slice(at + 1))
+  }
+  return renames
+}
+
+/** `source` names it in messages. */
+export function columnsOf(names: readonly string[], renames: Renames, source: string): readonly Column[] {
+  for (const name of renames.keys()) {
+    if (!names.includes(name)) throw usageError(`${source} has no column ${name}; it has ${names.join(', ')}`)
+  }
+  const columns = names.map((name): Column => ({ name, purpose: purposeOf(renames.get(name) ?? name) }))
+  const seen = new Map<string, string>()
+  for (const { name, purpose } of columns) {
+    const use = JSON.stringify(purpose)
+    const other = seen.get(use)
+    if (other !== undefined && purpose.kind !== 'nothing') {
+      throw usageError(`${source}: columns ${other} and ${name} are for the same; name one of them with --column`)
+    }
+    seen.set(use, name)
+  }
+  if (!columns.some(({ purpose }) => purpose.kind === 'field')) {
+    throw usageError(
+      `${source} has no column of vectors: name it with --column NAME=fields.FIELD; its columns are ${names.join(', ')}`,
+    )
+  }
+  return columns
+}
+
+function purposeOf(name: string): Purpose {
+  if (name === '') return { kind: 'nothing' }
+  if (name === 'id' || name === 'meta' || name === 'meta_base64' || name === 'filter') return { kind: name }
+  const [, prefix, rest = name] = /^(fields|meta|filter)\.(.+)$/s.exec(name) ?? []
+  if (prefix === 'fields') return { kind: 'field', field: rest }
+  return { kind: prefix === 'filter' ? 'filter key' : 'meta key', key: rest }
+}
+
+export interface Row {
+  /** In the order of the columns; undefined and null are nothing. */
+  readonly values: readonly unknown[]
+  /** From 0. */
+  readonly number: number
+}
+
+export function objectOf({ values, number }: Row, columns: readonly Column[], source: string): ObjectRecord {
+  const fields: [string, FieldValue][] = []
+  const meta: [string, Json][] = []
+  const filter: [string, Json][] = []
+  let id = String(number)
+  let bytes: Uint8Array | undefined
+  for (const [i, { name, purpose }] of columns.entries()) {
+    const value = values[i]
+    if (value === undefined || value === null) continue
+    const at = `${source}, row ${number + 1}, column ${name}`
+    if (purpose.kind === 'id') id = idOf(value, at)
+    else if (purpose.kind === 'field') fields.push([purpose.field, fieldValue(value, at)])
+    else if (purpose.kind === 'meta') meta.push(...Object.entries(jsonObject(value, at)))
+    else if (purpose.kind === 'filter') filter.push(...Object.entries(jsonObject(value, at)))
+    else if (purpose.kind === 'meta_base64') bytes = Buffer.from(String(value), 'base64')
+    else if (purpose.kind === 'meta key') meta.push([purpose.key, jsonOf(value)])
+    else if (purpose.kind === 'filter key') filter.push([purpose.key, jsonOf(value)])
+  }
+  return {
+    id,
+    fields: Object.fromEntries(fields),
+    ...(bytes !== undefined ? { meta: bytes } : meta.length > 0 && { meta: Object.fromEntries(meta) }),
+    // The server says what a filter value may be.
+    ...(filter.length > 0 && { filter: Object.fromEntries(filter) as ObjectRecord['filter'] }),
+  }
+}
+
+function idOf(value: unknown, at: string): string {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value)
+  throw usageError(`${at}: an id is text or a number, not ${JSON.stringify(jsonOf(value))}`)
+}
+
+function jsonObject(value: unknown, at: string): JsonObject {
+  const parsed = typeof value === 'string' ? parse(value, at) : jsonOf(value)
+  // An object that is no array has string keys.
+  if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed)) return parsed as JsonObject
+  throw usageError(`${at}: it is not a JSON object: ${shown(value)}`)
+}
+
+function parse(text: string, at: string): Json {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    if (error instanceof SyntaxError) throw usageError(`${at}: it is not a JSON object: ${shown(text)}`)
+    throw error
+  }
+}
+
+function shown(value: unknown): string {
+  return String(value).slice(0, 60)
+}
+
+/** What typed columns hold and JSON has no word for: large integers, times, bytes. */
+export function jsonOf(value: unknown): Json {
+  if (typeof value === 'bigint') {
+    const number = Number(value)
+    return Number.isSafeInteger(number) ? number : value.toString()
+  }
+  if (value instanceof Date) return value.toISOString()
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64')
+  if (ArrayBuffer.isView(value)) return Array.from(value as Float32Array)
+  if (Array.isArray(value)) return value.map(jsonOf)
+  if (value !== null && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, jsonOf(inner)]))
+  }
+  // Everything else is JSON already, or nothing.
+  return (value ?? null) as Json
+}

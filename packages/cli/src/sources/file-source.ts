@@ -1,0 +1,75 @@
+// A file as a source: by its format, or the ending of its name.
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import type { ObjectRecord } from '@annal/client'
+import { usageError } from '../exit-code.ts'
+import { readCsv } from '../formats/csv.ts'
+import { readJsonl } from '../formats/jsonl.ts'
+import { importFormats } from '../formats/names.ts'
+import { openParquet } from '../formats/parquet.ts'
+import { openNpy, openVecs, type RowFile } from '../formats/rows.ts'
+import type { Renames } from './columns.ts'
+import { piecesOfRows, type Source } from './source.ts'
+
+export interface FileOptions {
+  readonly format?: string | undefined
+  /** Which field the vectors of a file of nothing but vectors are for. */
+  readonly field: string
+  /** A file with the ids of such vectors, one a line. */
+  readonly ids?: string | undefined
+  readonly renames: Renames
+}
+
+type Rows = (firstRow: number) => AsyncIterable<ObjectRecord>
+
+export async function openFile(file: string, options: FileOptions): Promise<Source> {
+  const { size } = await stat(file)
+  const { total, rows } = await openRows(file, options)
+  return { name: `${path.resolve(file)}, ${size} bytes`, total, pieces: (from) => piecesOfRows(from, rows) }
+}
+
+async function openRows(file: string, options: FileOptions): Promise<{ readonly total?: number; readonly rows: Rows }> {
+  const ending = path.extname(file).slice(1).toLowerCase()
+  const format = options.format ?? (ending === 'ndjson' ? 'jsonl' : ending)
+  const { renames } = options
+  if (format === 'jsonl') return { rows: (first) => readJsonl(file, first) }
+  if (format === 'csv') return { rows: (first) => readCsv(file, { delimiter: ',', renames }, first) }
+  if (format === 'tsv') return { rows: (first) => readCsv(file, { delimiter: '\t', renames }, first) }
+  if (format === 'parquet') {
+    const parquet = await openParquet(file, renames)
+    return { total: parquet.rows, rows: parquet.read }
+  }
+  if (format === 'npy') return vectorRows(await openNpy(file), options)
+  if (format === 'fvecs' || format === 'bvecs') return vectorRows(await openVecs(file, format), options)
+  throw usageError(`${file}: --format must be one of ${importFormats.join(', ')}`)
+}
+
+/** The number of a row is its id unless a file says another. */
+function vectorRows(vectors: RowFile, { field, ids }: FileOptions) {
+  return {
+    total: vectors.rows,
+    async *rows(firstRow: number): AsyncGenerator<ObjectRecord> {
+      const named = ids === undefined ? undefined : linesFrom(ids, firstRow)
+      let number = firstRow
+      for await (const vector of vectors.read(firstRow)) {
+        const line = await named?.next()
+        if (line?.done) throw usageError(`${ids} ends after ${number} ids, and there are ${vectors.rows} vectors`)
+        yield { id: line?.value ?? String(number), fields: { [field]: vector } }
+        number += 1
+      }
+      const more = await named?.next()
+      if (more?.done === false) throw usageError(`${ids} has more ids than the ${vectors.rows} that there are vectors`)
+    },
+  }
+}
+
+async function* linesFrom(file: string, firstLine: number): AsyncGenerator<string, undefined> {
+  let number = 0
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
+    if (number >= firstLine) yield line
+    number += 1
+  }
+  return undefined
+}

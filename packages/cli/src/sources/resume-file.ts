@@ -1,0 +1,105 @@
+// The file that remembers how far an import came. It is written after what it tells of is stored, and appears whole: an import that
+// goes on from it may store some objects again, by the same ids, and leaves none out.
+import { open, readFile, rename, rm } from 'node:fs/promises'
+import type { Json } from '@annal/client'
+import { usageError } from '../exit-code.ts'
+
+export interface Progress {
+  /** Objects stored so far. */
+  readonly stored: number
+  readonly next: Json
+}
+
+export interface ResumeFile {
+  /** Of an import that ended early; undefined where there was none. */
+  readonly earlier: Progress | undefined
+  /** Written at most every second; a failure to write comes out of `flush` and `remove`. */
+  keep(progress: Progress): void
+  /** The last word of an import that failed. */
+  flush(): Promise<void>
+  /** The import is complete. */
+  remove(): Promise<void>
+}
+
+interface Of {
+  readonly source: string
+  readonly collection: string
+}
+
+const keepEveryMs = 1_000
+
+export async function openResumeFile(file: string | undefined, of: Of): Promise<ResumeFile> {
+  if (file === undefined) return noFile
+  const earlier = await readProgress(file, of)
+  let waiting: Progress | undefined
+  let writtenAt = performance.now()
+  let writing = Promise.resolve()
+  const flush = () => {
+    const progress = waiting
+    waiting = undefined
+    writtenAt = performance.now()
+    if (progress !== undefined)
+      writing = writing.then(() => writeWhole(file, `${JSON.stringify({ ...of, ...progress })}\n`))
+    return writing
+  }
+  return {
+    earlier,
+    keep(progress) {
+      waiting = progress
+      // Whoever ends the import waits for it, and hears of its failure.
+      if (performance.now() - writtenAt >= keepEveryMs) flush().catch(() => undefined)
+    },
+    flush,
+    async remove() {
+      await writing
+      await rm(file, { force: true })
+    },
+  }
+}
+
+const noFile: ResumeFile = {
+  earlier: undefined,
+  keep: () => undefined,
+  flush: () => Promise.resolve(),
+  remove: () => Promise.resolve(),
+}
+
+async function readProgress(file: string, { source, collection }: Of): Promise<Progress | undefined> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (text === undefined) return undefined
+  const kept = parsed(text)
+  if (typeof kept?.stored !== 'number' || kept.next === undefined) {
+    throw usageError(`--resume ${file}: it was not written by an import`)
+  }
+  if (kept.source !== source || kept.collection !== collection) {
+    throw usageError(
+      `--resume ${file}: it is of an import of ${kept.source} into ${kept.collection}, not of ${source} into ${collection}`,
+    )
+  }
+  return { stored: kept.stored, next: kept.next }
+}
+
+function parsed(text: string): Partial<Of & Progress> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return value !== null && typeof value === 'object' ? value : undefined
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+
+async function writeWhole(file: string, text: string): Promise<void> {
+  const part = `${file}.part`
+  const handle = await open(part, 'w')
+  try {
+    await handle.writeFile(text)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await rename(part, file)
+}
