@@ -1,0 +1,95 @@
+// What `annal import` of an NPY file costs beside HTTP alone: Fashion-MNIST into a server of its own each time, in pairs, one after
+// the other. HTTP alone sends requests made beforehand over raw sockets, 1,000 vectors each, as the published clients do; an import's time
+// is that of its whole process, with the start of Node.js.
+//
+//   npm run bench:import -- --data DIR [--pairs 3]
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { connect, denseField } from '@annal/client'
+import { readDataset } from '../ann/dataset.ts'
+import { load } from '../http/connections.ts'
+import { createRequest, insertRequest } from '../http/requests.ts'
+import { type BenchedServer, startServer } from '../http/server-process.ts'
+
+const { values } = parseArgs({ options: { data: { type: 'string' }, pairs: { type: 'string', default: '3' } } })
+if (values.data === undefined) throw new Error('--data DIR names the folder that holds fashion-mnist')
+const batch = 1_000
+const field = 'dense'
+
+const { base, dimension } = await readDataset(values.data, 'fashion-mnist')
+const rows = base.length / dimension
+const requests = Array.from({ length: rows / batch }, (_, i) =>
+  insertRequest(base.subarray(i * batch * dimension, (i + 1) * batch * dimension), dimension, i * batch),
+)
+const folder = await mkdtemp(path.join(tmpdir(), 'annal-import-'))
+const file = path.join(folder, 'base.npy')
+await writeNpy(file)
+console.log(
+  `Fashion-MNIST, ${rows} x ${dimension}, l2, int8; ${cpus()[0]?.model ?? 'unknown processor'}, ${availableParallelism()} cores, Node ${process.version}`,
+)
+try {
+  const ratios: number[] = []
+  for (let pair = 0; pair < Number(values.pairs); pair++) {
+    const raw = await secondsOf(overHttp)
+    const imported = await secondsOf(imports)
+    ratios.push(imported / raw)
+    console.log(
+      `HTTP alone ${raw.toFixed(2)} s, import ${imported.toFixed(2)} s, ${(imported / raw).toFixed(2)} times; load ${loadavg()[0]?.toFixed(1)}`,
+    )
+  }
+  ratios.sort((a, b) => a - b)
+  console.log(`median ${ratios[Math.floor(ratios.length / 2)]?.toFixed(2)} times`)
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** With a server on an empty directory; the work says how long it took. */
+async function secondsOf(work: (server: BenchedServer) => Promise<number>): Promise<number> {
+  const dir = path.join(folder, 'data')
+  const server = await startServer(dir)
+  try {
+    return await work(server)
+  } finally {
+    await server.stop()
+    await rm(dir, { recursive: true, force: true })
+  }
+}
+
+async function overHttp({ port }: BenchedServer): Promise<number> {
+  await load({ port, count: 1, connections: 1, request: () => createRequest(dimension) })
+  const begun = performance.now()
+  await load({ port, count: requests.length, connections: 1, request: (i) => requests[i] as Buffer })
+  return (performance.now() - begun) / 1_000
+}
+
+async function imports({ url }: BenchedServer): Promise<number> {
+  await using client = connect({ url })
+  const a = await client.createCollection({ name: 'a', fields: [denseField(field, { dimension, spaceType: 'l2' })] })
+  const annal = fileURLToPath(new URL('../../../packages/cli/src/annal.ts', import.meta.url))
+  const begun = performance.now()
+  const args = ['--conditions=annal-source', annal, 'import', 'a', file, '--server', url]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
+  const [code] = await once(child, 'close')
+  const seconds = (performance.now() - begun) / 1_000
+  if (code !== 0) throw new Error(`annal import ended with ${code}`)
+  const stored = await a.count()
+  if (stored !== rows) throw new Error(`${stored} of ${rows} vectors are there`)
+  return seconds
+}
+
+async function writeNpy(name: string): Promise<void> {
+  const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimension}), }`
+  const header = Buffer.alloc(128, ' ')
+  header.write('\x93NUMPY\x01\x00', 'latin1')
+  header.writeUInt16LE(header.length - 10, 8)
+  header.write(text, 10)
+  header.write('\n', header.length - 1)
+  await using handle = await open(name, 'w')
+  await handle.write(header)
+  await handle.writeFile(Buffer.from(base.buffer, base.byteOffset, base.byteLength))
+}
