@@ -9,10 +9,10 @@ ARG NPM_CONFIG_REGISTRY
 ENV TURBO_TELEMETRY_DISABLED=1 NPM_CONFIG_UPDATE_NOTIFIER=false
 WORKDIR /source
 COPY . .
-# `npm install` keeps to the lock file, and does not insist on packages for other platforms.
-RUN npm install --no-save --no-audit --no-fund --loglevel=error \
+# What a server runs, and nothing of LangChain.
+RUN npm ci --no-audit --no-fund --loglevel=error \
   && npm run build \
-  && node scripts/pack.ts /tarballs \
+  && node scripts/pack.ts /tarballs wal engine dashboard server client replay cli \
   && mkdir /app \
   && cd /app \
   && npm init --yes --loglevel=error >/dev/null \
