@@ -54,7 +54,7 @@ function drawn(figures: readonly Figure[]): string[] {
   return units.flatMap((unit) => {
     const own = figures.filter((figure) => figure.unit === unit)
     const sense = own[0]?.more === 'better' ? 'more is better' : 'less is better'
-    return ['', `${unit[0]?.toUpperCase()}${unit.slice(1)}; ${sense}:`, '', `<div class="picture">${bars(own)}</div>`]
+    return ['', `In ${unit}; ${sense}:`, '', `<div class="picture">${bars(own)}</div>`]
   })
 }
 
