@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { vendorOfLicences } from './licences.ts'
 import { ask, realServer } from './real-server.ts'
-import { chooseFile, root, signIn } from './steps.ts'
+import { chooseFile, root, signIn, submit } from './steps.ts'
 
 interface Described {
   readonly total_elements: number
@@ -33,11 +33,8 @@ test('a licence is activated, a collection created, loaded, searched, backed up 
   await seen.follow('Collections')
   await seen.sees('No collections yet')
   await seen.follow('Create the first one')
-  await seen.fill('Name', 'shop')
-  await seen.fill('Dimension', '8')
   await seen.click('Sparse field')
-  await seen.click('Create collection')
-  await seen.sees('Collection shop created.')
+  await submit(seen, { Name: 'shop', Dimension: '8' }, 'Create collection', 'Collection shop created.')
   await seen.picture('clicked-created')
 
   await seen.follow('Objects')
@@ -95,39 +92,28 @@ test('a licence is activated, a collection created, loaded, searched, backed up 
   await seen.go('#/backups')
   await seen.click('Restore before')
   await seen.click('An event')
-  await seen.fill('Event (LSN)', String(between))
-  await seen.fill('Name of the new collection', 'shop_then')
-  await seen.picture('clicked-restore')
-  await seen.click('Restore')
-  await seen.sees('Restored as shop_then.')
+  const then = { 'Event (LSN)': String(between), 'Name of the new collection': 'shop_then' }
+  await submit(seen, then, 'Restore', 'Restored as shop_then.')
   t.equal((await described('shop_then')).total_elements, 19, 'as it was between the two deletions')
 
   await seen.go('#/backups')
   await seen.click('New schedule')
-  await seen.fill('Hours between backups', '48')
-  await seen.click('Save schedule')
-  await seen.sees('2 days')
+  await submit(seen, { 'Hours between backups': '48' }, 'Save schedule', '2 days')
   await seen.click('Change the schedule of shop')
-  await seen.fill('Backups kept', '3')
-  await seen.click('Save schedule')
-  await seen.sees('3, each proved')
+  await submit(seen, { 'Backups kept': '3' }, 'Save schedule', '3, each proved')
   await seen.picture('clicked-schedule')
   await seen.click('Delete the schedule of shop')
   await seen.sees('Nothing is backed up by itself')
   await seen.click('Verify before')
   await seen.sees('Backup before is whole')
   await seen.click('Delete before')
-  await seen.fill('Type before to confirm', 'before')
-  await seen.click('Delete backup')
-  await seen.sees('No backups yet')
+  await submit(seen, { 'Type before to confirm': 'before' }, 'Delete backup', 'No backups yet')
 
   await seen.go('#/collections/shop')
   await seen.click('Rebuild…')
   await seen.click('Rebuild')
   await seen.sees('Rebuilt')
   await seen.click('Delete…')
-  await seen.fill('Type shop to confirm', 'shop')
-  await seen.click('Delete collection')
-  await seen.sees('Collection shop deleted.')
+  await submit(seen, { 'Type shop to confirm': 'shop' }, 'Delete collection', 'Collection shop deleted.')
   t.strictSame(seen.faults, [])
 })

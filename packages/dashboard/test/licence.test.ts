@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { vendorOfLicences } from './licences.ts'
 import { realServer } from './real-server.ts'
-import { chooseFile, root, signIn } from './steps.ts'
+import { chooseFile, root, signIn, submit } from './steps.ts'
 
 test('a licence is pasted or chosen as a file, and one of another vendor is refused', {
   skip,
@@ -15,14 +15,11 @@ test('a licence is pasted or chosen as a file, and one of another vendor is refu
   await signIn(seen, root)
   await seen.sees('No active licence')
   await seen.follow('Licence')
-  await seen.fill('Contents of license.lic', await another.issue('forged'))
-  await seen.click('Activate')
-  await seen.sees('license_invalid')
+  const contents = 'Contents of license.lic'
+  await submit(seen, { [contents]: await another.issue('forged') }, 'Activate', 'license_invalid')
   await seen.picture('licence-forged')
   t.strictSame(await seen.barriers(), [])
-  await seen.fill('Contents of license.lic', await vendor.issue('pasted'))
-  await seen.click('Activate')
-  await seen.sees('pasted')
+  await submit(seen, { [contents]: await vendor.issue('pasted') }, 'Activate', 'pasted')
   await seen.sees('enterprise')
   t.notMatch(await seen.page.$eval('body', (body) => body.textContent), 'No active licence')
 

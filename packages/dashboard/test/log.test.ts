@@ -3,6 +3,7 @@ import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
 import { ask, realServer } from './real-server.ts'
+import { submit } from './steps.ts'
 
 interface Told {
   readonly events: readonly { readonly lsn: number; readonly type: string }[]
@@ -38,11 +39,10 @@ test('a moment is found with the slider and the keyboard, and a deleted collecti
   await seen.picture('log-event')
 
   await seen.click('Restore to here…')
-  await seen.fill('Name of the new collection', 'articles_back')
+  await seen.sees('Name of the new collection')
   await seen.picture('log-restore')
   t.strictSame(await seen.barriers(), [])
-  await seen.click('Restore')
-  await seen.sees('Restored as articles_back.')
+  await submit(seen, { 'Name of the new collection': 'articles_back' }, 'Restore', 'Restored as articles_back.')
   t.match(await ask(address, 'GET', '/api/v2/collection/articles_back'), { total_elements: 40 })
 
   await seen.go('#/log?collection=articles_back')

@@ -5,6 +5,7 @@ import { curesIn } from '../build/cures.ts'
 import { bodyExample, callsOf, matching } from '../src/pages/console/calls.ts'
 import { filterOf, literal, literalText, newRow, rowsOf } from '../src/pages/filter/filter-draft.ts'
 import { colouringBy } from '../src/pages/map/colouring.ts'
+import { nearestRows } from '../src/pages/map/nearest-rows.ts'
 import { principal } from '../src/pages/map/pca.ts'
 import { inside, nearest, toScreen, zoomed } from '../src/pages/map/view.ts'
 import { batchesOf, exampleObjects, objectsIn } from '../src/pages/objects/objects-in.ts'
@@ -154,4 +155,21 @@ test('every documented error code has its cure', async (t) => {
     t.ok(cause.length > 5 && cure.length > 5, code)
     t.notMatch(cause + cure, /\]\(/, `${code}: no marks of Markdown`)
   }
+})
+
+test('the nearest rows are those that comparing with every row finds', async (t) => {
+  const [n, width, k] = [60, 5, 7]
+  const rows = Float32Array.from({ length: n * width }, (_, i) => Math.sin(i * i))
+  const row = (i: number) => rows.subarray(i * width, (i + 1) * width)
+  const far = (i: number, j: number) => Math.sqrt(row(i).reduce((sum, x, d) => sum + (x - row(j)[d]!) ** 2, 0))
+  const { indices, distances } = nearestRows(rows, width, k)
+  for (let i = 0; i < n; i++) {
+    const all = Array.from({ length: n }, (_, j) => far(i, j)).sort((a, b) => a - b)
+    t.equal(indices[i]?.[0], i, 'itself first')
+    for (const [at, j] of indices[i]!.entries()) {
+      t.ok(Math.abs(distances[i]![at]! - all[at]!) < 1e-5)
+      t.ok(Math.abs(far(i, j) - distances[i]![at]!) < 1e-5)
+    }
+  }
+  t.equal(nearestRows(rows.subarray(0, 2 * width), width, k).indices[0]?.length, 2, 'no more than there are')
 })

@@ -2,7 +2,7 @@
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { realServer } from './real-server.ts'
-import { root, signIn, startTrial } from './steps.ts'
+import { root, signIn, startTrial, submit } from './steps.ts'
 
 const token = 'a-token-of-enough-characters'
 
@@ -65,9 +65,7 @@ test('with a trial the root token makes databases, whose tokens open them and no
   await seen.picture('licence')
   await seen.follow('Databases')
   await seen.click('New database')
-  await seen.fill('Name', 'library')
-  await seen.click('Create database')
-  await seen.sees('It is shown this once')
+  await submit(seen, { Name: 'library' }, 'Create database', 'It is shown this once')
   const made = await seen.page.$eval('dialog textarea', (area) => (area as HTMLTextAreaElement).value)
   t.match(made, /^library:/)
   await seen.click('I have kept it')
@@ -94,9 +92,7 @@ test('with a trial the root token makes databases, whose tokens open them and no
   await signIn(member, made)
   await member.sees('New collection')
   await member.follow('New collection')
-  await member.fill('Name', 'books')
-  await member.click('Create collection')
-  await member.sees('Collection books created.')
+  await submit(member, { Name: 'books' }, 'Create collection', 'Collection books created.')
   t.notOk(await member.page.$('a[href="#/databases"]'), 'a database administers no databases')
   t.strictSame(member.faults, [])
   t.strictSame(seen.faults, [])

@@ -8,6 +8,18 @@ import type { Watched } from './browser.ts'
 
 export const root = 'the-root-token-of-the-tests'
 
+/** Fills fields by their labels, presses the button, and waits until the page says so. */
+export async function submit(
+  seen: Watched,
+  fields: Readonly<Record<string, string>>,
+  button: string,
+  told: string,
+): Promise<void> {
+  for (const [label, text] of Object.entries(fields)) await seen.fill(label, text)
+  await seen.click(button)
+  await seen.sees(told)
+}
+
 export async function signIn(seen: Watched, token: string): Promise<void> {
   await seen.fill('Token', token)
   await seen.click('Sign in')

@@ -60,8 +60,8 @@ export const eventIdsMax = 10
 /** Stretches of one answer about activity: more than a screen has room for. */
 export const activityBucketsDefault = 120
 export const activityBucketsMax = 1_000
-/** Of the log, in one call that looks back: a second's work at most. The segment that crosses it is read to its end. */
-export const historyStepBytesMax = 128 * 1024 * 1024
+/** Of the log, in one call that looks back. The segment that crosses it is read to its end, so that a call reads one as a rule. */
+export const historyStepBytesMax = 32 * 1024 * 1024
 
 /** What an operator may raise: `configurable` is the ceiling of the setting. */
 export interface Limits {

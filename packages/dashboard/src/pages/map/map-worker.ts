@@ -1,13 +1,20 @@
 // Fetches a sample of a collection and lays it out on a plane, beside the page so that the page stays quick.
 import { UMAP } from 'umap-js'
 import type { MapAnswer, MapObject, MapQuestion } from './messages.ts'
+import { nearestRows } from './nearest-rows.ts'
 import { principal } from './pca.ts'
 
-const pageSize = 250
+/** Of the first page; how many numbers the others may hold. */
+const firstPageSize = 100
+const pageSizeMax = 500
+const pageNumbers = 400_000
 /** Neighbours are told apart well enough in so many directions, and found much sooner. */
 const reducedDimensions = 16
 const neighbours = 10
-const epochs = 150
+/** Few objects are laid out with more patience: what is drawn is to be there in seconds. */
+const epochsMax = 150
+const epochsMin = 60
+const objectEpochs = 300_000
 const epochsPerAnswer = 10
 
 interface ScrollPage {
@@ -42,13 +49,15 @@ async function draw(question: MapQuestion): Promise<void> {
   const flat = coordinates.map(([x = 0, y = 0]): Point => [x, y])
   const refine = question.method === 'umap' && rows.length > neighbours
   tell({ kind: 'points', points: fitted(flat), share: refine ? 0 : 1 })
-  if (refine) layOut(coordinates)
+  if (refine) layOut(coordinates, nearestRows(reduced, width, neighbours))
 }
 
 type Point = readonly [x: number, y: number]
 
-function layOut(coordinates: number[][]): void {
-  const umap = new UMAP({ nComponents: 2, nNeighbors: neighbours, nEpochs: epochs, random: steadyRandom() })
+function layOut(coordinates: number[][], { indices, distances }: ReturnType<typeof nearestRows>): void {
+  const nEpochs = Math.round(Math.max(epochsMin, Math.min(epochsMax, objectEpochs / coordinates.length)))
+  const umap = new UMAP({ nComponents: 2, nNeighbors: neighbours, nEpochs, random: steadyRandom() })
+  umap.setPrecomputedKNN(indices, distances)
   const total = umap.initializeFit(coordinates)
   for (let epoch = 1; epoch <= total; epoch++) {
     umap.step()
@@ -62,6 +71,7 @@ async function sample({ collection, field, filter, objects: wanted, authorizatio
   const objects: MapObject[] = []
   const rows: Float32Array[] = []
   let cursor: string | null | undefined
+  let pageSize = firstPageSize
   while (cursor !== null && rows.length < wanted) {
     const limit = Math.min(pageSize, wanted - rows.length)
     const page: ScrollPage = await pageOf(collection, authorization, { filter, limit, ...(cursor && { cursor }) })
@@ -72,6 +82,8 @@ async function sample({ collection, field, filter, objects: wanted, authorizatio
       rows.push(Float32Array.from(vector))
     }
     cursor = page.cursor
+    const [row] = rows
+    if (row !== undefined) pageSize = Math.max(1, Math.min(pageSizeMax, Math.floor(pageNumbers / row.length)))
     tell({ kind: 'loading', loaded: rows.length })
   }
   return { objects, rows }
