@@ -233,7 +233,16 @@ export class QueryDesk {
       // Read before the exchange: a worker may have taken this question already, and its slot may hold another one.
       if (!isSmall(question)) return 0
       if (Atomics.compareExchange(w, words.head, head, (head + 1) | 0) !== head) continue
-      const found = this.#answerHere(question)
+      let found: Found | undefined
+      try {
+        found = this.#answerHere(question)
+      } catch (cause) {
+        // As when a worker traps: it costs the question and nothing else.
+        const open = this.#open[index]
+        this.#vacate(index)
+        open?.reject(new EngineError('worker_lost', 'the kernel failed in the thread that asked', {}, { cause }))
+        return workOf(question)
+      }
       if (found === undefined) {
         this.#submit(index)
         wakeWorkers(this.#ring, 1)
