@@ -49,7 +49,8 @@ export class Ordinals {
   /** Makes ordinals that have rested free, and gives them so that what they held can be released. */
   ripen(version: number): number[] {
     const ripe = this.#resting.splice(0, this.#ripeCount(version) * 2).filter((_, i) => i % 2 === 0)
-    this.#free.push(...ripe)
+    // One by one: as arguments of one call so many would not fit on the stack.
+    for (const ordinal of ripe) this.#free.push(ordinal)
     return ripe
   }
 

@@ -24,3 +24,11 @@ test('a state written down gives the same ordinals as the one that went on', asy
   for (const count of [2, 1, 3]) t.strictSame([...copy.take(count)], [...live.take(count)])
   t.strictSame(copy.ripen(46), live.ripen(46))
 })
+
+test('hundreds of thousands of ordinals ripen at once', async (t) => {
+  const ordinals = new Ordinals()
+  const all = ordinals.take(300_000)
+  for (const ordinal of all) ordinals.retire(ordinal, 1)
+  t.equal(ordinals.ripen(17).length, all.length)
+  t.strictSame([...ordinals.take(3)], [0, 1, 2])
+})
