@@ -69,7 +69,10 @@ export interface DirectoryReport {
 const repairCure = 'restore a backup, or see what `annal repair` would keep of the log'
 const checkpointCure = 'none needed while an older checkpoint or the log is whole; the next checkpoint replaces it'
 
-/** Throws WalError directory_locked while the directory is in use, and identity_damaged or format_too_new where nothing can be told. */
+/**
+ * A look at files alone takes no lock; a deep one throws WalError directory_locked while the directory is in use. Both throw
+ * identity_damaged or format_too_new where nothing can be told.
+ */
 export async function verifyDataDirectory(options: VerifyDirectoryOptions): Promise<DirectoryReport> {
   const vfs = nodeVfs()
   const { dataDir } = options
