@@ -2,7 +2,7 @@
 // them, then a tail of records that no checkpoint covers, and it waits to be killed. Arguments: directory, objects, tail.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openEngine } from '@annal/engine'
-import { loadDuring, timed } from './load.ts'
+import { loadDuring, loadOf, timed } from './load.ts'
 import { definition, objectOf } from './objects.ts'
 
 const [, , dataDir = '', objects, tail] = process.argv
@@ -35,6 +35,7 @@ const liveMs = await timed(() => insert(3 * count, tailCount))
 const cpu = process.cpuUsage(cpuFrom)
 const liveCpuMs = (cpu.user + cpu.system) / 1_000
 const { memory, lsnApplied, lsnCheckpoint } = engine.stats()
-const found = { fillMs, checkpointMs, quiet, busy, liveMs, liveCpuMs, memory, tailRecords: lsnApplied - lsnCheckpoint }
+const loads = { quiet: loadOf([quiet]), busy: loadOf([busy]) }
+const found = { fillMs, checkpointMs, ...loads, liveMs, liveCpuMs, memory, tailRecords: lsnApplied - lsnCheckpoint }
 process.stdout.write(`${JSON.stringify(found)}\n`)
 setInterval(() => undefined, 1_000)

@@ -18,8 +18,14 @@ export interface Load {
 const batch = 10
 const pauseMs = 5
 
+/** How long each write and each search took. */
+export interface Times {
+  readonly writes: readonly number[]
+  readonly searches: readonly number[]
+}
+
 /** A writer of small batches and a searcher, both until `job` is done. */
-export async function loadDuring(collection: Collection, from: number, job: () => Promise<unknown>): Promise<Load> {
+export async function loadDuring(collection: Collection, from: number, job: () => Promise<unknown>): Promise<Times> {
   let going = true
   let n = from
   const write = async () => {
@@ -43,7 +49,15 @@ export async function loadDuring(collection: Collection, from: number, job: () =
     going = false
   })
   const [writes, searches] = await Promise.all(running)
-  return { writes: quantilesOf(writes), searches: quantilesOf(searches) }
+  return { writes, searches }
+}
+
+/** Of several times the same job. */
+export function loadOf(all: readonly Times[]): Load {
+  return {
+    writes: quantilesOf(all.flatMap(({ writes }) => writes)),
+    searches: quantilesOf(all.flatMap(({ searches }) => searches)),
+  }
 }
 
 export async function timed(act: () => Promise<unknown>): Promise<number> {

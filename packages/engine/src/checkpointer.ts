@@ -17,6 +17,7 @@ import {
 } from './snapshot/checkpoint.ts'
 import { CheckpointPolicy } from './snapshot/checkpoint-policy.ts'
 import type { Manifest } from './snapshot/manifest.ts'
+import { Pace } from './snapshot/pace.ts'
 import type { WorkerPool } from './vector/worker-pool.ts'
 
 /** Nobody writes for so long: a good moment for a checkpoint. */
@@ -39,6 +40,7 @@ export class Checkpointer {
   #newest: Checkpoint | undefined
   #lsnLoaded = 0
   #running: Promise<{ readonly lsn: number }> | undefined
+  #pace = new Pace({ hurried: false })
   #idleTimer: NodeJS.Timeout | undefined
   #work: { readonly log: Log; readonly source: () => CheckpointSource } | undefined
 
@@ -137,6 +139,7 @@ export class Checkpointer {
   /** Takes the last checkpoint, so that the next start replays nothing. A failure is only said: the log has everything. */
   async end(): Promise<void> {
     clearTimeout(this.#idleTimer)
+    this.#pace.hurry()
     // One that is running may have begun before the last events.
     await this.#running?.catch(() => undefined)
     if (this.#work) await this.take().catch((error: Error) => this.#failed(error))
@@ -151,9 +154,10 @@ export class Checkpointer {
     if (source.lsn === (this.#newest?.manifest.lsn ?? 0)) return { lsn: source.lsn }
     // A snapshot must never be ahead of the log.
     await log.sync()
-    const report = (done: number, total: number) =>
+    const onProgress = (done: number, total: number) =>
       this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'collections' })
-    const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, report)
+    const work = { pace: this.#pace, onProgress }
+    const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, work)
     this.#newest = checkpoint
     if (lsnNotNeeded > 0 && !this.#host.keepLog) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
     await this.#host.onTaken().catch((error: Error) => this.#host.onTrouble(`the archive: ${error.message}`))

@@ -4,6 +4,7 @@
 import type { LogRecord, Lsn, Vfs } from '@annal/wal'
 import { payloadBytesMax } from '@annal/wal'
 import { EngineError } from '../errors.ts'
+import { Pace } from '../snapshot/pace.ts'
 import { writeSnapshotFile } from '../snapshot/snapshot-file.ts'
 import type { SnapshotFileFacts } from '../snapshot/snapshot-format.ts'
 import { readSnapshotFile } from '../snapshot/snapshot-source.ts'
@@ -34,7 +35,7 @@ export async function writeTail(
       await giveWay(headBytes + payload.length)
     }
   }
-  const facts = await writeSnapshotFile(vfs, path, { ...of, part: tailPart }, pieces())
+  const facts = await writeSnapshotFile(vfs, path, { ...of, part: tailPart }, pieces(), new Pace({ hurried: true }))
   return { ...facts, records: count }
 }
 

@@ -66,7 +66,7 @@ export class Postings {
     }
     if (count === listMax) return this.add(this.#toBits(reference), ordinal)
     const roomy = count < this.#capacity(reference) ? reference : this.#moved(reference, capacityFor(count))
-    this.heap.beforeWrite(chunkOf(roomy))
+    this.heap.beforeWrite(chunkOf(roomy), headOf(roomy))
     const halves = this.heap.halves[chunkOf(roomy)]!
     const start = (headOf(roomy) + 2) * 2
     const place = start + this.#place(roomy, ordinal & 0xffff)
@@ -85,7 +85,7 @@ export class Postings {
       this.#setCount(reference, count | bitsFlag)
       return count < bitsMin ? this.#toList(reference) : reference
     }
-    this.heap.beforeWrite(chunkOf(reference))
+    this.heap.beforeWrite(chunkOf(reference), headOf(reference))
     const halves = this.heap.halves[chunkOf(reference)]!
     const start = (headOf(reference) + 2) * 2
     const place = start + this.#place(reference, ordinal & 0xffff)
@@ -162,12 +162,12 @@ export class Postings {
   }
 
   #setCount(reference: Reference, count: number): void {
-    this.heap.beforeWrite(chunkOf(reference))
+    this.heap.beforeWrite(chunkOf(reference), headOf(reference))
     this.heap.ints[chunkOf(reference)]![headOf(reference) + 1] = count
   }
 
   #flip(reference: Reference, low: number): void {
-    this.heap.beforeWrite(chunkOf(reference))
+    this.heap.beforeWrite(chunkOf(reference), headOf(reference))
     this.heap.ints[chunkOf(reference)]![headOf(reference) + 2 + (low >>> 5)]! ^= 1 << (low & 31)
   }
 

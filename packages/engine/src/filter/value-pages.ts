@@ -72,7 +72,7 @@ export class ValuePages {
   }
 
   setReference(page: Page, at: number, reference: Reference): void {
-    this.#heap.beforeWrite(page >>> chunkShift)
+    this.#heap.beforeWrite(page >>> chunkShift, headOf(page))
     this.#heap.ints[page >>> chunkShift]![this.#referencesOf(page) + at] = reference
   }
 
@@ -129,7 +129,7 @@ export class ValuePages {
   }
 
   #setCount(page: Page, count: number): void {
-    this.#heap.beforeWrite(page >>> chunkShift)
+    this.#heap.beforeWrite(page >>> chunkShift, headOf(page))
     this.#heap.words[page >>> chunkShift]![headOf(page)] = (this.room(page) << 16) | count
   }
 

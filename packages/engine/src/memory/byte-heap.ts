@@ -45,15 +45,15 @@ export class ByteHeap {
     const address = this.#take(size)
     const chunk = Math.floor(address / chunkBytes)
     const at = address - chunk * chunkBytes
-    this.#chunks.beforeWrite(chunk)
+    this.#chunks.beforeWrite(chunk, at, size)
     this.words[chunk]![at / 4] = length
     this.#chunks.list[chunk]!.fill(0, at + 4, at + size)
     return address
   }
 
-  /** To be called before a value is changed in place. */
-  beforeWrite(chunk: number): void {
-    this.#chunks.beforeWrite(chunk)
+  /** To be called before the value whose first word is `word` of the chunk is changed in place. */
+  beforeWrite(chunk: number, word: number): void {
+    this.#chunks.beforeWrite(chunk, word * 4, this.words[chunk]![word - 1]!)
   }
 
   /** The bytes where they lie. Valid until the value is freed. */
@@ -200,7 +200,7 @@ export class ByteHeap {
     const chunk = Math.floor(address / chunkBytes)
     const at = address - chunk * chunkBytes
     const cls = sizeClass(size)
-    this.#chunks.beforeWrite(chunk)
+    this.#chunks.beforeWrite(chunk, at, 16)
     const words = this.words[chunk]!
     words[at / 4] = freeMark
     words[at / 4 + 1] = size

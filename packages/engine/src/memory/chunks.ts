@@ -4,6 +4,9 @@
 import { assert, EngineError } from '../errors.ts'
 import type { SectionBody } from './sections.ts'
 
+/** What a cut sets aside at once: so much is copied before a byte is written, not a whole chunk. */
+const blockBytesMost = 64 * 1024
+
 /** Memory is taken for so much of what is to be loaded before it is known to be there. */
 const loadBytesAtOnce = 16 * 1024 * 1024
 
@@ -34,11 +37,9 @@ export class Chunks {
     while (this.bytes < bytes) this.list.push(sharedBytes(this.chunkBytes))
   }
 
-  /** To be called before bytes of a chunk are changed. */
-  beforeWrite(chunk: number): void {
-    if (this.#cuts.length === 0) return
-    const bytes = this.list[chunk]
-    if (bytes !== undefined) for (const cut of this.#cuts) cut.keep(chunk, bytes)
+  /** To be called before `bytes` bytes of a chunk are changed, from `from` on. */
+  beforeWrite(chunk: number, from: number, bytes: number): void {
+    for (const cut of this.#cuts) cut.keep(chunk * this.chunkBytes + from, bytes)
   }
 
   /** The first `length` bytes as they are now. Must be released. */
@@ -68,7 +69,6 @@ export class Chunks {
     while (size < bytes) size *= 2
     const grown = sharedBytes(size)
     if (first !== undefined) {
-      this.beforeWrite(0)
       grown.set(first)
     }
     this.list[0] = grown
@@ -81,11 +81,13 @@ export function lookAgain<T>(beside: T[], list: readonly SharedBytes[], look: (c
   for (let chunk = 0; chunk < list.length; chunk = Math.max(chunk + 1, known)) beside[chunk] = look(list[chunk]!)
 }
 
-/** Bytes as of the moment of the cut, in pieces of at most a chunk. A piece may be the live memory: it is taken in the turn in which it is given. */
+/** Bytes as of the moment of the cut, in pieces of at most a block. A piece may be the live memory: it is taken in the turn in which it is given. */
 export class Cut implements Iterable<Uint8Array> {
   readonly length: number
   readonly #chunks: Chunks
   readonly #end: (cut: Cut) => void
+  readonly #blockBytes: number
+  /** Blocks as they were, by where they begin. */
   readonly #kept = new Map<number, Uint8Array>()
   #given = 0
   #ended = false
@@ -94,23 +96,23 @@ export class Cut implements Iterable<Uint8Array> {
     this.#chunks = chunks
     this.length = length
     this.#end = end
+    this.#blockBytes = Math.min(blockBytesMost, chunks.chunkBytes)
   }
 
-  keep(chunk: number, bytes: SharedBytes): void {
-    if (chunk < this.#given || chunk * this.#chunks.chunkBytes >= this.length || this.#kept.has(chunk)) return
-    this.#kept.set(chunk, this.#copy(chunk, bytes))
+  /** The bytes are about to change. */
+  keep(from: number, bytes: number): void {
+    const end = Math.min(from + bytes, this.length)
+    for (let at = from - (from % this.#blockBytes); at < end; at += this.#blockBytes)
+      if (at >= this.#given && !this.#kept.has(at)) this.#kept.set(at, this.#live(at).slice())
   }
 
   *[Symbol.iterator](): Generator<Uint8Array, void, undefined> {
-    for (let at = 0; at < this.length; at += this.#chunks.chunkBytes) {
+    for (let at = 0; at < this.length; at += this.#blockBytes) {
       assert(!this.#ended, 'a cut is read before it is released')
-      const chunk = at / this.#chunks.chunkBytes
-      const live = this.#chunks.list[chunk]
-      assert(live !== undefined, 'chunks are never taken away')
-      const piece = this.#kept.get(chunk) ?? live
-      this.#kept.delete(chunk)
-      this.#given = chunk + 1
-      yield piece.subarray(0, this.length - at)
+      const piece = this.#kept.get(at) ?? this.#live(at)
+      this.#kept.delete(at)
+      this.#given = at + this.#blockBytes
+      yield piece
     }
   }
 
@@ -121,8 +123,13 @@ export class Cut implements Iterable<Uint8Array> {
     this.#end(this)
   }
 
-  #copy(chunk: number, bytes: SharedBytes): Uint8Array {
-    return bytes.slice(0, Math.min(bytes.length, this.length - chunk * this.#chunks.chunkBytes))
+  /** The block that begins there, as it is now. */
+  #live(at: number): SharedBytes {
+    const { list, chunkBytes } = this.#chunks
+    const live = list[Math.floor(at / chunkBytes)]
+    assert(live !== undefined, 'chunks are never taken away')
+    const from = at % chunkBytes
+    return live.subarray(from, from + Math.min(this.#blockBytes, this.length - at))
   }
 }
 

@@ -33,7 +33,8 @@ export class Column {
   set(index: number, value: number): void {
     if (index >= this.#capacity) this.ensure(index + 1)
     const chunk = index >>> chunkShift
-    this.#chunks.beforeWrite(chunk)
+    const size = entryBytes[this.kind]
+    this.#chunks.beforeWrite(chunk, (index & chunkMask) * size, size)
     const entries = this.#entries[chunk]
     assert(entries !== undefined, 'room was made')
     entries[index & chunkMask] = value

@@ -61,7 +61,7 @@ export class HashPages {
 
   setOrdinal(slot: Slot, ordinal: number): void {
     const chunk = (slot / (pagesPerChunk * pageSlots)) | 0
-    this.#pages.beforeWrite(chunk)
+    this.#pages.beforeWrite(chunk, (slot % (pagesPerChunk * pageSlots)) * 8, 8)
     this.#words[chunk]![(slot % (pagesPerChunk * pageSlots)) * 2 + 1] = ordinal + 1
   }
 
@@ -249,7 +249,7 @@ export class HashPages {
 
   #writable(page: number): Uint32Array {
     const chunk = (page / pagesPerChunk) | 0
-    this.#pages.beforeWrite(chunk)
+    this.#pages.beforeWrite(chunk, (page % pagesPerChunk) * pageBytes, this.#slots * 8)
     return this.#words[chunk]!
   }
 

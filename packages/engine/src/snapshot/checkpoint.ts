@@ -10,6 +10,7 @@ import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
 import { type Manifest, type ManifestCollection, manifestName, readManifest, writeManifest } from './manifest.ts'
+import type { Pace } from './pace.ts'
 import { cutReplica, loadReplica } from './replica-parts.ts'
 import { writeSnapshotFile } from './snapshot-file.ts'
 import { SnapshotSource } from './snapshot-source.ts'
@@ -52,7 +53,7 @@ export async function writeCheckpoint(
   place: CheckpointPlace,
   source: CheckpointSource,
   previous: Checkpoint | undefined,
-  onProgress: (done: number, total: number) => void,
+  { pace, onProgress }: { readonly pace: Pace; readonly onProgress: (done: number, total: number) => void },
 ): Promise<{ readonly checkpoint: Checkpoint; readonly lsnNotNeeded: number }> {
   const { vfs, dir } = place
   const name = `${String(source.lsn).padStart(20, '0')}-${randomBytes(4).toString('hex')}`
@@ -63,7 +64,7 @@ export async function writeCheckpoint(
     const { entry, recovering: replica, gate } = collection
     const before = previous?.manifest.collections.find((candidate) => candidate.id === entry.id)
     const unchanged = !replica || (before?.lsn === replica.lsnApplied && gate.pending.events === 0)
-    if (!unchanged) collections.push(await writeCollection(place, temporary, collection))
+    if (!unchanged) collections.push(await writeCollection(place, temporary, collection, pace))
     else if (previous && before) collections.push(await linkCollection(vfs, previous.path, temporary, before))
     onProgress(collections.length, source.collections.length)
   }
@@ -83,16 +84,17 @@ async function writeCollection(
   { vfs, originalsDir }: CheckpointPlace,
   dir: string,
   collection: CheckpointCollection,
+  pace: Pace,
 ): Promise<ManifestCollection> {
   const { id } = collection.entry
-  const cut = await cutReplica(collection)
+  const cut = await cutReplica(collection, pace)
   assert(cut, `collection ${id} is not in quarantine`)
   try {
     const files: ManifestCollection['files'][number][] = []
     for (const { part, pieces } of cut.parts) {
       const name = fileName(id, part)
       const head = { collectionId: id, part, lsn: cut.lsn }
-      files.push({ name, part, ...(await writeSnapshotFile(vfs, join(dir, name), head, pieces)) })
+      files.push({ name, part, ...(await writeSnapshotFile(vfs, join(dir, name), head, pieces, pace)) })
     }
     for (const of of cut.replica.originals) await of?.sync()
     const originals = cut.originals.map(({ name }) => name)

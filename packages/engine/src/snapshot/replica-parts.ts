@@ -3,7 +3,7 @@ import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { type FieldDefinition, graphField } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
-import { type Section, SectionReader, sectionOf, writeSections } from '../memory/sections.ts'
+import { numbersPart, type Section, SectionReader, sectionOf, writeSections } from '../memory/sections.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
 import { Originals, type OriginalsFile } from '../replica/originals.ts'
@@ -14,6 +14,7 @@ import { loadDenseField } from '../vector/dense-field.ts'
 import type { DenseField, PreparedCut, SparseField } from '../vector/field.ts'
 import { loadSparseField } from '../vector/sparse-field.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
+import type { Pace } from './pace.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 
 /** The part that holds everything but the fields; field i is part 1 + i. */
@@ -40,7 +41,7 @@ export interface Cuttable {
  * Cuts a replica between two events. Most of what must be copied is copied beforehand while writers go on; they wait for what was
  * written meanwhile to be copied again. Undefined when there is no replica.
  */
-export async function cutReplica(collection: Cuttable): Promise<ReplicaCut | undefined> {
+export async function cutReplica(collection: Cuttable, pace: Pace): Promise<ReplicaCut | undefined> {
   for (;;) {
     const prepared = await collection.gate.between(() => {
       const replica = collection.recovering
@@ -51,7 +52,7 @@ export async function cutReplica(collection: Cuttable): Promise<ReplicaCut | und
     if (!prepared) return undefined
     const { replica, fields } = prepared
     try {
-      for (const { cut } of fields) await cut.ready
+      for (const { cut } of fields) await cut.copyAhead((bytes) => pace.rest(bytes))
       const taken = await collection.gate.between(() =>
         // A rebuild may have put another replica in its place.
         collection.recovering === replica ? takeCut(replica, fields) : undefined,
@@ -74,9 +75,10 @@ function takeCut(
   return {
     replica,
     lsn: replica.lsnApplied,
+    // Objects first: what writers change of them is set aside in larger pieces than what they change of fields.
     parts: [
-      ...cuts.map(({ part, cut }) => ({ part, pieces: cut.pieces })),
       { part: objectsPart, pieces: writeSections(sections) },
+      ...cuts.map(({ part, cut }) => ({ part, pieces: cut.pieces })),
     ],
     originals: replica.originals.flatMap((of) => of?.files() ?? []),
     release: () => {
@@ -96,17 +98,9 @@ function fieldsOf({ dense, sparse }: Replica): { readonly part: number; readonly
 
 function sectionsOf(replica: Replica): Section[] {
   const { end, free, resting } = replica.ordinals.state()
-  const numbers = Float64Array.of(
-    replica.version,
-    replica.lsnApplied,
-    end,
-    free.length,
-    resting.length,
-    replica.generation,
-    ...free,
-    ...resting,
-  )
-  return [sectionOf('replica', new Uint8Array(numbers.buffer)), ...replica.dumpObjects()]
+  const { version, lsnApplied, generation } = replica
+  const head = [version, lsnApplied, end, free.length, resting.length, generation]
+  return [sectionOf('replica', ...[head, free, resting].map(numbersPart)), ...replica.dumpObjects()]
 }
 
 /** Throws snapshot_damaged when a part does not hold what it must. Parts are read to their ends or given up, never left open. */

@@ -1,6 +1,7 @@
 // Writing one file of a snapshot (snapshot-format.ts). It does not know what the bytes mean.
 import { type Vfs, type VfsFile, writeFully } from '@annal/wal'
 import { xxh64, xxh64Stream } from '../memory/xxh64.ts'
+import type { Pace } from './pace.ts'
 import {
   chunkBytesMax,
   chunkHeadBytes,
@@ -11,7 +12,7 @@ import {
 } from './snapshot-format.ts'
 
 /** Made durable as it is written, so that no sync of the log ever waits behind more of it. */
-const unsyncedBytesMax = 16 * 1024 * 1024
+const unsyncedBytesMax = 4 * 1024 * 1024
 
 /**
  * Writes a new file and makes its bytes durable; the name becomes durable with the directory. Pieces may lie in memory that others
@@ -22,10 +23,11 @@ export async function writeSnapshotFile(
   path: string,
   head: SnapshotHead,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+  pace: Pace,
 ): Promise<SnapshotFileFacts> {
   const file = await vfs.open(path, 'create')
   try {
-    const out = new ChunkWriter(file)
+    const out = new ChunkWriter(file, pace)
     await out.header(head)
     if (Symbol.iterator in pieces) {
       // Not by `for await`, which would let others have a turn between a piece and its copy.
@@ -39,6 +41,7 @@ export async function writeSnapshotFile(
 
 class ChunkWriter {
   readonly #file: VfsFile
+  readonly #pace: Pace
   readonly #sums = xxh64Stream()
   readonly #full: Uint8Array[] = []
   readonly #spare: Uint8Array[] = []
@@ -49,8 +52,9 @@ class ChunkWriter {
   #chunks = 0
   #total = 0
 
-  constructor(file: VfsFile) {
+  constructor(file: VfsFile, pace: Pace) {
     this.#file = file
+    this.#pace = pace
   }
 
   async header(head: SnapshotHead): Promise<void> {
@@ -80,6 +84,7 @@ class ChunkWriter {
     for (let chunk = this.#full.shift(); chunk; chunk = this.#full.shift()) {
       await this.#writeChunk(chunk)
       this.#spare.push(chunk)
+      await this.#pace.rest(chunk.length)
     }
   }
 

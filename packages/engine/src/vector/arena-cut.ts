@@ -2,13 +2,10 @@
 // little in each turn, and at the moment of the cut only those lists again that were written meanwhile: what writers wait for
 // depends on how much they write, not on how much there is. Rows are written once and then only when they die or their ordinal
 // is given out again, so they stay where they are, and whoever is about to change one sets it aside first.
-import { setImmediate } from 'node:timers/promises'
 import { type Arena, at, header } from './arena.ts'
 import { type Part, partsOf, stateWords } from './arena-parts.ts'
+import type { Rest } from './field.ts'
 import { levelOf } from './shape.ts'
-
-/** Copied between two turns of the event loop. */
-const bytesPerTurn = 1024 * 1024
 
 /** Graph links of an arena, copied while they change. */
 export class LinksAhead {
@@ -31,13 +28,11 @@ export class LinksAhead {
   }
 
   /** Copies all there is now, while writers go on. */
-  async copy(): Promise<void> {
-    let copied = 0
-    while (!this.#released && this.#copyNext()) {
-      copied += this.#linksBytes
-      if (copied < bytesPerTurn) continue
-      copied = 0
-      await setImmediate()
+  async copy(rest: Rest): Promise<void> {
+    while (!this.#released) {
+      const copied = this.#copyNext()
+      if (copied === 0) return
+      await rest(copied)
     }
   }
 
@@ -48,7 +43,7 @@ export class LinksAhead {
 
   /** Brings the copy up to this moment. No job may be under way. */
   finish(): void {
-    while (this.#copyNext()) {
+    while (this.#copyNext() > 0) {
       // What came since: as much as was written meanwhile.
     }
     for (const ordinal of this.#written.ordinals()) this.#copyLists(ordinal)
@@ -62,21 +57,21 @@ export class LinksAhead {
     return at(this.#chunks, chunk).subarray(0, bytes)
   }
 
-  /** One more block or chunk of units, if there is one that was not copied yet. */
-  #copyNext(): boolean {
+  /** One more block or chunk of units, if there is one that was not copied yet: how many bytes that was. */
+  #copyNext(): number {
     const { arena } = this
     const { blockRows, inBlock, unitShift } = arena.shape
     if (this.#blocks.length * blockRows < arena.word(header.end)) {
       const from = arena.blockAddress(this.#blocks.length) + inBlock.links
       this.#blocks.push(arena.u8.slice(from, from + this.#linksBytes))
-      return true
+      return this.#linksBytes
     }
     if (this.#chunks.length * 2 ** unitShift < arena.word(header.units)) {
       const from = arena.unitChunkAddress(this.#chunks.length)
       this.#chunks.push(arena.u8.slice(from, from + this.#unitChunkBytes))
-      return true
+      return this.#unitChunkBytes
     }
-    return false
+    return 0
   }
 
   #copyLists(ordinal: number): void {

@@ -329,9 +329,9 @@ class GraphField implements GraphDenseField {
   prepareCut(): PreparedCut {
     const ahead = this.#segments.map(({ arena }) => new LinksAhead(arena))
     return {
-      ready: (async () => {
-        for (const links of ahead) await links.copy()
-      })(),
+      copyAhead: async (rest) => {
+        for (const links of ahead) await links.copy(rest)
+      },
       take: () => this.#cut(ahead),
       release: () => {
         for (const links of ahead) links.release()

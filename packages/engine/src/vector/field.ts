@@ -47,10 +47,13 @@ export interface FieldCut {
   release(): void
 }
 
+/** Lets others have their turn after work on so many bytes. */
+export type Rest = (bytes: number) => Promise<void>
+
 /** A cut of which as much is copied beforehand as can be, so that taking it is short. Must be released. */
 export interface PreparedCut {
-  /** Resolves when enough is copied for `take`. */
-  readonly ready: Promise<void>
+  /** Copies what must be copied for `take`, a little at a time: `rest` is awaited after so many bytes. Called once. */
+  copyAhead(rest: Rest): Promise<void>
   /** The field as it is now. Nothing may be applied meanwhile. */
   take(): FieldCut
   release(): void

@@ -1,8 +1,8 @@
 // A sparse field as of one moment, while writers go on. Blocks of postings are never changed but by adding to the end of the
 // last one, and what writers put aside is not given out again while somebody may read it; so of a list that is about to change
 // only the addresses of its blocks are kept, and of a row its two versions.
-import { setImmediate } from 'node:timers/promises'
 import { at } from './arena.ts'
+import type { Rest } from './field.ts'
 import type { SparseState } from './sparse-file.ts'
 import type { Postings } from './sparse-lists.ts'
 
@@ -29,16 +29,18 @@ export class IndicesAhead {
     this.#state = state
   }
 
-  async sort(): Promise<void> {
+  async sort(rest: Rest): Promise<void> {
     const runs: Uint32Array[] = []
     const { vocabulary } = this.#state
     for (let from = 0; from < vocabulary.end && !this.#released; from += indicesPerTurn) {
-      runs.push(vocabulary.indicesOf(from, from + indicesPerTurn).sort())
-      await setImmediate()
+      const run = vocabulary.indicesOf(from, from + indicesPerTurn).sort()
+      runs.push(run)
+      await rest(run.byteLength)
     }
     while (runs.length > 1 && !this.#released) {
-      runs.push(merged(runs.shift() ?? none, runs.shift() ?? none))
-      await setImmediate()
+      const run = merged(runs.shift() ?? none, runs.shift() ?? none)
+      runs.push(run)
+      await rest(run.byteLength)
     }
     this.#sorted = runs[0] ?? none
   }

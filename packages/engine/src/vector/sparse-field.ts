@@ -206,7 +206,7 @@ class InvertedField implements SparseField {
     const ahead = new IndicesAhead(this.#state)
     this.#preparing.add(ahead)
     return {
-      ready: ahead.sort(),
+      copyAhead: (rest) => ahead.sort(rest),
       take: () => {
         this.#preparing.delete(ahead)
         return this.#cut(ahead.finish())

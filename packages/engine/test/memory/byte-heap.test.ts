@@ -116,7 +116,7 @@ test('a dump is what stood there when it began', (t) => {
   const before = written(heap.dump('h'))
   const pieces: Uint8Array[] = []
   for (const piece of writeSections([heap.dump('h')])) {
-    pieces.push(piece)
+    pieces.push(piece.slice())
     const address = addresses.shift()
     if (address !== undefined) heap.free(address)
     heap.write(Buffer.alloc(10_000, 255))

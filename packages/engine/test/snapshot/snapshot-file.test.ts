@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { nodeVfs } from '@annal/wal'
 import { test } from 'tap'
+import { Pace } from '../../src/snapshot/pace.ts'
 import { writeSnapshotFile } from '../../src/snapshot/snapshot-file.ts'
 import { readSnapshotFile } from '../../src/snapshot/snapshot-source.ts'
 
@@ -28,7 +29,7 @@ test('pieces of any size come back as the same bytes', async (t) => {
     for (const sizes of [[], [0, 1], [1 << 20], [(1 << 20) + 1, 7], [3_000_000, 5, 1_048_571]]) {
       const pieces = sizes.map((size, i) => new Uint8Array(size).map((_, at) => (at * 31 + i) & 255))
       const path = join(dir, `part-${sizes.join('-')}`)
-      const facts = await writeSnapshotFile(nodeVfs(), path, head, pieces)
+      const facts = await writeSnapshotFile(nodeVfs(), path, head, pieces, new Pace({ hurried: true }))
       t.ok(
         (await readAll(path, { ...head, ...facts })).equals(Buffer.concat(pieces)),
         `pieces of ${sizes.join(', ')} bytes`,
@@ -40,7 +41,13 @@ test('pieces of any size come back as the same bytes', async (t) => {
 test('every cut, every flipped bit and every foreign header is damage', async (t) => {
   await inDirectory(async (dir) => {
     const path = join(dir, 'part')
-    const facts = await writeSnapshotFile(nodeVfs(), path, head, [new Uint8Array(100).fill(9)])
+    const facts = await writeSnapshotFile(
+      nodeVfs(),
+      path,
+      head,
+      [new Uint8Array(100).fill(9)],
+      new Pace({ hurried: true }),
+    )
     const good = await readFile(path)
     const expected = { ...head, ...facts }
     const accepted: number[] = []

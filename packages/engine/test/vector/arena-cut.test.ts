@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { test } from 'tap'
 import type { DenseFieldDefinition, Precision } from '../../src/definition.ts'
 import { sourceOf } from '../../src/memory/sections.ts'
@@ -43,15 +44,16 @@ for (const precision of ['float32', 'int8', 'int16', 'float16', 'binary'] as Pre
     for (let n = 0; n < 3_000; n += 300) await write(range(n, n + 300), [])
     await write([], range(100, 400))
     const [early, prepared] = [field.prepareCut(), field.prepareCut()]
+    const ahead = [early, prepared].map((cut) => cut.copyAhead(() => setImmediate()))
     // While links are copied ahead, they change: by new rows, reused ones, deaths and a sweep.
     await write(range(3_000, 5_000), [])
     await write(range(100, 400), range(1_500, 2_500))
-    await early.ready
+    await ahead[0]
     const first = early.take()
     const firstDigest = field.digest()
     const firstBytes = Array.from(first.pieces, (piece) => piece.slice())
     await write(range(1_500, 1_600), range(5, 15))
-    await prepared.ready
+    await ahead[1]
     const digest = field.digest()
     const cut = prepared.take()
     for (const done of [first, early, prepared]) done.release()

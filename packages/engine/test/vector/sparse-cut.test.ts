@@ -1,4 +1,5 @@
 // A cut of a sparse field is the field as it was, whatever writers do while it is prepared and written out.
+import { setImmediate } from 'node:timers/promises'
 import { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
 import { loadSparseField, openSparseField } from '../../src/vector/sparse-field.ts'
@@ -38,8 +39,9 @@ test(`cuts of a sparse field under writes, seed ${seed}`, async (t) => {
     }
     for (let i = 0; i < 60; i++) await write()
     const prepared = field.prepareCut()
+    const ahead = prepared.copyAhead(() => setImmediate())
     for (let i = 0; i < 5; i++) await write()
-    await prepared.ready
+    await ahead
     const digest = field.digest()
     const cut = prepared.take()
     prepared.release()

@@ -93,7 +93,7 @@ export function recall(hits: DenseHits, truth: readonly { ordinal: number; simil
 /** A cut of a field to which nothing is applied meanwhile. Must be released. */
 export async function cutOf(field: { prepareCut(): PreparedCut }): Promise<FieldCut> {
   const prepared = field.prepareCut()
-  await prepared.ready
+  await prepared.copyAhead(async () => undefined)
   const cut = prepared.take()
   prepared.release()
   return cut
