@@ -7,8 +7,15 @@ import type { Test } from 'tap'
 
 export const s3Bucket = 'annal-backups'
 
-/** Gives its address and directory; the variables of this process lead to it until the test ends. */
-export async function s3Server(t: Test): Promise<{ readonly endpoint: string; readonly directory: string }> {
+export interface S3Server {
+  readonly endpoint: string
+  readonly directory: string
+  /** What leads other processes to it. */
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** The variables of this process lead to it until the test ends. */
+export async function s3Server(t: Test): Promise<S3Server> {
   const directory = await mkdtemp(path.join(tmpdir(), 'annal-s3-'))
   const server = new S3rver({
     address: '127.0.0.1',
@@ -31,7 +38,7 @@ export async function s3Server(t: Test): Promise<{ readonly endpoint: string; re
     AWS_SECRET_ACCESS_KEY: 'S3RVER',
   }
   for (const [name, value] of Object.entries(environment)) setVariable(t, name, value)
-  return { endpoint, directory }
+  return { endpoint, directory, environment }
 }
 
 export function setVariable(t: Test, name: string, value: string): void {

@@ -3,8 +3,11 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openEngine, verifyArchive } from '@annal/engine'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
-import { type Test, test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { denseField, someLife, temporaryDirectory } from '../backup/rig.ts'
+
+// For the file as a whole; a loaded machine takes its time.
+tap.setTimeout(300_000)
 
 const seed = chosenSeed()
 const long = process.env.ANNAL_LONG === '1'
