@@ -22,7 +22,9 @@ export interface CpuTime {
 export async function startServer(dataDir: string, profileDir?: string): Promise<BenchedServer> {
   const main = fileURLToPath(import.meta.resolve('@annal/server/main'))
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]
-  const child = spawn(process.execPath, ['--conditions=annal-source', ...profiling, main], {
+  // Against the sources or the packages as they are published, like this process itself.
+  const conditions = process.execArgv.filter((argument) => argument.startsWith('--conditions'))
+  const child = spawn(process.execPath, [...conditions, ...profiling, main], {
     env: { ...process.env, NDD_SERVER_PORT: '0', NDD_DATA_DIR: dataDir },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -116,6 +116,8 @@ export class ObjectStore {
   filterText(ordinal: number): string {
     const address = this.#addressOf(ordinal)
     const length = this.#records.wordAt(address, 4)
+    // Two bytes of JSON can be no other object, and nearly every object without filter values has them.
+    if (length === 2) return '{}'
     return length === 0 ? '' : this.#records.readTextAt(address, headBytes + this.#records.wordAt(address, 0), length)
   }
 

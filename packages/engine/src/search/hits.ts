@@ -18,17 +18,21 @@ export function hitsOf(
   const at = task.kind === 'sparse' ? replica.definition.fields.findIndex(({ kind }) => kind === 'dense') : task.at
   const field = replica.dense[at]
   const spaceType = field?.definition.params.spaceType ?? 'ip'
-  return Array.from(found.ordinals, (ordinal, i) => {
+  const hits: SearchHit[] = []
+  for (let i = 0; i < found.ordinals.length; i++) {
+    const ordinal = found.ordinals[i] as number
     const similarity = found.similarities[i] as number
     const stored = new StoredParts(replica, ordinal, version)
     // What a dense field found it has, and keeps while the version is pinned.
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
     const norm = has && field ? field.norm(ordinal) : 1
     const row = has && includeVectors && task.kind !== 'multi' ? field?.row(ordinal) : undefined
-    const rows = includeVectors && members?.[i] ? memberRows(members[i], replica, at) : undefined
+    const own = includeVectors ? members?.[i] : undefined
+    const rows = own && memberRows(own, replica, at)
     const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : -similarity
-    return new Hit(stored, { similarity, distance, norm, row, members: rows, spaceType })
-  })
+    hits.push(new Hit(stored, { similarity, distance, norm, row, members: rows, spaceType }))
+  }
+  return hits
 }
 
 class Hit implements SearchHit {

@@ -19,7 +19,7 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
     const answers = await answersOf(input, { replica, version, matches, input })
     const searched = performance.now()
     const results = Object.fromEntries(
-      answers.map(({ task, ...answer }) => [
+      answers.map(({ task, answer }) => [
         task.definition.name,
         hitsOf(replica, task, answer, { includeVectors: input.includeVectors, version }),
       ]),
@@ -30,11 +30,11 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
     return {
       results,
       ...(fused && { fused }),
-      complete: answers.every(({ complete }) => complete),
+      complete: answers.every(({ answer }) => answer.complete),
       ...(input.explain && {
         explain: {
           filter: filterOf(matches, filterMs),
-          fields: Object.fromEntries(answers.map(({ task, explanation }) => [task.definition.name, explanation])),
+          fields: Object.fromEntries(answers.map(({ task, answer }) => [task.definition.name, answer.explanation])),
           decorateMs: decorated - searched,
           fuseMs: ended - decorated,
           totalMs: ended - started,
@@ -47,11 +47,16 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
   }
 }
 
+interface Answered {
+  readonly task: Task
+  readonly answer: FieldAnswer
+}
+
 /** Fields side by side; one alone, as most searches ask, without the machinery for several. */
-async function answersOf({ tasks }: SearchPlanInput, context: RunContext): Promise<(FieldAnswer & { task: Task })[]> {
+async function answersOf({ tasks }: SearchPlanInput, context: RunContext): Promise<readonly Answered[]> {
   const [only] = tasks
-  if (tasks.length === 1 && only) return [{ task: only, ...(await runTask(only, context)) }]
-  return Promise.all(tasks.map(async (task) => ({ task, ...(await runTask(task, context)) })))
+  if (tasks.length === 1 && only) return [{ task: only, answer: await runTask(only, context) }]
+  return Promise.all(tasks.map(async (task) => ({ task, answer: await runTask(task, context) })))
 }
 
 function filterOf(matches: Matches | undefined, ms: number) {

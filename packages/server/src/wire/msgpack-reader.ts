@@ -2,7 +2,7 @@
 // the code that reads it, no count is believed beyond the bytes that are left, and vectors go straight into Float32Array.
 import { isUtf8 } from 'node:buffer'
 import { invalidArgument, ServerError } from '../errors.ts'
-import { floatMax } from './numbers.ts'
+import { floatMax, floatRoom } from './numbers.ts'
 
 export class MsgpackReader {
   readonly #bytes: Buffer
@@ -81,21 +81,36 @@ export class MsgpackReader {
   /** An array of numbers as float32; each must be finite as float32. Nil is empty. */
   floats(field: string): Float32Array {
     const length = this.array(field)
-    const values = new Float32Array(length)
+    const values = floatRoom(length)
+    const bytes = this.#bytes
     const view = this.#view
+    const end = bytes.length
+    let at = this.#at
     for (let i = 0; i < length; i++) {
+      const head = at < end ? bytes[at]! : 0xc1
       let value: number
-      const at = this.#at
-      if (this.#bytes[at] === 0xca && at + 5 <= view.byteLength) {
+      // Nearly all of them are of these four kinds.
+      if (head === 0xca && at + 5 <= end) {
         value = view.getFloat32(at + 1)
-        this.#at = at + 5
-      } else if (this.#bytes[at] === 0xcb && at + 9 <= view.byteLength) {
+        at += 5
+      } else if (head < 0x80) {
+        value = head
+        at += 1
+      } else if (head === 0xcc && at + 2 <= end) {
+        value = bytes[at + 1]!
+        at += 2
+      } else if (head === 0xcb && at + 9 <= end) {
         value = view.getFloat64(at + 1)
-        this.#at = at + 9
-      } else value = this.number(`${field}[${i}]`)
+        at += 9
+      } else {
+        this.#at = at
+        value = this.number(`${field}[${i}]`)
+        at = this.#at
+      }
       if (!(Math.abs(value) < floatMax)) throw notFinite(`${field}[${i}]`, value)
       values[i] = value
     }
+    this.#at = at
     return values
   }
 

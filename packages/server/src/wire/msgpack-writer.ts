@@ -1,7 +1,8 @@
 // Writes MessagePack replies of known shape into one growing buffer. Floats go out as 32 bits, as the published clients
 // expect them, and a vector is copied once.
 
-const sizeFirst = 4_096
+/** Below half of Buffer.poolSize, so that a short reply needs no allocation of its own. */
+const sizeFirst = 1_024
 
 export class MsgpackWriter {
   #bytes = Buffer.allocUnsafe(sizeFirst)

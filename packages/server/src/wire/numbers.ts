@@ -4,11 +4,28 @@ import { invalidArgument } from '../errors.ts'
 /** From here on Math.fround gives Infinity. */
 export const floatMax = 2 ** 128 - 2 ** 103
 
+/** Vectors of a request share allocations: one of its own for each costs more than reading its numbers. */
+const slabFloats = 16_384
+let slab = new Float32Array(slabFloats)
+let slabUsed = 0
+
+/** Room for a vector that lives as long as its request: what is kept longer keeps its neighbours too. */
+export function floatRoom(length: number): Float32Array {
+  if (length > slabFloats / 8) return new Float32Array(length)
+  if (slabUsed + length > slabFloats) {
+    slab = new Float32Array(slabFloats)
+    slabUsed = 0
+  }
+  const room = new Float32Array(slab.buffer, slabUsed * 4, length)
+  slabUsed += length
+  return room
+}
+
 /** Takes what JSON gave for a vector. Refuses anything but finite numbers: nothing is converted from text. */
 export function floatsFrom(value: unknown, field: string): Float32Array {
   if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of numbers`, { field, value })
   const items: readonly unknown[] = value
-  const floats = new Float32Array(items.length)
+  const floats = floatRoom(items.length)
   for (let i = 0; i < items.length; i++) {
     const item = items[i]
     if (typeof item !== 'number' || !(Math.abs(item) < floatMax)) {
