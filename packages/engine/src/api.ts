@@ -88,7 +88,26 @@ export interface EngineStats {
     /** When the newest was made. */
     readonly newestAt?: number
   }
-  readonly log: { readonly bytes: number; readonly segments: number; readonly appends: number; readonly syncs: number }
+  readonly log: {
+    readonly bytes: number
+    readonly segments: number
+    readonly appends: number
+    readonly syncs: number
+    /** Time spent in them. */
+    readonly syncMs: number
+    /** What waits to be written. */
+    readonly queuedRecords: number
+    readonly queuedBytes: number
+  }
+  /** Taken since the engine was opened, also those that failed, and the time they took. */
+  readonly checkpoints: { readonly taken: number; readonly failed: number; readonly ms: number }
+  readonly workers: {
+    readonly threads: number
+    /** Ended without being asked to, and replaced. */
+    readonly lost: number
+    /** Questions that no thread has begun with. */
+    readonly questionsWaiting: number
+  }
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }
 }
@@ -358,6 +377,8 @@ export interface Database {
   /** Throws collection_not_found. */
   collection(name: string): Collection
   collections(): readonly CollectionDescription[]
+  /** How much there is: collections with those being made or restored, and objects in all of them. Costs little. */
+  usage(): { readonly collections: number; readonly objects: number }
   dropCollection(name: string): Promise<Acknowledgement>
 }
 

@@ -41,6 +41,7 @@ export class Checkpointer {
   #lsnLoaded = 0
   #running: Promise<{ readonly lsn: number }> | undefined
   #pace = new Pace({ hurried: false })
+  readonly #stats = { taken: 0, failed: 0, ms: 0 }
   #idleTimer: NodeJS.Timeout | undefined
   #work: { readonly log: Log; readonly source: () => CheckpointSource } | undefined
 
@@ -127,6 +128,11 @@ export class Checkpointer {
     else if (this.#policy.worthwhile()) this.#idleTimer = setTimeout(() => this.#takeInBackground(), idleMs).unref()
   }
 
+  /** Since the engine was opened. */
+  stats(): { readonly taken: number; readonly failed: number; readonly ms: number } {
+    return { ...this.#stats }
+  }
+
   /** Takes a checkpoint, or joins the one being taken. */
   take(): Promise<{ readonly lsn: number }> {
     this.#running ??= this.#take().finally(() => {
@@ -152,6 +158,19 @@ export class Checkpointer {
     this.#policy.started()
     const source = this.#work.source()
     if (source.lsn === (this.#newest?.manifest.lsn ?? 0)) return { lsn: source.lsn }
+    const begun = performance.now()
+    try {
+      return await this.#write(log, source)
+    } catch (error) {
+      this.#stats.failed++
+      throw error
+    } finally {
+      this.#stats.taken++
+      this.#stats.ms += performance.now() - begun
+    }
+  }
+
+  async #write(log: Log, source: CheckpointSource): Promise<{ readonly lsn: number }> {
     // A snapshot must never be ahead of the log.
     await log.sync()
     const onProgress = (done: number, total: number) =>

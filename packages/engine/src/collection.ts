@@ -142,6 +142,10 @@ export class LocalCollection implements Collection {
     })
   }
 
+  get objects(): number {
+    return this.#replica?.objects.count ?? 0
+  }
+
   describe(): CollectionDescription {
     this.checkOpen()
     const { definition } = this
@@ -150,7 +154,7 @@ export class LocalCollection implements Collection {
     return {
       name: definition.name,
       fields: definition.fields.map((field, at) => ({ ...field, elements: replica?.rowsAt(at) ?? 0 })),
-      objects: replica?.objects.count ?? 0,
+      objects: this.objects,
       createdAt: createdAtMs,
       lsn: replica?.lsnApplied ?? 0,
       memory: replica?.bytes() ?? {},

@@ -130,6 +130,20 @@ export class LocalDatabase implements Database {
       .flatMap((entry) => this.#host.loaded(entry.id)?.describe() ?? [])
   }
 
+  usage(): { readonly collections: number; readonly objects: number } {
+    const { catalog, creating } = this.#host
+    const { id } = this.#checkThere()
+    let collections = 0
+    let objects = 0
+    for (const entry of catalog.collections) {
+      if (entry.databaseId !== id) continue
+      collections++
+      objects += this.#host.loaded(entry.id)?.objects ?? 0
+    }
+    for (const reserved of creating) if (reserved.startsWith(`${id}/`)) collections++
+    return { collections, objects }
+  }
+
   async dropCollection(name: string): Promise<Acknowledgement> {
     const collection = this.collection(name)
     let shut = false

@@ -165,7 +165,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
 
   stats(): EngineStats {
     this.checkOpen()
-    const { bytes, segments, appends, syncs, lsnDurable } = (this.#directory as DataDirectory).log.state()
+    const { lsnDurable, ...log } = (this.#directory as DataDirectory).log.state()
+    const { bytes, segments, appends, syncs, syncMs, queuedRecords, queuedBytes } = log
+    const { threads, lost, waiting } = (this.#pool as WorkerPool).stats
     return {
       uptimeMs: performance.now() - this.#openedAt,
       databases: this.#catalog.databases.length,
@@ -176,7 +178,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       lsnCheckpoint: this.#checkpointer.manifest?.lsn ?? 0,
       timeMs: this.timeMs,
       ...this.backups.stats(),
-      log: { bytes, segments, appends, syncs },
+      log: { bytes, segments, appends, syncs, syncMs, queuedRecords, queuedBytes },
+      checkpoints: this.#checkpointer.stats(),
+      workers: { threads, lost, questionsWaiting: waiting },
     }
   }
 

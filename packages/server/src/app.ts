@@ -92,7 +92,8 @@ export function createApp(given: AppOptions): FastifyInstance {
     childLoggerFactory: (logger) => logger,
     genReqId: () => randomUUID(),
     bodyLimit: limits.bodyBytesMax,
-    requestTimeout: limits.requestTimeoutMs,
+    // See body-watch.ts.
+    requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxRequestsPerSocket: limits.requestsPerSocketMax,
     return503OnClosing: false,

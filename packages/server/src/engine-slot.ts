@@ -101,6 +101,9 @@ function whileRecovering(database: Database): Database {
     collections() {
       throw stillStarting()
     },
+    usage() {
+      throw new ServerError('starting', 'the server is starting: the log is still being replayed')
+    },
     async dropCollection(name) {
       collection(name)
       return database.dropCollection(name)

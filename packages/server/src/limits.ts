@@ -12,7 +12,9 @@ export const bodyBytesFiltersMax = 16 * mebibyte
 export const largeBodiesBytesMax = 192 * mebibyte
 export const smallBodiesBytesMax = 64 * mebibyte
 
-export const requestTimeoutMs = 30_000
+/** A body that gains less than this in this time is given up; Node's own limit on the whole of a request is off. */
+export const bodyProgressMs = 30_000
+export const bodyProgressBytesMin = 65_536
 /** Replies above this size are given up when their reader takes nothing for so long. */
 export const largeReplyBytes = 65_536
 export const readerTimeoutMs = 30_000
@@ -22,7 +24,8 @@ export const headersTimeoutMs = 10_000
 export const keepAliveTimeoutMs = 5_000
 /** Node looks for timed-out connections only this often; its own default of 30 s would let a slow client stay. */
 export const connectionsCheckingIntervalMs = 1_000
-export const connectionsMax = 1_024
+/** Two thousand that are idle keep nobody out. */
+export const connectionsMax = 4_096
 /** Requests worked on at one time; a pipelining client may have several on one connection. */
 export const requestsInFlightMax = 1_024
 /** Of each kind, so that writers who wait for a backup or a disk cannot keep out those who only ask, nor the other way round. */

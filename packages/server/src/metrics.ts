@@ -15,9 +15,8 @@ interface RouteCounts {
 }
 
 export interface Metrics {
-  started(): void
-  /** The connection has nothing more of the request, whether it was answered or given up. */
-  closed(): void
+  /** Gives what to call when the connection has nothing more of the request, whether it was answered or given up. */
+  started(): () => void
   finished(method: string, route: string, status: number, seconds: number): void
   readonly requests: number
   readonly inFlight: number
@@ -29,9 +28,13 @@ export interface Metrics {
 }
 
 export function createMetrics(): Metrics {
-  const routes = new Map<string, RouteCounts>()
+  // By method, then by route: a request makes no key of its own.
+  const routes = new Map<string, Map<string, RouteCounts>>()
   let requests = 0
   let inFlight = 0
+  const closed = () => {
+    inFlight -= 1
+  }
   return {
     get requests() {
       return requests
@@ -42,9 +45,7 @@ export function createMetrics(): Metrics {
     started() {
       requests += 1
       inFlight += 1
-    },
-    closed() {
-      inFlight -= 1
+      return closed
     },
     finished(method, route, status, seconds) {
       const counts = countsFor(routes, method, route)
@@ -56,7 +57,7 @@ export function createMetrics(): Metrics {
     },
     render({ stats, bodyBytes, replyBytes }) {
       const lines = [
-        ...requestLines(routes.values()),
+        ...requestLines([...routes.values()].flatMap((ofMethod) => [...ofMethod.values()])),
         ...gauge('annal_http_requests_in_flight', 'Requests being worked on.', inFlight),
       ]
       lines.push(
@@ -69,19 +70,17 @@ export function createMetrics(): Metrics {
   }
 }
 
-function countsFor(routes: Map<string, RouteCounts>, method: string, route: string): RouteCounts {
-  const key = `${method} ${route}`
-  const known = routes.get(key)
-  if (known !== undefined) return known
-  const counts: RouteCounts = {
-    method,
-    route,
-    byStatus: new Map(),
-    buckets: bounds.map(() => 0),
-    seconds: 0,
-    count: 0,
+function countsFor(routes: Map<string, Map<string, RouteCounts>>, method: string, route: string): RouteCounts {
+  let ofMethod = routes.get(method)
+  if (ofMethod === undefined) {
+    ofMethod = new Map()
+    routes.set(method, ofMethod)
   }
-  routes.set(key, counts)
+  let counts = ofMethod.get(route)
+  if (counts === undefined) {
+    counts = { method, route, byStatus: new Map(), buckets: bounds.map(() => 0), seconds: 0, count: 0 }
+    ofMethod.set(route, counts)
+  }
   return counts
 }
 
@@ -110,7 +109,7 @@ function requestLines(routes: Iterable<RouteCounts>): string[] {
   return [...totals, ...times]
 }
 
-function engineLines({ objects, collections, log, memory, ...stats }: EngineStats): string[] {
+function engineLines({ objects, collections, log, checkpoints, workers, memory, ...stats }: EngineStats): string[] {
   const lines = [
     ...gauge('annal_uptime_seconds', 'Since the engine was opened.', stats.uptimeMs / 1_000),
     ...gauge('annal_collections', 'Collections.', collections),
@@ -122,6 +121,15 @@ function engineLines({ objects, collections, log, memory, ...stats }: EngineStat
     ...gauge('annal_log_segments', 'Files of the log.', log.segments),
     ...counter('annal_log_appends_total', 'Records appended.', log.appends),
     ...counter('annal_log_syncs_total', 'Times the disk was asked to make the log durable.', log.syncs),
+    ...counter('annal_log_sync_seconds_total', 'Time the disk took for that.', log.syncMs / 1_000),
+    ...gauge('annal_log_records_waiting', 'Records that wait to be written.', log.queuedRecords),
+    ...gauge('annal_log_bytes_waiting', 'Their bytes.', log.queuedBytes),
+    ...counter('annal_checkpoints_total', 'Checkpoints begun and ended, also those that failed.', checkpoints.taken),
+    ...counter('annal_checkpoints_failed_total', 'Those of them that failed.', checkpoints.failed),
+    ...counter('annal_checkpoint_seconds_total', 'Time they took.', checkpoints.ms / 1_000),
+    ...gauge('annal_worker_threads', 'Threads that search and build graphs.', workers.threads),
+    ...counter('annal_workers_lost_total', 'Of these, those that ended unasked and were replaced.', workers.lost),
+    ...gauge('annal_questions_waiting', 'Queries that no thread has begun with.', workers.questionsWaiting),
     ...backupLines(stats),
     ...head('annal_memory_bytes', 'Memory of all collections by part.', 'gauge'),
   ]

@@ -1,8 +1,9 @@
 // What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Access, checkAccess, needsLicence } from './access.ts'
 import type { AuditEvent } from './audit-chain.ts'
 import { tokenId } from './auth.ts'
+import { createBodyWatch } from './body-watch.ts'
 import { createBudget } from './budget.ts'
 import { ServerError } from './errors.ts'
 import * as limits from './limits.ts'
@@ -15,28 +16,35 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
   const rates = createRateLimit(config.rateLimit)
   const writes = createBudget(limits.writesInFlightMax, 'writes')
   const questions = createBudget(limits.questionsInFlightMax, 'questions')
+  const arriving = createBodyWatch(app.server)
+  app.addHook('onClose', async () => arriving.end())
   let stopping = false
   app.addHook('preClose', async () => {
     stopping = true
   })
   // Callbacks instead of promises: these run on every request.
   app.addHook('onRequest', (request, reply, done) => {
-    metrics.started()
-    reply.raw.once('close', metrics.closed)
+    const held = [metrics.started()]
+    if (hasBody(request)) held.push(arriving.watch(request.raw))
+    reply.raw.on('close', () => {
+      for (const give of held) give()
+    })
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
     done(
       refusal(() => {
         if (stopping) throw new ServerError('stopping', 'the server is stopping')
-        const access = request.is404 ? 'open' : accessOf(request)
+        // Made anew each time it is read.
+        const route = request.routeOptions
+        const access = request.is404 ? 'open' : accessOf(route)
         if (access === 'open') return
-        request.principal = guard.check(tokenOf(request), request.ip)
+        request.principal = guard.check(tokenOf(request, route), request.ip)
         checkAccess(request.principal, access)
         if (needsLicence(access, request.method)) licensing?.require()
         if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
-        reply.raw.once('close', (access === 'write' ? writes : questions).take(1))
+        held.push((access === 'write' ? writes : questions).take(1))
         refuseEncodings(request)
-        reserveBody(bodies, request, reply)
+        if (hasBody(request)) held.push(roomForBody(bodies, request, route))
       }),
     )
   })
@@ -44,7 +52,8 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     const seconds = reply.elapsedTime / 1_000
     const { method } = request
     const status = reply.statusCode
-    metrics.finished(method, request.routeOptions.url ?? 'none', status, seconds)
+    const route = request.routeOptions
+    metrics.finished(method, route.url ?? 'none', status, seconds)
     const collection = (request.params as { readonly name?: string } | undefined)?.name
     const database = databaseOf(request, context)
     requestLog.add({ at: Date.now(), method, path: pathOf(request), database, collection, status, seconds })
@@ -53,25 +62,25 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     }
     tracing?.record({
       method,
-      route: request.routeOptions.url ?? 'none',
+      route: route.url ?? 'none',
       status,
       seconds,
       requestId: request.id,
       parent: request.headers.traceparent as string | undefined,
     })
-    auditRequest(context, request, status)
+    auditRequest(context, request, { status, action: route.config?.audit })
     done()
   })
 }
 
 /** Routes without documentation are not taken (see access.ts). */
-function accessOf(request: FastifyRequest): Access {
-  return request.routeOptions.config.doc?.access ?? 'control'
+function accessOf(route: FastifyRequest['routeOptions']): Access {
+  return route.config.doc?.access ?? 'control'
 }
 
 /** A browser that follows a link to a download sends no header; the root token then says in `db` which database it is for. */
-function tokenOf({ headers, query, routeOptions }: FastifyRequest): string | undefined {
-  if (headers.authorization !== undefined || routeOptions.config.tokenInQuery !== true) return headers.authorization
+function tokenOf({ headers, query }: FastifyRequest, route: FastifyRequest['routeOptions']): string | undefined {
+  if (headers.authorization !== undefined || route.config.tokenInQuery !== true) return headers.authorization
   const { token, db } = query as { readonly token?: unknown; readonly db?: unknown }
   if (typeof token !== 'string') return undefined
   return typeof db === 'string' && !token.includes(':') ? `root/${db}:${token}` : token
@@ -108,14 +117,16 @@ function refuseEncodings(request: FastifyRequest): void {
   })
 }
 
-/** A body of unknown length may become as large as the route allows. */
-function reserveBody(budgets: BodyBudgets, request: FastifyRequest, reply: FastifyReply): void {
-  const declared = request.headers['content-length']
-  if (declared === undefined && request.headers['transfer-encoding'] === undefined) return
-  const bodyMax = request.routeOptions.bodyLimit ?? limits.bodyBytesMax
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+/** A body of unknown length may become as large as the route allows. Gives how to give the room back. */
+function roomForBody(budgets: BodyBudgets, { headers }: FastifyRequest, route: FastifyRequest['routeOptions']) {
+  const declared = headers['content-length']
+  const bodyMax = route.bodyLimit ?? limits.bodyBytesMax
   const bytes = declared === undefined ? bodyMax : Math.min(Number(declared) || 0, bodyMax)
-  const give = (bytes > limits.bodyBytesMax ? budgets.large : budgets.small).take(bytes)
-  reply.raw.once('close', give)
+  return (bytes > limits.bodyBytesMax ? budgets.large : budgets.small).take(bytes)
 }
 
 /** Neither query strings nor headers go into the log. */
@@ -136,9 +147,12 @@ const refusals: ReadonlyMap<number, string> = new Map([
 ])
 
 /** Changes of what the server holds, and requests refused for their token or for want of a licence. */
-function auditRequest({ audit, slot }: RouteContext, request: FastifyRequest, status: number): void {
-  const action = request.routeOptions.config?.audit
-  const refused = refusals.has(status)
+function auditRequest(
+  { audit, slot }: RouteContext,
+  request: FastifyRequest,
+  { status, action }: { readonly status: number; readonly action: string | undefined },
+): void {
+  const refused = status >= 400 && refusals.has(status)
   if (action === undefined && !refused) return
   const token = tokenId(request.headers.authorization)
   const object = nameIn(request.params) ?? nameIn(request.body)

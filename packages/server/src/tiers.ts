@@ -45,18 +45,17 @@ export function checkDefinition(database: Database, definition: unknown): void {
   }
 }
 
-/** Before a collection is added, made or restored. */
+/** In the turn in which a collection is made, cloned or restored: those that others are making count too. */
 export function checkCollections(database: Database): void {
   const tier = tierOf(database)
-  if (tier !== undefined) within(database.collections().length + 1, tier.collectionsMax, 'collections', database)
+  if (tier !== undefined) within(database.usage().collections + 1, tier.collectionsMax, 'collections', database)
 }
 
 /** Before objects are written; those that replace others are counted as new ones. */
 export function checkObjects(database: Database, added: number): void {
   const tier = tierOf(database)
   if (tier === undefined) return
-  const there = database.collections().reduce((sum, { objects }) => sum + objects, 0)
-  within(there + added, tier.objectsMax, 'objects', database)
+  within(database.usage().objects + added, tier.objectsMax, 'objects', database)
 }
 
 export function checkSearch(database: Database, request: SearchRequest): void {

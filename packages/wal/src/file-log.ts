@@ -68,6 +68,7 @@ export class FileLog implements Log {
   #cancelInterval: (() => void) | undefined
   #appends = 0
   #syncs = 0
+  #syncMs = 0
 
   constructor(parts: FileLogParts) {
     this.#parts = parts
@@ -124,6 +125,7 @@ export class FileLog implements Log {
       segments: this.#segments.count,
       appends: this.#appends,
       syncs: this.#syncs,
+      syncMs: this.#syncMs,
       queuedBytes: this.#queue.bytes,
       queuedRecords: this.#queue.records,
       condition: this.#condition,
@@ -263,6 +265,7 @@ export class FileLog implements Log {
     tip.note(lsn, this.#tail.header.id)
     if (this.#settings.tipSync === 'commit') await tip.sync()
     const tookMs = clock.nowMs() - startMs
+    this.#syncMs += tookMs
     if (tookMs > this.#settings.slowSyncMs) this.#parts.onNotice({ kind: 'slow-sync', tookMs })
   }
 

@@ -42,6 +42,8 @@ export interface LogState {
   readonly segments: number
   readonly appends: number
   readonly syncs: number
+  /** Time spent in them, in milliseconds. */
+  readonly syncMs: number
   readonly queuedBytes: number
   readonly queuedRecords: number
   /** `failed` is final: an fsync was refused. `read-only` ends by itself when the disk has room again. */

@@ -117,8 +117,14 @@ export class QueryDesk {
     this.#views = Array.from({ length: slotsMax }, (_, i) => payloadOf(ring, i))
   }
 
+  /** Questions without a slot. */
   get waiting(): number {
     return this.#queue.length - this.#queueHead
+  }
+
+  /** Questions that nobody has begun with. */
+  get untaken(): number {
+    return this.waiting + ((this.#tail - Atomics.load(this.#ring.words, words.head)) | 0)
   }
 
   ask(question: Question): Promise<Found> {

@@ -285,7 +285,7 @@ export class WorkerPool {
   }
 
   get stats(): WorkerPoolStats {
-    return { threads: this.threads, waiting: this.#desk.waiting, completed: this.#desk.completed, lost: this.#lost }
+    return { threads: this.threads, waiting: this.#desk.untaken, completed: this.#desk.completed, lost: this.#lost }
   }
 
   /** Ends a worker at once, whatever it is doing; resolves when it is gone. What a crash of its thread would do. */

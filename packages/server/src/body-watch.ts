@@ -1,0 +1,74 @@
+// Bodies that are being received. One may take as long as it gets on: what gains too little in a while is cut off, so that nobody
+// keeps a connection, and room for a body, by sending a byte now and then. Node's own limit counts the whole time instead, and
+// would end every large upload over a thin line.
+import type { IncomingMessage, Server } from 'node:http'
+import * as limits from './limits.ts'
+
+interface Watched {
+  readonly request: IncomingMessage
+  /** Bytes of the connection when it was last looked at, and how many looks ago that was. */
+  bytes: number
+  looks: number
+}
+
+export interface BodyWatchOptions {
+  readonly lookEveryMs?: number
+  /** Looks after which so many bytes must have come. */
+  readonly looksMax?: number
+  readonly bytesMin?: number
+}
+
+export interface BodyWatch {
+  /** To be called when the head of a request with a body is there; gives what to call when its reply is over. */
+  watch(request: IncomingMessage): () => void
+  end(): void
+}
+
+export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatchOptions = {}): BodyWatch {
+  const {
+    lookEveryMs = limits.connectionsCheckingIntervalMs,
+    looksMax = Math.ceil(limits.bodyProgressMs / lookEveryMs),
+    bytesMin = limits.bodyProgressBytesMin,
+  } = options
+  const open = new Set<Watched>()
+  const timer = setInterval(() => {
+    for (const watched of open) {
+      const state = lookAt(watched, { looksMax, bytesMin })
+      if (state === 'stuck') cutOff(watched.request, server)
+      if (state !== 'arriving') open.delete(watched)
+    }
+  }, lookEveryMs).unref()
+  return {
+    watch(request) {
+      const watched: Watched = { request, bytes: request.socket.bytesRead, looks: 0 }
+      open.add(watched)
+      return () => {
+        // A request may be answered, and refused, before all of its body came: the rest keeps the connection busy.
+        if (request.complete) open.delete(watched)
+      }
+    },
+    end: () => clearInterval(timer),
+  }
+}
+
+function lookAt(
+  watched: Watched,
+  { looksMax, bytesMin }: { readonly looksMax: number; readonly bytesMin: number },
+): 'over' | 'arriving' | 'stuck' {
+  const { request } = watched
+  if (request.complete || request.socket.destroyed) return 'over'
+  watched.looks += 1
+  if (watched.looks < looksMax) return 'arriving'
+  const { bytesRead } = request.socket
+  if (bytesRead - watched.bytes < bytesMin) return 'stuck'
+  watched.bytes = bytesRead
+  watched.looks = 0
+  return 'arriving'
+}
+
+function cutOff({ socket }: IncomingMessage, server: Pick<Server, 'emit'>): void {
+  // As Node says it of requests that take too long.
+  const error = Object.assign(new Error('the body does not get on'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  server.emit('clientError', error, socket)
+  socket.destroySoon()
+}

@@ -1,0 +1,66 @@
+// A body may take as long as it gets on, and no longer.
+import { once } from 'node:events'
+import http from 'node:http'
+import net, { type AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Test, test } from 'tap'
+import { createBodyWatch } from '../src/body-watch.ts'
+
+// The client and the server share one event loop: on a slow machine the looks come later just as the bytes do.
+const looks = { lookEveryMs: 50, looksMax: 10, bytesMin: 100 }
+
+async function listening(t: Test, answer: (request: http.IncomingMessage, response: http.ServerResponse) => void) {
+  const server = http.createServer({ requestTimeout: 0 })
+  const watch = createBodyWatch(server, looks)
+  server.on('request', (request, response) => {
+    response.on('close', watch.watch(request))
+    answer(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    watch.end()
+    server.closeAllConnections()
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+function whole(request: http.IncomingMessage, response: http.ServerResponse): void {
+  let bytes = 0
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+  })
+  request.on('end', () => response.end(String(bytes)))
+}
+
+test('a body that gets on is received, however long it takes', async (t) => {
+  const port = await listening(t, whole)
+  const request = http.request({ port, host: '127.0.0.1', method: 'POST' })
+  const answered = once(request, 'response') as Promise<[http.IncomingMessage]>
+  for (let i = 0; i < 60; i++) {
+    request.write('x'.repeat(200))
+    await sleep(20)
+  }
+  request.end()
+  const [response] = await answered
+  t.equal(response.statusCode, 200)
+  t.equal(Buffer.concat(await response.toArray()).toString(), '12000')
+})
+
+for (const [name, answer] of [
+  ['a body that comes byte by byte is cut off', whole],
+  ['so is the rest of one that was answered already', (_, response) => void response.end('no')],
+] as const satisfies [string, typeof whole][]) {
+  test(name, async (t) => {
+    const port = await listening(t, answer)
+    const socket = net.connect(port, '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.resume()
+    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n')
+    const timer = setInterval(() => socket.write('x'), 20)
+    await once(socket, 'close')
+    clearInterval(timer)
+    t.pass('the connection was closed')
+  })
+}
