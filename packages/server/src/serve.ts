@@ -15,6 +15,7 @@ import { readTls } from './tls.ts'
 import { openTracing } from './tracing.ts'
 
 const idleSweepMs = 50
+const noteTimeEveryMs = 24 * 3_600_000
 
 export interface ServerEvents {
   readonly onProgress?: (progress: Progress) => void
@@ -82,6 +83,9 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
       throw error
     },
   )
+  // Where the log takes no writes the time stays unknown to it; nothing else depends on that.
+  const noteTime = () => (slot.isOpen() ? licensing?.noteTime().catch(() => undefined) : undefined)
+  const noting = setInterval(noteTime, noteTimeEveryMs).unref()
   let stopped: Promise<void> | undefined
   const stop = async (): Promise<void> => {
     const cut = setTimeout(() => app.server.closeAllConnections(), shutdownGraceMs)
@@ -95,6 +99,8 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     // awaits `ready` hears of it.
     const engine = early ?? (await ready.catch(() => undefined))
     await schedule?.stop()
+    clearInterval(noting)
+    await noteTime()
     await audited
     await audit.close()
     await queries.close()

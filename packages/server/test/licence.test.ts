@@ -235,6 +235,39 @@ test('what has ended stays ended when the clock is set back a year, also after a
   again.require()
 })
 
+test('a clock set back while the server was stopped gives no time back, though nobody wrote', async (t) => {
+  const dataDir = path.join(await temporaryDirectory(t), 'data')
+  const day = Date.UTC(2030, 0, 1)
+  let now = day
+  let elapsed = 0
+  const clock = { now: () => now }
+  const first = await openEngine({ dataDir, threads: 1, clock })
+  const licensing = await testLicensing(dataDir, first, clock.now, () => elapsed)
+  await licensing.activate(issued({ startMs: day, endMs: day + 100 * dayMs }), { byRoot: true })
+  await licensing.noteTime()
+  t.equal(first.stats().lsnApplied, 1, 'the log knows what time it is')
+  now = day + 99 * dayMs
+  await licensing.noteTime()
+  t.equal(first.stats().lsnApplied, 2)
+  await first.close()
+
+  now = day + dayMs
+  const second = await openEngine({ dataDir, threads: 1, clock })
+  const again = await testLicensing(dataDir, second, clock.now, () => elapsed)
+  again.require()
+  elapsed += dayMs / 2
+  again.require()
+  elapsed += dayMs
+  t.throws(() => again.require(), { code: 'license_required' }, 'the hundredth day ends whatever the clock says')
+  await again.noteTime()
+  await second.close()
+  const third = await openEngine({ dataDir, threads: 1, clock })
+  t.teardown(() => third.close())
+  elapsed = 0
+  const later = await testLicensing(dataDir, third, clock.now, () => elapsed)
+  t.throws(() => later.require(), { code: 'license_required' }, 'and stays ended')
+})
+
 test('without the root token a licence is prolonged and never shortened', async (t) => {
   const running = await runningApp(t, { rootToken })
   const validate = (days: number, headers = {}) =>

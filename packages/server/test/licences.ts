@@ -25,9 +25,14 @@ export async function layLicence(dataDir: string, text = issued()): Promise<void
 }
 
 /** As the server makes it when it starts. */
-export async function testLicensing(dataDir: string, engine: Engine, now?: () => number): Promise<Licensing> {
+export async function testLicensing(
+  dataDir: string,
+  engine: Engine,
+  now?: () => number,
+  elapsed?: () => number,
+): Promise<Licensing> {
   const place = licencePlace(dataDir)
-  const clock = now === undefined ? {} : { now }
+  const clock = { ...(now && { now }), ...(elapsed && { elapsed }) }
   const licensing = createLicensing({ publicKey: vendor.publicKey, place, engine: () => engine, ...clock })
   await licensing.open(engine.id)
   return licensing

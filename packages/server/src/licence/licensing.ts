@@ -27,6 +27,8 @@ export interface Licensing {
   activate(text: string, options: { readonly byRoot: boolean }): Promise<LicenceStatus>
   /** Throws trial_taken. */
   takeTrial(): Promise<LicenceStatus>
+  /** Writes down how late it is where the log does not say it yet. To be called now and then, and before the engine is closed. */
+  noteTime(): Promise<void>
 }
 
 export interface LicensingOptions {
@@ -35,21 +37,41 @@ export interface LicensingOptions {
   /** Throws while there is none. */
   engine(): Engine
   readonly now?: () => number
+  /** Milliseconds that go on whatever is done to the clock. */
+  readonly elapsed?: () => number
 }
 
 /** Keys of settings in the log. Each is also a moment that the clock cannot be set back behind. */
 const trialKey = 'license-trial-taken'
 const appliedKey = 'license-applied'
 const expiredKey = 'license-expired'
+const seenKey = 'license-time-seen'
+/** The log need not know it more exactly. */
+const seenStepMs = 3_600_000
 
-export function createLicensing({ publicKey, place, engine, now = Date.now }: LicensingOptions): Licensing {
+export function createLicensing(options: LicensingOptions): Licensing {
+  const { publicKey, place, engine, now = Date.now, elapsed = () => performance.now() } = options
   let filed: Licence | undefined
   let fileFault: string | undefined
   let expiryTold = ''
   let trialAsked = false
 
-  /** Never earlier than anything in the log: a clock that was set back revives nothing. */
-  const today = (): number => Math.max(now(), engine().timeMs)
+  let seen: { readonly ms: number; readonly at: number } | undefined
+
+  const notedMs = (): number => Math.max(engine().timeMs, Number(engine().control.setting(seenKey) ?? 0))
+
+  /** It is at least what the log knew when this process began to ask, and what has gone by since. */
+  const seenMs = (): number => {
+    seen ??= { ms: notedMs(), at: elapsed() }
+    return seen.ms + elapsed() - seen.at
+  }
+
+  /** Never earlier than anything in the log: a clock that was set back revives nothing, also when nobody wrote before. */
+  const today = (): number => Math.max(now(), engine().timeMs, seenMs())
+
+  const noteTime = async (): Promise<void> => {
+    if (today() >= notedMs() + seenStepMs) await engine().control.putSetting(seenKey, String(Math.floor(today())))
+  }
 
   const trial = (): Licence | undefined => {
     const taken = engine().control.setting(trialKey)
@@ -65,6 +87,7 @@ export function createLicensing({ publicKey, place, engine, now = Date.now }: Li
     expiryTold = id
     engine()
       .control.putSetting(expiredKey, id)
+      .then(noteTime)
       .catch(() => {
         // The log takes no writes just now; the next question tries again.
         expiryTold = ''
@@ -128,6 +151,9 @@ export function createLicensing({ publicKey, place, engine, now = Date.now }: Li
       filed = licence
       fileFault = undefined
       return { status: 'active', licence }
+    },
+    async noteTime() {
+      if (status() !== undefined) await noteTime()
     },
     async takeTrial() {
       const { control } = engine()
