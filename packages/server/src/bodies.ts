@@ -1,7 +1,7 @@
 // What the server takes as a body: JSON, and MessagePack in two ways. A route whose body has a known shape gets the bytes
 // and reads them itself; every other route gets the decoded value, which its schema then judges as it judges JSON.
 import { DecodeError, decode } from '@msgpack/msgpack'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from './errors.ts'
 import { parseJsonBody } from './wire/json-body.ts'
 import { scanMsgpack } from './wire/msgpack-scan.ts'
@@ -10,6 +10,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route reads MessagePack bytes itself: its body is then a MsgpackBytes. */
     readonly msgpackBytes?: boolean
+    /** A request without a body is one with an empty object; goes with `noBodyIsEmpty`. */
+    readonly bodyOptional?: boolean
     /** Written to the audit log under this name. */
     readonly audit?: string
     /** Status of collection_not_found where published clients expect another than 404. */
@@ -36,12 +38,21 @@ export function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Published clients name the type on DELETE and POST requests that have no body at all.
-    if (body.length === 0 && request.routeOptions.schema?.body === undefined) return done(null, undefined)
+    if (body.length === 0) {
+      const { schema, config } = request.routeOptions
+      if (schema?.body === undefined || config.bodyOptional === true) return done(null, undefined)
+    }
     settle(done, () => parseJsonBody(body))
   })
   app.addContentTypeParser(msgpackTypes, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     settle(done, () => (request.routeOptions.config.msgpackBytes ? new MsgpackBytes(body) : decodeMsgpack(body)))
   })
+}
+
+/** Before the schema looks at it. */
+export function noBodyIsEmpty(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
+  request.body ??= {}
+  done()
 }
 
 function settle(done: (error: Error | null, body?: unknown) => void, read: () => unknown): void {

@@ -53,6 +53,25 @@ test('v1: made, listed, described, restored and deleted', async (t) => {
   t.same((await running.send('GET', '/api/v1/backups')).json(), {})
 })
 
+test('the backup routes of v1 take collections of v2, and a request without a body', async (t) => {
+  const running = await runningApp(t)
+  await running.send('POST', '/api/v2/collection', { json: { name: 'notes', fields } })
+  for (const options of [{}, { body: '', type: 'application/json' }, { json: {} }, { json: { name: null } }]) {
+    const made = await running.send('POST', '/api/v1/index/notes/backup', options)
+    t.equal(made.status, 202, made.text)
+    const name = String(made.json().backup_name)
+    await settled(running)
+    t.match((await running.send('GET', `/api/v1/backups/${name}/info`)).json(), { original_index: 'notes' })
+    const restored = await running.send('POST', `/api/v1/backups/${name}/restore`, {
+      json: { target_index_name: 'again' },
+    })
+    t.equal(restored.status, 201, restored.text)
+    await running.engine.database().dropCollection('again')
+    t.equal((await running.send('DELETE', `/api/v1/backups/${name}`)).status, 204)
+  }
+  t.equal((await running.send('POST', '/api/v1/index/none/backup')).status, 404)
+})
+
 test('v2: made, cloned, verified, carried away and brought back in both ways', async (t) => {
   const running = await runningApp(t)
   await running.send('POST', '/api/v2/collection', { json: { name: 'notes', fields } })

@@ -289,3 +289,33 @@ test('a rescored search of an int8 index tells exact similarities', async (t) =>
   t.ok(Math.abs((await best(true)) - exact) < 1e-6)
   t.ok(Math.abs((await best(null)) - exact) > 1e-6, 'which the quantised rows do not')
 })
+
+test('a collection of v2 with one dense and one sparse field, whatever their names, is an index of v1', async (t) => {
+  const running = await runningApp(t)
+  const fields = [
+    { name: 'embedding', type: 'vector', params: { dimension: 4, space_type: 'ip', precision: 'float32' } },
+    { name: 'terms', type: 'sparse', sparse_model: 'default' },
+  ]
+  const create = (name: string, more: object[]) =>
+    running.send('POST', '/api/v2/collection', { json: { name, fields: [...fields, ...more] } })
+  await create('docs', [])
+  await create('two', [{ ...fields[0], name: 'other' }])
+  const listed = (await running.send('GET', '/api/v1/index/list')).json()
+  t.match(listed, { indexes: [{ name: 'docs', dimension: 4, space_type: 'ip', sparse_model: 'default' }] })
+  t.equal((listed.indexes as unknown[]).length, 1)
+  t.match(statusAndCode(await running.send('GET', '/api/v1/index/two/info')), [404, 'collection_not_found'])
+  const sparse = { sparse_indices: [3], sparse_values: [2] }
+  const json = [{ id: 'a', vector: [1, 0, 0, 0], meta: { n: 1 }, ...sparse }]
+  t.equal((await running.send('POST', '/api/v1/index/docs/vector/insert', { json })).status, 200)
+  const asked = { json: { k: 1, vector: [1, 0, 0, 0], ...sparse }, accept: 'application/json' }
+  const found = (await running.send('POST', '/api/v1/index/docs/search', asked)).json()
+  t.match(found, { results: [{ id: 'a', meta: { n: 1 } }] })
+  const get = { json: { id: 'a' }, accept: 'application/json' }
+  t.match((await running.send('POST', '/api/v1/index/docs/vector/get', get)).json(), {
+    vector: [1, 0, 0, 0],
+    ...sparse,
+  })
+  const query = { json: { fields: { terms: { query: { indices: [3], values: [1] } } } }, accept: 'application/json' }
+  const v2 = (await running.send('POST', '/api/v2/collection/docs/search', query)).json()
+  t.match(v2, { results: { terms: [{ id: 'a', similarity: 2 }] } }, 'both see the same')
+})

@@ -1,6 +1,7 @@
 // Backups under both versions: made in the background, listed, restored, carried away and brought back.
 import type { FastifyInstance } from 'fastify'
 import { addBackupParsers, sendBackup, uploadedBackup } from '../backup-stream.ts'
+import { noBodyIsEmpty } from '../bodies.ts'
 import { invalidArgument } from '../errors.ts'
 import { sendText } from '../replies.ts'
 import type { RouteDoc } from '../route-doc.ts'
@@ -24,7 +25,6 @@ import {
   verifyBackupBody,
 } from '../wire/backup.ts'
 import { nameParam } from '../wire/schema.ts'
-import { describedIndex } from '../wire/v1-index.ts'
 
 type Named = { Params: { name: string } }
 type OfBackup = { Params: { backup: string } }
@@ -35,11 +35,11 @@ const refusedAsBad = { backup_not_found: 400, backup_exists: 400, backup_running
 export function v1BackupRoutes(app: FastifyInstance): void {
   const create = {
     schema: { params: nameParam, body: createBackupBody },
-    config: { doc: docs.create, audit: 'backup.create', statuses: refusedAsBad },
+    config: { doc: docs.create, audit: 'backup.create', statuses: refusedAsBad, bodyOptional: true },
+    preValidation: noBodyIsEmpty,
   }
   app.post<Named & { Body: CreateBackupBody }>('/index/:name/backup', create, async (request, reply) => {
     const { database, params, body } = request
-    describedIndex(database, params.name)
     const { name } = await database.backups.create(params.name, body.name ?? undefined)
     return reply.code(202).send({ backup_name: name, status: 'in_progress' })
   })
@@ -69,7 +69,8 @@ export function v1BackupRoutes(app: FastifyInstance): void {
 export function v2BackupRoutes(app: FastifyInstance): void {
   const create = {
     schema: { params: nameParam, body: createBackupBody },
-    config: { doc: docs.create, audit: 'backup.create' },
+    config: { doc: docs.create, audit: 'backup.create', bodyOptional: true },
+    preValidation: noBodyIsEmpty,
   }
   app.post<Named & { Body: CreateBackupBody }>('/collection/:name/backup', create, async (request, reply) => {
     const { name } = await request.database.backups.create(request.params.name, request.body.name ?? undefined)

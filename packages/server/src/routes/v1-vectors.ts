@@ -60,16 +60,20 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     const asked = readSearch(request.body, shape)
     checkSearch(request.database, asked)
     const result = await collection.search(asked)
-    const hits = hitsOf(result)
+    const hits = hitsOf(result, shape)
     return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
   })
 
   const get = { schema: { params, body: getVectorBody }, config: { doc: docs.get } }
   app.post<Named & { Body: GetVectorBody }>('/index/:name/vector/get', get, async (request, reply) => {
     const id = String(request.body.id)
-    const [object] = await open(request).collection.get([id])
+    const { collection, shape } = open(request)
+    const [object] = await collection.get([id])
     if (object === undefined) throw notFound(id)
-    return sendEither(reply, { msgpack: () => objectReplyMsgpack(object), json: () => objectReplyJson(object) })
+    return sendEither(reply, {
+      msgpack: () => objectReplyMsgpack(object, shape),
+      json: () => objectReplyJson(object, shape),
+    })
   })
 
   // A wildcard, since some clients write ids into the path as they are, slashes included.

@@ -12,7 +12,7 @@ import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../errors.ts'
 import type { GraphConfig, RebuildJob, RebuildReport } from '../rebuilds.ts'
 import { type Infer, optionalInteger } from './schema.ts'
-import { denseField, type IndexParams } from './v1-index.ts'
+import type { IndexParams } from './v1-index.ts'
 
 const graphParams = {
   M: optionalInteger({ minimum: mMin, maximum: mMax }, 'Links per node of the graph; as it is when not given.'),
@@ -42,7 +42,7 @@ export type RebuildCollectionBody = Infer<typeof rebuildCollectionBody>
 export function readIndexRebuild(
   body: RebuildIndexBody,
   description: CollectionDescription,
-  { dense }: IndexParams,
+  { dense, denseField }: IndexParams,
 ): RebuildChanges {
   const change = readChange(body, '')
   if ((change.M ?? dense.M) === dense.M && (change.efConstruction ?? dense.efConstruction) === dense.efConstruction) {

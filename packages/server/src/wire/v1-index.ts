@@ -1,5 +1,5 @@
-// A v1 "index" is a collection with a dense field named `dense` and, when it is hybrid, a sparse field named `sparse`. Only
-// the wire/v1 files know that.
+// A v1 "index" is a collection with one dense field and, when it is hybrid, one sparse field; those made by v1 are named `dense`
+// and `sparse`. Only the wire/v1 files know that.
 import {
   type Collection,
   type CollectionDescription,
@@ -19,8 +19,8 @@ import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../errors.ts'
 import { type Infer, optionalInteger, optionalText } from './schema.ts'
 
-export const denseField = 'dense'
-export const sparseField = 'sparse'
+const denseField = 'dense'
+const sparseField = 'sparse'
 
 /** Any non-empty text: published clients demand the key and use nothing of it. */
 const libToken = 'annal000000000000000000000000000'
@@ -80,7 +80,9 @@ function sparseFieldOf(body: CreateIndexBody): unknown[] {
 /** What the v1 routes need to know of an index. It never changes while the collection lives. */
 export interface IndexShape {
   readonly dense: Omit<DenseFieldDefinition['params'], 'M' | 'efConstruction'>
+  readonly denseField: string
   readonly sparse: SparseFieldDefinition['params'] | undefined
+  readonly sparseField: string
 }
 
 /** With what a rebuild may change. */
@@ -117,7 +119,8 @@ export function describedIndex(database: Database, name: string): DescribedIndex
   const description = collection.describe()
   const index = paramsOf(description)
   if (index === undefined) {
-    throw new EngineError('collection_not_found', `${name} was not made as an index; use /api/v2`, {
+    const message = `${name} has other fields than one dense and at most one sparse; use /api/v2`
+    throw new EngineError('collection_not_found', message, {
       field: 'name',
       value: name,
     })
@@ -127,14 +130,16 @@ export function describedIndex(database: Database, name: string): DescribedIndex
 
 /** Undefined for a collection that v1 has no words for. */
 export function paramsOf(description: CollectionDescription): IndexParams | undefined {
-  let dense: IndexParams['dense'] | undefined
-  let sparse: IndexParams['sparse']
-  for (const field of description.fields) {
-    if (field.kind === 'dense' && field.name === denseField) dense = field.params
-    else if (field.kind === 'sparse' && field.name === sparseField) sparse = field.params
-    else return undefined
+  const { fields } = description
+  const dense = fields.find((field) => field.kind === 'dense')
+  const sparse = fields.find((field) => field.kind === 'sparse')
+  if (dense === undefined || fields.some((field) => field !== dense && field !== sparse)) return undefined
+  return {
+    dense: dense.params,
+    denseField: dense.name,
+    sparse: sparse?.params,
+    sparseField: sparse?.name ?? sparseField,
   }
-  return dense === undefined ? undefined : { dense, sparse }
 }
 
 /** An entry of /index/list. */

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { isObject } from './object-parts.ts'
 import { filterConditions, type Infer } from './schema.ts'
-import { denseField, sparseField } from './v1-index.ts'
+import type { IndexShape } from './v1-index.ts'
 import { metaJson } from './v1-search.ts'
 
 export const getVectorBody = Type.Object(
@@ -45,7 +45,7 @@ export function readFilterUpdates(body: UpdateFiltersBody): FilterUpdate[] {
 }
 
 /** `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`; the vector is the stored row. */
-export function objectReplyMsgpack(object: StoredObject): Buffer {
+export function objectReplyMsgpack(object: StoredObject, { denseField, sparseField }: IndexShape): Buffer {
   const dense = object.dense[denseField]
   const sparse = object.sparse[sparseField]
   return new MsgpackWriter()
@@ -60,7 +60,7 @@ export function objectReplyMsgpack(object: StoredObject): Buffer {
     .finish()
 }
 
-export function objectReplyJson(object: StoredObject) {
+export function objectReplyJson(object: StoredObject, { denseField, sparseField }: IndexShape) {
   const dense = object.dense[denseField]
   const sparse = object.sparse[sparseField]
   return {

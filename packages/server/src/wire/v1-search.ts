@@ -18,7 +18,7 @@ import { floatsFrom, indicesFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
 import { type Infer, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
-import { denseField, type IndexShape, sparseField } from './v1-index.ts'
+import type { IndexShape } from './v1-index.ts'
 import { checkDimension } from './v1-upsert.ts'
 
 const rrfConstantDefault = 60
@@ -57,10 +57,10 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
   const sparse = readSparse(body, shape)
   if (dense !== undefined) checkDimension(dense, 'vector', shape.dense.dimension)
   if (dense !== undefined && !(sparse !== undefined && weight === 0)) {
-    fields[denseField] = { query: dense, limit: body.k, ef: body.ef ?? efDefault }
+    fields[shape.denseField] = { query: dense, limit: body.k, ef: body.ef ?? efDefault }
   }
   if (sparse !== undefined && !(dense !== undefined && weight === 1))
-    fields[sparseField] = { query: sparse, limit: body.k }
+    fields[shape.sparseField] = { query: sparse, limit: body.k }
   if (dense === undefined && sparse === undefined) {
     throw invalidArgument('vector or, on a hybrid index, sparse_indices and sparse_values must be given', {
       field: 'vector',
@@ -69,11 +69,11 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
   return {
     fields,
     ...readTuning(body, body.filter == null ? undefined : readConditions(body.filter)),
-    ...(Object.keys(fields).length < 2 ? {} : { fusion: readFusion(body, weight) }),
+    ...(Object.keys(fields).length < 2 ? {} : { fusion: readFusion(body, weight, shape) }),
   }
 }
 
-function readFusion(body: SearchBody, weight: number): Fusion {
+function readFusion(body: SearchBody, weight: number, { denseField, sparseField }: IndexShape): Fusion {
   const weights = { [denseField]: weight, [sparseField]: 1 - weight }
   return { method: 'rrf', k: body.rrf_rank_constant ?? rrfConstantDefault, weights, limit: body.k }
 }
@@ -120,7 +120,7 @@ export interface ScoredHit {
 }
 
 /** One list, best first: of the only field asked or the only one that found anything, else both fused by reciprocal ranks. */
-export function hitsOf(result: SearchResult): readonly ScoredHit[] {
+export function hitsOf(result: SearchResult, { denseField, sparseField }: IndexShape): readonly ScoredHit[] {
   const dense = result.results[denseField] ?? []
   const sparse = result.results[sparseField] ?? []
   if (sparse.length === 0) return dense.map(withOwnScore)

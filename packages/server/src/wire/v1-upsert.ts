@@ -5,7 +5,7 @@ import { invalidArgument } from '../errors.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
-import { denseField, type IndexShape, sparseField } from './v1-index.ts'
+import type { IndexShape } from './v1-index.ts'
 
 const insertItem = Type.Object({
   id: Type.Union([Type.String(), Type.Integer()], { description: 'Unique in the index, 1 to 512 bytes.' }),
@@ -54,7 +54,7 @@ function readTuple(reader: MsgpackReader, field: string, shape: IndexShape): Obj
     ...(meta.length === 0 ? {} : { meta }),
     ...(filter === '' ? {} : { filter }),
     fields: {
-      [denseField]: denseValue(vector, norm, field, shape),
+      [shape.denseField]: denseValue(vector, norm, field, shape),
       ...sparseValue(indices, values, field, shape),
     },
   }
@@ -87,7 +87,7 @@ function readItem(item: unknown, field: string, shape: IndexShape): ObjectInput 
     ...readMeta(item.meta, `${field}.meta`),
     ...readFilter(item.filter, `${field}.filter`),
     fields: {
-      [denseField]: denseValue(vector, norm ?? undefined, field, shape),
+      [shape.denseField]: denseValue(vector, norm ?? undefined, field, shape),
       ...sparseValue(indices, values, field, shape),
     },
   }
@@ -122,7 +122,7 @@ function sparseValue(
       limit: indices.length,
     })
   }
-  return shape.sparse === undefined || indices.length === 0 ? {} : { [sparseField]: { indices, values } }
+  return shape.sparse === undefined || indices.length === 0 ? {} : { [shape.sparseField]: { indices, values } }
 }
 
 function checkCount(count: number, batchMax: number): void {

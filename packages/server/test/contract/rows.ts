@@ -25,6 +25,7 @@ const v1Routes = [
   'DELETE /backups/{b}',
   'GET /backups/{b}/download',
   'POST /backups/upload',
+  'GET /, /assets/*, /<path>',
 ]
 
 const v1Create = [

@@ -11,7 +11,7 @@ export interface Step {
   readonly after?: (before: Answer) => SendOptions
   readonly status: number
   /** The reply's media type; of a refusal it is always JSON. */
-  readonly type?: 'text' | 'json' | 'msgpack' | 'tar'
+  readonly type?: 'text' | 'json' | 'msgpack' | 'tar' | 'html'
   /** A text is compared as it is, anything else as a pattern. */
   readonly body?: unknown
   /** Asked again until the reply matches: something runs in the background. */
@@ -34,6 +34,7 @@ const mediaTypes = {
   json: 'application/json',
   msgpack: 'application/msgpack',
   tar: 'application/x-tar',
+  html: 'text/html',
 } as const
 const askAgainMs = 20
 const asksMax = 500
@@ -78,6 +79,7 @@ function check(t: Test, step: Step, answer: Answer): void {
   if (refused) t.match(answer.json(), { error: /./, code: /^[a-z_]+$/, request_id: /./ }, said)
   if (step.eventually !== undefined) t.match(answer.json(), step.eventually, said)
   if (typeof step.body === 'string') t.equal(answer.text, step.body, said)
+  else if (step.body instanceof RegExp) t.match(answer.text, step.body, said)
   else if (step.body !== undefined) t.match(type === 'msgpack' ? answer.msgpack() : answer.json(), step.body, said)
   else t.pass(said)
 }

@@ -1,7 +1,9 @@
 // Indexes of /api/v1 as the published Python and JavaScript clients make and describe them.
+import { existsSync } from 'node:fs'
 import { type Step, type Transcript, without } from './transcript.ts'
 
 const api = '/api/v1'
+const dashboardBuilt = existsSync(new URL('../../../dashboard/dist/index.html', import.meta.url))
 const axios = 'application/json, text/plain, */*'
 
 /** As the Python client sends it. */
@@ -46,6 +48,20 @@ const about: Transcript = {
       type: 'json',
       body: { version: /^\d/, uptime: Number, total_requests: Number },
     },
+  ],
+}
+
+const page: Transcript = {
+  name: 'the page for browsers',
+  steps: [
+    {
+      rows: ['2.2 GET /, /assets/*, /<path>'],
+      send: ['GET', '/', { headers: {} }],
+      ...(dashboardBuilt ? { status: 200, type: 'html' as const, body: /^<!doctype html>/i } : { status: 404 }),
+    },
+    ...['/assets/none.js', '/none'].map(
+      (path): Step => ({ rows: ['2.2 GET /, /assets/*, /<path>'], send: ['GET', path], status: 404 }),
+    ),
   ],
 }
 
@@ -204,4 +220,4 @@ function createDefaults(): Step[] {
   ])
 }
 
-export const v1Indexes: readonly Transcript[] = [about, user, indexes]
+export const v1Indexes: readonly Transcript[] = [about, page, user, indexes]
