@@ -4,9 +4,12 @@ import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Test, test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import { send, temporaryDirectory } from './running-app.ts'
 import { type RunningProcess, startProcess } from './running-process.ts'
+
+// Ten processes are started, each of which takes seconds on a busy machine.
+tap.setTimeout(300_000)
 
 const index = { index_name: 'docs', dim: 4, space_type: 'l2', precision: 'float32' }
 
