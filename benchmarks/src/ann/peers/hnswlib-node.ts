@@ -42,6 +42,8 @@ export async function openHnswlibNode(set: Dataset): Promise<Contender> {
       const wallSeconds = (performance.now() - from) / 1000
       return { recall: recallAtTen(found, truth, nq), wallSeconds, cpuSeconds: (spent.user + spent.system) / 1e6 }
     },
-    async close() {},
+    async close() {
+      // Garbage collection frees it.
+    },
   }
 }
