@@ -152,6 +152,11 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     // The shape of the specification, as it is.
     const params = { dimension: 4, space_type: 'cosine', precision: 'int8' } as const
     await client.createCollection({ name: 'plain', fields: [{ name: 'embedding', type: 'vector', params }] })
+    // One dense field, whatever its name, is an index, too.
+    const plain = client.index('plain')
+    await plain.upsert([{ id: 'one', vector: [1, 0, 0, 0], meta: { n: 1 } }])
+    t.match(await plain.query({ vector: [1, 0, 0, 0], topK: 1 }), [{ id: 'one', meta: { n: 1 } }])
+    t.equal((await plain.get('one'))?.vector.length, 4)
     await client.deleteCollection('plain')
   })
 

@@ -318,4 +318,14 @@ test('a collection of v2 with one dense and one sparse field, whatever their nam
   const query = { json: { fields: { terms: { query: { indices: [3], values: [1] } } } }, accept: 'application/json' }
   const v2 = (await running.send('POST', '/api/v2/collection/docs/search', query)).json()
   t.match(v2, { results: { terms: [{ id: 'a', similarity: 2 }] } }, 'both see the same')
+
+  // A dense field may be called as v1 calls sparse ones.
+  const misnamed = { name: 'misnamed', fields: [{ ...fields[0], name: 'sparse' }] }
+  await running.send('POST', '/api/v2/collection', { json: misnamed })
+  const one = { json: [{ id: 'b', vector: [1, 0, 0, 0] }] }
+  t.equal((await running.send('POST', '/api/v1/index/misnamed/vector/insert', one)).status, 200)
+  const ask = { json: { k: 5, vector: [1, 0, 0, 0] }, accept: 'application/json' }
+  const hits = (await running.send('POST', '/api/v1/index/misnamed/search', ask)).json()
+  t.match(hits, { results: [{ id: 'b' }] })
+  t.equal((hits.results as unknown[]).length, 1)
 })

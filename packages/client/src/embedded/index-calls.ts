@@ -1,5 +1,5 @@
-// The operations on indexes, by an engine: an index is a collection with a dense field named `dense` and, when it is hybrid, a
-// sparse field named `sparse`, as the server has it.
+// The operations on indexes, by an engine: an index is a collection with one dense field and, when it is hybrid, one sparse field,
+// as the server has it; those made here are named `dense` and `sparse`.
 import { type CollectionDescription, type Database, EngineError, type ObjectInput } from '@annal/engine'
 import type { IndexDefinition, IndexDescription } from '../definition.ts'
 import type { IndexOperations } from '../operations.ts'
@@ -18,20 +18,22 @@ export const indexCalls: Calls<keyof IndexOperations> = {
     await database.createCollection(collectionOf(definition))
     return undefined
   },
-  listIndexes: ({ database }) => database.collections().flatMap((description) => indexOf(description) ?? []),
-  describeIndex: ({ database }, { index }) => describedIndex(database, index),
+  listIndexes: ({ database }) => database.collections().flatMap((description) => indexOf(description)?.index ?? []),
+  describeIndex: ({ database }, { index }) => open(database, index).index,
   async deleteIndex({ database }, { index }) {
-    describedIndex(database, index)
+    open(database, index)
     await database.dropCollection(index)
     return undefined
   },
   async upsert({ database }, { index, records }) {
-    await open(database, index).upsert(records.map(objectInput))
+    const { collection, names } = open(database, index)
+    await collection.upsert(records.map((record) => objectInput(record, names)))
     return undefined
   },
   async query({ database }, { index, query }) {
-    const { results, fused } = await open(database, index).search(searchOf(query))
-    const { dense = [], sparse = [] } = results
+    const { collection, names } = open(database, index)
+    const { results, fused } = await collection.search(searchOf(query, names))
+    const { [names.dense]: dense = [], [names.sparse]: sparse = [] } = results
     if (sparse.length === 0) return dense.map((hit) => indexHit(hitOf(hit)))
     if (dense.length === 0) return sparse.map((hit) => indexHit(hitOf(hit)))
     return (fused ?? []).map(({ hit, score }) => ({
@@ -41,17 +43,18 @@ export const indexCalls: Calls<keyof IndexOperations> = {
     }))
   },
   async get({ database }, { index, id }) {
-    const [object] = await open(database, index).get([id])
-    return object === undefined ? undefined : storedVector(storedOf(object))
+    const { collection, names } = open(database, index)
+    const [object] = await collection.get([id])
+    return object === undefined ? undefined : storedVector(storedOf(object), names)
   },
   async delete({ database }, { index, id }) {
-    return (await open(database, index).delete([id])).deleted.length > 0
+    return (await open(database, index).collection.delete([id])).deleted.length > 0
   },
   async deleteWhere({ database }, { index, filter }) {
-    return (await open(database, index).deleteWhere(filterInput(filter))).deleted
+    return (await open(database, index).collection.deleteWhere(filterInput(filter))).deleted
   },
   async updateFilters({ database }, { index, updates }) {
-    return (await open(database, index).replaceFilters(updates)).updated
+    return (await open(database, index).collection.replaceFilters(updates)).updated
   },
 }
 
@@ -68,25 +71,30 @@ function collectionOf({ name, dimension, spaceType, precision, m, efConstruction
   }
 }
 
-function open(database: Database, index: string) {
-  describedIndex(database, index)
-  return database.collection(index)
+/** No field is called so; not `sparse`, because the dense one may be. */
+const noField = ''
+
+/** What the fields of an index are called. */
+interface FieldNames {
+  readonly dense: string
+  readonly sparse: string
 }
 
-function describedIndex(database: Database, name: string): IndexDescription {
-  const index = indexOf(database.collection(name).describe())
-  if (index !== undefined) return index
-  const details = { field: 'name', value: name }
-  throw new EngineError('collection_not_found', `${name} was not made as an index; use client.collection`, details)
+function open(database: Database, name: string) {
+  const collection = database.collection(name)
+  const found = indexOf(collection.describe())
+  if (found !== undefined) return { collection, ...found }
+  const message = `${name} has other fields than one dense and at most one sparse; use client.collection`
+  throw new EngineError('collection_not_found', message, { field: 'name', value: name })
 }
 
 /** Undefined for a collection of another kind. */
-function indexOf({ name, fields, objects }: CollectionDescription): IndexDescription | undefined {
-  const [dense, sparse, more] = fields
-  if (dense?.kind !== 'dense' || dense.name !== 'dense' || more !== undefined) return undefined
-  if (sparse !== undefined && (sparse.kind !== 'sparse' || sparse.name !== 'sparse')) return undefined
+function indexOf({ name, fields, objects }: CollectionDescription) {
+  const dense = fields.find((field) => field.kind === 'dense')
+  const sparse = fields.find((field) => field.kind === 'sparse')
+  if (dense === undefined || fields.length !== (sparse === undefined ? 1 : 2)) return undefined
   const { dimension, spaceType, precision, M, efConstruction } = dense.params
-  return {
+  const index: IndexDescription = {
     name,
     dimension,
     spaceType,
@@ -97,46 +105,48 @@ function indexOf({ name, fields, objects }: CollectionDescription): IndexDescrip
     efConstruction,
     sparseDimension: sparse?.params.dimension ?? 0,
   }
+  const names: FieldNames = { dense: dense.name, sparse: sparse?.name ?? noField }
+  return { index, names }
 }
 
-function objectInput({ id, vector, meta, filter, sparse }: VectorRecord): ObjectInput {
+function objectInput({ id, vector, meta, filter, sparse }: VectorRecord, names: FieldNames): ObjectInput {
   return {
     id,
-    fields: { dense: vector, ...(sparse !== undefined && { sparse }) },
+    fields: { [names.dense]: vector, ...(sparse !== undefined && { [names.sparse]: sparse }) },
     ...(meta !== undefined && { meta }),
     ...(filter !== undefined && { filter }),
   }
 }
 
-function searchOf({ vector, sparse, topK = topKDefault, ef, filter, ...rest }: Query) {
+function searchOf({ vector, sparse, topK = topKDefault, ef, filter, ...rest }: Query, names: FieldNames) {
   const common = { limit: topK, ...(ef !== undefined && { ef }) }
+  // What the server weighs both sides with unless it is told otherwise.
+  const weights = { [names.dense]: 0.5, [names.sparse]: 0.5 }
   return {
     ...defined(rest),
     fields: {
-      ...(vector !== undefined && { dense: { query: vector, ...common } }),
-      ...(sparse !== undefined && { sparse: { query: sparse, ...common } }),
+      ...(vector !== undefined && { [names.dense]: { query: vector, ...common } }),
+      ...(sparse !== undefined && { [names.sparse]: { query: sparse, ...common } }),
     },
     ...(filter !== undefined && { filter: filterInput(filter) }),
     ...(vector !== undefined && sparse !== undefined && { fusion: { method: 'rrf' as const, weights, limit: topK } }),
   }
 }
 
-/** What the server weighs both sides with unless it is told otherwise. */
-const weights = { dense: 0.5, sparse: 0.5 }
-
 function indexHit({ meta, ...hit }: SearchHit): Hit {
   return { ...hit, meta: present(meta) }
 }
 
-function storedVector({ id, meta, filter, dense, sparse }: StoredObject): StoredVector {
-  const { vector = new Float32Array(0), norm = 1 } = dense.dense ?? {}
+function storedVector({ id, meta, filter, dense, sparse }: StoredObject, names: FieldNames): StoredVector {
+  const { vector = new Float32Array(0), norm = 1 } = dense[names.dense] ?? {}
+  const terms = sparse[names.sparse]
   return {
     id,
     vector,
     norm,
     meta: present(meta),
     filter,
-    ...(sparse.sparse !== undefined && { sparse: sparse.sparse }),
+    ...(terms !== undefined && { sparse: terms }),
   }
 }
 

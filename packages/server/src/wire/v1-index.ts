@@ -138,7 +138,8 @@ export function paramsOf(description: CollectionDescription): IndexParams | unde
     dense: dense.params,
     denseField: dense.name,
     sparse: sparse?.params,
-    sparseField: sparse?.name ?? sparseField,
+    // No field is called so, in case the dense one is called `sparse`.
+    sparseField: sparse?.name ?? '',
   }
 }
 
