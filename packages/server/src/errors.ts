@@ -80,7 +80,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   worker_lost: 503,
   kernel_stale: 500,
   snapshot_damaged: 500,
-  format_too_new: 500,
+  format_too_new: 400,
   backup_not_found: 404,
   backup_exists: 409,
   backup_running: 409,
@@ -115,7 +115,8 @@ export interface ErrorBody {
 /** Messages of the log, and those of the engine about its files, name paths; these are what a client is told instead. */
 const sentences: { readonly [C in AnyCode]?: string } = {
   snapshot_damaged: 'stored data is damaged; the log of the server tells more',
-  format_too_new: 'stored data was written by a newer version; the log of the server tells more',
+  // Data of the server's own in a newer format keeps it from starting, so this is about a backup.
+  format_too_new: 'the backup is of a format that this version does not know: a newer one wrote it, or it is damaged',
   collection_quarantined: 'the collection is out of service; its description says why',
   log_failed: 'the disk refused to make data durable; whether this write is stored is unknown',
   log_closed: 'the log is closed',
