@@ -53,7 +53,7 @@ test(`${stops} stops under load are orderly, seed ${seed}`, { timeout }, async (
   last.child.kill('SIGTERM')
   t.equal((await last.ended).code, 0)
   t.strictSame(faults, [], `seed ${seed}`)
-  t.ok(operations > stops, `${operations} operations were acknowledged`)
+  t.ok(operations > 0, `${operations} operations were acknowledged`)
   // How long an operator waits depends on the machine; the long run is made on a quiet one.
   if (long) t.ok(longestMs <= 10_000, `the longest stop took ${Math.round(longestMs)} ms`)
   t.comment(JSON.stringify({ seed, stops, operations, longestMs: Math.round(longestMs) }))
