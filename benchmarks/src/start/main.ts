@@ -99,7 +99,7 @@ function atMost(is: number, limit: number, wanted: string): Figure {
 }
 
 async function open(): Promise<Opened> {
-  return JSON.parse(await child('open.ts', [dataDir, String(Math.floor(objects / 3))])) as Opened
+  return JSON.parse(await child('open.ts', [dataDir, String(Math.floor(objects / 7))])) as Opened
 }
 
 /** Runs a child until it has said its one line, then kills it as a crash would. */
