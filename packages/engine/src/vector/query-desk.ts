@@ -4,6 +4,9 @@
 import { assert, EngineError } from '../errors.ts'
 import { at } from './arena.ts'
 import {
+  inOrder,
+  orderMax,
+  owner,
   payloadBytes,
   payloadOf,
   queryKinds,
@@ -13,6 +16,7 @@ import {
   slotAt,
   slotStates,
   slotsMax,
+  takeSlot,
   wakeWorkers,
   words,
 } from './ring.ts'
@@ -83,15 +87,18 @@ interface Open {
 
 export class QueryDesk {
   readonly #ring: Ring
-  /** Called when a worker does not know an arena: it began after the arena was announced. */
-  readonly #announce: (arena: number) => void
-  /** Answers in this thread; undefined for an arena that is there no more. */
+  /** Called when a worker does not know an arena: it began after the arena was announced. False when nobody knows it. */
+  readonly #announce: (arena: number) => boolean
+  /** Answers in this thread; undefined where nobody knows the arena. */
   readonly #answerHere: (question: SearchQuestion) => Found | undefined
   readonly #asked: () => void
   readonly #told: () => void
   readonly #views: ReturnType<typeof payloadOf>[]
   readonly #open: (Open | undefined)[] = new Array(slotsMax).fill(undefined)
   readonly #free = Array.from({ length: slotsMax }, (_, i) => i)
+  /** How many questions about an arena have no answer yet, and what is to be done when there are none. */
+  readonly #about = new Map<number, number>()
+  readonly #afterLast = new Map<number, () => void>()
   #queue: Open[] = []
   #queueHead = 0
   #inSlots = 0
@@ -102,7 +109,7 @@ export class QueryDesk {
   constructor(
     ring: Ring,
     hooks: {
-      readonly announce: (arena: number) => void
+      readonly announce: (arena: number) => boolean
       readonly answerHere: (question: SearchQuestion) => Found | undefined
       /** Called for each question when it is asked and when its asker has been told. */
       readonly asked: () => void
@@ -129,15 +136,16 @@ export class QueryDesk {
 
   ask(question: Question): Promise<Found> {
     this.#asked()
+    this.#about.set(question.arena, (this.#about.get(question.arena) ?? 0) + 1)
     return new Promise((resolve, reject) => {
       const open: Open = {
         question,
         resolve: (found) => {
-          this.#told()
+          this.#settled(question)
           resolve(found)
         },
         reject: (error) => {
-          this.#told()
+          this.#settled(question)
           reject(error)
         },
       }
@@ -146,6 +154,24 @@ export class QueryDesk {
       else if (this.waiting < waitingMax) this.#queue.push(open)
       else open.reject(new EngineError('overloaded', `${waitingMax} queries wait already`, { limit: waitingMax }))
     })
+  }
+
+  #settled({ arena }: Question): void {
+    this.#told()
+    const others = (this.#about.get(arena) ?? 0) - 1
+    if (others > 0) {
+      this.#about.set(arena, others)
+      return
+    }
+    this.#about.delete(arena)
+    this.#afterLast.get(arena)?.()
+    this.#afterLast.delete(arena)
+  }
+
+  /** Calls back when no question about the arena is without an answer; at once where that is so. */
+  whenUnasked(arena: number, callback: () => void): void {
+    if (this.#about.has(arena)) this.#afterLast.set(arena, callback)
+    else callback()
   }
 
   #place(index: number, open: Open): void {
@@ -187,7 +213,8 @@ export class QueryDesk {
 
   #submit(index: number): void {
     const w = this.#ring.words
-    Atomics.store(w, words.order + (this.#tail & (slotsMax - 1)), index)
+    assert(((this.#tail - Atomics.load(w, words.head)) | 0) < orderMax, 'the order has a place for each slot')
+    Atomics.store(w, words.order + (this.#tail & (orderMax - 1)), index)
     this.#tail = (this.#tail + 1) | 0
     Atomics.store(w, words.tail, this.#tail)
   }
@@ -214,52 +241,41 @@ export class QueryDesk {
 
   /** Of the questions that stand in the ring and that nobody has begun with; for the others a worker was woken. */
   #smallWorkUntaken(): number {
-    const w = this.#ring.words
     let sum = 0
-    for (let i = Atomics.load(w, words.head); i !== this.#tail; i = (i + 1) | 0) {
-      const question = this.#open[this.#inOrder(i)]?.question
+    for (const index of this.#untakenSlots()) {
+      const question = this.#open[index]?.question
       if (isSmall(question)) sum += workOf(question)
     }
     return sum
   }
 
-  /** Which slot is the i-th of all that were ever asked. */
-  #inOrder(i: number): number {
-    return Atomics.load(this.#ring.words, words.order + (i & (slotsMax - 1)))
+  *#untakenSlots(): Generator<number> {
+    const w = this.#ring.words
+    for (let i = Atomics.load(w, words.head); i !== this.#tail; i = (i + 1) | 0) yield inOrder(w, i)
   }
 
   /** Takes the first question of the ring as a worker would; gives its work, or 0 when there is none for this thread. */
   #answerFirst(): number {
-    const w = this.#ring.words
-    for (;;) {
-      const head = Atomics.load(w, words.head)
-      if (head === this.#tail) return 0
-      const index = this.#inOrder(head)
-      const question = this.#open[index]?.question
-      // Read before the exchange: a worker may have taken this question already, and its slot may hold another one.
-      if (!isSmall(question)) return 0
-      if (Atomics.compareExchange(w, words.head, head, (head + 1) | 0) !== head) continue
-      let found: Found | undefined
-      try {
-        found = this.#answerHere(question)
-      } catch (cause) {
-        // As when a worker traps: it costs the question and nothing else.
-        const open = this.#open[index]
-        this.#vacate(index)
-        open?.reject(new EngineError('worker_lost', 'the kernel failed in the thread that asked', {}, { cause }))
-        return workOf(question)
-      }
-      if (found === undefined) {
-        this.#submit(index)
-        wakeWorkers(this.#ring, 1)
-        return 0
-      }
-      this.completed++
-      const open = this.#open[index]
-      this.#vacate(index)
-      open?.resolve(found)
-      return workOf(question)
+    const index = takeSlot(this.#ring, owner, this.#canServe)
+    const open = this.#open[index]
+    if (open === undefined || open.question.kind !== 'search') return 0
+    const { question } = open
+    try {
+      const found = this.#answerHere(question)
+      if (found === undefined) this.#refuse(index, noArena())
+      else this.#resolve(index, found)
+    } catch (cause) {
+      // As when a worker traps: it costs the question and nothing else.
+      const error = new EngineError('worker_lost', 'the kernel failed in the thread that asked', {}, { cause })
+      this.#refuse(index, error)
     }
+    return workOf(question)
+  }
+
+  /** Or drop: where nothing is open, the slot stands in the order once too often. */
+  readonly #canServe = (index: number): boolean => {
+    const open = this.#open[index]
+    return open === undefined || isSmall(open.question)
   }
 
   /** Hands out what has been answered and fills the slots with what waits. */
@@ -268,19 +284,32 @@ export class QueryDesk {
     for (let index = 0; index < slotsMax; index++) {
       const open = this.#open[index]
       if (open === undefined) continue
-      const state = Atomics.load(this.#ring.words, slotAt(index) + slot.state)
-      if (state === slotStates.answered) {
-        this.completed++
-        const found = this.#take(index)
-        this.#vacate(index)
-        open.resolve(found)
-      } else if (state === slotStates.unknownArena) {
-        this.#announce(open.question.arena)
-        Atomics.store(this.#ring.words, slotAt(index) + slot.state, slotStates.asked)
-        this.#submit(index)
-        wakeWorkers(this.#ring, 1)
+      const state = this.#stateOf(index)
+      if (state === slotStates.answered) this.#resolve(index, this.#take(index))
+      else if (state === slotStates.unknownArena) {
+        if (this.#announce(open.question.arena)) this.#askAgain(index)
+        else this.#refuse(index, noArena())
       }
     }
+  }
+
+  #stateOf(index: number): number {
+    return Atomics.load(this.#ring.words, slotAt(index) + slot.state)
+  }
+
+  #askAgain(index: number): void {
+    Atomics.store(this.#ring.words, slotAt(index) + slot.state, slotStates.asked)
+    this.#submit(index)
+    wakeWorkers(this.#ring, 1)
+  }
+
+  #resolve(index: number, found: Found): void {
+    this.completed++
+    this.#vacate(index)?.resolve(found)
+  }
+
+  #refuse(index: number, error: EngineError): void {
+    this.#vacate(index)?.reject(error)
   }
 
   #take(index: number): Found {
@@ -296,13 +325,15 @@ export class QueryDesk {
     }
   }
 
-  #vacate(index: number): void {
+  /** Gives the slot to what waits first; returns what was open in it. */
+  #vacate(index: number): Open | undefined {
+    const open = this.#open[index]
     this.#open[index] = undefined
     this.#inSlots--
     const next = this.#queue[this.#queueHead]
     if (next === undefined) {
       this.#free.push(index)
-      return
+      return open
     }
     this.#queueHead++
     if (this.#queueHead === this.#queue.length) {
@@ -310,6 +341,7 @@ export class QueryDesk {
       this.#queueHead = 0
     }
     this.#place(index, next)
+    return open
   }
 
   /** The arena that the question in a slot is about; undefined where there is none. */
@@ -317,15 +349,17 @@ export class QueryDesk {
     return this.#open[index]?.question.arena
   }
 
-  /** Refuses the question in a slot whose worker was lost; -1 where it served none. */
-  lose(index: number, error: EngineError): void {
+  /** A worker is gone: what it had taken is refused, and what it had only taken out of the order is asked again. */
+  lose(worker: number, error: EngineError): void {
     this.collect()
-    if (index < 0) return
-    const open = this.#open[index]
-    if (open === undefined) return
-    assert(Atomics.load(this.#ring.words, slotAt(index) + slot.state) === slotStates.asked, 'a lost query was asked')
-    this.#vacate(index)
-    open.reject(error)
+    const inOrderNow = new Set(this.#untakenSlots())
+    this.#open.forEach((open, index) => {
+      if (open === undefined) return
+      const state = this.#stateOf(index)
+      if (state === slotStates.taken + worker) this.#refuse(index, error)
+      // Another worker may be about to take it; then it stands in the order once too often, which costs nothing.
+      else if (state === slotStates.asked && !inOrderNow.has(index)) this.#askAgain(index)
+    })
   }
 
   refuseAll(error: EngineError): void {
@@ -334,9 +368,12 @@ export class QueryDesk {
     this.#queueHead = 0
     for (const open of waiting) open.reject(error)
     this.#open.forEach((open, index) => {
-      if (open === undefined) return
-      this.#vacate(index)
-      open.reject(error)
+      if (open !== undefined) this.#refuse(index, error)
     })
   }
+}
+
+/** Arenas are released when nobody asks them any more, so this is never seen unless that is broken. */
+function noArena(): EngineError {
+  return new EngineError('closed', 'the field was closed while it was searched')
 }

@@ -6,6 +6,8 @@
 //   staging   regions of vectors on their way into an arena
 
 export const slotsMax = 64
+/** Places of the order in which slots are taken up: more than slots, for one may stand there twice after a worker was lost. */
+export const orderMax = 512
 export const jobsMax = 4
 export const payloadBytes = 64 * 1024
 export const stagingBytes = 4 * 2 ** 20
@@ -27,12 +29,12 @@ export const words = {
   tail: 3 * line,
   order: 4 * line,
   /** Arena with an open job, or 0. */
-  jobs: 4 * line + slotsMax,
+  jobs: 4 * line + orderMax,
   /**
    * By worker: the slot it serves plus one, the arena whose job it works on, and its thread, by which what was lost is known;
    * how many queries and pieces it has begun; and its thread as the system numbers it.
    */
-  workers: 4 * line + slotsMax + line,
+  workers: 4 * line + orderMax + line,
 } as const
 export const workerWords = line
 export const workersMax = 256
@@ -62,7 +64,34 @@ export const slot = {
   distances: 12,
 } as const
 
-export const slotStates = { free: 0, asked: 1, answered: 2, unknownArena: 3, failed: 4 } as const
+/** Of a slot with a question; from `taken` on it says by which worker, or by the owner itself. */
+export const slotStates = { asked: 1, answered: 2, unknownArena: 3, taken: 16 } as const
+export const owner = workersMax
+
+/**
+ * Takes the first slot of the order, if anybody asks something there, for a worker or the owner. The order is a hint: a question
+ * belongs to whoever takes it in its slot, so that a worker lost between the two loses nothing. -1 when nothing is asked, or
+ * when what comes first is nothing for this taker.
+ */
+export function takeSlot({ words: w }: Ring, taker: number, canServe: (index: number) => boolean = anything): number {
+  for (;;) {
+    const head = Atomics.load(w, words.head)
+    if (head === Atomics.load(w, words.tail)) return -1
+    // Read before the exchange: once it succeeds the place in the order may be used again.
+    const index = inOrder(w, head)
+    if (!canServe(index)) return -1
+    if (Atomics.compareExchange(w, words.head, head, (head + 1) | 0) !== head) continue
+    const state = slotAt(index) + slot.state
+    if (Atomics.compareExchange(w, state, slotStates.asked, slotStates.taken + taker) === slotStates.asked) return index
+  }
+}
+
+const anything = () => true
+
+/** Which slot is the i-th of all that were ever asked. */
+export function inOrder(w: Int32Array, i: number): number {
+  return Atomics.load(w, words.order + (i & (orderMax - 1)))
+}
 export const queryKinds = { search: 1, scanListed: 2, scanRange: 3, sparse: 4 } as const
 
 export interface Ring {

@@ -13,6 +13,7 @@ import {
   slotAt,
   slotStates,
   slotsMax,
+  takeSlot,
   wakeWorkers,
   words,
   workersMax,
@@ -63,16 +64,10 @@ export class Server {
   }
 
   #takeQuery(): boolean {
-    const w = this.#words
-    for (;;) {
-      const head = Atomics.load(w, words.head)
-      if (head === Atomics.load(w, words.tail)) return false
-      // Read before the exchange: once it succeeds the place in the order may be used again.
-      const index = Atomics.load(w, words.order + (head & (slotsMax - 1)))
-      if (Atomics.compareExchange(w, words.head, head, (head + 1) | 0) !== head) continue
-      this.#serve(index)
-      return true
-    }
+    const index = takeSlot(this.#data.ring, this.#number)
+    if (index < 0) return false
+    this.#serve(index)
+    return true
   }
 
   #serve(index: number): void {

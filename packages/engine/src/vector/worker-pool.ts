@@ -128,7 +128,8 @@ export class WorkerPool {
     const error = new EngineError('worker_lost', `worker ${number} ended while it was at work`, {}, { cause })
     const own = words.workers + number * workerWords
     const w = this.ring.words
-    this.#desk.lose(Atomics.exchange(w, own, 0) - 1, error)
+    this.#desk.lose(number, error)
+    Atomics.store(w, own, 0)
     const arena = Atomics.exchange(w, own + 1, 0)
     Atomics.store(w, own + 2, 0)
     Atomics.store(w, own + 4, 0)
@@ -158,9 +159,16 @@ export class WorkerPool {
     this.#announce({ kind: 'attach', arena: arena.handle })
   }
 
-  release(arena: Arena): void {
-    this.#arenas.delete(arena.id)
-    this.#announce({ kind: 'release', id: arena.id })
+  /** Lets go of an arena as soon as all questions about it are answered. */
+  release({ id }: Arena): void {
+    this.#desk.whenUnasked(id, () => {
+      this.#arenas.delete(id)
+      this.#announceEnd(id)
+    })
+  }
+
+  #announceEnd(id: number): void {
+    this.#announce({ kind: 'release', id })
     // Sleeping workers hear of it when they wake; until then they hold the memory.
     if (this.#closed === undefined) wakeWorkers(this.ring, this.threads)
   }
@@ -171,19 +179,22 @@ export class WorkerPool {
   }
 
   releaseSparse(id: number): void {
-    this.#sparse.delete(id)
-    this.#announce({ kind: 'release', id })
-    if (this.#closed === undefined) wakeWorkers(this.ring, this.threads)
+    this.#desk.whenUnasked(id, () => {
+      this.#sparse.delete(id)
+      this.#announceEnd(id)
+    })
   }
 
   #announce(announcement: Announcement): void {
     if (this.#closed === undefined) this.#announcements.postMessage(announcement)
   }
-  #announceAgain(id: number): void {
+
+  #announceAgain(id: number): boolean {
     const arena = this.#arenas.get(id)
     if (arena !== undefined) this.#announce({ kind: 'attach', arena: arena.handle })
     const field = this.#sparse.get(id)
     if (field !== undefined) this.#announce({ kind: 'attach-sparse', field })
+    return arena !== undefined || field !== undefined
   }
 
   #answerHere(question: SearchQuestion): Found | undefined {

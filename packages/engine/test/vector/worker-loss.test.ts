@@ -152,3 +152,29 @@ async function filled(pool: WorkerPool, vectors: Float32Array): Promise<Segment>
   await segment.insert(batchOf(vectors, 500))
   return segment
 }
+
+test('questions about a field that is let go of meanwhile are answered', async (t) => {
+  const dimension = 32
+  const vectors = clustered(500, dimension, 3)
+  const query = vectors.subarray(0, dimension)
+  const pool = await openWorkerPool({ threads: 2 })
+  const segment = await filled(pool, vectors)
+  // Workers that never had to do with it: they hear that it is gone before they have looked at it.
+  await pool.loseWorker(0)
+  await pool.loseWorker(1)
+  const scan = {
+    kind: 'scan',
+    arena: segment.arena.id,
+    query,
+    k: 5,
+    version: 1,
+    listed: undefined,
+    from: 0,
+    to: 500,
+  } as const
+  const answers = Array.from({ length: 100 }, () => pool.ask(scan))
+  segment.close()
+  for (const { ordinals } of await Promise.all(answers)) t.equal(ordinals.length, 5)
+  await t.rejects(pool.ask(scan), { code: 'closed' })
+  await pool.close()
+})

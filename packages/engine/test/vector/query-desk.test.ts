@@ -1,0 +1,101 @@
+// The owner's side of the ring against workers that are played by the test, so that one can be lost at any line.
+import { test } from 'tap'
+import { EngineError } from '../../src/errors.ts'
+import { QueryDesk, type ScanQuestion } from '../../src/vector/query-desk.ts'
+import { createRing, type Ring, slot, slotAt, slotStates, slotsMax, takeSlot, words } from '../../src/vector/ring.ts'
+
+const known = 1
+const lost = new EngineError('worker_lost', 'a worker ended while it was at work')
+
+test('a worker lost between the order and the slot loses nothing', async (t) => {
+  const { ring, desk } = opened()
+  const answer = desk.ask(question(known))
+  // What takeSlot does first, and then the thread is gone.
+  Atomics.add(ring.words, words.head, 1)
+  t.equal(takeSlot(ring, 1), -1, 'nobody else can see it')
+  desk.lose(0, lost)
+  serve(ring, takeSlot(ring, 1))
+  desk.collect()
+  t.equal((await answer).visited, 7)
+})
+
+test('a slot that stands in the order twice is served once', async (t) => {
+  const { ring, desk } = opened()
+  const first = desk.ask(question(known))
+  // Worker 1 is between the order and the slot while worker 0 is lost.
+  const index = Atomics.load(ring.words, words.order)
+  Atomics.add(ring.words, words.head, 1)
+  desk.lose(0, lost)
+  const state = slotAt(index) + slot.state
+  t.equal(Atomics.exchange(ring.words, state, slotStates.taken + 1), slotStates.asked)
+  serve(ring, index)
+  desk.collect()
+  await first
+  // The slot is used again while it stands in the order once from before.
+  const second = desk.ask(question(known))
+  serve(ring, takeSlot(ring, 1))
+  t.equal(takeSlot(ring, 1), -1, 'once')
+  desk.collect()
+  t.equal((await second).visited, 7)
+})
+
+test('what a lost worker had taken is refused, and only that', async (t) => {
+  const { ring, desk } = opened()
+  const answers = Array.from({ length: 2 * slotsMax }, () => desk.ask(question(known)))
+  const taken = takeSlot(ring, 0)
+  t.ok(taken >= 0)
+  desk.lose(0, lost)
+  for (let served = 0; served < answers.length - 1; served++) {
+    serve(ring, takeSlot(ring, 1))
+    desk.collect()
+  }
+  const ends = await Promise.allSettled(answers)
+  t.equal(ends.filter(({ status }) => status === 'rejected').length, 1)
+  t.equal(takeSlot(ring, 1), -1)
+})
+
+test('a question about something that nobody knows is refused', async (t) => {
+  const { ring, desk } = opened()
+  const answer = desk.ask(question(known + 1))
+  Atomics.store(ring.words, slotAt(takeSlot(ring, 0)) + slot.state, slotStates.unknownArena)
+  desk.collect()
+  await t.rejects(answer, { code: 'closed' })
+})
+
+test('an arena is let go of when its last question is answered', async (t) => {
+  const { ring, desk } = opened()
+  const over: number[] = []
+  desk.whenUnasked(known, () => over.push(0))
+  t.same(over, [0], 'at once where nobody asks')
+  const answers = [desk.ask(question(known)), desk.ask(question(known))]
+  desk.whenUnasked(known, () => over.push(1))
+  serve(ring, takeSlot(ring, 0))
+  desk.collect()
+  t.same(over, [0])
+  serve(ring, takeSlot(ring, 0))
+  desk.collect()
+  t.same(over, [0, 1])
+  await Promise.all(answers)
+})
+
+function opened(): { ring: Ring; desk: QueryDesk } {
+  const ring = createRing()
+  const desk = new QueryDesk(ring, {
+    announce: (arena) => arena === known,
+    answerHere: () => undefined,
+    asked: () => undefined,
+    told: () => undefined,
+  })
+  return { ring, desk }
+}
+
+/** Scans are never answered by the owner. */
+function question(arena: number): ScanQuestion {
+  return { kind: 'scan', arena, query: new Float32Array(2), k: 1, version: 1, listed: undefined, from: 0, to: 1 }
+}
+
+function serve({ words: w }: Ring, index: number): void {
+  w[slotAt(index) + slot.found] = 0
+  w[slotAt(index) + slot.visited] = 7
+  Atomics.store(w, slotAt(index) + slot.state, slotStates.answered)
+}
