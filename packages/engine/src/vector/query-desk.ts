@@ -1,6 +1,7 @@
 // The owner's side of the ring: gives a question a slot, or a place in the queue while there is none, and hands out answers.
-// First come, first served across all fields. Waking a thread for one small walk costs as much as the walk: the owner answers
-// those itself at the end of the turn, unless a worker that is awake was faster, and wakes one for what is beyond its share.
+// First come, first served across all fields. Waking a thread for one small walk costs as much as the walk: the owner keeps
+// those and answers its share of them at the end of the turn; what is beyond it goes into the ring. So no small question waits
+// behind a long one, and one that the owner answers is copied nowhere.
 import { assert, EngineError } from '../errors.ts'
 import { at } from './arena.ts'
 import {
@@ -75,14 +76,18 @@ const smallWork = 2 ** 17
 /** The owner's share of a turn: more would keep it from reading and writing. Each further share wakes a worker. */
 const ownWork = 2 ** 18
 
-function isSmall(question: Question | undefined): question is SearchQuestion {
-  return question !== undefined && workOf(question) <= smallWork
-}
-
 interface Open {
   readonly question: Question
   readonly resolve: (found: Found) => void
   readonly reject: (error: EngineError) => void
+}
+
+interface SmallOpen extends Open {
+  readonly question: SearchQuestion
+}
+
+function isSmall(open: Open): open is SmallOpen {
+  return workOf(open.question) <= smallWork
 }
 
 export class QueryDesk {
@@ -99,6 +104,8 @@ export class QueryDesk {
   /** How many questions about an arena have no answer yet, and what is to be done when there are none. */
   readonly #about = new Map<number, number>()
   readonly #afterLast = new Map<number, () => void>()
+  /** Small questions that the owner has not dealt out yet. */
+  #own: SmallOpen[] = []
   #queue: Open[] = []
   #queueHead = 0
   #inSlots = 0
@@ -126,7 +133,7 @@ export class QueryDesk {
 
   /** Questions without a slot. */
   get waiting(): number {
-    return this.#queue.length - this.#queueHead
+    return this.#own.length + this.#queue.length - this.#queueHead
   }
 
   /** Questions that nobody has begun with. */
@@ -149,11 +156,26 @@ export class QueryDesk {
           reject(error)
         },
       }
-      const place = this.#free.pop()
-      if (place !== undefined) this.#place(place, open)
-      else if (this.waiting < waitingMax) this.#queue.push(open)
-      else open.reject(new EngineError('overloaded', `${waitingMax} queries wait already`, { limit: waitingMax }))
+      if (this.waiting >= waitingMax)
+        open.reject(new EngineError('overloaded', `${waitingMax} queries wait already`, { limit: waitingMax }))
+      else if (isSmall(open)) this.#keep(open)
+      else {
+        this.#handOver(open)
+        wakeWorkers(this.#ring, 1)
+      }
     })
+  }
+
+  #keep(open: SmallOpen): void {
+    this.#own.push(open)
+    this.#helpSoon()
+  }
+
+  /** To the workers; whoever calls this wakes them. */
+  #handOver(open: Open): void {
+    const place = this.#free.pop()
+    if (place === undefined) this.#queue.push(open)
+    else this.#place(place, open)
   }
 
   #settled({ arena }: Question): void {
@@ -207,8 +229,6 @@ export class QueryDesk {
     }
     Atomics.store(w, from + slot.state, slotStates.asked)
     this.#submit(index)
-    if (isSmall(question)) this.#helpSoon()
-    else wakeWorkers(this.#ring, 1)
   }
 
   #submit(index: number): void {
@@ -229,53 +249,62 @@ export class QueryDesk {
   }
 
   #help(): void {
-    const others = Math.floor(this.#smallWorkUntaken() / ownWork)
-    if (others > 0) wakeWorkers(this.#ring, others)
-    for (let done = 0; done < ownWork; ) {
+    const small = this.#own
+    this.#own = []
+    let share = 0
+    let end = 0
+    while (end < small.length && share < ownWork) share += workOf(at(small, end++).question)
+    this.#dealOut(small.slice(end))
+    for (let i = 0; i < end; i++) this.#answer(at(small, i))
+    while (share < ownWork) {
       const work = this.#answerFirst()
       if (work === 0) return
-      done += work
+      share += work
     }
     this.#helpSoon()
   }
 
-  /** Of the questions that stand in the ring and that nobody has begun with; for the others a worker was woken. */
-  #smallWorkUntaken(): number {
-    let sum = 0
-    for (const index of this.#untakenSlots()) {
-      const question = this.#open[index]?.question
-      if (isSmall(question)) sum += workOf(question)
-    }
-    return sum
-  }
-
-  *#untakenSlots(): Generator<number> {
-    const w = this.#ring.words
-    for (let i = Atomics.load(w, words.head); i !== this.#tail; i = (i + 1) | 0) yield inOrder(w, i)
+  /** Each share of work beyond the owner's wakes a worker. */
+  #dealOut(beyond: readonly SmallOpen[]): void {
+    if (beyond.length === 0) return
+    for (const open of beyond) this.#handOver(open)
+    const work = beyond.reduce((sum, { question }) => sum + workOf(question), 0)
+    wakeWorkers(this.#ring, Math.ceil(work / ownWork))
   }
 
   /** Takes the first question of the ring as a worker would; gives its work, or 0 when there is none for this thread. */
   #answerFirst(): number {
     const index = takeSlot(this.#ring, owner, this.#canServe)
     const open = this.#open[index]
-    if (open === undefined || open.question.kind !== 'search') return 0
-    const { question } = open
+    if (open === undefined || !isSmall(open)) return 0
+    this.#vacate(index)
+    this.#answer(open)
+    return workOf(open.question)
+  }
+
+  #answer(open: SmallOpen): void {
     try {
-      const found = this.#answerHere(question)
-      if (found === undefined) this.#refuse(index, noArena())
-      else this.#resolve(index, found)
+      const found = this.#answerHere(open.question)
+      if (found === undefined) open.reject(noArena())
+      else {
+        this.completed++
+        open.resolve(found)
+      }
     } catch (cause) {
       // As when a worker traps: it costs the question and nothing else.
-      const error = new EngineError('worker_lost', 'the kernel failed in the thread that asked', {}, { cause })
-      this.#refuse(index, error)
+      open.reject(new EngineError('worker_lost', 'the kernel failed in the thread that asked', {}, { cause }))
     }
-    return workOf(question)
   }
 
   /** Or drop: where nothing is open, the slot stands in the order once too often. */
   readonly #canServe = (index: number): boolean => {
     const open = this.#open[index]
-    return open === undefined || isSmall(open.question)
+    return open === undefined || isSmall(open)
+  };
+
+  *#untakenSlots(): Generator<number> {
+    const w = this.#ring.words
+    for (let i = Atomics.load(w, words.head); i !== this.#tail; i = (i + 1) | 0) yield inOrder(w, i)
   }
 
   /** Hands out what has been answered and fills the slots with what waits. */
@@ -341,6 +370,7 @@ export class QueryDesk {
       this.#queueHead = 0
     }
     this.#place(index, next)
+    wakeWorkers(this.#ring, 1)
     return open
   }
 
@@ -363,7 +393,8 @@ export class QueryDesk {
   }
 
   refuseAll(error: EngineError): void {
-    const waiting = this.#queue.slice(this.#queueHead)
+    const waiting = [...this.#own, ...this.#queue.slice(this.#queueHead)]
+    this.#own = []
     this.#queue = []
     this.#queueHead = 0
     for (const open of waiting) open.reject(error)

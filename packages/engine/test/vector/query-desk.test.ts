@@ -1,7 +1,7 @@
 // The owner's side of the ring against workers that are played by the test, so that one can be lost at any line.
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
-import { QueryDesk, type ScanQuestion } from '../../src/vector/query-desk.ts'
+import { QueryDesk, type ScanQuestion, type SearchQuestion } from '../../src/vector/query-desk.ts'
 import { createRing, type Ring, slot, slotAt, slotStates, slotsMax, takeSlot, words } from '../../src/vector/ring.ts'
 
 const known = 1
@@ -78,11 +78,42 @@ test('an arena is let go of when its last question is answered', async (t) => {
   await Promise.all(answers)
 })
 
+test('a small question does not wait behind a long one that nobody takes', async (t) => {
+  const { desk } = opened()
+  const long = desk.ask(question(known))
+  t.equal((await desk.ask(smallQuestion())).visited, 3)
+  desk.refuseAll(lost)
+  await t.rejects(long, { code: 'worker_lost' })
+})
+
+test('small questions beyond the share of the owner go to the workers, and what they leave comes back to it', async (t) => {
+  const { ring, desk } = opened()
+  const answers = Array.from({ length: 3 * slotsMax }, () => desk.ask(smallQuestion()))
+  t.equal(takeSlot(ring, 0), -1, 'nothing is in the ring before the turn ends')
+  t.equal(desk.untaken, answers.length)
+  await answers[0]
+  const taken = takeSlot(ring, 0)
+  t.ok(taken >= 0, 'others can take some now')
+  serve(ring, taken)
+  desk.collect()
+  const found = await Promise.all(answers)
+  t.equal(found.filter(({ visited }) => visited === 7).length, 1)
+  t.equal(desk.untaken, 0)
+  t.equal(desk.completed, answers.length)
+})
+
+test('small questions that nobody has begun with are refused at the end', async (t) => {
+  const { desk } = opened()
+  const answer = desk.ask(smallQuestion())
+  desk.refuseAll(lost)
+  await t.rejects(answer, { code: 'worker_lost' })
+})
+
 function opened(): { ring: Ring; desk: QueryDesk } {
   const ring = createRing()
   const desk = new QueryDesk(ring, {
     announce: (arena) => arena === known,
-    answerHere: () => undefined,
+    answerHere: () => ({ ordinals: new Uint32Array(0), similarities: new Float32Array(0), visited: 3, distances: 0 }),
     asked: () => undefined,
     told: () => undefined,
   })
@@ -92,6 +123,12 @@ function opened(): { ring: Ring; desk: QueryDesk } {
 /** Scans are never answered by the owner. */
 function question(arena: number): ScanQuestion {
   return { kind: 'scan', arena, query: new Float32Array(2), k: 1, version: 1, listed: undefined, from: 0, to: 1 }
+}
+
+/** A quarter of the owner's share of a turn. */
+function smallQuestion(): SearchQuestion {
+  const walk = { ef: 64, rerank: 24, compared: 0, bitmap: 0, bits: 0 }
+  return { kind: 'search', arena: known, query: new Float32Array(1_024), k: 1, version: 1, ...walk }
 }
 
 function serve({ words: w }: Ring, index: number): void {
