@@ -28,7 +28,7 @@ const engineLevels: readonly (readonly string[])[] = [
   ['filter', 'vector', 'worker', 'catalog'],
   ['objects-in', 'replica', 'room'],
   ['search', 'snapshot'],
-  ['commit', 'recovery', 'rebuilder', 'checkpointer', 'backup', 'history', 'held', 'progress-report'],
+  ['commit', 'recovery', 'rebuilder', 'arrival', 'checkpointer', 'backup', 'history', 'held', 'progress-report'],
   ['collection'],
   ['control', 'repeat'],
   ['database'],

@@ -250,7 +250,7 @@ export interface Backups {
   create(collection: string, name?: string): Promise<{ readonly name: string }>
   /** The backup that runs, or the last one since the engine was opened. */
   status(): JobStatus
-  /** The restore that runs, or the last one since the engine was opened. */
+  /** The restore that runs, or the clone that is loaded, or the last one since the engine was opened. */
   restoreStatus(): JobStatus
   /** Oldest first. */
   list(): readonly BackupInfo[]
@@ -267,7 +267,11 @@ export interface Backups {
    * or its archive. Throws collection_not_found, collection_exists, restore_unreachable; then nothing has changed.
    */
   restorePast(collection: string, target: string, moment: Moment): Promise<Acknowledgement>
-  /** A new collection with what another one holds now. */
+  /**
+   * A new collection with what another one holds now. Resolves when it exists, however large it is; it is loaded afterwards, and
+   * whoever asks it meanwhile waits (`Collection.served`). `restoreStatus` says how far that is. Throws collection_not_found,
+   * collection_exists, read_only; then nothing has changed.
+   */
   clone(collection: string, target: string): Promise<Acknowledgement>
   /** What is wrong with a backup; nothing, as a rule. `deep` builds the collection aside and compares its digest. */
   verify(name: string, options?: { readonly deep?: boolean }): Promise<readonly string[]>
@@ -385,6 +389,11 @@ export interface Database {
 export interface Collection {
   readonly name: string
   describe(): CollectionDescription
+  /**
+   * Resolves when the collection can be asked: at once, but for a clone whose files are still being read. Promises of other calls
+   * wait for it by themselves, half a minute at most; what answers without a promise throws collection_loading until then.
+   */
+  served(): Promise<void>
   /** Inserts or replaces by id, all or nothing. Refuses duplicate ids in one call. */
   upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }>
   /** The objects found, in the order asked; unknown ids are left out. */

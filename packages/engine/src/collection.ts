@@ -1,5 +1,6 @@
 // One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
 import type { AskedSearch, Collection, RebuildChanges, RebuildStatus } from './api.ts'
+import { Arrival, type ReplicaToCome } from './arrival.ts'
 import type { CollectionEntry } from './catalog/catalog-state.ts'
 import type { Committer, EventDraft } from './commit.ts'
 import type { CollectionDefinition, FieldDefinition } from './definition.ts'
@@ -51,6 +52,7 @@ export class LocalCollection implements Collection {
   #replica: Replica | undefined
   #condition: CollectionDescription['condition']
   #reason: string | undefined
+  #arrival: Arrival | undefined
 
   constructor(options: {
     entry: CollectionEntry
@@ -60,6 +62,8 @@ export class LocalCollection implements Collection {
     host: ReplicaHost
     condition: CollectionDescription['condition']
     reason?: string
+    /** What becomes the replica, before any event is applied to it. */
+    coming?: ReplicaToCome
     onSearch?: ((asked: AskedSearch) => void) | undefined
   }) {
     this.entry = options.entry
@@ -70,6 +74,20 @@ export class LocalCollection implements Collection {
     this.#limits = options.limits
     this.#onSearch = options.onSearch
     this.#rebuilder = new Rebuilder(options.host, options.committer)
+    const { coming } = options
+    if (coming) this.#arrival = new Arrival(coming, this)
+  }
+
+  arrived(replica: Replica): void {
+    replica.adoptedAt(this.entry.lsnCreated)
+    this.#replica = replica
+    this.ready()
+  }
+
+  async served(): Promise<void> {
+    this.checkOpen()
+    await this.#arrival?.wait()
+    this.checkOpen()
   }
 
   get name(): string {
@@ -130,6 +148,7 @@ export class LocalCollection implements Collection {
   /** The drop was not appended after all. */
   reopen(): void {
     this.#closed = undefined
+    this.#arrival?.begin()
   }
 
   /** Throws when the collection was dropped or the engine closed. */
@@ -143,7 +162,7 @@ export class LocalCollection implements Collection {
   }
 
   get objects(): number {
-    return this.#replica?.objects.count ?? 0
+    return this.#replica?.objects.count ?? this.#arrival?.coming.objects ?? 0
   }
 
   describe(): CollectionDescription {
@@ -153,7 +172,10 @@ export class LocalCollection implements Collection {
     const replica = this.#replica
     return {
       name: definition.name,
-      fields: definition.fields.map((field, at) => ({ ...field, elements: replica?.rowsAt(at) ?? 0 })),
+      fields: definition.fields.map((field, at) => ({
+        ...field,
+        elements: replica?.rowsAt(at) ?? this.#arrival?.coming.elements[at] ?? 0,
+      })),
       objects: this.objects,
       createdAt: createdAtMs,
       lsn: replica?.lsnApplied ?? 0,
@@ -164,7 +186,7 @@ export class LocalCollection implements Collection {
   }
 
   async upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }> {
-    this.checkOpen()
+    await this.served()
     const { columns, filterValues } = parseObjects(objects, this.definition, this.#limits)
     if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
     const { lsn, durable, result } = await this.#write(
@@ -176,7 +198,7 @@ export class LocalCollection implements Collection {
   }
 
   async get(ids: readonly string[]): Promise<readonly StoredObject[]> {
-    this.checkOpen()
+    await this.served()
     const { objects } = this.replica
     const found = parseIds(ids).map((id) => objects.find(id))
     return storedObjects(
@@ -186,7 +208,7 @@ export class LocalCollection implements Collection {
   }
 
   async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
-    this.checkOpen()
+    await this.served()
     const wanted = [...new Set(parseIds(ids))]
     // With nothing on its way, ids that are not there need no record.
     const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.objects.find(id) >= 0)
@@ -200,7 +222,7 @@ export class LocalCollection implements Collection {
   }
 
   async deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }> {
-    this.checkOpen()
+    await this.served()
     const parsed = parseFilter(filter)
     if (filter.length === 0) return { ...this.#nothingToDo(), deleted: 0 }
     // What matches is decided with everything earlier applied and nothing later appended; the log gets the ids.
@@ -224,7 +246,7 @@ export class LocalCollection implements Collection {
   async replaceFilters(
     updates: readonly { readonly id: string; readonly filter: JsonObject | string }[],
   ): Promise<Acknowledgement & { readonly updated: number }> {
-    this.checkOpen()
+    await this.served()
     checkBatch(updates, 'updates', this.#limits.batchMax)
     const filters = new Map(
       updates.map(({ id, filter }, i) => [
@@ -268,14 +290,14 @@ export class LocalCollection implements Collection {
   }
 
   async search(request: SearchRequest): Promise<SearchResult> {
-    this.checkOpen()
+    await this.served()
     const parsed = parseSearch(request, this.definition, this.#limits)
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     return search(this.replica, parsed)
   }
 
   async searchBatch(requests: readonly SearchRequest[]): Promise<readonly SearchResult[]> {
-    this.checkOpen()
+    await this.served()
     checkBatch(requests, 'searches', searchesMax)
     const parsed = requests.map((request) => parseSearch(request, this.definition, this.#limits))
     for (const request of requests)
@@ -296,12 +318,12 @@ export class LocalCollection implements Collection {
   }
 
   async scroll(request: ScrollRequest = {}): Promise<ScrollPage> {
-    this.checkOpen()
+    await this.served()
     return scroll(this.replica, parseScroll(request, this.#limits))
   }
 
   async recall(request: RecallRequest = {}): Promise<RecallReport> {
-    this.checkOpen()
+    await this.served()
     return measureRecall(this.replica, parseRecall(request, this.definition, this.#limits))
   }
 
@@ -311,12 +333,12 @@ export class LocalCollection implements Collection {
   }
 
   async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {
-    this.checkOpen()
+    await this.served()
     return this.#rebuilder.run(rebuiltFields(this.replica.definition, changes), this)
   }
 
   async vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
-    this.checkOpen()
+    await this.served()
     const before = sum(this.replica.bytes())
     const acknowledged = await this.rebuild()
     return { ...acknowledged, reclaimedBytes: Math.max(0, before - sum(this.replica.bytes())) }
@@ -345,9 +367,10 @@ export class LocalCollection implements Collection {
     if (this.#replica) this.replace(await this.#rebuilder.build(this.#replica, fields, () => this.checkOpen()), lsn)
   }
 
-  /** Resolves when nothing of before a rebuild is left. */
-  settled(): Promise<void> {
-    return this.#rebuilder.settled()
+  /** Resolves when nothing is being loaded, and nothing of before a rebuild is left. */
+  async settled(): Promise<void> {
+    await this.#arrival?.settled()
+    await this.#rebuilder.settled()
   }
 
   /** In one turn: searches that start from now on see the new replica, those under way end on the old one. */

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { type DataDirectory, type LogNotice, type Lsn, nodeVfs, openDataDirectory, type Vfs } from '@annal/wal'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats } from './api.ts'
+import type { ReplicaToCome } from './arrival.ts'
 import { archivedCheckpointsDir, archivedLogDir } from './backup/archive.ts'
 import { EngineBackups } from './backup/engine-backups.ts'
 import { Catalog, entryOf } from './catalog/catalog.ts'
@@ -276,7 +277,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         // Damaged everywhere, but the log goes back to its first record.
         this.#begin(entry, await this.backups.firstReplica(entry))
         lsnFrom = Math.min(lsnFrom, entry.lsnCreated)
-      } else this.#add(entry, undefined, 'quarantined', found?.message)
+      } else this.#add(entry, undefined, 'quarantined', { reason: found?.message })
     }
     const catalog = this.#catalog.state()
     const outlook = await survey(log, { lsn: lsnFrom, timeMs: manifest?.timeMs ?? 0, catalog })
@@ -336,10 +337,14 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     entry: CollectionEntry,
     replica: Replica | undefined,
     condition: CollectionDescription['condition'],
-    reason?: string,
+    { reason, coming }: { readonly reason?: string | undefined; readonly coming?: ReplicaToCome } = {},
   ): void {
     const [committer, limits, host] = [this.#committer as Committer, this.limits, this.#hostOf(entry)]
-    const more = { onSearch: this.#options.onSearch, ...(reason === undefined ? {} : { reason }) }
+    const more = {
+      onSearch: this.#options.onSearch,
+      ...(reason !== undefined && { reason }),
+      ...(coming && { coming }),
+    }
     this.#collections.set(
       entry.id,
       new LocalCollection({ entry, replica, host, committer, limits, condition, ...more }),
@@ -347,9 +352,10 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   }
 
   /** While the log is replayed, more of the collection's records may follow. */
-  #begin(entry: CollectionEntry, replica: Replica | EngineError): void {
-    if (replica instanceof Replica) this.#add(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
-    else this.#add(entry, undefined, 'quarantined', replica.message)
+  #begin(entry: CollectionEntry, beginning: Replica | ReplicaToCome | EngineError): void {
+    if (beginning instanceof Replica) this.#add(entry, beginning, this.#phase === 'open' ? 'ready' : 'loading')
+    else if (beginning instanceof EngineError) this.#add(entry, undefined, 'quarantined', { reason: beginning.message })
+    else this.#add(entry, undefined, 'loading', { coming: beginning })
   }
 
   #checkpointSource(): CheckpointSource {
@@ -382,10 +388,10 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   async #release(): Promise<void> {
     await this.#directory?.close()
     for (const collection of this.#collections.values()) {
+      await collection.settled()
       // Once the searches under way have ended.
       await collection.recovering?.pins.until(Number.POSITIVE_INFINITY)
       await collection.recovering?.close()
-      await collection.settled()
     }
     this.#collections.clear()
     if (!this.#parts.pool) await this.#pool?.close()

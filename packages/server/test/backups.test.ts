@@ -120,6 +120,8 @@ test('v2: made, cloned, verified, carried away and brought back in both ways', a
     json: { target_collection_name: 'copy' },
   })
   t.equal(clone.status, 201)
+  const counted = await running.send('POST', '/api/v2/collection/copy/objects/count', { json: {} })
+  t.match(counted.json(), { count: 1 }, 'whoever asks waits until it is loaded')
   t.equal(running.engine.database().collection('copy').stateDigest(), digest)
   t.equal((await running.send('DELETE', '/api/v2/backup/one')).status, 200)
 })

@@ -42,10 +42,16 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
   async searchBatch({ database }, { collection, requests }) {
     return (await database.collection(collection).searchBatch(requests.map(searchInput))).map(resultOf)
   },
-  countObjects: ({ database }, { collection, filter }) =>
-    database.collection(collection).count(filter && filterInput(filter)).count,
-  facets: ({ database }, { collection, request: { filter, ...request } }) =>
-    database.collection(collection).facets({ ...defined(request), ...(filter && { filter: filterInput(filter) }) }),
+  async countObjects({ database }, { collection, filter }) {
+    const open = database.collection(collection)
+    await open.served()
+    return open.count(filter && filterInput(filter)).count
+  },
+  async facets({ database }, { collection, request: { filter, ...request } }) {
+    const open = database.collection(collection)
+    await open.served()
+    return open.facets({ ...defined(request), ...(filter && { filter: filterInput(filter) }) })
+  },
   async scroll({ database }, { collection, request: { filter, ...request } }) {
     const asked = { ...defined(request), ...(filter && { filter: filterInput(filter) }) }
     const { objects, cursor, lsn } = await database.collection(collection).scroll(asked)

@@ -74,12 +74,12 @@ export class Backups {
   async restoring<T>(
     database: string,
     of: { readonly name?: string; readonly collection: string; readonly bytes: number },
-    restore: () => Promise<T>,
+    restore: (onProgress: (bytesDone: number) => void) => Promise<T>,
   ): Promise<T> {
     const begun: JobStatus = { status: 'running', ...of, startedAt: this.#host.clock.now() }
     this.#restores.set(database, begun)
     try {
-      const result = await restore()
+      const result = await restore((bytesDone) => this.#restores.set(database, { ...begun, bytesDone }))
       const completedAt = this.#host.clock.now()
       this.#restores.set(database, { ...begun, status: 'completed', bytesDone: of.bytes, completedAt })
       return result
@@ -133,18 +133,25 @@ export class Backups {
     const temporary = await store.begin()
     try {
       const older = this.#olderOf(collection)
-      const image = await imageCollection(this.#host, collection, temporary, { name, database }, older, {
-        checkWanted: () => {
-          if (this.#closing) throw new EngineError('closed', 'the engine was closed while the backup was made')
-          collection.checkOpen()
+      const image = await imageCollection(
+        this.#host,
+        collection,
+        temporary,
+        { name, database },
+        { older },
+        {
+          checkWanted: () => {
+            if (this.#closing) throw new EngineError('closed', 'the engine was closed while the backup was made')
+            collection.checkOpen()
+          },
+          onProgress: (bytesDone, bytes) => {
+            job.status = { ...job.status, bytesDone, bytes }
+          },
+          onHeld: (heldMs) => {
+            job.status = { ...job.status, heldMs }
+          },
         },
-        onProgress: (bytesDone, bytes) => {
-          job.status = { ...job.status, bytesDone, bytes }
-        },
-        onHeld: (heldMs) => {
-          job.status = { ...job.status, heldMs }
-        },
-      })
+      )
       await store.add(temporary, image)
     } catch (error) {
       // The disk may refuse this too; the next start removes it then.

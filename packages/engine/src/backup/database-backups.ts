@@ -4,10 +4,11 @@ import { EngineError } from '../errors.ts'
 import type { Acknowledgement } from '../object.ts'
 import { auditReplica } from './audit-replica.ts'
 import { type Backups, infoOf } from './backups.ts'
+import { cloneCollection } from './clone.ts'
 import { containerBytes, readContainer, writeContainer } from './container.ts'
 import type { Imaged } from './host.ts'
 import { imageBytes, type StoredImage, writeImageManifest } from './image.ts'
-import { checkSpace, imageCollection, snapshotLsn } from './image-collection.ts'
+import { checkSpace } from './image-collection.ts'
 import { imageOfPast, type PastOf, pastOfBackup } from './past.ts'
 import { buildChecked, fillFrom, type ImportHost, restoreImage } from './restore-image.ts'
 import { verifyImage } from './verify-image.ts'
@@ -41,7 +42,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
 
   async create(collection: string, name?: string): Promise<{ readonly name: string }> {
     const { backups } = this.#opened()
-    return backups.create(this.#name, this.#serving(collection), name)
+    return backups.create(this.#name, await this.#serving(collection), name)
   }
 
   status(): JobStatus {
@@ -95,15 +96,23 @@ export class DatabaseBackups implements BackupsOfDatabase {
   }
 
   async clone(collection: string, target: string): Promise<Acknowledgement> {
-    const { host } = this.#opened()
-    const source = this.#serving(collection)
-    const label = { name: '', database: this.#name }
-    // What a checkpoint holds is loaded; what came after it would have to be linked into the graph again.
-    if (source.replica.lsnApplied > snapshotLsn(host.side, source)) await host.side.takeCheckpoint()
-    const watch = { checkWanted: () => this.#door.checkOpen(), onProgress: () => undefined }
-    return this.#door.reserving(target, (free) =>
-      restoreImage(host, this.#target(free), (dir) => imageCollection(host.side, source, dir, label, undefined, watch)),
-    )
+    const { host, backups } = this.#opened()
+    return this.#door.reserving(target, async (free) => {
+      const source = await this.#serving(collection)
+      let bytesDone = 0
+      let report: (bytesDone: number) => void = () => undefined
+      const { acknowledged, bytes, loaded } = await cloneCollection(host, source, this.#target(free), (read) => {
+        bytesDone += read
+        report(bytesDone)
+      })
+      const loading = backups.restoring(this.#name, { collection: free, bytes }, (onProgress) => {
+        report = onProgress
+        return loaded
+      })
+      // Its status, and the clone's, say what became of it.
+      loading.catch(() => undefined)
+      return acknowledged
+    })
   }
 
   async verify(name: string, { deep = false }: { readonly deep?: boolean } = {}): Promise<readonly string[]> {
@@ -170,9 +179,9 @@ export class DatabaseBackups implements BackupsOfDatabase {
     return this.#door
   }
 
-  #serving(name: string): Imaged {
+  async #serving(name: string): Promise<Imaged> {
     const collection = this.#door.collection(name)
-    collection.checkOpen()
+    await collection.served()
     // Throws unless it serves.
     void collection.replica
     return collection

@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { historySegments } from '@annal/wal'
 import type { EngineStats } from '../api.ts'
+import type { ReplicaToCome } from '../arrival.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import { LogBook } from '../history/log-book.ts'
@@ -26,8 +27,8 @@ export class EngineBackups {
   readonly book: LogBook
   readonly #side: EngineSide
   #reach: Reach | undefined
-  /** Replicas on their way into the catalog, by the image they were made of. */
-  readonly #made = new Map<string, Replica>()
+  /** What is on its way into the catalog, by the image it is made of. */
+  readonly #made = new Map<string, Replica | ReplicaToCome>()
 
   constructor(side: EngineSide) {
     this.#side = side
@@ -52,15 +53,19 @@ export class EngineBackups {
     return this.jobs.forget(database).then(() => [], told)
   }
 
-  /** A collection as its first record leaves it; the error when the image it was restored from does not give it any more. */
-  async firstReplica(entry: CollectionEntry): Promise<Replica | EngineError> {
+  /**
+   * A collection as its first record leaves it, or how to come by it; the error when the image it was restored from does not
+   * give it any more.
+   */
+  async firstReplica(entry: CollectionEntry): Promise<Replica | ReplicaToCome | EngineError> {
     const { id, definition, hashSeed, restored, lsnCreated: lsn } = entry
     if (!restored) return Replica.empty(id, definition, { ...this.#side.replicaHost(hashSeed), lsn, generation: 0 })
     try {
       const facts = { collectionId: id, name: definition.name, hashSeed, ...restored }
-      const replica = this.#made.get(restored.importId) ?? (await replayRestored(this.#side, facts))
-      replica.adoptedAt(lsn)
-      return replica
+      const found = this.#made.get(restored.importId) ?? (await replayRestored(this.#side, facts))
+      if (!(found instanceof Replica)) return found
+      found.adoptedAt(lsn)
+      return found
     } catch (error) {
       if (error instanceof EngineError) return error
       throw error
@@ -90,8 +95,12 @@ export class EngineBackups {
     await sweepImports(this.#side.vfs, this.#side.dataDir, this.#side.catalog().imports)
   }
 
-  async #commitRestored(draft: RestoredDraft, replica: Replica, checkThere: () => void): Promise<Acknowledgement> {
-    this.#made.set(draft.importId, replica)
+  async #commitRestored(
+    draft: RestoredDraft,
+    beginning: Replica | ReplicaToCome,
+    checkThere: () => void,
+  ): Promise<Acknowledgement> {
+    this.#made.set(draft.importId, beginning)
     try {
       return await this.#side.commit(() => {
         checkThere()

@@ -29,5 +29,9 @@ export interface Imaged {
   readonly gate: WriteGate
   /** Throws unless the collection serves. */
   readonly replica: Replica
+  /** Undefined when there is none yet, or none any more. */
+  readonly recovering: Replica | undefined
+  /** Resolves when it serves, or never will. */
+  served(): Promise<void>
   checkOpen(): void
 }

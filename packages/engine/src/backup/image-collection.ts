@@ -6,13 +6,22 @@ import { isCatalogRecord, peekEvent } from '../events/codec.ts'
 import type { Replica } from '../replica/replica.ts'
 import { gentleDigest } from './gentle-digest.ts'
 import type { BackupHost, Imaged } from './host.ts'
-import type { Image, StoredImage } from './image.ts'
-import { baseOfCheckpoint, bytesOf, type ImageBase, saysLengths } from './image-base.ts'
+import { type Image, readImage, type StoredImage } from './image.ts'
+import { baseOfCheckpoint, bytesOf, saysLengths } from './image-base.ts'
 import { makeImage } from './make-image.ts'
+import { type Start, startWithImage } from './past.ts'
 
 export interface ImageLabel {
   readonly name: string
   readonly database: string
+}
+
+/** What an image is made for. */
+export interface ImageUse {
+  /** An image of the same collection whose files may be linked. */
+  readonly older?: StoredImage | undefined
+  /** It stays in this directory and is no backup, so that none of its files is hashed. */
+  readonly linkOnly?: boolean
 }
 
 export interface ImageWatch {
@@ -37,16 +46,16 @@ interface Moment {
   release(): void
 }
 
-/** Fills an empty directory with everything but the manifest. `older` is an image of the same collection, if there is one. */
+/** Fills an empty directory with everything but the manifest. */
 export async function imageCollection(
   host: BackupHost,
   collection: Imaged,
   dir: string,
   label: ImageLabel,
-  older: StoredImage | undefined,
+  use: ImageUse,
   watch: ImageWatch,
 ): Promise<Image> {
-  let base = await baseOf(host, collection)
+  let start = await startOf(host, collection, use)
   const moment = await momentOf(host, collection)
   watch.onHeld?.(moment.heldMs)
   try {
@@ -55,12 +64,13 @@ export async function imageCollection(
     for (let attempt = 1; ; attempt++) {
       watch.checkWanted()
       try {
-        const image = await imageAt(host, collection, { dir, base, moment, label, older, watch })
-        return image.digest === '' ? { ...image, digest: await digestIfUnchanged(moment, watch.checkWanted) } : image
+        const image = await imageAt(host, collection, { dir, start, moment, label, use, watch })
+        if (image.digest !== '' || use.linkOnly) return image
+        return { ...image, digest: await digestIfUnchanged(moment, watch.checkWanted) }
       } catch (error) {
         if (attempt === attempts || !hasMovedOn(error)) throw error
         for (const name of await host.vfs.list(dir)) await host.vfs.remove(join(dir, name))
-        base = await baseOf(host, collection, moment.lsn)
+        start = await startOf(host, collection, use, moment.lsn)
       }
     }
   } finally {
@@ -73,56 +83,70 @@ async function imageAt(
   collection: Imaged,
   of: {
     readonly dir: string
-    readonly base: ImageBase | undefined
+    readonly start: Start
     readonly moment: Moment
     readonly label: ImageLabel
-    readonly older: StoredImage | undefined
+    readonly use: ImageUse
     readonly watch: ImageWatch
   },
 ): Promise<Image> {
-  const { base, moment, label, watch } = of
-  const { id, definition, hashSeed, lsnCreated } = collection.entry
-  const from = base?.lsn ?? lsnCreated
+  const { start, moment, label, use, watch } = of
+  const { id, definition, hashSeed } = collection.entry
+  const { base, tail } = start
+  async function* records(): AsyncGenerator<LogRecord> {
+    if (tail) yield* tail
+    yield* recordsOf(host, id, start.lsn, moment.lsn)
+  }
   const bytes = base ? bytesOf(base) : 0
   return makeImage(host.vfs, of.dir, {
     base,
-    records: recordsOf(host, id, from, moment.lsn),
-    older: of.older,
+    records: records(),
+    linkOnly: use.linkOnly ?? false,
+    older: use.older,
     checkWanted: watch.checkWanted,
     onProgress: (done) => watch.onProgress(Math.min(done, bytes), bytes),
     facts: {
       ...label,
       takenAtMs: host.clock.now(),
       collection: definition.name,
-      source: { uuid: host.identity().uuid, collectionId: id },
+      source: { uuid: host.identity().uuid, collectionId: base?.collectionId ?? id },
       lsn: moment.lsn,
       timeMs: moment.timeMs,
       hashSeed,
-      fields: base?.fields ?? definition.fields,
+      fields: start.fields,
       ...moment.facts,
     },
   })
 }
 
-/** Of the newest snapshot of the collection; 0 when there is none. */
-export function snapshotLsn(host: BackupHost, { entry }: Imaged): number {
-  return host.newestCheckpoint()?.manifest.collections.find(({ id }) => id === entry.id)?.lsn ?? 0
-}
-
-/** The newest snapshot of the collection, not later than `lsnMax`. Undefined when the log holds all its records. */
-async function baseOf(
+/** The newest snapshot of the collection, not later than `lsnMax`, or what it began with when the log holds all its records. */
+async function startOf(
   host: BackupHost,
   { entry }: Imaged,
+  { linkOnly }: ImageUse,
   lsnMax = Number.POSITIVE_INFINITY,
-): Promise<ImageBase | undefined> {
+): Promise<Start> {
+  const { id, hashSeed, restored, lsnCreated, definition } = entry
   for (let taken = false; ; taken = true) {
     const checkpoint = host.newestCheckpoint()
-    const collection = checkpoint?.manifest.collections.find(({ id }) => id === entry.id)
-    if (checkpoint && collection && saysLengths(collection) && collection.lsn <= lsnMax)
-      return baseOfCheckpoint(checkpoint.path, collection)
-    const isInLog = !entry.restored && entry.lsnCreated >= host.log().state().lsnFirst
-    if (isInLog) return undefined
-    assert(!taken, `a checkpoint holds collection ${entry.id}`)
+    const collection = checkpoint?.manifest.collections.find((candidate) => candidate.id === id)
+    if (checkpoint && collection && saysLengths(collection) && collection.lsn <= lsnMax) {
+      // Nobody wrote to it between its snapshot and the checkpoint, and the log may not go back as far as the former.
+      const lsn = Math.max(collection.lsn, checkpoint.manifest.lsn)
+      const base = baseOfCheckpoint(checkpoint.path, collection)
+      return { base, lsn, tail: undefined, hashSeed, fields: base.fields }
+    }
+    const isInLog = lsnCreated >= host.log().state().lsnFirst
+    if (isInLog && !restored)
+      return { base: undefined, lsn: lsnCreated, tail: undefined, hashSeed, fields: definition.fields }
+    // The files of an import say another collection's number, which a backup must not.
+    if (isInLog && restored && linkOnly)
+      return startWithImage(
+        host,
+        await readImage(host.vfs, join(host.dataDir, 'imports', restored.importId)),
+        lsnCreated,
+      )
+    assert(!taken, `a checkpoint holds collection ${id}`)
     await host.takeCheckpoint()
   }
 }

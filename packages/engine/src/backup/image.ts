@@ -15,6 +15,7 @@ export const tailPart = 0xffff_ffff
 
 interface FileFacts {
   readonly bytes: number
+  /** Empty in the image of a clone, which only links what is checked by other sums when it is read. */
   readonly sha256: string
 }
 
@@ -93,6 +94,11 @@ export function originalsName({ generation, field, chunk }: Omit<ImageOriginals,
 
 export function imageBytes(image: Image): number {
   return filesOf(image).reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+/** Of files that whoever begins with the image goes on writing, so that they are copied. */
+export function growingBytes({ originals }: Image): number {
+  return originals.reduce((sum, { full, bytes }) => sum + (full ? 0 : bytes), 0)
 }
 
 /** Gives the checksum of the manifest. */

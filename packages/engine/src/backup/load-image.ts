@@ -15,6 +15,8 @@ export interface LoadAs {
   readonly id: number
   readonly name: string
   readonly host: ReplicaHost
+  /** Called with the bytes read since the last call; when it throws, the load is given up. */
+  readonly onRead?: (bytes: number) => void
 }
 
 /** Throws snapshot_damaged, with nothing left behind, when the files do not make a collection. */
@@ -22,10 +24,10 @@ export async function loadImage(vfs: Vfs, stored: StoredImage, as: LoadAs): Prom
   const replica = await loadSnapshot(vfs, stored, as)
   const { dir, image } = stored
   const of = { collectionId: image.source.collectionId, lsn: image.lsn, bytes: image.tail.bytes, sum: image.tail.sum }
-  return foldTail(replica, readTail(vfs, join(dir, partName(tailPart)), of), as.host)
+  return foldTail(replica, readTail(watched(vfs, as.onRead), join(dir, partName(tailPart)), of), as.host)
 }
 
-async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host }: LoadAs): Promise<Replica> {
+async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onRead }: LoadAs): Promise<Replica> {
   const { dir, image } = stored
   const definition = { name, fields: image.fields }
   if (image.snapshotLsn === 0) return Replica.empty(id, definition, { ...host, lsn: 0, generation: 0 })
@@ -33,7 +35,7 @@ async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host }: L
   const { snapshotLsn: lsn, source } = image
   const partOf = (part: number) => {
     const { bytes, sum } = image.parts.find((candidate) => candidate.part === part) ?? { bytes: 0, sum: '0' }
-    return SnapshotSource.open(vfs, join(dir, partName(part)), {
+    return SnapshotSource.open(watched(vfs, onRead), join(dir, partName(part)), {
       collectionId: source.collectionId,
       part,
       lsn,
@@ -88,5 +90,28 @@ async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, host: 
   } catch (error) {
     await replica.remove()
     throw error
+  }
+}
+
+/** A disk that tells what is read of it. */
+function watched(vfs: Pick<Vfs, 'open'>, onRead: LoadAs['onRead']): Pick<Vfs, 'open'> {
+  if (!onRead) return vfs
+  return {
+    async open(path, mode) {
+      const file = await vfs.open(path, mode)
+      const read = async (bytes: Uint8Array, position: number): Promise<number> => {
+        const got = await file.read(bytes, position)
+        onRead(got)
+        return got
+      }
+      return {
+        read,
+        write: (bytes, position) => file.write(bytes, position),
+        datasync: () => file.datasync(),
+        truncate: (size) => file.truncate(size),
+        size: () => file.size(),
+        close: () => file.close(),
+      }
+    },
   }
 }

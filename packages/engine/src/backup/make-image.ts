@@ -23,6 +23,8 @@ export interface ImagePlan {
   readonly base: ImageBase | undefined
   /** The collection's own, after the base and up to the image's LSN. */
   readonly records: AsyncIterable<LogRecord>
+  /** For an image that is no backup: every file is linked, and none is hashed, so that its size does not matter. */
+  readonly linkOnly: boolean
   /** An older image of the same collection: what both hold is linked, and not hashed again. */
   readonly older: StoredImage | undefined
   readonly checkWanted: () => void
@@ -31,7 +33,7 @@ export interface ImagePlan {
 
 /** Writes everything but the manifest into the directory, which must be there. */
 export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise<Image> {
-  const { facts, base, older } = plan
+  const { facts, base, older, linkOnly } = plan
   const held = olderFiles(older, base)
   let done = 0
   const advance = (bytes: number) => {
@@ -43,7 +45,7 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
   for (const { name, part, bytes, sum } of base?.parts ?? []) {
     const path = join(dir, partName(part))
     await linkOrCopy(vfs, join((base as ImageBase).dir, name), path)
-    const sha256 = held.get(`${partName(part)} ${bytes} ${sum}`)?.sha256 ?? (await hashFile(vfs, path)).sha256
+    const sha256 = held.get(`${partName(part)} ${bytes} ${sum}`)?.sha256 ?? (await hashOf(vfs, path, plan))
     parts.push({ part, bytes, sum, sha256 })
     advance(bytes)
   }
@@ -53,9 +55,9 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
     const name = originalsName(file)
     const from = join((base as ImageBase).dir, file.name)
     const same = held.get(`${name} ${bytes}`)
-    if (full || same) await linkOrCopy(vfs, same?.path ?? from, join(dir, name))
+    if (full || same || linkOnly) await linkOrCopy(vfs, same?.path ?? from, join(dir, name))
     else await copyFile(vfs, from, join(dir, name), bytes)
-    const sha256 = same?.sha256 ?? (await hashFile(vfs, join(dir, name))).sha256
+    const sha256 = same?.sha256 ?? (await hashOf(vfs, join(dir, name), plan))
     originals.push({ generation, field, chunk, full, bytes, sha256 })
     advance(bytes)
   }
@@ -64,7 +66,12 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
   return { ...facts, snapshotLsn: base?.lsn ?? 0, parts, originals, tail }
 }
 
-async function makeTail(vfs: Vfs, dir: string, { facts, base, records, older }: ImagePlan): Promise<ImageTail> {
+async function hashOf(vfs: Vfs, path: string, { linkOnly }: ImagePlan): Promise<string> {
+  return linkOnly ? '' : (await hashFile(vfs, path)).sha256
+}
+
+async function makeTail(vfs: Vfs, dir: string, plan: ImagePlan): Promise<ImageTail> {
+  const { facts, base, records, older } = plan
   const path = join(dir, partName(tailPart))
   if (older?.image.lsn === facts.lsn && older.image.snapshotLsn === (base?.lsn ?? 0)) {
     await linkOrCopy(vfs, join(older.dir, partName(tailPart)), path)
@@ -72,7 +79,7 @@ async function makeTail(vfs: Vfs, dir: string, { facts, base, records, older }: 
   }
   const of = { collectionId: facts.source.collectionId, lsn: facts.lsn }
   const { records: count, bytes, sum } = await writeTail(vfs, path, of, records)
-  return { records: count, bytes, sum, sha256: (await hashFile(vfs, path)).sha256 }
+  return { records: count, bytes, sum, sha256: await hashOf(vfs, path, plan) }
 }
 
 /** Files of an image that began with the same snapshot, by what makes them the same. */

@@ -14,7 +14,7 @@ import { makeImage } from './make-image.ts'
 import { readTail } from './tail-file.ts'
 
 /** Where the way to a moment begins. */
-interface Start {
+export interface Start {
   readonly base: ImageBase | undefined
   /** Everything up to this record is in the base and the tail. */
   readonly lsn: number
@@ -64,6 +64,7 @@ export async function imageOfPast(
     makeImage(host.vfs, dir, {
       base: start.base,
       records: records(),
+      linkOnly: false,
       older: undefined,
       checkWanted,
       onProgress: () => undefined,
@@ -137,7 +138,7 @@ async function startOf(
   return best ?? startWithBirth(host, place, bases, collectionId, lsn)
 }
 
-function startWithImage(host: BackupHost, stored: StoredImage, lsn: number): Start {
+export function startWithImage(host: BackupHost, stored: StoredImage, lsn: number): Start {
   const { dir, image } = stored
   const { bytes, sum } = image.tail
   const of = { collectionId: image.source.collectionId, lsn: image.lsn, bytes, sum }

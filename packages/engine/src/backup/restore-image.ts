@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import type { Vfs } from '@annal/wal'
+import type { ReplicaToCome } from '../arrival.ts'
 import type { CatalogImport } from '../catalog/catalog-state.ts'
 import { assert, EngineError } from '../errors.ts'
 import type { CollectionRestored } from '../events/event.ts'
@@ -10,7 +11,15 @@ import type { Acknowledgement } from '../object.ts'
 import type { Replica } from '../replica/replica.ts'
 import { gentleDigest } from './gentle-digest.ts'
 import type { BackupHost } from './host.ts'
-import { filesOf, type Image, imageManifestName, readImage, type StoredImage, writeImageManifest } from './image.ts'
+import {
+  filesOf,
+  growingBytes,
+  type Image,
+  imageManifestName,
+  readImage,
+  type StoredImage,
+  writeImageManifest,
+} from './image.ts'
 import { checkSpace } from './image-collection.ts'
 import { loadImage } from './load-image.ts'
 import { linkImage } from './make-image.ts'
@@ -18,8 +27,15 @@ import { verifyImage } from './verify-image.ts'
 
 export interface ImportHost {
   readonly side: BackupHost & { nextCollectionId(): number }
-  /** Appends the record and applies it with the replica made for it; `checkThere` may still refuse, when it is its turn. */
-  commitRestored(event: RestoredDraft, replica: Replica, checkThere: () => void): Promise<Acknowledgement>
+  /**
+   * Appends the record and applies it with the replica made for it, or to be made; `checkThere` may still refuse, when it is
+   * its turn.
+   */
+  commitRestored(
+    event: RestoredDraft,
+    beginning: Replica | ReplicaToCome,
+    checkThere: () => void,
+  ): Promise<Acknowledgement>
 }
 
 export type RestoredDraft = Omit<CollectionRestored, 'timeMs'>
@@ -32,7 +48,7 @@ export interface RestoreTarget {
 }
 
 /** Free disk that a restore leaves over. */
-const freeBytesMin = 64 * 1024 * 1024
+export const freeBytesMin = 64 * 1024 * 1024
 
 /**
  * `fill` puts an image's files into an empty folder and gives the image. Rejects with nothing left and nothing changed when
@@ -71,8 +87,7 @@ export async function restoreImage(
 
 /** Links another image's files, each compared with its checksum before anything is built of them. */
 export async function fillFrom(host: BackupHost, stored: StoredImage, dir: string): Promise<Image> {
-  const growing = stored.image.originals.reduce((sum, { full, bytes }) => sum + (full ? 0 : bytes), 0)
-  await checkSpace(host, growing + freeBytesMin)
+  await checkSpace(host, growingBytes(stored.image) + freeBytesMin)
   const { vfs } = host
   const faults = await verifyImage(vfs, stored)
   if (faults.length > 0) throw damaged(stored, faults.join('; '))
@@ -100,7 +115,7 @@ export async function buildChecked(
   throw damaged(stored, `its state has digest ${digest}, where ${image.digest} was backed up`)
 }
 
-async function importImage(host: BackupHost, fill: (dir: string) => Promise<Image>): Promise<StoredImage> {
+export async function importImage(host: BackupHost, fill: (dir: string) => Promise<Image>): Promise<StoredImage> {
   const { vfs } = host
   const dir = join(host.dataDir, 'imports')
   const id = randomBytes(16).toString('hex')
@@ -133,7 +148,8 @@ export async function replayRestored(
   if (stored.sha256 !== event.imageSha256)
     throw new EngineError('snapshot_damaged', `${dir} holds another image than the log says`, { file: dir })
   const replica = await loadImage(host.vfs, stored, { id, name, host: host.replicaHost(hashSeed) })
-  const digest = replica.digest()
+  // Of what was cloned it may never have been known.
+  const digest = event.digest === '' ? '' : replica.digest()
   if (digest === event.digest) return replica
   await replica.remove()
   throw new EngineError('snapshot_damaged', `${dir} gives a state of digest ${digest}, not ${event.digest}`, {

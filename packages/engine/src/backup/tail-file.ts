@@ -41,7 +41,7 @@ export async function writeTail(
 
 /** Throws snapshot_damaged when the file is not what it was. Payloads keep their memory. */
 export async function* readTail(
-  vfs: Vfs,
+  vfs: Pick<Vfs, 'open'>,
   path: string,
   of: { readonly collectionId: number; readonly lsn: number } & SnapshotFileFacts,
 ): AsyncGenerator<LogRecord> {

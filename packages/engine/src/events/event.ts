@@ -32,7 +32,7 @@ export interface CollectionRestored extends Omit<CollectionCreated, 'kind'> {
   /** Names the folder of `imports/` that holds the image. */
   readonly importId: string
   readonly imageSha256: string
-  /** Of the state that the image stands for. */
+  /** Of the state that the image stands for; empty when it was not known. */
   readonly digest: string
 }
 

@@ -179,8 +179,11 @@ export async function sweepTemporary({ vfs, dir }: CheckpointPlace): Promise<voi
 async function removeOld(place: CheckpointPlace): Promise<number> {
   const { good } = await findCheckpoints(place)
   for (const { path } of good.slice(kept)) await retire(place, path)
-  // With only one checkpoint the whole log stays, so that there are always two ways back.
-  return good.length < kept ? 0 : (good[kept - 1] as Checkpoint).manifest.lsn
+  // With only one checkpoint the whole log stays, so that there are always two ways back; so it does for a collection that was
+  // not loaded yet, or is in quarantine, when the older one was taken.
+  const older = good[kept - 1]?.manifest
+  const isWhole = older?.catalog.collections.every(({ id }) => older.collections.some((held) => held.id === id))
+  return older && isWhole ? older.lsn : 0
 }
 
 async function retire({ vfs, dir, archiveDir }: CheckpointPlace, path: string): Promise<void> {

@@ -44,7 +44,11 @@ export class SnapshotSource implements ByteSource {
   }
 
   /** Must be closed. Throws EngineError snapshot_damaged or format_too_new. */
-  static async open(vfs: Vfs, path: string, expected: SnapshotHead & SnapshotFileFacts): Promise<SnapshotSource> {
+  static async open(
+    vfs: Pick<Vfs, 'open'>,
+    path: string,
+    expected: SnapshotHead & SnapshotFileFacts,
+  ): Promise<SnapshotSource> {
     const file = await vfs.open(path, 'read')
     try {
       const size = await file.size()
@@ -151,7 +155,7 @@ export class SnapshotSource implements ByteSource {
 
 /** The bytes of a file in pieces of at most a chunk, each checked before it is given out. */
 export async function* readSnapshotFile(
-  vfs: Vfs,
+  vfs: Pick<Vfs, 'open'>,
   path: string,
   expected: SnapshotHead & SnapshotFileFacts,
 ): AsyncGenerator<Uint8Array, void, undefined> {

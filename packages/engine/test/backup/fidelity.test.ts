@@ -3,11 +3,12 @@
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
-import { test } from 'tap'
+import tap, { test } from 'tap'
 import { backedUp, denseField, openedEngine, precisions, someLife, spaceTypes, temporaryDirectory } from './rig.ts'
 
 const seed = chosenSeed()
 const collections = process.env.ANNAL_LONG === '1' ? 100 : 8
+tap.setTimeout(900_000)
 
 function randomFields(at: number, random: Random): object[] {
   const precision = precisions[at % 5]
@@ -80,6 +81,7 @@ test('a restore that only the log knows of is replayed from the image', async (t
   const restored = engine.database().collection('b')
   await someLife(restored, random, 20)
   await engine.database().backups.clone('b', 'c')
+  await engine.database().collection('c').served()
   await someLife(restored, random, 5)
   const digests = ['b', 'c'].map((name) => engine.database().collection(name).stateDigest())
   await cp(dataDir, crashed, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
@@ -120,4 +122,29 @@ test('a backup copied into another data directory is restored there', async (t) 
   )
   await again.database().backups.restore('carried', 'a')
   t.equal(again.database().collection('a').stateDigest(), collection.stateDigest())
+})
+
+test('a collection that was idle while the log moved on is backed up and cloned after its next write', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const random = seededRandom(seed + 3)
+  const fields = [denseField()]
+  for (let life = 0; life < 4; life++) {
+    const engine = await openedEngine(t, { dataDir })
+    const database = engine.database()
+    const name = life === 0 ? 'idle' : 'busy'
+    if (life < 2) await database.createCollection({ name, fields })
+    await someLife(database.collection(name), random, 10)
+    await engine.close()
+  }
+  const engine = await openedEngine(t, { dataDir })
+  const database = engine.database()
+  const idle = database.collection('idle')
+  const { segments } = engine.stats().log
+  t.ok(segments < 4, `${segments} segments: the log gave up where the collection's snapshot is of`)
+  await someLife(idle, random, 3)
+  await backedUp(database, 'idle', 'kept')
+  await database.backups.restore('kept', 'again')
+  await database.backups.clone('idle', 'clone')
+  await database.collection('clone').served()
+  for (const name of ['again', 'clone']) t.equal(database.collection(name).stateDigest(), idle.stateDigest())
 })

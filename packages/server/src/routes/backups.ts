@@ -220,7 +220,7 @@ const docs = {
   clone: {
     access: 'write',
     summary: 'Makes a new collection with what another one holds now.',
-    reply: { description: 'The collection is there and can be searched and written.', status: 201 },
+    reply: { description: 'The collection is there; whoever asks it waits until it is loaded.', status: 201 },
   },
   past: {
     access: 'write',

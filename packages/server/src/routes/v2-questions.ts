@@ -1,4 +1,5 @@
 // /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbours.
+import type { Collection, Database } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { sendJson } from '../replies.ts'
 import type { RouteContext } from '../route-context.ts'
@@ -45,12 +46,12 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
 
   const count = { schema: { params, body: countBody }, config: { doc: docs.count } }
   app.post<Named & { Body: CountBody }>('/collection/:name/objects/count', count, async ({ database, params, body }) =>
-    database.collection(params.name).count(readFilter(body)),
+    (await served(database, params.name)).count(readFilter(body)),
   )
 
   const facets = { schema: { params, body: facetsBody }, config: { doc: docs.facets } }
   app.post<Named & { Body: FacetsBody }>('/collection/:name/facets', facets, async ({ database, params, body }) =>
-    database.collection(params.name).facets(readFacets(body)),
+    (await served(database, params.name)).facets(readFacets(body)),
   )
 
   const scroll = { schema: { params, body: scrollBody(config.batchMax) }, config: { doc: docs.scroll } }
@@ -77,9 +78,16 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     links,
     async ({ database, params }) => {
       const { id, field } = params
-      return { id, field, links: database.collection(params.name).neighbours(field, id) }
+      return { id, field, links: (await served(database, params.name)).neighbours(field, id) }
     },
   )
+}
+
+/** A clone may still be on its way. */
+async function served(database: Database, name: string): Promise<Collection> {
+  const collection = database.collection(name)
+  await collection.served()
+  return collection
 }
 
 const docs = {

@@ -1,0 +1,106 @@
+// Makes a collection of what another one holds now, in a time that does not depend on how much that is: the files of its newest
+// snapshot are linked, the records after it are written, and one record says that the clone exists. What it begins with is read
+// from these files afterwards.
+import { basename } from 'node:path'
+import type { Acknowledgement } from '../object.ts'
+import type { Replica } from '../replica/replica.ts'
+import type { BackupHost, Imaged } from './host.ts'
+import { growingBytes, type Image, imageBytes, type StoredImage } from './image.ts'
+import { checkSpace, imageCollection } from './image-collection.ts'
+import { type LoadAs, loadImage } from './load-image.ts'
+import { damaged, freeBytesMin, type ImportHost, importImage, type RestoreTarget } from './restore-image.ts'
+
+/** To apply more records than this again takes longer than a checkpoint does. */
+const tailBytesMax = 1024 * 1024
+
+export interface Cloned {
+  readonly acknowledged: Acknowledgement
+  readonly bytes: number
+  /** Settles when the clone is loaded, or cannot be. */
+  readonly loaded: Promise<unknown>
+}
+
+/** Rejects with nothing left and nothing changed. */
+export async function cloneCollection(
+  host: ImportHost,
+  source: Imaged,
+  target: RestoreTarget,
+  onRead: (bytes: number) => void,
+): Promise<Cloned> {
+  const { side } = host
+  const stored = await importImage(side, async (dir) => {
+    const image = await linkedImage(side, source, dir, target.checkThere)
+    await checkSpace(side, growingBytes(image) + freeBytesMin)
+    return image
+  })
+  const { image } = stored
+  const id = side.nextCollectionId()
+  const as = { id, name: target.name, host: side.replicaHost(image.hashSeed) }
+  const { promise: loaded, resolve, reject } = Promise.withResolvers<unknown>()
+  // Whoever asks the clone hears of a failure; nobody need wait for this.
+  loaded.catch(() => undefined)
+  const coming = {
+    objects: image.objects,
+    elements: image.fieldsNow.map(({ elements }) => elements),
+    load(checkWanted: () => void) {
+      const watch = (bytes: number) => {
+        onRead(bytes)
+        checkWanted()
+      }
+      const loading = loadClone(side, source, stored, { ...as, onRead: watch })
+      loading.then(resolve, reject)
+      return loading
+    },
+  }
+  const draft = {
+    kind: 'collection-restored',
+    collectionId: id,
+    databaseId: target.databaseId,
+    name: target.name,
+    fields: image.fieldsNow.map(({ elements: _, ...field }) => field),
+    hashSeed: image.hashSeed,
+    importId: basename(stored.dir),
+    imageSha256: stored.sha256,
+    digest: image.digest,
+  } as const
+  try {
+    const acknowledged = await host.commitRestored(draft, coming, target.checkThere)
+    return { acknowledged, bytes: imageBytes(image), loaded }
+  } catch (error) {
+    await side.vfs.removeTree(stored.dir)
+    throw error
+  }
+}
+
+function linkedImage(host: BackupHost, source: Imaged, dir: string, checkWanted: () => void): Promise<Image> {
+  const label = { name: '', database: '' }
+  return imageCollection(host, source, dir, label, { linkOnly: true }, { checkWanted, onProgress: () => undefined })
+}
+
+async function loadClone(host: BackupHost, source: Imaged, stored: StoredImage, as: LoadAs): Promise<Replica> {
+  const nearer = await nearerImage(host, source, stored)
+  const replica = await loadImage(host.vfs, nearer ?? stored, as).finally(
+    () => nearer && host.vfs.removeTree(nearer.dir),
+  )
+  const { digest } = stored.image
+  if (digest === '' || replica.digest() === digest) return replica
+  await replica.remove()
+  throw damaged(stored, `its state has another digest than ${digest}`)
+}
+
+/** The same state with fewer records to apply, as long as nobody has written to the source since. */
+async function nearerImage(host: BackupHost, source: Imaged, stored: StoredImage): Promise<StoredImage | undefined> {
+  const { lsn, tail } = stored.image
+  const isUnchanged = () => source.recovering?.lsnApplied === lsn
+  if (tail.bytes <= tailBytesMax || !isUnchanged()) return undefined
+  try {
+    await host.takeCheckpoint()
+    if (!isUnchanged()) return undefined
+    const nearer = await importImage(host, (dir) => linkedImage(host, source, dir, () => source.checkOpen()))
+    if (nearer.image.lsn === lsn) return nearer
+    await host.vfs.removeTree(nearer.dir)
+  } catch {
+    // No checkpoint could be taken, or the source is dropped: the way through the records is still open.
+  }
+  return undefined
+}

@@ -1,0 +1,296 @@
+// A clone exists at once, and is exactly what the source was at one record: whoever asks before it is loaded waits, and whatever
+// happens meanwhile, the same comes out.
+import { cp, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Collection, type Database, type Engine, openEngine } from '@annal/engine'
+import { nodeVfs, type Vfs } from '@annal/wal'
+import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
+import tap, { type Test, test } from 'tap'
+import { backedUp, denseField, openedEngine, someLife, someVector, temporaryDirectory } from './rig.ts'
+
+const seed = chosenSeed()
+tap.setTimeout(300_000)
+
+const fields = [denseField(), { name: 's', type: 'sparse' }, denseField('f', 'float32')]
+const query = { fields: { v: { query: [1, 0, 0, 0, 0, 0, 0, 0], limit: 5 } } }
+
+/** A disk that gives no byte of an import away until it may; then it may refuse. */
+class SlowDisk {
+  readonly vfs: Vfs
+  refuses = false
+  read = 0
+  written = 0
+  #allowed = Promise.withResolvers<void>()
+
+  constructor() {
+    const inner = nodeVfs()
+    this.vfs = {
+      ...inner,
+      open: async (path, mode) => {
+        const file = await inner.open(path, mode)
+        return {
+          ...file,
+          read: async (bytes, position) => {
+            if (path.endsWith('.snap') && path.includes('/imports/')) await this.#allowed.promise
+            if (this.refuses && path.includes('/imports/'))
+              throw Object.assign(new Error('EIO: refused'), { code: 'EIO' })
+            const got = await file.read(bytes, position)
+            this.read += got
+            return got
+          },
+          write: async (bytes, position) => {
+            const got = await file.write(bytes, position)
+            this.written += got
+            return got
+          },
+          datasync: () => file.datasync(),
+          truncate: (size) => file.truncate(size),
+          size: () => file.size(),
+          close: () => file.close(),
+        }
+      },
+    }
+  }
+
+  allow(): void {
+    this.#allowed.resolve()
+  }
+}
+
+interface World {
+  readonly engine: Engine
+  readonly database: Database
+  readonly source: Collection
+  readonly disk: SlowDisk
+  readonly dataDir: string
+}
+
+/** A collection with a snapshot and records after it. */
+async function world(t: Test, random: Random): Promise<World> {
+  const dataDir = join(await temporaryDirectory(t), 'data')
+  const disk = new SlowDisk()
+  const engine = await openEngine({ dataDir, threads: 1 }, { vfs: disk.vfs })
+  t.teardown(async () => {
+    disk.allow()
+    await engine.close()
+  })
+  const database = engine.database()
+  const source = await database.createCollection({ name: 'a', fields })
+  await someLife(source, random, 25)
+  await engine.checkpoint()
+  await someLife(source, random, 10)
+  return { engine, database, source, disk, dataDir }
+}
+
+async function statusIs({ backups }: Database, status: string): Promise<void> {
+  while (backups.restoreStatus().status !== status) await new Promise(setImmediate)
+}
+
+/** What a crash leaves. */
+async function crashed(t: Test, dataDir: string): Promise<Engine> {
+  const copy = join(await temporaryDirectory(t), 'data')
+  await cp(dataDir, copy, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
+  return openedEngine(t, { dataDir: copy })
+}
+
+test(`a clone exists before it is loaded, and whoever asks it waits (ANNAL_SEED=${seed})`, async (t) => {
+  const random = seededRandom(seed)
+  const { engine, database, source, disk, dataDir } = await world(t, random)
+  const digest = source.stateDigest()
+  const { objects, fields: described } = source.describe()
+  const { lsn } = await database.backups.clone('a', 'b')
+  t.equal(engine.stats().lsnApplied, lsn, 'its record is applied')
+  const clone = database.collection('b')
+  t.match(clone.describe(), { condition: 'loading', objects, lsn: 0 })
+  t.same(
+    clone.describe().fields.map(({ name, elements }) => [name, elements]),
+    described.map(({ name, elements }) => [name, elements]),
+  )
+  t.throws(() => clone.count(), { code: 'collection_loading' })
+  t.throws(() => clone.stateDigest(), { code: 'collection_loading' })
+  t.match(database.backups.restoreStatus(), { status: 'running', collection: 'b' })
+  let answered = 0
+  const asked = [
+    clone.search(query),
+    clone.get(['o1']),
+    clone.scroll({ limit: 5 }),
+    clone.upsert([{ id: 'later', fields: { v: someVector(random) } }]),
+    clone.served(),
+    database.backups.clone('b', 'c'),
+  ].map((answer) => answer.then(() => answered++))
+  await source.upsert([{ id: 'of the source', fields: { v: someVector(random) } }])
+  await engine.checkpoint()
+  await database.dropCollection('a')
+  t.equal(answered, 0, 'writes, checkpoints and drops elsewhere did not wait for it')
+  const again = await crashed(t, dataDir)
+  t.equal(again.database().collection('b').stateDigest(), digest, 'a crash now loses nothing of it')
+  disk.allow()
+  await Promise.all(asked)
+  t.equal((await clone.get(['later'])).length, 1)
+  t.equal((await clone.get(['of the source'])).length, 0)
+  await clone.delete(['later'])
+  t.equal(clone.describe().objects, objects)
+  await database.collection('c').served()
+  await statusIs(database, 'completed')
+  t.same(engine.health(), { status: 'ok', reasons: [] })
+})
+
+test('a clone under writers holds what was written up to one record, and every way to it gives the same', async (t) => {
+  const random = seededRandom(seed + 1)
+  const dataDir = await temporaryDirectory(t)
+  const engine = await openedEngine(t, { dataDir, keepLog: true })
+  const database = engine.database()
+  const source = await database.createCollection({ name: 'a', fields: [denseField()] })
+  let wanted = true
+  const acknowledged: number[] = []
+  const writing = (async () => {
+    for (let n = 0; wanted; n++) {
+      const { lsn } = await source.upsert([{ id: `n${n}`, fields: { v: someVector(random) } }])
+      acknowledged.push(lsn)
+    }
+  })()
+  const digests = new Map<string, string>()
+  for (let i = 0; i < 4; i++) {
+    if (i === 2) await engine.checkpoint()
+    const before = acknowledged.length
+    const { lsn } = await database.backups.clone('a', `clone${i}`)
+    const clone = database.collection(`clone${i}`)
+    await clone.served()
+    const { count } = clone.count()
+    t.ok(count >= before, 'everything acknowledged before')
+    t.equal(
+      (await clone.get([`n${count - 1}`, `n${count}`])).length,
+      Math.min(1, count),
+      'nothing is left out, or more',
+    )
+    t.ok(
+      acknowledged.slice(0, count).every((one) => one < lsn),
+      'nothing later',
+    )
+    digests.set(`clone${i}`, clone.stateDigest())
+  }
+  wanted = false
+  await writing
+  for (const open of [await crashed(t, dataDir), engine]) {
+    for (const [name, digest] of digests) t.equal(open.database().collection(name).stateDigest(), digest, name)
+    await open.checkpoint()
+    await open.close()
+    const loaded = await openedEngine(t, { dataDir: open === engine ? dataDir : (open as typeof engine).dataDir })
+    for (const [name, digest] of digests) t.equal(loaded.database().collection(name).stateDigest(), digest, name)
+    await loaded.close()
+  }
+})
+
+test('a clone is cloned, restored and backed up before a checkpoint holds it', async (t) => {
+  const random = seededRandom(seed + 2)
+  const { engine, database, source, disk, dataDir } = await world(t, random)
+  disk.allow()
+  await database.backups.clone('a', 'b')
+  await someLife(database.collection('b'), random, 5)
+  await database.backups.clone('b', 'c')
+  await database.collection('c').served()
+  const digest = database.collection('b').stateDigest()
+  t.equal(database.collection('c').stateDigest(), digest)
+  await database.backups.clone('c', 'd')
+  await database.collection('d').served()
+  t.equal(database.collection('d').stateDigest(), digest)
+  const again = await crashed(t, dataDir)
+  for (const name of ['b', 'c', 'd']) t.equal(again.database().collection(name).stateDigest(), digest)
+  t.equal(again.database().collection('a').stateDigest(), source.stateDigest())
+  await backedUp(database, 'd', 'kept')
+  await database.backups.restore('kept', 'e')
+  await database.backups.restorePast('d', 'f', { lsn: engine.stats().lsnApplied })
+  for (const name of ['e', 'f']) t.equal(database.collection(name).stateDigest(), digest)
+  t.same(await database.backups.verify('kept', { deep: true }), [])
+})
+
+test('an engine that is closed while it loads a clone loads it at the next start', async (t) => {
+  const random = seededRandom(seed + 3)
+  const { engine, database, source, disk, dataDir } = await world(t, random)
+  const digest = source.stateDigest()
+  await database.backups.clone('a', 'b')
+  const clone = database.collection('b')
+  const asked = clone.search(query)
+  const closing = engine.close()
+  disk.allow()
+  await t.rejects(asked, { code: 'closed' })
+  await closing
+  for (let start = 0; start < 3; start++) {
+    const again = await openedEngine(t, { dataDir })
+    t.equal(again.database().collection('b').stateDigest(), digest, `start ${start}`)
+    await again
+      .database()
+      .collection('a')
+      .delete([`none${start}`, 'o1'])
+    t.same(again.health(), { status: 'ok', reasons: [] })
+    await again.close()
+  }
+})
+
+test('a clone that is dropped while it is loaded leaves nothing', async (t) => {
+  const { engine, database, disk, dataDir } = await world(t, seededRandom(seed + 4))
+  await database.backups.clone('a', 'b')
+  const asked = database.collection('b').search(query)
+  const dropped = database.dropCollection('b')
+  disk.allow()
+  await t.rejects(asked, { code: 'collection_not_found' })
+  await dropped
+  await statusIs(database, 'failed')
+  t.throws(() => database.collection('b'), { code: 'collection_not_found' })
+  const files = await readdir(join(dataDir, 'originals'))
+  t.ok(
+    files.every((name) => name.startsWith('collection-1-')),
+    'none of its files',
+  )
+  await database.backups.clone('a', 'b')
+  await database.collection('b').served()
+  t.same(engine.health(), { status: 'ok', reasons: [] })
+})
+
+test('a clone whose files cannot be read is out of service by itself, and can be dropped', async (t) => {
+  const { engine, database, source, disk } = await world(t, seededRandom(seed + 5))
+  await database.backups.clone('a', 'b')
+  const asked = database.collection('b').search(query)
+  disk.refuses = true
+  disk.allow()
+  await t.rejects(asked, { code: 'collection_quarantined' })
+  t.match(database.collection('b').describe(), { condition: 'quarantined', reason: /EIO/ })
+  t.match(engine.health(), { status: 'degraded' })
+  await statusIs(database, 'failed')
+  t.match(database.backups.restoreStatus().error, /EIO/)
+  await source.search(query)
+  await database.dropCollection('b')
+  t.equal(engine.health().status, 'ok')
+})
+
+test('what is refused is refused before anything changes', async (t) => {
+  const { engine, database, disk, dataDir } = await world(t, seededRandom(seed + 6))
+  disk.allow()
+  const { lsnApplied } = engine.stats()
+  await t.rejects(database.backups.clone('none', 'b'), { code: 'collection_not_found' })
+  await t.rejects(database.backups.clone('a', 'a'), { code: 'collection_exists' })
+  await t.rejects(database.backups.clone('a', '../b'), { code: 'invalid_argument' })
+  const both = await Promise.allSettled([database.backups.clone('a', 'b'), database.backups.clone('a', 'b')])
+  t.same(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+  t.equal(engine.stats().lsnApplied, lsnApplied + 1)
+  await database.collection('b').served()
+  t.equal((await readdir(join(dataDir, 'imports'))).length, 1)
+})
+
+test('what a clone costs before it exists does not depend on the size of the source', async (t) => {
+  const costs: number[] = []
+  for (const objects of [300, 3_000]) {
+    const { engine, database, source, disk } = await world(t, seededRandom(seed + 7))
+    const random = seededRandom(seed + 8)
+    for (let at = 0; at < objects; at += 300)
+      await source.upsert(
+        Array.from({ length: 300 }, (_, i) => ({ id: `p${at + i}`, fields: { v: someVector(random) } })),
+      )
+    await engine.checkpoint()
+    const before = disk.read + disk.written
+    await database.backups.clone('a', 'b')
+    costs.push(disk.read + disk.written - before)
+  }
+  const [small = 0, large = 0] = costs
+  t.ok(large < small + 4_096, `${small} bytes read and written for 300 objects, ${large} for 3,000`)
+})
