@@ -82,6 +82,7 @@ export class Tip {
   #syncedIndex: number
   /** Writes and syncs follow one another: a slot is never written while it is being synced. */
   #work: Promise<void> = Promise.resolve()
+  readonly #slot = Buffer.alloc(slotBytes)
   #isWriteQueued = false
   #unsynced = false
   #cancelTimer: (() => void) | undefined
@@ -129,7 +130,7 @@ export class Tip {
     if (this.#dead) return
     try {
       const seq = this.#seq + 1
-      await writeFully(this.#file, encodeSlot({ seq, ...this.#known }), (1 - this.#syncedIndex) * slotBytes)
+      await writeFully(this.#file, encodeSlot({ seq, ...this.#known }, this.#slot), (1 - this.#syncedIndex) * slotBytes)
       this.#seq = seq
       this.#unsynced = true
       this.#armTimer()
@@ -157,8 +158,7 @@ export class Tip {
   }
 }
 
-function encodeSlot(slot: TipSlot): Buffer {
-  const bytes = Buffer.alloc(slotBytes)
+function encodeSlot(slot: TipSlot, bytes = Buffer.alloc(slotBytes)): Buffer {
   magic.copy(bytes, 0)
   writeCount(bytes, slot.seq, 8)
   writeCount(bytes, slot.durableLsn, 16)

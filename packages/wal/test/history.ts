@@ -48,25 +48,51 @@ export type Outcome =
 const dir = '/data/wal'
 const pool = makePool()
 
-export async function runHistory(options: HistoryOptions): Promise<Outcome> {
+/** A disk after some lives, with what is known of them. */
+export interface Lived {
+  readonly options: HistoryOptions
+  readonly disk: SimDisk
+  readonly random: Random
+  readonly history: History
+  /** How it ended, when it did not come to the last start. */
+  readonly ended?: Outcome
+}
+
+/** Lives once per generation, each life cut short by a stop. */
+export async function liveThrough(options: HistoryOptions): Promise<Lived> {
   const random = seededRandom(options.seed)
   const disk = new SimDisk({ random })
   await disk.vfs().makeDirectory('/data')
   await disk.vfs().syncDirectory('/')
   const history: History = { issued: [], lsns: [], durable: 0, stamped: 0, checkpointed: 1, generation: 0 }
+  const lived = { options, disk, random, history }
   const generations = options.generations ?? 4
   for (; history.generation < generations; history.generation++) {
     options.beforeStart?.({ disk, random, history })
     const ended = await liveOnce(disk, random, options, history)
-    if (ended !== undefined) return ended
+    if (ended !== undefined) return { ...lived, ended }
     disk.restart(random.chance(0.3) ? 'kill' : 'power')
   }
-  // The last start is never disturbed: what it finds is what counts.
+  return lived
+}
+
+/** The same past once more: what is done to one disk leaves the other as it is. */
+export function twinOf({ options, disk, history, ended }: Lived): Lived {
+  const random = seededRandom(options.seed ^ 0x7477696e)
+  const twin = new SimDisk({ random })
+  twin.replaceRoot(disk.root.copy())
+  const known = { ...history, issued: [...history.issued], lsns: [...history.lsns] }
+  return { options, disk: twin, random, history: known, ...(ended && { ended }) }
+}
+
+/** The last start is never disturbed: what it finds is what counts. */
+export async function startLast({ options, disk, random, history, ended }: Lived): Promise<Outcome> {
+  if (ended !== undefined) return ended
   options.beforeStart?.({ disk, random, history })
   const { outcome, log } = await start(disk, random, options, history, new ManualClock())
   if (outcome !== undefined) return outcome
   await log?.close()
-  return { kind: 'whole', generations }
+  return { kind: 'whole', generations: history.generation }
 }
 
 async function liveOnce(

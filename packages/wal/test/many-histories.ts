@@ -2,8 +2,8 @@
 // promise of its thread, which makes a log on a simulated disk three times as slow.
 import { availableParallelism } from 'node:os'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
-import { type Outcome, runHistory } from './history.ts'
-import { historyPlan } from './history-plans.ts'
+import { liveThrough, type Outcome, startLast, twinOf } from './history.ts'
+import { historyPlan, unharmed } from './history-plans.ts'
 
 export interface Tally {
   readonly histories: number
@@ -24,8 +24,28 @@ interface Order {
   readonly seed: number
 }
 
-/** Runs `count` histories with seeds from `seed` on, over as many threads as help. */
+/** By the name of the harm that was done before the last start. */
+export type Tallies = Readonly<Record<string, Tally>>
+
+const examplesMax = 5
+const nothing: Tally = {
+  histories: 0,
+  whole: 0,
+  refused: 0,
+  lostNewest: 0,
+  lostStamped: 0,
+  phantom: 0,
+  broken: 0,
+  examples: [],
+}
+
+/** Runs `count` histories with seeds from `seed` on, over as many threads as help; fewer when some end as they should not. */
 export async function runHistories(plan: string, count: number, seed: number): Promise<Tally> {
+  return (await runHarmed(plan, count, seed))[unharmed] ?? nothing
+}
+
+/** The same for a plan with harms: so many histories for each. */
+export async function runHarmed(plan: string, count: number, seed: number): Promise<Tallies> {
   const threads = Math.min(availableParallelism(), 4, count)
   const orders: Order[] = []
   for (let from = 0, left = threads; left > 0; left--) {
@@ -33,7 +53,10 @@ export async function runHistories(plan: string, count: number, seed: number): P
     orders.push({ plan, count: share, seed: seed + from })
     from += share
   }
-  return (await Promise.all(orders.map(runInThread))).reduce(sum)
+  const shares = await Promise.all(orders.map(runInThread))
+  return Object.fromEntries(
+    Object.keys(historyPlan(plan).harms).map((harm) => [harm, shares.map((of) => of[harm] ?? nothing).reduce(sum)]),
+  )
 }
 
 function sum(a: Tally, b: Tally): Tally {
@@ -45,11 +68,11 @@ function sum(a: Tally, b: Tally): Tally {
     lostStamped: a.lostStamped + b.lostStamped,
     phantom: a.phantom + b.phantom,
     broken: a.broken + b.broken,
-    examples: [...a.examples, ...b.examples].slice(0, 5),
+    examples: [...a.examples, ...b.examples].slice(0, examplesMax),
   }
 }
 
-function runInThread(order: Order): Promise<Tally> {
+function runInThread(order: Order): Promise<Tallies> {
   const worker = new Worker(new URL(import.meta.url), { workerData: order })
   return new Promise((resolve, reject) => {
     worker.once('message', resolve)
@@ -62,18 +85,27 @@ function runInThread(order: Order): Promise<Tally> {
   })
 }
 
-async function runHere({ plan, count, seed }: Order): Promise<Tally> {
-  const { options, isExpected } = historyPlan(plan)
-  const tally = { histories: 0, whole: 0, refused: 0, lostNewest: 0, lostStamped: 0, phantom: 0, broken: 0 }
-  const examples: { seed: number; outcome: Outcome }[] = []
-  for (let i = 0; i < count; i++) {
-    const outcome = await runHistory({ ...options(i), seed: seed + i })
-    tally.histories++
-    if (outcome.kind === 'lost') tally[outcome.found < outcome.stamped ? 'lostStamped' : 'lostNewest']++
-    else tally[outcome.kind]++
-    if (!isExpected(outcome) && examples.length < 5) examples.push({ seed: seed + i, outcome })
+async function runHere({ plan, count, seed }: Order): Promise<Tallies> {
+  const { options, harms, isExpected } = historyPlan(plan)
+  const tallies: Record<string, Tally> = {}
+  const note = (harm: string, outcome: Outcome, example: Tally['examples'][number] | undefined): boolean => {
+    const tally = tallies[harm] ?? nothing
+    const lost = outcome.kind === 'lost' && (outcome.found < outcome.stamped ? 'lostStamped' : 'lostNewest')
+    const key = lost || (outcome.kind as Exclude<Outcome['kind'], 'lost'>)
+    const examples = example === undefined ? tally.examples : [...tally.examples, example]
+    tallies[harm] = { ...tally, histories: tally.histories + 1, [key]: tally[key] + 1, examples }
+    return examples.length < examplesMax
   }
-  return { ...tally, examples }
+  for (let i = 0, goesOn = true; i < count && goesOn; i++) {
+    const lived = await liveThrough({ ...options(i), seed: seed + i })
+    for (const [harm, act] of Object.entries(harms)) {
+      const own = harm === unharmed ? lived : twinOf(lived)
+      if (own.ended === undefined) act(own)
+      const outcome = await startLast(own)
+      goesOn = note(harm, outcome, isExpected(outcome) ? undefined : { seed: seed + i, outcome }) && goesOn
+    }
+  }
+  return tallies
 }
 
 if (!isMainThread) parentPort?.postMessage(await runHere(workerData))

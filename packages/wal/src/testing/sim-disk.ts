@@ -71,8 +71,7 @@ export class SimDisk {
   /** The file or directory at a path, for tests that look or damage behind the log's back. */
   node(path: string): SimNode | undefined {
     let node: SimNode | undefined = this.#root
-    for (const part of normalize(path).split('/')) {
-      if (part === '' || part === '.') continue
+    for (const part of partsOf(path)) {
       node = node instanceof SimDirectory ? node.get(part) : undefined
     }
     return node
@@ -220,8 +219,7 @@ export class SimDisk {
 
   #makeDirectory(path: string): void {
     let directory = this.#root
-    for (const part of normalize(path).split('/')) {
-      if (part === '' || part === '.') continue
+    for (const part of partsOf(path)) {
       const found = directory.get(part)
       if (found instanceof SimFile) throw errnoError('ENOTDIR', { call: 'makeDirectory', path })
       const next = found ?? new SimDirectory()
@@ -236,6 +234,12 @@ export class SimDisk {
     if (!(node instanceof SimDirectory)) throw errnoError('ENOTDIR', { call: 'list', path })
     return node
   }
+}
+
+function partsOf(path: string): string[] {
+  return normalize(path)
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
 }
 
 function never(): Promise<never> {

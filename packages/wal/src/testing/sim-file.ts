@@ -3,9 +3,13 @@ import type { Random } from './random.ts'
 
 export const sectorBytes = 512
 const zeroSector = Buffer.alloc(sectorBytes)
+const nothing = Buffer.alloc(0)
+const contentBytesMin = 1024
 
 export class SimFile {
-  #content: Buffer = Buffer.alloc(0)
+  #content: Buffer = nothing
+  /** The content is another file's, too: whoever changes it makes one of its own first. */
+  #isShared = false
   #size = 0
   /** The size a power cut cannot take back. */
   #sizeDurable = 0
@@ -32,14 +36,14 @@ export class SimFile {
     const end = position + bytes.length
     this.#remember(position, end)
     this.#grow(end)
-    this.#content.set(bytes, position)
+    this.#own().set(bytes, position)
     this.#size = Math.max(this.#size, end)
   }
 
   truncate(size: number): void {
     if (size < this.#size) {
       this.#remember(size, this.#size)
-      this.#content.fill(0, size, this.#size)
+      this.#own().fill(0, size, this.#size)
     } else this.#grow(size)
     this.#size = size
   }
@@ -79,12 +83,9 @@ export class SimFile {
 
   /** What the disk holds after a power cut: any mixture of old and new the rules of the disk allow. */
   afterPowerCut(random: Random): SimFile {
-    const after = new SimFile()
     const size = this.#sizeAfter(random)
-    after.#grow(size)
-    this.#content.copy(after.#content, 0, 0, Math.min(size, this.#content.length))
-    after.#size = size
-    after.#sizeDurable = size
+    const after = this.copy()
+    after.resize(size)
     for (const [sector, versions] of this.#unsynced) {
       const pick = random.below(versions.length + 1)
       const old = versions[pick]
@@ -96,19 +97,21 @@ export class SimFile {
 
   /** Changes bytes behind everybody's back, as a failing medium does. */
   damage(change: (content: Buffer) => void): void {
+    this.#own()
     change(this.#content.subarray(0, this.#size))
   }
 
   resize(size: number): void {
-    this.#grow(size)
-    this.#content.fill(0, size)
+    if (size < this.#size) this.#own().fill(0, size)
+    else this.#grow(size)
     this.#size = size
     this.#sizeDurable = size
   }
 
   copy(): SimFile {
     const twin = new SimFile()
-    twin.#content = Buffer.from(this.#content.subarray(0, this.#size))
+    twin.#content = this.#content
+    twin.#isShared = this.#isShared = true
     twin.#size = this.#size
     twin.#sizeDurable = this.#size
     return twin
@@ -125,7 +128,7 @@ export class SimFile {
   #place(sector: number, bytes: Buffer): void {
     const at = sector * sectorBytes
     if (at >= this.#size) return
-    bytes.copy(this.#content, at, 0, Math.min(bytes.length, this.#size - at))
+    bytes.copy(this.#own(), at, 0, Math.min(bytes.length, this.#size - at))
   }
 
   #remember(from: number, to: number): void {
@@ -147,8 +150,16 @@ export class SimFile {
 
   #grow(size: number): void {
     if (size <= this.#content.length) return
-    const bigger = Buffer.alloc(Math.max(4096, size, Math.min(this.#content.length * 2, size * 2)))
+    const bigger = Buffer.alloc(Math.max(contentBytesMin, size, Math.min(this.#content.length * 2, size * 2)))
     this.#content.copy(bigger)
     this.#content = bigger
+    this.#isShared = false
+  }
+
+  /** The content, to be changed. */
+  #own(): Buffer {
+    if (this.#isShared) this.#content = Buffer.from(this.#content)
+    this.#isShared = false
+    return this.#content
   }
 }
