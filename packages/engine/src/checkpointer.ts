@@ -142,12 +142,17 @@ export class Checkpointer {
     return this.#running
   }
 
+  /** Resolves when none is being taken, whatever became of it. */
+  async settled(): Promise<void> {
+    await this.#running?.catch(() => undefined)
+  }
+
   /** Takes the last checkpoint, so that the next start replays nothing. A failure is only said: the log has everything. */
   async end(): Promise<void> {
     clearTimeout(this.#idleTimer)
     this.#pace.hurry()
     // One that is running may have begun before the last events.
-    await this.#running?.catch(() => undefined)
+    await this.settled()
     if (this.#work) await this.take().catch((error: Error) => this.#failed(error))
     this.#work = undefined
   }

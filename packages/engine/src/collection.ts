@@ -405,8 +405,9 @@ export class LocalCollection implements Collection {
       if (room.objects > 0) await this.replica.prepare(added(this.#reserved, room, 1))
       const begun = await this.gate.write(async () => {
         this.checkOpen()
-        // Other writers may have taken the room on disk while this one waited; then it asks again.
-        if (!this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
+        // Other writers may have taken the room on disk while this one waited; then it asks again. Who needs none must not: what
+        // is just being applied counts twice for a while, and nobody would make room for that.
+        if (room.objects > 0 && !this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
         return { written: this.#commit(draft, room, filterValues) }
       })
       if (begun) return begun

@@ -22,6 +22,7 @@ import type { Acknowledgement, CollectionDescription } from './object.ts'
 import { ProgressReport } from './progress-report.ts'
 import { replay, survey } from './recovery.ts'
 import { repeatEvent } from './repeat.ts'
+import { Discards } from './replica/discards.ts'
 import { type OriginalsPlace, sweepOriginals } from './replica/originals-of.ts'
 import { Replica, type ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
@@ -67,6 +68,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #collections = new Map<number, LocalCollection>()
   #nextCollectionId = 1
   #notices: string[] = []
+  readonly #discards = new Discards((error) => this.#notices.push(`files of a dropped collection: ${error.message}`))
   readonly #progress: ProgressReport
   #failure: Error | undefined
   #phase: Phase = 'starting'
@@ -244,10 +246,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     // Unless the log made it anew later: then its backups may be newer than this.
     if (database !== undefined && !this.catalogAhead.database(database))
       this.#notices.push(...(await this.backups.forget(database)))
-    for (const { recovering } of dropped) {
-      await recovering?.pins.until(Number.POSITIVE_INFINITY)
-      await recovering?.remove()
-    }
+    // A checkpoint that began before the drop writes what was there then.
+    for (const { recovering } of dropped) if (recovering) this.#discards.add(recovering, this.#checkpointer.settled())
   }
 
   async #created(lsn: number, event: CollectionCreated | CollectionRestored): Promise<void> {
@@ -293,6 +293,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     await replay(log, this, lsnFrom, outlook, report)
     this.#catalogAhead = undefined
     for (const collection of this.#collections.values()) await collection.settled()
+    await this.#discards.settled()
     // A collection in quarantine keeps what its checkpoint links, so nothing of it is lost here.
     await this.backups.sweepImports()
     const kept = [...this.#collections.values()].flatMap(({ recovering }) => recovering ?? [])
@@ -393,6 +394,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       await collection.recovering?.pins.until(Number.POSITIVE_INFINITY)
       await collection.recovering?.close()
     }
+    await this.#discards.settled()
     this.#collections.clear()
     if (!this.#parts.pool) await this.#pool?.close()
   }

@@ -4,6 +4,7 @@ import type { Committer } from './commit.ts'
 import type { FieldDefinition } from './definition.ts'
 import { EngineError } from './errors.ts'
 import type { Acknowledgement } from './object.ts'
+import { Discards } from './replica/discards.ts'
 import { rebuild } from './replica/rebuild.ts'
 import type { Replica, ReplicaHost } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
@@ -26,7 +27,10 @@ export interface Rebuildable {
 export class Rebuilder {
   readonly #host: ReplicaHost
   readonly #committer: Committer
-  #discards: Promise<unknown> = Promise.resolve()
+  // The next start removes them.
+  readonly #discards = new Discards((error) => {
+    this.#status = { ...this.#status, error: `files of before the rebuild are still there: ${error.message}` }
+  })
   #status: RebuildStatus = { status: 'idle', objectsDone: 0, objects: 0 }
 
   constructor(host: ReplicaHost, committer: Committer) {
@@ -39,8 +43,8 @@ export class Rebuilder {
   }
 
   /** Resolves when everything discarded so far is gone, files and all. */
-  async settled(): Promise<void> {
-    await this.#discards
+  settled(): Promise<void> {
+    return this.#discards.settled()
   }
 
   /** Rejects with nothing changed when the new replica cannot be built or the log takes no record of it. */
@@ -76,14 +80,7 @@ export class Rebuilder {
 
   /** Closes a replica that was replaced, once the searches under way have ended, and removes its files. */
   discard(old: Replica): void {
-    const discarded = old.pins
-      .until(Number.POSITIVE_INFINITY)
-      .then(() => old.remove())
-      .catch((error: Error) => {
-        // The next start removes them.
-        this.#status = { ...this.#status, error: `files of before the rebuild are still there: ${error.message}` }
-      })
-    this.#discards = Promise.all([this.#discards, discarded])
+    this.#discards.add(old)
   }
 
   /** The new replica is ready before anything is appended: after that nothing may fail. */
