@@ -32,6 +32,12 @@ export const benchmarks: readonly Benchmark[] = [
     figures: annFigures,
   },
   {
+    name: 'kernel',
+    file: 'kernel/main.ts',
+    options: { small: ['--size', 'small'], full: [] },
+    figures: namedFigures,
+  },
+  {
     name: 'wal',
     file: 'wal/main.ts',
     options: { small: ['--quick', '--pairs', '1'], full: ['--pairs', '3'] },

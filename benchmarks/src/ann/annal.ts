@@ -2,6 +2,7 @@
 import { openDenseField, openWorkerPool } from '@annal/engine/testing'
 import { type Contender, recallAtTen } from './contender.ts'
 import type { Dataset } from './dataset.ts'
+import { fill } from './fill.ts'
 
 export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
 
@@ -10,19 +11,8 @@ export async function openAnnal(set: Dataset, precision: Precision): Promise<Con
   const pool = await openWorkerPool({ threads: 1 })
   const params = { dimension, spaceType: metric, precision, M: 16, efConstruction: 128 }
   const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
-  const n = base.length / dimension
-  const batch = 10_000
   const before = process.cpuUsage()
-  for (let i = 0; i < n; i += batch) {
-    const count = Math.min(batch, n - i)
-    const ordinals = Uint32Array.from({ length: count }, (_, j) => i + j)
-    const vectors = base.subarray(i * dimension, (i + count) * dimension)
-    // Of a vector's length only whether it is zero matters here.
-    const norms = Float32Array.from(ordinals, (_, j) =>
-      vectors.subarray(j * dimension, (j + 1) * dimension).some((x) => x !== 0) ? 1 : 0,
-    )
-    await field.apply(i / batch + 1, { ordinals, vectors, norms }, new Uint32Array(0))
-  }
+  await fill(field, base, dimension, `${set.name} annal-${precision}`)
   const used = process.cpuUsage(before)
   const nq = queries.length / dimension
   const version = 1e6

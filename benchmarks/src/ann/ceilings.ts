@@ -5,7 +5,10 @@
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import type { Precision } from './annal.ts'
 import { type Dataset, prepared, readDataset } from './dataset.ts'
+import { fill } from './fill.ts'
+import { kthBest, type Metric, similarity } from './similarity.ts'
 
 const { values } = parseArgs({
   options: {
@@ -18,8 +21,6 @@ const { values } = parseArgs({
     out: { type: 'string' },
   },
 })
-type Metric = 'cosine' | 'l2' | 'ip'
-type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
 const k = 10
 const version = 1e6
 const ef = Number(values.ef)
@@ -53,7 +54,7 @@ async function measure(set: Dataset, metric: Metric): Promise<string> {
   const { name, dimension, queries } = set
   const queryOf = (i: number) => queries.subarray(i * dimension, (i + 1) * dimension)
   const nq = queries.length / dimension
-  const truths = Array.from({ length: nq }, (_, i) => kthBest(set, queryOf(i), metric))
+  const truths = Array.from({ length: nq }, (_, i) => kthBest(set, queryOf(i), metric, k))
   const cells: string[] = []
   for (const precision of precisions) {
     const field = await filled(set, metric, precision)
@@ -74,37 +75,9 @@ async function measure(set: Dataset, metric: Metric): Promise<string> {
   return `| ${name} | ${metric} | ${cells.join(' | ')} |`
 }
 
-async function filled({ dimension, base }: Dataset, spaceType: Metric, precision: Precision) {
+async function filled({ name, dimension, base }: Dataset, spaceType: Metric, precision: Precision) {
   const params = { dimension, spaceType, precision, M: 16, efConstruction: 128 }
   const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
-  const n = base.length / dimension
-  const batch = 10_000
-  for (let from = 0; from < n; from += batch) {
-    const ordinals = Uint32Array.from({ length: Math.min(batch, n - from) }, (_, i) => from + i)
-    const vectors = base.subarray(from * dimension, (from + ordinals.length) * dimension)
-    // Of a vector's length only whether it is zero matters here.
-    const norms = Float32Array.from(ordinals, (_, i) =>
-      vectors.subarray(i * dimension, (i + 1) * dimension).some((x) => x !== 0) ? 1 : 0,
-    )
-    await field.apply(from / batch + 1, { ordinals, vectors, norms }, new Uint32Array(0))
-  }
+  await fill(field, base, dimension, `${name} ${spaceType} ${precision}`)
   return field
-}
-
-/** The similarity from which on a row is among the best k, with room for the rounding of sums. */
-function kthBest(set: Dataset, query: Float32Array, metric: Metric): number {
-  const n = set.base.length / set.dimension
-  const all = Float64Array.from({ length: n }, (_, row) => similarity(set, row, query, metric)).sort()
-  const last = all[n - k] as number
-  return last - Math.abs(last) * 1e-9
-}
-
-function similarity({ base, dimension }: Dataset, row: number, query: Float32Array, metric: Metric): number {
-  let sum = 0
-  for (let i = 0, at = row * dimension; i < dimension; i++, at++) {
-    const x = base[at] as number
-    const q = query[i] as number
-    sum += metric === 'l2' ? -((x - q) ** 2) : x * q
-  }
-  return sum
 }

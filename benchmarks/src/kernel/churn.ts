@@ -1,0 +1,105 @@
+// A tenth of the rows removed and as many others inserted in their places, twenty times: recall, reachability and speed against a graph
+// built anew of the same rows.
+import { parseArgs } from 'node:util'
+import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import { median } from '../ann/contender.ts'
+import { makeClustered } from '../ann/dataset.ts'
+import { type Field, fill, norms } from '../ann/fill.ts'
+import { progress } from '../ann/progress.ts'
+import { kthBest, similarity } from '../ann/similarity.ts'
+import { tell } from './figure.ts'
+
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '50000' }, cycles: { type: 'string', default: '20' } },
+})
+const dimension = 128
+const k = 10
+const ef = 64
+const version = 1e6
+const rounds = 15
+const [n, cycles] = [Number(values.rows), Number(values.cycles)]
+const turned = Math.floor(n / 10)
+const set = makeClustered(n + cycles * turned, dimension, 3)
+const metric = set.metric
+const living = set.base.slice(0, n * dimension)
+const queries = Array.from({ length: 300 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
+const pool = await openWorkerPool({ threads: 2 })
+const params = { dimension, spaceType: metric, precision: 'int8', M: 16, efConstruction: 128 } as const
+
+async function built(what: string): Promise<Field> {
+  const field = await openDenseField({ kind: 'dense', name: 'v', params }, pool)
+  await fill(field, living, dimension, what)
+  return field
+}
+
+/** Ordinals of a tenth, another one in each cycle: by a step that is prime to the number of rows they are from all over it. */
+function turnedIn(cycle: number): Uint32Array {
+  const ordinals = new Set<number>()
+  for (let i = 0; ordinals.size < turned; i++) ordinals.add(((cycle * turned + i) * 7919 + cycle * 13) % n)
+  return Uint32Array.from(ordinals).sort()
+}
+
+async function churn(field: Field): Promise<void> {
+  let applied = n
+  const tell = progress('churn, cycles', cycles)
+  for (let cycle = 0; cycle < cycles; cycle++) {
+    const ordinals = turnedIn(cycle)
+    await field.apply(++applied, undefined, ordinals)
+    const from = (n + cycle * turned) * dimension
+    // All at once and a few at a time: graphs are repaired in two ways.
+    const step = cycle % 2 === 0 ? turned : 100
+    for (let i = 0; i < turned; i += step) {
+      const some = ordinals.subarray(i, i + step)
+      const vectors = set.base.subarray(from + i * dimension, from + (i + some.length) * dimension)
+      await field.apply(++applied, { ordinals: some, vectors, norms: norms(vectors, dimension) }, new Uint32Array(0))
+      some.forEach((ordinal, j) => {
+        living.set(vectors.subarray(j * dimension, (j + 1) * dimension), ordinal * dimension)
+      })
+    }
+    tell(cycle + 1)
+  }
+}
+
+const worn = await built('before churn')
+await churn(worn)
+const fresh = await built('built anew')
+const rows = { base: living, dimension }
+const goodFrom = queries.map((query) => kthBest(rows, query, metric, k))
+
+function recall(field: Field): number {
+  const shares = queries.map((query, i) => {
+    const { ordinals } = field.searchSync(query, { k, ef, version })
+    return ordinals.filter((row) => similarity(rows, row, query, metric) >= (goodFrom[i] as number)).length / k
+  })
+  return shares.reduce((sum, share) => sum + share, 0) / shares.length
+}
+
+function cpuSeconds(field: Field): number {
+  const cpu = process.threadCpuUsage()
+  for (const query of queries) field.searchSync(query, { k, ef, version })
+  const { user, system } = process.threadCpuUsage(cpu)
+  return (user + system) / 1e6
+}
+
+const [wornRecall, freshRecall] = [recall(worn), recall(fresh)]
+const speeds = Array.from({ length: rounds }, (_, round) => {
+  const first = cpuSeconds(round % 2 === 0 ? fresh : worn)
+  const second = cpuSeconds(round % 2 === 0 ? worn : fresh)
+  return round % 2 === 0 ? first / second : second / first
+})
+const reachable = (worn.rows - worn.health().unreachable) / worn.rows
+await worn.close()
+await fresh.close()
+await pool.close()
+tell([
+  { name: `recall@10 of a fresh build, ef ${ef}`, value: freshRecall, unit: 'recall', more: 'better' },
+  {
+    name: `recall@10 after ${cycles} cycles, less than that by`,
+    value: freshRecall - wornRecall,
+    unit: 'recall',
+    more: 'worse',
+    wanted: 0.005,
+  },
+  { name: 'rows that can be reached', value: reachable, unit: 'of all', more: 'better', wanted: 1 },
+  { name: 'search speed against a fresh build', value: median(speeds), unit: 'times', more: 'better', wanted: 0.9 },
+])

@@ -1,0 +1,67 @@
+// What it costs to have a search of about 50 us answered by two workers: the latency of one caller; the throughput of eight against
+// the same searches made in the calling thread; and the CPU time that thread spends on each.
+import { parseArgs } from 'node:util'
+import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import { median } from '../ann/contender.ts'
+import { makeClustered } from '../ann/dataset.ts'
+import { fill } from '../ann/fill.ts'
+import { askedBy } from './callers.ts'
+import { tell } from './figure.ts'
+
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '50000' }, rounds: { type: 'string', default: '15' } },
+})
+const dimension = 128
+const wantedUs = 50
+const count = 2_000
+const rounds = Number(values.rounds)
+const set = makeClustered(Number(values.rows), dimension, 2)
+const queries = Array.from({ length: 1_000 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
+const queryOf = (i: number) => queries[i % queries.length] as Float32Array
+const pool = await openWorkerPool({ threads: 2 })
+const params = { dimension, spaceType: set.metric, precision: 'int8', M: 16, efConstruction: 128 } as const
+const field = await openDenseField({ kind: 'dense', name: 'v', params }, pool)
+await fill(field, set.base, dimension, 'dispatch')
+
+/** CPU microseconds of one search in this thread, answered there and then. */
+function callUs(ef: number): number {
+  const cpu = process.threadCpuUsage()
+  for (let i = 0; i < count; i++) field.searchSync(queryOf(i), { k: 10, ef, version: 1e6 })
+  const { user, system } = process.threadCpuUsage(cpu)
+  return (user + system) / count
+}
+
+const efs = [16, 24, 32, 48, 64, 96, 128, 192, 256]
+callUs(64) // compiled and warm
+const ef = efs.find((one) => callUs(one) >= wantedUs) ?? 256
+const asked = (callers: number) =>
+  askedBy(callers, count, async (i) => {
+    await field.search(queryOf(i), { k: 10, ef, version: 1e6 })
+  })
+await asked(8)
+const found = { callUs: [] as number[], p50Us: [] as number[], ratio: [] as number[], mainUs: [] as number[] }
+for (let round = 0; round < rounds; round++) {
+  const here = performance.now()
+  found.callUs.push(callUs(ef))
+  const hereSeconds = (performance.now() - here) / 1000
+  const { latenciesMs } = await asked(1)
+  found.p50Us.push((latenciesMs[latenciesMs.length >> 1] ?? 0) * 1000)
+  const eight = await asked(8)
+  found.ratio.push(hereSeconds / eight.seconds)
+  found.mainUs.push((eight.mainSeconds * 1e6) / count)
+}
+await field.close()
+await pool.close()
+const us = { unit: 'us', more: 'worse' } as const
+tell([
+  { name: `a search in the calling thread, ef ${ef}`, value: median(found.callUs), ...us },
+  { name: 'one caller, p50', value: median(found.p50Us), ...us, wanted: 120 },
+  {
+    name: 'eight callers against calling in one thread',
+    value: median(found.ratio),
+    unit: 'times',
+    more: 'better',
+    wanted: 1.2,
+  },
+  { name: 'eight callers, main thread CPU a query', value: median(found.mainUs), ...us, wanted: 15 },
+])

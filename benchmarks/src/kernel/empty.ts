@@ -1,0 +1,28 @@
+// What a process grows by for each collection that holds nothing.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { openEngine } from '@annal/engine'
+import { tell } from './figure.ts'
+import { residentBytes } from './resident.ts'
+
+const { values } = parseArgs({ options: { collections: { type: 'string', default: '500' } } })
+const count = Number(values.collections)
+const dataDir = await mkdtemp(path.join(tmpdir(), 'annal-empty-'))
+const engine = await openEngine({ dataDir, threads: 2, fsync: 'none' })
+try {
+  const params = { dimension: 768, space_type: 'cosine', precision: 'int8', M: 16, ef_con: 128 }
+  const create = async (from: number, to: number) => {
+    for (let i = from; i < to; i++)
+      await engine.database().createCollection({ name: `empty-${i}`, fields: [{ name: 'v', type: 'vector', params }] })
+  }
+  await create(0, 50)
+  const before = await residentBytes()
+  await create(50, 50 + count)
+  const grown = (await residentBytes()) - before
+  tell([{ name: 'an empty collection', value: grown / count / 1024, unit: 'KiB', more: 'worse', wanted: 100 }])
+} finally {
+  await engine.close()
+  await rm(dataDir, { recursive: true })
+}
