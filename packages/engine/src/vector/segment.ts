@@ -95,10 +95,19 @@ export class Segment {
     const next = this.#next ?? this.#newArena()
     next.reserve(this.#reserved)
     this.#pool.attach(next)
-    const all = joined(batchOf(this.#arena), batch, this.params.dimension)
+    const old = this.#arena
+    // Removed rows, too: searches under way look at versions that have them.
+    const kept = batchOf(old, new Set(batch.ordinals))
+    const all = joined(kept, batch, this.params.dimension)
     next.f32.set(meanOf(all.vectors, this.params.dimension), next.centreAddress / 4)
     await buildInto(next, all, this.#pool)
-    const old = this.#arena
+    let removed = 0
+    for (const ordinal of kept.ordinals) {
+      if (old.isAlive(ordinal)) continue
+      setDeath(next, ordinal, deathOf(old, ordinal))
+      removed++
+    }
+    countRemoved(next, removed)
     this.#arena = next
     this.#next = undefined
     this.#settled = true
@@ -112,11 +121,10 @@ export class Segment {
     let removed = 0
     for (const ordinal of ordinals) {
       if (!arena.isAlive(ordinal)) continue
-      Atomics.store(arena.u32, arena.tailAddress(ordinal) / 4 + 3, version)
+      setDeath(arena, ordinal, version)
       removed++
     }
-    arena.setWord(header.rows, arena.word(header.rows) - removed)
-    arena.setWord(header.dead, arena.word(header.dead) + removed)
+    countRemoved(arena, removed)
     const dead = arena.word(header.dead)
     if (dead > sweepDeadMin && dead > arena.word(header.linked) * sweepDeadShare) await sweep(arena, this.#pool)
   }
@@ -125,7 +133,7 @@ export class Segment {
   has(ordinal: number, version: number): boolean {
     const birth = this.#arena.birth(ordinal)
     if (birth === undefined || birth > version) return false
-    return at(this.#arena.u32, this.#arena.tailAddress(ordinal) / 4 + 3) > version
+    return deathOf(this.#arena, ordinal) > version
   }
 
   /** Living rows that no search can reach. */
@@ -237,12 +245,26 @@ function stage(arena: Arena, batch: Batch, from: number, to: number): number {
   return reused > 0 ? work.repair : work.idle
 }
 
-/** The living rows of an arena, in the order of their ordinals. */
-function batchOf(arena: Arena): Batch {
+function deathOf(arena: Arena, ordinal: number): number {
+  return at(arena.u32, arena.tailAddress(ordinal) / 4 + 3)
+}
+
+function setDeath(arena: Arena, ordinal: number, version: number): void {
+  Atomics.store(arena.u32, arena.tailAddress(ordinal) / 4 + 3, version)
+}
+
+function countRemoved(arena: Arena, removed: number): void {
+  arena.setWord(header.rows, arena.word(header.rows) - removed)
+  arena.setWord(header.dead, arena.word(header.dead) + removed)
+}
+
+/** The rows of an arena in the order of their ordinals, but for those whose ordinals are given to others. */
+function batchOf(arena: Arena, others: ReadonlySet<number>): Batch {
   const { dimension } = arena.shape.params
   const ordinals: number[] = []
   const end = arena.word(header.end)
-  for (let ordinal = 0; ordinal < end; ordinal++) if (arena.isAlive(ordinal)) ordinals.push(ordinal)
+  for (let ordinal = 0; ordinal < end; ordinal++)
+    if (arena.birth(ordinal) !== undefined && !others.has(ordinal)) ordinals.push(ordinal)
   const vectors = new Float32Array(ordinals.length * dimension)
   const from = arena.ownScratch.query / 4
   ordinals.forEach((ordinal, i) => {

@@ -221,3 +221,21 @@ test('searchSync answers in the calling thread what search answers', async (t) =
     await field.close()
   }
 })
+
+test('a field built anew around its mean still has what earlier versions see', async (t) => {
+  const dimension = 8
+  const rows = clustered(400, dimension, 1)
+  const field = await openDenseField(definitionOf({ dimension }), pool)
+  await field.apply(1, rowsOf(rows, dimension, 0, 100), nothing)
+  await field.apply(2, undefined, Uint32Array.of(5))
+  const query = rows.subarray(5 * dimension, 6 * dimension)
+  const before = await field.search(query, { k: 10, ef: 64, version: 1 })
+  await field.apply(3, rowsOf(rows, dimension, 100, 400), nothing)
+  t.same((await field.search(query, { k: 10, ef: 64, version: 1 })).ordinals, before.ordinals)
+  t.equal(before.ordinals[0], 5)
+  t.equal(field.norm(5), 1)
+  t.notOk((await field.search(query, { k: 10, ef: 64, version: 3 })).ordinals.includes(5))
+  t.equal(field.rows, 399)
+  t.equal(field.health().removed, 1)
+  await field.close()
+})
