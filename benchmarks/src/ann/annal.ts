@@ -1,4 +1,4 @@
-// Annal's own index, searched in the calling thread; built by one worker.
+// Annal's own index, searched in the calling thread; built by one worker where nothing else is said.
 import { openDenseField, openWorkerPool } from '@annal/engine/testing'
 import { type Contender, recallAtTen } from './contender.ts'
 import type { Dataset } from './dataset.ts'
@@ -6,9 +6,9 @@ import { fill } from './fill.ts'
 
 export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
 
-export async function openAnnal(set: Dataset, precision: Precision): Promise<Contender> {
+export async function openAnnal(set: Dataset, precision: Precision, threads = 1): Promise<Contender> {
   const { dimension, metric, base, queries, truth } = set
-  const pool = await openWorkerPool({ threads: 1 })
+  const pool = await openWorkerPool({ threads })
   const params = { dimension, spaceType: metric, precision, M: 16, efConstruction: 128 }
   const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
   const before = process.cpuUsage()

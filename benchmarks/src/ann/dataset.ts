@@ -1,5 +1,5 @@
 // Sets with exact answers: those of a data directory, or clustered ones made from a seed with answers computed here.
-import { readFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 export interface Dataset {
@@ -23,6 +23,16 @@ export async function readDataset(directory: string, name: string): Promise<Data
     queries: await vectors(at, 'queries'),
     truth: new Int32Array((await bytes(join(at, 'groundtruth.i32'))).buffer),
   })
+}
+
+/** As `readDataset` finds it; what it looks for comes last. */
+export async function writeDataset(directory: string, set: Dataset): Promise<void> {
+  const at = join(directory, set.name)
+  await mkdir(at, { recursive: true })
+  await writeFile(join(at, 'base.f32'), set.base)
+  await writeFile(join(at, 'queries.f32'), set.queries)
+  await writeFile(join(at, 'groundtruth.i32'), set.truth)
+  await writeFile(join(at, 'meta.json'), JSON.stringify({ d: set.dimension, metric: set.metric }))
 }
 
 /** Ordinals of the nearest that a set keeps for each query. */
@@ -55,7 +65,8 @@ async function vectors(directory: string, name: string): Promise<Float32Array> {
 }
 
 async function bytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
-  return Uint8Array.from(await readFile(path))
+  // A copy, whose buffer begins where it does.
+  return new Uint8Array(await readFile(path))
 }
 
 function normalise(rows: Float32Array, dimension: number): void {

@@ -1,16 +1,20 @@
 // Recall and speed of Annal's index beside others: the same data, the same M and ef_construction, one thread, taking turns
 // ef by ef, by CPU time, so that what else the machine does falls on all alike.
 // A peer that is not on this machine and cannot be installed is named and left out. Sets that are made here are called
-// clustered-200k, clustered-1m or clustered-N.
+// clustered-200k, clustered-1m or clustered-N; `--keep FOLDER` keeps them, with their answers, for the next run.
+// A million rows take a peer several minutes each. `--together` builds those that are processes of their own while ours is built: as dear
+// for both, and sooner on two cores. `--build-threads N` gives N threads to the builds of those that can, which are then not to be compared.
 // A set may also be the path of an HDF5 file of ann-benchmarks, or of a folder with fvecs and ivecs.
-//   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch,hnswlib-node] [--precisions float32,int8] [--rounds 3] [--json FILE] [--svg FILE]
-import { writeFileSync } from 'node:fs'
+//   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch,hnswlib-node] [--precisions float32,int8] [--rounds 3]
+//     [--queries 2000] [--keep FOLDER] [--together] [--build-threads 1] [--json FILE] [--svg FILE]
+import { existsSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { openPublicSet } from '../formats/open.ts'
 import { openAnnal, type Precision } from './annal.ts'
 import { type Contender, median, speedAt } from './contender.ts'
-import { type Dataset, makeClustered, readDataset } from './dataset.ts'
+import { type Dataset, makeClustered, readDataset, writeDataset } from './dataset.ts'
 import { exactAnswers } from './exact.ts'
 import { openHnswlib } from './peers/hnswlib.ts'
 import { openHnswlibNode } from './peers/hnswlib-node.ts'
@@ -25,16 +29,22 @@ const { values } = parseArgs({
     precisions: { type: 'string', default: 'float32,int8' },
     rounds: { type: 'string', default: '3' },
     queries: { type: 'string', default: '2000' },
+    keep: { type: 'string' },
+    together: { type: 'boolean', default: false },
+    'build-threads': { type: 'string', default: '1' },
     json: { type: 'string' },
     svg: { type: 'string' },
   },
 })
 const efs = [10, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256]
-const peers: Readonly<Record<string, (set: Dataset) => Promise<Contender>>> = {
+const buildThreads = Number(values['build-threads'])
+const peers: Readonly<Record<string, (set: Dataset, buildThreads: number) => Promise<Contender>>> = {
   hnswlib: openHnswlib,
   usearch: openUsearch,
   'hnswlib-node': openHnswlibNode,
 }
+for (const peer of named(values.peers))
+  if (!(peer in peers)) throw new Error(`there is no peer "${peer}": they are ${Object.keys(peers).join(', ')}`)
 const targets = [0.95, 0.99, 0.995]
 const lines: string[] = []
 const say = (line: object) => {
@@ -51,7 +61,7 @@ if (values.svg !== undefined) writeFileSync(values.svg, drawCurves(curves))
 async function openSet(name: string): Promise<Dataset> {
   const [, count, unit = ''] = /^clustered-(\d+)([km]?)$/.exec(name) ?? []
   const units: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 }
-  if (count !== undefined) return exactAnswers(makeClustered(Number(count) * (units[unit] ?? 1), 128, 1))
+  if (count !== undefined) return clustered(Number(count) * (units[unit] ?? 1))
   if (/[/.]/.test(name)) return openPublicSet(name)
   if (values.data === undefined) throw new Error('--data DIR is needed for sets that are not made here')
   const set = await readDataset(values.data, name)
@@ -59,18 +69,44 @@ async function openSet(name: string): Promise<Dataset> {
   return { ...set, queries: set.queries.subarray(0, most) }
 }
 
-async function measure(set: Dataset): Promise<void> {
+async function clustered(rows: number): Promise<Dataset> {
+  const name = `clustered-${rows}`
+  if (values.keep !== undefined && existsSync(join(values.keep, name, 'meta.json')))
+    return readDataset(values.keep, name)
+  const set = await exactAnswers(makeClustered(rows, 128, 1))
+  if (values.keep !== undefined) await writeDataset(values.keep, set)
+  return set
+}
+
+function named(list: string): string[] {
+  return list.split(',').filter((name) => name !== '')
+}
+
+async function build(set: Dataset): Promise<Contender[]> {
+  const before: readonly string[] = values.together ? named(values.peers).filter((peer) => peer === 'hnswlib') : []
+  const besides = before.map((peer) => buildPeer(set, peer))
   const contenders: Contender[] = []
-  for (const precision of values.precisions.split(',')) contenders.push(await openAnnal(set, precision as Precision))
-  for (const peer of values.peers.split(',').filter((peer) => peer !== '')) {
-    const open = peers[peer]
-    if (open === undefined) throw new Error(`there is no peer "${peer}": they are ${Object.keys(peers).join(', ')}`)
-    try {
-      contenders.push(await open(set))
-    } catch (error) {
-      say({ set: set.name, left_out: peer, why: String(error).split('\n', 1)[0] })
-    }
+  for (const precision of named(values.precisions))
+    contenders.push(await openAnnal(set, precision as Precision, buildThreads))
+  for (const peer of besides) contenders.push(...(await peer))
+  for (const peer of named(values.peers).filter((one) => !before.includes(one)))
+    contenders.push(...(await buildPeer(set, peer)))
+  return contenders
+}
+
+/** None where it is not on this machine. */
+async function buildPeer(set: Dataset, peer: string): Promise<Contender[]> {
+  const open = peers[peer]
+  try {
+    return open === undefined ? [] : [await open(set, buildThreads)]
+  } catch (error) {
+    say({ set: set.name, left_out: peer, why: String(error).split('\n', 1)[0] })
+    return []
   }
+}
+
+async function measure(set: Dataset): Promise<void> {
+  const contenders = await build(set)
   for (const { name, buildCpuSeconds } of contenders)
     say({ set: set.name, contender: name, build_cpu_s: Number(buildCpuSeconds.toFixed(2)) })
   for (const contender of contenders) await contender.run(32) // compiled and warm

@@ -1,6 +1,7 @@
 // hnswlib-node: hnswlib bound to Node, compiled by its own installation. A call for each row and each query, as its users make.
 import { type Contender, recallAtTen } from '../contender.ts'
 import type { Dataset } from '../dataset.ts'
+import { progress } from '../progress.ts'
 import { installed } from './install.ts'
 
 interface Index {
@@ -22,7 +23,11 @@ export async function openHnswlibNode(set: Dataset): Promise<Contender> {
   const n = base.length / dimension
   const before = process.cpuUsage()
   index.initIndex(n, 16, 128, 100)
-  for (let i = 0; i < n; i++) index.addPoint(rowOf(base, i), i)
+  const tell = progress(`${set.name} hnswlib-node`, n)
+  for (let i = 0; i < n; i++) {
+    index.addPoint(rowOf(base, i), i)
+    if (i % 1_000 === 0) tell(i)
+  }
   const used = process.cpuUsage(before)
   const nq = queries.length / dimension
   // Its callers hold plain arrays: making them is no part of a search.

@@ -36,7 +36,10 @@ int main(int, char** a) {
   else space = new hnswlib::InnerProductSpace(d);
   hnswlib::HierarchicalNSW<float> index(space, n, atoi(a[8]), atoi(a[9]));
   double t = cpu();
-  for (size_t i = 0; i < n; i++) index.addPoint(base.data() + i * d, i);
+  for (size_t i = 0; i < n; i++) {
+    index.addPoint(base.data() + i * d, i);
+    if ((i + 1) % 100000 == 0) fprintf(stderr, "hnswlib: %zu of %zu\n", i + 1, n);
+  }
   printf("{\"build_cpu\":%f}\n", cpu() - t);
   fflush(stdout);
   char line[64];

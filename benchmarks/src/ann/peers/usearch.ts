@@ -1,10 +1,13 @@
-// usearch from its npm package, float32, one thread. Its ef is fixed when an index is opened, so each ef loads the file again.
+// usearch from its npm package, float32, searched by one thread. Its ef is fixed when an index is opened, so each ef loads the file again.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Contender, recallAtTen } from '../contender.ts'
 import type { Dataset } from '../dataset.ts'
+import { progress } from '../progress.ts'
 import { installed } from './install.ts'
+
+const batch = 10_000
 
 interface Index {
   add(keys: BigUint64Array, vectors: Float32Array, threads: number): void
@@ -19,7 +22,7 @@ interface Usearch {
   readonly ScalarKind: Readonly<Record<'F32', unknown>>
 }
 
-export async function openUsearch(set: Dataset): Promise<Contender> {
+export async function openUsearch(set: Dataset, threads: number): Promise<Contender> {
   const { dimension, base, queries, truth } = set
   const { Index, MetricKind, ScalarKind } = installed<Usearch>('usearch', '2.26.2')
   const directory = mkdtempSync(join(tmpdir(), 'annal-usearch-'))
@@ -37,11 +40,13 @@ export async function openUsearch(set: Dataset): Promise<Contender> {
   const built = open(64)
   const n = base.length / dimension
   const before = process.cpuUsage()
-  built.add(
-    BigUint64Array.from({ length: n }, (_, i) => BigInt(i)),
-    base,
-    1,
-  )
+  const tell = progress(`${set.name} usearch`, n)
+  for (let from = 0; from < n; from += batch) {
+    const to = Math.min(n, from + batch)
+    const keys = BigUint64Array.from({ length: to - from }, (_, i) => BigInt(from + i))
+    built.add(keys, base.subarray(from * dimension, to * dimension), threads)
+    tell(to)
+  }
   const used = process.cpuUsage(before)
   built.save(file)
   const nq = queries.length / dimension
