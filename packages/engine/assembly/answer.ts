@@ -7,6 +7,7 @@ import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
 import { walkAllowed } from './hnsw/allowed'
 import { approach, isHidden, setView, walkLevel } from './hnsw/search'
+import { widenWhereLost } from './hnsw/widen'
 
 let asOf: u32 = 0
 
@@ -20,6 +21,7 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
   setView(version, bitmap, bits)
   let found: i32 = 0
   if (approach(0, false)) {
+    widenWhereLost(ef)
     const sparsity: u32 = bitmap == 0 ? 1 : load<u32>(ROWS) / max<u32>(1, countBits(bitmap, bits))
     if (sparsity >= SELECTIVE) walkAllowed(ef, sparsity, nextWalk())
     else walkLevel(ef, 0, true, true, nextWalk())

@@ -114,6 +114,22 @@ export function keysOf(from: usize, count: i32, out: usize): void {
   sink = touched
 }
 
+/** Keys of the `count` ordinals listed with a stored row as the query, whose form is made at `code`; the query stays what it was. */
+export function keysFromRow(row: usize, code: usize, from: usize, count: i32, out: usize): void {
+  const heldForm = form
+  const heldOffset = offset
+  const heldBase = base
+  const heldWeight = aWeight
+  const heldGain = gain
+  setRowAsQuery(row, code)
+  keysOf(from, count, out)
+  form = heldForm
+  offset = heldOffset
+  base = heldBase
+  aWeight = heldWeight
+  gain = heldGain
+}
+
 /** Keys of the ordinals in the scratch list. */
 @inline
 export function keysOfIds(count: i32): void {
