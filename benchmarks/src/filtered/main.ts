@@ -2,14 +2,16 @@
 // selectivity, for filters that have nothing to do with the query, go with it and go against it; beside the planner's choice
 // what the other plan would have cost. Ends with exit code 1 when recall is below 0.95 anywhere or a result is missing.
 // `--data FOLDER`, `--clustered` or `--scattered` for made-up rows instead, `--rows N`, `--queries N`, `--precision P`, `--out FILE` for a page of
-// Markdown with a picture beside it.
+// Markdown with a picture beside it. `--dir DIR` keeps the collection there and uses it again: what a run did not fill, however it
+// ended, the next goes on with; `--minutes N` ends filling after that time, `--cases A,B` asks some filters alone, named as in the table.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Collection, openEngine, type SearchHit } from '@annal/engine'
 import { makeClustered, makeScattered } from './clustered.ts'
-import { byLabel, byShare, type Case, definitionOf, field, insert, unfiltered } from './load.ts'
+import { filledCollection } from './filled.ts'
+import { byLabel, byShare, type Case, field, unfiltered } from './load.ts'
 import { readPhotos } from './photos.ts'
 import { drawSelectivity } from './picture.ts'
 import { nearest, squaredDistance } from './things.ts'
@@ -23,6 +25,9 @@ const { values } = parseArgs({
     queries: { type: 'string', default: '100' },
     precision: { type: 'string', default: 'int8' },
     out: { type: 'string' },
+    dir: { type: 'string' },
+    minutes: { type: 'string', default: 'Infinity' },
+    cases: { type: 'string' },
   },
 })
 const k = 10
@@ -32,11 +37,13 @@ const shares = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.9, 1]
 const made = values.clustered ? makeClustered : values.scattered ? makeScattered : undefined
 const things = made ? made(Number(values.rows ?? 1_000_000)) : readPhotos(values.data, Number(values.rows ?? 60_000))
 const queries = Math.min(Number(values.queries), things.queries)
-const cases: readonly Case[] = [
+const every: readonly Case[] = [
   ...shares.map((share) => byShare(things, share)),
   byLabel(things, "the query's own class, 10 %", (query) => things.queryLabel(query)),
   byLabel(things, 'another class, 10 %', (query) => (things.queryLabel(query) + 5) % 10),
 ]
+const names = values.cases?.split(',')
+const cases = names ? every.filter(({ name }) => names.some((part) => name.startsWith(part))) : every
 
 interface Line {
   readonly name: string
@@ -55,11 +62,19 @@ interface Line {
   readonly walkRecall: number
 }
 
-const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-filtered-'))
+const dataDir = values.dir ?? mkdtempSync(path.join(os.tmpdir(), 'annal-filtered-'))
 const engine = await openEngine({ dataDir, fsync: 'none' })
 try {
-  const collection = await engine.database().createCollection(definitionOf(things, values.precision))
-  await insert(collection, things, [...things.number.keys()])
+  const { precision } = values
+  const collection = await filledCollection(engine, things, { precision, minutes: Number(values.minutes) })
+  if (collection === undefined) console.error(`the minutes are over; the next run with --dir ${dataDir} goes on`)
+  else await measure(collection)
+} finally {
+  await engine.close()
+  if (values.dir === undefined) rmSync(dataDir, { recursive: true })
+}
+
+async function measure(collection: Collection): Promise<void> {
   // The first searches of a process are slower than those that follow.
   await run(collection, unfiltered)
   const lines: Line[] = [await run(collection, unfiltered)]
@@ -73,9 +88,6 @@ try {
   const low = lines.filter(({ recall, full }) => recall < 0.95 || full < 1)
   for (const { name, recall, full } of low) console.error(`${name}: recall ${recall.toFixed(4)}, full results ${full}`)
   process.exitCode = low.length === 0 ? 0 : 1
-} finally {
-  await engine.close()
-  rmSync(dataDir, { recursive: true })
 }
 
 async function run(collection: Collection, { name, share, filter, wanted }: Case): Promise<Line> {

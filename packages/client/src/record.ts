@@ -62,7 +62,7 @@ export interface Query {
   readonly filter?: Filter | undefined
   /** Also return the vectors; default false. */
   readonly includeVectors?: boolean | undefined
-  /** Search exactly among the matches of the filter when there are fewer than this; default 10,000. */
+  /** Search exactly among the matches of the filter when there are no more than this; when not given, where that is cheaper than a walk. */
   readonly prefilterCardinalityThreshold?: number | undefined
   /** Enlarges the pool of a filtered graph search by this percentage; default 0, at most 100. */
   readonly filterBoostPercentage?: number | undefined

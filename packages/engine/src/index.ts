@@ -65,7 +65,6 @@ export {
   mMax,
   mMin,
   nameLengthMax,
-  prefilterThresholdDefault,
   prefilterThresholdMax,
   prefilterThresholdMin,
   queryMembersMax,

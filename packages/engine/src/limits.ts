@@ -15,7 +15,6 @@ export const efDefault = 128
 export const efMax = 1_024
 export const prefilterThresholdMin = 1_000
 export const prefilterThresholdMax = 1_000_000
-export const prefilterThresholdDefault = 10_000
 export const filterBoostMax = 100
 /** More fields than any published client creates. */
 export const fieldsMax = 8

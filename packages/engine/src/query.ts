@@ -41,8 +41,8 @@ export interface SearchRequest {
   readonly fields: { readonly [field: string]: FieldQuery }
   readonly filter?: FilterInput
   /**
-   * When at most so many objects match, each of them is compared. When not given, up to 10,000 are, where that is cheaper than
-   * walking the graph.
+   * When at most so many objects match, each of them is compared. When not given, they are where that is cheaper than walking the
+   * graph.
    */
   readonly prefilterCardinalityThreshold?: number
   /** Widens the pool of a filtered walk by so many per cent. */

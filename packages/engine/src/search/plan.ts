@@ -1,6 +1,5 @@
 // How a dense field is searched: every match compared, at the field's precision or by its code first, or the graph walked.
 // Arithmetic on counts; knows no memory.
-import { prefilterThresholdDefault } from '../limits.ts'
 
 export interface PlanInput {
   /** Rows of the field. */
@@ -21,7 +20,7 @@ export interface DensePlan {
   readonly costs?: { readonly scan: number; readonly walk: number }
 }
 
-// Measured on Fashion-MNIST by benchmarks/src/filtered (results/filtered.md), in comparisons of a walk without a filter: it makes
+// Measured on Fashion-MNIST and on 900,000 scattered rows (docs/kernel.md), in comparisons of a walk without a filter: it makes
 // 7.1 for each entry of its pool. Under a filter a walk takes a third longer, and the longer the fewer rows match, for it
 // reads the lists of those that do not. Codes compared one after another, which nothing has to be fetched for but
 // themselves, take 0.4 of the time; those of a walk that found as many of the nearest would have to be more: where few match
@@ -40,12 +39,11 @@ export function planDense(input: PlanInput): DensePlan {
   if (matches === undefined) return { kind: 'walk', reason: 'there is no filter', ef }
   const boosted = Math.ceil((ef * (100 + boostPercentage)) / 100)
   const costs = { scan: Math.round(matches * comparisonCost), walk: walkCost(rows, matches, boosted) }
-  const threshold = prefilterThreshold ?? prefilterThresholdDefault
   const compared = `${matches} match`
-  if (matches > threshold)
-    return { kind: 'walk', reason: `${compared}, more than the threshold of ${threshold}`, ef: boosted, costs }
   if (prefilterThreshold !== undefined)
-    return { kind: 'scan', reason: `${compared}, not more than the threshold of ${threshold}`, costs }
+    return matches > prefilterThreshold
+      ? { kind: 'walk', reason: `${compared}, more than the threshold of ${prefilterThreshold}`, ef: boosted, costs }
+      : { kind: 'scan', reason: `${compared}, not more than the threshold of ${prefilterThreshold}`, costs }
   return costs.scan <= costs.walk
     ? { kind: 'compare', reason: `${compared}, and comparing each is cheaper than a walk`, ef: boosted, costs }
     : { kind: 'walk', reason: `${compared}, and a walk is cheaper than comparing each`, ef: boosted, costs }
