@@ -72,6 +72,7 @@ export class Rebuilder {
 
   /** The replica that a record of a rebuild stands for. Given up as soon as `checkWanted` throws. */
   build(old: Replica, fields: readonly FieldDefinition[], checkWanted: () => void): Promise<Replica> {
+    old.checkWhole()
     return rebuild(old, fields, this.#host, (objectsDone, objects) => {
       this.#status = { ...this.#status, objectsDone, objects }
       checkWanted()

@@ -156,6 +156,7 @@ function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
     const from = performance.now()
     collection.checkOpen()
     const { replica } = collection
+    replica.checkWhole()
     const { definition, objects } = replica
     const fieldsNow = definition.fields.map((field, at) => ({ ...field, elements: replica.rowsAt(at) }))
     const digest = sizeOf(replica) <= digestAtOnceMax ? replica.digest() : ''

@@ -72,6 +72,7 @@ export class Replica {
   #rows: readonly number[]
   #lsnApplied: number
   #applying = false
+  #broken: unknown
 
   constructor(parts: ReplicaParts) {
     this.id = parts.id
@@ -188,6 +189,7 @@ export class Replica {
   /** Applies an event that has no record of its own: a part of a rebuild. */
   async adopt(event: ObjectEvent): Promise<Applied> {
     assert(!this.#applying, 'events are applied one at a time')
+    this.checkWhole()
     this.#applying = true
     try {
       const applied = await this.#applyOne(this.#version + 1, event)
@@ -195,9 +197,17 @@ export class Replica {
       this.#version++
       this.#rows = this.#countRows()
       return applied
+    } catch (error) {
+      this.#broken = error
+      throw error
     } finally {
       this.#applying = false
     }
+  }
+
+  /** Throws what an event failed with that is here by halves: nothing may be applied to that, and none of it be written down. */
+  checkWhole(): void {
+    if (this.#broken !== undefined) throw this.#broken
   }
 
   #applyOne(version: number, event: ObjectEvent): Promise<Applied> | Applied {

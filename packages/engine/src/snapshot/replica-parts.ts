@@ -45,6 +45,7 @@ export async function cutReplica(collection: Cuttable, pace: Pace): Promise<Repl
   for (;;) {
     const prepared = await collection.gate.between(() => {
       const replica = collection.recovering
+      replica?.checkWhole()
       return (
         replica && { replica, fields: fieldsOf(replica).map(({ part, field }) => ({ part, cut: field.prepareCut() })) }
       )
@@ -68,6 +69,7 @@ function takeCut(
   replica: Replica,
   fields: readonly { readonly part: number; readonly cut: PreparedCut }[],
 ): ReplicaCut {
+  replica.checkWhole()
   const cuts = fields.map(({ part, cut }) => ({ part, cut: cut.take() }))
   // Kept open until released, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
   const unpin = replica.pins.pin(Number.MAX_SAFE_INTEGER)

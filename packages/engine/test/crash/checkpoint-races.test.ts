@@ -132,6 +132,48 @@ test('a collection dropped before its turn in a checkpoint does not spoil it', a
   })
 })
 
+test('what a write that failed in the middle left behind is in no checkpoint and no backup', async (t) => {
+  await inDirectory(async (dataDir, pool) => {
+    let failing = false
+    const taken: Promise<unknown>[] = []
+    const vfs = watchedVfs(async ({ call, path }) => {
+      if (!failing || call !== 'write' || !path.includes('originals')) return
+      failing = false
+      // They wait for this write to be applied.
+      taken.push(
+        engine.checkpoint(),
+        engine
+          .database()
+          .backups.create('c')
+          .then(() => engine.database().backups.settled()),
+      )
+      throw new Error('the disk refused to write')
+    })
+    const engine = await openEngine({ dataDir, keepLog: true }, { vfs, pool })
+    const rounded = [{ ...fields[0], params: { ...fields[0]?.params, precision: 'int8' } }]
+    const collection = await engine.database().createCollection({ name: 'c', fields: rounded })
+    // Fewer than the room on the disk that is made at once.
+    await collection.upsert(objects(100))
+    failing = true
+    const written = collection.upsert(objects(100, 50))
+    await t.rejects(written, { message: /refused to write/ })
+    t.equal(taken.length, 2)
+    await Promise.allSettled(taken)
+    t.equal(engine.health().status, 'failed')
+    await engine.close()
+    const again = await openEngine({ dataDir, keepLog: true }, { pool })
+    t.equal(again.database().collection('c').describe().objects, 150, 'the record is in the log')
+    t.strictSame(again.health().reasons, [])
+    const live = digestsOf(again)
+    t.strictSame(again.database().backups.list(), [])
+    await again.close()
+    await rm(join(dataDir, 'checkpoints'), { recursive: true })
+    const replayed = await openEngine({ dataDir, keepLog: true }, { pool })
+    t.strictSame(digestsOf(replayed), live)
+    await replayed.close()
+  })
+})
+
 test('rows that were replayed count towards the next checkpoint', async (t) => {
   await inDirectory(async (dataDir, pool) => {
     const small = [{ name: 'v', type: 'vector', params: { dimension: 2, space_type: 'l2', M: 4, ef_con: 8 } }]
