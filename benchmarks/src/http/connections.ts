@@ -19,11 +19,12 @@ export interface LoadOptions {
 export async function load(options: LoadOptions): Promise<Float64Array> {
   const { count, connections, perSecond, request, port, onReply } = options
   const latencies = new Float64Array(count)
+  const opened = await Promise.all(Array.from({ length: connections }, () => openConnection(port)))
   const begun = performance.now()
   const dueAt = (index: number) => (perSecond === undefined ? undefined : begun + (index * 1_000) / perSecond)
   let next = 0
-  const one = async (): Promise<void> => {
-    let connection = await openConnection(port)
+  const one = async (first: Connection): Promise<void> => {
+    let connection = first
     while (next < count) {
       if (connection.asked >= requestsPerSocket) {
         connection.close()
@@ -39,7 +40,7 @@ export async function load(options: LoadOptions): Promise<Float64Array> {
     }
     connection.close()
   }
-  await Promise.all(Array.from({ length: connections }, one))
+  await Promise.all(opened.map(one))
   return latencies.sort()
 }
 

@@ -5,6 +5,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { availableParallelism, cpus, tmpdir } from 'node:os'
 import path from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { decode } from '@msgpack/msgpack'
 import { recallAtTen } from '../ann/contender.ts'
@@ -30,6 +31,7 @@ const connections = 8
 const searches = Number(values.searches)
 const rounds = Number(values.rounds)
 const batch = 1_000
+const latenciesMin = 10_000
 const recallWanted = 0.99
 const efs = [24, 32, 40, 48, 64, 96, 128]
 
@@ -123,10 +125,15 @@ async function latencies({ port }: BenchedServer, request: (i: number) => Buffer
   const begun = performance.now()
   await load({ port, count: searches, connections, request })
   const perSecond = (0.7 * searches * 1_000) / (performance.now() - begun)
-  const sorted = await load({ port, count: searches, connections: 4 * connections, request, perSecond })
+  const pauses = monitorEventLoopDelay({ resolution: 1 })
+  pauses.enable()
+  // Enough of them that one pause of either side is not the hundredth part.
+  const count = Math.max(searches, latenciesMin)
+  const sorted = await load({ port, count, connections: 4 * connections, request, perSecond })
+  pauses.disable()
   const [p50 = 0, p99 = 0] = [0.5, 0.99].map((share) => sorted[Math.floor(sorted.length * share)])
   console.log(
-    `at ${perSecond.toFixed(0)} a second, 70 % of the most: p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ${(p99 / p50).toFixed(1)} times p50`,
+    `at ${perSecond.toFixed(0)} a second, 70 % of the most: p50 ${p50.toFixed(2)} ms, p99 ${p99.toFixed(2)} ms, ${(p99 / p50).toFixed(1)} times p50; ${count} of them; the longest pause of the client itself ${(pauses.max / 1e6).toFixed(1)} ms`,
   )
 }
 

@@ -169,7 +169,13 @@ test('a tarball holds what runs, and nothing else', async (t) => {
     const kept = readdirSync(dir).filter((entry) => entry !== 'node_modules')
     t.strictSame(
       kept.sort(),
-      [...(name === 'engine' ? ['kernel'] : []), 'LICENSE', 'README.md', 'dist', 'package.json'].sort(),
+      [
+        ...(name === 'engine' || name === 'server' ? ['kernel'] : []),
+        'LICENSE',
+        'README.md',
+        'dist',
+        'package.json',
+      ].sort(),
     )
     t.notMatch(readFileSync(path.join(dir, 'package.json'), 'utf8'), 'annal-source')
   }

@@ -3,13 +3,15 @@
 import { DecodeError, decode } from '@msgpack/msgpack'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from './errors.ts'
-import { parseJsonBody } from './wire/json-body.ts'
+import { parseJsonBody, parseQuestion, type QuestionKey } from './wire/json-body.ts'
 import { scanMsgpack } from './wire/msgpack-scan.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The route reads MessagePack bytes itself: its body is then a MsgpackBytes. */
     readonly msgpackBytes?: boolean
+    /** The key of a vector whose numbers are read from the bytes of a JSON body, since there is nothing more in most of them. */
+    readonly question?: QuestionKey
     /** A request without a body is one with an empty object; goes with `noBodyIsEmpty`. */
     readonly bodyOptional?: boolean
     /** Written to the audit log under this name. */
@@ -20,6 +22,10 @@ declare module 'fastify' {
     readonly statuses?: { readonly [code: string]: number }
     /** The token may stand in the query, since a link in a browser has no headers. */
     readonly tokenInQuery?: boolean
+  }
+  interface FastifyRequest {
+    /** As the route says; set by the hook that reads what a route says, which costs something each time. */
+    question: QuestionKey | undefined
   }
 }
 
@@ -36,13 +42,15 @@ const msgpackTypes = ['application/msgpack', 'application/x-msgpack', 'applicati
 
 export function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
+  app.decorateRequest('question', undefined)
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     // Published clients name the type on DELETE and POST requests that have no body at all.
     if (body.length === 0) {
       const { schema, config } = request.routeOptions
       if (schema?.body === undefined || config.bodyOptional === true) return done(null, undefined)
     }
-    settle(done, () => parseJsonBody(body))
+    const { question } = request
+    settle(done, () => (question === undefined ? parseJsonBody(body) : parseQuestion(body, question)))
   })
   app.addContentTypeParser(msgpackTypes, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     settle(done, () => (request.routeOptions.config.msgpackBytes ? new MsgpackBytes(body) : decodeMsgpack(body)))

@@ -45,6 +45,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
         held.push((access === 'write' ? writes : questions).take(1))
         refuseEncodings(request)
         if (hasBody(request)) held.push(roomForBody(bodies, request, route))
+        request.question = route.config.question
       }),
     )
   })

@@ -54,7 +54,10 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     return sendText(reply, '', await collection.upsert(objects))
   })
 
-  const search = { schema: { params, body: searchBody(config.topKMax) }, config: { doc: docs.search } }
+  const search = {
+    schema: { params, body: searchBody(config.topKMax) },
+    config: { question: '"vector"', doc: docs.search },
+  } as const
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
     const { collection, shape } = open(request)
     const asked = readSearch(request.body, shape)

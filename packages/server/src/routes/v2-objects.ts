@@ -85,7 +85,10 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     open(request).replaceFilters(readFilterUpdates(request.body)),
   )
 
-  const search = { schema: { params, body: searchCollectionBody(config.topKMax) }, config: { doc: docs.search } }
+  const search = {
+    schema: { params, body: searchCollectionBody(config.topKMax) },
+    config: { question: '"query"', doc: docs.search },
+  } as const
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
     const asked = readCollectionSearch(request.body, config.topKMax)
     checkSearch(request.database, asked)

@@ -1,8 +1,11 @@
 // JSON text from outside: UTF-8 only, nested no deeper than the limit, and without the key `__proto__`, which no honest
 // client sends and which turns careless copying into a change of every object.
 import { isAscii, isUtf8 } from 'node:buffer'
+import { randomUUID } from 'node:crypto'
 import { ServerError } from '../errors.ts'
 import { jsonBodyDepthMax } from '../limits.ts'
+import { scanNumbers } from './number-scan.ts'
+import type { ScannedNumbers } from './numbers.ts'
 
 /** Texts shorter than this are parsed first and measured after: even as nothing but brackets they cost little memory. */
 const scanFromBytes = 262_144
@@ -17,6 +20,51 @@ export function parseJsonBody(bytes: Buffer): unknown {
   if (!ascii && !isUtf8(bytes)) throw new ServerError('invalid_json', 'the body is not valid UTF-8', { field: 'body' })
   if (bytes.length >= scanFromBytes) scanDepth(bytes)
   return parseJsonText(bytes.toString(ascii ? 'latin1' : 'utf8'), 'body')
+}
+
+/** Stands in the text for numbers that were read already. Nobody outside can know it. */
+const mark = randomUUID()
+const markBytes = Buffer.from(JSON.stringify(mark))
+
+export type QuestionKey = '"vector"' | '"query"'
+
+/** The same value, but for the numbers behind the first such key where a question has its vector: they are read from the bytes. */
+export function parseQuestion(bytes: Buffer, key: QuestionKey): unknown {
+  const scanned = scanNumbers(bytes, key)
+  if (scanned !== undefined) {
+    const rest = Buffer.concat([bytes.subarray(0, scanned.from), markBytes, bytes.subarray(scanned.end)])
+    const value = parsed(rest)
+    if (putNumbers(value, scanned.numbers)) return value
+  }
+  // Also what is wrong is told of the text as it came.
+  return parseJsonBody(bytes)
+}
+
+function parsed(bytes: Buffer): unknown {
+  try {
+    return parseJsonBody(bytes)
+  } catch (error) {
+    if (error instanceof ServerError) return undefined
+    throw error
+  }
+}
+
+/** Where a question has its vector; false when the mark is not there, so that the numbers belong elsewhere. */
+function putNumbers(value: unknown, numbers: ScannedNumbers): boolean {
+  if (!isObject(value)) return false
+  if (value.vector === mark) {
+    value.vector = numbers
+    return true
+  }
+  for (const fields of Array.isArray(value.fields) ? value.fields : [value.fields]) {
+    if (!isObject(fields)) continue
+    for (const asked of Object.values(fields)) {
+      if (!isObject(asked) || asked.query !== mark) continue
+      asked.query = numbers
+      return true
+    }
+  }
+  return false
 }
 
 /** JSON that came inside another value, such as a filter written as text. */
@@ -81,8 +129,12 @@ export function depthExceeds(value: unknown, depthMax: number): boolean {
   return false
 }
 
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null
+}
+
 function collect(value: unknown, containers: object[]): void {
-  if (typeof value === 'object' && value !== null) containers.push(value)
+  if (isObject(value)) containers.push(value)
 }
 
 function tooDeep(field: string): ServerError {

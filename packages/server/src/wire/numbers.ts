@@ -21,8 +21,19 @@ export function floatRoom(length: number): Float32Array {
   return room
 }
 
+/** Stands where an array of numbers stood. Empty for whoever takes it for an array; `floatsFrom` takes the numbers. */
+export class ScannedNumbers extends Array<never> {
+  readonly floats: Float32Array
+
+  constructor(floats: Float32Array) {
+    super()
+    this.floats = floats
+  }
+}
+
 /** Takes what JSON gave for a vector. Refuses anything but finite numbers: nothing is converted from text. */
 export function floatsFrom(value: unknown, field: string): Float32Array {
+  if (value instanceof ScannedNumbers) return value.floats
   if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of numbers`, { field, value })
   const items: readonly unknown[] = value
   const floats = floatRoom(items.length)
