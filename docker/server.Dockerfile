@@ -6,6 +6,8 @@ ARG NODE_IMAGE=node:24-bookworm-slim
 FROM ${NODE_IMAGE} AS build
 # Another registry than the default one, where it is given; npm reads it from the environment of the build.
 ARG NPM_CONFIG_REGISTRY
+# The public key of whoever issues licences for the image; docs/reference/enterprise.md says how.
+ARG ANNAL_VENDOR_KEY
 ENV TURBO_TELEMETRY_DISABLED=1 NPM_CONFIG_UPDATE_NOTIFIER=false
 WORKDIR /source
 COPY . .

@@ -1,4 +1,8 @@
 import { defineConfig } from 'tsup'
 import { libraryBuild } from '../../tsup.base.ts'
+import { vendorDefines } from './vendor-key.ts'
 
-export default defineConfig(libraryBuild({ index: 'src/index.ts', bucket: 'src/bucket.ts', main: 'src/main.ts' }))
+export default defineConfig({
+  ...libraryBuild({ index: 'src/index.ts', bucket: 'src/bucket.ts', main: 'src/main.ts' }),
+  define: vendorDefines(process.env),
+})

@@ -3,6 +3,7 @@
 import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
 import { type BucketPlace, parseBucketPlace } from './bucket-place.ts'
 import { isPublicKey } from './licence/licence-file.ts'
+import { vendorPublicKey } from './licence/public-key.ts'
 
 export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -264,6 +265,8 @@ export function readConfig(environment: Environment): ConfigRead {
   }
   if (config.licensePublicKey !== undefined && !isPublicKey(config.licensePublicKey)) {
     problems.push('NDD_LICENSE_PUBLIC_KEY must be 32 bytes in base64url, as `annal license keys` prints them')
+  } else if (vendorPublicKey !== undefined && (config.licensePublicKey ?? vendorPublicKey) !== vendorPublicKey) {
+    problems.push('NDD_LICENSE_PUBLIC_KEY is not taken: this build takes the licences of its vendor and no others')
   }
   const bucket = text('NDD_BACKUP_S3')
   if (bucket !== '' && config.backupBucket === undefined)

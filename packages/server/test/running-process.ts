@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const sources = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
 export interface RunningProcess {
   readonly child: ChildProcess
@@ -15,7 +15,8 @@ export interface RunningProcess {
   stderr(): string
 }
 
-export function startProcess(environment: Readonly<Record<string, string>>): RunningProcess {
+/** The server of the sources, or of a build. */
+export function startProcess(environment: Readonly<Record<string, string>>, main = sources): RunningProcess {
   const child = spawn(process.execPath, ['--conditions=annal-source', main], {
     env: {
       ...withoutSettings(process.env),

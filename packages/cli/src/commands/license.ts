@@ -13,7 +13,7 @@ export async function licenseKeys({ out }: { readonly out: string }, terminal: T
   await writeFile(out, privateKey, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
     throw usageError(`${out} cannot be made: ${reason(error)}`)
   })
-  terminal.say(`the private key is in ${out}; whoever has it can issue licences. NDD_LICENSE_PUBLIC_KEY is:`)
+  terminal.say(`the private key is in ${out}; whoever has it can issue licences. ANNAL_VENDOR_KEY of a build is:`)
   terminal.line(publicKey)
   return exitCode.good
 }
