@@ -9,7 +9,7 @@ import { BackupSchedule } from './backup-schedule.ts'
 import { Carrier } from './carrier.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
-import { shutdownGraceMs } from './limits.ts'
+import { connectionsMax, shutdownGraceMs } from './limits.ts'
 import { QueryLog } from './query-log.ts'
 import { readTls } from './tls.ts'
 import { openTracing } from './tracing.ts'
@@ -42,7 +42,9 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const licensing = licensingFor(config, slot)
   const tracing = await openTracing(config, version)
   const app = createApp({ slot, config, audit, tls, tracing, ...(licensing === undefined ? {} : { licensing }) })
-  const address = await app.listen({ host: config.host, port: config.port })
+  // With Node's own backlog of 511 the system refuses connections, by a reset, that come while a server with much to do takes
+  // one a turn.
+  const address = await app.listen({ host: config.host, port: config.port, backlog: connectionsMax })
   let audited: Promise<void> | undefined
   let licensed: Promise<void> | undefined
   let early: Engine | undefined
