@@ -2,7 +2,7 @@
 // (ip) from codes alone. With v the query code and x a row: key = base + aWeight * a(x) - gain * factor(x) * <v, code(x) - 64>,
 // and for binary rows <v, +1 or -1>.
 // Strict float operations in a fixed order, so that graphs are the same on every machine.
-import { BINARY, IP, codeBytes, dimension, precision, codeStride, blockTable, blockShift, blockMask, metric, rowOf } from '../layout'
+import { BINARY, IP, codeBytes, dimension, metric, precision, rowOf } from '../layout'
 import { beat, ids, keys } from '../scratch'
 import { dotBits, rowToPlanes } from './bits'
 import { dot1, dot4, toQuery } from './code'
@@ -68,50 +68,40 @@ export function keyOf(row: usize): f32 {
 /** Keeps loads whose only purpose is to bring a line near from being dropped. */
 let sink: u32 = 0
 
+/**
+ * The lines of a row that the processor does not come to by itself: the first two, which lead it to those between, and that
+ * of what stands behind the code.
+ */
 @inline
-function rowListedAt(p: usize): usize {
-  return rowOf(load<u32>(p))
-}
-
-/** The first lines of a row: where it is long, the processor goes on by itself after two. */
-@inline
-function touch(row: usize, long: bool): u32 {
-  return <u32>load<u8>(row) ^ (long ? <u32>load<u8>(row, 64) : 0)
+function touch(row: usize, bytes: usize): u32 {
+  return <u32>load<u8>(row) ^ <u32>load<u8>(row, 64) ^ <u32>load<u8>(row + bytes)
 }
 
 /**
- * Keys of the `count` ordinals listed, four at a time, while the first lines of the next four are on their way. Both lists
- * are used up to a multiple of four: the last ordinal stands in for those that are missing.
+ * Keys of the `count` ordinals listed. First every row is touched, and nothing else is done meanwhile, so that as many lines as can
+ * be are on their way at once; then they are compared, four at a time. Until then `out` holds where the rows are; it is used up
+ * to a multiple of four, the last row standing in for those that are missing.
  */
 export function keysOf(from: usize, count: i32, out: usize): void {
   if (count == 0) return
   distances += count
   beat()
+  const bytes = codeBytes
   const end = from + (<usize>count << 2)
-  const last = load<u32>(end - 4)
-  for (let p = end; p < from + (<usize>((count + 3) & ~3) << 2); p += 4) store<u32>(p, last)
-  const long = codeBytes > 256
-  let a = rowListedAt(from)
-  let b = rowListedAt(from + 4)
-  let c = rowListedAt(from + 8)
-  let d = rowListedAt(from + 12)
+  const stop = out + (<usize>((count + 3) & ~3) << 2)
   let touched: u32 = 0
+  let row: usize = 0
   let to = out
-  for (let p = from + 16; p < end; p += 16) {
-    const nextA = rowListedAt(p)
-    const nextB = rowListedAt(p + 4)
-    const nextC = rowListedAt(p + 8)
-    const nextD = rowListedAt(p + 12)
-    touched ^= touch(nextA, long) ^ touch(nextB, long) ^ touch(nextC, long) ^ touch(nextD, long)
-    v128.store(to, keys4(a, b, c, d))
-    to += 16
-    a = nextA
-    b = nextB
-    c = nextC
-    d = nextD
+  for (let p = from; p < end; p += 4) {
+    row = rowOf(load<u32>(p))
+    touched ^= touch(row, bytes)
+    store<u32>(to, <u32>row)
+    to += 4
   }
-  v128.store(to, keys4(a, b, c, d))
+  for (; to < stop; to += 4) store<u32>(to, <u32>row)
   sink = touched
+  for (to = out; to < stop; to += 16)
+    v128.store(to, keys4(load<u32>(to), load<u32>(to, 4), load<u32>(to, 8), load<u32>(to, 12)))
 }
 
 /** Keys of the `count` ordinals listed with a stored row as the query, whose form is made at `code`; the query stays what it was. */

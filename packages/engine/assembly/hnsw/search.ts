@@ -104,6 +104,17 @@ function touchNext(current: i32, level: i32): void {
   sink = load<u32>(list) ^ load<u32>(list, 64)
 }
 
+/** Expands the first entry after `current` that is not yet: where its list is, or 0 where there is none. */
+@inline
+function expandAfter(current: i32, level: i32): usize {
+  let next = current + 1
+  while (next < size && at(next) & EXPANDED) next++
+  if (next == size) return 0
+  put(next, at(next) | EXPANDED)
+  hops++
+  return linksOf(idOf(at(next)), level)
+}
+
 /** Lists the neighbours not seen yet behind the `count` ordinals already listed; returns how many are listed then. */
 @inline
 function gather(from: usize, degree: i32, mark: u32, listed: i32): i32 {
@@ -165,16 +176,12 @@ export function walkLevel(wanted: i32, level: i32, viewed: bool, pairs: bool, ma
     }
     put(current, entry | EXPANDED)
     hops++
-    let count = gather(linksOf(idOf(entry), level), degree, mark, 0)
-    if (pairs) {
-      let next = current + 1
-      while (next < size && at(next) & EXPANDED) next++
-      if (next < size) {
-        put(next, at(next) | EXPANDED)
-        hops++
-        count = gather(linksOf(idOf(at(next)), level), degree, mark, count)
-      }
-    }
+    const list = linksOf(idOf(entry), level)
+    const second = pairs ? expandAfter(current, level) : 0
+    // Both lists are on their way before the first is read: where its end is cannot be foreseen, so the second would be late.
+    if (second != 0) sink = load<u32>(list) ^ load<u32>(list, 64) ^ load<u32>(second) ^ load<u32>(second, 64)
+    let count = gather(list, degree, mark, 0)
+    if (second != 0) count = gather(second, degree, mark, count)
     if (count == 0) {
       current++
       continue

@@ -1,4 +1,4 @@
-import { type Test, test } from 'tap'
+import tap, { type Test, test } from 'tap'
 import type { SpaceType } from '../../src/definition.ts'
 import { none } from '../../src/vector/arena.ts'
 import { bestBuild, compileKernel } from '../../src/vector/kernel.ts'
@@ -7,6 +7,8 @@ import { levelOf } from '../../src/vector/shape.ts'
 import { openWorkerPool, WorkerPool } from '../../src/vector/worker-pool.ts'
 import { clustered, definitionOf, seeded } from '../vector/world.ts'
 import { ReferenceGraph } from './reference-graph.ts'
+
+tap.setTimeout(300_000)
 
 /** The lists of a node as they stand in the arena. */
 function listsOf({ arena }: Segment, id: number, M: number): number[][] {
