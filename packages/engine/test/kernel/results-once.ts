@@ -1,0 +1,43 @@
+// A process that says what the kernel makes of a fixed sequence of calls under every precision and metric, in both its builds where
+// this Node.js has both: the same in every Node.js.
+import type { Precision, SpaceType } from '../../src/definition.ts'
+import { openDenseField } from '../../src/vector/dense-field.ts'
+import { bestBuild, compileKernel } from '../../src/vector/kernel.ts'
+import { WorkerPool } from '../../src/vector/worker-pool.ts'
+import { clustered, definitionOf, normalise, rowsOf } from '../vector/world.ts'
+
+const dimension = 40
+const rows = clustered(800, dimension, 9)
+normalise(rows, dimension)
+const precisions: Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
+const spaces: SpaceType[] = ['cosine', 'l2', 'ip']
+
+async function resultsOf(pool: WorkerPool, precision: Precision, spaceType: SpaceType): Promise<string> {
+  const field = await openDenseField(definitionOf({ dimension, precision, spaceType, M: 6, efConstruction: 32 }), pool)
+  for (let i = 0; i < 3; i++)
+    await field.apply(i + 1, rowsOf(rows, dimension, i * 250, (i + 1) * 250), new Uint32Array(0))
+  const gone = Uint32Array.from({ length: 50 }, (_, i) => i * 11)
+  await field.apply(4, undefined, gone)
+  const vectors = rows.subarray(750 * dimension)
+  await field.apply(5, { ordinals: gone, vectors, norms: new Float32Array(50).fill(1) }, new Uint32Array(0))
+  const hits: string[] = []
+  for (let i = 0; i < 10; i++) {
+    const query = rows.subarray(i * 70 * dimension, (i * 70 + 1) * dimension)
+    hits.push((await field.search(query, { k: 5, ef: 40, version: 5 })).ordinals.join(' '))
+  }
+  const digest = field.digest()
+  await field.close()
+  return `${digest}: ${hits.join(', ')}`
+}
+
+const kernel: Record<string, Record<string, string>> = {}
+for (const build of new Set([bestBuild(), 'plain'] as const)) {
+  const pool = new WorkerPool(await compileKernel(build), 2)
+  await pool.started()
+  const results: Record<string, string> = {}
+  for (const precision of precisions)
+    for (const space of spaces) results[`${precision} ${space}`] = await resultsOf(pool, precision, space)
+  kernel[build] = results
+  await pool.close()
+}
+console.log(JSON.stringify({ node: process.version, best: bestBuild(), kernel }))
