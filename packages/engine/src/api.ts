@@ -1,10 +1,12 @@
-// The engine as its users see it. engine.ts, database.ts and collection.ts implement it.
+// The engine as its users see it, but for backups and history. engine.ts, database.ts and collection.ts implement it.
 import type { FsyncPolicy } from '@annal/wal'
+import type { Backups } from './backups-api.ts'
 import type { DatabaseType, TokenFacts, TokenKind } from './database-definition.ts'
 import type { Event } from './events/event.ts'
+import type { History } from './history-api.ts'
 import type { JsonObject } from './json.ts'
 import type { Limits } from './limits.ts'
-import type { Acknowledgement, CollectionDescription, FieldDescription, ObjectInput, StoredObject } from './object.ts'
+import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
 import type {
   FacetRequest,
   Facets,
@@ -202,169 +204,6 @@ export interface RebuildStatus {
   readonly startedAt?: number
   readonly completedAt?: number
   readonly error?: string
-}
-
-/** What can be known of a backup without opening it. */
-export interface BackupInfo {
-  readonly name: string
-  readonly database: string
-  /** What the collection was called when it was backed up. */
-  readonly collection: string
-  /** Milliseconds since 1970. */
-  readonly takenAt: number
-  /** The collection's newest record in it. */
-  readonly lsn: number
-  /** Time of the log's newest record then. */
-  readonly timeMs: number
-  readonly objects: number
-  readonly fields: readonly FieldDescription[]
-  /** Of the state; empty when the collection was too large, or written meanwhile: a restore check finds it then. */
-  readonly digest: string
-  /** Of all its files; what other backups and checkpoints share with it is counted too. */
-  readonly bytes: number
-}
-
-export interface JobStatus {
-  readonly status: 'idle' | 'running' | 'completed' | 'failed'
-  /** Name of the backup. */
-  readonly name?: string
-  readonly collection?: string
-  /** Milliseconds since 1970. */
-  readonly startedAt?: number
-  readonly completedAt?: number
-  readonly bytesDone?: number
-  readonly bytes?: number
-  /** How long writers of the collection waited for its moment to be taken, once it is. */
-  readonly heldMs?: number
-  readonly error?: string
-}
-
-/** A moment of the past: the state just after a record, or after the last record that is not later than a time. */
-export type Moment = { readonly lsn: number } | { readonly timeMs: number }
-
-export interface Backups {
-  /**
-   * Begins a backup of a collection and gives its name; without one it is made of the collection's name and the time. One at a
-   * time. Throws backup_running, backup_exists, collection_not_found, invalid_argument, read_only.
-   */
-  create(collection: string, name?: string): Promise<{ readonly name: string }>
-  /** The backup that runs, or the last one since the engine was opened. */
-  status(): JobStatus
-  /** The restore that runs, or the clone that is loaded, or the last one since the engine was opened. */
-  restoreStatus(): JobStatus
-  /** Oldest first. */
-  list(): readonly BackupInfo[]
-  /** Throws backup_not_found. */
-  info(name: string): BackupInfo
-  remove(name: string): Promise<void>
-  /**
-   * Makes a new collection out of a backup, or out of the moment given of the collection it is a backup of. Throws
-   * backup_not_found, backup_damaged, collection_exists, restore_unreachable; then nothing has changed.
-   */
-  restore(name: string, target: string, moment?: Moment): Promise<Acknowledgement>
-  /**
-   * Makes a new collection of what another one held at a moment, also of one that was dropped since. Needs no backup, only the log
-   * or its archive. Throws collection_not_found, collection_exists, restore_unreachable; then nothing has changed.
-   */
-  restorePast(collection: string, target: string, moment: Moment): Promise<Acknowledgement>
-  /**
-   * A new collection with what another one holds now. Resolves when it exists, however large it is; it is loaded afterwards, and
-   * whoever asks it meanwhile waits (`Collection.served`). `restoreStatus` says how far that is. Throws collection_not_found,
-   * collection_exists, read_only; then nothing has changed.
-   */
-  clone(collection: string, target: string): Promise<Acknowledgement>
-  /** What is wrong with a backup; nothing, as a rule. `deep` builds the collection aside and compares its digest. */
-  verify(name: string, options?: { readonly deep?: boolean }): Promise<readonly string[]>
-  /** The backup as one stream that `upload` takes, here or elsewhere. */
-  download(name: string): { readonly bytes: number; readonly stream: AsyncIterable<Uint8Array> }
-  /** Takes a stream that `download` gave and keeps it under a name, after everything in it was checked. */
-  upload(name: string, stream: AsyncIterable<Uint8Array>): Promise<BackupInfo>
-  /** Resolves when no backup is being made. */
-  settled(): Promise<void>
-}
-
-/** What one record of the log did; never what it carried. */
-export interface PastEvent {
-  readonly lsn: number
-  /** Milliseconds since 1970. */
-  readonly timeMs: number
-  readonly kind: Event['kind']
-  /** In the log. */
-  readonly bytes: number
-  /** As it is or was called. */
-  readonly collection?: string
-  /** How many were written, deleted or given other filters; `ids` of the first few. */
-  readonly objects?: number
-  readonly ids?: readonly string[]
-  /** Of a collection that was made: names. */
-  readonly fields?: readonly string[]
-  /** Name of a token that was made or deleted. */
-  readonly token?: string
-  /** Of a database that was changed. */
-  readonly active?: boolean
-}
-
-/** A long log is read in steps. As long as not all of it was read, `complete` is false and another call reads on. */
-export interface HistoryProgress {
-  readonly complete: boolean
-  readonly segmentsRead: number
-  readonly segments: number
-}
-
-export interface ActivityRequest {
-  /** Milliseconds since 1970. */
-  readonly fromMs?: number
-  readonly toMs?: number
-  /** How many bars at most, about; default 120. */
-  readonly buckets?: number
-  readonly collection?: string
-}
-
-export interface ActivityBucket {
-  readonly startMs: number
-  readonly lsnFirst: number
-  readonly lsnLast: number
-  readonly records: number
-  readonly bytes: number
-  /** Objects written, deleted, given other filters. */
-  readonly written: number
-  readonly deleted: number
-  readonly refiltered: number
-  /** Records that made, dropped, rebuilt or changed what exists. */
-  readonly changes: number
-}
-
-export interface Activity extends HistoryProgress {
-  readonly bucketMs: number
-  /** Oldest first; those in which nothing happened are left out. */
-  readonly buckets: readonly ActivityBucket[]
-}
-
-/** Of `from`, `before` and `sinceMs` at most one; without any the newest events are given. */
-export interface EventsRequest {
-  /** The first LSN wanted. */
-  readonly from?: number
-  /** The newest events below this LSN. */
-  readonly before?: number
-  /** Events not earlier than this; milliseconds since 1970. */
-  readonly sinceMs?: number
-  readonly limit?: number
-  readonly collection?: string
-}
-
-export interface EventPage extends HistoryProgress {
-  /** Oldest first; none before the log was read. */
-  readonly events: readonly PastEvent[]
-  /** Where newer ones begin: `from` of the next page. */
-  readonly next?: number
-  /** Where older ones end: `before` of the page before. */
-  readonly previous?: number
-}
-
-/** What happened in a database, as far back as the log and its archive are kept. Calls throw log_damaged. */
-export interface History {
-  activity(request?: ActivityRequest): Promise<Activity>
-  events(request?: EventsRequest): Promise<EventPage>
 }
 
 export interface Database {

@@ -1,14 +1,12 @@
 // One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
 import type { AskedSearch, Collection, RebuildChanges, RebuildStatus } from './api.ts'
-import { Arrival, type ReplicaToCome } from './arrival.ts'
-import type { CollectionEntry } from './catalog/catalog-state.ts'
+import { type CollectionBirth, CollectionLife } from './collection-life.ts'
 import type { Committer, EventDraft } from './commit.ts'
-import type { CollectionDefinition, FieldDefinition } from './definition.ts'
-import { EngineError } from './errors.ts'
+import type { FieldDefinition } from './definition.ts'
 import type { ObjectEvent } from './events/event.ts'
 import { parseFilter } from './filter/parse-filter.ts'
 import { parseFilterValues } from './filter/values.ts'
-import { checkBatch, parseId, parseIds, printed } from './ids.ts'
+import { checkBatch, parseId, parseIds } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import { type Limits, searchesMax } from './limits.ts'
 import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
@@ -27,7 +25,6 @@ import type {
 } from './query.ts'
 import { Rebuilder } from './rebuilder.ts'
 import type { Applied, Replica, ReplicaHost } from './replica/replica.ts'
-import { WriteGate } from './replica/write-gate.ts'
 import { added, noRoom, type Room, roomFor, roomForFilters } from './room.ts'
 import { facetsOf, parseFacets } from './search/facets.ts'
 import { neighboursOf } from './search/neighbours.ts'
@@ -39,149 +36,46 @@ import { storedObjects } from './search/stored.ts'
 
 type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
 
-export class LocalCollection implements Collection {
-  readonly entry: CollectionEntry
-  readonly gate = new WriteGate()
+export class LocalCollection extends CollectionLife implements Collection {
   readonly #committer: Committer
   readonly #limits: Limits
   readonly #onSearch: ((asked: AskedSearch) => void) | undefined
   readonly #rebuilder: Rebuilder
   #reserved: Room = noRoom
   #repeating: Promise<unknown> = Promise.resolve()
-  #closed: 'dropped' | 'engine' | undefined
-  #replica: Replica | undefined
-  #condition: CollectionDescription['condition']
-  #reason: string | undefined
-  #arrival: Arrival | undefined
 
-  constructor(options: {
-    entry: CollectionEntry
-    committer: Committer
-    limits: Limits
-    replica: Replica | undefined
-    host: ReplicaHost
-    condition: CollectionDescription['condition']
-    reason?: string
-    /** What becomes the replica, before any event is applied to it. */
-    coming?: ReplicaToCome
-    onSearch?: ((asked: AskedSearch) => void) | undefined
-  }) {
-    this.entry = options.entry
-    this.#replica = options.replica
-    this.#condition = options.condition
-    this.#reason = options.reason
+  constructor(
+    options: CollectionBirth & {
+      readonly committer: Committer
+      readonly limits: Limits
+      readonly host: ReplicaHost
+      readonly onSearch?: ((asked: AskedSearch) => void) | undefined
+    },
+  ) {
+    super(options)
     this.#committer = options.committer
     this.#limits = options.limits
     this.#onSearch = options.onSearch
     this.#rebuilder = new Rebuilder(options.host, options.committer)
-    const { coming } = options
-    if (coming) this.#arrival = new Arrival(coming, this)
-  }
-
-  arrived(replica: Replica): void {
-    replica.adoptedAt(this.entry.lsnCreated)
-    this.#replica = replica
-    this.ready()
-  }
-
-  async served(): Promise<void> {
-    this.checkOpen()
-    await this.#arrival?.wait()
-    this.checkOpen()
-  }
-
-  get name(): string {
-    return this.entry.definition.name
-  }
-
-  /** As of now: a rebuild may have changed M and ef_construction. */
-  get definition(): CollectionDefinition {
-    return this.#replica?.definition ?? this.entry.definition
-  }
-
-  /** What recovery works on, whatever the condition; undefined when there is nothing to work on. */
-  get recovering(): Replica | undefined {
-    return this.#replica
-  }
-
-  get condition(): CollectionDescription['condition'] {
-    return this.#condition
-  }
-
-  /** Replay has reached the collection's last record: from now on it serves. */
-  ready(): void {
-    if (this.#condition === 'loading') this.#condition = 'ready'
-  }
-
-  /** Kept out of service as it is on disk; the others go on. */
-  async quarantine(reason: string): Promise<void> {
-    this.#condition = 'quarantined'
-    this.#reason = reason
-    await this.#replica?.close()
-    this.#replica = undefined
-  }
-
-  /** Throws unless the collection serves. */
-  get replica(): Replica {
-    if (this.#condition === 'ready' && this.#replica) return this.#replica
-    if (this.#condition === 'loading') {
-      throw new EngineError('collection_loading', `collection ${printed(this.name)} is still being loaded; try again`, {
-        field: 'collection',
-        value: this.name,
-      })
-    }
-    throw new EngineError(
-      'collection_quarantined',
-      `collection ${printed(this.name)} is out of service: ${this.#reason}`,
-      {
-        field: 'collection',
-        value: this.name,
-      },
-    )
-  }
-
-  /** From now on everything is refused. Called in the turn in which the drop is appended, or when the engine closes. */
-  shut(why: 'dropped' | 'engine'): void {
-    this.#closed ??= why
-  }
-
-  /** The drop was not appended after all. */
-  reopen(): void {
-    this.#closed = undefined
-    this.#arrival?.begin()
-  }
-
-  /** Throws when the collection was dropped or the engine closed. */
-  checkOpen(): void {
-    if (this.#closed === undefined) return
-    if (this.#closed === 'engine') throw new EngineError('closed', 'the engine is closed')
-    throw new EngineError('collection_not_found', `collection ${printed(this.name)} was dropped`, {
-      field: 'collection',
-      value: this.name,
-    })
-  }
-
-  get objects(): number {
-    return this.#replica?.objects.count ?? this.#arrival?.coming.objects ?? 0
   }
 
   describe(): CollectionDescription {
     this.checkOpen()
     const { definition } = this
     const { createdAtMs } = this.entry
-    const replica = this.#replica
+    const { reason, recovering: replica } = this
     return {
       name: definition.name,
       fields: definition.fields.map((field, at) => ({
         ...field,
-        elements: replica?.rowsAt(at) ?? this.#arrival?.coming.elements[at] ?? 0,
+        elements: replica?.rowsAt(at) ?? this.coming?.elements[at] ?? 0,
       })),
       objects: this.objects,
       createdAt: createdAtMs,
       lsn: replica?.lsnApplied ?? 0,
       memory: replica?.bytes() ?? {},
-      condition: this.#condition,
-      ...(this.#reason !== undefined && { reason: this.#reason }),
+      condition: this.condition,
+      ...(reason !== undefined && { reason }),
     }
   }
 
@@ -346,7 +240,7 @@ export class LocalCollection implements Collection {
 
   /** Starts a vacuum when most of the collection is dead. Its status says what became of it. */
   vacuumWhenDue(): void {
-    if (this.#closed !== undefined || !this.#replica || !this.#rebuilder.isDue(this.#replica)) return
+    if (this.isClosed || !this.recovering || !this.#rebuilder.isDue(this.recovering)) return
     // Refusals are in the status; a later write looks again.
     this.rebuild().catch(() => undefined)
   }
@@ -364,20 +258,17 @@ export class LocalCollection implements Collection {
 
   /** What a replay does with the record of a rebuild. */
   async replayRebuild(lsn: number, fields: readonly FieldDefinition[]): Promise<void> {
-    if (this.#replica) this.replace(await this.#rebuilder.build(this.#replica, fields, () => this.checkOpen()), lsn)
+    if (this.recovering) this.replace(await this.#rebuilder.build(this.recovering, fields, () => this.checkOpen()), lsn)
   }
 
-  /** Resolves when nothing is being loaded, and nothing of before a rebuild is left. */
-  async settled(): Promise<void> {
-    await this.#arrival?.settled()
+  /** Also when nothing of before a rebuild is left. */
+  override async settled(): Promise<void> {
+    await super.settled()
     await this.#rebuilder.settled()
   }
 
-  /** In one turn: searches that start from now on see the new replica, those under way end on the old one. */
   replace(made: Replica, lsn: number): void {
-    const old = this.#replica
-    made.adoptedAt(lsn)
-    this.#replica = made
+    const old = this.exchange(made, lsn)
     if (old) this.#rebuilder.discard(old)
   }
 

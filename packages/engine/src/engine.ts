@@ -2,13 +2,12 @@
 import { join } from 'node:path'
 import { type DataDirectory, type LogNotice, type Lsn, nodeVfs, openDataDirectory, type Vfs } from '@annal/wal'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats } from './api.ts'
-import type { ReplicaToCome } from './arrival.ts'
 import { archivedCheckpointsDir, archivedLogDir } from './backup/archive.ts'
 import { EngineBackups } from './backup/engine-backups.ts'
 import { Catalog, entryOf } from './catalog/catalog.ts'
-import type { CollectionEntry } from './catalog/catalog-state.ts'
 import { Checkpointer } from './checkpointer.ts'
-import { LocalCollection } from './collection.ts'
+import type { LocalCollection } from './collection.ts'
+import { Collections } from './collections.ts'
 import { Committer, type EventDraft } from './commit.ts'
 import { type ControlHost, LocalControl, refuseDatabase } from './control.ts'
 import { type DatabaseHost, LocalDatabase } from './database.ts'
@@ -18,7 +17,8 @@ import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from 
 import { healthOf, type Phase, sentenceOf } from './health.ts'
 import { heldBy } from './held.ts'
 import type { Limits } from './limits.ts'
-import type { Acknowledgement, CollectionDescription } from './object.ts'
+import type { HashSeed } from './memory/id-hash.ts'
+import type { Acknowledgement } from './object.ts'
 import { ProgressReport } from './progress-report.ts'
 import { replay, survey } from './recovery.ts'
 import { repeatEvent } from './repeat.ts'
@@ -65,7 +65,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   readonly backups: EngineBackups
   #catalog = new Catalog()
   #catalogAhead: Catalog | undefined
-  #collections = new Map<number, LocalCollection>()
+  readonly #collections: Collections
   #nextCollectionId = 1
   #notices: string[] = []
   readonly #discards = new Discards((error) => this.#notices.push(`files of a dropped collection: ${error.message}`))
@@ -100,6 +100,12 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       },
     )
     this.backups = this.#newBackups(dataDir)
+    this.#collections = new Collections({
+      limits: this.limits,
+      onSearch: options.onSearch,
+      committer: () => this.#committer as Committer,
+      replicaHost: (seed) => this.#replicaHost(seed),
+    })
   }
 
   get catalog(): Catalog {
@@ -162,7 +168,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     const [phase, failure, notices] = [this.#phase, this.#failure, this.#notices]
     const log = this.#directory?.log.state()
     const { newest: progress } = this.#progress
-    const health = healthOf({ phase, log, failure, notices, collections: this.#collections.values() })
+    const health = healthOf({ phase, log, failure, notices, collections: this.#collections.all() })
     return { ...health, ...(progress && { progress }) }
   }
 
@@ -175,7 +181,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       uptimeMs: performance.now() - this.#openedAt,
       databases: this.#catalog.databases.length,
       collections: this.#catalog.collections.length,
-      ...heldBy(this.#collections.values()),
+      ...heldBy(this.#collections.all()),
       lsnApplied: this.#committer?.lsnApplied ?? 0,
       lsnDurable,
       lsnCheckpoint: this.#checkpointer.manifest?.lsn ?? 0,
@@ -242,7 +248,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     for (const collection of dropped) await collection.gate.hold(async () => collection.shut('dropped'))
     const database = event.kind === 'database-dropped' ? this.#catalog.databaseById(event.databaseId)?.name : undefined
     this.#catalog.apply(lsn, event)
-    for (const id of ids) this.#collections.delete(id)
+    for (const id of ids) this.#collections.forget(id)
     // Unless the log made it anew later: then its backups may be newer than this.
     if (database !== undefined && !this.catalogAhead.database(database))
       this.#notices.push(...(await this.backups.forget(database)))
@@ -255,7 +261,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     const replica = await this.backups.firstReplica(entry)
     this.#catalog.apply(lsn, event)
     this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
-    this.#begin(entry, replica)
+    // While the log is replayed, more of the collection's records may follow.
+    this.#collections.begin(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
   }
 
   applied(event: Event, bytes: number): void {
@@ -272,18 +279,19 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     let lsnFrom = this.#checkpointer.lsnLoaded + 1
     for (const entry of this.#catalog.collections) {
       const found = loaded.get(entry.id)
-      if (found instanceof Replica) this.#add(entry, found, 'loading')
+      if (found instanceof Replica) this.#collections.add(entry, { replica: found, condition: 'loading' })
       else if (entry.lsnCreated >= log.state().lsnFirst) {
         // Damaged everywhere, but the log goes back to its first record.
-        this.#begin(entry, await this.backups.firstReplica(entry))
+        this.#collections.begin(entry, await this.backups.firstReplica(entry), 'loading')
         lsnFrom = Math.min(lsnFrom, entry.lsnCreated)
-      } else this.#add(entry, undefined, 'quarantined', { reason: found?.message })
+      } else this.#collections.quarantine(entry, found?.message)
     }
     const catalog = this.#catalog.state()
     const outlook = await survey(log, { lsn: lsnFrom, timeMs: manifest?.timeMs ?? 0, catalog })
     this.#catalogAhead = outlook.catalog
     this.#committer.startAfter({ lsn: Math.max(outlook.lsnLast, manifest?.lsn ?? 0), timeMs: outlook.timeMs })
-    for (const [id, collection] of this.#collections) if (!outlook.lsnLastOf.has(id)) collection.ready()
+    for (const collection of this.#collections.all())
+      if (!outlook.lsnLastOf.has(collection.entry.id)) collection.ready()
     this.#phase = 'recovering'
     this.#options.onServing?.(this)
     const report = (done: number, total: number) => {
@@ -292,11 +300,11 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     }
     await replay(log, this, lsnFrom, outlook, report)
     this.#catalogAhead = undefined
-    for (const collection of this.#collections.values()) await collection.settled()
+    for (const collection of this.#collections.all()) await collection.settled()
     await this.#discards.settled()
     // A collection in quarantine keeps what its checkpoint links, so nothing of it is lost here.
     await this.backups.sweepImports()
-    const kept = [...this.#collections.values()].flatMap(({ recovering }) => recovering ?? [])
+    const kept = [...this.#collections.all()].flatMap(({ recovering }) => recovering ?? [])
     await sweepOriginals(
       this.#originals,
       kept.map(({ id: collectionId, generation }) => ({ collectionId, generation })),
@@ -315,13 +323,13 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       timeMs: () => this.timeMs,
       newestCheckpoint: () => this.#checkpointer.newest,
       takeCheckpoint: () => this.#checkpointer.take(),
-      replicaHost: (seed) => ({ seed, pool: this.#pool as WorkerPool, originals: this.#originals }),
+      replicaHost: (seed) => this.#replicaHost(seed),
       nextCollectionId: () => this.nextCollectionId(),
       commit: (makeDraft) => this.commit(makeDraft),
     })
   }
 
-  #hostOf({ hashSeed: seed }: CollectionEntry): ReplicaHost {
+  #replicaHost(seed: HashSeed): ReplicaHost {
     return { seed, pool: this.#pool as WorkerPool, originals: this.#originals }
   }
 
@@ -334,51 +342,24 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     })
   }
 
-  #add(
-    entry: CollectionEntry,
-    replica: Replica | undefined,
-    condition: CollectionDescription['condition'],
-    { reason, coming }: { readonly reason?: string | undefined; readonly coming?: ReplicaToCome } = {},
-  ): void {
-    const [committer, limits, host] = [this.#committer as Committer, this.limits, this.#hostOf(entry)]
-    const more = {
-      onSearch: this.#options.onSearch,
-      ...(reason !== undefined && { reason }),
-      ...(coming && { coming }),
-    }
-    this.#collections.set(
-      entry.id,
-      new LocalCollection({ entry, replica, host, committer, limits, condition, ...more }),
-    )
-  }
-
-  /** While the log is replayed, more of the collection's records may follow. */
-  #begin(entry: CollectionEntry, beginning: Replica | ReplicaToCome | EngineError): void {
-    if (beginning instanceof Replica) this.#add(entry, beginning, this.#phase === 'open' ? 'ready' : 'loading')
-    else if (beginning instanceof EngineError) this.#add(entry, undefined, 'quarantined', { reason: beginning.message })
-    else this.#add(entry, undefined, 'loading', { coming: beginning })
-  }
-
   #checkpointSource(): CheckpointSource {
     const committer = this.#committer as Committer
     return {
       lsn: committer.lsnApplied,
       timeMs: committer.timeMs,
       catalog: this.#catalog.state(),
-      collections: [...this.#collections.values()],
+      collections: [...this.#collections.all()],
     }
   }
 
   async #close(): Promise<void> {
     // A start that is under way ends by itself when it sees that it is not wanted any more, and so do rebuilds.
-    if (this.#phase === 'recovering') for (const collection of this.#collections.values()) collection.shut('engine')
+    if (this.#phase === 'recovering') this.#collections.shut()
     await this.#opening?.catch(() => undefined)
     await this.backups.jobs.close()
     if (this.#phase === 'open' && !this.#failure) {
-      for (const collection of this.#collections.values()) collection.shut('engine')
-      await this.#catalogGate.hold(async () => {
-        for (const { gate } of this.#collections.values()) await gate.hold(async () => undefined)
-      })
+      this.#collections.shut()
+      await this.#catalogGate.hold(() => this.#collections.allApplied())
       await this.#checkpointer.end()
     }
     this.#phase = 'closed'
@@ -388,14 +369,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   /** Gives back what open took, in reverse order. */
   async #release(): Promise<void> {
     await this.#directory?.close()
-    for (const collection of this.#collections.values()) {
-      await collection.settled()
-      // Once the searches under way have ended.
-      await collection.recovering?.pins.until(Number.POSITIVE_INFINITY)
-      await collection.recovering?.close()
-    }
+    await this.#collections.close()
     await this.#discards.settled()
-    this.#collections.clear()
     if (!this.#parts.pool) await this.#pool?.close()
   }
 

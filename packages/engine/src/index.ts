@@ -1,11 +1,6 @@
 export type { FsyncPolicy } from '@annal/wal'
 export type {
-  Activity,
-  ActivityBucket,
-  ActivityRequest,
   AskedSearch,
-  BackupInfo,
-  Backups,
   Clock,
   Collection,
   ControlPlane,
@@ -15,19 +10,13 @@ export type {
   EngineHealth,
   EngineOptions,
   EngineStats,
-  EventPage,
-  EventsRequest,
-  History,
-  HistoryProgress,
-  JobStatus,
-  Moment,
-  PastEvent,
   Progress,
   RebuildChanges,
   RebuildStatus,
   TokenDescription,
   TokenOwner,
 } from './api.ts'
+export type { BackupInfo, Backups, JobStatus, Moment } from './backups-api.ts'
 export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './database-definition.ts'
 export type {
   CollectionDefinition,
@@ -43,6 +32,16 @@ export type {
 } from './definition.ts'
 export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
+export type {
+  Activity,
+  ActivityBucket,
+  ActivityRequest,
+  EventPage,
+  EventsRequest,
+  History,
+  HistoryProgress,
+  PastEvent,
+} from './history-api.ts'
 export type { JsonObject, JsonValue } from './json.ts'
 export {
   dimensionMax,

@@ -1,5 +1,6 @@
 // The backups of one database, as its users see them.
-import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../api.ts'
+
+import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
 import type { Acknowledgement } from '../object.ts'
 import { auditReplica } from './audit-replica.ts'

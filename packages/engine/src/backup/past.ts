@@ -1,7 +1,7 @@
 // A moment of the past: which record it is, and the image of one collection just after that record.
 import { join } from 'node:path'
 import { errnoOf, type HistoryPlace, historySegments, type LogRecord, readHistory, WalError } from '@annal/wal'
-import type { Moment } from '../api.ts'
+import type { Moment } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
 import { decodeEvent, isCatalogRecord, peekEvent } from '../events/codec.ts'
 import type { HashSeed } from '../memory/id-hash.ts'

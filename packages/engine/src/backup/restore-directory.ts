@@ -15,7 +15,7 @@ import {
   type Vfs,
   WalError,
 } from '@annal/wal'
-import type { Moment } from '../api.ts'
+import type { Moment } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
 import { peekEvent } from '../events/codec.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'

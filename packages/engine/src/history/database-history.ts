@@ -1,5 +1,8 @@
 // The past of one database: what happened in it and when, out of the log and its archive. Records of other databases are neither
 // shown nor counted.
+
+import { EngineError } from '../errors.ts'
+import type { RecordFacts } from '../events/record-facts.ts'
 import type {
   Activity,
   ActivityRequest,
@@ -8,9 +11,7 @@ import type {
   History,
   HistoryProgress,
   PastEvent,
-} from '../api.ts'
-import { EngineError } from '../errors.ts'
-import type { RecordFacts } from '../events/record-facts.ts'
+} from '../history-api.ts'
 import { activityBucketsDefault, activityBucketsMax, eventsDefault, eventsMax, historyStepBytesMax } from '../limits.ts'
 import { wholeNumber } from '../numbers.ts'
 import { activityOf } from './activity.ts'
