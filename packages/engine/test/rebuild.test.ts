@@ -2,7 +2,9 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collection, type Engine, openEngine } from '@annal/engine'
-import { test } from 'tap'
+import tap, { test } from 'tap'
+
+tap.setTimeout(300_000)
 
 const dimension = 16
 

@@ -13,6 +13,8 @@ import {
 
 /** Made durable as it is written, so that no sync of the log ever waits behind more of it. */
 const unsyncedBytesMax = 4 * 1024 * 1024
+/** Room in the first chunk, which grows: most files of small collections never fill one. */
+const chunkBytesFirst = 16 * 1024
 
 /**
  * Writes a new file and makes its bytes durable; the name becomes durable with the directory. Pieces may lie in memory that others
@@ -45,7 +47,7 @@ class ChunkWriter {
   readonly #sums = xxh64Stream()
   readonly #full: Uint8Array[] = []
   readonly #spare: Uint8Array[] = []
-  #chunk: Uint8Array = newChunk()
+  #chunk: Uint8Array = newChunk(chunkBytesFirst)
   #filled = 0
   #position = 0
   #unsynced = 0
@@ -70,14 +72,23 @@ class ChunkWriter {
   #add(piece: Uint8Array): void {
     for (let at = 0; at < piece.length; ) {
       const taken = Math.min(piece.length - at, chunkBytesMax - this.#filled)
+      this.#makeRoom(this.#filled + taken)
       this.#chunk.set(piece.subarray(at, at + taken), chunkHeadBytes + this.#filled)
       this.#filled += taken
       at += taken
       if (this.#filled < chunkBytesMax) continue
       this.#full.push(this.#chunk)
-      this.#chunk = this.#spare.pop() ?? newChunk()
+      this.#chunk = this.#spare.pop() ?? newChunk(chunkBytesMax)
       this.#filled = 0
     }
+  }
+
+  #makeRoom(bytes: number): void {
+    const room = this.#chunk.length - chunkHeadBytes
+    if (bytes <= room) return
+    const bigger = newChunk(Math.min(chunkBytesMax, Math.max(bytes, 2 * room)))
+    bigger.set(this.#chunk)
+    this.#chunk = bigger
   }
 
   async #writeFull(): Promise<void> {
@@ -119,6 +130,6 @@ class ChunkWriter {
   }
 }
 
-function newChunk(): Uint8Array {
-  return new Uint8Array(chunkHeadBytes + chunkBytesMax)
+function newChunk(bytes: number): Uint8Array {
+  return new Uint8Array(chunkHeadBytes + bytes)
 }

@@ -1,52 +1,39 @@
+// The engine and a model of Maps and loops are asked the same, in any order; they must say the same.
+import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openEngine } from '@annal/engine'
-import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { chosenSeed } from '@annal/wal/testing'
-import fc from 'fast-check'
 import tap, { test } from 'tap'
-import type { Real } from './command.ts'
-import { commands } from './commands.ts'
-import { Model } from './model.ts'
+import type { Said } from './model-runs.ts'
 
 const seed = chosenSeed()
-const runs = Number(process.env.ANNAL_RUNS ?? (process.env.ANNAL_LONG ? 30_000 : 300))
+const runs = Number(process.env.ANNAL_RUNS ?? (process.env.ANNAL_LONG ? 30_000 : 500))
+const timeout = Math.max(3_600_000, runs * 4_000)
 
 // The file as a whole may take as long as its runs.
-tap.setTimeout(3_600_000)
+tap.setTimeout(timeout)
 
-async function open(pool: WorkerPool): Promise<Real & { end(): Promise<void> }> {
+test(`the engine does what the model does, seed ${seed}, ${runs} runs`, { timeout }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-model-'))
-  const dataDir = join(dir, 'data')
-  const options = { dataDir, threads: 1, keepLog: true }
-  const real = {
-    engine: await openEngine(options, { pool }),
-    async restart({ keepCheckpoints }: { readonly keepCheckpoints: boolean }) {
-      await real.engine.close()
-      if (!keepCheckpoints) await rm(join(dataDir, 'checkpoints'), { recursive: true, force: true })
-      real.engine = await openEngine(options, { pool })
-    },
-    async end() {
-      await real.engine.close()
-      await rm(dir, { recursive: true })
-    },
-  }
-  return real
-}
-
-test(`the engine does what the model does, seed ${seed}, ${runs} runs`, { timeout: 3_600_000 }, async (t) => {
-  // Threads are the slow part of opening an engine, and keep nothing between two of them.
-  const pool = await openWorkerPool({ threads: 1 })
-  t.teardown(() => pool.close())
-  const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 150, size: 'max' }), async (sequence) => {
-    const real = await open(pool)
-    try {
-      await fc.asyncModelRun(() => ({ model: new Model(), real }), sequence)
-    } finally {
-      await real.end()
-    }
-  })
-  await fc.assert(property, { seed, numRuns: runs, endOnFailure: false })
-  t.pass(`${runs} runs, seed ${seed}`)
+  t.teardown(() => rm(dir, { recursive: true }))
+  const main = fileURLToPath(new URL('model-runs.ts', import.meta.url))
+  const processes = Math.min(availableParallelism(), 4, runs)
+  const said = await Promise.all(
+    Array.from({ length: processes }, async (_, i): Promise<Said> => {
+      const own = Math.floor((runs + i) / processes)
+      const args = ['--conditions=annal-source', main, join(dir, `${i}`), String(seed + i), String(own)]
+      const { stdout } = await promisify(execFile)(process.execPath, args, { timeout, maxBuffer: 64 * 1024 * 1024 })
+      // The child is ours and says one line.
+      return JSON.parse(stdout)
+    }),
+  )
+  for (const { fault } of said) t.equal(fault, '', `seed ${seed}`)
+  t.equal(
+    said.reduce((sum, one) => sum + one.runs, 0),
+    runs,
+    `${runs} runs, seed ${seed}`,
+  )
 })

@@ -1,0 +1,52 @@
+// The process of model.test.ts: the test runner watches every promise of its own thread, which makes an engine several times as
+// slow. Arguments: directory, seed, runs. Says on one line how many runs there were and what fast-check found, shrunk.
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openEngine } from '@annal/engine'
+import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
+import fc from 'fast-check'
+import type { Real } from './command.ts'
+import { commands } from './commands.ts'
+import { Model } from './model.ts'
+
+export interface Said {
+  readonly runs: number
+  /** Empty when all is well. */
+  readonly fault: string
+}
+
+async function open(dir: string, pool: WorkerPool): Promise<Real & { end(): Promise<void> }> {
+  await mkdir(dir, { recursive: true })
+  const dataDir = join(dir, 'data')
+  const options = { dataDir, threads: 1, keepLog: true }
+  const real = {
+    engine: await openEngine(options, { pool }),
+    async restart({ keepCheckpoints }: { readonly keepCheckpoints: boolean }) {
+      await real.engine.close()
+      if (!keepCheckpoints) await rm(join(dataDir, 'checkpoints'), { recursive: true, force: true })
+      real.engine = await openEngine(options, { pool })
+    },
+    async end() {
+      await real.engine.close()
+      await rm(dir, { recursive: true })
+    },
+  }
+  return real
+}
+
+const [, , directory = '', seed, runs] = process.argv
+// Threads are the slow part of opening an engine, and keep nothing between two of them.
+const pool = await openWorkerPool({ threads: 1 })
+let opened = 0
+const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 150, size: 'max' }), async (sequence) => {
+  const real = await open(join(directory, `${opened++}`), pool)
+  try {
+    await fc.asyncModelRun(() => ({ model: new Model(), real }), sequence)
+  } finally {
+    await real.end()
+  }
+})
+const found = await fc.check(property, { seed: Number(seed), numRuns: Number(runs), endOnFailure: false })
+await pool.close()
+const said: Said = { runs: found.numRuns, fault: fc.defaultReportMessage(found) ?? '' }
+console.log(JSON.stringify(said))
