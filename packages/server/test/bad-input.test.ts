@@ -62,16 +62,16 @@ const badCreates: BadRequest[] = [
   create(
     'unknown space type',
     { space_type: 'manhattan' },
-    { code: invalid, field: /space_type/, value: /manhattan/, limit: /cosine/ },
+    { code: invalid, field: 'space_type', value: /manhattan/, limit: /cosine/ },
   ),
-  create('unknown precision', { precision: 'int4' }, { code: invalid, field: /precision/, value: /int4/ }),
+  create('unknown precision', { precision: 'int4' }, { code: invalid, field: 'precision', value: /int4/ }),
   create('M 3', { M: 3 }, { code: 'limit_exceeded', field: 'M', value: 3, limit: 4 }),
   create('M 513', { M: 513 }, { code: 'limit_exceeded', field: 'M', value: 513, limit: 512 }),
   create('ef_con 4,097', { ef_con: 4_097 }, { code: 'limit_exceeded', field: 'ef_con', value: 4_097, limit: 4_096 }),
   create('unknown sparse model', { sparse_model: 'bm42' }, { code: invalid, field: 'sparse_model', value: 'bm42' }),
-  create('empty name', { index_name: '' }, { code: invalid, field: /name/ }),
-  create('name that walks up', { index_name: '../etc' }, { code: invalid, field: /name/ }),
-  create('name with a lone surrogate', { index_name: 'a\ud800' }, { code: invalid, field: /name/ }),
+  create('empty name', { index_name: '' }, { code: invalid, field: 'index_name' }),
+  create('name that walks up', { index_name: '../etc' }, { code: invalid, field: 'index_name' }),
+  create('name with a lone surrogate', { index_name: 'a\ud800' }, { code: invalid, field: 'index_name' }),
   create('name as number', { index_name: 7 }, { code: invalid, field: 'index_name', value: 7 }),
 ]
 

@@ -13,6 +13,7 @@ import {
   indexListItem,
   openIndex,
   paramsOf,
+  refusalOf,
 } from '../wire/v1-index.ts'
 
 type Named = { Params: { name: string } }
@@ -21,8 +22,12 @@ export function v1IndexRoutes(app: FastifyInstance): void {
   const create = { schema: { body: createIndexBody }, config: { doc: docs.create, audit: 'index.create' } }
   app.post<{ Body: CreateIndexBody }>('/index/create', create, async (request, reply) => {
     const definition = definitionOf(request.body)
-    checkDefinition(request.database, definition)
-    await request.database.createCollection(definition)
+    try {
+      checkDefinition(request.database, definition)
+      await request.database.createCollection(definition)
+    } catch (error) {
+      throw refusalOf(error)
+    }
     return sendText(reply, 'Index created successfully', { name: request.body.index_name })
   })
 

@@ -65,6 +65,15 @@ export function definitionOf(body: CreateIndexBody): unknown {
   return { name: body.index_name, fields: [{ name: denseField, type: 'vector', params }, ...sparseFieldOf(body)] }
 }
 
+/** A refusal of the definition in the words of the body it came from. */
+export function refusalOf(error: unknown): unknown {
+  if (!(error instanceof EngineError)) return error
+  const { field } = error.details
+  const key = field === 'name' ? 'index_name' : field?.replace(/^fields\[0\]\.params\./, '')
+  if (field === undefined || key === undefined || key === field) return error
+  return new EngineError(error.code, error.message.replace(field, key), { ...error.details, field: key }, { cause: error })
+}
+
 function sparseFieldOf(body: CreateIndexBody): unknown[] {
   const model = body.sparse_model ?? 'None'
   if (!sparseModels.includes(model)) {
