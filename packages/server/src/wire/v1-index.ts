@@ -71,7 +71,12 @@ export function refusalOf(error: unknown): unknown {
   const { field } = error.details
   const key = field === 'name' ? 'index_name' : field?.replace(/^fields\[0\]\.params\./, '')
   if (field === undefined || key === undefined || key === field) return error
-  return new EngineError(error.code, error.message.replace(field, key), { ...error.details, field: key }, { cause: error })
+  return new EngineError(
+    error.code,
+    error.message.replace(field, key),
+    { ...error.details, field: key },
+    { cause: error },
+  )
 }
 
 function sparseFieldOf(body: CreateIndexBody): unknown[] {
