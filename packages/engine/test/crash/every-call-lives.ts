@@ -1,5 +1,5 @@
-// The process of every-call.test.ts: engines that were stopped hang for ever, and end with it. Arguments: directory, seed,
-// rounds. Says on one line what it found.
+// A process of every-call.test.ts: engines that were stopped hang for ever, and end with it. Arguments: directory, seed, rounds,
+// its number among so many processes, which share the calls of a life. Says on one line what it found.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -136,14 +136,17 @@ interface History {
   readonly kills: number
 }
 
-/** Every call of a life in turn, `rounds` times, until something is wrong. */
-async function histories(dir: string, seed: number, rounds: number): Promise<Tally> {
+/** The calls of a life from `first` on, every `step`th in turn, `rounds` times, until something is wrong. */
+async function histories(
+  dir: string,
+  of: { seed: number; rounds: number; first: number; step: number },
+): Promise<Tally> {
   const tally = { histories: 0, stops: 0, calls: 0, faults: [] as string[] }
   let pool = await openWorkerPool({ threads: 1 })
-  for (let round = 0; round < rounds; round++) {
-    for (let stopAt = 1; tally.faults.length < 5; stopAt++) {
-      const of = { seed: seed + tally.histories, stopAt, pool }
-      const { fault, calls, kills } = await history(join(dir, `${tally.histories}`), of)
+  for (let round = 0; round < of.rounds; round++) {
+    for (let stopAt = of.first; tally.faults.length < 5; stopAt += of.step) {
+      const own = { seed: of.seed + 10_000 * round + stopAt, stopAt, pool }
+      const { fault, calls, kills } = await history(join(dir, `${tally.histories}`), own)
       if (fault !== undefined) tally.faults.push(fault)
       tally.stops += kills
       tally.calls = calls
@@ -165,6 +168,8 @@ export interface Tally {
   readonly faults: readonly string[]
 }
 
-const [, , directory = '', seed, rounds] = process.argv
-console.log(JSON.stringify(await histories(directory, Number(seed), Number(rounds))))
+const [, , directory = '', ...numbers] = process.argv
+const [seed = 0, rounds = 1, number = 0, processes = 1] = numbers.map(Number)
+const tally = await histories(directory, { seed, rounds, first: 1 + number, step: processes })
+console.log(JSON.stringify(tally))
 process.exit(0)
