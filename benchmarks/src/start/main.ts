@@ -1,10 +1,10 @@
 // `node scripts/run.mjs benchmarks/src/start/main.ts`: how soon a collection of a million objects answers after a start, against
 // reading its files; how fast a tail of the log is replayed, against inserting it; what a checkpoint does to writes and
-// searches; how large the process is, against the sum of its parts. `--objects N`, `--tail N`, `--dir DIR` (kept and used
+// searches; how large the process is, against the sum of its parts; what a vacuum gives back after nine objects of ten were deleted. `--objects N`, `--tail N`, `--dir DIR` (kept and used
 // again when it is filled already), `--probe N` (the object that the first question is about), `--json FILE`. Ends with 1 when a figure is
 // missed, and fails when the object is not found, which docs/kernel.md says can happen.
 import { execFileSync, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -57,6 +57,7 @@ await settle()
 const catMs = best(() => catOf(newestCheckpoint()))
 const starts = [await open(), await open(), await open()].sort((a, b) => a.answeredMs - b.answeredMs)
 const start = starts[1] as Opened
+const vacuumed = await vacuumOfCopy()
 const figures = figuresOf(start)
 const built = process.execArgv.includes('--conditions=annal-source') ? '' : '--built '
 const report = {
@@ -69,13 +70,20 @@ const report = {
   dimension: 128,
   precision: 'int8',
   figures,
-  details: { filled, withTail, starts, catMs, checkpointBytes: bytesBelow(newestCheckpoint()) },
+  details: { filled, withTail, starts, vacuumed, catMs, checkpointBytes: bytesBelow(newestCheckpoint()) },
 }
 const text = `${JSON.stringify(report, undefined, 2)}\n`
 console.log(text)
 if (values.json !== undefined) writeFileSync(values.json, text)
 if (values.dir === undefined) rmSync(dir, { recursive: true })
 process.exitCode = Object.values(figures).every(({ reached }) => reached) ? 0 : 1
+
+interface Vacuumed {
+  readonly before: { readonly objects: number; readonly bytes: number; readonly rssBytes: number }
+  readonly after: Vacuumed['before']
+  readonly deleteMs: number
+  readonly vacuumMs: number
+}
 
 interface Figure {
   readonly is: number
@@ -95,6 +103,11 @@ function figuresOf({ answeredMs, cpuMs, memory, rssBytes }: Opened): { readonly 
     writeStallMs: atMost(busy.writes.maxMs, 250, '250 ms'),
     searchP99InCheckpoint: atMost(busy.searches.p99Ms / quiet.searches.p99Ms, 1.5, '1.5 x the p99 without'),
     sizeAgainstParts: atMost(rssBytes / parts, 1.3, '1.3 x the sum of the parts'),
+    leftAfterVacuum: atMost(
+      vacuumed.after.bytes / vacuumed.before.bytes,
+      0.15,
+      'the share of the bytes of before nine objects of ten were deleted',
+    ),
   }
 }
 
@@ -122,6 +135,17 @@ async function child(file: string, args: readonly string[]): Promise<string> {
   })
   running.kill('SIGKILL')
   return line
+}
+
+/** The directory may be measured again, so a copy is spoilt. */
+async function vacuumOfCopy(): Promise<Vacuumed> {
+  const copy = join(dir, 'copy')
+  cpSync(dataDir, copy, { recursive: true })
+  try {
+    return JSON.parse(await child('vacuum.ts', [copy])) as Vacuumed
+  } finally {
+    rmSync(copy, { recursive: true })
+  }
 }
 
 async function settle(): Promise<void> {

@@ -5,7 +5,7 @@ import { seededRandom } from '@annal/wal/testing'
 
 export const dimension = 128
 const centres = 1_000
-const groups = 100
+export const groups = 100
 
 export function vectorOf(n: number): Float32Array {
   const centre = seededRandom((n % centres) + 1)
