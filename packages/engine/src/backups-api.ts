@@ -49,6 +49,13 @@ export interface Backups {
   status(): JobStatus
   /** The restore that runs, or the clone that is loaded, or the last one since the engine was opened. */
   restoreStatus(): JobStatus
+  /** Ends the backup that runs, leaving nothing of it; resolves when it is over, with whether there was one to end. */
+  cancel(): Promise<boolean>
+  /**
+   * Ends the restore that began last, if it still runs: whoever waits for it gets the error `cancelled`, and nothing of it is left. A
+   * clone exists already, so that it is dropped like any collection instead.
+   */
+  cancelRestore(): boolean
   /** Oldest first. */
   list(): readonly BackupInfo[]
   /** Throws backup_not_found. */

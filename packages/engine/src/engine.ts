@@ -318,6 +318,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       clock: this.#options.clock ?? { now: Date.now },
       catalog: () => this.#catalog,
       archive: this.#options.archive,
+      backupMsMax: this.limits.backupMsMax,
       identity: () => (this.#directory as DataDirectory).identity,
       log: () => (this.#directory as DataDirectory).log,
       timeMs: () => this.timeMs,

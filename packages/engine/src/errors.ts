@@ -28,6 +28,7 @@ export type EngineErrorCode =
   | 'backup_exists'
   | 'backup_running'
   | 'backup_damaged'
+  | 'cancelled'
   | 'restore_unreachable'
 
 /** The thing that was wrong: which input, its value, and the limit it broke. */

@@ -70,7 +70,16 @@ export interface Limits {
   readonly batchMax: number
   /** Collections of one data directory. */
   readonly collectionsMax: number
+  /** Of one backup or restore: what takes longer hangs, as a rule, and nobody else gets a turn. */
+  readonly backupMsMax: number
 }
 
-export const limitsDefault: Limits = { topKMax: 512, batchMax: 1_000, collectionsMax: 10_000 }
-export const limitsConfigurable: Limits = { topKMax: 4_096, batchMax: 10_000, collectionsMax: 100_000 }
+const hourMs = 3_600_000
+
+export const limitsDefault: Limits = { topKMax: 512, batchMax: 1_000, collectionsMax: 10_000, backupMsMax: 6 * hourMs }
+export const limitsConfigurable: Limits = {
+  topKMax: 4_096,
+  batchMax: 10_000,
+  collectionsMax: 100_000,
+  backupMsMax: 7 * 24 * hourMs,
+}

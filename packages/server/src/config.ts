@@ -24,6 +24,7 @@ export interface Config {
   readonly threads: number | undefined
   readonly topKMax: number
   readonly batchMax: number
+  readonly backupMsMax: number
   readonly collectionsMax: number
   /** Requests a second and caller; undefined: as many as they like. */
   readonly rateLimit: number | undefined
@@ -77,6 +78,8 @@ export interface Setting {
   readonly meaning: string
 }
 
+const minuteMs = 60_000
+
 /** Every setting there is, in the order the documentation lists them. */
 export const settings: readonly Setting[] = [
   { name: 'NDD_SERVER_PORT', fallback: '8080', meaning: 'Port of the HTTP server; 0 lets the system choose.' },
@@ -109,6 +112,11 @@ export const settings: readonly Setting[] = [
     name: 'NDD_BACKUP_EVERY_HOURS',
     fallback: '0',
     meaning: 'Hours between backups of every collection that changed; 0 makes none.',
+  },
+  {
+    name: 'NDD_BACKUP_MINUTES_MAX',
+    fallback: String(limitsDefault.backupMsMax / minuteMs),
+    meaning: 'Longest that a backup or a restore may take; then it is given up, and nothing of it is left.',
   },
   { name: 'NDD_BACKUP_KEEP', fallback: '7', meaning: 'Scheduled backups kept of each collection.' },
   {
@@ -156,6 +164,7 @@ const settingsShown: ReadonlySet<string> = new Set([
   'NDD_COLLECTIONS_MAX',
   'NDD_RATE_LIMIT',
   'NDD_BACKUP_EVERY_HOURS',
+  'NDD_BACKUP_MINUTES_MAX',
   'NDD_BACKUP_KEEP',
   'NDD_BACKUP_CHECK',
   'NDD_BACKUP_S3_KEEP',
@@ -237,6 +246,7 @@ export function readConfig(environment: Environment): ConfigRead {
     threads: threads === 0 ? undefined : threads,
     topKMax: whole('NDD_TOP_K_MAX', 1, limitsConfigurable.topKMax),
     batchMax: whole('NDD_BATCH_MAX', 1, limitsConfigurable.batchMax),
+    backupMsMax: whole('NDD_BACKUP_MINUTES_MAX', 1, limitsConfigurable.backupMsMax / minuteMs) * minuteMs,
     collectionsMax: whole('NDD_COLLECTIONS_MAX', 1, limitsConfigurable.collectionsMax),
     rateLimit: rateLimit === 0 ? undefined : rateLimit,
     backupEveryHours: backupEveryHours === 0 ? undefined : backupEveryHours,

@@ -84,6 +84,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   backup_not_found: 404,
   backup_exists: 409,
   backup_running: 409,
+  cancelled: 409,
   backup_damaged: 400,
   restore_unreachable: 400,
   log_damaged: 500,

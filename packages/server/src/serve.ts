@@ -134,12 +134,12 @@ async function carrierOf({ backupBucket, backupBucketKeep: keep, backupCheck: ch
 }
 
 function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): EngineOptions {
-  const { topKMax, batchMax, collectionsMax } = config
+  const { topKMax, batchMax, collectionsMax, backupMsMax } = config
   return {
     dataDir: config.dataDir,
     fsync: config.fsync,
     ...(config.threads === undefined ? {} : { threads: config.threads }),
-    limits: { topKMax, batchMax, collectionsMax },
+    limits: { topKMax, batchMax, collectionsMax, backupMsMax },
     archive: config.archive,
     keepLog: config.keepLog,
     onProgress: (progress) => {

@@ -124,6 +124,8 @@ test('v2: made, cloned, verified, carried away and brought back in both ways', a
   t.match(counted.json(), { count: 1 }, 'whoever asks waits until it is loaded')
   t.equal(running.engine.database().collection('copy').stateDigest(), digest)
   t.equal((await running.send('DELETE', '/api/v2/backup/one')).status, 200)
+  for (const job of ['backup', 'restore'])
+    t.same((await running.send('DELETE', `/api/v2/status/${job}`)).json(), { cancelled: false }, 'none is running')
 })
 
 test('a link to a download carries its token in the query, and only there', async (t) => {

@@ -88,6 +88,8 @@ const v2 = {
   'GET /log/activity': 'reader',
   'GET /status/backup': 'reader',
   'GET /status/restore': 'reader',
+  'DELETE /status/backup': 'writer',
+  'DELETE /status/restore': 'writer',
   'GET /backup': 'reader',
   'GET /backup/active': 'reader',
   'GET /backup/:backup/info': 'reader',

@@ -7,28 +7,31 @@ import type { BackupStore } from './backup-store.ts'
 import type { BackupHost, Imaged } from './host.ts'
 import { imageBytes, type StoredImage } from './image.ts'
 import { checkSpace, imageCollection } from './image-collection.ts'
+import { Job } from './job.ts'
 
 const nameForm = /^[A-Za-z0-9_-]{1,200}(?![\s\S])/
 const namesRefused: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 /** Less than this free, and no backup is begun: it must not be what fills the disk. */
 const freeBytesMin = 256 * 1024 * 1024
 
-interface Job {
-  status: JobStatus
-  done: Promise<void>
-}
-
 export class Backups {
   readonly store: BackupStore
   readonly #host: BackupHost
   readonly #freeBytesMin: number
+  readonly #msMax: number
+  /** By database, the newest of each. */
   readonly #jobs = new Map<string, Job>()
-  readonly #restores = new Map<string, JobStatus>()
-  #closing = false
+  readonly #done = new Map<string, Promise<void>>()
+  readonly #restores = new Map<string, Job>()
 
-  constructor(host: BackupHost, store: BackupStore, limits: { readonly freeBytesMin?: number } = {}) {
+  constructor(
+    host: BackupHost,
+    store: BackupStore,
+    limits: { readonly msMax: number; readonly freeBytesMin?: number },
+  ) {
     this.#host = host
     this.store = store
+    this.#msMax = limits.msMax
     this.#freeBytesMin = limits.freeBytesMin ?? freeBytesMin
   }
 
@@ -36,16 +39,14 @@ export class Backups {
   async create(database: string, collection: Imaged, wantedName?: unknown): Promise<{ readonly name: string }> {
     const name = this.#newName(database, collection, wantedName)
     const before = this.#jobs.get(database)
-    if (before?.status.status === 'running') {
+    if (before?.isRunning) {
       throw new EngineError('backup_running', `backup ${printed(before.status.name)} of this database is being made`, {
         field: 'database',
         value: database,
       })
     }
     // Set in the turn of the check: of two who ask at once one is refused.
-    const startedAt = this.#host.clock.now()
-    const status = { status: 'running', name, collection: collection.entry.definition.name, startedAt } as const
-    const job: Job = { status: { ...status, bytesDone: 0, bytes: 0 }, done: Promise.resolve() }
+    const job = this.#newJob({ name, collection: collection.entry.definition.name, bytes: 0 }, this.#msMax)
     this.#jobs.set(database, job)
     try {
       await checkSpace(this.#host, this.#freeBytesMin)
@@ -54,10 +55,12 @@ export class Backups {
       else this.#jobs.delete(database)
       throw error
     }
-    job.done = this.#make(database, collection, name, job).then(
-      () => this.#ended(job, 'completed'),
-      (error: Error) => this.#ended(job, 'failed', error.message),
+    const now = () => this.#host.clock.now()
+    const done = this.#make(database, collection, name, job).then(
+      () => job.ended(now()),
+      (error: Error) => job.ended(now(), error),
     )
+    this.#done.set(database, done)
     return { name }
   }
 
@@ -68,32 +71,43 @@ export class Backups {
 
   /** The restore that runs, or the last one since the engine was opened. */
   restoreStatus(database: string): JobStatus {
-    return this.#restores.get(database) ?? { status: 'idle' }
+    return this.#restores.get(database)?.status ?? { status: 'idle' }
+  }
+
+  /** Ends the backup that runs and leaves nothing of it; says whether there was one, once it is gone. */
+  async cancel(database: string): Promise<boolean> {
+    const isOne = endIfRunning(this.#jobs.get(database), 'the backup was cancelled')
+    await this.settled(database)
+    return isOne && this.#jobs.get(database)?.status.status !== 'completed'
+  }
+
+  /** Ends the restore that began last, if it still runs. */
+  cancelRestore(database: string): boolean {
+    return endIfRunning(this.#restores.get(database), 'the restore was cancelled')
   }
 
   /** Keeps account of a restore. */
   async restoring<T>(
     database: string,
     of: { readonly name?: string; readonly collection: string; readonly bytes: number },
-    restore: (onProgress: (bytesDone: number) => void) => Promise<T>,
+    restore: (job: Job) => Promise<T>,
+    { canEnd = true }: { readonly canEnd?: boolean } = {},
   ): Promise<T> {
-    const begun: JobStatus = { status: 'running', ...of, startedAt: this.#host.clock.now() }
-    this.#restores.set(database, begun)
+    const job = this.#newJob(of, canEnd ? this.#msMax : undefined)
+    this.#restores.set(database, job)
     try {
-      const result = await restore((bytesDone) => this.#restores.set(database, { ...begun, bytesDone }))
-      const completedAt = this.#host.clock.now()
-      this.#restores.set(database, { ...begun, status: 'completed', bytesDone: of.bytes, completedAt })
+      const result = await restore(job)
+      job.ended(this.#host.clock.now())
       return result
     } catch (error) {
-      const completedAt = this.#host.clock.now()
-      this.#restores.set(database, { ...begun, status: 'failed', completedAt, error: (error as Error).message })
+      job.ended(this.#host.clock.now(), error as Error)
       throw error
     }
   }
 
   /** Resolves when no backup of the database runs. */
   async settled(database: string): Promise<void> {
-    await this.#jobs.get(database)?.done
+    await this.#done.get(database)
   }
 
   list(database: string): readonly BackupInfo[] {
@@ -125,8 +139,9 @@ export class Backups {
 
   /** Ends what is being made, leaving nothing of it. */
   async close(): Promise<void> {
-    this.#closing = true
-    await Promise.all([...this.#jobs.values()].map(({ done }) => done))
+    const closed = new EngineError('closed', 'the engine was closed while the backup was made')
+    for (const job of this.#jobs.values()) job.end(closed)
+    await Promise.all(this.#done.values())
   }
 
   async #make(database: string, collection: Imaged, name: string, job: Job): Promise<void> {
@@ -142,15 +157,11 @@ export class Backups {
         { older },
         {
           checkWanted: () => {
-            if (this.#closing) throw new EngineError('closed', 'the engine was closed while the backup was made')
+            job.check()
             collection.checkOpen()
           },
-          onProgress: (bytesDone, bytes) => {
-            job.status = { ...job.status, bytesDone, bytes }
-          },
-          onHeld: (heldMs) => {
-            job.status = { ...job.status, heldMs }
-          },
+          onProgress: (bytesDone, bytes) => job.progress({ bytesDone, bytes }),
+          onHeld: (heldMs) => job.progress({ heldMs }),
         },
       )
       await store.add(temporary, image)
@@ -169,9 +180,8 @@ export class Backups {
       .findLast(({ image: { source } }) => source.uuid === uuid && source.collectionId === entry.id)
   }
 
-  #ended(job: Job, status: 'completed' | 'failed', error?: string): void {
-    const completedAt = this.#host.clock.now()
-    job.status = { ...job.status, status, completedAt, ...(error !== undefined && { error }) }
+  #newJob(about: Pick<JobStatus, 'name' | 'collection' | 'bytes'>, msMax: number | undefined): Job {
+    return new Job({ ...about, startedAt: this.#host.clock.now() }, msMax)
   }
 
   #newName(database: string, { entry }: Imaged, wanted: unknown): string {
@@ -183,6 +193,12 @@ export class Backups {
       if (!this.store.find(database, candidate)) return candidate
     }
   }
+}
+
+function endIfRunning(job: Job | undefined, why: string): boolean {
+  if (!job?.isRunning || !job.canEnd) return false
+  job.end(new EngineError('cancelled', why))
+  return true
 }
 
 export function infoOf({ image }: StoredImage): BackupInfo {

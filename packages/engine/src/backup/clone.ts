@@ -8,7 +8,14 @@ import type { BackupHost, Imaged } from './host.ts'
 import { growingBytes, type Image, imageBytes, type StoredImage } from './image.ts'
 import { checkSpace, imageCollection } from './image-collection.ts'
 import { type LoadAs, loadImage } from './load-image.ts'
-import { damaged, freeBytesMin, type ImportHost, importImage, type RestoreTarget } from './restore-image.ts'
+import {
+  damaged,
+  freeBytesMin,
+  type ImportHost,
+  importImage,
+  type RestoreTarget,
+  type RestoreWatch,
+} from './restore-image.ts'
 
 /** To apply more records than this again takes longer than a checkpoint does. */
 const tailBytesMax = 1024 * 1024
@@ -25,11 +32,11 @@ export async function cloneCollection(
   host: ImportHost,
   source: Imaged,
   target: RestoreTarget,
-  onRead: (bytes: number) => void,
+  watch: RestoreWatch,
 ): Promise<Cloned> {
   const { side } = host
   const stored = await importImage(side, async (dir) => {
-    const image = await linkedImage(side, source, dir, target.checkThere)
+    const image = await linkedImage(side, source, dir, watch.checkWanted)
     await checkSpace(side, growingBytes(image) + freeBytesMin)
     return image
   })
@@ -43,11 +50,11 @@ export async function cloneCollection(
     objects: image.objects,
     elements: image.fieldsNow.map(({ elements }) => elements),
     load(checkWanted: () => void) {
-      const watch = (bytes: number) => {
-        onRead(bytes)
+      const onRead = (bytes: number) => {
+        watch.onRead(bytes)
         checkWanted()
       }
-      const loading = loadClone(side, source, stored, { ...as, onRead: watch })
+      const loading = loadClone(side, source, stored, { ...as, onRead })
       loading.then(resolve, reject)
       return loading
     },

@@ -10,8 +10,9 @@ import { containerBytes, readContainer, writeContainer } from './container.ts'
 import type { Imaged } from './host.ts'
 import { imageBytes, type StoredImage, writeImageManifest } from './image.ts'
 import { checkSpace } from './image-collection.ts'
+import type { Job } from './job.ts'
 import { imageOfPast, type PastOf, pastOfBackup } from './past.ts'
-import { buildChecked, fillFrom, type ImportHost, restoreImage } from './restore-image.ts'
+import { buildChecked, fillFrom, type ImportHost, type RestoreWatch, restoreImage } from './restore-image.ts'
 import { verifyImage } from './verify-image.ts'
 
 /** Free disk that an upload leaves over. */
@@ -50,6 +51,14 @@ export class DatabaseBackups implements BackupsOfDatabase {
     return this.#door.backups.status(this.#name)
   }
 
+  async cancel(): Promise<boolean> {
+    return this.#opened().backups.cancel(this.#name)
+  }
+
+  cancelRestore(): boolean {
+    return this.#opened().backups.cancelRestore(this.#name)
+  }
+
   restoreStatus(): JobStatus {
     return this.#door.backups.restoreStatus(this.#name)
   }
@@ -70,13 +79,14 @@ export class DatabaseBackups implements BackupsOfDatabase {
     const { host, backups } = this.#opened()
     const stored = this.#stored(name)
     return this.#door.reserving(target, (free) =>
-      backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(stored.image) }, () =>
-        restoreImage(host, this.#target(free), (dir) =>
+      backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(stored.image) }, (job) => {
+        const watch = this.#watchOf(job)
+        return restoreImage(host, this.#target(free), watch, (dir) =>
           moment
-            ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, () => this.#door.checkOpen())
-            : fillFrom(host.side, stored, dir),
-        ),
-      ),
+            ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, watch.checkWanted)
+            : fillFrom(host.side, stored, dir, watch),
+        )
+      }),
     )
   }
 
@@ -88,11 +98,12 @@ export class DatabaseBackups implements BackupsOfDatabase {
       collectionIdAt: (lsn) => this.#door.collectionIdAt(collection, lsn),
     }
     return this.#door.reserving(target, (free) =>
-      backups.restoring(this.#name, { collection: free, bytes: 0 }, () =>
-        restoreImage(host, this.#target(free), (dir) =>
-          imageOfPast(host.side, past, moment, dir, () => this.#door.checkOpen()),
-        ),
-      ),
+      backups.restoring(this.#name, { collection: free, bytes: 0 }, (job) => {
+        const watch = this.#watchOf(job)
+        return restoreImage(host, this.#target(free), watch, (dir) =>
+          imageOfPast(host.side, past, moment, dir, watch.checkWanted),
+        )
+      }),
     )
   }
 
@@ -100,16 +111,16 @@ export class DatabaseBackups implements BackupsOfDatabase {
     const { host, backups } = this.#opened()
     return this.#door.reserving(target, async (free) => {
       const source = await this.#serving(collection)
-      let bytesDone = 0
-      let report: (bytesDone: number) => void = () => undefined
-      const { acknowledged, bytes, loaded } = await cloneCollection(host, source, this.#target(free), (read) => {
-        bytesDone += read
-        report(bytesDone)
+      let onRead: (bytes: number) => void = () => undefined
+      const { acknowledged, bytes, loaded } = await cloneCollection(host, source, this.#target(free), {
+        checkWanted: () => this.#door.checkOpen(),
+        onRead: (read) => onRead(read),
       })
-      const loading = backups.restoring(this.#name, { collection: free, bytes }, (onProgress) => {
-        report = onProgress
+      const load = (job: Job) => {
+        onRead = countingFor(job, 1)
         return loaded
-      })
+      }
+      const loading = backups.restoring(this.#name, { collection: free, bytes }, load, { canEnd: false })
       // Its status, and the clone's, say what became of it.
       loading.catch(() => undefined)
       return acknowledged
@@ -175,6 +186,15 @@ export class DatabaseBackups implements BackupsOfDatabase {
     }
   }
 
+  #watchOf(job: Job): RestoreWatch {
+    const checkWanted = () => {
+      job.check()
+      this.#door.checkOpen()
+    }
+    // Everything is read to be compared, and again to be loaded.
+    return { checkWanted, onRead: countingFor(job, 2) }
+  }
+
   #opened(): BackupDoor {
     this.#door.checkOpen()
     return this.#door
@@ -194,5 +214,14 @@ export class DatabaseBackups implements BackupsOfDatabase {
 
   #target(name: string) {
     return { databaseId: this.#door.database.id, name, checkThere: () => this.#door.checkOpen() }
+  }
+}
+
+/** Tells the job of bytes as they are read, when everything is read so many times. */
+function countingFor(job: Job, times: number): (bytes: number) => void {
+  let read = 0
+  return (bytes) => {
+    read += bytes
+    job.progress({ bytesDone: Math.floor(read / times) })
   }
 }

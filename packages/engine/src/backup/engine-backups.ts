@@ -17,6 +17,7 @@ import { type ImportHost, type RestoredDraft, releaseImports, replayRestored, sw
 
 export interface EngineSide extends BackupHost {
   readonly archive: ArchiveLimits | undefined
+  readonly backupMsMax: number
   nextCollectionId(): number
   commit(makeDraft: () => RestoredDraft): Promise<Acknowledgement>
 }
@@ -32,7 +33,9 @@ export class EngineBackups {
 
   constructor(side: EngineSide) {
     this.#side = side
-    this.jobs = new Backups(side, new BackupStore(side.vfs, join(side.dataDir, 'backups')))
+    this.jobs = new Backups(side, new BackupStore(side.vfs, join(side.dataDir, 'backups')), {
+      msMax: side.backupMsMax,
+    })
     this.book = new LogBook(side)
     this.host = {
       side,

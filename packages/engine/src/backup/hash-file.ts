@@ -5,11 +5,11 @@ import { givingWay } from './give-way.ts'
 
 const sliceBytes = 256 * 1024
 
-/** Of the first `bytes` bytes, or of the whole file; says how many there were. */
+/** Says how many bytes there were. `onRead` is told of each slice, and ends the work by throwing. */
 export async function hashFile(
   vfs: Vfs,
   path: string,
-  bytes = Number.POSITIVE_INFINITY,
+  onRead: (bytes: number) => void = () => undefined,
 ): Promise<{ readonly bytes: number; readonly sha256: string }> {
   const file = await vfs.open(path, 'read')
   try {
@@ -17,11 +17,12 @@ export async function hashFile(
     const slice = new Uint8Array(sliceBytes)
     const giveWay = givingWay()
     let at = 0
-    while (at < bytes) {
-      const got = await readFully(file, slice.subarray(0, Math.min(sliceBytes, bytes - at)), at)
+    for (;;) {
+      const got = await readFully(file, slice, at)
       if (got === 0) break
       hash.update(slice.subarray(0, got))
       at += got
+      onRead(got)
       await giveWay(got)
     }
     return { bytes: at, sha256: hash.digest('hex') }

@@ -95,7 +95,10 @@ async function imageAt(
   const { base, tail } = start
   async function* records(): AsyncGenerator<LogRecord> {
     if (tail) yield* tail
-    yield* recordsOf(host, id, start.lsn, moment.lsn)
+    for await (const record of recordsOf(host, id, start.lsn, moment.lsn)) {
+      watch.checkWanted()
+      yield record
+    }
   }
   const bytes = base ? bytesOf(base) : 0
   return makeImage(host.vfs, of.dir, {

@@ -66,8 +66,8 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
   return { ...facts, snapshotLsn: base?.lsn ?? 0, parts, originals, tail }
 }
 
-async function hashOf(vfs: Vfs, path: string, { linkOnly }: ImagePlan): Promise<string> {
-  return linkOnly ? '' : (await hashFile(vfs, path)).sha256
+async function hashOf(vfs: Vfs, path: string, { linkOnly, checkWanted }: ImagePlan): Promise<string> {
+  return linkOnly ? '' : (await hashFile(vfs, path, checkWanted)).sha256
 }
 
 async function makeTail(vfs: Vfs, dir: string, plan: ImagePlan): Promise<ImageTail> {

@@ -47,6 +47,13 @@ export interface RestoreTarget {
   checkThere(): void
 }
 
+export interface RestoreWatch {
+  /** Throws when the restore is not wanted any more. */
+  readonly checkWanted: () => void
+  /** Called with the bytes of the image read since the last call: first to compare, then to load them. */
+  readonly onRead: (bytes: number) => void
+}
+
 /** Free disk that a restore leaves over. */
 export const freeBytesMin = 64 * 1024 * 1024
 
@@ -57,13 +64,14 @@ export const freeBytesMin = 64 * 1024 * 1024
 export async function restoreImage(
   host: ImportHost,
   target: RestoreTarget,
+  watch: RestoreWatch,
   fill: (dir: string) => Promise<Image>,
 ): Promise<Acknowledgement> {
   const { side } = host
   const stored = await importImage(side, fill)
   try {
     const id = side.nextCollectionId()
-    const { replica, digest } = await buildChecked(side, stored, { id, name: target.name })
+    const { replica, digest } = await buildChecked(side, stored, { id, name: target.name }, watch)
     const draft: RestoredDraft = {
       kind: 'collection-restored',
       collectionId: id,
@@ -86,10 +94,15 @@ export async function restoreImage(
 }
 
 /** Links another image's files, each compared with its checksum before anything is built of them. */
-export async function fillFrom(host: BackupHost, stored: StoredImage, dir: string): Promise<Image> {
+export async function fillFrom(
+  host: BackupHost,
+  stored: StoredImage,
+  dir: string,
+  watch: RestoreWatch,
+): Promise<Image> {
   await checkSpace(host, growingBytes(stored.image) + freeBytesMin)
   const { vfs } = host
-  const faults = await verifyImage(vfs, stored)
+  const faults = await verifyImage(vfs, stored, onReadOf(watch))
   if (faults.length > 0) throw damaged(stored, faults.join('; '))
   await linkImage(vfs, filesOf(stored.image), stored.dir, dir)
   return stored.image
@@ -100,19 +113,29 @@ export async function buildChecked(
   host: BackupHost,
   stored: StoredImage,
   as: { readonly id: number; readonly name: string },
+  watch?: RestoreWatch,
 ): Promise<{ readonly replica: Replica; readonly digest: string }> {
   const { image } = stored
-  const replica = await loadImage(host.vfs, stored, { ...as, host: host.replicaHost(image.hashSeed) }).catch(
-    (error) => {
-      if (error instanceof EngineError && error.code !== 'snapshot_damaged') throw error
-      throw damaged(stored, (error as Error).message, error)
-    },
-  )
-  const digest = await gentleDigest(replica)
+  const from = { ...as, host: host.replicaHost(image.hashSeed), ...(watch && { onRead: onReadOf(watch) }) }
+  const replica = await loadImage(host.vfs, stored, from).catch((error) => {
+    if (error instanceof EngineError && error.code !== 'snapshot_damaged') throw error
+    throw damaged(stored, (error as Error).message, error)
+  })
+  const digest = await gentleDigest(replica, watch?.checkWanted).catch(async (error) => {
+    await replica.remove()
+    throw error
+  })
   assert(digest !== undefined, 'nobody writes to a collection that is being built')
   if (image.digest === '' || image.digest === digest) return { replica, digest }
   await replica.remove()
   throw damaged(stored, `its state has digest ${digest}, where ${image.digest} was backed up`)
+}
+
+function onReadOf({ checkWanted, onRead }: RestoreWatch): (bytes: number) => void {
+  return (bytes) => {
+    onRead(bytes)
+    checkWanted()
+  }
 }
 
 export async function importImage(host: BackupHost, fill: (dir: string) => Promise<Image>): Promise<StoredImage> {

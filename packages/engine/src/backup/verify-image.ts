@@ -8,7 +8,7 @@ import { filesOf, imageManifestName, type StoredImage } from './image.ts'
 export async function verifyImage(
   vfs: Vfs,
   { dir, image }: StoredImage,
-  onProgress: (bytes: number) => void | Promise<void> = () => undefined,
+  onRead: (bytes: number) => void = () => undefined,
 ): Promise<string[]> {
   const faults: string[] = []
   const files = filesOf(image)
@@ -19,12 +19,12 @@ export async function verifyImage(
     try {
       const size = await sizeOf(vfs, path)
       if (size !== bytes) faults.push(`${name} has ${size} bytes, its manifest says ${bytes}`)
-      else if ((await hashFile(vfs, path)).sha256 !== sha256) faults.push(`${name} is damaged: its checksum is wrong`)
+      else if ((await hashFile(vfs, path, onRead)).sha256 !== sha256)
+        faults.push(`${name} is damaged: its checksum is wrong`)
     } catch (error) {
       if (errnoOf(error) === undefined) throw error
       faults.push(`${name} cannot be read: ${errnoOf(error)}`)
     }
-    await onProgress(bytes)
   }
   return faults
 }

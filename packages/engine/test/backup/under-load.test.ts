@@ -5,8 +5,10 @@ import { once } from 'node:events'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Collection, type Engine, openEngine } from '@annal/engine'
+import { openWorkerPool } from '@annal/engine/testing'
 import { nodeVfs, type Vfs } from '@annal/wal'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
@@ -153,12 +155,11 @@ test('of many who ask at once one gets the backup', async (t) => {
 })
 
 /** A disk that refuses what a backup asks of it. */
-function refusing(code: () => string | undefined): Vfs {
+function refusing(refusal: () => Error | undefined): Vfs {
   const inner = nodeVfs()
   const check = (path: string) => {
-    const wanted = code()
-    if (wanted !== undefined && path.includes('/backups/'))
-      throw Object.assign(new Error(`${wanted}: refused`), { code: wanted })
+    const error = path.includes('/backups/') ? refusal() : undefined
+    if (error) throw error
   }
   return {
     ...inner,
@@ -178,10 +179,14 @@ function refusing(code: () => string | undefined): Vfs {
 }
 
 test('however a backup ends, writers go on and nothing of it is left', async (t) => {
-  let code: string | undefined
+  let refusal: Error | undefined
   const dataDir = await temporaryDirectory(t)
-  const engine = await openEngine({ dataDir, threads: 1 }, { vfs: refusing(() => code) })
-  t.teardown(() => engine.close())
+  const pool = await openWorkerPool({ threads: 1 })
+  const engine = await openEngine({ dataDir }, { vfs: refusing(() => refusal), pool })
+  t.teardown(async () => {
+    await engine.close()
+    await pool.close()
+  })
   const collection = await filled(engine, 'a', 200, seededRandom(seed))
   const { backups } = engine.database()
   const endings: [string, () => Promise<unknown>][] = [
@@ -189,10 +194,30 @@ test('however a backup ends, writers go on and nothing of it is left', async (t)
     ...['ENOSPC', 'EIO', 'EROFS', 'EMFILE'].map((errno): [string, () => Promise<unknown>] => [
       errno,
       async () => {
-        code = errno
+        refusal = Object.assign(new Error(`${errno}: refused`), { code: errno })
         await backups.create('a')
       },
     ]),
+    [
+      'out of memory',
+      async () => {
+        refusal = new RangeError('Array buffer allocation failed')
+        await backups.create('a')
+      },
+    ],
+    [
+      'cancelled',
+      async () => {
+        await backups.create('a')
+        t.ok(await backups.cancel(), 'there was one to cancel')
+      },
+    ],
+    [
+      'a thread is lost',
+      async () => {
+        await Promise.all([backups.create('a', 'good'), pool.loseWorker(0)])
+      },
+    ],
     [
       'dropped',
       async () => {
@@ -206,9 +231,10 @@ test('however a backup ends, writers go on and nothing of it is left', async (t)
   for (const [name, act] of Array.from({ length: rounds }, () => endings).flat()) {
     await act()
     await backups.settled()
-    code = undefined
+    refusal = undefined
     t.match(backups.status().status, /completed|failed/, name)
-    if (name === 'good') await backups.remove('good')
+    if (backups.list().length > 0) await backups.remove('good')
+    if (name === 'cancelled') t.match(backups.status(), { status: 'failed', error: /cancelled/ })
     await collection.upsert([{ id: 'after', fields: { v: someVector(seededRandom(1)) } }])
     const left = (await readdir(join(dataDir, 'backups'))).filter((folder) => folder.startsWith('tmp-'))
     t.same(left, [], `${name} leaves nothing`)
@@ -218,6 +244,72 @@ test('however a backup ends, writers go on and nothing of it is left', async (t)
   const again = await openedEngine(t, { dataDir })
   t.ok(['idle'].includes(again.database().backups.status().status), 'nothing resumes')
 })
+
+test('a backup and a restore that take too long are given up', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const inner = nodeVfs()
+  const vfs: Vfs = {
+    ...inner,
+    async link(from, to) {
+      if (/\/(backups|imports)\//.test(to)) await sleep(5)
+      return inner.link(from, to)
+    },
+  }
+  const unlimited = await openEngine({ dataDir, threads: 1 }, { vfs })
+  await filled(unlimited, 'a', 50, seededRandom(seed))
+  await unlimited.checkpoint()
+  await backedUp(unlimited.database(), 'a', 'whole')
+  await unlimited.close()
+  const engine = await openEngine({ dataDir, threads: 1, limits: { backupMsMax: 1 } }, { vfs })
+  t.teardown(() => engine.close())
+  const { backups } = engine.database()
+  await backups.create('a', 'slow')
+  await backups.settled()
+  t.match(backups.status(), { status: 'failed', error: /longer than 1 ms/ })
+  await t.rejects(backups.restore('whole', 'b'), { code: 'cancelled', details: { field: 'backupMsMax', limit: 1 } })
+  t.match(backups.restoreStatus(), { status: 'failed' })
+  await nothingLeft(t, dataDir, 1)
+})
+
+test('a restore that is cancelled leaves nothing, and a clone is not cancelled', async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const engine = await openEngine({ dataDir, threads: 1 })
+  t.teardown(() => engine.close())
+  await filled(engine, 'a', 500, seededRandom(seed))
+  const database = engine.database()
+  const { backups } = database
+  await engine.checkpoint()
+  await backedUp(database, 'a', 'kept')
+  t.notOk(await backups.cancel(), 'nothing runs')
+  t.notOk(backups.cancelRestore())
+  const { lsnApplied } = engine.stats()
+  for (const restore of [
+    () => backups.restore('kept', 'b'),
+    () => backups.restorePast('a', 'b', { lsn: lsnApplied }),
+  ]) {
+    const refused = t.rejects(restore(), { code: 'cancelled' })
+    while (!backups.cancelRestore()) await new Promise(setImmediate)
+    await refused
+    t.match(backups.restoreStatus(), { status: 'failed', error: 'the restore was cancelled' })
+    t.equal(engine.stats().lsnApplied, lsnApplied)
+    await nothingLeft(t, dataDir, 1)
+  }
+  await backups.clone('a', 'copy')
+  t.notOk(backups.cancelRestore())
+  await database.collection('copy').served()
+  await backups.restore('kept', 'b')
+  t.equal(database.collection('b').stateDigest(), database.collection('copy').stateDigest())
+})
+
+async function nothingLeft(t: Test, dataDir: string, backups: number): Promise<void> {
+  t.equal((await readdir(join(dataDir, 'backups'))).length, backups)
+  t.same(await readdir(join(dataDir, 'imports')).catch(() => []), [])
+  const originals = await readdir(join(dataDir, 'originals'))
+  t.ok(
+    originals.every((name) => name.startsWith('collection-1-')),
+    'no file of a collection that never was',
+  )
+}
 
 test('a process killed while it makes backups leaves whole ones and nothing else', { timeout: 600_000 }, async (t) => {
   const random = seededRandom(seed + 3)

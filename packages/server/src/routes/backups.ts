@@ -108,6 +108,13 @@ export function v2BackupRoutes(app: FastifyInstance): void {
     jobStatus(database.backups.restoreStatus()),
   )
 
+  const cancel = { config: { doc: docs.cancel, audit: 'backup.cancel' } }
+  app.delete('/status/backup', cancel, async ({ database }) => ({ cancelled: await database.backups.cancel() }))
+  const cancelRestore = { config: { doc: docs.cancelRestore, audit: 'backup.restore.cancel' } }
+  app.delete('/status/restore', cancelRestore, async ({ database }) => ({
+    cancelled: database.backups.cancelRestore(),
+  }))
+
   // An interface between the published ones used the plural.
   for (const path of ['/backup', '/backups']) {
     const restore = {
@@ -236,5 +243,15 @@ const docs = {
     access: 'read',
     summary: 'The restore that runs, or the last one since the start.',
     reply: { description: 'status is idle, running, completed or failed.' },
+  },
+  cancel: {
+    access: 'write',
+    summary: 'Ends the backup that runs.',
+    reply: { description: 'cancelled is false when none was running. Nothing of it is left.' },
+  },
+  cancelRestore: {
+    access: 'write',
+    summary: 'Ends the restore that began last; whoever waits for it gets 409 cancelled.',
+    reply: { description: 'cancelled is false when none was running.' },
   },
 } satisfies Record<string, RouteDoc>
