@@ -227,12 +227,12 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {
-    await this.served()
+    this.checkOpen()
     return this.#rebuilder.run(rebuiltFields(this.replica.definition, changes), this)
   }
 
   async vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
-    await this.served()
+    this.checkOpen()
     const before = sum(this.replica.bytes())
     const acknowledged = await this.rebuild()
     return { ...acknowledged, reclaimedBytes: Math.max(0, before - sum(this.replica.bytes())) }

@@ -141,6 +141,8 @@ test('a clone under writers holds what was written up to one record, and every w
   const engine = await openedEngine(t, { dataDir, keepLog: true })
   const database = engine.database()
   const source = await database.createCollection({ name: 'a', fields: [denseField()] })
+  await source.upsert([{ id: 'n0', fields: { v: someVector(random) } }])
+  await engine.checkpoint()
   let wanted = true
   const acknowledged: number[] = []
   const writing = (async () => {
@@ -151,7 +153,6 @@ test('a clone under writers holds what was written up to one record, and every w
   })()
   const digests = new Map<string, string>()
   for (let i = 0; i < 4; i++) {
-    if (i === 2) await engine.checkpoint()
     const before = acknowledged.length
     const { lsn } = await database.backups.clone('a', `clone${i}`)
     const clone = database.collection(`clone${i}`)
@@ -264,15 +265,20 @@ test('a clone whose files cannot be read is out of service by itself, and can be
 })
 
 test('what is refused is refused before anything changes', async (t) => {
-  const { engine, database, disk, dataDir } = await world(t, seededRandom(seed + 6))
+  const { database, disk, dataDir } = await world(t, seededRandom(seed + 6))
   disk.allow()
-  const { lsnApplied } = engine.stats()
   await t.rejects(database.backups.clone('none', 'b'), { code: 'collection_not_found' })
   await t.rejects(database.backups.clone('a', 'a'), { code: 'collection_exists' })
   await t.rejects(database.backups.clone('a', '../b'), { code: 'invalid_argument' })
   const both = await Promise.allSettled([database.backups.clone('a', 'b'), database.backups.clone('a', 'b')])
   t.same(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
-  t.equal(engine.stats().lsnApplied, lsnApplied + 1)
+  t.same(
+    database
+      .collections()
+      .map(({ name }) => name)
+      .sort(),
+    ['a', 'b'],
+  )
   await database.collection('b').served()
   t.equal((await readdir(join(dataDir, 'imports'))).length, 1)
 })
