@@ -101,6 +101,8 @@ export class ArenaCut {
   readonly #links: LinksAhead
   /** Rows as they were, by ordinal: what each kind of part holds of them. */
   readonly #rows = new Map<number, ReadonlyMap<Part['kind'], Uint8Array>>()
+  /** What parts end with after their last rows as it was: the next row will stand there. */
+  readonly #paddings: ReadonlyMap<Part, Uint8Array>
 
   /** No job may be under way; from now on `beforeRowsChange` must hear of every row that is written. */
   constructor(links: LinksAhead, settled: boolean) {
@@ -111,6 +113,12 @@ export class ArenaCut {
     this.#arena = arena
     this.#end = arena.word(header.end)
     this.#parts = [...partsOf(arena)]
+    this.#paddings = new Map(
+      this.#parts.flatMap((part) => {
+        const used = usedOf(part)
+        return used < part.bytes ? [[part, copyOf(arena, part.address + used, part.bytes - used)]] : []
+      }),
+    )
     this.state = stateWords.map((word) => arena.word(word))
     this.centre = copyOf(arena, arena.centreAddress, arena.shape.lanes * 4)
   }
@@ -152,9 +160,11 @@ export class ArenaCut {
 
   #rowsAsTheyWere(part: Part): Uint8Array {
     const live = this.#arena.u8.subarray(part.address, part.address + part.bytes)
-    if (!part.rows || this.#rows.size === 0) return live
+    const padding = this.#paddings.get(part)
+    if (!part.rows || (this.#rows.size === 0 && !padding)) return live
     const { first, count, stride } = part.rows
-    let bytes: Uint8Array | undefined
+    let bytes = padding && live.slice()
+    if (padding) bytes?.set(padding, usedOf(part))
     for (let ordinal = first; ordinal < first + count; ordinal++) {
       const kept = this.#rows.get(ordinal)?.get(part.kind)
       if (!kept) continue
@@ -163,6 +173,11 @@ export class ArenaCut {
     }
     return bytes ?? live
   }
+}
+
+/** Without padding; only parts that are written once a row have any that changes. */
+function usedOf({ rows, bytes }: Part): number {
+  return rows ? rows.count * rows.stride : bytes
 }
 
 /** A copy, because the memory is about to change. */

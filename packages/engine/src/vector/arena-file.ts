@@ -129,7 +129,13 @@ async function loadBlocks(arena: Arena, end: number, bytes: FieldBytes): Promise
     const parts: Part[] = []
     for (let i = block; i < block + step && i * blockRows < end; i++) parts.push(...partsOfBlock(arena, i))
     await bytes.fill(arena, parts)
+    for (const part of parts) clearPadding(arena, part)
   }
+}
+
+/** The next row will stand there, and must find what no row has written. */
+function clearPadding({ u8 }: Arena, { kind, address, bytes, rows }: Part): void {
+  if (rows) u8.fill(kind === 'upper' ? 0xff : 0, address + rows.count * rows.stride, address + bytes)
 }
 
 /** Numbers that decide how much is read and where a walk starts. */
