@@ -21,7 +21,7 @@ import {
 } from '../layout'
 import { chosen, ids, keys, nextWalk, pool, queryCode, ranked, rowCode } from '../scratch'
 import { keysOf, keysOfIds, setRowAsQuery } from '../distance/walk'
-import { entryOf, insert, size, worst } from './pool'
+import { entryOf, idOf, insert, size, worst } from './pool'
 import * as candidates from './pool'
 import { chooseDiverse } from './prune'
 import { approach, setView, walkLevel } from './search'
@@ -134,11 +134,11 @@ function connect(target: u32, id: u32, level: i32): void {
   }
   memory.copy(ids, list, <usize>degree << 2)
   store<u32>(ids + (<usize>degree << 2), id)
-  relink(target, list, degree + 1, degree)
+  relink(target, list, degree + 1, degree, 0)
 }
 
-/** Chooses a node's list anew from the `count` ordinals in the scratch list. */
-export function relink(node: u32, list: usize, count: i32, degree: i32): void {
+/** Chooses a node's list anew from the `count` ordinals in the scratch list: `least` of them, where there are so many. */
+export function relink(node: u32, list: usize, count: i32, degree: i32, least: i32): void {
   setRowAsQuery(rowOf(node), rowCode)
   keysOf(ids, count, keys)
   for (let i: i32 = 0; i < count; ++i) {
@@ -150,9 +150,23 @@ export function relink(node: u32, list: usize, count: i32, degree: i32): void {
     }
     store<u64>(p, entry)
   }
-  const n = chooseDiverse(ranked, count, degree)
+  const n = fillUp(chooseDiverse(ranked, count, degree), count, least)
   writeList(list, n, degree)
   touch(node)
+}
+
+/** Adds the nearest of the ranked that are not chosen, up to `least` in all: a list that is chosen anew is no shorter than it was. */
+function fillUp(n: i32, count: i32, least: i32): i32 {
+  const diverse = n
+  for (let i: i32 = 0; i < count && n < least; ++i) {
+    const id = idOf(load<u64>(ranked + (<usize>i << 3)))
+    let j: i32 = 0
+    while (j < diverse && load<u32>(chosen + (<usize>j << 2)) != id) j++
+    if (j < diverse) continue
+    store<u32>(chosen + (<usize>n << 2), id)
+    n++
+  }
+  return n
 }
 
 /** Replaces a list under the eyes of readers: ordinals first, the end after, so that at worst one is met twice. */

@@ -120,12 +120,13 @@ function sweepList(id: u32, level: i32): void {
     else removed++
   }
   if (removed == 0) return
+  const before = count + removed
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(list + (<usize>i << 2))
     if (other == NONE) break
     if (!isAlive(other)) count = offerNeighbours(other, level, degree, mark, count)
   }
-  relink(id, list, count, degree)
+  relink(id, list, count, degree, before)
 }
 
 @inline
