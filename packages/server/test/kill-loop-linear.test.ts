@@ -11,7 +11,7 @@ import { type RunningProcess, startProcess } from './running-process.ts'
 const seed = chosenSeed()
 const long = process.env.ANNAL_LONG === '1'
 const runs = long ? 20 : 3
-const runMs = long ? 60_000 : 5_000
+const runMs = Number(process.env.ANNAL_RUN_MS ?? (long ? 60_000 : 5_000))
 const killEveryMs = long ? 10_000 : 2_500
 const writers = 8
 const readers = 8
