@@ -12,7 +12,7 @@ import { dumpField, hashing, loadSegments, type SegmentState } from './arena-fil
 import { answersOf, searchIn } from './attached.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from './field.ts'
 import { merged } from './merged.ts'
-import { listedMax } from './query-desk.ts'
+import { listedMax } from './question.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
 import type { Found } from './tasks.ts'

@@ -1,7 +1,8 @@
 // The owner's side of the ring against workers that are played by the test, so that one can be lost at any line.
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
-import { QueryDesk, type ScanQuestion, type SearchQuestion } from '../../src/vector/query-desk.ts'
+import { QueryDesk } from '../../src/vector/query-desk.ts'
+import type { ScanQuestion, SearchQuestion } from '../../src/vector/question.ts'
 import { createRing, type Ring, slot, slotAt, slotStates, slotsMax, takeSlot, words } from '../../src/vector/ring.ts'
 
 const known = 1
