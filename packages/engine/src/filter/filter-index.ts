@@ -112,7 +112,9 @@ export class FilterIndex {
 
   /** Taken from the process, but for a few hundred bytes per distinct key. */
   bytes(): number {
-    return this.#live.bytes() + this.#terms.bytes() + this.#heap.bytes()
+    let sum = this.#live.bytes() + this.#terms.bytes() + this.#heap.bytes()
+    for (const key of this.#keys.values()) sum += key.bytes()
+    return sum
   }
 
   dump(name: string): Section[] {

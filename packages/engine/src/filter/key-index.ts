@@ -37,6 +37,13 @@ export class KeyIndex {
     return this.#runs.size === 0
   }
 
+  /** Outside the heap, but for directories. */
+  bytes(): number {
+    let sum = 0
+    for (const run of this.#runs.values()) sum += run.bytes()
+    return sum
+  }
+
   set(ordinal: number, value: JsonValue): void {
     this.#add('exists', 0, ordinal)
     if (Array.isArray(value)) for (const element of value) this.#setScalar(ordinal, element)

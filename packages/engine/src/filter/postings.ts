@@ -96,11 +96,11 @@ export class Postings {
     return capacityFor(count) < this.#capacity(reference) / 2 ? this.#moved(reference, capacityFor(count)) : reference
   }
 
-  /** Sets the bits of its ordinals. */
-  collect(reference: Reference, into: Int32Array): void {
+  /** Sets the bits of its ordinals; returns how many of them one by one. */
+  collect(reference: Reference, into: Int32Array): number {
     if (reference >= 0) {
       into[reference >>> 5]! |= 1 << (reference & 31)
-      return
+      return 1
     }
     const ints = this.heap.ints[chunkOf(reference)]!
     const head = headOf(reference)
@@ -108,7 +108,7 @@ export class Postings {
     const count = ints[head + 1]!
     if (count < 0) {
       for (let word = 0; word < bitsWords; word++) into[base + word]! |= ints[head + 2 + word]!
-      return
+      return 0
     }
     const halves = this.heap.halves[chunkOf(reference)]!
     const start = (head + 2) * 2
@@ -116,6 +116,7 @@ export class Postings {
       const low = halves[at]!
       into[base + (low >>> 5)]! |= 1 << (low & 31)
     }
+    return count
   }
 
   /** How many of its ordinals have their bit set in `within`; all of them without one. */

@@ -104,15 +104,18 @@ export class ValuePages {
     this.#heap.ints[to >>> chunkShift]!.set(references, this.#referencesOf(to) + end)
   }
 
-  /** Sets the bits of the ordinals of entries `from` to `end`. */
-  collect(page: Page, from: number, end: number, into: Int32Array): void {
+  /** Sets the bits of the ordinals of entries `from` to `end`; returns how many of them one by one. */
+  collect(page: Page, from: number, end: number, into: Int32Array): number {
     const ints = this.#heap.ints[page >>> chunkShift]!
     const start = this.#referencesOf(page)
     let at = collectSingles(ints, start + from, start + end, into)
+    let alone = at - start - from
     while (at < start + end) {
-      this.postings.collect(ints[at]!, into)
-      at = collectSingles(ints, at + 1, start + end, into)
+      const next = collectSingles(ints, at + 1, start + end, into)
+      alone += this.postings.collect(ints[at]!, into) + next - at - 1
+      at = next
     }
+    return alone
   }
 
   /** What is wrong with a page that was loaded, or undefined. */

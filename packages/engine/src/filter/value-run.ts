@@ -2,11 +2,15 @@
 // the pages' first entries beside them. The same calls give the same pages.
 import type { Bounds } from './condition.ts'
 import { noReference } from './postings.ts'
+import { ValueGroups } from './value-groups.ts'
 import type { Page, ValuePages } from './value-pages.ts'
 
 const roomFirst = 4
 /** Fills a block of 3 KiB to the last bytes. */
 const roomMax = 255
+
+/** Bits that a range sets one by one, of each 32 ordinals, before the run's values are put in groups. */
+const bitsAloneMax = 2
 
 /** What a run keeps outside the heap: its pages in order, and the first value and block of each when it was made. */
 export interface RunDirectory {
@@ -20,6 +24,7 @@ export class ValueRun {
   readonly #pages: Page[]
   readonly #values: number[]
   readonly #blocks: number[]
+  #groups: ValueGroups | undefined
 
   constructor(pages: ValuePages, directory: RunDirectory = { pages: [], values: [], blocks: [] }) {
     this.#in = pages
@@ -38,6 +43,19 @@ export class ValueRun {
 
   /** False when the ordinal had the value already. */
   add(value: number, ordinal: number): boolean {
+    const added = this.#addToPages(value, ordinal)
+    if (added && this.#groups?.add(value, ordinal) === false) this.#groups = undefined
+    return added
+  }
+
+  /** False when the ordinal did not have the value. An ordinal that loses one loses all, before anything is asked. */
+  remove(value: number, ordinal: number): boolean {
+    const removed = this.#removeFromPages(value, ordinal)
+    if (removed) this.#groups?.remove(value, ordinal)
+    return removed
+  }
+
+  #addToPages(value: number, ordinal: number): boolean {
     const block = ordinal >>> 16
     if (this.isEmpty) this.#insertPage(0, this.#in.make(roomFirst), value, block)
     const index = this.#find(value, block)
@@ -53,8 +71,7 @@ export class ValueRun {
     return true
   }
 
-  /** False when the ordinal did not have the value. */
-  remove(value: number, ordinal: number): boolean {
+  #removeFromPages(value: number, ordinal: number): boolean {
     if (this.isEmpty) return false
     const block = ordinal >>> 16
     const index = this.#find(value, block)
@@ -71,7 +88,22 @@ export class ValueRun {
 
   /** Sets the bits of the ordinals whose value lies within the bounds. */
   collect(bounds: Bounds, into: Int32Array): void {
-    if (this.isEmpty) return
+    const rest = this.#groups?.collect(bounds, into) ?? [bounds]
+    let alone = 0
+    for (const part of rest) alone += this.#collectFromPages(part, into)
+    // Worth their memory to whom this was asked of once: setting bits one by one took most of the time.
+    if (this.#groups === undefined && alone > into.length * bitsAloneMax) this.#groups = this.#grouped(into.length)
+  }
+
+  /** Outside the heap, but for the directory. */
+  bytes(): number {
+    return this.#groups?.bytes() ?? 0
+  }
+
+  /** Returns how many bits were set one by one. */
+  #collectFromPages(bounds: Bounds, into: Int32Array): number {
+    if (this.isEmpty) return 0
+    let alone = 0
     const fromBlock = bounds.lowOpen ? Number.POSITIVE_INFINITY : -1
     const endBlock = bounds.highOpen ? -1 : Number.POSITIVE_INFINITY
     const first = this.#find(bounds.low, fromBlock)
@@ -80,8 +112,24 @@ export class ValueRun {
       const page = this.#pages[index]!
       const from = index === first ? this.#in.place(page, bounds.low, fromBlock) : 0
       const end = index === last ? this.#in.place(page, bounds.high, endBlock) : this.#in.count(page)
-      this.#in.collect(page, from, end, into)
+      alone += this.#in.collect(page, from, end, into)
     }
+    return alone
+  }
+
+  #grouped(words: number): ValueGroups {
+    const { postings } = this.#in
+    let count = 0
+    for (const page of this.#pages)
+      for (let at = 0; at < this.#in.count(page); at++) count += postings.count(this.#in.reference(page, at))
+    const groups = new ValueGroups(words, count)
+    for (const page of this.#pages) {
+      for (let at = 0; at < this.#in.count(page); at++) {
+        const reference = this.#in.reference(page, at)
+        postings.collect(reference, groups.next(this.#in.value(page, at), postings.count(reference)))
+      }
+    }
+    return groups
   }
 
   /** Each value, ascending, with how many ordinals have it; only those in `within` count, where it is given. */
