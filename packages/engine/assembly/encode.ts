@@ -135,25 +135,53 @@ function encodeHalves(cold: usize, most: f32): void {
  */
 function encodeRest(id: u32, row: usize, inverse: v128, square: f32, steps: f32, most: i32): void {
   const cold = coldOf(id)
-  const scale = f32x4.extract_lane(inverse, 0)
-  const zero: f32 = <f32>most / 2
-  if (precision == INT8) memory.fill(cold, 0, coldStride)
+  const packed = precision == INT8
+  if (packed) memory.fill(cold, 0, coldStride)
   let along: f32 = 0
-  for (let i: i32 = 0; i < <i32>codeBytes; ++i) {
-    const x = load<f32>(queryCentred + (<usize>i << 2))
-    const value = <f32>(<i32>load<u8>(row + <usize>i) - 64)
-    const left: f32 = (x * scale - value + 0.5) * steps
-    let rest = precision == INT8 ? <i32>floor(left) : <i32>nearest(left)
-    rest = rest < 0 ? 0 : rest > most ? most : rest
-    if (precision == INT8) {
-      const p = cold + (<usize>(i >> 6) << 4) + <usize>(i & 15)
-      store<u8>(p, load<u8>(p) | <u8>(rest << (((i >> 4) & 3) << 1)))
+  for (let i: usize = 0; i < codeBytes; i += 16) {
+    const low = i16x8.sub(v128.load_ext<u8>(row + i), i16x8.splat(64))
+    const high = i16x8.sub(v128.load_ext<u8>(row + i, 8), i16x8.splat(64))
+    const at = queryCentred + (i << 2)
+    const a = restsOf(at, i32x4.extend_low_i16x8_s(low), inverse, steps, most)
+    along = added(along, products)
+    const b = restsOf(at + 16, i32x4.extend_high_i16x8_s(low), inverse, steps, most)
+    along = added(along, products)
+    const c = restsOf(at + 32, i32x4.extend_low_i16x8_s(high), inverse, steps, most)
+    along = added(along, products)
+    const d = restsOf(at + 48, i32x4.extend_high_i16x8_s(high), inverse, steps, most)
+    along = added(along, products)
+    const rests = i8x16.narrow_i16x8_u(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d))
+    if (packed) {
+      const p = cold + ((i >> 6) << 4)
+      v128.store(p, v128.or(v128.load(p), i8x16.shl(rests, <i32>((i >> 4) & 3) << 1)))
     } else {
-      store<u8>(cold + <usize>i, <u8>rest)
+      v128.store(cold + i, rests)
     }
-    along += x * (value + (<f32>rest - zero) / steps)
   }
   store<f32>(cold + coldStride - 4, along > 0 ? square / along : 0)
+}
+
+/** Of the dimensions whose rests were computed last: value times what code and rest stand for together. */
+let products: v128 = i64x2.splat(0)
+
+@inline
+function restsOf(at: usize, codes: v128, inverse: v128, steps: f32, most: i32): v128 {
+  const x = v128.load(at)
+  const value = f32x4.convert_i32x4_s(codes)
+  const scaled = f32x4.add(f32x4.sub(f32x4.mul(x, inverse), value), f32x4.splat(0.5))
+  const left = f32x4.mul(scaled, f32x4.splat(steps))
+  const whole = i32x4.trunc_sat_f32x4_s(precision == INT8 ? f32x4.floor(left) : f32x4.nearest(left))
+  const rest = i32x4.min_s(i32x4.max_s(whole, i32x4.splat(0)), i32x4.splat(most))
+  const finer = f32x4.sub(f32x4.convert_i32x4_s(rest), f32x4.splat(<f32>most / 2))
+  products = f32x4.mul(x, f32x4.add(value, f32x4.div(finer, f32x4.splat(steps))))
+  return rest
+}
+
+/** In the order of the dimensions: a sum taken otherwise would be another. */
+@inline
+function added(sum: f32, four: v128): f32 {
+  const two = sum + f32x4.extract_lane(four, 0) + f32x4.extract_lane(four, 1)
+  return two + f32x4.extract_lane(four, 2) + f32x4.extract_lane(four, 3)
 }
 
 @inline

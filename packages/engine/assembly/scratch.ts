@@ -17,6 +17,8 @@ export let queryCode: usize = 0
 export let queryRest: usize = 0
 /** A row in query form. */
 export let rowCode: usize = 0
+/** Rows as queries among which others are to be near none: see distance/among. */
+export let among: usize = 0
 /** Ordinals chosen by the pruning rule. */
 export let chosen: usize = 0
 /** Sorted candidates of a pruning, u64 each. */
@@ -34,6 +36,7 @@ export function attachScratch(thread: i32): void {
   visited = load<u32>(s)
   // The length stands before the bytes, so that one load of the address finds both as they belong together.
   visitedBytes = load<u32>(visited - 16)
+  among = load<u32>(s, 4)
   pool = load<u32>(s, 8)
   poolMax = load<i32>(s, 12)
   ids = load<u32>(s, 16)

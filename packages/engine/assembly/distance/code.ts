@@ -11,6 +11,12 @@ export function queryStep(): usize {
   return RELAXED ? 16 : 32
 }
 
+/** Bytes of the query form of a row of so many. */
+@inline
+export function formBytes(bytes: usize): usize {
+  return RELAXED ? bytes : bytes << 1
+}
+
 @inline
 function step(q0: v128, q1: v128, row: usize, sum: v128): v128 {
   if (RELAXED) return i32x4.relaxed_dot_i8x16_i7x16_add_s(q0, v128.load(row), sum)
@@ -59,6 +65,41 @@ export function dot4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes
     q += queryStep()
   }
   return sums4i(s0, s1, s2, s3)
+}
+
+/** Four query forms at once with one row. */
+export function dotForms(a: usize, b: usize, c: usize, d: usize, row: usize, bytes: usize): v128 {
+  let s0 = i32x4.splat(0)
+  let s1 = s0
+  let s2 = s0
+  let s3 = s0
+  let at: usize = 0
+  for (let i: usize = 0; i < bytes; i += 16) {
+    if (RELAXED) {
+      const code = v128.load(row + i)
+      s0 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(a + at), code, s0)
+      s1 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(b + at), code, s1)
+      s2 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(c + at), code, s2)
+      s3 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(d + at), code, s3)
+    } else {
+      const low = v128.load_ext<i8>(row + i)
+      const high = v128.load_ext<i8>(row + i, 8)
+      s0 = stepWide(a + at, low, high, s0)
+      s1 = stepWide(b + at, low, high, s1)
+      s2 = stepWide(c + at, low, high, s2)
+      s3 = stepWide(d + at, low, high, s3)
+    }
+    at += queryStep()
+  }
+  return sums4i(s0, s1, s2, s3)
+}
+
+@inline
+function stepWide(form: usize, low: v128, high: v128, sum: v128): v128 {
+  return i32x4.add(
+    sum,
+    i32x4.add(i32x4.dot_i16x8_s(v128.load(form), low), i32x4.dot_i16x8_s(v128.load(form, 16), high)),
+  )
 }
 
 @inline

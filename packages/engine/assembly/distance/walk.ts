@@ -125,18 +125,3 @@ export function keysFromRow(row: usize, code: usize, from: usize, count: i32, ou
 export function keysOfIds(count: i32): void {
   keysOf(ids, count, keys)
 }
-
-/** Four or fewer: true where any of the rows listed is nearer to the query than `limit`. */
-@inline
-export function anyNearer(from: usize, count: i32, limit: f32): bool {
-  let j: i32 = 0
-  const limits = f32x4.splat(limit)
-  for (; j + 3 < count; j += 4) {
-    const p = from + (<usize>j << 2)
-    const four = keys4(rowOf(load<u32>(p)), rowOf(load<u32>(p, 4)), rowOf(load<u32>(p, 8)), rowOf(load<u32>(p, 12)))
-    distances += 4
-    if (v128.any_true(f32x4.lt(four, limits))) return true
-  }
-  for (; j < count; ++j) if (keyOf(rowOf(load<u32>(from + (<usize>j << 2)))) < limit) return true
-  return false
-}

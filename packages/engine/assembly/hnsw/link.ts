@@ -44,14 +44,13 @@ export function findNeighbours(index: u32): void {
   const top = entry == NONE ? -1 : levelOf(entry)
   setView(LATEST, 0, 0)
   let l = levelOf(id)
+  setRowAsQuery(rowOf(id), queryCode)
   for (; l > top; --l) {
-    setRowAsQuery(rowOf(id), queryCode)
     candidates.clear(efConstruction)
     mergeEarlier(index, l)
     writeForward(index, id, l)
   }
   if (l < 0) return
-  setRowAsQuery(rowOf(id), queryCode)
   approach(l, true)
   for (; l >= 0; --l) {
     const mark = nextWalk()
@@ -65,7 +64,6 @@ export function findNeighbours(index: u32): void {
     if (l > 0) {
       memory.copy(pool, ranked, <usize>walked << 3)
       candidates.setSize(walked)
-      setRowAsQuery(rowOf(id), queryCode)
     }
   }
 }

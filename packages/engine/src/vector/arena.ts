@@ -4,6 +4,7 @@
 import { assert, EngineError } from '../errors.ts'
 import type { Attached } from './attached.ts'
 import { instantiateKernel, type Kernel } from './kernel.ts'
+import { planScratch, type ScratchAddresses } from './scratch.ts'
 import { arenaBytesMax, levelOf, metricNumbers, precisionNumbers, roundUp, type Shape } from './shape.ts'
 import { Touched } from './touched.ts'
 
@@ -22,12 +23,11 @@ export interface Bitmap {
   readonly capacity: number
 }
 
-export interface ScratchAddresses {
-  readonly descriptor: number
-  readonly query: number
-  readonly ids: number
-  readonly answers: number
-  readonly similarities: number
+/** Where the marks of each thread stand, a byte an ordinal, and those of what was written; and how many ordinals there is room for. */
+interface Marks {
+  readonly visited: readonly number[]
+  readonly touched: number
+  readonly room: number
 }
 
 /** Words of the header, counted from its start; assembly/layout.ts has the same numbers. */
@@ -75,12 +75,12 @@ const page = 65536
 const headerBytes = 4096
 const magic = 0x4c4e4e41
 export const none = 0xffffffff
-/** Entries a pool can hold: the largest ef, and as many hidden rows as a walk may meet on its way. */
-export const poolEntries = 16_384
 /** Items of one job; a larger apply is several jobs. */
 export const jobItemsMax = 16_384
 const subBatchMax = 256
 const levels = 16
+/** Address space at most for what is kept by ordinal beside the rows: the private marks of all threads, and what was touched. */
+const marksBytesMax = 2 ** 28
 
 let nextArenaId = 1
 
@@ -103,10 +103,12 @@ export class Arena {
   #unitChunks = 0
   #levelSum = 0
   #levelsCounted = 0
+  /** Ordinals that there are marks for. */
   #visitedCapacity = 0
+  #marks: Marks = { visited: [], touched: 0, room: 0 }
   /** Room for bitmaps that nobody uses now. */
   #bitmaps: number[] = []
-  /** Rises when the threads' private memory moved: walks begun before may not meet ordinals reserved after. */
+  /** Rises when the threads' private marks reach farther: walks begun before may not meet ordinals reserved after. */
   scratchGeneration = 0
 
   /** `threads` workers and the owner itself, which is the last, will attach. */
@@ -277,19 +279,33 @@ export class Arena {
     this.#unitChunks++
   }
   #growVisited(end: number): void {
-    const capacity = Math.max(4096, 2 ** Math.ceil(Math.log2(end)))
-    const addresses = this.scratch.map(() => this.#allocate(capacity + 16, end) + 16)
-    addresses.forEach((visited, i) => {
-      this.#u32[visited / 4 - 4] = capacity
-      Atomics.store(this.#u32, at(this.scratch, i).descriptor / 4, visited)
+    const wanted = Math.max(4096, 2 ** Math.ceil(Math.log2(end)))
+    if (end > this.#marks.room) this.#marks = this.#placeMarks(wanted, end)
+    const { visited, touched, room } = this.#marks
+    const capacity = Math.min(wanted, room)
+    visited.forEach((address, i) => {
+      // The length first: a thread that finds the place finds how far it reaches.
+      Atomics.store(this.#u32, address / 4 - 4, capacity)
+      Atomics.store(this.#u32, at(this.scratch, i).descriptor / 4, address)
     })
-    const touched = this.#allocate(capacity, end)
     this.touched.widen({ address: touched, capacity })
     this.setWord(header.touched, touched)
     this.#visitedCapacity = capacity
     this.#bitmaps = []
     this.scratchGeneration++
     if (this.kernel !== undefined) this.kernel.attach(this.#thread)
+  }
+
+  /**
+   * What was there before is left behind for good, so it happens but once: after a small beginning there is room for all
+   * ordinals that the memory can have. Room costs nothing until it is written to.
+   */
+  #placeMarks(wanted: number, end: number): Marks {
+    const { blocksMax, blockRows } = this.shape
+    const most = Math.min(blocksMax * blockRows, Math.floor(marksBytesMax / (this.scratch.length + 1)))
+    const room = this.#marks.room === 0 ? wanted : Math.max(wanted, roundUp(most, 64))
+    const visited = this.scratch.map(() => this.#allocate(room + 16, end) + 16)
+    return { visited, touched: this.#allocate(room, end), room }
   }
 
   /** Copies a bitmap to where workers can read it, as far as ordinals reach. Give it back when the search is over. */
@@ -343,25 +359,6 @@ export class Arena {
       tables: headerBytes + this.#blocks * 4 + this.#unitChunks * 4,
     }
   }
-}
-
-function planScratch(shape: Shape, take: (bytes: number, align?: number) => number) {
-  const descriptor = take(64)
-  const query = take(shape.lanes * 4)
-  const centred = take(shape.lanes * 4)
-  const code = take(Math.max(64, shape.lanes * 2))
-  const rest = take(Math.max(64, shape.lanes * 2))
-  const row = take(Math.max(64, shape.lanes * 2))
-  const chosen = take(shape.linksAtBase * 4)
-  const pool = take(poolEntries * 8)
-  const ranked = take(poolEntries * 8)
-  const ids = take(poolEntries * 4)
-  const keys = take(poolEntries * 4)
-  const answers = take(poolEntries * 4)
-  const similarities = take(poolEntries * 4)
-  // In the order assembly/scratch.ts reads them; the first is written by growVisited.
-  const words = [0, 0, pool, poolEntries, ids, keys, query, centred, code, rest, row, chosen, ranked, answers]
-  return { descriptor, query, ids, answers, similarities, words: [...words, similarities] }
 }
 
 function createMemory(pages: number): WebAssembly.Memory {

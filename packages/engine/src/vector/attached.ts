@@ -1,6 +1,7 @@
 // A thread's own view of an arena: a kernel instance over its memory, and the pieces of work that are done with it.
-import { type ArenaHandle, at, header, type ScratchAddresses } from './arena.ts'
+import { type ArenaHandle, at, header } from './arena.ts'
 import { instantiateKernel, type Kernel, work } from './kernel.ts'
+import type { ScratchAddresses } from './scratch.ts'
 import { synchronized } from './synchronized.ts'
 
 export interface Attached {

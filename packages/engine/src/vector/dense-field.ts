@@ -6,13 +6,14 @@ import type { DenseFieldDefinition } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
 import { withoutRests } from '../memory/rests.ts'
 import type { ByteSource } from '../memory/sections.ts'
-import { at, poolEntries } from './arena.ts'
+import { at } from './arena.ts'
 import { LinksAhead } from './arena-cut.ts'
 import { dumpField, hashing, loadSegments, type SegmentState } from './arena-file.ts'
 import { answersOf, searchIn } from './attached.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from './field.ts'
 import { merged } from './merged.ts'
 import { listedMax } from './question.ts'
+import { efMax } from './scratch.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
 import type { Found } from './tasks.ts'
@@ -32,9 +33,6 @@ interface ScanPart {
 
 /** Rows of one piece of a scan of all. */
 const scanRows = 32_768
-
-/** The largest ef a walk has room for, with as many hidden rows beside. */
-const efMax = poolEntries / 2
 
 export interface FieldHealth {
   readonly unreachable: number

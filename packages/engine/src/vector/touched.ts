@@ -18,7 +18,9 @@ export class Touched {
   #regions: Region[] = []
   readonly #watches = new Set<{ readonly before: number[] }>()
 
+  /** A region that reaches farther, or one that takes over from the last. */
   widen(region: Region): void {
+    if (this.#regions.at(-1)?.address === region.address) this.#regions.pop()
     this.#regions.push(region)
   }
 

@@ -1,0 +1,37 @@
+// The private memory of one thread in an arena, but for its marks, which grow; assembly/scratch.ts reads the same words.
+import type { Shape } from './shape.ts'
+
+/** Entries a pool can hold: the largest ef, and as many hidden rows as a walk may meet on its way. */
+export const poolEntries = 16_384
+/** The largest ef a walk has room for, with as many hidden rows beside. */
+export const efMax = poolEntries / 2
+
+/** What the host writes and reads there; it never moves. */
+export interface ScratchAddresses {
+  readonly descriptor: number
+  readonly query: number
+  readonly ids: number
+  readonly answers: number
+  readonly similarities: number
+}
+
+export function planScratch(shape: Shape, take: (bytes: number, align?: number) => number) {
+  const descriptor = take(64)
+  const query = take(shape.lanes * 4)
+  const centred = take(shape.lanes * 4)
+  const code = take(Math.max(64, shape.lanes * 2))
+  const rest = take(Math.max(64, shape.lanes * 2))
+  const row = take(Math.max(64, shape.lanes * 2))
+  const chosen = take(shape.linksAtBase * 4)
+  // Three words of each row that can be chosen, and its query form.
+  const among = take(shape.linksAtBase * (12 + Math.max(64, shape.lanes * 2)) + 16)
+  const pool = take(poolEntries * 8)
+  const ranked = take(poolEntries * 8)
+  const ids = take(poolEntries * 4)
+  const keys = take(poolEntries * 4)
+  const answers = take(poolEntries * 4)
+  const similarities = take(poolEntries * 4)
+  // In the order assembly/scratch.ts reads them; the first is written when marks are placed.
+  const words = [0, among, pool, poolEntries, ids, keys, query, centred, code, rest, row, chosen, ranked, answers]
+  return { descriptor, query, ids, answers, similarities, words: [...words, similarities] }
+}
