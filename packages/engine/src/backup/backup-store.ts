@@ -53,7 +53,21 @@ export class BackupStore {
   get(database: string, name: string): StoredImage {
     const found = this.find(database, name)
     if (found) return found
-    throw new EngineError('backup_not_found', `there is no backup ${printed(name)}`, { field: 'backup', value: name })
+    throw notFound(name)
+  }
+
+  /** Reads a backup that may be removed meanwhile: then backup_not_found is thrown, whatever `read` made of it. */
+  async reading<T>(database: string, name: string, read: (stored: StoredImage) => Promise<T>): Promise<T> {
+    const stored = this.get(database, name)
+    const refuseRemoved = (cause?: unknown) => {
+      if (this.find(database, name) !== stored) throw notFound(name, cause)
+    }
+    const result = await read(stored).catch((error: unknown) => {
+      refuseRemoved(error)
+      throw error
+    })
+    refuseRemoved()
+    return result
   }
 
   /** A folder to fill; it becomes a backup with `add`. */
@@ -95,6 +109,15 @@ export class BackupStore {
   #keep(stored: StoredImage): void {
     this.#held.set(keyOf(stored.image.database, stored.image.name), stored)
   }
+}
+
+function notFound(name: string, cause?: unknown): EngineError {
+  return new EngineError(
+    'backup_not_found',
+    `there is no backup ${printed(name)}`,
+    { field: 'backup', value: name },
+    { cause },
+  )
 }
 
 /** Neither holds a "/", so the key is unambiguous. */

@@ -82,9 +82,11 @@ export class DatabaseBackups implements BackupsOfDatabase {
       backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(stored.image) }, (job) => {
         const watch = this.#watchOf(job)
         return restoreImage(host, this.#target(free), watch, (dir) =>
-          moment
-            ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, watch.checkWanted)
-            : fillFrom(host.side, stored, dir, watch),
+          backups.store.reading(this.#name, name, (stored) =>
+            moment
+              ? imageOfPast(host.side, pastOfBackup(host.side, stored), moment, dir, watch.checkWanted)
+              : fillFrom(host.side, stored, dir, watch),
+          ),
         )
       }),
     )
@@ -128,17 +130,18 @@ export class DatabaseBackups implements BackupsOfDatabase {
   }
 
   async verify(name: string, { deep = false }: { readonly deep?: boolean } = {}): Promise<readonly string[]> {
-    const { host } = this.#opened()
-    const stored = this.#stored(name)
-    const faults = await verifyImage(host.side.vfs, stored)
-    if (faults.length > 0 || !deep) return faults
-    try {
-      await this.#buildAside(stored)
-      return []
-    } catch (error) {
-      if (error instanceof EngineError && error.code === 'backup_damaged') return [error.message]
-      throw error
-    }
+    const { host, backups } = this.#opened()
+    return backups.store.reading(this.#name, name, async (stored) => {
+      const faults = await verifyImage(host.side.vfs, stored)
+      if (faults.length > 0 || !deep) return faults
+      try {
+        await this.#buildAside(stored)
+        return []
+      } catch (error) {
+        if (error instanceof EngineError && error.code === 'backup_damaged') return [error.message]
+        throw error
+      }
+    })
   }
 
   download(name: string): { readonly bytes: number; readonly stream: AsyncIterable<Uint8Array> } {
