@@ -81,6 +81,8 @@ const subBatchMax = 256
 const levels = 16
 /** Address space at most for what is kept by ordinal beside the rows: the private marks of all threads, and what was touched. */
 const marksBytesMax = 2 ** 28
+/** Ordinals by which marks reach farther at a time. */
+const marksStep = 4096
 
 let nextArenaId = 1
 
@@ -106,8 +108,9 @@ export class Arena {
   /** Ordinals that there are marks for. */
   #visitedCapacity = 0
   #marks: Marks = { visited: [], touched: 0, room: 0 }
-  /** Room for bitmaps that nobody uses now. */
+  /** Room for bitmaps of so many bits that nobody uses now. */
   #bitmaps: number[] = []
+  #bitmapBits = 0
   /** Rises when the threads' private marks reach farther: walks begun before may not meet ordinals reserved after. */
   scratchGeneration = 0
 
@@ -279,10 +282,10 @@ export class Arena {
     this.#unitChunks++
   }
   #growVisited(end: number): void {
-    const wanted = Math.max(4096, 2 ** Math.ceil(Math.log2(end)))
-    if (end > this.#marks.room) this.#marks = this.#placeMarks(wanted, end)
+    const doubled = Math.max(marksStep, 2 ** Math.ceil(Math.log2(end)))
+    if (end > this.#marks.room) this.#marks = this.#placeMarks(doubled, end)
     const { visited, touched, room } = this.#marks
-    const capacity = Math.min(wanted, room)
+    const capacity = Math.min(roundUp(end, marksStep), room)
     visited.forEach((address, i) => {
       // The length first: a thread that finds the place finds how far it reaches.
       Atomics.store(this.#u32, address / 4 - 4, capacity)
@@ -291,7 +294,8 @@ export class Arena {
     this.touched.widen({ address: touched, capacity })
     this.setWord(header.touched, touched)
     this.#visitedCapacity = capacity
-    this.#bitmaps = []
+    if (doubled !== this.#bitmapBits) this.#bitmaps = []
+    this.#bitmapBits = doubled
     this.scratchGeneration++
     if (this.kernel !== undefined) this.kernel.attach(this.#thread)
   }
@@ -300,24 +304,24 @@ export class Arena {
    * What was there before is left behind for good, so it happens but once: after a small beginning there is room for all
    * ordinals that the memory can have. Room costs nothing until it is written to.
    */
-  #placeMarks(wanted: number, end: number): Marks {
+  #placeMarks(least: number, end: number): Marks {
     const { blocksMax, blockRows } = this.shape
     const most = Math.min(blocksMax * blockRows, Math.floor(marksBytesMax / (this.scratch.length + 1)))
-    const room = this.#marks.room === 0 ? wanted : Math.max(wanted, roundUp(most, 64))
+    const room = this.#marks.room === 0 ? least : Math.max(least, roundUp(most, 64))
     const visited = this.scratch.map(() => this.#allocate(room + 16, end) + 16)
     return { visited, touched: this.#allocate(room, end), room }
   }
 
   /** Copies a bitmap to where workers can read it, as far as ordinals reach. Give it back when the search is over. */
   lendBitmap(words: Uint32Array): Bitmap {
-    const capacity = this.#visitedCapacity
+    const capacity = this.#bitmapBits
     const address = this.#bitmaps.pop() ?? this.#allocate(capacity / 8, capacity)
     const bits = Math.min(this.word(header.end), words.length * 32)
     this.#u32.set(words.subarray(0, Math.ceil(bits / 32)), address / 4)
     return { address, bits, capacity }
   }
   takeBack({ address, capacity }: Bitmap): void {
-    if (capacity === this.#visitedCapacity) this.#bitmaps.push(address)
+    if (capacity === this.#bitmapBits) this.#bitmaps.push(address)
   }
 
   #allocate(bytes: number, end: number): number {

@@ -1,7 +1,8 @@
 // The owner's side of the ring: gives a question a slot, or a place in the queue while there is none, and hands out answers.
 // First come, first served across all fields. Waking a thread for one small walk costs as much as the walk: the owner keeps
 // those and answers its share of them at the end of the turn; what is beyond it goes into the ring. So no small question waits
-// behind a long one, and one that the owner answers is copied nowhere.
+// behind a long one, and one that the owner answers is copied nowhere. Where a crowd asks at once the workers answer them all:
+// they hardly sleep then, and the owner has enough to do with asking and telling.
 import { assert, EngineError } from '../errors.ts'
 import { at } from './arena.ts'
 import { type Question, type SearchQuestion, workOf } from './question.ts'
@@ -30,6 +31,10 @@ const waitingMax = 10_000
 const smallWork = 2 ** 17
 /** The owner's share of a turn: more would keep it from reading and writing. Each further share wakes a worker. */
 const ownWork = 2 ** 18
+/** Answers to questions up to this may wait for the next few: they come within a millisecond or so. */
+const briefWork = 2 ** 19
+/** So many small questions open at once are a crowd. */
+const crowdMin = 8
 
 interface Open {
   readonly question: Question
@@ -42,11 +47,16 @@ interface SmallOpen extends Open {
 }
 
 function isSmall(open: Open): open is SmallOpen {
-  return workOf(open.question) <= smallWork
+  return !isLong(open.question)
+}
+
+function isLong(question: Question): boolean {
+  return workOf(question) > smallWork
 }
 
 export class QueryDesk {
   readonly #ring: Ring
+  readonly #threads: number
   /** Called when a worker does not know an arena: it began after the arena was announced. False when nobody knows it. */
   readonly #announce: (arena: number) => boolean
   /** Answers in this thread; undefined where nobody knows the arena. */
@@ -64,12 +74,15 @@ export class QueryDesk {
   #queue: Open[] = []
   #queueHead = 0
   #inSlots = 0
+  /** Questions without an answer that are not small. */
+  #long = 0
   #tail = 0
   #willHelp = false
   completed = 0
 
   constructor(
     ring: Ring,
+    threads: number,
     hooks: {
       readonly announce: (arena: number) => boolean
       readonly answerHere: (question: SearchQuestion) => Found | undefined
@@ -79,6 +92,7 @@ export class QueryDesk {
     },
   ) {
     this.#ring = ring
+    this.#threads = threads
     this.#announce = hooks.announce
     this.#answerHere = hooks.answerHere
     this.#asked = hooks.asked
@@ -98,6 +112,7 @@ export class QueryDesk {
 
   ask(question: Question): Promise<Found> {
     this.#asked()
+    if (isLong(question)) this.#long++
     this.#about.set(question.arena, (this.#about.get(question.arena) ?? 0) + 1)
     return new Promise((resolve, reject) => {
       const open: Open = {
@@ -133,8 +148,10 @@ export class QueryDesk {
     else this.#place(place, open)
   }
 
-  #settled({ arena }: Question): void {
+  #settled(question: Question): void {
+    const { arena } = question
     this.#told()
+    if (isLong(question)) this.#long--
     const others = (this.#about.get(arena) ?? 0) - 1
     if (others > 0) {
       this.#about.set(arena, others)
@@ -163,6 +180,7 @@ export class QueryDesk {
     w[from + slot.dimension] = question.query.length
     w[from + slot.k] = question.k
     w[from + slot.version] = question.version
+    w[from + slot.brief] = workOf(question) <= briefWork ? 1 : 0
     if (question.kind === 'search') {
       w[from + slot.kind] = queryKinds.search
       w[from + slot.ef] = question.ef
@@ -206,10 +224,12 @@ export class QueryDesk {
   #help(): void {
     const small = this.#own
     this.#own = []
+    const crowded = this.#isCrowd(small.length)
     let share = 0
     let end = 0
-    while (end < small.length && share < ownWork) share += workOf(at(small, end++).question)
-    this.#dealOut(small.slice(end))
+    while (!crowded && end < small.length && share < ownWork) share += workOf(at(small, end++).question)
+    this.#dealOut(small.slice(end), crowded)
+    if (crowded) return
     for (let i = 0; i < end; i++) this.#answer(at(small, i))
     while (share < ownWork) {
       const work = this.#answerFirst()
@@ -219,12 +239,17 @@ export class QueryDesk {
     this.#helpSoon()
   }
 
-  /** Each share of work beyond the owner's wakes a worker. */
-  #dealOut(beyond: readonly SmallOpen[]): void {
+  /** Behind a question that is long no small one is to wait, and where there is one worker two threads answer more than it. */
+  #isCrowd(small: number): boolean {
+    return small + this.#inSlots >= crowdMin && this.#long === 0 && this.#threads > 1
+  }
+
+  /** Each share of work beyond the owner's wakes a worker; a crowd wakes them all. */
+  #dealOut(beyond: readonly SmallOpen[], crowded: boolean): void {
     if (beyond.length === 0) return
     for (const open of beyond) this.#handOver(open)
     const work = beyond.reduce((sum, { question }) => sum + workOf(question), 0)
-    wakeWorkers(this.#ring, Math.ceil(work / ownWork))
+    wakeWorkers(this.#ring, crowded ? Math.min(this.#threads, beyond.length) : Math.ceil(work / ownWork))
   }
 
   /** Takes the first question of the ring as a worker would; gives its work, or 0 when there is none for this thread. */

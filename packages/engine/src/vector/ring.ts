@@ -58,6 +58,8 @@ export const slot = {
   listed: 10,
   from: 11,
   to: 12,
+  /** 1 where the answer may wait for those of a few others before the owner is told. */
+  brief: 14,
   /** On the way out. */
   found: 10,
   visited: 11,
@@ -87,6 +89,11 @@ export function takeSlot({ words: w }: Ring, taker: number, canServe: (index: nu
 }
 
 const anything = () => true
+
+/** How many places of the order nobody has taken. */
+export function untaken({ words: w }: Ring): number {
+  return (Atomics.load(w, words.tail) - Atomics.load(w, words.head)) | 0
+}
 
 /** Which slot is the i-th of all that were ever asked. */
 export function inOrder(w: Int32Array, i: number): number {

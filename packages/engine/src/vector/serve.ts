@@ -14,6 +14,7 @@ import {
   slotStates,
   slotsMax,
   takeSlot,
+  untaken,
   wakeWorkers,
   words,
   workersMax,
@@ -22,6 +23,9 @@ import {
 import { instantiateSparseKernel, type SparseHandle, type SparseKernel } from './sparse-kernel.ts'
 import type { Announcement, WorkerData } from './tasks.ts'
 import { ownThread } from './thread-state.ts'
+
+/** Answers of which the owner is told at once, at most. */
+const untoldMax = 8
 
 export class Server {
   readonly #data: WorkerData
@@ -35,6 +39,8 @@ export class Server {
   readonly #sparse = new Map<number, SparseKernel>()
   readonly #views: ReturnType<typeof payloadOf>[]
   readonly #words: Int32Array<SharedArrayBuffer>
+  /** Questions answered of which the owner was not told. */
+  #untold = 0
 
   constructor(data: WorkerData, number: number) {
     this.#data = data
@@ -65,9 +71,19 @@ export class Server {
 
   #takeQuery(): boolean {
     const index = takeSlot(this.#data.ring, this.#number)
+    const isBrief = index >= 0 && at(this.#words, slotAt(index) + slot.brief) === 1
+    // Nothing that is answered waits for more than a few brief ones.
+    if (!isBrief && this.#untold > 0) this.#tellOwner()
     if (index < 0) return false
     this.#serve(index)
+    this.#untold++
+    if (!isBrief || this.#untold >= untoldMax || this.#untold >= this.#shareOfUntaken()) this.#tellOwner()
     return true
+  }
+
+  /** The owner hears of as many as are left to do: it can ask more while they are done. */
+  #shareOfUntaken(): number {
+    return untaken(this.#data.ring) / this.#data.threads
   }
 
   #serve(index: number): void {
@@ -79,7 +95,6 @@ export class Server {
     if (at(w, from + slot.kind) === queryKinds.sparse) this.#serveSparse(from)
     else this.#serveArena(index, from)
     Atomics.store(w, own, 0)
-    this.#tellOwner()
   }
 
   /** The answer stands in the ticket. */
@@ -109,9 +124,12 @@ export class Server {
     else {
       const found = this.#answer(attached, index, from)
       const { kernel, scratch, u32, f32 } = attached
-      const views = at(this.#views, index)
-      views.ordinals.set(u32.subarray(scratch.answers / 4, scratch.answers / 4 + found))
-      views.floats.set(f32.subarray(scratch.similarities / 4, scratch.similarities / 4 + found), similaritiesFrom)
+      const { ordinals, floats } = at(this.#views, index)
+      // Element by element, as in answersOf.
+      for (let i = 0; i < found; i++) {
+        ordinals[i] = at(u32, scratch.answers / 4 + i)
+        floats[similaritiesFrom + i] = at(f32, scratch.similarities / 4 + i)
+      }
       w[from + slot.found] = found
       w[from + slot.visited] = kernel.takeHops()
       w[from + slot.distances] = kernel.takeDistances()
@@ -157,6 +175,7 @@ export class Server {
   }
 
   #tellOwner(): void {
+    this.#untold = 0
     Atomics.add(this.#words, words.done, 1)
     Atomics.notify(this.#words, words.done)
   }

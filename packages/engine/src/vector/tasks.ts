@@ -8,6 +8,8 @@ export interface WorkerData {
   /** Name of the channel on which arenas are announced. */
   readonly channel: string
   readonly ring: Ring
+  /** Of the pool. */
+  readonly threads: number
 }
 
 /** The one task of a worker, which lasts as long as the pool. */

@@ -68,7 +68,7 @@ export class WorkerPool {
     this.module = module
     this.threads = threads
     this.ring = createRing()
-    this.#desk = new QueryDesk(this.ring, {
+    this.#desk = new QueryDesk(this.ring, threads, {
       announce: (id) => this.#announceAgain(id),
       answerHere: (question) => this.#answerHere(question),
       asked: () => this.#hold(),
@@ -77,7 +77,7 @@ export class WorkerPool {
     const channel = `annal-arenas-${process.pid}-${nextPool++}`
     this.#announcements = new BroadcastChannel(channel)
     this.#announcements.unref()
-    const workerData: WorkerData = { module, channel, ring: this.ring }
+    const workerData: WorkerData = { module, channel, ring: this.ring, threads }
     this.#piscina = new Piscina({
       filename: fileURLToPath(import.meta.resolve('@annal/engine/worker')),
       name: 'serve',

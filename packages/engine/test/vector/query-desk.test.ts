@@ -1,4 +1,5 @@
 // The owner's side of the ring against workers that are played by the test, so that one can be lost at any line.
+import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
 import { QueryDesk } from '../../src/vector/query-desk.ts'
@@ -88,7 +89,7 @@ test('a small question does not wait behind a long one that nobody takes', async
 })
 
 test('small questions beyond the share of the owner go to the workers, and what they leave comes back to it', async (t) => {
-  const { ring, desk } = opened()
+  const { ring, desk } = opened(1)
   const answers = Array.from({ length: 3 * slotsMax }, () => desk.ask(smallQuestion()))
   t.equal(takeSlot(ring, 0), -1, 'nothing is in the ring before the turn ends')
   t.equal(desk.untaken, answers.length)
@@ -103,6 +104,26 @@ test('small questions beyond the share of the owner go to the workers, and what 
   t.equal(desk.completed, answers.length)
 })
 
+test('a crowd of small questions goes to the workers, unless they are at work on a long one', async (t) => {
+  const { ring, desk } = opened(2)
+  const crowd = Array.from({ length: 8 }, () => desk.ask(smallQuestion()))
+  await turn()
+  const taken = crowd.map(() => takeSlot(ring, 0))
+  t.ok(
+    taken.every((index) => index >= 0),
+    'all are in the ring',
+  )
+  const long = desk.ask(question(known))
+  const others = Array.from({ length: 3 }, () => desk.ask(smallQuestion()))
+  for (const { visited } of await Promise.all(others)) t.equal(visited, 3, 'the owner answered')
+  for (const index of taken) serve(ring, index)
+  desk.collect()
+  for (const { visited } of await Promise.all(crowd)) t.equal(visited, 7, 'a worker answered')
+  serve(ring, takeSlot(ring, 1))
+  desk.collect()
+  await long
+})
+
 test('small questions that nobody has begun with are refused at the end', async (t) => {
   const { desk } = opened()
   const answer = desk.ask(smallQuestion())
@@ -110,9 +131,9 @@ test('small questions that nobody has begun with are refused at the end', async 
   await t.rejects(answer, { code: 'worker_lost' })
 })
 
-function opened(): { ring: Ring; desk: QueryDesk } {
+function opened(threads = 2): { ring: Ring; desk: QueryDesk } {
   const ring = createRing()
-  const desk = new QueryDesk(ring, {
+  const desk = new QueryDesk(ring, threads, {
     announce: (arena) => arena === known,
     answerHere: () => ({ ordinals: new Uint32Array(0), similarities: new Float32Array(0), visited: 3, distances: 0 }),
     asked: () => undefined,
