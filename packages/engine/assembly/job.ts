@@ -29,6 +29,7 @@ import {
 } from './layout'
 import { PARTITIONS, findNeighbours, linkBack } from './hnsw/link'
 import { mend, mendIsDue } from './hnsw/mend'
+import { inOrder, orderSubBatch } from './hnsw/order'
 import { SWEEP_STEP, endSweep, repairAroundItems, sweep } from './hnsw/repair'
 import { itemOf } from './hnsw/sub-batch'
 
@@ -71,7 +72,7 @@ export function claimed(): u32 {
 
 /** Does the claimed piece of work of the kinds that need nothing from the host. */
 export function work(kind: i32): void {
-  if (kind == FIND) findNeighbours(atomic.load<u32>(JOB_START) + ticket)
+  if (kind == FIND) findNeighbours(inOrder(ticket))
   else if (kind == LINK) linkBack(ticket, partitions())
   else if (kind == REPAIR) repairAroundItems()
   else if (kind == SWEEP) sweep(ticket)
@@ -146,6 +147,7 @@ function nextSubBatch(): void {
   for (let i = start; i < stop; ++i) makeLists(itemOf(i))
   store<u32>(JOB_START, start)
   store<u32>(JOB_STOP, stop)
+  orderSubBatch()
   begin(FIND, stop - start)
 }
 

@@ -75,6 +75,8 @@ export const JOB_SIDE_LEVELS: usize = HEADER + (74 << 2)
 /** The items whose vectors are at hand: first and count. */
 export const JOB_FIRST: usize = HEADER + (75 << 2)
 export const JOB_AT_HAND: usize = HEADER + (76 << 2)
+/** The order in which the nodes of a sub-batch are taken up. */
+export const JOB_ORDER: usize = HEADER + (79 << 2)
 /** Whether the job ends with linking all its items. */
 export const JOB_LINKS: usize = HEADER + (77 << 2)
 

@@ -69,6 +69,7 @@ export const header = {
   jobFirst: 75,
   /** Where the vectors at hand stand in the staging memory of the pool. */
   jobVectors: 78,
+  jobOrder: 79,
 } as const
 
 const page = 65536
@@ -134,13 +135,14 @@ export class Arena {
     this.scratch = plans
     this.itemsAddress = take(jobItemsMax * 12)
     const side = take(subBatchMax * levels * (shape.params.M + 1) * 4)
+    const order = take(subBatchMax * 4)
     this.#top = top
     this.memory = createMemory(Math.ceil(top / page))
     const buffer = this.memory.buffer
     this.#u8 = new Uint8Array(buffer)
     this.#u32 = new Uint32Array(buffer)
     this.#f32 = new Float32Array(buffer)
-    this.#writeHeader(scratchTable, side)
+    this.#writeHeader(scratchTable, side, order)
     plans.forEach((plan, i) => {
       this.#u32[scratchTable / 4 + i] = plan.descriptor
       this.#u32.set(plan.words, plan.descriptor / 4)
@@ -150,7 +152,7 @@ export class Arena {
     this.kernel.attach(threads)
   }
 
-  #writeHeader(scratchTable: number, side: number): void {
+  #writeHeader(scratchTable: number, side: number, order: number): void {
     const { shape } = this
     const { params, inBlock } = shape
     const words: readonly (readonly [number, number])[] = [
@@ -178,6 +180,7 @@ export class Arena {
       [header.jobItems, this.itemsAddress],
       [header.jobSide, side],
       [header.jobSideLevels, levels],
+      [header.jobOrder, order],
     ]
     for (const [word, value] of words) this.setWord(word, value)
   }
