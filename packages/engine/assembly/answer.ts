@@ -5,7 +5,7 @@ import { exactKey, exactKeysOf } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
-import { walkAllowed } from './hnsw/allowed'
+import { approachAllowed, walkAllowed } from './hnsw/allowed'
 import { approach, isHidden, setView, walkLevel } from './hnsw/search'
 import { widenWhereLost } from './hnsw/widen'
 
@@ -21,10 +21,14 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
   setView(version, bitmap, bits)
   let found: i32 = 0
   if (approach(0, false)) {
-    widenWhereLost(ef)
     const sparsity: u32 = bitmap == 0 ? 1 : load<u32>(ROWS) / max<u32>(1, countBits(bitmap, bits))
-    if (sparsity >= SELECTIVE) walkAllowed(ef, sparsity, nextWalk())
-    else walkLevel(ef, 0, true, true, nextWalk())
+    if (sparsity >= SELECTIVE) {
+      approachAllowed(ef)
+      walkAllowed(ef, sparsity, nextWalk())
+    } else {
+      widenWhereLost(ef)
+      walkLevel(ef, 0, true, true, nextWalk())
+    }
     const most = pool.dropHidden()
     rank(min(most, max(k, rerank)), k)
     found = pool.size

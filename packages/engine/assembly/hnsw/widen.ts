@@ -18,7 +18,13 @@ const FAR: f32 = 1.7
 
 /** Widens the beam that an approach to level 0 ended with, where it came nowhere near the query. `wanted` are kept at level 0. */
 export function widenWhereLost(wanted: i32): void {
-  if (isLost(at(0))) walkLevel(min(WIDE, wanted), 1, false, false, nextWalk())
+  if (isLost(at(0))) widen(wanted)
+}
+
+/** The same wherever it came to. */
+export function widen(wanted: i32): void {
+  // Where there is no level 1 there is nothing to widen.
+  if (levelOf(idOf(at(0))) > 0) walkLevel(min(WIDE, wanted), 1, false, false, nextWalk())
 }
 
 function isLost(nearest: u64): bool {
