@@ -187,7 +187,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     await this.served()
     const parsed = parseSearch(request, this.definition, this.#limits)
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    return search(this.replica, parsed)
+    return await search(this.replica, parsed)
   }
 
   async searchBatch(requests: readonly SearchRequest[]): Promise<readonly SearchResult[]> {

@@ -6,6 +6,8 @@ import * as limits from './limits.ts'
 
 interface Watched {
   readonly request: IncomingMessage
+  /** Where it stands among those that are open; -1 when it is not among them any more. */
+  at: number
   /** Bytes of the connection when it was last looked at, and how many looks ago that was. */
   bytes: number
   looks: number
@@ -30,21 +32,31 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
     looksMax = Math.ceil(limits.bodyProgressMs / lookEveryMs),
     bytesMin = limits.bodyProgressBytesMin,
   } = options
-  const open = new Set<Watched>()
+  // Not a Set: its tables, made anew again and again, lead to one another, and with them V8 would keep the requests.
+  const open: Watched[] = []
+  const close = (watched: Watched): void => {
+    if (watched.at < 0) return
+    const last = open.pop()
+    if (last !== undefined && last !== watched) {
+      open[watched.at] = last
+      last.at = watched.at
+    }
+    watched.at = -1
+  }
   const timer = setInterval(() => {
-    for (const watched of open) {
+    for (const watched of open.slice()) {
       const state = lookAt(watched, { looksMax, bytesMin })
       if (state === 'stuck') cutOff(watched.request, server)
-      if (state !== 'arriving') open.delete(watched)
+      if (state !== 'arriving') close(watched)
     }
   }, lookEveryMs).unref()
   return {
     watch(request) {
-      const watched: Watched = { request, bytes: request.socket.bytesRead, looks: 0 }
-      open.add(watched)
+      const watched: Watched = { request, at: open.length, bytes: request.socket.bytesRead, looks: 0 }
+      open.push(watched)
       return () => {
         // A request may be answered, and refused, before all of its body came: the rest keeps the connection busy.
-        if (request.complete) open.delete(watched)
+        if (request.complete) close(watched)
       }
     },
     end: () => clearInterval(timer),

@@ -22,12 +22,17 @@ export interface RequestLog {
 
 const pathLengthMax = 256
 
+type Writable = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] }
+
 export function createRequestLog(size: number): RequestLog {
-  const ring: LoggedRequest[] = []
+  // Written over in place: an object for each request would outlive the requests after it, and be copied by the collector.
+  const ring: Writable[] = []
   let next = 0
   return {
     add(request) {
-      ring[next] = request
+      const place = ring[next]
+      if (place === undefined) ring.push({ ...request })
+      else Object.assign(place, request)
       next = (next + 1) % size
     },
     lines(database, limit) {

@@ -1,18 +1,22 @@
 // Which versions searches under way still look at. An ordinal is given out again only when no search can see its old row.
 
 export class Pins {
+  /** By version; 0 only for the one pinned last, so that searches of one version, however many, change no more than a number. */
   readonly #counts = new Map<number, number>()
+  #last = 0
   #waiting: { readonly below: number; readonly resume: () => void }[] = []
 
   /** Keeps what `version` sees; the function returned lets go, once. */
   pin(version: number): () => void {
+    if (version !== this.#last && this.#counts.get(this.#last) === 0) this.#counts.delete(this.#last)
+    this.#last = version
     this.#counts.set(version, (this.#counts.get(version) ?? 0) + 1)
     let held = true
     return () => {
       if (!held) return
       held = false
       const left = (this.#counts.get(version) ?? 0) - 1
-      if (left > 0) this.#counts.set(version, left)
+      if (left > 0 || version === this.#last) this.#counts.set(version, left)
       else this.#counts.delete(version)
       this.#wake()
     }
@@ -26,7 +30,7 @@ export class Pins {
 
   #oldest(): number {
     let oldest = Number.POSITIVE_INFINITY
-    for (const version of this.#counts.keys()) oldest = Math.min(oldest, version)
+    for (const [version, count] of this.#counts) if (count > 0) oldest = Math.min(oldest, version)
     return oldest
   }
 

@@ -16,7 +16,13 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
   try {
     const matches = input.filter && replica.matches.of(input.filter, version)
     const filterMs = performance.now() - started
-    const answers = await answersOf(input, { replica, version, matches, input })
+    const context = { replica, version, matches, input }
+    const [only] = input.tasks
+    // One field alone, as most searches ask, without the machinery for several.
+    const answers =
+      input.tasks.length === 1 && only
+        ? [{ task: only, answer: await runTask(only, context) }]
+        : await answersOf(input, context)
     const searched = performance.now()
     const results = Object.fromEntries(
       answers.map(({ task, answer }) => [
@@ -52,10 +58,8 @@ interface Answered {
   readonly answer: FieldAnswer
 }
 
-/** Fields side by side; one alone, as most searches ask, without the machinery for several. */
-async function answersOf({ tasks }: SearchPlanInput, context: RunContext): Promise<readonly Answered[]> {
-  const [only] = tasks
-  if (tasks.length === 1 && only) return [{ task: only, answer: await runTask(only, context) }]
+/** Fields side by side. */
+function answersOf({ tasks }: SearchPlanInput, context: RunContext): Promise<readonly Answered[]> {
   return Promise.all(tasks.map(async (task) => ({ task, answer: await runTask(task, context) })))
 }
 

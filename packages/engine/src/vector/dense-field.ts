@@ -17,6 +17,7 @@ import { efMax } from './scratch.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
 import type { Found } from './tasks.ts'
+import { UnderWay } from './under-way.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 export interface DenseFieldOptions {
@@ -78,7 +79,7 @@ class GraphField implements GraphDenseField {
   readonly #pool: WorkerPool
   readonly #segmentRows: number
   readonly #segments: Segment[]
-  readonly #running = new Set<Promise<unknown>>()
+  readonly #running = new UnderWay<Promise<unknown>>()
   #closed = false
   #broken: unknown
   #growthSeen = -1
@@ -174,7 +175,7 @@ class GraphField implements GraphDenseField {
     this.#checkQuery(query, options.k)
     const [only] = this.#segments
     if (only !== undefined && this.#segments.length === 1)
-      return this.#whileRunning(this.#searchSegment(only, 0, query, options))
+      return await this.#whileRunning(this.#searchSegment(only, 0, query, options))
     return this.#merged(
       this.#segments.map((segment, i) => ({ segment: i, found: this.#searchSegment(segment, i, query, options) })),
       options.k,
@@ -286,11 +287,11 @@ class GraphField implements GraphDenseField {
   }
 
   async #whileRunning<T>(walk: Promise<T>): Promise<T> {
-    this.#running.add(walk)
+    const place = this.#running.add(walk)
     try {
       return await walk
     } finally {
-      this.#running.delete(walk)
+      this.#running.remove(place)
     }
   }
 

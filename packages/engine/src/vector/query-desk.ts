@@ -66,7 +66,7 @@ export class QueryDesk {
   readonly #views: ReturnType<typeof payloadOf>[]
   readonly #open: (Open | undefined)[] = new Array(slotsMax).fill(undefined)
   readonly #free = Array.from({ length: slotsMax }, (_, i) => i)
-  /** How many questions about an arena have no answer yet, and what is to be done when there are none. */
+  /** How many questions about an arena have no answer yet, 0 for one that was asked before; and what is to be done when there are none. */
   readonly #about = new Map<number, number>()
   readonly #afterLast = new Map<number, () => void>()
   /** Small questions that the owner has not dealt out yet. */
@@ -153,19 +153,21 @@ export class QueryDesk {
     this.#told()
     if (isLong(question)) this.#long--
     const others = (this.#about.get(arena) ?? 0) - 1
-    if (others > 0) {
-      this.#about.set(arena, others)
-      return
-    }
-    this.#about.delete(arena)
-    this.#afterLast.get(arena)?.()
-    this.#afterLast.delete(arena)
+    this.#about.set(arena, others)
+    const after = others === 0 ? this.#afterLast.get(arena) : undefined
+    if (after !== undefined) this.#forget(arena, after)
   }
 
   /** Calls back when no question about the arena is without an answer; at once where that is so. */
   whenUnasked(arena: number, callback: () => void): void {
-    if (this.#about.has(arena)) this.#afterLast.set(arena, callback)
-    else callback()
+    if ((this.#about.get(arena) ?? 0) > 0) this.#afterLast.set(arena, callback)
+    else this.#forget(arena, callback)
+  }
+
+  #forget(arena: number, after: () => void): void {
+    this.#about.delete(arena)
+    this.#afterLast.delete(arena)
+    after()
   }
 
   #place(index: number, open: Open): void {

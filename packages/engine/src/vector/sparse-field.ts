@@ -17,6 +17,7 @@ import { SparseMemory } from './sparse-memory.ts'
 import { inTurns } from './sparse-postings.ts'
 import { readTicket, type WeighedList, writeTicket } from './sparse-ticket.ts'
 import { Vocabulary } from './sparse-vocabulary.ts'
+import { UnderWay } from './under-way.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 export async function openSparseField(definition: SparseFieldDefinition, pool: WorkerPool): Promise<SparseField> {
@@ -62,7 +63,7 @@ class InvertedField implements SparseField {
   readonly #pool: WorkerPool
   readonly #handle: SparseHandle
   readonly #state: SparseState
-  readonly #running = new Set<Promise<unknown>>()
+  readonly #running = new UnderWay<Promise<unknown>>()
   readonly #preparing = new Set<IndicesAhead>()
   readonly #cuts = new Set<SparseCut>()
   #version = 0
@@ -174,7 +175,7 @@ class InvertedField implements SparseField {
       version: options.version,
       ticket: ticket.address,
     })
-    this.#running.add(asked)
+    const place = this.#running.add(asked)
     try {
       await asked
       const { ordinals, similarities, scored, postings } = readTicket(memory, ticket)
@@ -182,7 +183,7 @@ class InvertedField implements SparseField {
     } finally {
       leave()
       memory.free(ticket.address, ticket.bytes)
-      this.#running.delete(asked)
+      this.#running.remove(place)
     }
   }
 

@@ -19,3 +19,22 @@ test('until waits for every pin on an older version, and for no other', async (t
   later()
   await pins.until(Number.POSITIVE_INFINITY)
 })
+
+test('a version that nobody looks at any more holds nobody up, whichever was pinned last', async (t) => {
+  const pins = new Pins()
+  for (const version of [1, 2, 1, 3, 2]) pins.pin(version)()
+  await pins.until(Number.POSITIVE_INFINITY)
+  const [old, newer] = [pins.pin(4), pins.pin(5)]
+  newer()
+  let done = false
+  const waiting = pins.until(5).then(() => {
+    done = true
+  })
+  await setImmediate()
+  t.notOk(done)
+  pins.pin(5)()
+  old()
+  await waiting
+  await pins.until(Number.POSITIVE_INFINITY)
+  t.ok(done)
+})

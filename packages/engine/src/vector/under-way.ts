@@ -1,0 +1,30 @@
+// What is under way, in no order. A Set that things come to and leave all the time makes itself a new table again and again, and
+// the old one leads to the new one: once one of them is among V8's old objects, which are looked over seldom, each further table
+// is kept with all that it held, and every search leaves something behind that outlives it. An array leaves nothing.
+
+export interface Place<T> {
+  readonly item: T
+  at: number
+}
+
+export class UnderWay<T> implements Iterable<T> {
+  readonly #places: Place<T>[] = []
+
+  add(item: T): Place<T> {
+    const place = { item, at: this.#places.length }
+    this.#places.push(place)
+    return place
+  }
+
+  /** To be called once for each place. */
+  remove(place: Place<T>): void {
+    const last = this.#places.pop()
+    if (last === undefined || last === place) return
+    this.#places[place.at] = last
+    last.at = place.at
+  }
+
+  *[Symbol.iterator](): Generator<T> {
+    for (const { item } of this.#places) yield item
+  }
+}
