@@ -9,10 +9,17 @@ const filtersMax = 16
 /** Longer ones, as lists of thousands of operands make, are not worth a comparison. */
 const keyLengthMax = 4_096
 
+interface Remembered {
+  readonly matches: FilterMatches
+  /** Rises from one question to the next. */
+  asked: number
+}
+
 export class RecentMatches {
   readonly #index: FilterIndex
   #version = -1
-  readonly #matches = new Map<string, FilterMatches>()
+  #matches = new Map<string, Remembered>()
+  #turn = 0
 
   constructor(index: FilterIndex) {
     this.#index = index
@@ -20,23 +27,32 @@ export class RecentMatches {
 
   /** The objects that the filter holds for as of the version, which is the newest. Shared: nobody may change the bitmap. */
   of(filter: Filter, version: number): FilterMatches {
-    if (version !== this.#version) this.#matches.clear()
+    // A new map: one that is cleared leads from its old table to the next, see UnderWay.
+    if (version !== this.#version) this.#matches = new Map()
     this.#version = version
+    this.#turn += 1
     const key = JSON.stringify(filter, distinct)
     const known = this.#matches.get(key)
-    const matches = known ?? this.#index.evaluate(filter)
+    if (known !== undefined) {
+      known.asked = this.#turn
+      return known.matches
+    }
+    const matches = this.#index.evaluate(filter)
     if (key.length > keyLengthMax) return matches
-    // Taken out and put in again, so that the first is the one that was not asked for the longest.
-    this.#matches.delete(key)
-    this.#matches.set(key, matches)
-    const [oldest] = this.#matches.keys()
-    if (this.#matches.size > filtersMax && oldest !== undefined) this.#matches.delete(oldest)
+    if (this.#matches.size === filtersMax) this.#forgetOldest()
+    this.#matches.set(key, { matches, asked: this.#turn })
     return matches
+  }
+
+  /** The one that was not asked for the longest. */
+  #forgetOldest(): void {
+    const [oldest] = [...this.#matches].sort(([, a], [, b]) => a.asked - b.asked)
+    if (oldest !== undefined) this.#matches.delete(oldest[0])
   }
 
   bytes(): number {
     let sum = 0
-    for (const { bitmap } of this.#matches.values()) sum += bitmap.bytes()
+    for (const { matches } of this.#matches.values()) sum += matches.bitmap.bytes()
     return sum
   }
 }
