@@ -77,9 +77,9 @@ export class DatabaseBackups implements BackupsOfDatabase {
 
   async restore(name: string, target: string, moment?: Moment): Promise<Acknowledgement> {
     const { host, backups } = this.#opened()
-    const stored = this.#stored(name)
+    const { image } = this.#stored(name)
     return this.#door.reserving(target, (free) =>
-      backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(stored.image) }, (job) => {
+      backups.restoring(this.#name, { name, collection: free, bytes: imageBytes(image) }, (job) => {
         const watch = this.#watchOf(job)
         return restoreImage(host, this.#target(free), watch, (dir) =>
           backups.store.reading(this.#name, name, (stored) =>
