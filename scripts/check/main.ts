@@ -1,6 +1,9 @@
 // The checks that types and lint cannot make: who may import whom, no cycles, no clock and no chance in the fold,
-// an explanation for every error code, a test behind every promise that names one, and a lock file for every platform.
+// an explanation for every error code, a test behind every promise that names one, a lock file for every platform, one number for
+// each decision, and commit messages in one form.
 // `npm run check` runs it; it prints one line per fault and exits with 1 when there is any.
+import { commitFaults } from './commits.ts'
+import { decisionFaults } from './decisions.ts'
 import { errorCodeFaults } from './error-codes.ts'
 import { foldFaults } from './fold.ts'
 import { importFaults } from './imports.ts'
@@ -13,11 +16,13 @@ const faults = [
   ...(await errorCodeFaults()),
   ...namedTestFaults(),
   ...lockFileFaults(),
+  ...decisionFaults(),
+  ...commitFaults(),
 ]
 for (const fault of faults) console.error(fault)
 console.log(
   faults.length === 0
-    ? 'imports, the fold, error codes, named tests and the lock file: in order'
+    ? 'imports, the fold, error codes, named tests, the lock file, decisions and commits: in order'
     : `${faults.length} faults`,
 )
 process.exitCode = faults.length === 0 ? 0 : 1
