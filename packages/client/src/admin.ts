@@ -108,7 +108,7 @@ export class License {
     return license === null || typeof license !== 'object' ? undefined : (license as JsonObject)
   }
 
-  /** Asks for a trial; gives the server's answer. */
+  /** Starts the trial, once per data directory; needs the root token. Resolves to the server's message. */
   generate(email: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('generateLicense', { email }, options)
   }

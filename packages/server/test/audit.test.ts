@@ -175,7 +175,7 @@ test('each act of the control plane, and each refusal, is one line that names th
   await ask(rootToken, 'POST', '/admin/dbs/acme/activate')
   await ask(rootToken, 'DELETE', '/admin/dbs/acme/tokens/web')
   await ask(rootToken, 'DELETE', '/admin/dbs/acme')
-  await ask('', 'POST', '/license/generate', { email: 'someone@example.com' })
+  await ask(rootToken, 'POST', '/license/generate', { email: 'someone@example.com' })
   await audit.close()
   const lines = await linesIn(path.join(dir, 'audit'))
   t.strictSame(

@@ -30,7 +30,6 @@ const open = [
   'get /api/v2/health',
   'get /',
   'get /assets/{file}',
-  'post /api/v2/license/generate',
   'post /api/v2/license/validate',
 ]
 

@@ -121,11 +121,11 @@ test('what the specification lists goes on without a licence, and objects can be
     licensing: await testLicensing(running.dataDir, running.engine),
   })
   t.teardown(() => app.close())
-  const ask = (method: 'GET' | 'POST', url: string, payload?: object) =>
+  const ask = (method: 'GET' | 'POST', url: string, payload?: object, authorization = token) =>
     app.inject({
       method,
       url: `/api/v2${url}`,
-      headers: { authorization: token },
+      headers: { authorization },
       ...(payload === undefined ? {} : { payload }),
     })
   for (const url of ['/health', '/info', '/stats', '/collection', '/collection/x'])
@@ -135,11 +135,17 @@ test('what the specification lists goes on without a licence, and objects can be
   t.match(read.json(), { objects: [{ id: 'x' }] })
   const search = () => ask('POST', '/collection/x/search', { fields: { dense: { query: [1, 2] } } })
   t.match((await search()).json(), { code: 'license_required' })
-  const taken = await ask('POST', '/license/generate', { email: 'someone@example.com' })
+  const email = 'someone@example.com'
+  for (const member of [token, `root/acme:${rootToken}`]) {
+    const refused = await ask('POST', '/license/generate', { email }, member)
+    t.match([refused.statusCode, refused.json()], [403, { code: 'access_denied' }], 'the trial is for the root token')
+  }
+  t.match((await ask('GET', '/info')).json(), { license: null })
+  const taken = await ask('POST', '/license/generate', { email }, rootToken)
   t.match(
     [taken.statusCode, taken.json()],
     [200, { message: /trial is active until/, license: { plan_type: 'trial' } }],
   )
   t.equal((await search()).statusCode, 200, 'without a restart')
-  t.match((await ask('POST', '/license/generate', { email: 'x' })).json(), { code: 'trial_taken' })
+  t.match((await ask('POST', '/license/generate', { email }, rootToken)).json(), { code: 'trial_taken' })
 })

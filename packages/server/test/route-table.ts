@@ -53,7 +53,7 @@ const v2 = {
   'POST /admin/dbs/:database/tokens': 'root',
   'GET /admin/dbs/:database/tokens': 'root',
   'DELETE /admin/dbs/:database/tokens/:name': 'root',
-  'POST /license/generate': 'nobody',
+  'POST /license/generate': 'server',
   'POST /license/validate': 'nobody',
   'POST /tokens': 'writer',
   'GET /tokens': 'reader',

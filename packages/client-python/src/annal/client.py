@@ -192,7 +192,7 @@ class Annal:
     # The licence
 
     def generate_license(self, email: str) -> Dict[str, Any]:
-        """Asks for a trial."""
+        """Starts the trial, once per data directory; needs the root token."""
         return self._send("POST", "/api/v2/license/generate", {"email": email})
 
     def validate_license(self, contents: str) -> Dict[str, Any]:

@@ -1,4 +1,4 @@
-// The licence of an enterprise server.
+// The license of an enterprise server. The scope `control` sends the root token, which the trial needs.
 import { call } from './request.ts'
 
 export const takeTrial = () =>

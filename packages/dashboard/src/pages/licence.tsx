@@ -9,6 +9,7 @@ import { Icon } from '../parts/icon.tsx'
 import { Badge, Facts, PageHead, Panel } from '../parts/panel.tsx'
 import { Empty, Failure, Show } from '../parts/states.tsx'
 import { tell } from '../parts/toast.tsx'
+import { access } from '../session.ts'
 import { refreshInfo } from '../watch.ts'
 
 export function Licence() {
@@ -113,15 +114,19 @@ function Activate(props: { readonly withTrial: boolean; readonly onDone: (messag
         <Panel title="Trial">
           <div class="form">
             <p class="muted">One month, once for this data directory.</p>
-            <div>
-              <button
-                type="button"
-                disabled={trial.busy}
-                onClick={() => void trial.run(async () => props.onDone((await takeTrial()).message))}
-              >
-                {trial.busy ? 'Starting…' : 'Start the trial'}
-              </button>
-            </div>
+            {access.value.kind === 'root' ? (
+              <div>
+                <button
+                  type="button"
+                  disabled={trial.busy}
+                  onClick={() => void trial.run(async () => props.onDone((await takeTrial()).message))}
+                >
+                  {trial.busy ? 'Starting…' : 'Start the trial'}
+                </button>
+              </div>
+            ) : (
+              <p class="muted">Sign in with the root token to start it.</p>
+            )}
             {trial.error && <Failure error={trial.error} />}
           </div>
         </Panel>

@@ -1,5 +1,5 @@
-// /api/v2/license: taking the trial and activating a licence. Both work without a token, as published dashboards call them: a
-// trial can be taken once, and a licence is believed for its signature.
+// /api/v2/license: taking the trial and activating a license. The trial exists once per data directory, so only the root token
+// takes it; a license is accepted for its signature, from any caller (decision 16).
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { enterpriseOnly } from '../access.ts'
@@ -52,8 +52,8 @@ function told(what: string, status: LicenceStatus) {
 
 const docs = {
   generate: {
-    access: 'open',
-    summary: 'Takes the trial of one month, once per data directory; it is active at once.',
+    access: 'server',
+    summary: 'Starts the trial of one month, once per data directory; it is active at once. Needs the root token.',
     reply: { description: 'message, and license as /info tells it.' },
   },
   validate: {

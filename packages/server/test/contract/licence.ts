@@ -20,13 +20,19 @@ const licences: Transcript = {
     {
       rows: ['3.3 POST /license/generate'],
       send: ['POST', `${api}/license/generate`, { json: { email: 'somebody@example.com' } }],
+      status: 401,
+      body: { code: 'authorization_required' },
+    },
+    {
+      rows: ['3.3 POST /license/generate'],
+      send: ['POST', `${api}/license/generate`, { json: { email: 'somebody@example.com' }, headers: root }],
       status: 200,
       type: 'json',
       body: { message: /./ },
     },
     {
       rows: ['3.3 POST /license/generate'],
-      send: ['POST', `${api}/license/generate`, { json: { email: 'somebody@example.com' } }],
+      send: ['POST', `${api}/license/generate`, { json: { email: 'somebody@example.com' }, headers: root }],
       status: 409,
       body: { code: 'trial_taken' },
     },
