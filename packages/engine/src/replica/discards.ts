@@ -17,7 +17,8 @@ export class Discards {
       .then(() => replica.pins.until(Number.POSITIVE_INFINITY))
       .then(() => replica.remove())
       .catch(this.#onTrouble)
-    this.#all = Promise.all([this.#all, gone])
+    // Without the values, of which each would hold the one before.
+    this.#all = Promise.all([this.#all, gone]).then(() => undefined)
   }
 
   /** Resolves when everything added so far is gone, files and all. */

@@ -354,6 +354,12 @@ export class Arena {
     return new EngineError('memory_exhausted', message, { value: end, limit: arenaBytesMax }, { cause })
   }
 
+  /** Bytes that were written to or may have been, about. */
+  get bytesTouched(): number {
+    const { blockBytes, unitBytes, unitShift } = this.shape
+    return headerBytes + this.#blocks * blockBytes + this.#unitChunks * unitBytes * 2 ** unitShift
+  }
+
   /** Bytes that hold something, by part; what is reserved and never touched costs the process nothing. */
   bytes(): { readonly [part: string]: number } {
     const end = this.word(header.end)
@@ -368,7 +374,8 @@ export class Arena {
   }
 }
 
-function createMemory(pages: number): WebAssembly.Memory {
+/** Throws EngineError memory_exhausted where the process has no address space left for another. */
+export function createMemory(pages: number): WebAssembly.Memory {
   try {
     return new WebAssembly.Memory({ initial: pages, maximum: arenaBytesMax / page, shared: true })
   } catch (error) {

@@ -25,6 +25,8 @@ export const words = {
   done: line,
   /** How many workers have begun to serve. */
   ready: line + 1,
+  /** Rises after each announcement: workers that are always busy hear of it between two pieces of work. */
+  announced: line + 2,
   head: 2 * line,
   tail: 3 * line,
   order: 4 * line,

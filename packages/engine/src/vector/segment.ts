@@ -69,7 +69,8 @@ export class Segment {
   reserve(end: number): void {
     if (end <= this.#reserved) return
     this.#arena.reserve(this.#settled ? end : Math.min(end, firstOrdinals))
-    if (!this.#settled) {
+    // Rows are never more than ordinals, so below `settleRows` of those nothing settles, and a small field takes one memory, not two.
+    if (!this.#settled && end >= settleRows) {
       this.#next ??= this.#newArena()
       this.#next.reserve(end)
     }
@@ -166,6 +167,8 @@ export class Segment {
 
   close(): void {
     this.#pool.release(this.#arena)
+    if (this.#next !== undefined) this.#pool.discard(this.#next)
+    this.#next = undefined
   }
 }
 

@@ -3,6 +3,7 @@
 import { BroadcastChannel, type MessagePort, receiveMessageOnPort, threadId } from 'node:worker_threads'
 import { type ArenaHandle, at } from './arena.ts'
 import { type Attached, attachArena, helpApply, type Progress, scanIn, searchIn } from './attached.ts'
+import { collectGarbage } from './garbage.ts'
 import {
   jobsMax,
   payloadOf,
@@ -41,6 +42,7 @@ export class Server {
   readonly #words: Int32Array<SharedArrayBuffer>
   /** Questions answered of which the owner was not told. */
   #untold = 0
+  #heard = 0
 
   constructor(data: WorkerData, number: number) {
     this.#data = data
@@ -61,6 +63,7 @@ export class Server {
     for (;;) {
       // Loaded before looking around: whatever is added afterwards makes the wait below return at once.
       const wake = Atomics.load(w, words.wake)
+      if (Atomics.load(w, words.announced) !== this.#heard) this.#listen()
       if (this.#takeQuery() || this.#takePiece()) continue
       if (Atomics.load(w, words.closed) === 1) break
       this.#listen()
@@ -193,6 +196,8 @@ export class Server {
 
   /** Hears which arenas there are. A worker sleeps without an event loop, so messages are fetched. */
   #listen(): void {
+    // Loaded before the messages are read: what is announced meanwhile is heard of the next time at the latest.
+    this.#heard = Atomics.load(this.#words, words.announced)
     for (;;) {
       const received: { readonly message: Announcement } | undefined = receiveMessageOnPort(
         // Node takes a BroadcastChannel here, as its documentation says; its types name the port alone.
@@ -202,6 +207,7 @@ export class Server {
       const { message } = received
       if (message.kind === 'attach') this.#known.set(message.arena.id, message.arena)
       else if (message.kind === 'attach-sparse') this.#knownSparse.set(message.field.id, message.field)
+      else if (message.kind === 'collect') collectGarbage()
       else {
         this.#known.delete(message.id)
         this.#knownSparse.delete(message.id)

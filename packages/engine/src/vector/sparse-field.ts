@@ -61,7 +61,10 @@ let nextId = -1
 class InvertedField implements SparseField {
   readonly definition: SparseFieldDefinition
   readonly #pool: WorkerPool
-  readonly #handle: SparseHandle
+  readonly #id = nextId--
+  readonly #module: WebAssembly.Module
+  /** What workers have to attach to; undefined while the field has no memory. */
+  #handle: SparseHandle | undefined
   readonly #state: SparseState
   readonly #running = new UnderWay<Promise<unknown>>()
   readonly #preparing = new Set<IndicesAhead>()
@@ -74,8 +77,16 @@ class InvertedField implements SparseField {
     this.definition = definition
     this.#pool = pool
     this.#state = state
-    this.#handle = { id: nextId--, memory: state.memory.memory, module }
-    pool.attachSparse(this.#handle)
+    this.#module = module
+    this.#attach()
+  }
+
+  /** Workers hear of the memory once there is one. */
+  #attach(): void {
+    const { memory } = this.#state.memory
+    if (memory === undefined || this.#handle !== undefined) return
+    this.#handle = { id: this.#id, memory, module: this.#module }
+    this.#pool.attachSparse(this.#handle)
   }
 
   get rows(): number {
@@ -88,6 +99,7 @@ class InvertedField implements SparseField {
     // than take the memory in use.
     const worst = postings * postingBytesFirst + Math.min(postings * postingBytesRewritten, 2 * memory.used)
     memory.reserve(end, postings * postingBytesUsual, worst)
+    this.#attach()
   }
 
   async apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void> {
@@ -111,6 +123,7 @@ class InvertedField implements SparseField {
     memory.reclaim()
     const end = 1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), -1)
     memory.reserve(end, 0, 0)
+    this.#attach()
     for (const ordinal of rows.ordinals) {
       assert(!memory.hasRow(ordinal), `ordinal ${ordinal} is free`)
       this.#beforeVersionsChange(ordinal)
@@ -169,7 +182,7 @@ class InvertedField implements SparseField {
     const leave = memory.enter()
     const asked = this.#pool.ask({
       kind: 'sparse',
-      arena: this.#handle.id,
+      arena: this.#id,
       query: noQuery,
       k: options.k,
       version: options.version,
@@ -274,7 +287,7 @@ class InvertedField implements SparseField {
     if (this.#closed) return
     this.#closed = true
     await Promise.allSettled([...this.#running])
-    this.#pool.releaseSparse(this.#handle.id)
+    if (this.#handle !== undefined) this.#pool.releaseSparse(this.#id, this.#state.memory.used)
   }
 }
 

@@ -1,8 +1,8 @@
-// The shared memory of one sparse field: pieces that are given out and taken back, and the versions of its rows. What is in
+// The shared memory of one sparse field, made when the first row needs it: pieces that are given out and taken back, and the versions of its rows. What is in
 // use never moves, so readers need no lock; a piece that some search under way may still read is not given out again
 // before that search is over.
 import { assert, EngineError } from '../errors.ts'
-import { at } from './arena.ts'
+import { at, createMemory } from './arena.ts'
 import { arenaBytesMax, roundUp } from './shape.ts'
 
 /** assembly/sparse/layout.ts has the same numbers. */
@@ -16,6 +16,7 @@ export const sparseOrdinalsMax = (65_536 / 4) * chunkRows
 const page = 65_536
 const growthMin = 2 ** 20
 export const alive = 0xffffffff
+const nothing = new SharedArrayBuffer(0)
 
 interface Retired {
   readonly address: number
@@ -25,31 +26,22 @@ interface Retired {
 }
 
 export class SparseMemory {
-  readonly memory: WebAssembly.Memory
+  #memory: WebAssembly.Memory | undefined
   readonly #free = new Map<number, number[]>()
   #retired: Retired[] = []
-  #u32: Uint32Array<SharedArrayBuffer>
-  #f32: Float32Array<SharedArrayBuffer>
-  #f64: Float64Array<SharedArrayBuffer>
+  #u32 = new Uint32Array(nothing)
+  #f32 = new Float32Array(nothing)
+  #f64 = new Float64Array(nothing)
   #top = heapAddress
   #freeBytes = 0
   #chunks = 0
   #search = 0
   readonly #searches = new Set<number>()
 
-  constructor() {
-    try {
-      const [initial, maximum] = [heapAddress / page, arenaBytesMax / page]
-      this.memory = new WebAssembly.Memory({ initial, maximum, shared: true })
-    } catch (cause) {
-      const message = 'no address space for another field'
-      throw new EngineError('memory_exhausted', message, { limit: arenaBytesMax }, { cause })
-    }
-    this.#u32 = new Uint32Array(this.memory.buffer)
-    this.#f32 = new Float32Array(this.memory.buffer)
-    this.#f64 = new Float64Array(this.memory.buffer)
+  /** What the kernel works in; undefined before anything was reserved: a memory takes address space, of which there is an end. */
+  get memory(): WebAssembly.Memory | undefined {
+    return this.#memory
   }
-
   get u32(): Uint32Array<SharedArrayBuffer> {
     return this.#u32
   }
@@ -125,19 +117,25 @@ export class SparseMemory {
   }
 
   #grow(bytes: number): void {
+    this.#memory ??= createMemory(heapAddress / page)
+    if (this.bytes === 0) this.#look(this.#memory)
     if (bytes <= this.bytes) return
     const most = arenaBytesMax - this.bytes
     const wanted = Math.min(most, roundUp(Math.max(bytes - this.bytes, growthMin, this.bytes / 8), page))
     try {
       if (this.bytes + wanted < bytes) throw new RangeError('beyond the address space')
-      this.memory.grow(wanted / page)
+      this.#memory.grow(wanted / page)
     } catch (cause) {
       const message = `no memory for ${wanted} more bytes of a sparse field`
       throw new EngineError('memory_exhausted', message, { value: bytes, limit: arenaBytesMax }, { cause })
     }
-    this.#u32 = new Uint32Array(this.memory.buffer)
-    this.#f32 = new Float32Array(this.memory.buffer)
-    this.#f64 = new Float64Array(this.memory.buffer)
+    this.#look(this.#memory)
+  }
+
+  #look({ buffer }: WebAssembly.Memory): void {
+    this.#u32 = new Uint32Array(buffer)
+    this.#f32 = new Float32Array(buffer)
+    this.#f64 = new Float64Array(buffer)
   }
 
   #makeRows(end: number): void {

@@ -23,6 +23,8 @@ export type Announcement =
   | { readonly kind: 'attach'; readonly arena: ArenaHandle }
   | { readonly kind: 'attach-sparse'; readonly field: SparseHandle }
   | { readonly kind: 'release'; readonly id: number }
+  /** The memories released so far are to be given back to the system. */
+  | { readonly kind: 'collect' }
 
 /** The answer of one arena. */
 export interface Found {

@@ -10,6 +10,7 @@ import { Piscina } from 'piscina'
 import { assert, EngineError } from '../errors.ts'
 import { type Arena, header } from './arena.ts'
 import { answersOf, searchIn } from './attached.ts'
+import { exposeCollector, Garbage } from './garbage.ts'
 import { compileKernel, work } from './kernel.ts'
 import { QueryDesk } from './query-desk.ts'
 import type { Question, SearchQuestion } from './question.ts'
@@ -50,6 +51,7 @@ export class WorkerPool {
   readonly #arenas = new Map<number, Arena>()
   readonly #sparse = new Map<number, SparseHandle>()
   readonly #desk: QueryDesk
+  readonly #garbage = new Garbage(() => this.#announce({ kind: 'collect' }))
   readonly #jobs: (OpenJob | undefined)[] = new Array(jobsMax).fill(undefined)
   readonly #jobQueue: (() => void)[] = []
   readonly #serving: Promise<void>[] = []
@@ -77,6 +79,7 @@ export class WorkerPool {
     const channel = `annal-arenas-${process.pid}-${nextPool++}`
     this.#announcements = new BroadcastChannel(channel)
     this.#announcements.unref()
+    exposeCollector()
     const workerData: WorkerData = { module, channel, ring: this.ring, threads }
     this.#piscina = new Piscina({
       filename: fileURLToPath(import.meta.resolve('@annal/engine/worker')),
@@ -160,18 +163,18 @@ export class WorkerPool {
     this.#announce({ kind: 'attach', arena: arena.handle })
   }
 
-  /** Lets go of an arena as soon as all questions about it are answered. */
-  release({ id }: Arena): void {
+  /** Lets go of an arena as soon as all questions about it are answered. Its owner must let go of it, too. */
+  release({ id, bytesTouched }: Arena): void {
     this.#desk.whenUnasked(id, () => {
       this.#arenas.delete(id)
-      this.#announceEnd(id)
+      this.#announce({ kind: 'release', id })
+      this.#garbage.add(bytesTouched)
     })
   }
 
-  #announceEnd(id: number): void {
-    this.#announce({ kind: 'release', id })
-    // Sleeping workers hear of it when they wake; until then they hold the memory.
-    if (this.#closed === undefined) wakeWorkers(this.ring, this.threads)
+  /** Counts an arena that was never attached and that its owner lets go of. */
+  discard({ bytesTouched }: Arena): void {
+    this.#garbage.add(bytesTouched)
   }
 
   attachSparse(field: SparseHandle): void {
@@ -179,15 +182,22 @@ export class WorkerPool {
     this.#announce({ kind: 'attach-sparse', field })
   }
 
-  releaseSparse(id: number): void {
+  /** As `release`; `bytes` of the field's memory hold something. */
+  releaseSparse(id: number, bytes: number): void {
     this.#desk.whenUnasked(id, () => {
       this.#sparse.delete(id)
-      this.#announceEnd(id)
+      this.#announce({ kind: 'release', id })
+      this.#garbage.add(bytes)
     })
   }
 
   #announce(announcement: Announcement): void {
-    if (this.#closed === undefined) this.#announcements.postMessage(announcement)
+    if (this.#closed !== undefined) return
+    this.#announcements.postMessage(announcement)
+    // After the message: whoever sees the word rise finds the message.
+    Atomics.add(this.ring.words, words.announced, 1)
+    // Those that sleep hear of what there is when they need it. Of what is gone they hear at once: they hold its memory.
+    if (announcement.kind === 'release' || announcement.kind === 'collect') wakeWorkers(this.ring, this.threads)
   }
 
   #announceAgain(id: number): boolean {

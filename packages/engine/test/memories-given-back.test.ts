@@ -1,0 +1,128 @@
+// Whatever makes memories of fields and lets go of them, over and over, takes no more of the system in the end than after its
+// first rounds: address space, mappings, descriptors.
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Collection, type Database, openEngine } from '@annal/engine'
+import tap, { type Test, test } from 'tap'
+import { releasedMin } from '../src/vector/garbage.ts'
+import { type Taken, takenByProcess } from './process-facts.ts'
+
+tap.setTimeout(900_000)
+
+const skip = takenByProcess() === undefined && 'the system has no /proc to count in'
+const dimension = 8
+const dense = (name: string, precision: string) => ({
+  name,
+  type: 'vector',
+  params: { dimension, space_type: 'l2', precision, M: 4, ef_con: 16 },
+})
+const kinds = {
+  float32: { field: dense('v', 'float32'), value: vectorOf },
+  int8: { field: dense('v', 'int8'), value: vectorOf },
+  sparse: { field: { name: 'v', type: 'sparse' }, value: (n: number) => ({ indices: [1, n + 2], values: [1, 2] }) },
+  multi: {
+    field: { name: 'v', type: 'multi_vector', params: { dimension, space_type: 'l2', precision: 'int8' } },
+    value: (n: number) => [vectorOf(n), vectorOf(n + 1)],
+  },
+} as const
+type Kind = keyof typeof kinds
+
+function vectorOf(n: number): number[] {
+  return Array.from({ length: dimension }, (_, i) => Math.sin((n + 1) * (i + 1)))
+}
+
+async function filled(database: Database, name: string, kind: Kind, objects: number): Promise<Collection> {
+  const { field, value } = kinds[kind]
+  const collection = await database.createCollection({ name, fields: [field] })
+  await collection.upsert(Array.from({ length: objects }, (_, n) => ({ id: `${n}`, fields: { v: value(n) } })))
+  return collection
+}
+
+function rangeOf(looks: readonly Taken[], what: keyof Taken): [least: number, most: number] {
+  const values = looks.map((taken) => taken[what])
+  return [Math.min(...values), Math.max(...values)]
+}
+
+/** Rounds of something in a directory of its own, each of which leaves nothing behind. */
+async function runRounds(
+  t: Test,
+  count: number,
+  begin: (database: Database) => Promise<(round: number) => Promise<void>>,
+): Promise<void> {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-memories-'))
+  const engine = await openEngine({ dataDir: join(dir, 'data'), threads: 2, fsync: 'none' })
+  try {
+    const round = await begin(engine.database())
+    const looks: Taken[] = []
+    for (let at = 0; at < count; at++) {
+      await round(at)
+      // What a rule leaves uncollected differs from round to round, so it is looked at often.
+      looks.push(takenByProcess() as Taken)
+    }
+    const half = Math.floor(count / 2)
+    const [early, late] = [looks.slice(0, half), looks.slice(half)]
+    for (const what of ['memories', 'mappings', 'descriptors', 'rssBytes'] as const)
+      t.comment(`${what}: ${rangeOf(early, what)} in the first half, ${rangeOf(late, what)} in the second`)
+    // A thread that is at work when the others collect gives its memories back the next time.
+    t.ok(rangeOf(looks, 'memories')[1] <= 3 * releasedMin, 'no more memories than the rule leaves')
+    t.ok(rangeOf(late, 'memories')[1] <= rangeOf(early, 'memories')[1] + releasedMin, 'and no more in the second half')
+    // While a checkpoint is written, files of what was dropped meanwhile stay open.
+    t.ok(rangeOf(late, 'descriptors')[0] <= rangeOf(early, 'descriptors')[0] + 4, 'descriptors stay as they are')
+  } finally {
+    await engine.close()
+    await rm(dir, { recursive: true })
+  }
+}
+
+for (const kind of Object.keys(kinds) as Kind[])
+  test(`collections with a ${kind} field that come and go`, { skip }, (t) =>
+    runRounds(t, 240, async (database) => async (round) => {
+      const collection = await filled(database, `c${round}`, kind, 1)
+      const { value } = kinds[kind]
+      if (kind !== 'multi') await collection.search({ fields: { v: { query: value(0) as number[], limit: 1 } } })
+      await database.dropCollection(`c${round}`)
+    }),
+  )
+
+test('small fields that grow are built again at their precision', { skip }, (t) =>
+  runRounds(t, 160, async (database) => async (round) => {
+    await filled(database, `c${round}`, 'int8', 300)
+    await database.dropCollection(`c${round}`)
+  }),
+)
+
+for (const [name, act] of [
+  ['rebuilds', (collection: Collection) => collection.rebuild()],
+  ['vacuums', (collection: Collection) => collection.vacuum()],
+] as const)
+  test(`${name} of one collection`, { skip }, (t) =>
+    runRounds(t, 240, async (database) => {
+      const collection = await filled(database, 'c', 'int8', 20)
+      return async () => void (await act(collection))
+    }),
+  )
+
+test('clones that are dropped', { skip }, (t) =>
+  runRounds(t, 240, async (database) => {
+    await filled(database, 'source', 'int8', 20)
+    return async (round) => {
+      await database.backups.clone('source', `c${round}`)
+      await database.collection(`c${round}`).served()
+      await database.dropCollection(`c${round}`)
+    }
+  }),
+)
+
+test('restores that are dropped, and verified backups', { skip }, (t) =>
+  runRounds(t, 240, async (database) => {
+    await filled(database, 'source', 'sparse', 20)
+    const { name } = await database.backups.create('source')
+    await database.backups.settled()
+    return async (round) => {
+      await database.backups.restore(name, `c${round}`)
+      await database.dropCollection(`c${round}`)
+      if (round % 2 === 0) await database.backups.verify(name, { deep: true })
+    }
+  }),
+)
