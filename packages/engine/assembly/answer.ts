@@ -40,16 +40,16 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
 
 /**
  * As search, by comparing the code of every row that may be returned instead of walking: where few may, that is
- * cheaper, and nothing is missed. The bitmap is needed.
+ * cheaper, and nothing is missed.
  */
 export function compare(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
   setView(version, bitmap, bits)
   pool.clear(ef)
-  const end = min(bits, load<u32>(END))
+  const end = bitmap == 0 ? load<u32>(END) : min(bits, load<u32>(END))
   let count: i32 = 0
   for (let first: u32 = 0; first < end; first += 32) {
-    let word = load<u32>(bitmap + <usize>(first >> 3))
+    let word: u32 = bitmap == 0 ? 0xffffffff : load<u32>(bitmap + <usize>(first >> 3))
     if (end - first < 32) word &= (1 << (end - first)) - 1
     for (; word != 0; word &= word - 1) {
       store<u32>(ids + (<usize>count << 2), first | ctz(word))

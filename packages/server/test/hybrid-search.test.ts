@@ -181,7 +181,7 @@ test('v2 answers per field, fused by ranks or by shares, and tells how', async (
   const rarity = Math.log(1 + (10 - 2 + 0.5) / (2 + 0.5))
   t.match(results.words, [{ similarity: Math.fround(7 * rarity) }, { similarity: Math.fround(3 * rarity) }])
   t.strictSame(ids(found.fused), ['o2', 'o6', 'o1'], 'ties by id')
-  t.match(found, { complete: true, explain: { fields: { words: { plan: 'lists' }, place: { plan: 'walk' } } } })
+  t.match(found, { complete: true, explain: { fields: { words: { plan: 'lists' }, place: { plan: 'scan' } } } })
   const exact = await ask('/docs/search', {
     fields: { place },
     exact: true,

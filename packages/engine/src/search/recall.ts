@@ -7,6 +7,7 @@ import { wholeNumber } from '../numbers.ts'
 import type { RecallReport, RecallRequest } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { DenseField } from '../vector/field.ts'
+import { planDense } from './plan.ts'
 
 export interface RecallInput {
   readonly at: number
@@ -44,11 +45,25 @@ export async function measureRecall(
   const release = replica.pins.pin(version)
   try {
     const field = replica.dense[at] as DenseField
+    // By the plan that a search without a filter takes.
+    const rows = replica.rowsAt(at)
+    const plan = planDense({
+      rows,
+      matches: undefined,
+      ef,
+      boostPercentage: 0,
+      prefilterThreshold: undefined,
+      exact: false,
+    })
+    const compared = plan.kind === 'compare' ? rows : 0
     const recalls: number[] = []
     for (const ordinal of spread(replica.filters.evaluate([]).bitmap.toOrdinals(), sample)) {
       const row = field.has(ordinal, version) ? field.row(ordinal) : undefined
       if (row === undefined) continue
-      const [found, exact] = [await field.search(row, { k, ef, version }), await field.scan(row, { k, version })]
+      const [found, exact] = [
+        await field.search(row, { k, ef, version, compared }),
+        await field.scan(row, { k, version }),
+      ]
       const last = exact.similarities.at(-1) ?? 0
       // What is as similar as the last of the exact answer is as good.
       const good = found.similarities.filter((similarity) => similarity >= last - Math.abs(last) * 1e-6).length

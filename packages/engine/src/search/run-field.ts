@@ -76,7 +76,7 @@ async function runDense(task: DenseTask, k: number, { replica, version, matches,
     ef: plan.ef ?? ef,
     version,
     ...(matches && { allowed: matches.bitmap }),
-    ...(matches && plan.kind === 'compare' && { compared: matches.count }),
+    ...(plan.kind === 'compare' && { compared: matches?.count ?? rows }),
   })
   if (plan.kind === 'compare') return { found, complete: true, explanation }
   if (found.ordinals.length >= Math.min(k, matches?.count ?? rows, rows)) return { found, complete: true, explanation }

@@ -37,7 +37,7 @@ export function refresh(attached: Attached): void {
 }
 
 export interface SearchCall {
-  /** How many rows of the bitmap are compared, each by its code, instead of walking; 0 walks. */
+  /** How many rows, of the bitmap where there is one, are compared, each by its code, instead of walking; 0 walks. */
   readonly compared: number
   readonly k: number
   readonly ef: number

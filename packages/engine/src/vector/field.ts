@@ -27,7 +27,7 @@ export interface DenseSearch {
   readonly version: number
   /** Only these ordinals are returned. */
   readonly allowed?: OrdinalBitmap
-  /** How many are allowed, where all of them are to be compared, each by its code, instead of walking to the nearest. */
+  /** How many rows may be returned, where all of them are to be compared, each by its code, instead of walking to the nearest. */
   readonly compared?: number
 }
 

@@ -66,20 +66,19 @@ for (const [label, field, segmentRows] of [
       const asking = every && at % 3 === 0 ? [] : randomFilter
       const query = Array.from({ length: field.kind === 'multi' ? 1 + random.below(3) : 1 }, () => rowOf(random))
       const limit = 1 + random.below(at % 5 === 0 ? 400 : 12)
-      // A small pool, and a threshold below which nothing is scanned of itself: the walk has to deliver.
+      // A small pool, and in half of the searches a threshold that everything is above: the walk has to deliver.
       const ef = 1 + random.below(40)
-      const threshold = random.below(2) === 0 ? {} : { prefilterCardinalityThreshold: 1_000 }
+      const threshold = random.below(2) === 0 ? {} : { prefilterThreshold: 0 }
       const request = {
         fields: { [name]: { query: field.kind === 'multi' ? query : (query[0] as number[]), limit, ef } },
         filter: asking,
         filterBoostPercentage: random.below(101),
         explain: true,
-        ...threshold,
       }
-      const { results, complete, explain } = await search(
-        replica,
-        parseSearch(request, replica.definition, limitsDefault),
-      )
+      const { results, complete, explain } = await search(replica, {
+        ...parseSearch(request, replica.definition, limitsDefault),
+        ...threshold,
+      })
       const hits = results[name] ?? []
       const eligible = [...world].filter(([, it]) => it.rows && holds(asking, it.filter))
       const wrong = hits.filter(({ id, similarity }) => {

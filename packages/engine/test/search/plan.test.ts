@@ -31,6 +31,20 @@ test('without one the cheaper plan is taken', async (t) => {
   t.equal(planOf({ matches: 9_000, ef: 1_024 }), 'compare', 'a wide pool makes walks dear')
 })
 
+test('a small field without a filter is compared, a large one walked, the wider the pool the larger', async (t) => {
+  for (const [ef, compared, walked] of [
+    [16, 1_500, 1_600],
+    [128, 5_183, 6_000],
+    [512, 12_000, 13_000],
+  ] as const) {
+    t.equal(planOf({ matches: undefined, rows: compared, ef }), 'compare', `${compared} rows at ef ${ef}`)
+    t.equal(planOf({ matches: undefined, rows: walked, ef }), 'walk', `${walked} rows at ef ${ef}`)
+  }
+  const { reason, costs } = planDense({ ...asked, matches: undefined, rows: 5_000 })
+  t.match(reason, /there is no filter, and comparing all 5000 rows/)
+  t.ok((costs?.scan ?? 0) <= 2 * (costs?.walk ?? 0))
+})
+
 test('an explanation has both costs', async (t) => {
   const { costs, reason } = planDense({ ...asked, matches: 6_000 })
   t.ok((costs?.walk ?? 0) < (costs?.scan ?? 0))

@@ -67,7 +67,8 @@ test('explain tells the plan, the count of matches and the cost; exact compares 
   const ask = (request: object) => collection.search({ fields: { dense: { query } }, explain: true, ...request })
   const below = (n: number) => ({ filter: [{ n: { $lt: n } }] })
   const plan = async (request: object) => (await ask(request)).explain?.fields.dense?.plan
-  t.equal(await plan({}), 'walk')
+  t.equal(await plan({}), 'scan', 'a small field is compared')
+  t.equal(await plan({ fields: { dense: { query, ef: 16 } } }), 'walk', 'unless a walk is cheaper by far')
   t.equal(await plan({ exact: true }), 'scan')
   t.equal(await plan(below(20)), 'scan')
   t.equal(await plan(below(0)), 'nothing')
