@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import threading
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 import pytest
 
 from annal import Annal, AuthenticationError, DeadlineError, InvalidArgumentError, ServerError, UnreachableError
+from annal.encoding import MetaReader
 
 Reply = Tuple[int, Dict[str, str], Any]
 
@@ -142,3 +145,21 @@ def test_an_address_or_a_token_that_cannot_be_is_refused() -> None:
             Annal(base_url=address)
     with pytest.raises(InvalidArgumentError):
         Annal(token="line\nbreak")
+
+
+def test_meta_inflates_to_so_much_for_one_object_and_for_one_reply() -> None:
+    def reply(meta: Any, limit: Optional[str]) -> Dict[str, Any]:
+        packed = zlib.compress(json.dumps(meta).encode())
+        return {"meta_base64": base64.b64encode(packed).decode(), **({"meta_limit": limit} if limit else {})}
+
+    small = reply({"a": 1}, "reply")
+    assert MetaReader().take(small) == {"a": 1}
+    assert small == {}
+    assert isinstance(MetaReader().take(reply({"a": 1}, "object")), bytes)
+    assert isinstance(MetaReader().take(reply({"a": 1}, None)), bytes)
+    assert isinstance(MetaReader().take(reply({"a": "x" * 6_500_000}, "reply")), bytes)
+    words = " ".join(str(i * 0x9E3779B1 % 0xFFFFFFFF) for i in range(9_000))
+    reader = MetaReader()
+    large = {"a": words + "x" * (1_000_000 - len(words))}
+    read = [reader.take(reply(large, "reply")) for _ in range(100)]
+    assert 60 < sum(meta == large for meta in read) < 70

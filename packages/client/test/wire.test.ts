@@ -1,11 +1,11 @@
 // What the client writes and reads on the wire, seen with an independent decoder.
 
-import { inflateSync } from 'node:zlib'
+import { deflateSync, inflateSync } from 'node:zlib'
 import { decode, encode } from '@msgpack/msgpack'
 import { test } from 'tap'
 import { encodeBatch } from '../src/http/batch.ts'
 import { MessageWriter } from '../src/http/message-writer.ts'
-import { packMeta, unpackMeta } from '../src/http/meta.ts'
+import { MetaReader, packMeta } from '../src/http/meta.ts'
 import { parseRetryAfter, waitBefore } from '../src/http/retry.ts'
 import { AnnalError, connect, type VectorRecord } from '../src/index.ts'
 import { info, scriptedServer } from './scripted-server.ts'
@@ -77,12 +77,33 @@ test('what cannot be sent is refused with the place where it stands', async (t) 
 
 test('meta comes back as the object or the bytes that went in', async (t) => {
   const large = { words: 'many words '.repeat(500) }
+  const unpackMeta = (bytes: Uint8Array) => new MetaReader().unpack(bytes)
   for (const meta of [{}, { a: [1, { b: null }] }, large]) t.strictSame(unpackMeta(packMeta(meta, 'meta')), meta)
   t.ok(packMeta(large, 'meta').length < 500, 'a large meta is compressed')
   const opaque = Uint8Array.of(0x78, 0x9c, 1, 2, 3, 4, 5, 6, 7)
   t.strictSame(unpackMeta(packMeta(opaque, 'meta')), opaque)
   t.equal(unpackMeta(packMeta(undefined, 'meta')), undefined)
   t.strictSame(unpackMeta(new TextEncoder().encode('{"plain":true}')), { plain: true })
+})
+
+test('meta inflates to so much for one object and for one reply, and comes back as its bytes beyond', (t) => {
+  const packed = (text: string) => Uint8Array.from(deflateSync(JSON.stringify({ text })))
+  const bomb = packed('x'.repeat(6_500_000))
+  t.equal(new MetaReader().unpack(bomb), bomb)
+  const words = Array.from({ length: 9_000 }, (_, i) => ((i * 0x9e3779b1) >>> 0).toString(36)).join(' ')
+  const large = packed(words + 'x'.repeat(1_000_000 - words.length))
+  t.match(new MetaReader().unpack(large), { text: words })
+  const reader = new MetaReader()
+  const read = Array.from({ length: 100 }, () => reader.unpack(large))
+  const bytes = read.filter((meta) => meta === large).length
+  t.ok(bytes > 30 && bytes < 40, `${bytes} of 100 are left as they are stored`)
+
+  const base64 = Buffer.from(packed('y')).toString('base64')
+  t.strictSame(new MetaReader().fromJson({ meta_base64: base64, meta_limit: 'reply' }), { text: 'y' })
+  t.strictSame(new MetaReader().fromJson({ meta_base64: base64, meta_limit: 'object' }), packed('y'))
+  t.strictSame(new MetaReader().fromJson({ meta_base64: base64 }), packed('y'), 'opaque bytes stay opaque')
+  t.strictSame(new MetaReader().fromJson({ meta: { a: 1 } }), { a: 1 })
+  t.end()
 })
 
 test('hits carry the distance of their space, and vectors as they were given', async (t) => {

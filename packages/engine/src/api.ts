@@ -8,6 +8,7 @@ import type { JsonObject } from './json.ts'
 import type { Limits } from './limits.ts'
 import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
 import type {
+  AnswerRoom,
   FacetRequest,
   Facets,
   FilterInput,
@@ -236,7 +237,7 @@ export interface Collection {
   /** Inserts or replaces by id, all or nothing. Refuses duplicate ids in one call. */
   upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }>
   /** The objects found, in the order asked; unknown ids are left out. */
-  get(ids: readonly string[]): Promise<readonly StoredObject[]>
+  get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]>
   delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
   /** Logged as the ids it found. An empty filter deletes nothing. */
   deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }>
@@ -244,15 +245,16 @@ export interface Collection {
   replaceFilters(
     updates: readonly { readonly id: string; readonly filter: JsonObject | string }[],
   ): Promise<Acknowledgement & { readonly updated: number }>
-  search(request: SearchRequest): Promise<SearchResult>
+  /** With a `room`, here and below, an answer that it refuses is not made: its `take` throws, and so does the call. */
+  search(request: SearchRequest, room?: AnswerRoom): Promise<SearchResult>
   /** Several searches, all of the collection as it is now; one that is refused refuses them all. */
-  searchBatch(requests: readonly SearchRequest[]): Promise<readonly SearchResult[]>
+  searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]>
   /** Objects that match; all of them without a filter. */
   count(filter?: FilterInput): { readonly count: number; readonly lsn: number }
   /** How many objects have which values under a filter key. */
   facets(request: FacetRequest): Facets
   /** Pages through all objects that match. An object that is not written meanwhile comes exactly once, whatever else is. */
-  scroll(request?: ScrollRequest): Promise<ScrollPage>
+  scroll(request?: ScrollRequest, room?: AnswerRoom): Promise<ScrollPage>
   /** Asks the index for stored vectors and compares with exact answers: a number to watch. */
   recall(request?: RecallRequest): Promise<RecallReport>
   /** Ids of the objects that an object is linked to at the base of a dense field's graph; none where it has no vector. Throws object_not_found, field_not_found or invalid_argument. */

@@ -13,6 +13,7 @@ import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject 
 import { parseObjects } from './objects-in.ts'
 import { rebuiltFields } from './parse-definition.ts'
 import type {
+  AnswerRoom,
   FacetRequest,
   Facets,
   FilterInput,
@@ -26,6 +27,7 @@ import type {
 import { Rebuilder } from './rebuilder.ts'
 import type { Applied, Replica, ReplicaHost } from './replica/replica.ts'
 import { added, noRoom, type Room, roomFor, roomForFilters } from './room.ts'
+import { objectBytes } from './search/answer-room.ts'
 import { facetsOf, parseFacets } from './search/facets.ts'
 import { neighboursOf } from './search/neighbours.ts'
 import { measureRecall, parseRecall } from './search/recall.ts'
@@ -33,6 +35,7 @@ import { parseSearch } from './search/request.ts'
 import { parseScroll, scroll } from './search/scroll.ts'
 import { search } from './search/search.ts'
 import { storedObjects } from './search/stored.ts'
+import { Turns } from './search/turns.ts'
 
 type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
 
@@ -91,14 +94,14 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { lsn, durable, upserted: result.touched.length }
   }
 
-  async get(ids: readonly string[]): Promise<readonly StoredObject[]> {
+  async get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]> {
     await this.served()
-    const { objects } = this.replica
-    const found = parseIds(ids).map((id) => objects.find(id))
-    return storedObjects(
-      this.replica,
-      found.filter((ordinal) => ordinal >= 0),
-    )
+    const { replica } = this
+    const found = parseIds(ids)
+      .map((id) => replica.objects.find(id))
+      .filter((ordinal) => ordinal >= 0)
+    if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, true), 0))
+    return storedObjects(replica, found)
   }
 
   async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
@@ -183,21 +186,22 @@ export class LocalCollection extends CollectionLife implements Collection {
     })
   }
 
-  async search(request: SearchRequest): Promise<SearchResult> {
+  async search(request: SearchRequest, room?: AnswerRoom): Promise<SearchResult> {
     await this.served()
     const parsed = parseSearch(request, this.definition, this.#limits)
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    return await search(this.replica, parsed)
+    return await search(this.replica, parsed, { room })
   }
 
-  async searchBatch(requests: readonly SearchRequest[]): Promise<readonly SearchResult[]> {
+  async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
     await this.served()
     checkBatch(requests, 'searches', searchesMax)
     const parsed = requests.map((request) => parseSearch(request, this.definition, this.#limits))
     for (const request of requests)
       this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     // All begin in this turn, hence at the same version.
-    return Promise.all(parsed.map((input) => search(this.replica, input)))
+    const turns = new Turns()
+    return Promise.all(parsed.map((input) => search(this.replica, input, { room, turns })))
   }
 
   count(filter: FilterInput = []): { readonly count: number; readonly lsn: number } {
@@ -211,9 +215,9 @@ export class LocalCollection extends CollectionLife implements Collection {
     return facetsOf(this.replica, parseFacets(request))
   }
 
-  async scroll(request: ScrollRequest = {}): Promise<ScrollPage> {
+  async scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
     await this.served()
-    return scroll(this.replica, parseScroll(request, this.#limits))
+    return scroll(this.replica, parseScroll(request, this.#limits), room)
   }
 
   async recall(request: RecallRequest = {}): Promise<RecallReport> {

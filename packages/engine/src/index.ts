@@ -60,7 +60,9 @@ export {
   limitsDefault,
   mDefault,
   membersMax,
+  metaAnswerPlainBytesMax,
   metaBytesMax,
+  metaPlainBytesMax,
   mMax,
   mMin,
   nameLengthMax,
@@ -85,6 +87,7 @@ export type {
   UnitVector,
 } from './object.ts'
 export type {
+  AnswerRoom,
   Explanation,
   FacetRequest,
   Facets,
@@ -104,6 +107,7 @@ export type {
   StoredQuery,
 } from './query.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
+export { decodeMeta, MetaBudget, type ReadMeta } from './search/meta.ts'
 export { type ArchiveReport, type VerifyArchiveOptions, verifyArchive } from './verify/verify-archive.ts'
 export {
   type DirectoryFinding,

@@ -22,6 +22,11 @@ export const fieldsMax = 8
 export const nameLengthMax = 64
 export const idBytesMax = 512
 export const metaBytesMax = 65_536
+/** What the stored meta of one object may inflate to where it is read as JSON; beyond metaBytesMax also at most so many times its stored bytes. */
+export const metaPlainBytesMax = 1_048_576
+export const metaRatioMax = 100
+/** What the meta of all objects of one answer may inflate to. */
+export const metaAnswerPlainBytesMax = 32 * metaPlainBytesMax
 export const filterBytesMax = 65_536
 export const filterKeysMax = 256
 export const filterKeyBytesMax = 256

@@ -193,3 +193,11 @@ export interface RecallReport {
   readonly recallWorst: number
   readonly lsn: number
 }
+
+/** What a caller is ready to hold of one answer. */
+export interface AnswerRoom {
+  /** A page ends before it would take more bytes; one object it always has. */
+  readonly pageBytesMax: number
+  /** Called with the bytes of an answer, or of a part of it, before they are taken. Throws to refuse them. */
+  take(bytes: number): void
+}

@@ -23,6 +23,7 @@ export type ServerErrorCode =
   | 'user_not_found'
   | 'unsupported_media_type'
   | 'body_too_large'
+  | 'reply_too_large'
   | 'invalid_json'
   | 'invalid_msgpack'
   | 'bad_request'
@@ -52,6 +53,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   user_not_found: 404,
   unsupported_media_type: 415,
   body_too_large: 413,
+  reply_too_large: 400,
   invalid_json: 400,
   invalid_msgpack: 400,
   bad_request: 400,

@@ -15,10 +15,19 @@ export const smallBodiesBytesMax = 64 * mebibyte
 /** A body that gains less than this in this time is given up; Node's own limit on the whole of a request is off. */
 export const bodyProgressMs = 30_000
 export const bodyProgressBytesMin = 65_536
+/** What a reply may carry of stored data, vectors as 32-bit floats: as much as one record of the log, so that what one call stored one call reads. */
+export const replyBytesMax = 65 * mebibyte
+/** A page ends before it would carry more; clients go on with its cursor. */
+export const pageBytesMax = 16 * mebibyte
+/** Replies longer than this are written in pieces of about this size, each when the reader has taken the one before. */
+export const replyPieceBytes = 131_072
+/** A reply is made in turns of the event loop not much longer than this. */
+export const replyTurnMs = 10
+
 /** Replies above this size are given up when their reader takes nothing for so long. */
 export const largeReplyBytes = 65_536
 export const readerTimeoutMs = 30_000
-/** All such replies that their readers have not taken yet. One that is larger goes out when there is no other. */
+/** What all such replies carry of stored data until their readers have taken them. */
 export const largeRepliesBytesMax = 96 * mebibyte
 export const headersTimeoutMs = 10_000
 export const keepAliveTimeoutMs = 5_000

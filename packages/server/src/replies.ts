@@ -1,8 +1,21 @@
-// Which form a reply takes. JSON only when the client asks for JSON and nothing else: axios names JSON among others and
-// still expects the compatible form, as do clients that say nothing.
+// Which form a reply takes, and how much of one there is at one time. JSON only when the client asks for JSON and nothing else:
+// axios names JSON among others and still expects the compatible form, as do clients that say nothing. What a reply will carry is
+// counted before it is made; a long one is written piece by piece, as its reader takes it.
+import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { AnswerRoom } from '@annal/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Budget, createBudget } from './budget.ts'
-import { largeRepliesBytesMax, largeReplyBytes, readerTimeoutMs } from './limits.ts'
+import { ServerError } from './errors.ts'
+import {
+  largeRepliesBytesMax,
+  largeReplyBytes,
+  pageBytesMax,
+  readerTimeoutMs,
+  replyBytesMax,
+  replyPieceBytes,
+  replyTurnMs,
+} from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -10,6 +23,9 @@ declare module 'fastify' {
     readonly replyBudget: Budget
   }
 }
+
+/** Text, or bytes of MessagePack; the next one is made when this one is written. */
+export type Pieces = Iterator<string | Buffer>
 
 export function addReplyBudget(app: FastifyInstance): void {
   app.decorate('replyBudget', createBudget(largeRepliesBytesMax, 'large replies'))
@@ -21,31 +37,87 @@ export function wantsJson(request: FastifyRequest): boolean {
   return accept.split(';', 1)[0]!.trim().toLowerCase() === 'application/json'
 }
 
+/** Refuses an answer that is too large for one reply, or for all of them together, with the advice given. */
+export function answerRoom({ server, raw }: FastifyReply, advice: string): AnswerRoom {
+  const held: (() => void)[] = []
+  let [taken, counted] = [0, 0]
+  return {
+    pageBytesMax,
+    take(bytes) {
+      taken += bytes
+      if (taken > replyBytesMax) {
+        const message = `the reply would carry more than ${replyBytesMax} bytes of stored data; ${advice}`
+        throw new ServerError('reply_too_large', message, { limit: replyBytesMax })
+      }
+      // Nobody waits for the reply of a connection that is gone, and its end was announced already.
+      if (taken <= largeReplyBytes || raw.destroyed) return
+      if (held.length === 0) raw.once('close', () => held.forEach((give) => void give()))
+      held.push(server.replyBudget.take(taken - counted))
+      counted = taken
+    },
+  }
+}
+
 /** Objects or vectors: MessagePack, or JSON on request. */
 export function sendEither(
   reply: FastifyReply,
-  forms: { readonly msgpack: () => Buffer; readonly json: () => object },
+  forms: { readonly msgpack: () => Pieces; readonly json: () => Pieces },
 ): FastifyReply {
-  const json = wantsJson(reply.request)
-  if (json) return sendJson(reply, forms.json())
-  const payload = forms.msgpack()
-  holdWhileRead(reply, payload.length)
-  return reply.type('application/msgpack').send(payload)
+  if (wantsJson(reply.request)) return sendJson(reply, forms.json())
+  return sendPieces(reply, 'application/msgpack', forms.msgpack())
 }
 
 /** A reply that may be large. */
-export function sendJson(reply: FastifyReply, body: object): FastifyReply {
-  const payload = JSON.stringify(body)
-  holdWhileRead(reply, payload.length)
-  return reply.type('application/json; charset=utf-8').send(payload)
+export function sendJson(reply: FastifyReply, pieces: Pieces): FastifyReply {
+  return sendPieces(reply, 'application/json; charset=utf-8', pieces)
 }
 
-/** A reader that is slow holds memory: not for ever, and all of them together only so much. */
-function holdWhileRead(reply: FastifyReply, bytes: number): void {
-  if (bytes <= largeReplyBytes) return
-  const give = reply.server.replyBudget.take(Math.min(bytes, largeRepliesBytesMax))
-  reply.raw.once('close', give)
+/** One buffer, where that is enough. */
+function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyReply {
+  const began = performance.now()
+  const first: (string | Buffer)[] = []
+  let size = 0
+  do {
+    const { value, done } = pieces.next()
+    if (done) return reply.type(type).send(joined(first))
+    first.push(value)
+    size += value.length
+  } while (size < replyPieceBytes && performance.now() - began < replyTurnMs)
+  // A reader that is slow does not hold memory for ever.
   reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
+  return reply.type(type).send(Readable.from(inTurns(first, pieces)))
+}
+
+/** The rest is made while it is read, in turns of the event loop. */
+async function* inTurns(first: readonly (string | Buffer)[], pieces: Pieces): AsyncGenerator<Buffer> {
+  yield joined(first)
+  let parts: (string | Buffer)[] = []
+  let size = 0
+  let began = performance.now()
+  for (;;) {
+    if (performance.now() - began >= replyTurnMs) {
+      await nextTurn()
+      began = performance.now()
+    }
+    const { value, done } = pieces.next()
+    if (!done) {
+      parts.push(value)
+      size += value.length
+    }
+    if (size >= replyPieceBytes || (done && size > 0)) {
+      yield joined(parts)
+      parts = []
+      size = 0
+    }
+    if (done) return
+  }
+}
+
+function joined(parts: readonly (string | Buffer)[]): Buffer {
+  const [only] = parts
+  if (parts.length === 1 && Buffer.isBuffer(only)) return only
+  // The pieces of one reply are all of one kind.
+  return Buffer.isBuffer(only) ? Buffer.concat(parts as Buffer[]) : Buffer.from(parts.join(''))
 }
 
 /** A sentence that published clients print, or its facts on request. */

@@ -154,6 +154,14 @@ function answer(value: unknown) {
   return lines([JSON.stringify(value, (_, part: unknown) => (part instanceof Float32Array ? Array.from(part) : part))])
 }
 
+/** Characters of one answer: more than an agent can read, and far less than a process can hold. */
+const answerCharactersMax = 4_194_304
+
 function lines(texts: readonly string[]) {
+  const characters = texts.reduce((sum, text) => sum + text.length, 0)
+  if (characters > answerCharactersMax) {
+    const advice = 'ask for fewer objects, or leave out vectors'
+    throw new Error(`the answer has ${characters} characters, more than ${answerCharactersMax}: ${advice}`)
+  }
   return { content: [{ type: 'text' as const, text: texts.map((text) => text.trimEnd()).join('\n') }] }
 }

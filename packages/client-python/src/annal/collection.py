@@ -81,17 +81,19 @@ class Collection:
             explain=explain,
         )
         reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS)
-        results = {name: [_with_meta(hit) for hit in hits] for name, hits in reply["results"].items()}
+        metas = encoding.MetaReader()
+        results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
         reply["results"] = results
         if "fused" in reply:
-            reply["fused"] = [_with_meta(hit) for hit in reply["fused"]]
+            reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
         return cast(SearchResult, reply)
 
     def get_objects(self, ids: Sequence[str]) -> List[StoredObject]:
         """The objects found, in the order asked; unknown ids are left out."""
         body = {"ids": [str(identifier) for identifier in ids]}
         reply = self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS)
-        return [_stored(item) for item in reply["objects"]]
+        metas = encoding.MetaReader()
+        return [_stored(item, metas) for item in reply["objects"]]
 
     def scroll(self, filter: Optional[Filter] = None, page_size: int = 100) -> Iterator[StoredObject]:
         """All objects that match, page by page. One that is not written meanwhile comes exactly once."""
@@ -99,8 +101,9 @@ class Collection:
         while True:
             body = _given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor)
             page = self._transport.json("POST", f"{self._path}/objects/scroll", body, retry=ALWAYS)
+            metas = encoding.MetaReader()
             for item in page["objects"]:
-                yield _stored(item)
+                yield _stored(item, metas)
             cursor = page.get("cursor")
             if cursor is None:
                 return
@@ -192,17 +195,16 @@ def _query(asked: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
     return cast(FieldQuery, {**defaults, **asked, "query": encoded})
 
 
-def _with_meta(hit: Dict[str, Any]) -> Any:
-    meta = encoding.meta_of(hit)
-    hit.pop("meta_base64", None)
+def _with_meta(hit: Dict[str, Any], metas: encoding.MetaReader) -> Any:
+    meta = metas.take(hit)
     return {**hit, "meta": meta}
 
 
-def _stored(item: Mapping[str, Any]) -> StoredObject:
+def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
     fields = item["fields"]
     return {
         "id": item["id"],
-        "meta": encoding.meta_of(item),
+        "meta": metas.take(item),
         "filter": item["filter"],
         "vectors": {name: value["vector"] for name, value in fields.items() if "vector" in value},
         "sparses": {

@@ -16,6 +16,13 @@ _NORM_MIN = 1e-10
 """Keeps an all-zero vector from being divided by zero, as the published clients do."""
 
 
+_STORED_BYTES_MAX = 65_536
+_PLAIN_BYTES_MAX = 1_048_576
+_RATIO_MAX = 100
+_REPLY_PLAIN_BYTES_MAX = 64 * _PLAIN_BYTES_MAX
+"""What meta may inflate to: of one object, beyond what is stored plain also so many times its bytes; of one reply."""
+
+
 def numbers(vector: Any, field: str) -> List[float]:
     """A list of finite numbers out of a list, a tuple, a NumPy array or the like."""
     values = vector.tolist() if hasattr(vector, "tolist") else vector
@@ -76,11 +83,40 @@ def _json(value: Any, field: str) -> bytes:
         raise InvalidArgumentError(f"{field} is not JSON: {error}", field=field) from error
 
 
-def meta_of(reply: Mapping[str, Any]) -> Any:
-    """The dict that was stored, or the bytes where it was none."""
-    if "meta_base64" in reply:
-        return base64.b64decode(reply["meta_base64"])
-    return reply.get("meta", {})
+class MetaReader:
+    """Reads the meta of one reply: what would inflate beyond a limit comes back as the bytes that are stored."""
+
+    def __init__(self) -> None:
+        self._left = _REPLY_PLAIN_BYTES_MAX
+
+    def take(self, reply: Dict[str, Any]) -> Any:
+        """The dict that was stored, or the bytes where it was none; its other names are removed from the reply."""
+        base64_text = reply.pop("meta_base64", None)
+        limit = reply.pop("meta_limit", None)
+        if base64_text is None:
+            return reply.get("meta", {})
+        stored = base64.b64decode(base64_text)
+        return self._unpacked(stored) if limit == "reply" else stored
+
+    def _unpacked(self, stored: bytes) -> Any:
+        own = min(_PLAIN_BYTES_MAX, max(_STORED_BYTES_MAX, _RATIO_MAX * len(stored)))
+        limit = min(own, self._left)
+        if limit <= 0:
+            return stored
+        inflater = zlib.decompressobj()
+        try:
+            plain = inflater.decompress(stored, limit + 1)
+        except zlib.error:
+            self._left -= limit
+            return stored
+        self._left -= len(plain)
+        if not inflater.eof or len(plain) > limit:
+            return stored
+        try:
+            meta = json.loads(plain.decode("utf-8"))
+        except ValueError:
+            return stored
+        return meta if isinstance(meta, dict) else stored
 
 
 def _common(record: Mapping[str, Any], at: str) -> Tuple[str, bytes, str]:

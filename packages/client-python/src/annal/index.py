@@ -85,13 +85,13 @@ class Index:
         if rrf_rank_constant is not None:
             body["rrf_rank_constant"] = rrf_rank_constant
         reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS)
-        return [_hit(hit) for hit in reply["results"]]
+        metas = encoding.MetaReader()
+        return [_hit(hit, metas) for hit in reply["results"]]
 
     def get_vector(self, id: str) -> Dict[str, Any]:
         """Fails with NotFoundError where there is none."""
         reply = self._transport.json("POST", f"{self._path}/vector/get", {"id": str(id)}, retry=ALWAYS)
-        meta = encoding.meta_of(reply)
-        reply.pop("meta_base64", None)
+        meta = encoding.MetaReader().take(reply)
         return {**reply, "meta": meta}
 
     def delete_vector(self, id: str) -> str:
@@ -139,7 +139,6 @@ class Index:
         return str(sent.text)
 
 
-def _hit(hit: Dict[str, Any]) -> Hit:
-    meta = encoding.meta_of(hit)
-    hit.pop("meta_base64", None)
+def _hit(hit: Dict[str, Any], metas: encoding.MetaReader) -> Hit:
+    meta = metas.take(hit)
     return cast(Hit, {**hit, "meta": meta})

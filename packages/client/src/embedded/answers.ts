@@ -1,9 +1,10 @@
 // What an engine gives, as the client gives it.
-import type {
-  CollectionDescription as EngineDescription,
-  SearchHit as EngineHit,
-  SearchResult as EngineResult,
-  StoredObject as EngineStored,
+import {
+  type CollectionDescription as EngineDescription,
+  type SearchHit as EngineHit,
+  type SearchResult as EngineResult,
+  type StoredObject as EngineStored,
+  MetaBudget,
 } from '@annal/engine'
 import type { CollectionDescription, FieldDescription } from '../collection-definition.ts'
 import type { JsonObject } from '../record.ts'
@@ -35,10 +36,14 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
   return { name, type: 'multi_vector', params: { ...params, pooling: field.params.pooling }, count }
 }
 
-export function resultOf({ results, fused, complete, lsn, explain }: EngineResult): SearchResult {
+export function resultOf(
+  { results, fused, complete, lsn, explain }: EngineResult,
+  metas = new MetaBudget(),
+): SearchResult {
+  const lists = Object.entries(results).map(([name, hits]) => [name, hits.map((hit) => hitOf(hit, metas))] as const)
   return {
-    results: Object.fromEntries(Object.entries(results).map(([name, hits]) => [name, hits.map(hitOf)])),
-    ...(fused !== undefined && { fused: fused.map(fusedOf) }),
+    results: Object.fromEntries(lists),
+    ...(fused !== undefined && { fused: fused.map((hit) => fusedOf(hit, metas)) }),
     complete,
     lsn,
     // Numbers and texts by name, as JSON has them.
@@ -46,30 +51,30 @@ export function resultOf({ results, fused, complete, lsn, explain }: EngineResul
   }
 }
 
-export function hitOf(hit: EngineHit): SearchHit {
+export function hitOf(hit: EngineHit, metas: MetaBudget): SearchHit {
   const { id, similarity, distance, norm, filter, vector, members } = hit
   return {
     id,
     similarity,
     distance,
     norm,
-    meta: metaOf(hit),
+    meta: metaOf(hit, metas),
     filter,
     ...(vector !== undefined && { vector }),
     ...(members !== undefined && { vectors: members.map((member) => member.vector) }),
   }
 }
 
-function fusedOf({ hit, score, standings }: NonNullable<EngineResult['fused']>[number]): FusedHit {
+function fusedOf({ hit, score, standings }: NonNullable<EngineResult['fused']>[number], metas: MetaBudget): FusedHit {
   const fields = standings.map(({ field, rank, similarity }) => [field, { rank, similarity }] as const)
-  return { id: hit.id, score, meta: metaOf(hit), filter: hit.filter, fields: Object.fromEntries(fields) }
+  return { id: hit.id, score, meta: metaOf(hit, metas), filter: hit.filter, fields: Object.fromEntries(fields) }
 }
 
-export function storedOf(stored: EngineStored): StoredObject {
+export function storedOf(stored: EngineStored, metas: MetaBudget): StoredObject {
   const dense = Object.entries(stored.dense).map(([name, { vector, norm }]) => [name, { vector, norm }] as const)
   return {
     id: stored.id,
-    meta: metaOf(stored),
+    meta: metaOf(stored, metas),
     filter: stored.filter,
     dense: Object.fromEntries(dense),
     sparse: stored.sparse,
@@ -79,7 +84,7 @@ export function storedOf(stored: EngineStored): StoredObject {
   }
 }
 
-/** Bytes where what is stored is not JSON; empty where nothing is. */
-function metaOf(from: { readonly meta: JsonObject | undefined; readonly metaBytes: Uint8Array }) {
-  return from.meta ?? (from.metaBytes.length > 0 ? from.metaBytes : {})
+/** Bytes where what is stored is not JSON, or inflates beyond a limit; empty where nothing is. */
+function metaOf({ metaBytes }: { readonly metaBytes: Uint8Array }, metas: MetaBudget): JsonObject | Uint8Array {
+  return metas.read(metaBytes).meta ?? metaBytes
 }

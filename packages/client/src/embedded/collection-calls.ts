@@ -1,5 +1,11 @@
 // The operations on collections, by an engine.
-import type { SearchRequest as EngineSearch, FilterInput, ObjectInput } from '@annal/engine'
+import {
+  type SearchRequest as EngineSearch,
+  type FilterInput,
+  MetaBudget,
+  type ObjectInput,
+  type StoredObject,
+} from '@annal/engine'
 import type { RebuildStatus } from '../collection.ts'
 import type { Filter } from '../filter.ts'
 import type { CollectionOperations } from '../operations.ts'
@@ -25,7 +31,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return { lsn, durable }
   },
   async getObjects({ database }, { collection, ids }) {
-    return (await database.collection(collection).get(ids)).map(storedOf)
+    return storedAll(await database.collection(collection).get(ids))
   },
   async deleteObject({ database }, { collection, id }) {
     return (await database.collection(collection).delete([id])).deleted.length > 0
@@ -40,7 +46,9 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return resultOf(await database.collection(collection).search(searchInput(request)))
   },
   async searchBatch({ database }, { collection, requests }) {
-    return (await database.collection(collection).searchBatch(requests.map(searchInput))).map(resultOf)
+    const metas = new MetaBudget()
+    const results = await database.collection(collection).searchBatch(requests.map(searchInput))
+    return results.map((result) => resultOf(result, metas))
   },
   async countObjects({ database }, { collection, filter }) {
     const open = database.collection(collection)
@@ -55,7 +63,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
   async scroll({ database }, { collection, request: { filter, ...request } }) {
     const asked = { ...defined(request), ...(filter && { filter: filterInput(filter) }) }
     const { objects, cursor, lsn } = await database.collection(collection).scroll(asked)
-    return { objects: objects.map(storedOf), cursor, lsn }
+    return { objects: storedAll(objects), cursor, lsn }
   },
   recall: ({ database }, { collection, request }) => database.collection(collection).recall(defined(request)),
   rebuild({ database }, { collection, changes }) {
@@ -88,6 +96,11 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
   async shrink({ database }, { collection }) {
     return (await database.collection(collection).vacuum()).reclaimedBytes
   },
+}
+
+function storedAll(objects: readonly StoredObject[]) {
+  const metas = new MetaBudget()
+  return objects.map((object) => storedOf(object, metas))
 }
 
 export function filterInput(filter: Filter): FilterInput {

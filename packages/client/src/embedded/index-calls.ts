@@ -1,6 +1,6 @@
 // The operations on indexes, by an engine: an index is a collection with one dense field and, when it is hybrid, one sparse field,
 // as the server has it; those made here are named `dense` and `sparse`.
-import { type CollectionDescription, type Database, EngineError, type ObjectInput } from '@annal/engine'
+import { type CollectionDescription, type Database, EngineError, MetaBudget, type ObjectInput } from '@annal/engine'
 import type { IndexDefinition, IndexDescription } from '../definition.ts'
 import type { IndexOperations } from '../operations.ts'
 import type { Hit, JsonObject, Query, StoredVector, VectorRecord } from '../record.ts'
@@ -34,10 +34,11 @@ export const indexCalls: Calls<keyof IndexOperations> = {
     const { collection, names } = open(database, index)
     const { results, fused } = await collection.search(searchOf(query, names))
     const { [names.dense]: dense = [], [names.sparse]: sparse = [] } = results
-    if (sparse.length === 0) return dense.map((hit) => indexHit(hitOf(hit)))
-    if (dense.length === 0) return sparse.map((hit) => indexHit(hitOf(hit)))
+    const metas = new MetaBudget()
+    if (sparse.length === 0) return dense.map((hit) => indexHit(hitOf(hit, metas)))
+    if (dense.length === 0) return sparse.map((hit) => indexHit(hitOf(hit, metas)))
     return (fused ?? []).map(({ hit, score }) => ({
-      ...indexHit(hitOf(hit)),
+      ...indexHit(hitOf(hit, metas)),
       similarity: score,
       distance: 1 - score,
     }))
@@ -45,7 +46,7 @@ export const indexCalls: Calls<keyof IndexOperations> = {
   async get({ database }, { index, id }) {
     const { collection, names } = open(database, index)
     const [object] = await collection.get([id])
-    return object === undefined ? undefined : storedVector(storedOf(object), names)
+    return object === undefined ? undefined : storedVector(storedOf(object, new MetaBudget()), names)
   },
   async delete({ database }, { index, id }) {
     return (await open(database, index).collection.delete([id])).deleted.length > 0

@@ -5,6 +5,7 @@ import type { Precision, SpaceType } from '../definition.ts'
 import type { Json, JsonObject } from '../record.ts'
 import type { Facets, FusedHit, RecallReport, ScrollPage, SearchHit, SearchResult } from '../search.ts'
 import type { Acknowledgement, StoredObject } from '../stored-object.ts'
+import { MetaReader } from './meta.ts'
 import { floats, list, moment, number, object, text } from './read.ts'
 
 export function parseSummary(value: unknown): CollectionDescription {
@@ -53,14 +54,14 @@ export function parseAcknowledgement(value: unknown): Acknowledgement {
   return { lsn: number(lsn, 'lsn'), durable: durable === true }
 }
 
-export function parseSearchResult(value: unknown): SearchResult {
+export function parseSearchResult(value: unknown, metas = new MetaReader()): SearchResult {
   const { results, fused, complete, lsn, explain } = object(value, 'search result')
   const fields = Object.entries(object(results, 'results')).map(
-    ([name, hits]) => [name, list(hits, `results.${name}`).map(parseHit)] as const,
+    ([name, hits]) => [name, list(hits, `results.${name}`).map((hit) => parseHit(hit, metas))] as const,
   )
   return {
     results: Object.fromEntries(fields),
-    ...(fused !== undefined && { fused: list(fused, 'fused').map(parseFused) }),
+    ...(fused !== undefined && { fused: list(fused, 'fused').map((hit) => parseFused(hit, metas)) }),
     complete: complete !== false,
     lsn: number(lsn ?? 0, 'lsn'),
     // What JSON.parse made is JSON.
@@ -68,21 +69,27 @@ export function parseSearchResult(value: unknown): SearchResult {
   }
 }
 
-function parseHit(value: unknown): SearchHit {
+/** Of several searches in one reply. */
+export function parseSearchResults(value: unknown): readonly SearchResult[] {
+  const metas = new MetaReader()
+  return list(object(value, 'reply').searches, 'searches').map((result) => parseSearchResult(result, metas))
+}
+
+function parseHit(value: unknown, metas: MetaReader): SearchHit {
   const hit = object(value, 'hit')
   return {
     id: text(hit.id, 'id'),
     similarity: number(hit.similarity, 'similarity'),
     distance: number(hit.distance, 'distance'),
     norm: number(hit.norm, 'norm'),
-    meta: metaOf(hit),
+    meta: metas.fromJson(hit),
     filter: object(hit.filter, 'filter') as JsonObject,
     ...(hit.vector !== undefined && { vector: floats(hit.vector, 'vector') }),
     ...(hit.vectors !== undefined && { vectors: vectorsOf(hit.vectors) }),
   }
 }
 
-function parseFused(value: unknown): FusedHit {
+function parseFused(value: unknown, metas: MetaReader): FusedHit {
   const hit = object(value, 'fused hit')
   const fields = Object.entries(object(hit.fields, 'fields')).map(([name, standing]) => {
     const { rank, similarity } = object(standing, `fields.${name}`)
@@ -91,17 +98,18 @@ function parseFused(value: unknown): FusedHit {
   return {
     id: text(hit.id, 'id'),
     score: number(hit.score, 'score'),
-    meta: metaOf(hit),
+    meta: metas.fromJson(hit),
     filter: object(hit.filter, 'filter') as JsonObject,
     fields: Object.fromEntries(fields),
   }
 }
 
 export function parseObjects(value: unknown): readonly StoredObject[] {
-  return list(object(value, 'reply').objects, 'objects').map(parseStoredObject)
+  const metas = new MetaReader()
+  return list(object(value, 'reply').objects, 'objects').map((stored) => parseStoredObject(stored, metas))
 }
 
-function parseStoredObject(value: unknown): StoredObject {
+function parseStoredObject(value: unknown, metas: MetaReader): StoredObject {
   const stored = object(value, 'object')
   const fields = Object.entries(object(stored.fields, 'fields')).map(
     ([name, field]) => [name, object(field, `fields.${name}`)] as const,
@@ -111,7 +119,7 @@ function parseStoredObject(value: unknown): StoredObject {
   const multi = fields.filter(([, field]) => 'vectors' in field)
   return {
     id: text(stored.id, 'id'),
-    meta: metaOf(stored),
+    meta: metas.fromJson(stored),
     filter: object(stored.filter, 'filter') as JsonObject,
     dense: Object.fromEntries(
       dense.map(([name, field]) => [
@@ -173,10 +181,4 @@ export function parseRebuildStatus(value: unknown): RebuildStatus {
     objects: number(objects ?? 0, 'total_objects'),
     ...(typeof error === 'string' && { error }),
   }
-}
-
-/** Meta that is not JSON travels as base64. */
-function metaOf(from: Record<string, unknown>): JsonObject | Uint8Array {
-  if (from.meta_base64 === undefined) return object(from.meta ?? {}, 'meta') as JsonObject
-  return Uint8Array.from(atob(text(from.meta_base64, 'meta_base64')), (letter) => letter.charCodeAt(0))
 }

@@ -10,6 +10,7 @@ import {
   parseRebuildStatus,
   parseRecall,
   parseSearchResult,
+  parseSearchResults,
   parseSummary,
 } from './collection-replies.ts'
 import { encodeObjects } from './object-batch.ts'
@@ -85,7 +86,7 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
       post(`${of(collection)}/search/batch`, {
         searches: requests.map((request, i) => searchBody(request, `requests[${i}].`)),
       }),
-    reply: (reply) => list(object(parseJson(reply.text), 'reply').searches, 'searches').map(parseSearchResult),
+    reply: (reply) => parseSearchResults(parseJson(reply.text)),
   },
   countObjects: {
     retry: 'always',

@@ -1,12 +1,13 @@
 // What the index API answers, checked once and turned into what the client promises.
 import type { IndexDescription, IndexSummary, Precision, SpaceType } from '../definition.ts'
 import type { Hit, JsonObject, StoredVector } from '../record.ts'
-import { unpackMeta } from './meta.ts'
+import { MetaReader } from './meta.ts'
 import { bytes, floats, list, number, object, parseJson, parseObject, text, unexpected, unpack } from './read.ts'
 import { withLength } from './vector.ts'
 
 /** Hits as [similarity, id, meta, filter, norm, vector]. */
 export function parseHits(body: Uint8Array, space: SpaceType): readonly Hit[] {
+  const metas = new MetaReader()
   return list(unpack(body), 'hits').map((entry) => {
     const [similarity, id, meta, filter, norm, vector] = list(entry, 'hit')
     const hit: Hit = {
@@ -14,7 +15,7 @@ export function parseHits(body: Uint8Array, space: SpaceType): readonly Hit[] {
       similarity: number(similarity, 'similarity'),
       distance: distanceOf(number(similarity, 'similarity'), space),
       norm: number(norm, 'norm'),
-      meta: unpackMeta(bytes(meta, 'meta')),
+      meta: metas.unpack(bytes(meta, 'meta')),
       filter: parseFilter(filter),
     }
     const direction = floats(vector ?? [], 'vector')
@@ -29,7 +30,7 @@ export function parseStored(body: Uint8Array, space: SpaceType): StoredVector {
     id: text(id, 'id'),
     vector: withLength(floats(vector, 'vector'), number(norm, 'norm'), space),
     norm: number(norm, 'norm'),
-    meta: unpackMeta(bytes(meta, 'meta')),
+    meta: new MetaReader().unpack(bytes(meta, 'meta')),
     filter: parseFilter(filter),
   }
   const terms = list(indices ?? [], 'sparse indices')

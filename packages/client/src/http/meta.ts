@@ -1,10 +1,11 @@
 // Meta on the wire: zlib-compressed JSON, as every published client of this protocol writes and expects it.
-import { unzlibSync, zlibSync } from 'fflate'
+import { Unzlib, zlibSync } from 'fflate'
 import { AnnalError } from '../errors.ts'
 import type { JsonObject } from '../record.ts'
+import { object, text } from './read.ts'
 
 const utf8 = new TextEncoder()
-const text = new TextDecoder('utf-8', { fatal: true })
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
 /** Below this, compressing costs more time than the bytes are worth; zlib can also hold data as it is. */
 const compressedBytesMin = 1_024
@@ -16,15 +17,46 @@ export function packMeta(meta: JsonObject | Uint8Array | undefined, field: strin
     throw new AnnalError('invalid_argument', `${field} is neither an object nor bytes`, { field, value: meta })
   }
   const bytes = utf8.encode(JSON.stringify(meta))
-  return zlibSync(bytes, { level: bytes.length < compressedBytesMin ? 0 : 6 })
+  const packed = zlibSync(bytes, { level: bytes.length < compressedBytesMin ? 0 : 6 })
+  // A server takes no more; what it gave back must go in again.
+  return packed.length > storedBytesMax ? zlibSync(bytes, { level: 9 }) : packed
 }
 
-/** The object that the bytes hold, as zlib or plain JSON; other bytes come back as they are. */
-export function unpackMeta(bytes: Uint8Array): JsonObject | Uint8Array | undefined {
-  if (bytes.length === 0) return undefined
-  const json = looksLikeZlib(bytes) ? inflated(bytes) : bytes
-  const value = json === undefined ? undefined : parsed(json)
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : bytes
+/** What the meta of one object may inflate to; beyond the largest that is stored plain also at most so many times its bytes. */
+const plainBytesMax = 1_048_576
+const storedBytesMax = 65_536
+const ratioMax = 100
+/** What the meta of all objects of one reply may inflate to. */
+const replyPlainBytesMax = 64 * plainBytesMax
+
+/** Reads the meta of one reply: what would inflate beyond a limit comes back as the bytes that are stored. */
+export class MetaReader {
+  #left = replyPlainBytesMax
+
+  /** The object that the bytes hold, as zlib or plain JSON; other bytes come back as they are. */
+  unpack(bytes: Uint8Array): JsonObject | Uint8Array | undefined {
+    if (bytes.length === 0) return undefined
+    const json = looksLikeZlib(bytes) ? this.#inflated(bytes) : bytes
+    const value = json === undefined ? undefined : parsed(json)
+    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : bytes
+  }
+
+  /** What a JSON reply has of an object: its meta, or in base64 what is no JSON or would have been too much for the reply. */
+  fromJson({ meta, meta_base64: base64, meta_limit: limit }: Record<string, unknown>): JsonObject | Uint8Array {
+    if (base64 === undefined) return object(meta ?? {}, 'meta') as JsonObject
+    const bytes = Uint8Array.from(atob(text(base64, 'meta_base64')), (letter) => letter.charCodeAt(0))
+    return (limit === 'reply' ? this.unpack(bytes) : undefined) ?? bytes
+  }
+
+  /** Undefined where the bytes only look like zlib, or hold more than one object or the reply may. */
+  #inflated(bytes: Uint8Array): Uint8Array | undefined {
+    const own = Math.min(plainBytesMax, Math.max(storedBytesMax, ratioMax * bytes.length))
+    const limit = Math.min(own, this.#left)
+    const plain = limit > 0 ? inflated(bytes, limit) : undefined
+    // What led to nothing was work as well.
+    this.#left -= plain?.length ?? limit
+    return plain
+  }
 }
 
 /** RFC 1950: compression method 8, and the first two bytes are a multiple of 31. */
@@ -34,20 +66,39 @@ function looksLikeZlib(bytes: Uint8Array): boolean {
   return ((bytes[0] as number) & 0x0f) === 8 && head % 31 === 0
 }
 
-/** Undefined where the bytes only look like zlib. */
-function inflated(bytes: Uint8Array): Uint8Array | undefined {
+/** Bytes given to the inflater at one time: they inflate to a megabyte at most, whatever they hold. */
+const stepBytes = 1_024
+
+/** Undefined where the bytes are no zlib, or hold more than the limit. */
+function inflated(bytes: Uint8Array, limit: number): Uint8Array | undefined {
+  const parts: Uint8Array[] = []
+  let length = 0
+  const inflater = new Unzlib((part) => {
+    parts.push(part)
+    length += part.length
+  })
   try {
-    return unzlibSync(bytes)
+    for (let at = 0; at < bytes.length && length <= limit; at += stepBytes) {
+      inflater.push(bytes.subarray(at, at + stepBytes), at + stepBytes >= bytes.length)
+    }
   } catch (error) {
     if (error instanceof Error) return undefined
     throw error
   }
+  if (length > limit) return undefined
+  const plain = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    plain.set(part, at)
+    at += part.length
+  }
+  return plain
 }
 
 /** Undefined where the bytes are not JSON text. */
 function parsed(bytes: Uint8Array): unknown {
   try {
-    return JSON.parse(text.decode(bytes))
+    return JSON.parse(strictUtf8.decode(bytes))
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return undefined
     throw error

@@ -24,6 +24,8 @@ export interface StoredObject {
   readonly id: string
   readonly meta?: Json
   readonly meta_base64?: string
+  /** The limit that kept stored JSON packed: that of one object, or that of the reply. */
+  readonly meta_limit?: 'object' | 'reply'
   readonly filter: JsonMap
   readonly fields: { readonly [field: string]: DenseValue | MultiValue | SparseValue }
 }

@@ -107,6 +107,12 @@ export class ObjectStore {
     return this.#read(ordinal).bytes.length
   }
 
+  /** Bytes of its meta and filter. */
+  textBytesAt(ordinal: number): number {
+    const address = this.#addressOf(ordinal)
+    return this.#records.wordAt(address, 0) + this.#records.wordAt(address, 4)
+  }
+
   /** Where the meta lies; valid until the object is changed. */
   meta(ordinal: number): Uint8Array {
     const record = this.#read(ordinal)

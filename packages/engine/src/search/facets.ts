@@ -13,6 +13,9 @@ export interface FacetInput {
   readonly limit: number
 }
 
+/** Values kept until the least frequent are left out. */
+const sortedAtOnce = 1_000
+
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
 export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRequest): FacetInput {
   if (typeof key !== 'string') {
@@ -31,14 +34,25 @@ export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRe
 
 export function facetsOf(replica: Replica, { key, filter, limit }: FacetInput): Facets {
   const within = filter && replica.filters.evaluate(filter).bitmap
-  const values = [...replica.filters.valuesOf(key, within)].sort(
-    (a, b) => b.count - a.count || compare(a.value, b.value),
-  )
-  return { values: values.slice(0, limit), distinct: values.length, lsn: replica.lsnApplied }
+  let values: Facets['values'][number][] = []
+  let distinct = 0
+  for (const value of replica.filters.valuesOf(key, within)) {
+    values.push(value)
+    distinct += 1
+    // A key may have millions of values, of which few are wanted.
+    if (values.length > 2 * limit + sortedAtOnce) values = first(values, limit)
+  }
+  return { values: first(values, limit), distinct, lsn: replica.lsnApplied }
 }
 
+function first(values: Facets['values'][number][], limit: number): Facets['values'][number][] {
+  return values.sort((a, b) => b.count - a.count || compare(a.value as Counted, b.value as Counted)).slice(0, limit)
+}
+
+type Counted = string | number | boolean
+
 /** Booleans, numbers, strings; each in its own order. */
-function compare(a: string | number | boolean, b: string | number | boolean): number {
+function compare(a: Counted, b: Counted): number {
   if (typeof a !== typeof b) return typeof a < typeof b ? -1 : 1
   return a < b ? -1 : a > b ? 1 : 0
 }

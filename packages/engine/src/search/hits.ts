@@ -14,8 +14,7 @@ export function hitsOf(
   { found, members }: FieldAnswer,
   { includeVectors, version }: { readonly includeVectors: boolean; readonly version: number },
 ): SearchHit[] {
-  // Where a sparse field found the object its first dense vector is given with it.
-  const at = task.kind === 'sparse' ? replica.definition.fields.findIndex(({ kind }) => kind === 'dense') : task.at
+  const at = vectorFieldOf(replica, task)
   const field = replica.dense[at]
   const spaceType = field?.definition.params.spaceType ?? 'ip'
   const hits: SearchHit[] = []
@@ -33,6 +32,11 @@ export function hitsOf(
     hits.push(new Hit(stored, { similarity, distance, norm, row, members: rows, spaceType }))
   }
   return hits
+}
+
+/** Where a sparse field found the object its first dense vector is given with it. */
+export function vectorFieldOf({ definition }: Replica, task: Task): number {
+  return task.kind === 'sparse' ? definition.fields.findIndex(({ kind }) => kind === 'dense') : task.at
 }
 
 class Hit implements SearchHit {

@@ -5,6 +5,7 @@ import { graphField, type Precision } from '../definition.ts'
 import type { Originals } from '../replica/originals.ts'
 import type { DenseHits } from '../vector/field.ts'
 import { pooled, unitRows } from '../vector/pooling.ts'
+import { memberBytes } from './answer-room.ts'
 import { maxSim } from './max-sim.ts'
 import type { DenseTask, MultiTask, Task } from './request.ts'
 import { type FieldAnswer, ordinalOf, type RunContext, runField, withoutField } from './run-field.ts'
@@ -54,6 +55,7 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
   const score = (vectors: Float32Array) => maxSim(query, vectors, dimension, spaceType)
   const answered = await ordered(task, without(answer, own), originals, score)
   if (!input.includeVectors) return answered
+  context.room?.take(memberBytes(replica, answered.found.ordinals, at))
   return {
     ...answered,
     members: await Promise.all(Array.from(answered.found.ordinals, (ordinal) => originals.read(ordinal))),

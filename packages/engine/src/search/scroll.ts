@@ -5,8 +5,9 @@ import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import { printed } from '../ids.ts'
 import { type Limits, scrollDefault } from '../limits.ts'
 import { wholeNumber } from '../numbers.ts'
-import type { ScrollPage, ScrollRequest } from '../query.ts'
+import type { AnswerRoom, ScrollPage, ScrollRequest } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
+import { objectBytes } from './answer-room.ts'
 import { storedObjects, storedWithoutVectors } from './stored.ts'
 
 export interface ScrollInput {
@@ -35,19 +36,34 @@ export function parseScroll(
 export async function scroll(
   replica: Replica,
   { filter, limit, from, includeVectors }: ScrollInput,
+  room?: AnswerRoom,
 ): Promise<ScrollPage> {
   const { bitmap } = replica.filters.evaluate(filter)
   const ordinals = bitmap.toOrdinals()
   const first = firstFrom(ordinals, from)
-  const page = ordinals.subarray(first, first + limit)
+  const page = fitting(replica, ordinals.subarray(first, first + limit), includeVectors, room)
   const last = page.at(-1)
-  const more = first + limit < ordinals.length
+  const more = first + page.length < ordinals.length
   const { lsnApplied: lsn } = replica
   return {
     objects: includeVectors ? await storedObjects(replica, [...page]) : storedWithoutVectors(replica, [...page]),
     cursor: more && last !== undefined ? `o${(last + 1).toString(36)}` : undefined,
     lsn,
   }
+}
+
+/** As many of them as a page may hold, at least one. */
+function fitting(replica: Replica, ordinals: Uint32Array, vectors: boolean, room: AnswerRoom | undefined): Uint32Array {
+  if (room === undefined) return ordinals
+  let [bytes, count] = [0, 0]
+  for (const ordinal of ordinals) {
+    const more = objectBytes(replica, ordinal, vectors)
+    if (count > 0 && bytes + more > room.pageBytesMax) break
+    bytes += more
+    count += 1
+  }
+  room.take(bytes)
+  return ordinals.subarray(0, count)
 }
 
 function parseCursor(cursor: unknown): number {

@@ -1,14 +1,27 @@
 // One search, from the checked request to hits: pin a version, evaluate the filter, run each field by the cheapest plan,
 // decorate, fuse, let go. The result shows the collection as of one version.
-import type { SearchHit, SearchResult } from '../query.ts'
+import type { AnswerRoom, SearchHit, SearchResult } from '../query.ts'
 import type { Replica } from '../replica/replica.ts'
+import { hitBytes } from './answer-room.ts'
 import { fuse } from './fuse.ts'
-import { hitsOf } from './hits.ts'
+import { hitsOf, vectorFieldOf } from './hits.ts'
 import type { SearchPlanInput, Task } from './request.ts'
 import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
+import type { Turns } from './turns.ts'
 
-export async function search(replica: Replica, input: SearchPlanInput): Promise<SearchResult> {
+export interface SearchCaller {
+  /** Asked before hits are made; an answer may take anything when it is not given. */
+  readonly room?: AnswerRoom | undefined
+  /** Shared by searches whose hits are made one after another. */
+  readonly turns?: Turns | undefined
+}
+
+export async function search(
+  replica: Replica,
+  input: SearchPlanInput,
+  { room, turns }: SearchCaller = {},
+): Promise<SearchResult> {
   const started = performance.now()
   const version = replica.version
   const lsn = replica.lsnApplied
@@ -16,7 +29,7 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
   try {
     const matches = input.filter && replica.matches.of(input.filter, version)
     const filterMs = performance.now() - started
-    const context = { replica, version, matches, input }
+    const context = { replica, version, matches, input, room }
     const [only] = input.tasks
     // One field alone, as most searches ask, without the machinery for several.
     const answers =
@@ -24,6 +37,8 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
         ? [{ task: only, answer: await runTask(only, context) }]
         : await answersOf(input, context)
     const searched = performance.now()
+    if (room) for (const { task, answer } of answers) room.take(bytesOf(replica, task, answer, input))
+    if (turns) await turns.give()
     const results = Object.fromEntries(
       answers.map(({ task, answer }) => [
         task.definition.name,
@@ -51,6 +66,13 @@ export async function search(replica: Replica, input: SearchPlanInput): Promise<
   } finally {
     release()
   }
+}
+
+function bytesOf(replica: Replica, task: Task, { found }: FieldAnswer, { includeVectors }: SearchPlanInput): number {
+  const at = vectorFieldOf(replica, task)
+  let bytes = 0
+  for (const ordinal of found.ordinals) bytes += hitBytes(replica, ordinal, at, includeVectors)
+  return bytes
 }
 
 interface Answered {

@@ -1,28 +1,39 @@
 // Stored objects as their asker gets them: id, meta and filter decoded when asked for, and what they have in every field.
-import { inflateSync } from 'node:zlib'
 import type { SpaceType } from '../definition.ts'
 import type { JsonObject } from '../json.ts'
-import { metaBytesMax } from '../limits.ts'
 import type { DenseRow, StoredObject } from '../object.ts'
 import type { Replica } from '../replica/replica.ts'
 import { lengthOf } from '../vector/pooling.ts'
 import { scaleToUnit } from '../vectors-in.ts'
+import { decodeMeta } from './meta.ts'
+import { Turns } from './turns.ts'
 
-/** The objects as they are now, with copies of their rows. */
+/** Objects read from disk at one time. */
+const objectsAtOnce = 16
+
+/** The objects as they are now, with copies of their rows; made in turns. */
 export async function storedObjects(replica: Replica, ordinals: readonly number[]): Promise<StoredObject[]> {
-  // What is read from disk stays there until the pin is released, whatever is written meanwhile.
-  const release = replica.pins.pin(replica.version)
+  const { version } = replica
+  // What the objects have now stays until the pin is released, whatever is written meanwhile.
+  const release = replica.pins.pin(version)
+  const turns = new Turns()
+  const objects: StoredObject[] = []
   try {
-    return await Promise.all(
-      ordinals.map((ordinal) => {
-        const parts = new StoredParts(replica, ordinal, replica.version)
-        const [dense, sparse] = [denseOf(replica, ordinal), sparseOf(replica, ordinal)]
-        return multiOf(replica, ordinal).then((multi) => new Stored(parts, dense, sparse, multi))
-      }),
-    )
+    for (let at = 0; at < ordinals.length; at += objectsAtOnce) {
+      await turns.give()
+      const some = ordinals.slice(at, at + objectsAtOnce).map((ordinal) => storedObject(replica, ordinal, version))
+      objects.push(...(await Promise.all(some)))
+    }
+    return objects
   } finally {
     release()
   }
+}
+
+async function storedObject(replica: Replica, ordinal: number, version: number): Promise<StoredObject> {
+  const parts = new StoredParts(replica, ordinal, version)
+  const [dense, sparse] = [denseOf(replica, ordinal, version), sparseOf(replica, ordinal)]
+  return new Stored(parts, dense, sparse, await multiOf(replica, ordinal))
 }
 
 /** Id, meta and filter alone: nothing is read from disk. */
@@ -30,12 +41,12 @@ export function storedWithoutVectors(replica: Replica, ordinals: readonly number
   return ordinals.map((ordinal) => new Stored(new StoredParts(replica, ordinal, replica.version), {}, {}, {}))
 }
 
-function denseOf(replica: Replica, ordinal: number): StoredObject['dense'] {
+function denseOf(replica: Replica, ordinal: number, version: number): StoredObject['dense'] {
   const dense: Record<string, DenseRow> = {}
   replica.definition.fields.forEach((definition, at) => {
     const field = replica.dense[at]
     // An ordinal used again may still have the row of the object before.
-    if (definition.kind !== 'dense' || !field?.has(ordinal, replica.version)) return
+    if (definition.kind !== 'dense' || !field?.has(ordinal, version)) return
     const row = field.row(ordinal)
     const norm = field.norm(ordinal)
     if (row) dense[definition.name] = { row, norm, vector: scaled(row, norm, definition.params.spaceType) }
@@ -145,26 +156,5 @@ class Stored implements StoredObject {
     const dense = Object.entries(this.dense).map(([name, { vector }]) => [name, [...vector]])
     const multi = Object.entries(this.multi).map(([name, members]) => [name, members.map(({ vector }) => [...vector])])
     return { id, meta, filter, fields: Object.fromEntries([...dense, ...multi]) }
-  }
-}
-
-/** Meta is kept as it came: JSON, JSON packed with zlib (as the published clients send it), or bytes that are neither. */
-function decodeMeta(bytes: Uint8Array): JsonObject | undefined {
-  const text = bytes[0] === 0x7b ? bytes : bytes[0] === 0x78 ? inflated(bytes) : undefined
-  if (text === undefined) return undefined
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(text)) as JsonObject
-  } catch {
-    // Bytes that only look like JSON are opaque; metaBytes has them.
-    return undefined
-  }
-}
-
-function inflated(bytes: Uint8Array): Uint8Array | undefined {
-  try {
-    return inflateSync(bytes, { maxOutputLength: 100 * metaBytesMax })
-  } catch {
-    // Not zlib after all, or a bomb: opaque either way.
-    return undefined
   }
 }

@@ -1,8 +1,9 @@
 // /api/v1/index: create, list, info, delete.
 import type { FastifyInstance } from 'fastify'
-import { sendText } from '../replies.ts'
+import { sendJson, sendText } from '../replies.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkDefinition } from '../tiers.ts'
+import { arrayPieces, objectPieces } from '../wire/pieces.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type CreateIndexBody,
@@ -31,12 +32,14 @@ export function v1IndexRoutes(app: FastifyInstance): void {
     return sendText(reply, 'Index created successfully', { name: request.body.index_name })
   })
 
-  app.get('/index/list', { config: { doc: docs.list } }, async (request) => ({
-    indexes: request.database.collections().flatMap((description) => {
+  app.get('/index/list', { config: { doc: docs.list } }, async (request, reply) => {
+    const items = request.database.collections().flatMap((description) => {
       const index = paramsOf(description)
-      return index === undefined ? [] : [indexListItem(description, index)]
-    }),
-  }))
+      return index === undefined ? [] : [{ description, index }]
+    })
+    const written = arrayPieces(items, ({ description, index }) => [JSON.stringify(indexListItem(description, index))])
+    return sendJson(reply, objectPieces([['indexes', written]]))
+  })
 
   app.get<Named>('/index/:name/info', { schema: { params: nameParam }, config: { doc: docs.info } }, async (request) =>
     indexInfo(describedIndex(request.database, request.params.name)),

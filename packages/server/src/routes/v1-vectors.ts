@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
-import { sendEither, sendText } from '../replies.ts'
+import { answerRoom, sendEither, sendText } from '../replies.ts'
 import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkObjects, checkSearch } from '../tiers.ts'
@@ -62,7 +62,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     const { collection, shape } = open(request)
     const asked = readSearch(request.body, shape)
     checkSearch(request.database, asked)
-    const result = await collection.search(asked)
+    const result = await collection.search(asked, answerRoom(reply, 'ask for fewer results, or leave out vectors'))
     const hits = hitsOf(result, shape)
     return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
   })
@@ -71,7 +71,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   app.post<Named & { Body: GetVectorBody }>('/index/:name/vector/get', get, async (request, reply) => {
     const id = String(request.body.id)
     const { collection, shape } = open(request)
-    const [object] = await collection.get([id])
+    const [object] = await collection.get([id], answerRoom(reply, 'read it in a backup or with the embedded library'))
     if (object === undefined) throw notFound(id)
     return sendEither(reply, {
       msgpack: () => objectReplyMsgpack(object, shape),

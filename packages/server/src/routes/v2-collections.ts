@@ -1,7 +1,9 @@
 // /api/v2/collection: create, list, describe, delete.
 import type { FastifyInstance } from 'fastify'
+import { sendJson } from '../replies.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkDefinition } from '../tiers.ts'
+import { arrayPieces, objectPieces } from '../wire/pieces.ts'
 import { nameParam } from '../wire/schema.ts'
 import { type CreateCollectionBody, collectionSummary, createCollectionBody } from '../wire/v2-collection.ts'
 
@@ -17,9 +19,12 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
     return collectionSummary(collection.describe())
   })
 
-  app.get('/collection', { config: { doc: docs.list } }, async (request) => ({
-    collections: request.database.collections().map(collectionSummary),
-  }))
+  app.get('/collection', { config: { doc: docs.list } }, async (request, reply) => {
+    const summaries = arrayPieces(request.database.collections(), (described) => [
+      JSON.stringify(collectionSummary(described)),
+    ])
+    return sendJson(reply, objectPieces([['collections', summaries]]))
+  })
 
   app.get<Named>('/collection/:name', { schema: { params }, config: { doc: docs.describe } }, async (request) =>
     collectionSummary(request.database.collection(request.params.name).describe()),

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
-import { sendEither } from '../replies.ts'
+import { answerRoom, sendEither } from '../replies.ts'
 import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkObjects, checkSearch } from '../tiers.ts'
@@ -52,7 +52,8 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
 
   const query = { schema: { params, body: queryObjectsBody(config.batchMax) }, config: { doc: docs.query } }
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
-    const objects = await open(request).get(request.body.ids.map(String))
+    const room = answerRoom(reply, 'ask for fewer ids at a time')
+    const objects = await open(request).get(request.body.ids.map(String), room)
     return sendEither(reply, { msgpack: () => objectBatchReply(objects), json: () => objectsJsonReply(objects) })
   })
 
@@ -92,7 +93,8 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
     const asked = readCollectionSearch(request.body, config.topKMax)
     checkSearch(request.database, asked)
-    const result = await open(request).search(asked)
+    const room = answerRoom(reply, 'ask for fewer results, or leave out vectors')
+    const result = await open(request).search(asked, room)
     return sendEither(reply, {
       msgpack: () => collectionSearchMsgpack(result),
       json: () => collectionSearchJson(result),

@@ -1,7 +1,7 @@
 // /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbours.
 import type { Collection, Database } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
-import { sendJson } from '../replies.ts'
+import { answerRoom, sendJson } from '../replies.ts'
 import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkSearch } from '../tiers.ts'
@@ -25,7 +25,7 @@ import {
   scrollReply,
   searchBatchBody,
 } from '../wire/v2-questions.ts'
-import { collectionSearchJson, readCollectionSearch } from '../wire/v2-search.ts'
+import { readCollectionSearch, searchBatchJson } from '../wire/v2-search.ts'
 
 type Named = { Params: { name: string } }
 
@@ -39,8 +39,8 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     async ({ database, params, body }, reply) => {
       const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
       for (const request of requests) checkSearch(database, request)
-      const results = await database.collection(params.name).searchBatch(requests)
-      return sendJson(reply, { searches: results.map(collectionSearchJson) })
+      const room = answerRoom(reply, 'send fewer searches at a time, ask for fewer results, or leave out vectors')
+      return sendJson(reply, searchBatchJson(await database.collection(params.name).searchBatch(requests, room)))
     },
   )
 
@@ -58,8 +58,10 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
   app.post<Named & { Body: ScrollBody }>(
     '/collection/:name/objects/scroll',
     scroll,
-    async ({ database, params, body }, reply) =>
-      sendJson(reply, scrollReply(await database.collection(params.name).scroll(readScroll(body)), body)),
+    async ({ database, params, body }, reply) => {
+      const room = answerRoom(reply, 'leave out vectors')
+      return sendJson(reply, scrollReply(await database.collection(params.name).scroll(readScroll(body), room), body))
+    },
   )
 
   const recall = { schema: { params, querystring: recallQuery }, config: { doc: docs.recall } }

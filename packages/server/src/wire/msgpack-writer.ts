@@ -1,6 +1,9 @@
-// Writes MessagePack replies of known shape into one growing buffer. Floats go out as 32 bits, as the published clients
-// expect them, and a vector is copied once.
+// Writes MessagePack replies of known shape into one growing buffer, which can be taken piece by piece. Floats go out as 32 bits,
+// as the published clients expect them, and a vector is copied once.
 
+import { replyPieceBytes } from '../limits.ts'
+
+const noBytes = Buffer.alloc(0)
 /** Below half of Buffer.poolSize, so that a short reply needs no allocation of its own. */
 const sizeFirst = 1_024
 
@@ -73,9 +76,17 @@ export class MsgpackWriter {
     return this
   }
 
-  /** What was written so far. The writer may not be used after. */
+  /** What was written since the last piece was taken, when it is as long as a piece of a reply. */
+  *piece(): Generator<Buffer> {
+    if (this.#at >= replyPieceBytes) yield this.finish()
+  }
+
+  /** What was written since the last piece was taken. */
   finish(): Buffer {
-    return this.#bytes.subarray(0, this.#at)
+    const bytes = this.#bytes.subarray(0, this.#at)
+    this.#bytes = noBytes
+    this.#at = 0
+    return bytes
   }
 
   #byte(value: number): this {
@@ -110,7 +121,7 @@ export class MsgpackWriter {
 
   #reserve(length: number): void {
     if (this.#at + length <= this.#bytes.length) return
-    const grown = Buffer.allocUnsafe(Math.max(this.#bytes.length * 2, this.#at + length))
+    const grown = Buffer.allocUnsafe(Math.max(sizeFirst, this.#bytes.length * 2, this.#at + length))
     this.#bytes.copy(grown, 0, 0, this.#at)
     this.#bytes = grown
   }

@@ -1,8 +1,9 @@
 // Bodies of the routes that deal with single objects of an index: get, delete by filter, filter updates.
-import type { JsonObject, StoredObject } from '@annal/engine'
+import { type JsonObject, MetaBudget, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { isObject } from './object-parts.ts'
+import { numbersJson, withMembers } from './pieces.ts'
 import { filterConditions, type Infer } from './schema.ts'
 import type { IndexShape } from './v1-index.ts'
 import { metaJson } from './v1-search.ts'
@@ -45,10 +46,10 @@ export function readFilterUpdates(body: UpdateFiltersBody): FilterUpdate[] {
 }
 
 /** `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`; the vector is the stored row. */
-export function objectReplyMsgpack(object: StoredObject, { denseField, sparseField }: IndexShape): Buffer {
+export function* objectReplyMsgpack(object: StoredObject, { denseField, sparseField }: IndexShape): Generator<Buffer> {
   const dense = object.dense[denseField]
   const sparse = object.sparse[sparseField]
-  return new MsgpackWriter()
+  yield new MsgpackWriter()
     .array(7)
     .string(object.id)
     .binary(object.metaBytes)
@@ -60,17 +61,23 @@ export function objectReplyMsgpack(object: StoredObject, { denseField, sparseFie
     .finish()
 }
 
-export function objectReplyJson(object: StoredObject, { denseField, sparseField }: IndexShape) {
+export function objectReplyJson(object: StoredObject, { denseField, sparseField }: IndexShape): Generator<string> {
   const dense = object.dense[denseField]
   const sparse = object.sparse[sparseField]
-  return {
-    id: object.id,
-    ...metaJson(object),
-    filter: object.filter,
-    norm: dense?.norm ?? 1,
-    vector: Array.from(dense?.vector ?? []),
-    ...(sparse === undefined
-      ? {}
-      : { sparse_indices: Array.from(sparse.indices), sparse_values: Array.from(sparse.values) }),
-  }
+  return withMembers({ ...objectHeadJson(object, new MetaBudget()), norm: dense?.norm ?? 1 }, [
+    ['vector', [numbersJson(dense?.vector ?? [])]],
+    ...(sparse === undefined ? [] : sparsePieces(sparse)),
+  ])
+}
+
+/** All of an object but what it has in its fields. */
+export function objectHeadJson(object: StoredObject, metas: MetaBudget) {
+  return { id: object.id, ...metaJson(object, metas), filter: object.filter }
+}
+
+export function sparsePieces({ indices, values }: StoredObject['sparse'][string]): [string, Iterable<string>][] {
+  return [
+    ['sparse_indices', [numbersJson(indices)]],
+    ['sparse_values', [numbersJson(values)]],
+  ]
 }

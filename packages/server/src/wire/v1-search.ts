@@ -5,6 +5,7 @@ import {
   type FieldQuery,
   type FilterInput,
   type Fusion,
+  MetaBudget,
   type SearchHit,
   type SearchRequest,
   type SearchResult,
@@ -16,6 +17,7 @@ import { parseJsonText } from './json-body.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
+import { arrayPieces, memberPieces, numbersJson, withMembers } from './pieces.ts'
 import { type Infer, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import type { IndexShape } from './v1-index.ts'
@@ -133,37 +135,39 @@ function withOwnScore(hit: SearchHit): ScoredHit {
 }
 
 /** `[[similarity, id, meta, filter, norm, vector], ...]` as the published clients read it. */
-export function searchReplyMsgpack(hits: readonly ScoredHit[]): Buffer {
+export function* searchReplyMsgpack(hits: readonly ScoredHit[]): Generator<Buffer> {
   const writer = new MsgpackWriter().array(hits.length)
   for (const { hit, similarity } of hits) {
     writer.array(6).float(similarity).string(hit.id).binary(hit.metaBytes).string(hit.filterText).float(hit.norm)
     writer.floats(hit.row ?? [])
+    yield* writer.piece()
   }
-  return writer.finish()
+  yield writer.finish()
 }
 
-export function searchReplyJson(hits: readonly ScoredHit[], result: SearchResult) {
-  return {
-    results: hits.map(({ hit, similarity, distance }) => hitJson(hit, { similarity, distance })),
-    ...accountJson(result),
-  }
+export function searchReplyJson(hits: readonly ScoredHit[], result: SearchResult): Generator<string> {
+  const metas = new MetaBudget()
+  return withMembers(accountJson(result), [
+    ['results', arrayPieces(hits, ({ hit, similarity, distance }) => hitPieces(hit, { similarity, distance }, metas))],
+  ])
 }
 
-/** A hit in JSON; the vector as it was given. */
-export function hitJson(hit: SearchHit, score: { readonly similarity: number; readonly distance: number } = hit) {
-  return {
-    id: hit.id,
-    similarity: score.similarity,
-    distance: score.distance,
-    ...metaJson(hit),
-    filter: hit.filter,
-    norm: hit.norm,
-    ...(hit.vector === undefined ? {} : { vector: Array.from(hit.vector) }),
-  }
+/** A hit in JSON; vectors as they were given. */
+export function hitPieces(
+  hit: SearchHit,
+  { similarity, distance }: { readonly similarity: number; readonly distance: number },
+  metas: MetaBudget,
+): Iterable<string> {
+  const { vector, members } = hit
+  const head = { id: hit.id, similarity, distance, ...metaJson(hit, metas), filter: hit.filter, norm: hit.norm }
+  if (vector !== undefined) return withMembers(head, [['vector', [numbersJson(vector)]]])
+  return members === undefined ? [JSON.stringify(head)] : withMembers(head, [['vectors', memberPieces(members)]])
 }
 
-/** Meta that is not JSON comes back as base64, since JSON has no bytes. */
-export function metaJson(from: { readonly meta: unknown; readonly metaBytes: Uint8Array }) {
-  if (from.meta !== undefined) return { meta: from.meta }
-  return from.metaBytes.length === 0 ? { meta: {} } : { meta_base64: Buffer.from(from.metaBytes).toString('base64') }
+/** Meta that is not JSON comes back as base64, since JSON has no bytes; so does meta that would inflate beyond a limit, which it then names. */
+export function metaJson({ metaBytes }: { readonly metaBytes: Uint8Array }, metas: MetaBudget) {
+  const read = metas.read(metaBytes)
+  if (read.meta !== undefined) return { meta: read.meta }
+  const base64 = Buffer.from(metaBytes).toString('base64')
+  return { meta_base64: base64, ...(read.limit && { meta_limit: read.limit }) }
 }

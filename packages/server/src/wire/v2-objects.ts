@@ -1,13 +1,14 @@
 // Objects as /api/v2 carries them: the ObjectBatch of MessagePack, or objects with a map of fields in JSON.
-import { type DenseRow, type FieldValue, membersMax, type ObjectInput, type StoredObject } from '@annal/engine'
+import { type FieldValue, MetaBudget, membersMax, type ObjectInput, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom, vectorsFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
+import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
 import type { Infer } from './schema.ts'
-import { metaJson } from './v1-search.ts'
+import { objectHeadJson, sparsePieces } from './v1-object.ts'
 
 /** Describes the JSON body; the reader below is what judges it, so that the numbers are walked once. */
 export const upsertObjectsBody = Type.Object({
@@ -153,7 +154,7 @@ function fieldMap(fields: readonly (readonly [string, FieldValue])[], field: str
 }
 
 /** The ObjectBatch form, with rows as they are stored. */
-export function objectBatchReply(objects: readonly StoredObject[]): Buffer {
+export function* objectBatchReply(objects: readonly StoredObject[]): Generator<Buffer> {
   const writer = new MsgpackWriter().array(1).array(objects.length)
   for (const object of objects) {
     writer.array(6).string(object.id).binary(object.metaBytes).string(object.filterText)
@@ -167,35 +168,38 @@ export function objectBatchReply(objects: readonly StoredObject[]): Buffer {
     writer.map(multi.length)
     for (const [name, members] of multi) {
       writer.string(name).array(members.length)
-      for (const { row } of members) writer.floats(row)
+      for (const { row } of members) {
+        writer.floats(row)
+        yield* writer.piece()
+      }
     }
+    yield* writer.piece()
   }
-  return writer.finish()
+  yield writer.finish()
 }
 
-/** The shape that an upsert takes, with vectors as they were given. */
-export function objectsJsonReply(objects: readonly StoredObject[]) {
-  return {
-    objects: objects.map((object) => ({
-      ...objectHeadJson(object),
-      fields: Object.fromEntries([
-        ...Object.entries(object.dense).map(([name, { vector, norm }]) => [name, { vector: Array.from(vector), norm }]),
-        ...Object.entries(object.sparse).map(([name, { indices, values }]) => [
-          name,
-          { sparse_indices: Array.from(indices), sparse_values: Array.from(values) },
-        ]),
-        ...Object.entries(object.multi).map(([name, members]) => [name, { vectors: vectorsJson(members) }]),
-      ]) as object,
-    })),
+export function objectsJsonReply(objects: readonly StoredObject[]): Generator<string> {
+  return objectPieces([['objects', objectsPieces(objects)]])
+}
+
+/** In the shape that an upsert takes, with vectors as they were given. */
+export function objectsPieces(objects: readonly StoredObject[]): Generator<string> {
+  const metas = new MetaBudget()
+  return arrayPieces(objects, (object) =>
+    withMembers(objectHeadJson(object, metas), [['fields', objectPieces(fieldPieces(object))]]),
+  )
+}
+
+/** Objects without what they have in their fields. */
+export function headsPieces(objects: readonly StoredObject[]): Generator<string> {
+  const metas = new MetaBudget()
+  return arrayPieces(objects, (object) => [JSON.stringify(objectHeadJson(object, metas))])
+}
+
+function* fieldPieces({ dense, sparse, multi }: StoredObject): Generator<[string, Iterable<string>]> {
+  for (const [name, { vector, norm }] of Object.entries(dense)) {
+    yield [name, [`{"vector":${numbersJson(vector)},"norm":${JSON.stringify(norm)}}`]]
   }
-}
-
-/** All of an object but what it has in its fields. */
-export function objectHeadJson(object: StoredObject) {
-  return { id: object.id, ...metaJson(object), filter: object.filter }
-}
-
-/** Members of a multi-vector field as they were given. */
-export function vectorsJson(members: readonly DenseRow[]): number[][] {
-  return members.map(({ vector }) => Array.from(vector))
+  for (const [name, terms] of Object.entries(sparse)) yield [name, objectPieces(sparsePieces(terms))]
+  for (const [name, members] of Object.entries(multi)) yield [name, objectPieces([['vectors', memberPieces(members)]])]
 }

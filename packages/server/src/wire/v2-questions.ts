@@ -8,9 +8,10 @@ import {
   searchesMax,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
+import { withMembers } from './pieces.ts'
 import { filterConditions, type Infer, optionalBoolean, optionalInteger, optionalText } from './schema.ts'
 import { readConditions } from './v1-search.ts'
-import { objectHeadJson, objectsJsonReply } from './v2-objects.ts'
+import { headsPieces, objectsPieces } from './v2-objects.ts'
 import { searchCollectionBody } from './v2-search.ts'
 
 export function searchBatchBody(topKMax: number) {
@@ -37,7 +38,10 @@ export function scrollBody(batchMax: number) {
   return Type.Object(
     {
       filter: Type.Optional(filterConditions),
-      limit: optionalInteger({ minimum: 1, maximum: batchMax }, 'Objects wanted; default 100.'),
+      limit: optionalInteger(
+        { minimum: 1, maximum: batchMax },
+        'Objects wanted; default 100. A page of large objects ends earlier; its cursor leads on.',
+      ),
       cursor: optionalText('Of the page before.'),
       include_vectors: optionalBoolean('Default true. Without them objects have no fields: id, meta and filter alone.'),
     },
@@ -88,7 +92,10 @@ export function readRecall({ field, sample, limit, ef }: RecallQuery): RecallReq
   }
 }
 
-export function scrollReply({ objects, cursor, lsn }: ScrollPage, { include_vectors: vectors }: ScrollBody) {
-  const told = vectors === false ? { objects: objects.map(objectHeadJson) } : objectsJsonReply(objects)
-  return { ...told, cursor: cursor ?? null, lsn }
+export function scrollReply(
+  { objects, cursor, lsn }: ScrollPage,
+  { include_vectors: vectors }: ScrollBody,
+): Generator<string> {
+  const pieces = vectors === false ? headsPieces(objects) : objectsPieces(objects)
+  return withMembers({ cursor: cursor ?? null, lsn }, [['objects', pieces]])
 }

@@ -5,6 +5,7 @@ import {
   type FieldQuery,
   type FusedHit,
   type Fusion,
+  MetaBudget,
   type SearchHit,
   type SearchRequest,
   type SearchResult,
@@ -16,10 +17,11 @@ import { accountJson } from './explain.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, vectorsFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
+import { arrayPieces, objectPieces, withMembers } from './pieces.ts'
 import { filterConditions, type Infer } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
-import { hitJson, readConditions } from './v1-search.ts'
-import { readSparseJson, vectorsJson } from './v2-objects.ts'
+import { hitPieces, metaJson, readConditions } from './v1-search.ts'
+import { readSparseJson } from './v2-objects.ts'
 
 export function searchCollectionBody(topKMax: number) {
   return Type.Object({
@@ -117,7 +119,7 @@ function readCount(value: unknown, field: string, max: number): number | undefin
 }
 
 /** `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, numbers counted within the reply; a third part `[[number, score], ...]` when fusion was asked for. */
-export function collectionSearchMsgpack(result: SearchResult): Buffer {
+export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer> {
   const { fused } = result
   const numbers = new Map<string, number>()
   const objects: SearchHit[] = []
@@ -131,37 +133,40 @@ export function collectionSearchMsgpack(result: SearchResult): Buffer {
   const writer = new MsgpackWriter().array(fused === undefined ? 2 : 3).map(objects.length)
   for (const [number, hit] of objects.entries()) {
     writer.uint(number).array(3).string(hit.id).binary(hit.metaBytes).string(hit.filterText)
+    yield* writer.piece()
   }
   const fields = Object.entries(result.results)
   writer.map(fields.length)
   for (const [name, hits] of fields) {
     writer.string(name).array(hits.length)
     for (const hit of hits) writer.array(2).uint(numbers.get(hit.id)!).float(hit.similarity)
+    yield* writer.piece()
   }
   if (fused !== undefined) {
     writer.array(fused.length)
     for (const { hit, score } of fused) writer.array(2).uint(numbers.get(hit.id)!).float(score)
   }
-  return writer.finish()
+  yield writer.finish()
 }
 
-export function collectionSearchJson(result: SearchResult) {
+export function collectionSearchJson(result: SearchResult, metas = new MetaBudget()): Generator<string> {
   const { fused } = result
-  const results = Object.fromEntries(
-    Object.entries(result.results).map(([name, hits]) => [name, hits.map(collectionHitJson)]),
+  const lists = Object.entries(result.results).map(
+    ([name, hits]) => [name, arrayPieces(hits, (hit) => hitPieces(hit, hit, metas))] as const,
   )
-  return {
-    results,
-    ...(fused && { fused: fused.map(fusedJson) }),
-    ...accountJson(result),
-  }
+  return withMembers(accountJson(result), [
+    ['results', objectPieces(lists)],
+    ...(fused ? [['fused', arrayPieces(fused, (hit) => [JSON.stringify(fusedJson(hit, metas))])] as const] : []),
+  ])
 }
 
-function collectionHitJson(hit: SearchHit) {
-  return { ...hitJson(hit), ...(hit.members && { vectors: vectorsJson(hit.members) }) }
+/** The replies of several searches; what their meta inflates to is counted together. */
+export function searchBatchJson(results: readonly SearchResult[]): Generator<string> {
+  const metas = new MetaBudget()
+  return objectPieces([['searches', arrayPieces(results, (result) => collectionSearchJson(result, metas))]])
 }
 
-function fusedJson({ hit, score, standings }: FusedHit) {
-  const { similarity: _similarity, distance: _distance, norm: _norm, vector: _vector, ...object } = hitJson(hit)
-  return { ...object, score, fields: Object.fromEntries(standings.map(({ field, ...standing }) => [field, standing])) }
+function fusedJson({ hit, score, standings }: FusedHit, metas: MetaBudget) {
+  const fields = Object.fromEntries(standings.map(({ field, ...standing }) => [field, standing]))
+  return { id: hit.id, ...metaJson(hit, metas), filter: hit.filter, score, fields }
 }

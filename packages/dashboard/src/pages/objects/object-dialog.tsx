@@ -89,7 +89,9 @@ function OneObject(props: {
       <div class="halves">
         {opaque ? (
           <div class="field">
-            <span class="label">Meta, bytes that are no JSON, as base64</span>
+            <span class="label">
+              {object.meta_limit ? 'Meta, too long to unpack, as base64' : 'Meta, bytes that are no JSON, as base64'}
+            </span>
             <Code text={object.meta_base64 ?? ''} label="Meta as base64" rows={6} />
           </div>
         ) : (

@@ -18,7 +18,7 @@ export function ObjectTable(props: {
           </td>
           <td class="long">
             {object.meta === undefined
-              ? `${object.meta_base64?.length ?? 0} characters of base64`
+              ? `${object.meta_base64?.length ?? 0} characters of base64${object.meta_limit ? ', too long to unpack here' : ''}`
               : json(object.meta, 120)}
           </td>
           <td class="long">{json(object.filter, 120)}</td>

@@ -1,0 +1,38 @@
+// What an answer will take, counted from what is known of its objects before any of it is copied or read from disk.
+import type { Replica } from '../replica/replica.ts'
+
+/** An id, scores, and what holds them together. */
+const overheadBytes = 256
+const floatBytes = 4
+
+/** Of a hit: meta, filter, and its vector where one is wanted. */
+export function hitBytes(replica: Replica, ordinal: number, at: number, vectors: boolean): number {
+  const definition = replica.definition.fields[at]
+  const vector = vectors && definition?.kind === 'dense' ? definition.params.dimension * floatBytes : 0
+  return overheadBytes + replica.objects.textBytesAt(ordinal) + vector
+}
+
+/** Of the members of objects in a multi-vector field. */
+export function memberBytes(replica: Replica, ordinals: Iterable<number>, at: number): number {
+  const definition = replica.definition.fields[at]
+  const originals = replica.originals[at]
+  if (definition?.kind !== 'multi' || originals === undefined) return 0
+  let vectors = 0
+  for (const ordinal of ordinals) vectors += originals.count(ordinal)
+  return vectors * definition.params.dimension * floatBytes
+}
+
+/** Of an object read whole, or of its id, meta and filter. */
+export function objectBytes(replica: Replica, ordinal: number, vectors: boolean): number {
+  const { definition, objects } = replica
+  if (!vectors) return overheadBytes + objects.textBytesAt(ordinal)
+  // Sparse terms are in the record.
+  let bytes = overheadBytes + objects.recordBytesAt(ordinal)
+  for (const [at, field] of definition.fields.entries()) {
+    if (field.kind === 'dense' && replica.dense[at]?.has(ordinal, replica.version)) {
+      bytes += field.params.dimension * floatBytes
+    }
+    bytes += memberBytes(replica, [ordinal], at)
+  }
+  return bytes
+}
