@@ -41,5 +41,7 @@ export function sentenceOf(notice: LogNotice): string {
       return `no more writes are taken: ${notice.reason}`
     case 'writable':
       return 'writes are taken again'
+    case 'waiting-for-lock':
+      return `${notice.pid === undefined ? 'the process' : `process ${notice.pid}`} that has the data directory is just ending; it is waited for, up to 5 s`
   }
 }

@@ -103,6 +103,22 @@ test('while the engine opens, health says starting and data routes say when to c
   t.equal((await app.inject('/metrics')).statusCode, 200)
 })
 
+test('a request that is refused while the engine opens is one line at warn, without a stack', async (t) => {
+  const app = createApp({ slot: new EngineSlot(), config: { ...readConfig({}).config, logLevel: 'warn' } })
+  t.teardown(() => app.close())
+  await app.ready()
+  const lines: unknown[][] = []
+  app.log.warn = (...line: unknown[]) => lines.push(['warn', ...line])
+  app.log.error = (...line: unknown[]) => lines.push(['error', ...line])
+  for (const url of ['/api/v1/index/list', '/api/v2/collection']) {
+    t.equal((await app.inject(url)).statusCode, 503)
+    const [line, ...more] = lines.splice(0)
+    t.match(line, ['warn', { code: 'starting' }, /the server is starting/])
+    t.notOk(Object.hasOwn(Object(line?.[1]), 'err'), 'no stack')
+    t.same(more, [])
+  }
+})
+
 test('a mistake of ours is 500 without a word about it', async (t) => {
   const slot = new EngineSlot()
   const secret = '/srv/private/path.ts'

@@ -89,6 +89,12 @@ test('a directory that cannot be made is one clear line and exit code 77', async
   await endsWith(t, startProcess({ NDD_DATA_DIR: file }), 77, /data directory cannot be used/)
 })
 
+test('a directory below a virtual file is one clear line, and the process ends', async (t) => {
+  if (process.platform !== 'linux') return t.comment('there is no /proc here')
+  for (const place of ['/proc/annal', '/proc/annal/data', '/proc/version/data', '/proc/self/fd/data'])
+    await endsWith(t, startProcess({ NDD_DATA_DIR: place }), 77, /data directory cannot be used/)
+})
+
 test('settings that cannot be taken are one line each and exit code 64', async (t) => {
   const running = startProcess({ NDD_SERVER_PORT: 'eighty', NDD_FSYNC: 'maybe' })
   t.equal((await running.ended).code, 64)

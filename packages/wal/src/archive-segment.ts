@@ -1,13 +1,14 @@
 // Keeps a sealed segment in the archive before the log gives it up: under the same name, by a link where that can be made.
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { errnoOf, WalError } from './errors.ts'
 import { type SegmentFile, withSegment } from './scan-segment.ts'
 import { linkOrCopy } from './transfer.ts'
 import type { Vfs } from './vfs.ts'
+import { makeDurableDirectory } from './whole-file.ts'
 
 /** Durable when the promise resolves. Never replaces a segment that is there and is another. */
 export async function archiveSegment(vfs: Vfs, segment: SegmentFile, dir: string): Promise<void> {
-  await vfs.makeDirectory(dir)
+  await makeDurableDirectory(vfs, dir, dirname(dirname(resolve(dir))))
   const path = join(dir, segment.name)
   try {
     await linkOrCopy(vfs, segment.path, path)

@@ -7,7 +7,7 @@ import type { Log, Lsn } from './log.ts'
 import { nodeVfs } from './node-vfs.ts'
 import { type FileLogOptions, openFileLog } from './open-file-log.ts'
 import type { Vfs } from './vfs.ts'
-import { syncNameOf } from './whole-file.ts'
+import { makeNamedDirectory } from './whole-file.ts'
 
 export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist' | 'recoverFrom'> {
   /** The data directory; the log lives in its folder `wal`. */
@@ -28,9 +28,9 @@ export interface DataDirectory {
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { dir, forceUnlock, findStart, ...logOptions } = options
   const vfs = options.vfs ?? nodeVfs()
-  if (!(await vfs.exists(dir))) await vfs.makeDirectory(dir)
-  await syncNameOf(vfs, dir)
-  const lock = await acquireLock(dir, { force: forceUnlock ?? false })
+  await makeNamedDirectory(vfs, dir)
+  const onWait = (pid: number | undefined) => options.onNotice?.({ kind: 'waiting-for-lock', pid })
+  const lock = await acquireLock(dir, { force: forceUnlock ?? false, onWait })
   try {
     const known = await readIdentity({ dir, vfs })
     const recoverFrom = await findStart?.()

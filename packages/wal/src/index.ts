@@ -18,4 +18,4 @@ export { type RepairOptions, type RepairReport, repairLog } from './tools/repair
 export { type LogFinding, type LogReport, type VerifyOptions, verifyLog } from './tools/verify.ts'
 export { copyFile, linkOrCopy, sizeOf } from './transfer.ts'
 export type { OpenMode, Vfs, VfsFile } from './vfs.ts'
-export { createWhole, readFully, writeFully } from './whole-file.ts'
+export { createWhole, makeDurableDirectory, makeNamedDirectory, readFully, writeFully } from './whole-file.ts'

@@ -4,10 +4,11 @@
 import { createServer, type Server } from 'node:net'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { xxh64 } from './checksum.ts'
 import { errnoOf, WalError } from './errors.ts'
 import { directoryKey, nodeVfs } from './node-vfs.ts'
-import { type ProcessFacts, processFacts, startTimeOf } from './process-facts.ts'
+import { type ProcessFacts, processAt, processFacts } from './process-facts.ts'
 import type { Vfs } from './vfs.ts'
 import { readSmall, writeFully } from './whole-file.ts'
 
@@ -15,6 +16,8 @@ export interface LockOptions {
   readonly vfs?: Vfs
   /** Take the directory from an owner on another host, which cannot be asked whether it lives. */
   readonly force?: boolean
+  /** Called once when the owner is just ending and is waited for. */
+  readonly onWait?: (pid: number | undefined) => void
 }
 
 export interface DirectoryLock {
@@ -29,6 +32,9 @@ interface Owner extends ProcessFacts {
 
 const lockName = 'LOCK'
 const lockBytesMax = 4096
+/** How long an owner that is just ending is waited for: the kernel takes its memory apart first, a gigabyte in a quarter of a second. */
+const waitMsMax = 5_000
+const waitStepMs = 25
 
 export interface LockHolder {
   readonly pid: number
@@ -45,12 +51,18 @@ export async function lockHolder(dir: string, options: Pick<LockOptions, 'vfs'> 
   return { pid: owner.pid, host: owner.host, isGone: await isGone(owner, own) }
 }
 
-/** Takes the directory or rejects with `directory_locked`, having changed nothing. */
+/**
+ * Takes the directory or rejects with `directory_locked`, having changed nothing. An owner that is just ending is waited for;
+ * one that lives is not.
+ */
 export async function acquireLock(dir: string, options: LockOptions = {}): Promise<DirectoryLock> {
   const vfs = options.vfs ?? nodeVfs()
   const path = join(dir, lockName)
   const facts: Owner = { ...(await processFacts()), directory: directoryKey(dir) }
-  const socket = await bindSocket(dir)
+  const socket = await freeSocket(dir, options.onWait, async () => {
+    const owner = await ownerOf(vfs, path)
+    return { pid: owner?.pid, isEnding: owner === undefined || (await isGone(owner, facts)), owner }
+  })
   if (socket === 'taken') throw locked(path, await ownerOf(vfs, path))
   try {
     await takeFile(vfs, path, facts, options.force ?? false)
@@ -68,6 +80,27 @@ export async function acquireLock(dir: string, options: LockOptions = {}): Promi
       released ??= release()
       return released
     },
+  }
+}
+
+/**
+ * The kernel gives the socket up last: between its owner's end, or the removal of its LOCK, and that moment lies a little time. As
+ * much lies between the binding of it and the LOCK of a process that just starts, which is then refused by name.
+ */
+async function freeSocket(
+  dir: string,
+  onWait: LockOptions['onWait'],
+  look: () => Promise<{ readonly pid: number | undefined; readonly isEnding: boolean }>,
+): Promise<Server | 'taken' | undefined> {
+  let isTold = false
+  for (let waitedMs = 0; ; waitedMs += waitStepMs) {
+    const socket = await bindSocket(dir)
+    if (socket !== 'taken' || waitedMs >= waitMsMax) return socket
+    const { pid, isEnding } = await look()
+    if (!isEnding) return socket
+    if (!isTold && waitedMs > 0) onWait?.(pid)
+    isTold ||= waitedMs > 0
+    await sleep(waitStepMs)
   }
 }
 
@@ -146,8 +179,8 @@ async function isGone(owner: Owner, own: Owner): Promise<boolean> {
   if (owner.directory !== own.directory) return true
   if (owner.host !== own.host) return false
   if (owner.boot !== own.boot) return true
-  const started = await startTimeOf(owner.pid)
-  return started === undefined || started !== owner.started
+  const found = await processAt(owner.pid)
+  return found === undefined || found.started !== owner.started || found.isEnding
 }
 
 async function ownerOf(vfs: Vfs, path: string): Promise<Owner | undefined> {

@@ -14,11 +14,15 @@ import {
   readdir,
   rename,
   rm,
+  type Stats,
+  stat,
   statfs,
   statSync,
   unlink,
   write,
 } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { errnoOf } from './errors.ts'
 import type { OpenMode, Vfs, VfsFile } from './vfs.ts'
 
 type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void
@@ -39,7 +43,7 @@ export function nodeVfs(): Vfs {
     remove: (path) => asked<void>((done) => unlink(path, nothing(done))),
     removeTree: (path) => asked<void>((done) => rm(path, { recursive: true, force: true }, nothing(done))),
     link: (existing, path) => asked<void>((done) => link(existing, path, nothing(done))),
-    makeDirectory: (path) => asked<void>((done) => mkdir(path, { recursive: true, mode: 0o700 }, nothing(done))),
+    makeDirectory,
     list: (path) => asked<string[]>((done) => readdir(path, done)),
     exists: (path) => new Promise((resolve) => access(path, (error) => resolve(error === null))),
     syncDirectory,
@@ -66,6 +70,31 @@ function nodeFile(fd: number): VfsFile {
       return (await asked<{ size: number }>((done) => fstat(fd, done))).size
     },
     close: () => asked<void>((done) => close(fd, nothing(done))),
+  }
+}
+
+/**
+ * Makes a directory and those above it that are missing. Step by step: where a virtual file system refuses a name as if what is
+ * above it were missing (below /proc, say), the recursive call of node:fs never returns.
+ */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await makeOneDirectory(path)
+  } catch (error) {
+    const above = dirname(resolve(path))
+    if (errnoOf(error) !== 'ENOENT' || above === resolve(path)) throw error
+    await makeDirectory(above)
+    await makeOneDirectory(path)
+  }
+}
+
+async function makeOneDirectory(path: string): Promise<void> {
+  try {
+    await asked<void>((done) => mkdir(path, { mode: 0o700 }, nothing(done)))
+  } catch (error) {
+    if (errnoOf(error) !== 'EEXIST') throw error
+    const facts = await asked<Stats>((done) => stat(path, done))
+    if (!facts.isDirectory()) throw error
   }
 }
 

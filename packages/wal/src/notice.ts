@@ -8,3 +8,5 @@ export type LogNotice =
   | { readonly kind: 'slow-sync'; readonly tookMs: number }
   | { readonly kind: 'read-only'; readonly reason: string }
   | { readonly kind: 'writable' }
+  /** The directory's last owner is just ending; `pid` where it is known. */
+  | { readonly kind: 'waiting-for-lock'; readonly pid: number | undefined }

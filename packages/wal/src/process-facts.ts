@@ -16,15 +16,28 @@ export interface ProcessFacts {
 
 export async function processFacts(): Promise<ProcessFacts> {
   const boot = (await readProc('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
-  return { pid: process.pid, started: (await startTimeOf(process.pid)) ?? '', boot, host: hostname() }
+  return { pid: process.pid, started: (await processAt(process.pid))?.started ?? '', boot, host: hostname() }
 }
 
-/** When the process with this pid started, or undefined when there is none. */
-export async function startTimeOf(pid: number): Promise<string | undefined> {
+export interface FoundProcess {
+  /** In the kernel's ticks; empty where /proc does not exist. */
+  readonly started: string
+  /** It runs no more of its program: the kernel takes it apart, or its parent has not looked yet how it ended. */
+  readonly isEnding: boolean
+}
+
+/** Of the kernel: the process is being taken apart. */
+const exitingFlag = 0x4
+
+/** The process with this pid, or undefined when there is none. */
+export async function processAt(pid: number): Promise<FoundProcess | undefined> {
   const stat = await readProc(`/proc/${pid}/stat`)
-  if (stat === undefined) return isAlive(pid) ? '' : undefined
-  // The second field is the program's name in brackets, which may hold anything; the 22nd is the start time.
-  return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  if (stat === undefined) return isAlive(pid) ? { started: '', isEnding: false } : undefined
+  // The second field is the program's name in brackets, which may hold anything; after it come the state, the 9th field with the
+  // kernel's flags and the 22nd with the start time.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const isEnding = /^[ZXx]/.test(fields[0] ?? '') || (Number(fields[6]) & exitingFlag) !== 0
+  return { started: fields[19] ?? '', isEnding }
 }
 
 async function readProc(path: string): Promise<string | undefined> {

@@ -34,13 +34,29 @@ export async function createWhole(vfs: Vfs, path: string, fill: (file: VfsFile) 
   if (await vfs.exists(temporary)) await vfs.remove(temporary)
   const file = await vfs.open(temporary, 'create')
   try {
-    await fill(file)
-    await file.datasync()
-  } finally {
-    await file.close()
+    try {
+      await fill(file)
+      await file.datasync()
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    // On a full disk what is half there must not go on taking room.
+    await vfs.remove(temporary).catch(() => undefined)
+    throw error
   }
   await vfs.rename(temporary, path)
   await vfs.syncDirectory(dirname(path))
+}
+
+/**
+ * Makes a directory and those above it that are missing, with durable names up to `root`, which must be there and durable. Names
+ * are synced also where the directories exist: whoever made them may have been killed before.
+ */
+export async function makeDurableDirectory(vfs: Vfs, dir: string, root: string): Promise<void> {
+  await vfs.makeDirectory(dir)
+  for (let at = resolve(dir); at !== resolve(root) && at !== dirname(at); at = dirname(at))
+    await vfs.syncDirectory(dirname(at))
 }
 
 /** Makes the directory's own name durable. Whoever may not read the directory above did not name anything in it either. */
@@ -51,6 +67,15 @@ export async function syncNameOf(vfs: Vfs, dir: string): Promise<void> {
     const errno = errnoOf(error)
     if (errno !== 'EACCES' && errno !== 'EPERM') throw error
   }
+}
+
+/** Makes the directory, with those above it that are missing, and all their names durable. */
+export async function makeNamedDirectory(vfs: Vfs, dir: string): Promise<void> {
+  const made = [resolve(dir)]
+  for (let at = resolve(dir); !(await vfs.exists(at)) && at !== dirname(at); at = dirname(at)) made.push(dirname(at))
+  if (made.length > 1) await vfs.makeDirectory(dir)
+  // That of the directory itself every time: the start that made it may have been killed before.
+  for (const one of made.length > 1 ? made.slice(0, -1) : made) await syncNameOf(vfs, one)
 }
 
 /** The content of a file that is known to be small; longer ones are cut at `bytesMax`. */

@@ -2,12 +2,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, Socket } from 'node:net'
 import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
+import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
+import { xxh64 } from '../src/checksum.ts'
 import { acquireLock, WalError } from '../src/index.ts'
+import { directoryKey } from '../src/node-vfs.ts'
+import { processAt } from '../src/process-facts.ts'
 import { patient, sized } from './patience.ts'
 
 interface Helper {
@@ -111,4 +116,69 @@ test('a directory copied while it is in use can be opened', async (t) => {
   const second = await acquireLock(copy)
   await second.release()
   await lock.release()
+})
+
+/** The socket that stands for a directory, bound by somebody who has no LOCK: as in the last moment of a process that ends. */
+async function bindSocketOf(dir: string): Promise<() => Promise<void>> {
+  const server = createServer()
+  await new Promise<void>((resolve) => {
+    server.listen({ path: `\0annal-${xxh64(Buffer.from(directoryKey(dir))).toString(16)}` }, resolve)
+  })
+  return () => new Promise((resolve) => server.close(() => resolve()))
+}
+
+test('an owner that is just ending is waited for, and it is said', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const dir = directory(t)
+  const release = await bindSocketOf(dir)
+  const waits: (number | undefined)[] = []
+  const lock = await acquireLock(dir, {
+    onWait: (pid) => {
+      waits.push(pid)
+      void release()
+    },
+  })
+  t.same(waits, [undefined], 'said once')
+  await lock.release()
+
+  const owner = helper(t)
+  await owner.ask(`take ${dir}`)
+  const text = readFileSync(join(dir, 'LOCK'), 'utf8')
+  owner.child.kill('SIGKILL')
+  await once(owner.child, 'exit')
+  writeFileSync(join(dir, 'LOCK'), text)
+  const again = await bindSocketOf(dir)
+  const after = await acquireLock(dir, {
+    onWait: (pid) => {
+      waits.push(pid)
+      void again()
+    },
+  })
+  t.same(waits, [undefined, owner.child.pid], 'by its number where that is known')
+  await after.release()
+})
+
+test('a process that ended and that nobody has asked how does not hold a directory', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
+  const dir = directory(t)
+  const path = join(dir, 'LOCK')
+  const lock = await acquireLock(dir)
+  const own: Record<string, unknown> = JSON.parse(readFileSync(path, 'utf8'))
+  await lock.release()
+  // A child of a shell that became another program, which never asks how its child ended.
+  const script = 'cat <&3 & echo $!; exec sleep 600'
+  const parent = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
+  t.teardown(() => parent.kill('SIGKILL'))
+  const pid = Number(String((await once(parent.stdout as Readable, 'data'))[0]))
+  while (!readFileSync(`/proc/${parent.pid}/comm`, 'utf8').startsWith('sleep')) await new Promise(setImmediate)
+  const input = parent.stdio[3]
+  if (input instanceof Socket) input.destroy()
+  let found = await processAt(pid)
+  while (found?.isEnding === false) found = await processAt(pid)
+  t.ok(found?.isEnding, 'it is there, and ended')
+  writeFileSync(path, JSON.stringify({ ...own, pid, started: found?.started }))
+  const taken = await acquireLock(dir)
+  await taken.release()
 })

@@ -1,8 +1,8 @@
 // The backups there are: folders `<data>/backups/<id>` with an image each, made under a temporary name and renamed when
 // everything in them is durable. Names are in the manifests; folders are called by numbers only.
 import { randomBytes } from 'node:crypto'
-import { join } from 'node:path'
-import type { Vfs } from '@annal/wal'
+import { dirname, join } from 'node:path'
+import { makeDurableDirectory, type Vfs } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { printed } from '../ids.ts'
 import { type Image, readImage, type StoredImage, writeImageManifest } from './image.ts'
@@ -74,7 +74,7 @@ export class BackupStore {
   async begin(): Promise<string> {
     const { vfs, dir } = this
     const temporary = join(dir, `tmp-${randomBytes(16).toString('hex')}`)
-    await vfs.makeDirectory(temporary)
+    await makeDurableDirectory(vfs, temporary, dirname(dir))
     return temporary
   }
 

@@ -6,9 +6,12 @@ import {
   copyFile,
   copyHistory,
   createIdentity,
+  errnoOf,
   type HistoryPlace,
   historySegments,
   linkOrCopy,
+  makeDurableDirectory,
+  makeNamedDirectory,
   nodeVfs,
   readHistory,
   readIdentity,
@@ -49,7 +52,8 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
   const start = base?.manifest.lsn ?? (await originOf(place, `LSN ${lsn}`))
   const making = join(dirname(to), `tmp-${basename(to)}-${randomBytes(4).toString('hex')}`)
   try {
-    await vfs.makeDirectory(join(making, 'wal'))
+    await makeNamedDirectory(vfs, dirname(to))
+    await makeDurableDirectory(vfs, join(making, 'wal'), dirname(making))
     if (base) await copyCheckpoint(vfs, base, join(making, 'checkpoints', basename(base.path)))
     await copyImports(vfs, join(from, 'imports'), join(making, 'imports'))
     await reaching(() =>
@@ -121,7 +125,14 @@ async function copyImports(vfs: Vfs, from: string, to: string): Promise<void> {
   for (const id of await vfs.list(from)) {
     if (id.startsWith('tmp-')) continue
     await vfs.makeDirectory(join(to, id))
-    for (const name of await vfs.list(join(from, id))) await linkOrCopy(vfs, join(from, id, name), join(to, id, name))
-    await vfs.syncDirectory(join(to, id))
+    try {
+      for (const name of await vfs.list(join(from, id))) await linkOrCopy(vfs, join(from, id, name), join(to, id, name))
+      await vfs.syncDirectory(join(to, id))
+    } catch (error) {
+      if (errnoOf(error) !== 'ENOENT') throw error
+      // Given up meanwhile by a server that runs; what needed it is found when the directory is proved.
+      await vfs.removeTree(join(to, id))
+    }
   }
+  if (await vfs.exists(to)) await vfs.syncDirectory(to)
 }
