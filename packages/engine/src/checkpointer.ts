@@ -22,13 +22,22 @@ import type { WorkerPool } from './vector/worker-pool.ts'
 
 /** Nobody writes for so long: a good moment for a checkpoint. */
 const idleMs = 5_000
+/** What a dropped collection holds on the disk at least, in blocks and directory entries. */
+const dropBytes = 64 * 1024
+
+/** A checkpoint that was just taken. */
+export interface Taken {
+  readonly manifest: Manifest
+  /** Recovery needs no record up to this one: an older checkpoint holds everything too. 0 when there is none. */
+  readonly lsnNotNeeded: number
+}
 
 export interface CheckpointerHost {
   /** Never lets the log give anything up. */
   readonly keepLog: boolean
   readonly onProgress: (progress: Progress | undefined) => void
   /** Called when a checkpoint is there and the log went up to what is needed. */
-  readonly onTaken: () => Promise<void>
+  readonly onTaken: (taken: Taken) => Promise<void>
   /** Something an operator should know, though nothing is lost: the log still holds it. */
   readonly onTrouble: (sentence: string) => void
 }
@@ -121,6 +130,14 @@ export class Checkpointer {
     this.#takeWhenDue()
   }
 
+  /** Counts the memory of a collection that was dropped: about as much of the disk comes back with the next checkpoint. */
+  dropped(bytes: Readonly<Record<string, number>>): void {
+    this.#policy.applied(
+      0,
+      Object.values(bytes).reduce((sum, size) => sum + size, dropBytes),
+    )
+  }
+
   #takeWhenDue(): void {
     if (!this.#work) return
     clearTimeout(this.#idleTimer)
@@ -184,7 +201,10 @@ export class Checkpointer {
     const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, work)
     this.#newest = checkpoint
     if (lsnNotNeeded > 0 && !this.#host.keepLog) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
-    await this.#host.onTaken().catch((error: Error) => this.#host.onTrouble(`the archive: ${error.message}`))
+    const taken = { manifest: checkpoint.manifest, lsnNotNeeded }
+    await this.#host
+      .onTaken(taken)
+      .catch((error: Error) => this.#host.onTrouble(`files that are not needed any more: ${error.message}`))
     return { lsn: source.lsn }
   }
 

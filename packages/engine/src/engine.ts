@@ -48,6 +48,8 @@ export interface EngineParts {
   readonly readOnly?: boolean
 }
 
+const trimEveryMs = 10 * 60_000
+
 type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
 
 class LocalEngine implements Engine, DatabaseHost, ControlHost {
@@ -75,6 +77,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #directory: DataDirectory | undefined
   #pool: WorkerPool | undefined
   #committer: Committer | undefined
+  #trimTimer: NodeJS.Timeout | undefined
   #opening: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
@@ -93,7 +96,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         ...(options.archive && { archiveDir: archivedCheckpointsDir(dataDir) }),
       },
       {
-        onTaken: () => this.backups.checkpointTaken(),
+        onTaken: (taken) => this.backups.checkpointTaken(taken),
         keepLog: options.keepLog ?? false,
         onProgress: (progress) => this.#progress.report(progress),
         onTrouble: (sentence) => this.#notices.push(sentence),
@@ -152,11 +155,20 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       await this.#recover(directory, loaded)
       this.#phase = 'open'
       this.#progress.report(undefined)
-      if (!this.#parts.readOnly) this.#checkpointer.start(directory.log, () => this.#checkpointSource())
+      if (this.#parts.readOnly) return
+      this.#checkpointer.start(directory.log, () => this.#checkpointSource())
+      await this.#trim()
+      // What became too old goes also where nobody writes.
+      if (this.#options.archive) this.#trimTimer = setInterval(() => this.#trim(), trimEveryMs).unref()
     } catch (error) {
       await this.#release()
       throw error
     }
+  }
+
+  async #trim(): Promise<void> {
+    const trouble = (error: Error) => this.#notices.push(`files that are not needed any more: ${error.message}`)
+    await this.backups.trim().catch(trouble)
   }
 
   database(name = 'default'): Database {
@@ -254,15 +266,24 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       this.#notices.push(...(await this.backups.forget(database)))
     // A checkpoint that began before the drop writes what was there then.
     for (const { recovering } of dropped) if (recovering) this.#discards.add(recovering, this.#checkpointer.settled())
+    if (this.#phase === 'open') this.#releaseDropped(dropped)
   }
 
   async #created(lsn: number, event: CollectionCreated | CollectionRestored): Promise<void> {
     const entry = entryOf(lsn, event)
-    const replica = await this.backups.firstReplica(entry)
+    // A replay does not build a collection that the log drops further on: the image it began with may be gone.
+    const replica =
+      this.catalogAhead.byId(entry.id) || !this.#catalogAhead ? await this.backups.firstReplica(entry) : undefined
     this.#catalog.apply(lsn, event)
     this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
     // While the log is replayed, more of the collection's records may follow.
-    this.#collections.begin(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
+    if (replica) this.#collections.begin(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
+  }
+
+  /** The disk of dropped collections comes back: their images now, what checkpoints hold of them with the next one. */
+  #releaseDropped(dropped: readonly LocalCollection[]): void {
+    for (const { recovering } of dropped) this.#checkpointer.dropped(recovering?.bytes() ?? {})
+    if (dropped.some(({ entry }) => entry.restored)) this.#discards.after(() => this.backups.dropped())
   }
 
   applied(event: Event, bytes: number): void {
@@ -277,17 +298,21 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.#nextCollectionId = this.#catalog.nextCollectionId
     this.#committer = this.#newCommitter(directory)
     let lsnFrom = this.#checkpointer.lsnLoaded + 1
+    const catalog = this.#catalog.state()
+    const surveyed = (lsn: number) => survey(log, { lsn, timeMs: manifest?.timeMs ?? 0, catalog })
+    let outlook = await surveyed(lsnFrom)
     for (const entry of this.#catalog.collections) {
       const found = loaded.get(entry.id)
       if (found instanceof Replica) this.#collections.add(entry, { replica: found, condition: 'loading' })
+      // One that the log drops further on is not needed, and what a checkpoint held of it may be gone.
+      else if (!outlook.catalog.byId(entry.id)) continue
       else if (entry.lsnCreated >= log.state().lsnFirst) {
         // Damaged everywhere, but the log goes back to its first record.
         this.#collections.begin(entry, await this.backups.firstReplica(entry), 'loading')
         lsnFrom = Math.min(lsnFrom, entry.lsnCreated)
       } else this.#collections.quarantine(entry, found?.message)
     }
-    const catalog = this.#catalog.state()
-    const outlook = await survey(log, { lsn: lsnFrom, timeMs: manifest?.timeMs ?? 0, catalog })
+    if (lsnFrom <= this.#checkpointer.lsnLoaded) outlook = await surveyed(lsnFrom)
     this.#catalogAhead = outlook.catalog
     this.#committer.startAfter({ lsn: Math.max(outlook.lsnLast, manifest?.lsn ?? 0), timeMs: outlook.timeMs })
     for (const collection of this.#collections.all())
@@ -318,6 +343,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       clock: this.#options.clock ?? { now: Date.now },
       catalog: () => this.#catalog,
       archive: this.#options.archive,
+      keepLog: this.#options.keepLog ?? false,
+      onNotice: (sentence) => this.#options.onNotice?.(sentence),
       backupMsMax: this.limits.backupMsMax,
       identity: () => (this.#directory as DataDirectory).identity,
       log: () => (this.#directory as DataDirectory).log,
@@ -364,6 +391,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       await this.#checkpointer.end()
     }
     this.#phase = 'closed'
+    clearInterval(this.#trimTimer)
+    await this.backups.trimmed()
     await this.#release()
   }
 

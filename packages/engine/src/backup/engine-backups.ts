@@ -1,23 +1,36 @@
 // What the engine has of backups: the store, the jobs, and collections that begin with an image instead of with nothing.
 import { join } from 'node:path'
-import { historySegments } from '@annal/wal'
 import type { EngineStats } from '../api.ts'
 import type { ReplicaToCome } from '../arrival.ts'
-import type { CollectionEntry } from '../catalog/catalog-state.ts'
+import type { CatalogImport, CollectionEntry } from '../catalog/catalog-state.ts'
+import type { Taken } from '../checkpointer.ts'
 import { EngineError } from '../errors.ts'
 import { LogBook } from '../history/log-book.ts'
 import type { Acknowledgement } from '../object.ts'
 import { Replica } from '../replica/replica.ts'
-import { type ArchiveLimits, currentReach, historyOf, type Reach, trimArchive } from './archive.ts'
+import {
+  type ArchivedImage,
+  type ArchiveLimits,
+  currentReach,
+  type Reach,
+  sweepArchive,
+  type Trimmed,
+  trimArchive,
+} from './archive.ts'
+import { type DiskFile, filesOfImage } from './archive-size.ts'
 import { BackupStore } from './backup-store.ts'
 import { Backups } from './backups.ts'
 import type { BackupHost } from './host.ts'
-import { imageBytes } from './image.ts'
+import { imageBytes, readImage } from './image.ts'
 import { type ImportHost, type RestoredDraft, releaseImports, replayRestored, sweepImports } from './restore-image.ts'
 
 export interface EngineSide extends BackupHost {
   readonly archive: ArchiveLimits | undefined
+  /** Whoever keeps the whole log wants to replay all of it. */
+  readonly keepLog: boolean
   readonly backupMsMax: number
+  /** Called with a sentence worth logging. */
+  readonly onNotice: (sentence: string) => void
   nextCollectionId(): number
   commit(makeDraft: () => RestoredDraft): Promise<Acknowledgement>
 }
@@ -27,7 +40,12 @@ export class EngineBackups {
   readonly host: ImportHost
   readonly book: LogBook
   readonly #side: EngineSide
-  #reach: Reach | undefined
+  #reach: (Reach & Partial<Trimmed>) | undefined
+  /** Recovery needs no record up to this one. */
+  #lsnNotNeeded = 0
+  #trimming: Promise<void> = Promise.resolve()
+  /** Of images that are kept for history alone. */
+  readonly #files = new Map<string, readonly DiskFile[]>()
   /** What is on its way into the catalog, by the image it is made of. */
   readonly #made = new Map<string, Replica | ReplicaToCome>()
 
@@ -46,6 +64,7 @@ export class EngineBackups {
   /** Removes what a crash left of backups, and says which of those there are cannot be read. */
   async open(): Promise<string[]> {
     const { archive } = this.#side
+    await sweepArchive(this.#side)
     if (archive) this.#reach = await currentReach(this.#side)
     return this.jobs.store.open()
   }
@@ -75,12 +94,79 @@ export class EngineBackups {
     }
   }
 
-  /** After a checkpoint: gives up what is archived beyond the limits, and images that no record leads to any more. */
-  async checkpointTaken(): Promise<void> {
-    const { archive } = this.#side
-    if (archive) this.#reach = await trimArchive(this.#side, archive, this.#side.clock.now())
-    const [first] = await historySegments(historyOf(this.#side, this.#side.identity()))
-    await releaseImports(this.#side, first?.lsnFirst ?? 0)
+  /** After a checkpoint: gives up what is archived beyond the limits, and images that are not needed any more. */
+  async checkpointTaken({ lsnNotNeeded }: Taken): Promise<void> {
+    this.#lsnNotNeeded = lsnNotNeeded
+    await this.trim()
+  }
+
+  /** Without history the images of dropped collections go at once. */
+  async dropped(): Promise<void> {
+    if (!this.#side.archive) await this.trim()
+  }
+
+  /** Gives up what is older or more than the limits allow; one such thing is done at a time. */
+  trim(limits = this.#side.archive): Promise<void> {
+    const trimmed = this.#trimming.catch(() => undefined).then(() => this.#trim(limits))
+    this.#trimming = trimmed
+    return trimmed
+  }
+
+  /** Resolves when nothing is being given up. */
+  async trimmed(): Promise<void> {
+    await this.#trimming.catch(() => undefined)
+  }
+
+  /** The disk is nearly full: gives up history, the oldest first, for about so many bytes. Says whether there was any. */
+  async giveWay(bytes: number): Promise<boolean> {
+    const { archive, side } = { archive: this.#side.archive, side: this.#side }
+    const before = this.#reach?.bytes ?? 0
+    if (!archive || before === 0) return false
+    await this.trim({ ...archive, maxBytes: Math.max(0, before - bytes) })
+    const after = this.#reach?.bytes ?? 0
+    if (after >= before) return false
+    side.onNotice(`the disk is nearly full: ${before - after} bytes of history were given up; ${this.#beginning()}`)
+    return true
+  }
+
+  /**
+   * A start needs the image of a living collection until two checkpoints hold it, and none of a dropped one, which it does not
+   * build. A restore to a moment needs an image as long as it may begin before the image's record.
+   */
+  async #trim(limits: ArchiveLimits | undefined): Promise<void> {
+    const { catalog, clock, keepLog, log } = this.#side
+    const { collections, imports, lsn: lsnCatalog } = catalog()
+    const living = new Set(collections.flatMap(({ restored }) => restored?.importId ?? []))
+    const areDropsDurable = lsnCatalog <= log().state().lsnDurable
+    const isForStart = ({ id, lsn }: CatalogImport) =>
+      keepLog || (living.has(id) ? lsn > this.#lsnNotNeeded : !areDropsDurable)
+    let lsnNotNeeded = Number.POSITIVE_INFINITY
+    if (limits) {
+      const images: ArchivedImage[] = []
+      for (const image of imports)
+        if (!isForStart(image)) images.push({ ...image, files: await this.#filesOf(image.id) })
+      const trimmed = await trimArchive(this.#side, limits, clock.now(), images)
+      this.#reach = trimmed
+      lsnNotNeeded = trimmed.lsnNotNeeded
+    }
+    await releaseImports(this.#side, (image) => isForStart(image) || image.lsn > lsnNotNeeded)
+    for (const id of this.#files.keys()) if (!catalog().imports.some((image) => image.id === id)) this.#files.delete(id)
+  }
+
+  async #filesOf(id: string): Promise<readonly DiskFile[]> {
+    const known = this.#files.get(id)
+    if (known) return known
+    const { vfs, dataDir, identity } = this.#side
+    // What cannot be read takes room that nobody can tell.
+    const stored = await readImage(vfs, join(dataDir, 'imports', id)).catch(() => undefined)
+    const files = stored ? filesOfImage(id, stored.image, identity().uuid) : []
+    this.#files.set(id, files)
+    return files
+  }
+
+  #beginning(): string {
+    const { lsn = 0, timeMs = 0 } = this.#reach ?? {}
+    return lsn === 0 ? 'history begins with the first record' : `history begins at ${new Date(timeMs).toISOString()}`
   }
 
   stats(): Pick<EngineStats, 'reach' | 'backups'> {

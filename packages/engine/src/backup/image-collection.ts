@@ -69,6 +69,8 @@ export async function imageCollection(
         return { ...image, digest: await digestIfUnchanged(moment, watch.checkWanted) }
       } catch (error) {
         if (attempt === attempts || !hasMovedOn(error)) throw error
+        // What a dropped collection began with may be gone as well.
+        collection.checkOpen()
         for (const name of await host.vfs.list(dir)) await host.vfs.remove(join(dir, name))
         start = await startOf(host, collection, use, moment.lsn)
       }

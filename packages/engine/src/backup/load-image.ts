@@ -55,17 +55,22 @@ async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onR
 async function placeOriginals(vfs: Vfs, { dir, image }: StoredImage, id: number, to: string): Promise<string[]> {
   await vfs.makeDirectory(to)
   const placed: string[] = []
-  for (const file of image.originals) {
-    const { generation, field, chunk, full, bytes } = file
-    const path = join(to, `collection-${id}-generation-${generation}-field-${field}-chunk-${chunk}.f32`)
-    // What a start finds there was left by a run that a crash ended; the records after the image are applied again.
-    if (await vfs.exists(path)) await vfs.remove(path)
-    const from = join(dir, originalsName(file))
-    if (full) await linkOrCopy(vfs, from, path)
-    else await copyFile(vfs, from, path, bytes)
-    placed.push(path)
+  try {
+    for (const file of image.originals) {
+      const { generation, field, chunk, full, bytes } = file
+      const path = join(to, `collection-${id}-generation-${generation}-field-${field}-chunk-${chunk}.f32`)
+      // What a start finds there was left by a run that a crash ended; the records after the image are applied again.
+      if (await vfs.exists(path)) await vfs.remove(path)
+      const from = join(dir, originalsName(file))
+      if (full) await linkOrCopy(vfs, from, path)
+      else await copyFile(vfs, from, path, bytes)
+      placed.push(path)
+    }
+    return placed
+  } catch (error) {
+    for (const path of placed) await vfs.remove(path)
+    throw error
   }
-  return placed
 }
 
 /** Applies records to a replica that stands before them. Gives another replica when one of them was a rebuild. */

@@ -166,9 +166,22 @@ async function startWithBirth(
     if (event.kind === 'collection-created')
       return { base: undefined, lsn: record.lsn, tail: undefined, hashSeed: event.hashSeed, fields: event.fields }
     if (event.kind === 'collection-restored')
-      return startWithImage(host, await readImage(host.vfs, join(host.dataDir, 'imports', event.importId)), record.lsn)
+      return startWithImage(host, await importedImage(host, event.importId), record.lsn)
   }
   throw unreachable(`the collection does not exist yet at LSN ${lsn}`)
+}
+
+/** What a restored or cloned collection began with, as long as it is kept. */
+async function importedImage(host: BackupHost, id: string): Promise<StoredImage> {
+  try {
+    return await readImage(host.vfs, join(host.dataDir, 'imports', id))
+  } catch (error) {
+    if (errnoOf(error) !== 'ENOENT') throw error
+    throw unreachable(
+      'the image that the collection began with is not kept any more, and no checkpoint before holds it',
+      error,
+    )
+  }
 }
 
 async function* recordsOf(

@@ -188,15 +188,15 @@ export async function sweepImports(vfs: Vfs, dataDir: string, imports: readonly 
   for (const name of await vfs.list(dir)) if (!kept.has(name)) await vfs.removeTree(join(dir, name))
 }
 
-/** Removes images whose records were given up by the log and its archive. */
+/** Removes images that neither a start nor a restore to a moment needs any more. */
 export async function releaseImports(
   { vfs, dataDir, catalog }: Pick<BackupHost, 'vfs' | 'dataDir' | 'catalog'>,
-  lsnFirst: number,
+  isNeeded: (image: CatalogImport) => boolean,
 ): Promise<void> {
-  for (const { id, lsn } of catalog().imports) {
-    if (lsn >= lsnFirst) continue
-    await vfs.removeTree(join(dataDir, 'imports', id))
-    catalog().forgetImport(id)
+  for (const image of catalog().imports) {
+    if (isNeeded(image)) continue
+    await vfs.removeTree(join(dataDir, 'imports', image.id))
+    catalog().forgetImport(image.id)
   }
 }
 

@@ -21,6 +21,11 @@ export class Discards {
     this.#all = Promise.all([this.#all, gone]).then(() => undefined)
   }
 
+  /** Does something of the kind once everything added so far is gone. */
+  after(act: () => Promise<void>): void {
+    this.#all = this.#all.then(act).catch(this.#onTrouble)
+  }
+
   /** Resolves when everything added so far is gone, files and all. */
   async settled(): Promise<void> {
     await this.#all

@@ -46,7 +46,10 @@ export async function sweepOriginals(
   kept: readonly Pick<OriginalsOf, 'collectionId' | 'generation'>[],
 ): Promise<void> {
   if (!(await vfs.exists(dir))) return
-  const prefixes = kept.map(prefixOf)
-  for (const name of await vfs.list(dir))
-    if (!prefixes.some((prefix) => name.startsWith(prefix))) await vfs.remove(join(dir, name))
+  const prefixes = new Set(kept.map(prefixOf))
+  for (const name of await vfs.list(dir)) {
+    const prefix = /^collection-\d+-generation-\d+-/.exec(name)?.[0] ?? ''
+    // A copy that a crash cut short has a name of its own until it is whole.
+    if (!prefixes.has(prefix) || name.endsWith('.tmp')) await vfs.remove(join(dir, name))
+  }
 }

@@ -2,8 +2,8 @@
 // under a temporary name and renamed when everything in them is durable. Files of collections that did not change are
 // links to those of the checkpoint before. The two newest are kept.
 import { randomBytes } from 'node:crypto'
-import { basename, join } from 'node:path'
-import type { Vfs } from '@annal/wal'
+import { basename, dirname, join } from 'node:path'
+import { makeDurableDirectory, type Vfs } from '@annal/wal'
 import type { CatalogState, CollectionEntry } from '../catalog/catalog-state.ts'
 import { assert } from '../errors.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -58,7 +58,33 @@ export async function writeCheckpoint(
   const { vfs, dir } = place
   const name = `${String(source.lsn).padStart(20, '0')}-${randomBytes(4).toString('hex')}`
   const temporary = join(dir, `tmp-${name}`)
+  const path = join(dir, name)
   await vfs.makeDirectory(temporary)
+  const manifest = await fillCheckpoint(place, temporary, source, previous, { pace, onProgress }).catch(
+    async (error) => {
+      // A disk that was full must not stay so for what failed; where even that is refused, the next start removes it.
+      await vfs.removeTree(temporary).catch(() => undefined)
+      throw error
+    },
+  )
+  await vfs.rename(temporary, path)
+  await vfs.syncDirectory(dir)
+  // The log goes up to a checkpoint, so the name of the folder that holds it must not be lost.
+  await vfs.syncDirectory(dirname(dir))
+  const lsnOlder = await removeOld(place, source.catalog)
+  // A collection in quarantine may still be rebuilt from the records after its snapshot.
+  const lsnNotNeeded = source.collections.every(({ recovering }) => recovering) ? lsnOlder : 0
+  return { checkpoint: { path, manifest }, lsnNotNeeded }
+}
+
+async function fillCheckpoint(
+  place: CheckpointPlace,
+  temporary: string,
+  source: CheckpointSource,
+  previous: Checkpoint | undefined,
+  { pace, onProgress }: { readonly pace: Pace; readonly onProgress: (done: number, total: number) => void },
+): Promise<Manifest> {
+  const { vfs } = place
   const collections: ManifestCollection[] = []
   for (const collection of source.collections) {
     const { entry, recovering: replica, gate } = collection
@@ -71,13 +97,7 @@ export async function writeCheckpoint(
   const manifest: Manifest = { lsn: source.lsn, timeMs: source.timeMs, catalog: source.catalog, collections }
   await writeManifest(vfs, join(temporary, manifestName), manifest)
   await vfs.syncDirectory(temporary)
-  const path = join(dir, name)
-  await vfs.rename(temporary, path)
-  await vfs.syncDirectory(dir)
-  const lsnOlder = await removeOld(place)
-  // A collection in quarantine may still be rebuilt from the records after its snapshot.
-  const lsnNotNeeded = source.collections.every(({ recovering }) => recovering) ? lsnOlder : 0
-  return { checkpoint: { path, manifest }, lsnNotNeeded }
+  return manifest
 }
 
 async function writeCollection(
@@ -176,19 +196,43 @@ export async function sweepTemporary({ vfs, dir }: CheckpointPlace): Promise<voi
   for (const name of await vfs.list(dir)) if (name.startsWith('tmp-')) await vfs.removeTree(join(dir, name))
 }
 
-async function removeOld(place: CheckpointPlace): Promise<number> {
+async function removeOld(place: CheckpointPlace, catalog: CatalogState): Promise<number> {
   const { good } = await findCheckpoints(place)
   for (const { path } of good.slice(kept)) await retire(place, path)
   // With only one checkpoint the whole log stays, so that there are always two ways back; so it does for a collection that was
   // not loaded yet, or is in quarantine, when the older one was taken.
-  const older = good[kept - 1]?.manifest
-  const isWhole = older?.catalog.collections.every(({ id }) => older.collections.some((held) => held.id === id))
-  return older && isWhole ? older.lsn : 0
+  const older = good[kept - 1]
+  if (!older) return 0
+  const living = new Set(catalog.collections.map(({ id }) => id))
+  // What is archived must lead to every moment that it covers, also to those before the drop.
+  if (place.archiveDir === undefined) await removeDropped(place.vfs, older, (id) => !living.has(id))
+  const held = new Set(older.manifest.collections.map(({ id }) => id))
+  const isWhole = older.manifest.catalog.collections.every(({ id }) => held.has(id) || !living.has(id))
+  return isWhole ? older.manifest.lsn : 0
+}
+
+/**
+ * Removes what a checkpoint holds of collections whose drop is durable. A start from it meets the drop further on in the log, so
+ * that it needs their entries in the catalog and nothing else. Gives what the checkpoint says from then on.
+ */
+export async function removeDropped(
+  vfs: Vfs,
+  { path, manifest }: Checkpoint,
+  isDropped: (id: number) => boolean,
+): Promise<Checkpoint> {
+  const leaving = manifest.collections.filter(({ id }) => isDropped(id))
+  if (leaving.length === 0) return { path, manifest }
+  const left = { ...manifest, collections: manifest.collections.filter(({ id }) => !isDropped(id)) }
+  // The manifest first: a crash in between must not leave one that names files that are gone.
+  await writeManifest(vfs, join(path, manifestName), left)
+  for (const { files, originals } of leaving)
+    for (const name of [...files.map((file) => file.name), ...originals]) await vfs.remove(join(path, name))
+  return { path, manifest: left }
 }
 
 async function retire({ vfs, dir, archiveDir }: CheckpointPlace, path: string): Promise<void> {
   if (archiveDir !== undefined) {
-    await vfs.makeDirectory(archiveDir)
+    await makeDurableDirectory(vfs, archiveDir, dirname(dir))
     await vfs.rename(path, join(archiveDir, basename(path)))
     await vfs.syncDirectory(archiveDir)
     await vfs.syncDirectory(dir)

@@ -144,7 +144,8 @@ async function buildStates(
   findings: DirectoryFinding[],
 ): Promise<DirectoryState[]> {
   // One more than there are checkpoints: with all of them hidden the whole log is folded.
-  const ways = from.checkpoints.length + (from.lsnFirst === 1 ? 1 : 0)
+  const ways =
+    from.checkpoints.length + (from.lsnFirst === 1 && (await hasImages(vfs, dataDir, from.checkpoints[0])) ? 1 : 0)
   const states: DirectoryState[] = []
   const pool = await openWorkerPool(threads === undefined ? {} : { threads })
   try {
@@ -166,6 +167,13 @@ async function buildStates(
   }
   for (const state of states.slice(1)) compare(states[0] as DirectoryState, state, findings)
   return states
+}
+
+/** Whether the whole log can be folded: the image of a restored collection goes when two checkpoints hold the collection. */
+async function hasImages(vfs: Vfs, dataDir: string, newest: Checkpoint | undefined): Promise<boolean> {
+  for (const { restored } of newest?.manifest.catalog.collections ?? [])
+    if (restored && !(await vfs.exists(join(dataDir, 'imports', restored.importId)))) return false
+  return true
 }
 
 async function buildState(

@@ -59,6 +59,11 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
         .deleteWhere([{ number: { $gte: bound } }]),
     )
   }
+  const clone = (from: string, name: string): void =>
+    step(`clone ${from} as ${name}`, withCollection(name, contents.get(from)), async (engine) => {
+      await engine.database().backups.clone(from, name)
+      await engine.database().collection(name).served()
+    })
   const checkpoint = (): void => step('checkpoint', contents, (engine) => engine.checkpoint())
   const holding = (database: string, ...held: readonly (readonly [string, number])[]): Contents =>
     withCollection(database, new Map([...(contents.get(database) ?? []), ...held]))
@@ -88,6 +93,8 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
   checkpoint()
   upsert('kept', 3, 7)
   drop('dropped')
+  if (contents.has('copied')) drop('copied')
+  clone('kept', 'copied')
   removeAbove('kept', number - 2)
   if (contents.has('acme')) dropDatabase('acme')
   makeDatabase('acme')
@@ -95,6 +102,7 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
   create('dropped')
   upsert('dropped', 1, 2)
   upsert('kept', 0, 2)
+  drop('copied')
   checkpoint()
   removeAbove('dropped', number - 2)
   dropDatabase('acme')

@@ -1,0 +1,62 @@
+// How much of the disk some files take that others do not hold anyway. Files that are links to each other are told by what they
+// are parts of, since a snapshot of a collection as of one record is written once, and files of vectors only grow.
+import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import { type Image, imageManifestName, originalsName, partName } from './image.ts'
+
+export interface DiskFile {
+  /** Equal for two names of one file. */
+  readonly key: string
+  readonly bytes: number
+}
+
+/** Disks give out whole blocks. */
+const blockBytes = 4096
+
+/** The disk that `files` take and `others` do not. */
+export function heldBeyond(files: readonly DiskFile[], others: readonly DiskFile[]): number {
+  const counted = new Set(others.map(({ key }) => key))
+  let bytes = 0
+  for (const file of files) {
+    if (counted.has(file.key)) continue
+    counted.add(file.key)
+    bytes += Math.ceil(file.bytes / blockBytes) * blockBytes
+  }
+  return bytes
+}
+
+export function filesOfCheckpoint({ path, manifest }: Checkpoint): DiskFile[] {
+  const files: DiskFile[] = [{ key: path, bytes: blockBytes }]
+  for (const { id, lsn, files: parts, originals, originalBytes = [] } of manifest.collections) {
+    for (const { part, bytes } of parts) files.push({ key: partKey(id, lsn, part), bytes })
+    for (const [at, name] of originals.entries()) files.push({ key: name, bytes: originalBytes[at] ?? 0 })
+  }
+  return files
+}
+
+/** `uuid` is that of the directory that the image lies in. */
+export function filesOfImage(
+  id: string,
+  { source, snapshotLsn, parts, originals, tail }: Image,
+  uuid: string,
+): DiskFile[] {
+  const own = (name: string) => `${id}/${name}`
+  const isOfHere = source.uuid === uuid
+  const files: DiskFile[] = [
+    { key: own(imageManifestName), bytes: blockBytes },
+    { key: own('tail'), bytes: tail.bytes },
+  ]
+  for (const { part, bytes } of parts)
+    files.push({ key: isOfHere ? partKey(source.collectionId, snapshotLsn, part) : own(partName(part)), bytes })
+  for (const file of originals) {
+    const { generation, field, chunk, full, bytes, sha256 } = file
+    // Images of backups hold copies of files that still grew; those of clones link them.
+    const isLink = isOfHere && (full || sha256 === '')
+    const name = `collection-${source.collectionId}-generation-${generation}-field-${field}-chunk-${chunk}.f32`
+    files.push({ key: isLink ? name : own(originalsName(file)), bytes })
+  }
+  return files
+}
+
+function partKey(collectionId: number, lsn: number, part: number): string {
+  return `${collectionId} ${lsn} ${part}`
+}
