@@ -82,7 +82,7 @@ export function run(command, args, options = {}) {
 }
 
 /** Node.js 24 first on the path, and tools that keep to themselves. */
-function environment(extra = {}) {
+export function environment(extra = {}) {
   return {
     ...process.env,
     PATH: `${bin}${path.delimiter}${process.env.PATH ?? ''}`,

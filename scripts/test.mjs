@@ -1,82 +1,161 @@
-// `npm test`: installs, builds, checks, then runs every test file, or the files given. The last line is
+// `npm test`: installs, builds, checks, then runs every test file, or those that the arguments select. The last line is
 // `N passed, N failed`, where N counts named tests (the blocks directly in a file); the exit code is zero when none failed.
 //
-// In a whole run, a file that failed beside the others is run once more alone, with the same seed. When it passes then, what failed was the
-// machine's timing or a test that leans on it: it is printed, and named as unsteady at the end. Tests of what must hold under any timing get no
-// second run.
-import { existsSync, readdirSync } from 'node:fs'
+//   npm test                      everything, with `npm run check`
+//   npm test FILE... | FOLDER...  these, without the check
+//   npm test -- --changed [REF]   what the changes since REF can affect, by imports; REF is where the branch left main
+//   npm run test:fast             files that start no process and are soon done, without the check (`npm test -- --fast`)
+//   ... --list                    prints the files and runs nothing
+//   ... --weigh                   also writes what each file took to scripts/testing/weights.json
+//
+// In a whole run a file that failed next to others runs once more alone, with the same seed. When it passes then, a test depends on
+// timing, and the run fails all the same, unless scripts/testing/unsteady.json names the file with a reason.
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { createInterface } from 'node:readline'
-import { bin, ensureInstalled, root, run, runMain, turbo } from './setup.mjs'
-import { tapCounter } from './tap-counter.mjs'
+import { ensureInstalled, root, runMain, SetupError, turbo } from './setup.mjs'
+import {
+  allTestFiles,
+  changedTestFiles,
+  fastTestFiles,
+  measures,
+  namedTestFiles,
+  readWeights,
+  weightsFile,
+} from './testing/files.mjs'
+import { runFiles } from './testing/run-files.mjs'
 
-const noSecondRun = /packages\/wal\/|engine\/test\/crash\/|kill-loop|power-cut/
+const unsteadyFile = path.join(root, 'scripts', 'testing', 'unsteady.json')
+const slowestShown = 20
+const { ANNAL_SEED: seed = String((Date.now() % 1_000_000_000) + 1) } = process.env
+/** So many failed files are no accident of timing. */
+const againMax = 5
 
 runMain(async (args) => {
+  const options = parse(args)
   await ensureInstalled()
+  const { files, withCheck } = select(options)
+  if (options.list) {
+    for (const file of files) console.log(file)
+    return 0
+  }
   await turbo('build')
-  const files = args.length > 0 ? args : testFiles()
-  const checked = args.length > 0 || (await check())
-  process.env.ANNAL_SEED ??= String((Date.now() % 1_000_000_000) + 1)
-  const tests = await runTap(files)
-  const unsteady = args.length > 0 ? [] : await runAgain(tests)
-  const failed = tests.failed + (checked ? 0 : 1)
-  if (!checked) console.log('\nnpm run check failed, which counts as one failed test; its output is at the top')
-  for (const name of unsteady)
-    console.log(`\nunsteady: ${name} failed beside other tests, as printed above, and passed alone`)
-  if (tests.skipped > 0) console.log(`\n${tests.skipped} skipped; each says why above`)
-  console.log(`${tests.passed} passed, ${failed} failed`)
-  return failed > 0 ? 1 : 0
+  console.log(`annal: ${files.length} test files, ANNAL_SEED=${seed}`)
+  const startMs = performance.now()
+  const results = await runAll(files, withCheck)
+  const unsteady = await runAgain(results, files.length)
+  const known = JSON.parse(readFileSync(unsteadyFile, 'utf8'))
+  const total = { passed: 0, failed: 0, skipped: 0 }
+  for (const result of results) {
+    const again = unsteady.get(result.file)
+    const counted = again !== undefined && known[result.file] !== undefined ? again : result
+    for (const kind of Object.keys(total)) total[kind] += counted[kind]
+  }
+  if (options.weigh) weigh(results)
+  printSlowest(results, performance.now() - startMs)
+  printUnsteady(unsteady, known)
+  if (total.passed + total.failed + total.skipped === 0 && files.length > 0) {
+    console.log('no test ran')
+    total.failed += 1
+  }
+  if (total.skipped > 0) console.log(`\n${total.skipped} skipped; each says why above`)
+  console.log(`${total.passed} passed, ${total.failed} failed`)
+  return total.failed > 0 ? 1 : 0
 })
 
-async function check() {
-  console.log('annal: npm run check')
-  return (await run('npm', ['run', '--silent', 'check'], { cwd: root })) === 0
-}
-
-/** Runs files that failed once more, one by one, and corrects `tests`; returns the names of those that passed now. */
-async function runAgain(tests) {
-  const unsteady = []
-  const again = tests.failedFiles.filter(
-    (file) => !noSecondRun.test(file.name) && existsSync(path.join(root, file.name)),
-  )
-  if (again.length > 5) return unsteady // So many are no accident.
-  for (const before of again) {
-    const now = await runTap([before.name])
-    if (now.failed > 0) continue
-    for (const kind of ['passed', 'failed', 'skipped']) tests[kind] += now[kind] - before[kind]
-    unsteady.push(before.name)
+function parse(args) {
+  const options = { names: [], fast: false, changed: false, ref: undefined, list: false, weigh: false }
+  for (const arg of args) {
+    if (arg === '--fast' || arg === '--changed' || arg === '--list' || arg === '--weigh') options[arg.slice(2)] = true
+    else if (arg.startsWith('-')) throw new SetupError(`unknown option ${arg}; the top of scripts/test.mjs lists them`)
+    else if (options.changed && options.ref === undefined) options.ref = arg
+    else options.names.push(arg)
   }
-  return unsteady
+  return options
 }
 
-async function runTap(files) {
-  console.log(`annal: ${files.length} test files`)
-  await run(path.join(bin, 'tap'), ['build'], { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] })
-  const counter = tapCounter((line) => console.log(line))
-  const code = await run(path.join(bin, 'tap'), ['run', '--reporter=tap', ...files], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    onChild: (child) => createInterface({ input: child.stdout }).on('line', counter.line),
+function select(options) {
+  if (options.names.length > 0) return { files: namedTestFiles(options.names), withCheck: false }
+  if (options.fast) return { files: fastTestFiles(), withCheck: false }
+  if (!options.changed) return { files: allTestFiles(), withCheck: true }
+  const { since, changed, tests, reasons } = changedTestFiles(options.ref)
+  if (!options.list) {
+    console.log(`annal: ${changed.length} files changed since ${since}`)
+    for (const reason of reasons) console.log(`  ${reason}`)
+  }
+  return { files: tests, withCheck: true }
+}
+
+async function runAll(files, withCheck) {
+  const jobs = files.map((file) => ({ file, alone: measures.has(file) }))
+  if (withCheck) jobs.push({ name: 'npm run check', command: ['npm', 'run', '--silent', 'check'] })
+  const results = []
+  await runFiles(jobs, {
+    weights: readWeights(),
+    seed,
+    ended: (result) => {
+      results.push(result)
+      printResult(result)
+    },
   })
-  return counter.result(code)
+  return results
 }
 
-/** packages/<name>/test/<anything>.test.ts, those of docker/, benchmarks/, docs/ and of these scripts, in an order that no file system decides. */
-function testFiles() {
-  const found = [path.join('scripts', 'test', 'tap-counter.test.mjs')]
-  const folders = readdirSync(path.join(root, 'packages')).map((name) => path.join('packages', name, 'test'))
-  for (const folder of [...folders, ...['docker', 'benchmarks', 'docs'].map((name) => path.join(name, 'test'))]) {
-    for (const entry of filesBelow(folder)) if (entry.endsWith('.test.ts')) found.push(path.join(folder, entry))
+/** Runs each file that failed once more, alone; returns the results of those that passed now, by file. */
+async function runAgain(results, ran) {
+  const passed = new Map()
+  const failed = results.filter((result) => result.file !== undefined && result.failed > 0).map(({ file }) => file)
+  if (ran === 1 || failed.length > againMax) return passed
+  if (failed.length > 0) console.log('\nonce more, each alone:')
+  const ended = (result) => {
+    printResult(result)
+    if (result.failed === 0) passed.set(result.file, result)
   }
-  return found.sort()
+  const jobs = failed.map((file) => ({ file, alone: true }))
+  await runFiles(jobs, { weights: readWeights(), seed, ended })
+  return passed
 }
 
-function filesBelow(folder) {
-  try {
-    return readdirSync(path.join(root, folder), { recursive: true })
-  } catch (error) {
-    if (error.code === 'ENOENT') return []
-    throw error
+function printResult({ name, passed, failed, seconds, failures, skips }) {
+  console.log(
+    `${failed === 0 ? 'ok    ' : 'FAILED'} ${name}  ${passed} passed, ${failed} failed  ${seconds.toFixed(1)} s`,
+  )
+  for (const skip of skips) console.log(`  skipped: ${skip}`)
+  if (failed > 0) for (const line of failures) console.log(`  ${line}`)
+}
+
+function printSlowest(results, ms) {
+  if (results.length <= 1) return
+  const slowest = [...results].sort((a, b) => b.seconds - a.seconds).slice(0, slowestShown)
+  console.log(`\nthe slowest of ${results.length}, with the seconds of processor each took:`)
+  for (const { name, seconds, cpu } of slowest)
+    console.log(`  ${seconds.toFixed(1).padStart(6)} s  ${cpu.toFixed(1).padStart(6)} s  ${name}`)
+  const cpu = results.reduce((sum, result) => sum + result.cpu, 0)
+  console.log(`  ${(ms / 1_000).toFixed(0)} s in all, ${cpu.toFixed(0)} s of processor`)
+}
+
+function printUnsteady(unsteady, known) {
+  for (const file of unsteady.keys()) {
+    const reason = known[file]
+    console.log(
+      reason === undefined
+        ? `\nunsteady: ${file} failed next to other tests, as printed above, and passed alone; that fails the run`
+        : `\nunsteady: ${file} failed next to other tests and passed alone; listed in scripts/testing/unsteady.json: ${reason}`,
+    )
   }
+}
+
+function weigh(results) {
+  const weights = readWeights()
+  for (const { file, seconds, cpu } of results)
+    if (file !== undefined) weights[file] = { seconds: round(seconds), cpu: round(cpu) }
+  const there = new Set(allTestFiles())
+  const entries = Object.entries(weights).filter(([file]) => there.has(file))
+  const lines = entries
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([file, weight]) => `  ${JSON.stringify(file)}: ${JSON.stringify(weight)}`)
+  writeFileSync(weightsFile, `{\n${lines.join(',\n')}\n}\n`)
+}
+
+function round(seconds) {
+  return Math.round(seconds * 10) / 10
 }

@@ -1,73 +1,68 @@
 // The line that ends `npm test` tells the truth, also about files that crash, time out or run nothing.
 import { test } from 'tap'
-import { tapCounter } from '../tap-counter.mjs'
+import { tapCounter } from '../testing/tap-counter.mjs'
 
-function count(output, exitCode) {
-  const printed = []
-  const counter = tapCounter((line) => printed.push(line))
+function count(output, ending) {
+  const counter = tapCounter()
   for (const line of output.split('\n')) counter.line(line)
-  return { ...counter.result(exitCode), printed: printed.join('\n') }
+  const { failures, ...file } = counter.end(ending)
+  return { ...file, printed: failures.join('\n') }
 }
 
 const passing = `TAP version 14
-# Subtest: a.test.ts
-    # Subtest: adds
-        ok 1 - should be equal
-        1..1
-    ok 1 - adds # time=9ms
+# Subtest: adds
+    ok 1 - should be equal
+    1..1
+ok 1 - adds # time=9ms
 
-    ok 2 - looks at the disk # SKIP no disk here
-    1..2
-    # time=31ms
-ok 1 - a.test.ts # time=31ms
+ok 2 - looks at the disk # SKIP no disk here
+1..2
+# { total: 2, pass: 1, skip: 1 }
+# time=31ms
 `
 
 test('named tests are counted, not their assertions, and what is skipped is said', async (t) => {
-  t.match(count(passing, 0), {
+  t.match(count(passing, { code: 0 }), {
     passed: 1,
     failed: 0,
     skipped: 1,
-    printed: /skipped: looks at the disk # SKIP no disk here/,
+    skips: ['looks at the disk # SKIP no disk here'],
+    printed: '',
   })
 })
 
 test('a failure is counted once and repeated with its diagnostics', async (t) => {
   const result = count(
-    `# Subtest: b.test.ts
-    # Subtest: subtracts
-        not ok 1 - one is two
-          ---
-          diff: |
-            ok 1 - a line of a diff is no test
-          ...
-        1..1
-    not ok 1 - subtracts # time=14ms
+    `# Subtest: subtracts
+    not ok 1 - one is two
       ---
-      at: somewhere
+      diff: |
+        ok 1 - a line of a diff is no test
       ...
     1..1
-not ok 1 - b.test.ts # time=20ms
+not ok 1 - subtracts # time=14ms
   ---
-  command: node
+  at: somewhere
   ...
+1..1
 `,
-    1,
+    { code: 1 },
   )
-  t.match(result, {
-    passed: 0,
-    failed: 1,
-    failedFiles: [{ name: 'b.test.ts', failed: 1 }],
-    printed: /one is two.*a line of a diff/s,
-  })
-  t.notMatch(result.printed, /at: somewhere|command: node/)
+  t.match(result, { passed: 0, failed: 1, printed: /one is two.*a line of a diff/s })
+  t.notMatch(result.printed, /at: somewhere/)
 })
 
 test('a file that fails without a failed test is a failure', async (t) => {
-  const crashed = '# Subtest: c.test.ts\n    1..0 # no tests found\nnot ok 1 - c.test.ts # time=9ms\n'
-  t.match(count(crashed, 1), { passed: 0, failed: 1 })
+  t.match(count('TAP version 14\n1..0 # no tests found\n', { code: 1 }), { passed: 0, failed: 1 })
+  t.match(count(passing, { code: 1 }), { passed: 1, failed: 1, printed: /ended with 1/ })
+  t.match(count(passing, { code: 137 }), { passed: 1, failed: 1, printed: /ended with 137/ })
 })
 
-test('a failing exit code without any failure, and a run without any test, are failures', async (t) => {
-  t.match(count(passing, 1), { passed: 1, failed: 1 })
-  t.match(count('TAP version 14\n1..0\n', 0), { passed: 0, failed: 1 })
+test('a file that ends before it says how many tests it has is a failure', async (t) => {
+  t.match(count(passing.split('1..2')[0], { code: 0 }), { passed: 1, failed: 1, printed: /ended early/ })
+})
+
+test('a file that left something running is a failure, though its tests passed', async (t) => {
+  const fault = 'the file left processes running: sleep 100'
+  t.match(count(passing, { code: 0, fault }), { passed: 1, failed: 1, printed: /sleep 100/ })
 })

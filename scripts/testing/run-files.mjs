@@ -1,0 +1,191 @@
+// Runs test files next to each other, each a process of its own. It promises that no more run at once than the machine has cores,
+// that nothing of a file outlives it (processes, temporary files), and that each ends.
+//
+// The longest begin first. A file that mostly waits takes less than a core, so that another can run meanwhile; one that measures
+// runs when nothing else does.
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { availableParallelism, constants, tmpdir } from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { environment, node, root } from '../setup.mjs'
+import { tapCounter } from './tap-counter.mjs'
+
+const { ANNAL_LONG, TAP_TIMEOUT = '300' } = process.env
+const isLong = ANNAL_LONG !== undefined
+/** Of one file. Tests end themselves long before; this is for one that cannot. */
+const fileMinutesMax = isLong ? 24 * 60 : 15
+/** How long what a file started may take to end once the file has. */
+const leaversMs = 5_000
+/** The least share of a core that a file counts for, however much it waits. */
+const shareMin = 0.4
+/** What an unknown file is taken for. */
+const unknown = { seconds: 5, cpu: 5 }
+
+/**
+ * Runs `jobs` ({ file, alone } or { name, command }) and calls `ended` with each result: { file, passed, failed, skipped, failures,
+ * skips, seconds, cpu }. `weights` say what each took last.
+ */
+export async function runFiles(jobs, { weights, cores = availableParallelism(), seed, ended }) {
+  const temporary = mkdtempSync(path.join(tmpdir(), 'annal-test-'))
+  const groups = new Set()
+  const stopSignals = endOnSignal(groups, temporary)
+  const waiting = jobs.map((job) => ({ ...job, ...demandOf(job, weights[job.file], cores) })).sort(byLength)
+  const running = new Set()
+  let used = 0
+  try {
+    for (let number = 0; waiting.length + running.size > 0; ) {
+      const next = waiting.findIndex((job) => running.size === 0 || used + job.share <= cores + 1e-9)
+      if (next < 0 || (waiting[next].alone && running.size > 0)) {
+        await Promise.race(running)
+        continue
+      }
+      const [job] = waiting.splice(next, 1)
+      used += job.share
+      const folder = path.join(temporary, String(number++))
+      const done = runJob(job, { folder, groups, seed }).then((result) => {
+        running.delete(done)
+        used -= job.share
+        ended(result)
+      })
+      running.add(done)
+    }
+  } finally {
+    stopSignals()
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+function demandOf(job, weight = unknown, cores) {
+  // A command says nothing of what it takes, and begins first.
+  const seconds = job.file === undefined ? Number.POSITIVE_INFINITY : weight.seconds
+  if (job.alone) return { seconds, share: cores }
+  const share = job.file === undefined ? 1 : weight.cpu / Math.max(weight.seconds, 0.1)
+  return { seconds, share: Math.min(cores, Math.max(shareMin, share)) }
+}
+
+/** Those that need the machine come last, when the others are done. */
+function byLength(a, b) {
+  return Number(a.alone ?? false) - Number(b.alone ?? false) || b.seconds - a.seconds || (a.file < b.file ? -1 : 1)
+}
+
+async function runJob(job, { folder, groups, seed }) {
+  mkdirSync(folder)
+  const counter = job.file === undefined ? undefined : tapCounter()
+  const output = []
+  const keep = counter ? counter.line : (text) => output.push(text)
+  const [command, ...args] = job.command ?? [node, '--conditions=annal-source', job.file]
+  const [startMs, cpuBefore] = [performance.now(), childrenCpu()]
+  const child = spawn(command, args, {
+    cwd: root,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environment({
+      TMPDIR: folder,
+      NODE_COMPILE_CACHE: path.join(root, 'node_modules', '.cache', 'compiled'),
+      TAP_TIMEOUT,
+      ANNAL_SEED: seed,
+    }),
+  })
+  groups.add(child.pid)
+  for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', keep)
+  const { code, fault } = await endOf(child)
+  const cpu = childrenCpu() - cpuBefore
+  groups.delete(child.pid)
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  const seconds = (performance.now() - startMs) / 1_000
+  const counts = counter?.end({ code, fault }) ?? commandResult(code, output)
+  return { file: job.file, name: job.name ?? job.file, ...counts, seconds, cpu }
+}
+
+function commandResult(code, output) {
+  return { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0, failures: code === 0 ? [] : output, skips: [] }
+}
+
+/** Resolves when the process and all it started are gone. */
+async function endOf(child) {
+  let fault
+  const limit = setTimeout(() => {
+    fault = `the file did not end within ${fileMinutesMax} minutes`
+    endGroup(child.pid)
+  }, fileMinutesMax * 60_000)
+  const exited = new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal]))
+  })
+  const closed = new Promise((resolve) => child.once('close', resolve))
+  const code = await exited
+  clearTimeout(limit)
+  const endMs = performance.now() + leaversMs
+  while (membersOf(child.pid).length > 0 && performance.now() < endMs) await sleep(20)
+  const left = membersOf(child.pid)
+  if (left.length > 0) {
+    fault ??= `the file left processes running: ${left.join('; ')}`
+    endGroup(child.pid)
+  }
+  // What left the group may hold the pipes for as long as it likes.
+  await Promise.race([closed, sleep(leaversMs, undefined, { ref: false })])
+  child.stdout.destroy()
+  child.stderr.destroy()
+  return { code, fault }
+}
+
+/** The command lines of the living processes of a group. */
+function membersOf(group) {
+  try {
+    process.kill(-group, 0)
+  } catch {
+    return []
+  }
+  if (process.platform !== 'linux') return [`process group ${group}`]
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      const [state, , member] = statOf(name)
+      if (Number(member) !== group || state === 'Z') return []
+      return [readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim().slice(0, 200)]
+    } catch {
+      return [] // It ended meanwhile.
+    }
+  })
+}
+
+/** The fields of /proc/PID/stat from the third, the state, on. */
+function statOf(pid) {
+  return readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+}
+
+function endGroup(pid) {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // It ended meanwhile.
+  }
+}
+
+/** Seconds of processor of all children that ended so far; 0 where the system does not say. */
+function childrenCpu() {
+  try {
+    const fields = statOf('self')
+    return (Number(fields[13]) + Number(fields[14])) / 100
+  } catch {
+    return 0
+  }
+}
+
+/** On Ctrl-C and the like nothing is left behind. */
+function endOnSignal(groups, temporary) {
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP']
+  const handler = (signal) => {
+    for (const group of groups) endGroup(group)
+    rmSync(temporary, { recursive: true, force: true, maxRetries: 5 })
+    process.exit(128 + constants.signals[signal])
+  }
+  for (const signal of signals) process.on(signal, handler)
+  return () => {
+    for (const signal of signals) process.off(signal, handler)
+  }
+}
