@@ -167,8 +167,8 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   /** Commits the same change that a record of another log made. Calls take effect in their order, without waiting for each other. */
   repeat(event: ObjectEvent): Promise<Acknowledgement> {
-    const begun = this.#repeating.then(() => {
-      this.checkOpen()
+    const begun = this.#repeating.then(async () => {
+      await this.served()
       const { timeMs: _, ...same } = event
       const draft: Draft = { ...same, collectionId: this.entry.id }
       if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, [])
@@ -231,11 +231,14 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {
+    // Only where it must wait: otherwise the status says in the same turn that the rebuild runs.
+    if (this.condition === 'loading') await this.served()
     this.checkOpen()
     return this.#rebuilder.run(rebuiltFields(this.replica.definition, changes), this)
   }
 
   async vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
+    if (this.condition === 'loading') await this.served()
     this.checkOpen()
     const before = sum(this.replica.bytes())
     const acknowledged = await this.rebuild()
@@ -251,7 +254,10 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   /** A rebuild like that of another log's record, after what was repeated before it. */
   repeatRebuild(fields: readonly FieldDefinition[]): Promise<Acknowledgement> {
-    const done = this.#repeating.then(() => this.#rebuilder.run(fields, this))
+    const done = this.#repeating.then(async () => {
+      await this.served()
+      return this.#rebuilder.run(fields, this)
+    })
     this.#repeating = done.catch(() => undefined)
     return done
   }

@@ -37,6 +37,7 @@ export async function beginRebuild(
   changes: RebuildChanges,
   onFailed: (error: Error) => void,
 ): Promise<RebuildJob> {
+  await collection.served()
   refuseWhileRebuilding(collection)
   const job = jobOf(collection, changes)
   const rebuilt = collection.rebuild(changes)
@@ -55,6 +56,7 @@ export async function beginRebuild(
 
 /** Gives memory and disk back and says how much, once that is done. */
 export async function shrink(collection: Collection): Promise<{ readonly reclaimedBytes: number }> {
+  await collection.served()
   refuseWhileRebuilding(collection)
   const shrunk = collection.vacuum()
   if (collection.rebuildStatus().status === 'running') jobs.set(collection, jobOf(collection, {}))

@@ -66,8 +66,9 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return { objects: storedAll(objects), cursor, lsn }
   },
   recall: ({ database }, { collection, request }) => database.collection(collection).recall(defined(request)),
-  rebuild({ database }, { collection, changes }) {
+  async rebuild({ database }, { collection, changes }) {
     const open = database.collection(collection)
+    await open.served()
     const begun = open.rebuild(
       Object.fromEntries(
         changes.map(({ field, m, efConstruction }) => [

@@ -116,6 +116,12 @@ test(`a clone exists before it is loaded, and whoever asks it waits (ANNAL_SEED=
     clone.scroll({ limit: 5 }),
     clone.upsert([{ id: 'later', fields: { v: someVector(random) } }]),
     clone.served(),
+    clone.searchBatch([query]),
+    clone.delete(['none']),
+    clone.deleteWhere([{ n: { $eq: -1 } }]),
+    clone.replaceFilters([{ id: 'none', filter: {} }]),
+    clone.recall({ sample: 1 }),
+    clone.rebuild(),
     database.backups.clone('b', 'c'),
   ].map((answer) => answer.then(() => answered++))
   await source.upsert([{ id: 'of the source', fields: { v: someVector(random) } }])
@@ -133,6 +139,16 @@ test(`a clone exists before it is loaded, and whoever asks it waits (ANNAL_SEED=
   await database.collection('c').served()
   await statusIs(database, 'completed')
   t.same(engine.health(), { status: 'ok', reasons: [] })
+})
+
+test('a vacuum of a clone that is still loading waits for it', async (t) => {
+  const { database, disk } = await world(t, seededRandom(seed + 9))
+  await database.backups.clone('a', 'b')
+  const vacuum = database.collection('b').vacuum()
+  t.equal(database.collection('b').rebuildStatus().status, 'idle')
+  disk.allow()
+  await vacuum
+  t.equal(database.collection('b').rebuildStatus().status, 'completed')
 })
 
 test('a clone under writers holds what was written up to one record, and every way to it gives the same', async (t) => {
