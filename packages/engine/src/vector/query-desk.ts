@@ -386,7 +386,7 @@ export class QueryDesk {
   }
 }
 
-/** Arenas are released when nobody asks them any more, so this is never seen unless that is broken. */
-function noArena(): EngineError {
+/** The refusal of a query about an arena that was released. */
+export function noArena(): EngineError {
   return new EngineError('closed', 'the field was closed while it was searched')
 }

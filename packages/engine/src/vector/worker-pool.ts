@@ -12,7 +12,7 @@ import { type Arena, header } from './arena.ts'
 import { answersOf, searchIn } from './attached.ts'
 import { exposeCollector, Garbage } from './garbage.ts'
 import { compileKernel, work } from './kernel.ts'
-import { QueryDesk } from './query-desk.ts'
+import { noArena, QueryDesk } from './query-desk.ts'
 import type { Question, SearchQuestion } from './question.ts'
 import { createRing, jobsMax, type Ring, stagingBytes, wakeWorkers, words, workersMax, workerWords } from './ring.ts'
 import type { SparseHandle } from './sparse-kernel.ts'
@@ -213,9 +213,13 @@ export class WorkerPool {
     return attached && answersOf(attached, searchIn(attached, question.query, question))
   }
 
-  /** Asks a worker. Refused with `overloaded` when too many wait already. */
+  /**
+   * Asks a worker. Refused with `overloaded` when too many wait already, and with `closed` where the arena was released: a worker
+   * may not have heard of that yet and would answer from memory that is no longer the field's.
+   */
   ask(question: Question): Promise<Found> {
     this.#refuseWhenClosed()
+    if (!this.#arenas.has(question.arena) && !this.#sparse.has(question.arena)) return Promise.reject(noArena())
     return this.#desk.ask(question)
   }
 
