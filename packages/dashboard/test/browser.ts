@@ -45,11 +45,15 @@ export interface Watched {
   barriers(): Promise<string[]>
 }
 
-export async function browserFor(t: Test): Promise<Browser> {
+/** `names` are hosts that resolve to this machine, as if an attacker's name server said so. */
+export async function browserFor(t: Test, names: readonly string[] = []): Promise<Browser> {
   const browser = await puppeteer.launch({
     executablePath: executable!,
     // Containers rarely allow the sandbox, and nothing but our own page is opened.
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: [
+      ...['--no-sandbox', '--disable-dev-shm-usage'],
+      `--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(',')}`,
+    ],
   })
   t.teardown(() => browser.close())
   await mkdir(run, { recursive: true })

@@ -1,4 +1,4 @@
-// The real server from source, a child process on an empty directory and a port of its own.
+// The real server from source, and the dashboard's own process: child processes on ports of their own, and an empty directory.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -10,11 +10,27 @@ import type { Test } from 'tap'
 
 const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 
+const cli = fileURLToPath(new URL('../../cli/src/annal.ts', import.meta.url))
+
 /** Resolves to its address. The test ends it and checks that it ends cleanly. */
 export async function realServer(t: Test, settings: Readonly<Record<string, string>> = {}): Promise<string> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'annal-dashboard-test-'))
-  const child = spawn(process.execPath, ['--conditions=annal-source', serverMain], {
-    env: { PATH: process.env.PATH, NDD_SERVER_PORT: '0', NDD_NUM_THREADS: '1', NDD_DATA_DIR: dataDir, ...settings },
+  t.teardown(() => rm(dataDir, { recursive: true }))
+  return serving(t, [serverMain], { NDD_SERVER_PORT: '0', NDD_NUM_THREADS: '1', NDD_DATA_DIR: dataDir, ...settings })
+}
+
+/** The dashboard in a process of its own, as `annal dashboard` starts it. Resolves to its address. */
+export async function realDashboard(t: Test, server: string): Promise<string> {
+  return serving(t, [cli, 'dashboard', '--server', server, '--host', '127.0.0.1', '--port', '0'], {})
+}
+
+async function serving(
+  t: Test,
+  program: readonly string[],
+  settings: Readonly<Record<string, string>>,
+): Promise<string> {
+  const child = spawn(process.execPath, ['--conditions=annal-source', ...program], {
+    env: { PATH: process.env.PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let complaints = ''
@@ -22,15 +38,13 @@ export async function realServer(t: Test, settings: Readonly<Record<string, stri
     complaints = (complaints + text).slice(-4_000)
   })
   t.teardown(async () => {
-    if (child.exitCode === null) {
-      child.kill('SIGTERM')
-      const [code] = await once(child, 'exit')
-      if (code !== 0) throw new Error(`the server ended with ${code} when asked to stop:\n${complaints}`)
-    }
-    await rm(dataDir, { recursive: true })
+    if (child.exitCode !== null) return
+    child.kill('SIGTERM')
+    const [code] = await once(child, 'exit')
+    if (code !== 0) throw new Error(`the process ended with ${code} when asked to stop:\n${complaints}`)
   })
   const address = await addressOf(child)
-  if (address === undefined) throw new Error(`the server ended before it served:\n${complaints}`)
+  if (address === undefined) throw new Error(`the process ended before it served:\n${complaints}`)
   return address
 }
 

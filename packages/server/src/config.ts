@@ -12,6 +12,10 @@ export interface Config {
   readonly host: string
   /** 0 lets the system choose one. */
   readonly port: number
+  /** Names besides IP addresses, `localhost` and `host` that the server may be addressed by where it asks for no token. */
+  readonly allowedHosts: readonly string[]
+  /** Origins whose web pages may use the server: `https://app.example.com`. */
+  readonly corsOrigins: readonly string[]
   readonly dataDir: string
   /** Undefined: everybody may do everything. */
   readonly authToken: string | undefined
@@ -84,6 +88,18 @@ const minuteMs = 60_000
 export const settings: readonly Setting[] = [
   { name: 'NDD_SERVER_PORT', fallback: '8080', meaning: 'Port of the HTTP server; 0 lets the system choose.' },
   { name: 'NDD_HOST', fallback: '127.0.0.1', meaning: 'Address to listen on.' },
+  {
+    name: 'NDD_ALLOWED_HOSTS',
+    fallback: '',
+    meaning:
+      'Names that the server may be addressed by where it asks for no token, besides IP addresses, `localhost` and NDD_HOST; with commas.',
+  },
+  {
+    name: 'NDD_CORS_ORIGINS',
+    fallback: '',
+    meaning:
+      'Origins whose web pages may use the server from a browser: `https://app.example.com`; with commas. Empty: none.',
+  },
   { name: 'NDD_DATA_DIR', fallback: './data', meaning: 'Directory that holds everything stored; made when absent.' },
   { name: 'NDD_AUTH_TOKEN', fallback: '', meaning: 'Token every request must carry; empty turns authentication off.' },
   {
@@ -157,6 +173,8 @@ export const settings: readonly Setting[] = [
 const settingsShown: ReadonlySet<string> = new Set([
   'NDD_SERVER_PORT',
   'NDD_HOST',
+  'NDD_ALLOWED_HOSTS',
+  'NDD_CORS_ORIGINS',
   'NDD_FSYNC',
   'NDD_NUM_THREADS',
   'NDD_TOP_K_MAX',
@@ -230,6 +248,17 @@ export function readConfig(environment: Environment): ConfigRead {
     if (found === undefined) problems.push(`${name} must be one of ${choices.join(', ')}, not "${text(name)}"`)
     return found ?? choices[0]!
   }
+  const list = (name: string, parse: (entry: string) => string | undefined, wanted: string): string[] => {
+    const entries = text(name)
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '')
+    return entries.flatMap((entry) => {
+      const parsed = parse(entry)
+      if (parsed === undefined) problems.push(`${name} must name ${wanted}, not "${entry}"`)
+      return parsed ?? []
+    })
+  }
   const rateLimit = whole('NDD_RATE_LIMIT', 0, 1_000_000)
   const threads = whole('NDD_NUM_THREADS', 0, 64)
   const backupEveryHours = whole('NDD_BACKUP_EVERY_HOURS', 0, 8_760)
@@ -238,6 +267,8 @@ export function readConfig(environment: Environment): ConfigRead {
   const config: Config = {
     host: text('NDD_HOST'),
     port: whole('NDD_SERVER_PORT', 0, 65_535),
+    allowedHosts: list('NDD_ALLOWED_HOSTS', parseHost, 'hosts without scheme and port'),
+    corsOrigins: list('NDD_CORS_ORIGINS', parseOrigin, 'origins such as https://app.example.com, one by one'),
     dataDir: text('NDD_DATA_DIR'),
     authToken: text('NDD_AUTH_TOKEN') || undefined,
     rootToken: text('NDD_ROOT_TOKEN') || undefined,
@@ -294,6 +325,18 @@ export function readConfig(environment: Environment): ConfigRead {
     ...(host === config.host ? [] : [`listening on ${host} instead of ${config.host} for that reason`]),
   ]
   return { config: { ...config, host }, warnings }
+}
+
+function parseHost(entry: string): string | undefined {
+  return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(entry) ? entry.toLowerCase() : undefined
+}
+
+/** As browsers write it into the header Origin: without a path, and without the default port. `null` is any page's to send. */
+function parseOrigin(entry: string): string | undefined {
+  const url = URL.parse(entry)
+  if (url === null || url.host === '' || url.host.includes('*')) return undefined
+  const origin = `${url.protocol}//${url.host}`
+  return url.href.replace(/\/$/, '') === origin ? origin : undefined
 }
 
 /** By the names that all programs with OpenTelemetry share. */

@@ -9,6 +9,8 @@ export type ServerErrorCode =
   | 'authorization_required'
   | 'invalid_token'
   | 'too_many_attempts'
+  | 'host_refused'
+  | 'origin_refused'
   | 'access_denied'
   | 'token_read_only'
   | 'database_inactive'
@@ -39,6 +41,8 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   authorization_required: 401,
   invalid_token: 401,
   too_many_attempts: 429,
+  host_refused: 403,
+  origin_refused: 403,
   access_denied: 403,
   token_read_only: 403,
   database_inactive: 403,

@@ -45,6 +45,11 @@ export const headerBytesMax = 16_384
 /** An id of 512 bytes takes three characters per byte when it is written into a path. */
 export const pathParamLengthMax = 2_048
 
+/** Host headers that passed are remembered, so that each is parsed once. */
+export const hostsRememberedMax = 256
+/** Browsers keep the answer to a preflight so long; Chromium keeps none for longer. */
+export const preflightMaxAgeS = 7_200
+
 /** Nesting of a JSON body: 32 levels of meta or filter inside `{objects:[{meta:...}]}`. */
 export const jsonBodyDepthMax = 36
 export const msgpackDepthMax = 32

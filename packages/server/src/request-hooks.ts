@@ -6,16 +6,21 @@ import { tokenId } from './auth.ts'
 import { createBodyWatch } from './body-watch.ts'
 import { createBudget } from './budget.ts'
 import { ServerError } from './errors.ts'
+import { createHostCheck, type HostCheck } from './hosts.ts'
 import * as limits from './limits.ts'
+import { checkOrigin, createCors } from './origins.ts'
 import { createRateLimit } from './rate-limit.ts'
 import type { BodyBudgets, RouteContext } from './route-context.ts'
 
-/** In this order: count, guard, room for the body. All before a byte of the body is read. */
+/** In this order: count, host, preflight, origin, guard, room for the body. All before a byte of the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
   const { config, guard, licensing, metrics, bodies, requestLog, tracing } = context
   const rates = createRateLimit(config.rateLimit)
   const writes = createBudget(limits.writesInFlightMax, 'writes')
   const questions = createBudget(limits.questionsInFlightMax, 'questions')
+  const checkHost = hostCheckFor(config)
+  const named = new Set(config.corsOrigins)
+  const cors = createCors(named)
   const arriving = createBodyWatch(app.server)
   app.addHook('onClose', async () => arriving.end())
   let stopping = false
@@ -31,8 +36,12 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     })
     reply.header('x-request-id', request.id)
     reply.header('x-content-type-options', 'nosniff')
+    const misdirected = refusal(() => checkHost?.(request.headers))
+    if (misdirected !== undefined) return done(misdirected)
+    if (cors?.answer(request, reply)) return
     done(
       refusal(() => {
+        checkOrigin(request.method, request.headers, named)
         if (stopping) throw new ServerError('stopping', 'the server is stopping')
         // Made anew each time it is read.
         const route = request.routeOptions
@@ -72,6 +81,11 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     auditRequest(context, request, { status, action: route.config?.audit })
     done()
   })
+}
+
+/** With a token a page that reached the server by a name of its own still knows no token. */
+function hostCheckFor({ authToken, rootToken, host, allowedHosts }: RouteContext['config']): HostCheck | undefined {
+  return authToken === undefined && rootToken === undefined ? createHostCheck([host, ...allowedHosts]) : undefined
 }
 
 /** Routes without documentation are not taken (see access.ts). */

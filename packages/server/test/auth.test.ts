@@ -121,7 +121,7 @@ test('a request without a token is refused before its body is read', async (t) =
     })
     socket.on('error', reject)
     socket.on('close', () => resolve(heard))
-    const head = `POST /api/v1/index/x/vector/insert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${announced}\r\n\r\n`
+    const head = `POST /api/v1/index/x/vector/insert HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${announced}\r\n\r\n`
     socket.write(`${head}${'['.repeat(1_024)}`)
   })
   t.match(reply, /^HTTP\/1\.1 401 /, 'the answer came after a kilobyte of 64 MiB')

@@ -57,7 +57,7 @@ for (const [name, answer] of [
     const socket = net.connect(port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.resume()
-    socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n')
+    socket.write('POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n')
     const timer = setInterval(() => socket.write('x'), 20)
     await once(socket, 'close')
     clearInterval(timer)

@@ -15,6 +15,8 @@ test('every setting is read, with spaces around it forgiven', (t) => {
   const { inForce, ...config } = readConfig({
     NDD_SERVER_PORT: ' 0 ',
     NDD_HOST: '::1',
+    NDD_ALLOWED_HOSTS: 'DB.internal, db',
+    NDD_CORS_ORIGINS: 'https://App.example.com:443/, http://localhost:3000,chrome-extension://abc',
     NDD_DATA_DIR: '/somewhere',
     NDD_AUTH_TOKEN: 'x'.repeat(20),
     NDD_ROOT_TOKEN: 'r'.repeat(16),
@@ -44,6 +46,8 @@ test('every setting is read, with spaces around it forgiven', (t) => {
   t.strictSame(config, {
     host: '::1',
     port: 0,
+    allowedHosts: ['db.internal', 'db'],
+    corsOrigins: ['https://app.example.com', 'http://localhost:3000', 'chrome-extension://abc'],
     dataDir: '/somewhere',
     authToken: 'x'.repeat(20),
     rootToken: 'r'.repeat(16),

@@ -102,7 +102,7 @@ test('bodies announced but never sent are held to the budget and freed when thei
   const running = await runningApp(t)
   await createIndex(running)
   const { port } = new URL(running.url)
-  const head = `POST /api/v1/index/docs/vector/insert HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${limits.bodyBytesUpsertMax}\r\n\r\n`
+  const head = `POST /api/v1/index/docs/vector/insert HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${limits.bodyBytesUpsertMax}\r\n\r\n`
   const arrived = requests(running.app.server, 3)
   const holders = await Promise.all(Array.from({ length: 3 }, () => connected(Number(port), head)))
   await arrived
@@ -132,13 +132,13 @@ test('what is no HTTP is answered and cut off', async (t) => {
   const long = 'x'.repeat(limits.headerBytesMax)
   const cases: [string, number][] = [
     ['NONSENSE\r\n\r\n', 400],
-    ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
-    ['POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}', 400],
+    ['GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
+    ['POST /api/v1/index/create HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}', 400],
     [
-      'POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
+      'POST /api/v1/index/create HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n',
       400,
     ],
-    [`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${long}\r\n\r\n`, 431],
+    [`GET / HTTP/1.1\r\nHost: localhost\r\nX-Long: ${long}\r\n\r\n`, 431],
   ]
   for (const [request, status] of cases) {
     t.match(
@@ -155,8 +155,8 @@ test('an offer of HTTP/2, as Java clients make it, is answered over HTTP/1.1', a
   const { port } = new URL(running.url)
   const body = '{"index_name":"java","dim":4,"space_type":"l2"}'
   const offer = `Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA`
-  const head = `POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\n${offer}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
-  const last = 'GET /api/v1/index/java/info HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+  const head = `POST /api/v1/index/create HTTP/1.1\r\nHost: localhost\r\n${offer}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const last = 'GET /api/v1/index/java/info HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
   const heard = await new Promise<string>((resolve, reject) => {
     let text = ''
     const socket = net.connect(Number(port), '127.0.0.1', () => socket.write(head + body))
@@ -178,9 +178,9 @@ test('a hundred pipelined pairs are answered in order, each its own answer', asy
   const { port } = new URL(running.url)
   const body = '{"k":1,"vector":[1,0,0,0]}'
   const pairs = 100
-  const search = `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-  const wrong = 'GET /api/v1/index/none/info HTTP/1.1\r\nHost: x\r\n\r\n'
-  const last = 'GET /api/v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
+  const search = `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const wrong = 'GET /api/v1/index/none/info HTTP/1.1\r\nHost: localhost\r\n\r\n'
+  const last = 'GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n'
   const heard = await conversation(Number(port), (search + wrong).repeat(pairs) + last)
   const statuses = [...heard.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status)
   t.strictSame(statuses, [...Array.from({ length: pairs }, () => ['200', '404']).flat(), '200'])
@@ -215,15 +215,15 @@ if (process.env.ANNAL_LONG === '1') {
     const json = Array.from({ length: 300 }, (_, i) => ({ id: `v${i}`, vector }))
     t.equal((await running.send('POST', '/api/v1/index/docs/vector/insert', { json })).status, 200)
     const { port } = new URL(running.url)
-    const slowHead = trickle(Number(port), 'GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-Slow: ')
+    const slowHead = trickle(Number(port), 'GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ')
     const slowBody = trickle(
       Number(port),
-      'POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{',
+      'POST /api/v1/index/create HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{',
     )
     const body = JSON.stringify({ k: 300, vector, include_vectors: true })
     const slowReader = new Promise<void>((resolve, reject) => {
       const socket = net.connect(Number(port), '127.0.0.1', () => {
-        const head = `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+        const head = `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
         socket.write(head + body)
         socket.pause()
       })

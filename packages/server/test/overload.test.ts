@@ -72,7 +72,7 @@ test('readers that do not read hold only so much, and let go when they are gone'
       connected(
         t,
         running,
-        `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        `POST /api/v1/index/docs/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
       ),
     ),
   )
@@ -113,7 +113,11 @@ test('two thousand connections that say nothing keep nobody out', async (t) => {
   }
   const { status } = await ask(running)
   t.equal(status, 200)
-  const fresh = await connected(t, running, 'GET /api/v2/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+  const fresh = await connected(
+    t,
+    running,
+    'GET /api/v2/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+  )
   const [first] = (await once(fresh, 'data')) as [Buffer]
   t.match(first.toString(), /^HTTP\/1\.1 200 /)
 })
@@ -124,11 +128,11 @@ test('clients that do not finish their headers, or their bodies, are cut off whi
   const running = await runningApp(t)
   await createIndex(running)
   const count = long ? 450 : 40
-  const heads = ['GET /api/v1/health HTTP/1.1\r\nHost: x\r\nX-A: ']
+  const heads = ['GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nX-A: ']
   // Until the body is overdue takes half a minute, which only the long form waits for.
   if (long)
     heads.push(
-      'POST /api/v1/index/docs/search HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{',
+      'POST /api/v1/index/docs/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{',
     )
   const sockets = await Promise.all(
     heads.flatMap((head) => Array.from({ length: count }, () => connected(t, running, head))),

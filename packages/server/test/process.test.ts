@@ -53,7 +53,7 @@ test('a request under way when the signal comes is answered', async (t) => {
     heard += bytes.toString()
   })
   // The server says by 100 that the request is under way, and the process by its line that the signal came.
-  const head = `POST /api/v1/index/create HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+  const head = `POST /api/v1/index/create HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
   socket.write(head)
   await until(() => heard.startsWith('HTTP/1.1 100 '))
   running.child.kill('SIGTERM')

@@ -24,7 +24,7 @@ function ask(port: number, options: tls.ConnectionOptions = {}): Promise<{ name:
   return new Promise((resolve, reject) => {
     // The certificates are self-made; what is under test is which of them is shown.
     const socket = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options }, () => {
-      socket.write('GET /api/v1/health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+      socket.write('GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     })
     let reply = ''
     const name = () => String(socket.getPeerCertificate().subject?.CN)

@@ -36,7 +36,7 @@ export function dashboardRoutes(app: FastifyInstance): void {
       .header('cross-origin-opener-policy', 'same-origin')
       .header('cross-origin-resource-policy', 'same-origin')
       .header('cache-control', cacheControl)
-      .header('vary', 'accept-encoding')
+      .header('vary', 'accept-encoding, origin')
       .header('etag', file.etag)
     if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
     const [coding, bytes] = chooseForm(file, request.headers['accept-encoding'])
