@@ -58,13 +58,13 @@ const pages = [
     .map((name) => `docs/guide/${name}`),
   ...['client', 'engine', 'client-python'].map((name) => `packages/${name}/README.md`),
 ]
-const python = pythonWith('requests', 'msgpack')
+const python = pythonWith('requests', 'msgpack', 'httpx')
 
 for (const page of pages.filter((page) => elsewhere[page] === undefined)) {
   const steps = toRun(page)
   if (steps.length === 0) continue
   const isPython = steps.some(({ language }) => language === 'python')
-  const skip = isPython && python === undefined ? 'needs python3-requests python3-msgpack' : false
+  const skip = isPython && python === undefined ? 'needs python3-requests python3-msgpack python3-httpx' : false
   test(`${page}: ${steps.length} blocks`, { skip, timeout: 300_000 }, (t) => read(t, steps))
 }
 

@@ -11,7 +11,7 @@ import { pythonEnvironment, pythonHome, pythonWith } from './python.ts'
 const run = promisify(execFile)
 
 const python = pythonWith('requests', 'msgpack', 'pytest')
-const typed = pythonWith('requests', 'msgpack', 'mypy')
+const typed = pythonWith('requests', 'msgpack', 'httpx', 'mypy')
 const builder = pythonWith('hatchling.build')
 
 function unless(found: string | undefined, packages: string): { readonly skip: string | false } {

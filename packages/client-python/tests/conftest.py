@@ -7,10 +7,12 @@ import re
 import signal
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
-from typing import Dict, Iterator, Optional
+from typing import Any, Dict, Iterator, List, Optional
 
 import pytest
+from scripted import Reply, Scripted
 
 from annal import Annal
 
@@ -70,3 +72,19 @@ def enterprise() -> Iterator[Server]:
 
 
 ROOT_TOKEN = "root-token-of-the-python-tests-0123456789"
+
+
+@pytest.fixture()
+def scripted() -> Iterator[Any]:
+    servers: List[Scripted] = []
+
+    def serve(*replies: Reply, tls: Any = None) -> Scripted:
+        server = Scripted(list(replies), tls)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return server
+
+    yield serve
+    for server in servers:
+        server.shutdown()
+        server.server_close()

@@ -4,74 +4,15 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 import zlib
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from pathlib import Path
+from typing import Any, Dict, Optional
 
 import pytest
+from scripted import Reply
 
 from annal import Annal, AuthenticationError, DeadlineError, InvalidArgumentError, ServerError, UnreachableError
 from annal.encoding import MetaReader
-
-Reply = Tuple[int, Dict[str, str], Any]
-
-
-class Scripted(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, replies: List[Reply]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.replies = replies
-        self.asked: List[Tuple[str, str, Dict[str, str]]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: Scripted
-
-    def _answer(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        asked = self.server.asked
-        asked.append((self.command, self.path, dict(self.headers)))
-        status, headers, body = self.server.replies[min(len(asked), len(self.server.replies)) - 1]
-        if status == 0:
-            self.connection.close()
-            self.close_connection = True
-            return
-        data = json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {"Content-Type": "application/json", **headers}.items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    do_GET = do_POST = do_DELETE = do_PUT = _answer
-
-    def log_message(self, format: str, *args: Any) -> None:
-        pass
-
-
-@pytest.fixture()
-def scripted() -> Iterator[Any]:
-    servers: List[Scripted] = []
-
-    def serve(*replies: Reply) -> Scripted:
-        server = Scripted(list(replies))
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        servers.append(server)
-        return server
-
-    yield serve
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
 
 BUSY: Reply = (503, {}, {"error": "starting", "code": "starting"})
 LIST: Reply = (200, {}, {"collections": []})
@@ -80,31 +21,31 @@ LIST: Reply = (200, {}, {"collections": []})
 def test_reading_is_repeated_after_passing_failures(scripted: Any) -> None:
     server = scripted(BUSY, (502, {}, {}), LIST)
     assert Annal(base_url=server.url).list_collections() == []
-    assert len(server.asked) == 3
+    assert len(server.requests) == 3
 
 
 def test_what_may_have_happened_is_not_repeated(scripted: Any) -> None:
     server = scripted((502, {}, {"error": "bad gateway"}), LIST)
     with pytest.raises(ServerError) as failure:
         Annal(base_url=server.url).create_collection("c", [])
-    assert failure.value.retryable and len(server.asked) == 1
+    assert failure.value.retryable and len(server.requests) == 1
     server = scripted((503, {}, {"error": "the disk failed", "code": "log_failed"}), LIST)
     with pytest.raises(ServerError):
         Annal(base_url=server.url).create_collection("c", [])
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_what_was_not_begun_is_repeated(scripted: Any) -> None:
     server = scripted((429, {"Retry-After": "0"}, {"error": "slow down"}), (200, {}, {"name": "c"}))
     assert Annal(base_url=server.url).create_collection("c", [])["name"] == "c"
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 def test_a_broken_connection_is_unreachable(scripted: Any) -> None:
     server = scripted((0, {}, None))
     with pytest.raises(UnreachableError):
         Annal(base_url=server.url, retries=1).list_collections()
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
     with pytest.raises(UnreachableError):
         Annal(base_url="http://127.0.0.1:9", retries=0).stats()
 
@@ -125,7 +66,7 @@ def test_the_token_travels_in_one_header_and_shows_nowhere_else(scripted: Any) -
     with pytest.raises(AuthenticationError) as failure:
         client.list_collections()
     assert failure.value.code == "invalid_token" and failure.value.request_id == "r-1"
-    method, path, headers = server.asked[0]
+    method, path, headers = server.requests[0]
     assert headers["Authorization"] == "Bearer films:s3cr3t" and path == "/api/v2/collection"
     for shown in (repr(client), repr(failure.value), str(failure.value)):
         assert "s3cr3t" not in shown
@@ -136,7 +77,7 @@ def test_a_redirect_is_not_followed(scripted: Any) -> None:
     server = scripted((307, {"Location": f"{elsewhere.url}/api/v2/collection"}, {}))
     with pytest.raises(Exception):
         Annal(token="secret", base_url=server.url).list_collections()
-    assert elsewhere.asked == []
+    assert elsewhere.requests == []
 
 
 def test_an_address_or_a_token_that_cannot_be_is_refused() -> None:
@@ -147,19 +88,45 @@ def test_an_address_or_a_token_that_cannot_be_is_refused() -> None:
         Annal(token="line\nbreak")
 
 
-def test_meta_inflates_to_so_much_for_one_object_and_for_one_reply() -> None:
-    def reply(meta: Any, limit: Optional[str]) -> Dict[str, Any]:
-        packed = zlib.compress(json.dumps(meta).encode())
-        return {"meta_base64": base64.b64encode(packed).decode(), **({"meta_limit": limit} if limit else {})}
+def test_a_failure_names_its_cause() -> None:
+    with pytest.raises(UnreachableError) as failure:
+        Annal(base_url="http://127.0.0.1:9", retries=0).stats()
+    assert "refused" in str(failure.value) and failure.value.__cause__ is not None
+    assert failure.value.refused
 
-    small = reply({"a": 1}, "reply")
-    assert MetaReader().take(small) == {"a": 1}
-    assert small == {}
-    assert isinstance(MetaReader().take(reply({"a": 1}, "object")), bytes)
-    assert isinstance(MetaReader().take(reply({"a": 1}, None)), bytes)
-    assert isinstance(MetaReader().take(reply({"a": "x" * 6_500_000}, "reply")), bytes)
-    words = " ".join(str(i * 0x9E3779B1 % 0xFFFFFFFF) for i in range(9_000))
-    reader = MetaReader()
-    large = {"a": words + "x" * (1_000_000 - len(words))}
-    read = [reader.take(reply(large, "reply")) for _ in range(100)]
-    assert 60 < sum(meta == large for meta in read) < 70
+
+def test_each_call_takes_a_deadline_of_its_own() -> None:
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        client = Annal(base_url=f"http://127.0.0.1:{silent.getsockname()[1]}", timeout=3600)
+        with pytest.raises(DeadlineError) as failure:
+            client.stats(timeout=0.1)
+        assert "0.1 s" in str(failure.value)
+
+
+def test_a_proxy_of_the_environment_is_used(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    proxy = scripted(LIST)
+    monkeypatch.setenv("http_proxy", proxy.url)
+    monkeypatch.delenv("no_proxy", raising=False)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    assert Annal(base_url="http://annal.invalid:8080").list_collections() == []
+    assert proxy.requests[0][1] == "http://annal.invalid:8080/api/v2/collection"
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    direct = scripted(LIST)
+    assert Annal(base_url=direct.url).list_collections() == []
+    assert direct.requests[0][1] == "/api/v2/collection"
+
+
+def test_a_netrc_file_does_not_replace_the_token(
+    scripted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    netrc = tmp_path / "netrc"
+    netrc.write_text("machine 127.0.0.1 login other password secret\n")
+    netrc.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(netrc))
+    server = scripted(LIST)
+    Annal(token="mine", base_url=server.url).list_collections()
+    assert server.requests[0][2]["Authorization"] == "Bearer mine"
+    Annal(base_url=server.url).list_collections()
+    assert "Authorization" not in server.requests[1][2]

@@ -1,5 +1,7 @@
 """The Python client of Annal, a vector database."""
 
+from typing import TYPE_CHECKING, Any
+
 from . import filters
 from .client import Annal
 from .collection import Collection
@@ -20,11 +22,19 @@ from .index import Index
 from .precision import Precision
 from .rerank import rerank
 
+if TYPE_CHECKING:
+    from .async_client import AsyncAnnal
+    from .async_collection import AsyncCollection
+    from .async_index import AsyncIndex
+
 __version__ = "0.1.0"
 
 __all__ = [
     "Annal",
     "AnnalError",
+    "AsyncAnnal",
+    "AsyncCollection",
+    "AsyncIndex",
     "AuthenticationError",
     "BadRequestError",
     "Collection",
@@ -41,3 +51,14 @@ __all__ = [
     "filters",
     "rerank",
 ]
+
+_ASYNC = {"AsyncAnnal": "async_client", "AsyncCollection": "async_collection", "AsyncIndex": "async_index"}
+
+
+def __getattr__(name: str) -> Any:
+    """The async classes are imported when they are first used, since they need httpx and nothing else does."""
+    if name not in _ASYNC:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f".{_ASYNC[name]}", __name__), name)

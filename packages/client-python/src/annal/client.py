@@ -1,25 +1,27 @@
-"""A connection to one Annal: collections, indexes, databases, tokens, backups, licence."""
+"""A connection to one Annal: collections, indexes, databases, tokens, backups, license."""
 
 from __future__ import annotations
 
-import json
 import os
 from types import TracebackType
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Type, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Type, Union
 from urllib.parse import quote
 
 from .collection import Collection
+from .exchange import ALWAYS, NEVER, TRANSFER_SECONDS, WHEN_REFUSED, ClientCertificate, json_body, segment
 from .index import Index
-from .transport import ALWAYS, NEVER, WHEN_REFUSED, Transport, segment
+from .transport import Transport
 from .types import FieldDefinition
 
 _SENTENCE = "application/json, text/plain"
-_TRANSFER_SECONDS = 3_600.0
-_CHUNK = 1 << 20
 
 
 class Annal:
-    """Opens no connection yet; ``client.health()`` is the way to see whether somebody answers.
+    """A client of one server. It connects with the first call; ``client.health()`` checks that the server answers.
+
+    ``timeout`` is in seconds, for a whole call with its retries; each call takes its own ``timeout`` too. ``verify`` False accepts any
+    certificate, and a path names a file or folder of certificate authorities; without it, ``REQUESTS_CA_BUNDLE`` does. ``cert`` is a
+    client certificate: one PEM file with its key, or a file for each. Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
 
     >>> with Annal(token="...") as client:
     ...     client.create_collection("films", fields=[
@@ -34,8 +36,10 @@ class Annal:
         timeout: float = 30.0,
         retries: int = 3,
         pool_size: int = 10,
+        verify: Union[bool, str] = True,
+        cert: ClientCertificate = None,
     ) -> None:
-        self._transport = Transport(base_url, token, timeout, retries, pool_size)
+        self._transport = Transport(base_url, token, timeout, retries, pool_size, verify, cert)
 
     def __enter__(self) -> "Annal":
         return self
@@ -49,48 +53,50 @@ class Annal:
         self.close()
 
     def __repr__(self) -> str:
-        return f"Annal(base_url={self._transport.root!r})"
+        return f"Annal(base_url={self._transport.address.root!r})"
 
     def close(self) -> None:
         self._transport.close()
 
     def set_base_url(self, url: str) -> None:
         """The address of the API, ``http://host:8080/api/v2``, or of the server alone."""
-        self._transport.set_base_url(url)
+        self._transport.address.set_base_url(url)
 
     def set_token(self, token: Optional[str]) -> None:
-        self._transport.set_token(token)
+        self._transport.address.set_token(token)
 
     # The server
 
-    def health(self) -> Dict[str, Any]:
-        return self._get("/api/v2/health", retry=NEVER)
+    def health(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get("/api/v2/health", timeout, retry=NEVER)
 
-    def stats(self) -> Dict[str, Any]:
-        return self._get("/api/v2/stats")
+    def stats(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get("/api/v2/stats", timeout)
 
-    def info(self) -> Dict[str, Any]:
-        return self._get("/api/v2/info")
+    def info(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get("/api/v2/info", timeout)
 
-    def logs(self, limit: int = 100) -> List[str]:
+    def logs(self, limit: int = 100, *, timeout: Optional[float] = None) -> List[str]:
         """The newest requests, one line each, oldest first."""
-        return list(self._get(f"/api/v2/logs?limit={int(limit)}")["lines"])
+        return list(self._get(f"/api/v2/logs?limit={int(limit)}", timeout)["lines"])
 
     # Collections
 
-    def create_collection(self, name: str, fields: Sequence[Union[FieldDefinition, Mapping[str, Any]]]) -> Dict[str, Any]:
+    def create_collection(
+        self, name: str, fields: Sequence[Union[FieldDefinition, Mapping[str, Any]]], *, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         body = {"name": name, "fields": [dict(field) for field in fields]}
-        return self._send("POST", "/api/v2/collection", body)
+        return self._send("POST", "/api/v2/collection", body, timeout=timeout)
 
-    def list_collections(self) -> List[Dict[str, Any]]:
-        return list(self._get("/api/v2/collection")["collections"])
+    def list_collections(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
+        return list(self._get("/api/v2/collection", timeout)["collections"])
 
-    def get_collection(self, name: str) -> Collection:
-        return Collection(self._transport, self._get(f"/api/v2/collection/{segment(name)}"))
+    def get_collection(self, name: str, *, timeout: Optional[float] = None) -> Collection:
+        return Collection(self._transport, self._get(f"/api/v2/collection/{segment(name)}", timeout))
 
-    def delete_collection(self, name: str) -> Dict[str, Any]:
+    def delete_collection(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Deletes the collection and every object in it."""
-        return self._send("DELETE", f"/api/v2/collection/{segment(name)}")
+        return self._send("DELETE", f"/api/v2/collection/{segment(name)}", timeout=timeout)
 
     # Indexes
 
@@ -105,6 +111,8 @@ class Annal:
         version: Optional[int] = None,
         sparse_model: Optional[str] = None,
         sparse_dim: Optional[int] = None,
+        *,
+        timeout: Optional[float] = None,
     ) -> str:
         body: Dict[str, Any] = {
             "index_name": name,
@@ -116,158 +124,168 @@ class Annal:
         }
         optional = {"version": version, "sparse_model": sparse_model, "sparse_dim": sparse_dim}
         body.update({key: value for key, value in optional.items() if value is not None})
-        data = json.dumps(body).encode("utf-8")
-        path = "/api/v1/index/create"
-        kind = "application/json"
-        sent = self._transport.send("POST", path, data, content_type=kind, accept=_SENTENCE, retry=WHEN_REFUSED)
-        return str(sent.text)
+        sent = self._transport.send(
+            "POST",
+            "/api/v1/index/create",
+            json_body(body),
+            content_type="application/json",
+            accept=_SENTENCE,
+            retry=WHEN_REFUSED,
+            timeout=timeout,
+        )
+        return sent.text
 
-    def list_indexes(self) -> Dict[str, Any]:
-        return self._get("/api/v1/index/list")
+    def list_indexes(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get("/api/v1/index/list", timeout)
 
-    def get_index(self, name: str) -> Index:
-        return Index(self._transport, name, self._get(f"/api/v1/index/{segment(name)}/info"))
+    def get_index(self, name: str, *, timeout: Optional[float] = None) -> Index:
+        return Index(self._transport, name, self._get(f"/api/v1/index/{segment(name)}/info", timeout))
 
-    def delete_index(self, name: str) -> str:
+    def delete_index(self, name: str, *, timeout: Optional[float] = None) -> str:
         path = f"/api/v1/index/{segment(name)}/delete"
-        self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED)
+        self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, timeout=timeout)
         return f"Index {name} deleted successfully"
 
     # Databases and their tokens; all but the client's own need the root token
 
-    def create_database(self, db_name: str, db_type: str = "enterprise") -> str:
+    def create_database(self, db_name: str, db_type: str = "enterprise", *, timeout: Optional[float] = None) -> str:
         """Gives the database's first token, which is told this once."""
         body = {"db_name": db_name, "db_type": db_type}
-        return str(self._send("POST", "/api/v2/admin/dbs", body)["db_token"])
+        return str(self._send("POST", "/api/v2/admin/dbs", body, timeout=timeout)["db_token"])
 
-    def list_databases(self) -> List[Dict[str, Any]]:
-        return list(self._get("/api/v2/admin/dbs")["dbs"])
+    def list_databases(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
+        return list(self._get("/api/v2/admin/dbs", timeout)["dbs"])
 
-    def get_database(self, db_name: str) -> Dict[str, Any]:
-        return self._get(f"/api/v2/dbs/{segment(db_name)}/info")
+    def get_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get(f"/api/v2/dbs/{segment(db_name)}/info", timeout)
 
-    def delete_database(self, db_name: str) -> Dict[str, Any]:
+    def delete_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Deletes the database with everything in it."""
-        return self._send("DELETE", _db(db_name))
+        return self._send("DELETE", _db(db_name), timeout=timeout)
 
-    def activate_database(self, db_name: str) -> Dict[str, Any]:
-        return self._send("POST", f"{_db(db_name)}/activate", retry=ALWAYS)
+    def activate_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._send("POST", f"{_db(db_name)}/activate", retry=ALWAYS, timeout=timeout)
 
-    def deactivate_database(self, db_name: str) -> Dict[str, Any]:
+    def deactivate_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Its tokens stop working until it is activated again; nothing is deleted."""
-        return self._send("POST", f"{_db(db_name)}/deactivate", retry=ALWAYS)
+        return self._send("POST", f"{_db(db_name)}/deactivate", retry=ALWAYS, timeout=timeout)
 
-    def set_database_type(self, db_name: str, db_type: str) -> Dict[str, Any]:
-        return self._send("PUT", f"{_db(db_name)}/type", {"db_type": db_type}, retry=ALWAYS)
+    def set_database_type(self, db_name: str, db_type: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._send("PUT", f"{_db(db_name)}/type", {"db_type": db_type}, retry=ALWAYS, timeout=timeout)
 
-    def list_db_collections(self, db_name: str) -> List[str]:
-        return list(self._get(f"{_db(db_name)}/collection")["collections"])
+    def list_db_collections(self, db_name: str, *, timeout: Optional[float] = None) -> List[str]:
+        return list(self._get(f"{_db(db_name)}/collection", timeout)["collections"])
 
-    def list_all_collections(self) -> List[Dict[str, Any]]:
-        return list(self._get("/api/v2/admin/collection")["collections"])
+    def list_all_collections(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
+        return list(self._get("/api/v2/admin/collection", timeout)["collections"])
 
-    def delete_db_collection(self, db_name: str, collection: str) -> Dict[str, Any]:
-        return self._send("DELETE", f"{_db(db_name)}/collection/{segment(collection)}")
+    def delete_db_collection(self, db_name: str, collection: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._send("DELETE", f"{_db(db_name)}/collection/{segment(collection)}", timeout=timeout)
 
-    def create_token(self, db_name: str, name: str, token_type: str = "rw") -> str:
+    def create_token(self, db_name: str, name: str, token_type: str = "rw", *, timeout: Optional[float] = None) -> str:
         """The token is told this once. Of type ``r`` it only reads."""
         body = {"name": name, "token_type": token_type}
-        return str(self._send("POST", f"{_db(db_name)}/tokens", body)["db_token"])
+        return str(self._send("POST", f"{_db(db_name)}/tokens", body, timeout=timeout)["db_token"])
 
-    def list_tokens(self, db_name: str) -> List[Dict[str, Any]]:
-        return list(self._get(f"{_db(db_name)}/tokens")["tokens"])
+    def list_tokens(self, db_name: str, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
+        return list(self._get(f"{_db(db_name)}/tokens", timeout)["tokens"])
 
-    def delete_token(self, db_name: str, name: str) -> Dict[str, Any]:
-        return self._send("DELETE", f"{_db(db_name)}/tokens/{segment(name)}")
+    def delete_token(self, db_name: str, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._send("DELETE", f"{_db(db_name)}/tokens/{segment(name)}", timeout=timeout)
 
-    def create_my_token(self, name: str, token_type: str = "rw") -> str:
-        return str(self._send("POST", "/api/v2/tokens", {"name": name, "token_type": token_type})["db_token"])
+    def create_my_token(self, name: str, token_type: str = "rw", *, timeout: Optional[float] = None) -> str:
+        return str(
+            self._send("POST", "/api/v2/tokens", {"name": name, "token_type": token_type}, timeout=timeout)["db_token"]
+        )
 
-    def list_my_tokens(self) -> List[Dict[str, Any]]:
-        return list(self._get("/api/v2/tokens")["tokens"])
+    def list_my_tokens(self, *, timeout: Optional[float] = None) -> List[Dict[str, Any]]:
+        return list(self._get("/api/v2/tokens", timeout)["tokens"])
 
-    def delete_my_token(self, name: str) -> Dict[str, Any]:
-        return self._send("DELETE", f"/api/v2/tokens/{segment(name)}")
+    def delete_my_token(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._send("DELETE", f"/api/v2/tokens/{segment(name)}", timeout=timeout)
 
     # The licence
 
-    def generate_license(self, email: str) -> Dict[str, Any]:
+    def generate_license(self, email: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Starts the trial, once per data directory; needs the root token."""
-        return self._send("POST", "/api/v2/license/generate", {"email": email})
+        return self._send("POST", "/api/v2/license/generate", {"email": email}, timeout=timeout)
 
-    def validate_license(self, contents: str) -> Dict[str, Any]:
+    def validate_license(self, contents: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Takes the contents of a licence file; a valid one is active at once."""
         path = "/api/v2/license/validate"
-        sent = self._transport.send(
-            "POST", path, contents.encode("utf-8"), content_type="text/plain", retry=WHEN_REFUSED
-        )
-        reply: Dict[str, Any] = self._transport.read_json(sent)
+        data = contents.encode("utf-8")
+        sent = self._transport.send("POST", path, data, content_type="text/plain", retry=WHEN_REFUSED, timeout=timeout)
+        reply: Dict[str, Any] = sent.json()
         return reply
 
     # Backups
 
-    def list_backups(self) -> Dict[str, Any]:
+    def list_backups(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """By name."""
-        return self._get("/api/v2/backup")
+        return self._get("/api/v2/backup", timeout)
 
-    def backup_info(self, name: str) -> Dict[str, Any]:
-        return self._get(f"{_backup(name)}/info")
+    def backup_info(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get(f"{_backup(name)}/info", timeout)
 
-    def active_backup(self) -> Dict[str, Any]:
-        return self._get("/api/v2/backup/active")
+    def active_backup(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get("/api/v2/backup/active", timeout)
 
-    def backup_status(self) -> Dict[str, Any]:
-        return self._get("/api/v2/status/backup")
+    def backup_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get("/api/v2/status/backup", timeout)
 
-    def restore_status(self) -> Dict[str, Any]:
-        return self._get("/api/v2/status/restore")
+    def restore_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        return self._get("/api/v2/status/restore", timeout)
 
     def restore_backup(
-        self, name: str, target: str, *, lsn: Optional[int] = None, time: Optional[str] = None
+        self,
+        name: str,
+        target: str,
+        *,
+        lsn: Optional[int] = None,
+        time: Optional[str] = None,
+        timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
         """Makes a new collection of a backup, on request as of an event or an RFC 3339 time; nothing is overwritten."""
         body: Dict[str, Any] = {"target_collection_name": target}
         body.update({key: value for key, value in {"lsn": lsn, "time": time}.items() if value is not None})
-        return self._send("POST", f"{_backup(name)}/restore", body, timeout=_TRANSFER_SECONDS)
+        return self._send(
+            "POST", f"{_backup(name)}/restore", body, timeout=TRANSFER_SECONDS if timeout is None else timeout
+        )
 
-    def delete_backup(self, name: str) -> Dict[str, Any]:
-        self._send("DELETE", _backup(name))
+    def delete_backup(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        self._send("DELETE", _backup(name), timeout=timeout)
         return {"message": "Backup deleted"}
 
-    def download_backup(self, name: str, dest_path: "Union[str, os.PathLike[str]]", db_name: Optional[str] = None) -> str:
+    def download_backup(
+        self,
+        name: str,
+        dest_path: "Union[str, os.PathLike[str]]",
+        db_name: Optional[str] = None,
+        *,
+        timeout: Optional[float] = None,
+    ) -> str:
         """Writes the backup to a file, which appears whole or not at all, and gives its path."""
         path = f"{_backup(name)}/download" + ("" if db_name is None else f"?db={quote(db_name, safe='')}")
-        sent = self._transport.send("GET", path, accept="*/*", retry=ALWAYS, timeout=_TRANSFER_SECONDS, stream=True)
         target = os.fspath(dest_path)
-        partial = f"{target}.part"
-        with sent, open(partial, "wb") as file:
-            for chunk in sent.iter_content(_CHUNK):
-                file.write(chunk)
-        os.replace(partial, target)
+        self._transport.download(path, target, timeout=timeout)
         return target
 
-    def upload_backup(self, path: "Union[str, os.PathLike[str]]", name: Optional[str] = None) -> Dict[str, Any]:
+    def upload_backup(
+        self, path: "Union[str, os.PathLike[str]]", name: Optional[str] = None, *, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Takes a file that ``download_backup`` wrote; its name without the ending is the backup's, unless one is given."""
         stem = name if name is not None else os.path.splitext(os.path.basename(os.fspath(path)))[0]
         address = f"/api/v2/backup/upload?name={quote(stem, safe='')}"
-        with open(path, "rb") as file:
-            sent = self._transport.send(
-                "POST",
-                address,
-                _chunks(file),
-                content_type="application/x-tar",
-                retry=NEVER,
-                timeout=_TRANSFER_SECONDS,
-            )
-        reply: Dict[str, Any] = self._transport.read_json(sent)
+        sent = self._transport.upload(address, os.fspath(path), "application/x-tar", timeout=timeout)
+        reply: Dict[str, Any] = sent.json()
         return reply
 
-    def _get(self, path: str, retry: str = ALWAYS) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json("GET", path, retry=retry)
+    def _get(self, path: str, timeout: Optional[float], retry: str = ALWAYS) -> Dict[str, Any]:
+        reply: Dict[str, Any] = self._transport.json("GET", path, retry=retry, timeout=timeout)
         return reply
 
     def _send(
-        self, method: str, path: str, body: Any = None, retry: str = WHEN_REFUSED, timeout: Optional[float] = None
+        self, method: str, path: str, body: Any = None, *, retry: str = WHEN_REFUSED, timeout: Optional[float]
     ) -> Dict[str, Any]:
         reply: Dict[str, Any] = self._transport.json(method, path, body, retry=retry, timeout=timeout)
         return reply
@@ -279,11 +297,3 @@ def _db(name: str) -> str:
 
 def _backup(name: str) -> str:
     return f"/api/v2/backup/{segment(name)}"
-
-
-def _chunks(file: Any) -> Iterator[bytes]:
-    while True:
-        chunk = file.read(_CHUNK)
-        if not chunk:
-            return
-        yield chunk

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union, cast
 
 from . import encoding
-from .bulk import bulk_load
+from .bulk import Source, bulk_load, upsert_all
 from .errors import InvalidArgumentError
-from .transport import ALWAYS, WHEN_REFUSED, Transport, segment
+from .exchange import ALWAYS, WHEN_REFUSED, segment
+from .transport import Transport
 from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 
 _SHRINK_SECONDS = 600.0
@@ -27,24 +28,41 @@ class Collection:
     def __repr__(self) -> str:
         return f"Collection(name={self.name!r}, fields={[field['name'] for field in self.fields]!r})"
 
-    def upsert(self, objects: Sequence[ObjectRecord]) -> Dict[str, Any]:
-        """Stores up to 1,000 objects, all or none, replacing those whose id is there. They are on disk when it returns."""
+    def upsert(
+        self,
+        objects: Iterable[ObjectRecord],
+        *,
+        batch_size: int = 1_000,
+        progress: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> Dict[str, Any]:
+        """Stores objects, replacing those whose id is there. They are on disk when it returns.
+
+        Up to ``batch_size`` objects, 1,000 at most, are stored all or none. More are sent batch by batch; when a batch fails, the
+        error's ``stored`` says how many objects before it are stored. ``timeout`` is in seconds, for each batch. A progress bar is
+        drawn for several batches in a terminal where tqdm is installed, or as ``progress`` says. Returns ``{"upserted", "lsn", "durable"}``.
+        """
+        return upsert_all(objects, self._upsert, batch_size, progress, timeout)
+
+    def _upsert(self, objects: Sequence[Mapping[str, Any]], timeout: Optional[float] = None) -> Dict[str, Any]:
         body = encoding.object_batch(objects)
         path = f"{self._path}/objects"
-        sent = self._transport.send("POST", path, body, content_type="application/msgpack", retry=ALWAYS)
-        reply: Dict[str, Any] = self._transport.read_json(sent)
+        sent = self._transport.send(
+            "POST", path, body, content_type="application/msgpack", retry=ALWAYS, timeout=timeout
+        )
+        reply: Dict[str, Any] = sent.json()
         return reply
 
     def load(
         self,
-        objects: Iterable[ObjectRecord],
+        objects: Source[ObjectRecord],
         *,
         batch_size: int = 500,
         concurrency: int = 2,
         on_progress: Optional[Progress] = None,
     ) -> int:
-        """Stores as many objects as the iterable gives, and takes no more from it than is on its way."""
-        return bulk_load(objects, self.upsert, batch_size, concurrency, on_progress)  # type: ignore[arg-type]
+        """Stores as many objects as the iterable gives, and takes no more from it than it can send."""
+        return bulk_load(objects, self._upsert, batch_size, concurrency, on_progress)
 
     def search(
         self,
@@ -60,6 +78,7 @@ class Collection:
         fusion: Optional[Mapping[str, Any]] = None,
         exact: Optional[bool] = None,
         explain: Optional[bool] = None,
+        timeout: Optional[float] = None,
     ) -> SearchResult:
         """The nearest objects in each field asked: ``{"embedding": {"query": [...], "limit": 5}}``, or the query alone.
 
@@ -80,7 +99,7 @@ class Collection:
             exact=exact,
             explain=explain,
         )
-        reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS)
+        reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         results = {name: [_with_meta(hit, metas) for hit in hits] for name, hits in reply["results"].items()}
         reply["results"] = results
@@ -88,19 +107,21 @@ class Collection:
             reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
         return cast(SearchResult, reply)
 
-    def get_objects(self, ids: Sequence[str]) -> List[StoredObject]:
+    def get_objects(self, ids: Sequence[str], *, timeout: Optional[float] = None) -> List[StoredObject]:
         """The objects found, in the order asked; unknown ids are left out."""
-        body = {"ids": [str(identifier) for identifier in ids]}
-        reply = self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS)
+        body = {"ids": [encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)]}
+        reply = self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         return [_stored(item, metas) for item in reply["objects"]]
 
-    def scroll(self, filter: Optional[Filter] = None, page_size: int = 100) -> Iterator[StoredObject]:
+    def scroll(
+        self, filter: Optional[Filter] = None, page_size: int = 100, *, timeout: Optional[float] = None
+    ) -> Iterator[StoredObject]:
         """All objects that match, page by page. One that is not written meanwhile comes exactly once."""
         cursor: Optional[str] = None
         while True:
             body = _given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor)
-            page = self._transport.json("POST", f"{self._path}/objects/scroll", body, retry=ALWAYS)
+            page = self._transport.json("POST", f"{self._path}/objects/scroll", body, retry=ALWAYS, timeout=timeout)
             metas = encoding.MetaReader()
             for item in page["objects"]:
                 yield _stored(item, metas)
@@ -108,66 +129,81 @@ class Collection:
             if cursor is None:
                 return
 
-    def count(self, filter: Optional[Filter] = None) -> int:
+    def count(self, filter: Optional[Filter] = None, *, timeout: Optional[float] = None) -> int:
         body = _given(filter=None if filter is None else list(filter))
-        return int(self._transport.json("POST", f"{self._path}/objects/count", body, retry=ALWAYS)["count"])
+        return int(
+            self._transport.json("POST", f"{self._path}/objects/count", body, retry=ALWAYS, timeout=timeout)["count"]
+        )
 
-    def facets(self, key: str, filter: Optional[Filter] = None, limit: int = 10) -> Dict[str, Any]:
+    def facets(
+        self, key: str, filter: Optional[Filter] = None, limit: int = 10, *, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """How many objects have which values under a filter key."""
         body = _given(key=key, filter=None if filter is None else list(filter), limit=limit)
-        reply: Dict[str, Any] = self._transport.json("POST", f"{self._path}/facets", body, retry=ALWAYS)
+        reply: Dict[str, Any] = self._transport.json(
+            "POST", f"{self._path}/facets", body, retry=ALWAYS, timeout=timeout
+        )
         return reply
 
-    def delete_object(self, id: str) -> Dict[str, Any]:
+    def delete_object(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Fails with NotFoundError where there is none."""
-        path = f"{self._path}/objects/{segment(str(id))}"
-        reply: Dict[str, Any] = self._transport.json("DELETE", path, retry=WHEN_REFUSED)
+        path = f"{self._path}/objects/{_segment_of(id)}"
+        reply: Dict[str, Any] = self._transport.json("DELETE", path, retry=WHEN_REFUSED, timeout=timeout)
         return reply
 
-    def delete_by_filter(self, filter: Filter) -> Dict[str, Any]:
+    def delete_by_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Deletes every object that the filter matches; an empty filter deletes nothing."""
         body = {"filter": list(filter)}
-        reply: Dict[str, Any] = self._transport.json("DELETE", f"{self._path}/objects", body, retry=WHEN_REFUSED)
+        reply: Dict[str, Any] = self._transport.json(
+            "DELETE", f"{self._path}/objects", body, retry=WHEN_REFUSED, timeout=timeout
+        )
         return reply
 
-    def update_filters(self, updates: Sequence[FilterUpdate]) -> Dict[str, Any]:
+    def update_filters(self, updates: Sequence[FilterUpdate], *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Replaces the whole filter of each object named; unknown ids are left out of the count."""
         body = {"updates": list(updates)}
-        reply: Dict[str, Any] = self._transport.json("POST", f"{self._path}/filters", body, retry=ALWAYS)
+        reply: Dict[str, Any] = self._transport.json(
+            "POST", f"{self._path}/filters", body, retry=ALWAYS, timeout=timeout
+        )
         return reply
 
-    def describe(self) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json("GET", self._path, retry=ALWAYS)
+    def describe(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        reply: Dict[str, Any] = self._transport.json("GET", self._path, retry=ALWAYS, timeout=timeout)
         return reply
 
-    def links(self, id: str, field: str) -> List[str]:
+    def links(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
         """Ids of the object's neighbours in the graph of a field."""
-        path = f"{self._path}/objects/{segment(str(id))}/field/{segment(field)}/links"
-        return list(self._transport.json("GET", path, retry=ALWAYS)["links"])
+        path = f"{self._path}/objects/{_segment_of(id)}/field/{segment(field)}/links"
+        return list(self._transport.json("GET", path, retry=ALWAYS, timeout=timeout)["links"])
 
-    def rebuild(self, fields: Sequence[Union[str, Mapping[str, Any]]] = ()) -> Dict[str, Any]:
+    def rebuild(
+        self, fields: Sequence[Union[str, Mapping[str, Any]]] = (), *, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         """Begins to build everything anew, with another M or ef_con where given; searches go on, writes wait."""
         named = [{"field": field} if isinstance(field, str) else dict(field) for field in fields]
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/rebuild", {"fields": named}, retry=WHEN_REFUSED
+            "POST", f"{self._path}/rebuild", {"fields": named}, retry=WHEN_REFUSED, timeout=timeout
         )
         return reply
 
-    def rebuild_status(self) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json("GET", f"{self._path}/rebuild/status", retry=ALWAYS)
-        return reply
-
-    def shrink(self) -> Dict[str, Any]:
-        """Gives back what deleted and replaced objects took."""
+    def rebuild_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/shrink", {}, retry=WHEN_REFUSED, timeout=_SHRINK_SECONDS
+            "GET", f"{self._path}/rebuild/status", retry=ALWAYS, timeout=timeout
         )
         return reply
 
-    def create_backup(self, name: str) -> Dict[str, Any]:
+    def shrink(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Gives back what deleted and replaced objects took."""
+        seconds = _SHRINK_SECONDS if timeout is None else timeout
+        reply: Dict[str, Any] = self._transport.json(
+            "POST", f"{self._path}/shrink", {}, retry=WHEN_REFUSED, timeout=seconds
+        )
+        return reply
+
+    def create_backup(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Begins a backup; ``client.active_backup()`` tells how far it is."""
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/backup", {"name": name}, retry=WHEN_REFUSED
+            "POST", f"{self._path}/backup", {"name": name}, retry=WHEN_REFUSED, timeout=timeout
         )
         return reply
 
@@ -182,7 +218,7 @@ def _query(asked: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
     query = asked["query"]
     encoded: Any
     if isinstance(query, Mapping) and "id" in query:
-        encoded = {"id": str(query["id"])}
+        encoded = {"id": encoding.identifier(query["id"], f"{field}.query.id")}
     elif isinstance(query, Mapping):
         indices, values = encoding.sparse(query, f"{field}.query")
         encoded = {"indices": indices, "values": values}
@@ -214,3 +250,7 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
         },
         "multi_vectors": {name: value["vectors"] for name, value in fields.items() if "vectors" in value},
     }
+
+
+def _segment_of(id: Any) -> str:
+    return segment(encoding.identifier(id, "id"))

@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import zlib
+from numbers import Integral, Real
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import msgpack
@@ -14,6 +15,15 @@ from .errors import InvalidArgumentError
 
 _NORM_MIN = 1e-10
 """Keeps an all-zero vector from being divided by zero, as the published clients do."""
+
+_FLOAT32_MAX = 3.4028234663852886e38
+
+
+def plain(value: Any) -> Any:
+    """For ``json.dumps``: what a NumPy array or scalar holds, as lists, numbers, booleans or text."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    raise TypeError(f"a value of type {type(value).__name__} has no form in JSON")
 
 
 _STORED_BYTES_MAX = 65_536
@@ -24,24 +34,49 @@ _REPLY_PLAIN_BYTES_MAX = 64 * _PLAIN_BYTES_MAX
 
 
 def numbers(vector: Any, field: str) -> List[float]:
-    """A list of finite numbers out of a list, a tuple, a NumPy array or the like."""
+    """A list of finite numbers out of a list or tuple of Python or NumPy numbers, or an array with ``tolist``."""
     values = vector.tolist() if hasattr(vector, "tolist") else vector
     if not isinstance(values, (list, tuple)):
         raise InvalidArgumentError(f"{field} is not a list of numbers", field=field, value=repr(vector)[:80])
-    for i, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-            at = f"{field}[{i}]"
-            raise InvalidArgumentError(f"{at} is not a finite number: {value!r}"[:200], field=at, value=repr(value)[:80])
-    return list(values)
+    if {float, int}.issuperset(map(type, values)) and all(-_FLOAT32_MAX <= value <= _FLOAT32_MAX for value in values):
+        return list(values)
+    return [_number(value, field, i) for i, value in enumerate(values)]
+
+
+def _number(value: Any, field: str, i: int) -> float:
+    if isinstance(value, float):
+        number = float(value)
+    elif isinstance(value, Integral) and not isinstance(value, bool):
+        return int(value)
+    elif isinstance(value, Real) and not isinstance(value, bool):
+        number = float(value)
+    else:
+        number = math.nan
+    if math.isfinite(number):
+        return number
+    where = f"{field}[{i}]"
+    message = f"{where} is not a finite number: {value!r}"[:200]
+    raise InvalidArgumentError(message, field=where, value=repr(value)[:80])
 
 
 def positions(indices: Any, field: str) -> List[int]:
+    """A list of sparse positions, integers from 0 to 2^32 - 1."""
     values = indices.tolist() if hasattr(indices, "tolist") else list(indices)
     for i, value in enumerate(values):
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**32:
-            at = f"{field}[{i}]"
-            raise InvalidArgumentError(f"{at} is not a position: {value!r}"[:200], field=at, value=repr(value)[:80])
-    return list(values)
+        if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) < 2**32:
+            where = f"{field}[{i}]"
+            message = f"{where} is not a position: {value!r}"[:200]
+            raise InvalidArgumentError(message, field=where, value=repr(value)[:80])
+    return [int(value) for value in values]
+
+
+def identifier(value: Any, field: str) -> str:
+    """An id as text; integers, NumPy's among them, become their decimal digits."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return str(int(value))
+    raise InvalidArgumentError(f"{field} is neither text nor an integer", field=field, value=repr(value)[:80])
 
 
 def sparse(value: Mapping[str, Any], field: str) -> Tuple[List[int], List[float]]:
@@ -59,7 +94,10 @@ def is_many(value: Any) -> bool:
     """Several vectors rather than one."""
     if getattr(value, "ndim", None) is not None:
         return bool(value.ndim == 2)
-    return isinstance(value, (list, tuple)) and len(value) > 0 and not isinstance(value[0], (int, float))
+    if not isinstance(value, (list, tuple)) or len(value) == 0:
+        return False
+    first = value[0]
+    return isinstance(first, (list, tuple)) or getattr(first, "ndim", 0) > 0
 
 
 def many(value: Any, field: str) -> List[List[float]]:
@@ -78,7 +116,9 @@ def pack_meta(meta: Any, field: str) -> bytes:
 
 def _json(value: Any, field: str) -> bytes:
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode("utf-8")
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=plain).encode(
+            "utf-8"
+        )
     except (TypeError, ValueError, UnicodeEncodeError) as error:
         raise InvalidArgumentError(f"{field} is not JSON: {error}", field=field) from error
 
@@ -119,16 +159,12 @@ class MetaReader:
         return meta if isinstance(meta, dict) else stored
 
 
-def _common(record: Mapping[str, Any], at: str) -> Tuple[str, bytes, str]:
-    identifier = record.get("id")
-    if isinstance(identifier, int) and not isinstance(identifier, bool):
-        identifier = str(identifier)
-    if not isinstance(identifier, str):
-        raise InvalidArgumentError(f"{at}.id is not a text", field=f"{at}.id", value=repr(identifier)[:80])
-    meta = pack_meta(record.get("meta"), f"{at}.meta")
+def _common(record: Mapping[str, Any], where: str) -> Tuple[str, bytes, str]:
+    identity = identifier(record.get("id"), f"{where}.id")
+    meta = pack_meta(record.get("meta"), f"{where}.meta")
     conditions = record.get("filter")
-    text = "" if conditions is None else _json(conditions, f"{at}.filter").decode("utf-8")
-    return identifier, meta, text
+    text = "" if conditions is None else _json(conditions, f"{where}.filter").decode("utf-8")
+    return identity, meta, text
 
 
 def object_batch(objects: Sequence[Mapping[str, Any]]) -> bytes:
@@ -136,23 +172,23 @@ def object_batch(objects: Sequence[Mapping[str, Any]]) -> bytes:
     return _packed([[_object(item, f"objects[{i}]") for i, item in enumerate(objects)]])
 
 
-def _object(item: Mapping[str, Any], at: str) -> List[Any]:
-    identifier, meta, text = _common(item, at)
+def _object(item: Mapping[str, Any], where: str) -> List[Any]:
+    identity, meta, text = _common(item, where)
     vectors: Dict[str, Any] = {}
     sparses: Dict[str, Any] = {}
     multis: Dict[str, Any] = {}
     fields = item.get("fields")
     if not isinstance(fields, Mapping):
-        raise InvalidArgumentError(f"{at}.fields is not a dict", field=f"{at}.fields", value=repr(fields)[:80])
+        raise InvalidArgumentError(f"{where}.fields is not a dict", field=f"{where}.fields", value=repr(fields)[:80])
     for name, value in fields.items():
-        field = f"{at}.fields.{name}"
+        field = f"{where}.fields.{name}"
         if isinstance(value, Mapping):
             sparses[name] = list(sparse(value, field))
         elif is_many(value):
             multis[name] = many(value, field)
         else:
             vectors[name] = numbers(value, field)
-    return [identifier, meta, text, vectors, sparses, multis]
+    return [identity, meta, text, vectors, sparses, multis]
 
 
 def record_batch(records: Sequence[Mapping[str, Any]], space_type: str) -> bytes:
@@ -160,17 +196,17 @@ def record_batch(records: Sequence[Mapping[str, Any]], space_type: str) -> bytes
     return _packed([_record(record, f"records[{i}]", space_type) for i, record in enumerate(records)])
 
 
-def _record(record: Mapping[str, Any], at: str, space_type: str) -> List[Any]:
-    identifier, meta, text = _common(record, at)
-    vector = numbers(record.get("vector"), f"{at}.vector")
+def _record(record: Mapping[str, Any], where: str, space_type: str) -> List[Any]:
+    identity, meta, text = _common(record, where)
+    vector = numbers(record.get("vector"), f"{where}.vector")
     norm = 1.0
     if space_type == "cosine":
         norm = max(math.sqrt(sum(value * value for value in vector)), _NORM_MIN)
         vector = [value / norm for value in vector]
-    row: List[Any] = [identifier, meta, text or "{}", norm, vector]
+    row: List[Any] = [identity, meta, text or "{}", norm, vector]
     if record.get("sparse_indices") is not None or record.get("sparse_values") is not None:
         terms = {"indices": record.get("sparse_indices", []), "values": record.get("sparse_values", [])}
-        row.extend(sparse(terms, at))
+        row.extend(sparse(terms, where))
     return row
 
 

@@ -28,6 +28,8 @@ class AnnalError(Exception):
         self.limit = limit
         self.request_id = request_id
         self.retry_after = retry_after
+        self.stored: Optional[int] = None
+        """Where ``upsert`` sent several batches: how many records before the failed batch are stored."""
 
     @property
     def retryable(self) -> bool:
@@ -62,11 +64,11 @@ class BadRequestError(AnnalError):
 
 
 class AuthenticationError(AnnalError):
-    """401: the token is missing, or opens nothing."""
+    """401: the token is missing or not valid."""
 
 
 class LicenseError(AnnalError):
-    """402: the operation needs an active licence."""
+    """402: the operation needs an active license."""
 
 
 class ForbiddenError(AnnalError):
@@ -78,7 +80,7 @@ class NotFoundError(AnnalError):
 
 
 class ConflictError(AnnalError):
-    """409: the name is taken, or something else is under way."""
+    """409: the name is taken, or something else is running."""
 
 
 class ServerError(AnnalError):

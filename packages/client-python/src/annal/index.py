@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, cast
 
 from . import encoding
-from .bulk import bulk_load
-from .transport import ALWAYS, WHEN_REFUSED, Transport, segment
+from .bulk import Source, bulk_load, upsert_all
+from .exchange import ALWAYS, WHEN_REFUSED, json_body, segment
+from .transport import Transport
 from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
 
 _SENTENCE = "application/json, text/plain"
@@ -32,23 +32,39 @@ class Index:
     def is_hybrid(self) -> bool:
         return self.sparse_model != "None"
 
-    def upsert(self, records: Sequence[VectorRecord]) -> str:
-        """Stores up to 1,000 records, all or none, replacing those whose id is there. They are on disk when it returns."""
+    def upsert(
+        self,
+        records: Iterable[VectorRecord],
+        *,
+        batch_size: int = 1_000,
+        progress: Optional[bool] = None,
+        timeout: Optional[float] = None,
+    ) -> str:
+        """Stores records, replacing those whose id is there. They are on disk when it returns.
+
+        Up to ``batch_size`` records, 1,000 at most, are stored all or none. More are sent batch by batch; when a batch fails, the
+        error's ``stored`` says how many records before it are stored. ``timeout`` is in seconds, for each batch. A progress bar is
+        drawn for several batches in a terminal where tqdm is installed, or as ``progress`` says.
+        """
+        upsert_all(records, self._upsert, batch_size, progress, timeout)
+        return "Vectors inserted successfully"
+
+    def _upsert(self, records: Sequence[Mapping[str, Any]], timeout: Optional[float] = None) -> Dict[str, Any]:
         body = encoding.record_batch(records, self.space_type)
         path = f"{self._path}/vector/insert"
-        self._transport.send("POST", path, body, content_type="application/msgpack", retry=ALWAYS)
-        return "Vectors inserted successfully"
+        self._transport.send("POST", path, body, content_type="application/msgpack", retry=ALWAYS, timeout=timeout)
+        return {"upserted": len(records)}
 
     def load(
         self,
-        records: Iterable[VectorRecord],
+        records: Source[VectorRecord],
         *,
         batch_size: int = 500,
         concurrency: int = 2,
         on_progress: Optional[Progress] = None,
     ) -> int:
-        """Stores as many records as the iterable gives, and takes no more from it than is on its way."""
-        return bulk_load(records, self.upsert, batch_size, concurrency, on_progress)  # type: ignore[arg-type]
+        """Stores as many records as the iterable gives, and takes no more from it than it can send."""
+        return bulk_load(records, self._upsert, batch_size, concurrency, on_progress)
 
     def query(
         self,
@@ -63,13 +79,17 @@ class Index:
         filter_boost_percentage: Optional[float] = None,
         dense_rrf_weight: Optional[float] = None,
         rrf_rank_constant: Optional[float] = None,
+        timeout: Optional[float] = None,
     ) -> List[Hit]:
         """The nearest records, best first: by the dense vector, the sparse terms, or both fused by their ranks."""
         body: Dict[str, Any] = {"k": top_k, "ef": ef, "include_vectors": include_vectors}
         if vector is not None:
             body["vector"] = encoding.numbers(vector, "vector")
         if sparse_indices is not None or sparse_values is not None:
-            terms = {"indices": sparse_indices or [], "values": sparse_values or []}
+            terms = {
+                "indices": [] if sparse_indices is None else sparse_indices,
+                "values": [] if sparse_values is None else sparse_values,
+            }
             body["sparse_indices"], body["sparse_values"] = encoding.sparse(terms, "sparse")
         if filter is not None:
             body["filter"] = list(filter)
@@ -84,30 +104,32 @@ class Index:
             body["dense_rrf_weight"] = dense_rrf_weight
         if rrf_rank_constant is not None:
             body["rrf_rank_constant"] = rrf_rank_constant
-        reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS)
+        reply = self._transport.json("POST", f"{self._path}/search", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         return [_hit(hit, metas) for hit in reply["results"]]
 
-    def get_vector(self, id: str) -> Dict[str, Any]:
+    def get_vector(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Fails with NotFoundError where there is none."""
-        reply = self._transport.json("POST", f"{self._path}/vector/get", {"id": str(id)}, retry=ALWAYS)
+        reply = self._transport.json(
+            "POST", f"{self._path}/vector/get", {"id": encoding.identifier(id, "id")}, retry=ALWAYS, timeout=timeout
+        )
         meta = encoding.MetaReader().take(reply)
         return {**reply, "meta": meta}
 
-    def delete_vector(self, id: str) -> str:
-        path = f"{self._path}/vector/{segment(str(id))}/delete"
-        return str(self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED).text)
+    def delete_vector(self, id: str, *, timeout: Optional[float] = None) -> str:
+        path = f"{self._path}/vector/{_segment_of(id)}/delete"
+        return str(self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, timeout=timeout).text)
 
-    def delete_with_filter(self, filter: Filter) -> str:
+    def delete_with_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> str:
         """Deletes every record that the filter matches; an empty filter deletes nothing."""
-        return self._sentence("DELETE", "vectors/delete", {"filter": list(filter)}, WHEN_REFUSED)
+        return self._sentence("DELETE", "vectors/delete", {"filter": list(filter)}, WHEN_REFUSED, timeout)
 
-    def update_filters(self, updates: Sequence[FilterUpdate]) -> str:
+    def update_filters(self, updates: Sequence[FilterUpdate], *, timeout: Optional[float] = None) -> str:
         """Replaces the whole filter of each record named; unknown ids are left out of the count."""
-        return self._sentence("POST", "filters/update", {"updates": list(updates)}, ALWAYS)
+        return self._sentence("POST", "filters/update", {"updates": list(updates)}, ALWAYS, timeout)
 
-    def describe(self) -> Dict[str, Any]:
-        info = self._transport.json("GET", f"{self._path}/info", retry=ALWAYS)
+    def describe(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        info = self._transport.json("GET", f"{self._path}/info", retry=ALWAYS, timeout=timeout)
         model = info.get("sparse_model", "None")
         return {
             "name": self.name,
@@ -121,20 +143,26 @@ class Index:
             "ef_con": info["ef_con"],
         }
 
-    def rebuild(self, M: Optional[int] = None, ef_con: Optional[int] = None) -> Dict[str, Any]:
+    def rebuild(
+        self, M: Optional[int] = None, ef_con: Optional[int] = None, *, timeout: Optional[float] = None
+    ) -> Dict[str, Any]:
         given = {name: value for name, value in {"M": M, "ef_con": ef_con}.items() if value is not None}
-        reply: Dict[str, Any] = self._transport.json("POST", f"{self._path}/rebuild", given, retry=WHEN_REFUSED)
+        reply: Dict[str, Any] = self._transport.json(
+            "POST", f"{self._path}/rebuild", given, retry=WHEN_REFUSED, timeout=timeout
+        )
         return reply
 
-    def rebuild_status(self) -> Dict[str, Any]:
-        reply: Dict[str, Any] = self._transport.json("GET", f"{self._path}/rebuild/status", retry=ALWAYS)
+    def rebuild_status(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        reply: Dict[str, Any] = self._transport.json(
+            "GET", f"{self._path}/rebuild/status", retry=ALWAYS, timeout=timeout
+        )
         return reply
 
-    def _sentence(self, method: str, action: str, body: Any, retry: str) -> str:
-        data = json.dumps(body, allow_nan=False).encode("utf-8")
+    def _sentence(self, method: str, action: str, body: Any, retry: str, timeout: Optional[float]) -> str:
+        data = json_body(body)
         path = f"{self._path}/{action}"
         sent = self._transport.send(
-            method, path, data, content_type="application/json", accept=_SENTENCE, retry=retry
+            method, path, data, content_type="application/json", accept=_SENTENCE, retry=retry, timeout=timeout
         )
         return str(sent.text)
 
@@ -142,3 +170,7 @@ class Index:
 def _hit(hit: Dict[str, Any], metas: encoding.MetaReader) -> Hit:
     meta = metas.take(hit)
     return cast(Hit, {**hit, "meta": meta})
+
+
+def _segment_of(id: Any) -> str:
+    return segment(encoding.identifier(id, "id"))

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Protocol, Sequence, Typed
 
 
 class ArrayLike(Protocol):
-    """A NumPy array, or what else can say its numbers."""
+    """A NumPy array, or another object that lists its numbers."""
 
     def tolist(self) -> Any: ...
 

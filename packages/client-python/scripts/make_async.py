@@ -1,0 +1,140 @@
+"""Writes the async client from the sync one: ``python3 scripts/make_async.py``, or ``--check`` to compare.
+
+A method that sends something becomes ``async``, and every call that leads to the transport is awaited. The transports and ``bulk.py``
+are written by hand, twice, because waiting is what they do.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+from typing import Dict, Optional, Set
+
+SOURCES = Path(__file__).resolve().parents[1] / "src" / "annal"
+MODULES = ("index", "collection", "client")
+NAMES = {
+    "Annal": "AsyncAnnal",
+    "Collection": "AsyncCollection",
+    "Index": "AsyncIndex",
+    "Transport": "AsyncTransport",
+    "Iterator": "AsyncIterator",
+    "__enter__": "__aenter__",
+    "__exit__": "__aexit__",
+}
+AWAITED_FUNCTIONS = {"upsert_all", "bulk_load"}
+AWAITED_OF_TRANSPORT = {"json", "send", "download", "upload", "close"}
+IMPORTS_FROM = {module: f"async_{module}" for module in (*MODULES, "transport", "bulk")}
+
+
+class Asynchronous(ast.NodeTransformer):
+    def __init__(self, awaited_methods: Set[str]) -> None:
+        self.awaited_methods = awaited_methods
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> ast.AST:
+        node.module = IMPORTS_FROM.get(node.module or "", node.module)
+        for alias in node.names:
+            alias.name = NAMES.get(alias.name, alias.name)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        self.generic_visit(node)
+        node.name = NAMES.get(node.name, node.name)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        is_async = node.name in self.awaited_methods or node.name in ("__enter__", "__exit__")
+        self.generic_visit(node)
+        name = NAMES.get(node.name, node.name)
+        if not is_async:
+            node.name = name
+            return node
+        fields: Dict[str, object] = {key: getattr(node, key) for key in node._fields}
+        return ast.copy_location(ast.AsyncFunctionDef(**{**fields, "name": name}), node)  # type: ignore[arg-type]
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return ast.copy_location(ast.Await(value=node), node) if self._is_awaited(node.func) else node
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        node.id = NAMES.get(node.id, node.id)
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.AST:
+        if isinstance(node.value, str):
+            text = NAMES.get(node.value, node.value)
+            text = text.replace("with Annal(", "async with AsyncAnnal(").replace(">>> with", ">>> async with")
+            text = text.replace("...     client.", "...     await client.").replace(
+                "Annal(base_url=", "AsyncAnnal(base_url="
+            )
+            text = text.replace("``client.health()``", "``await client.health()``").replace("AsyncAsync", "Async")
+            node.value = text.replace("``client.get_", "``await client.get_").replace("async async", "async")
+            node.value = node.value.replace("Collection(name=", "AsyncCollection(name=").replace(
+                "Index(name=", "AsyncIndex(name="
+            )
+        return node
+
+    def _is_awaited(self, function: ast.expr) -> bool:
+        if isinstance(function, ast.Name):
+            return function.id in AWAITED_FUNCTIONS
+        if not isinstance(function, ast.Attribute):
+            return False
+        owner = function.value
+        if isinstance(owner, ast.Name) and owner.id == "self":
+            return function.attr in self.awaited_methods
+        is_transport = isinstance(owner, ast.Attribute) and owner.attr == "_transport"
+        return is_transport and function.attr in AWAITED_OF_TRANSPORT
+
+
+def awaiting_methods(tree: ast.Module) -> Set[str]:
+    """Methods that reach the transport, directly or through one another."""
+    methods = {
+        method.name: method
+        for owner in tree.body
+        if isinstance(owner, ast.ClassDef)
+        for method in owner.body
+        if isinstance(method, ast.FunctionDef)
+    }
+    awaiting: Set[str] = set()
+    while True:
+        visitor = Asynchronous(awaiting)
+        found = {
+            name
+            for name, method in methods.items()
+            if any(isinstance(node, ast.Call) and visitor._is_awaited(node.func) for node in ast.walk(method))
+        }
+        if found == awaiting:
+            return found
+        awaiting = found
+
+
+def asynchronous(module: str) -> str:
+    tree = ast.parse((SOURCES / f"{module}.py").read_text(encoding="utf-8"))
+    changed = ast.fix_missing_locations(Asynchronous(awaiting_methods(tree)).visit(tree))
+    header = f"# Written by scripts/make_async.py from {module}.py; change that file instead.\n"
+    return header + ast.unparse(changed) + "\n"
+
+
+def difference() -> Optional[str]:
+    """The first module whose async form is not the one on disk; formatting does not count."""
+    for module in MODULES:
+        path = SOURCES / f"async_{module}.py"
+        written = path.read_text(encoding="utf-8") if path.exists() else ""
+        if ast.dump(ast.parse(written)) != ast.dump(ast.parse(asynchronous(module))):
+            return path.name
+    return None
+
+
+def main() -> int:
+    if "--check" in sys.argv:
+        stale = difference()
+        if stale is not None:
+            print(f"{stale} is out of date: run python3 scripts/make_async.py")
+        return 0 if stale is None else 1
+    for module in MODULES:
+        (SOURCES / f"async_{module}.py").write_text(asynchronous(module), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""What both transports agree on: addresses, tokens, TLS options, replies, failures, and which calls are repeated after a failure."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from typing import Any, Mapping, Optional, Tuple, Union
+from urllib.parse import quote, urlsplit
+
+from .encoding import plain
+from .errors import AnnalError, DeadlineError, InvalidArgumentError, UnreachableError, error_for
+
+_WAIT_FIRST = 0.1
+_WAIT_LONGEST = 5.0
+_PASSING = (429, 502, 503, 504)
+
+ALWAYS = "always"
+"""Reading, or writing that leaves the same state when done twice."""
+WHEN_REFUSED = "when-refused"
+"""Only when the server surely did not begin it."""
+NEVER = "never"
+
+TRANSFER_SECONDS = 3_600.0
+CHUNK_BYTES = 1 << 20
+
+ClientCertificate = Union[str, Tuple[str, str], None]
+"""A PEM file with certificate and key, or a file for each."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A complete response with a status from 200 to 299, or the failure it was made from."""
+
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8", "replace")
+
+    def json(self) -> Any:
+        if not self.content:
+            return {}
+        try:
+            return json.loads(self.content)
+        except ValueError as error:
+            raise AnnalError("the reply is not JSON", code="invalid_reply", status=self.status) from error
+
+
+class Address:
+    """Where the server is and what opens it."""
+
+    def __init__(self, base_url: str, token: Optional[str]) -> None:
+        self.set_base_url(base_url)
+        self.set_token(token)
+
+    def set_base_url(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidArgumentError("the address must be one such as http://127.0.0.1:8080/api/v2", field="base_url")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            message = "the address holds more than an address; a token goes into token"
+            raise InvalidArgumentError(message, field="base_url")
+        root = url.rstrip("/")
+        for ending in ("/api/v1", "/api/v2"):
+            root = root[: -len(ending)] if root.endswith(ending) else root
+        self.root = root
+
+    def set_token(self, token: Optional[str]) -> None:
+        if token and not all("!" <= letter <= "~" for letter in token):
+            raise InvalidArgumentError("the token holds characters that a header cannot carry", field="token")
+        self._authorization = f"Bearer {token}" if token else None
+
+    def headers(self, accept: str, content_type: Optional[str]) -> "dict[str, str]":
+        headers = {"Accept": accept}
+        if content_type is not None:
+            headers["Content-Type"] = content_type
+        if self._authorization is not None:
+            headers["Authorization"] = self._authorization
+        return headers
+
+
+def segment(name: str) -> str:
+    """One segment of a path, whatever the name holds."""
+    return quote(name, safe="")
+
+
+def json_body(body: Any) -> bytes:
+    """Bytes of a request body; NumPy arrays and scalars in it become lists and numbers."""
+    try:
+        return json.dumps(body, allow_nan=False, default=plain).encode("utf-8")
+    except (TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"the request cannot be written as JSON: {error}", field="body") from error
+
+
+def failure(reply: Reply) -> AnnalError:
+    """The error that a reply with another status stands for."""
+    try:
+        body = json.loads(reply.content)
+    except ValueError:
+        body = {}
+    if not isinstance(body, Mapping):
+        body = {}
+    text = body.get("error")
+    if not isinstance(text, str):
+        is_text = reply.headers.get("Content-Type", "text/plain").startswith("text/plain")
+        short = reply.text.strip() if is_text and len(reply.content) <= 300 else ""
+        text = short or f"the server answered {reply.status}"
+    return error_for(reply.status)(
+        text,
+        code=str(body.get("code", "http_error")),
+        status=reply.status,
+        field=body.get("field"),
+        value=body.get("value"),
+        limit=body.get("limit"),
+        request_id=body.get("request_id") or reply.headers.get("x-request-id"),
+        retry_after=_seconds(reply.headers.get("Retry-After")),
+    )
+
+
+def unreachable(root: str, cause: BaseException) -> UnreachableError:
+    """No reply came; says why, in the words of the innermost cause."""
+    error = UnreachableError(f"no reply from {root}: {_innermost(cause)}", refused=_was_refused(cause))
+    error.__cause__ = cause
+    return error
+
+
+def too_late(root: str, seconds: float, cause: BaseException, *, connecting: bool = False) -> DeadlineError:
+    what = "no connection to" if connecting else "no reply from"
+    error = DeadlineError(f"{what} {root} within {seconds:g} s", code="timeout")
+    error.__cause__ = cause
+    return error
+
+
+def wait_before_retry(
+    error: AnnalError, retry: str, attempt: int, attempts_max: int, seconds_left: float
+) -> Optional[float]:
+    """Seconds to wait before the call is sent again; None where it must not be, or not in time."""
+    if attempt >= attempts_max or not _may_repeat(error, retry):
+        return None
+    backoff: float = min(_WAIT_FIRST * 2**attempt, _WAIT_LONGEST) * (0.5 + random.random() / 2)
+    wait = max(backoff, error.retry_after or 0.0)
+    return None if wait >= seconds_left else wait
+
+
+def _may_repeat(error: AnnalError, retry: str) -> bool:
+    if retry == NEVER:
+        return False
+    # The server says so before it does anything, except when the disk fails: then the outcome is not known.
+    not_begun = error.status == 429 or (error.status == 503 and error.code != "log_failed")
+    if not_begun or (isinstance(error, UnreachableError) and error.refused):
+        return True
+    if retry == WHEN_REFUSED:
+        return False
+    return isinstance(error, UnreachableError) if error.status is None else error.status in _PASSING
+
+
+def _seconds(header: Optional[str]) -> Optional[float]:
+    return float(header) if header is not None and header.strip().isdigit() else None
+
+
+def _innermost(error: BaseException) -> str:
+    causes = _causes(error)
+    last = causes[-1]
+    text = str(last)
+    return f"{type(last).__name__}: {text}"[:300] if text else type(last).__name__
+
+
+def _was_refused(error: BaseException) -> bool:
+    """The connection was refused, so that nothing of the request arrived."""
+    return any(isinstance(cause, ConnectionRefusedError) for cause in _causes(error)) or any(
+        "refused" in str(cause) and type(cause).__name__ == "ConnectError" for cause in _causes(error)
+    )
+
+
+def _causes(error: BaseException) -> "list[BaseException]":
+    causes = [error]
+    while len(causes) < 10:
+        last = causes[-1]
+        reason = getattr(last, "reason", None) or (last.args[0] if last.args else None)
+        following = reason if isinstance(reason, BaseException) else last.__cause__ or last.__context__
+        if following is None or following in causes:
+            break
+        causes.append(following)
+    return causes
