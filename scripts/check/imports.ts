@@ -21,7 +21,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
-  ['errors', 'limits', 'json', 'ids', 'numbers', 'memory'],
+  ['errors', 'limits', 'json', 'ids', 'numbers', 'unreadable', 'memory'],
   ['definition', 'database-definition', 'object', 'query', 'vectors-in'],
   ['events'],
   ['api', 'backups-api', 'history-api', 'engine-options', 'health', 'parse-definition'],

@@ -1,7 +1,7 @@
 // Which data directory a command is about.
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
-import { usageError } from './exit-code.ts'
+import { CommandEnd, exitCode, usageError } from './exit-code.ts'
 
 /** The one given, that of the environment, or the default. */
 export function dataDir(given: string | undefined): string {
@@ -18,5 +18,15 @@ export function existingDataDir(given: string | undefined): string {
 export function logDir(given: string | undefined): string {
   const dir = existingDataDir(given)
   const inside = path.join(dir, 'wal')
-  return existsSync(inside) ? inside : dir
+  if (existsSync(path.join(dir, 'IDENTITY')) && !holdsSegments(inside)) {
+    const what = `the log of ${path.resolve(dir)} is missing: its IDENTITY says that there was one, and wal/ has no segment`
+    throw new CommandEnd(exitCode.damaged, `${what}; put wal/ back, or restore a backup`)
+  }
+  if (existsSync(inside)) return inside
+  if (holdsSegments(dir)) return dir
+  throw usageError(`${path.resolve(dir)} is neither a data directory nor a log`)
+}
+
+function holdsSegments(dir: string): boolean {
+  return existsSync(dir) && readdirSync(dir).some((name) => name.endsWith('.wal'))
 }

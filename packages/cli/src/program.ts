@@ -1,6 +1,7 @@
 // The command line: which commands there are, what they take, and what the process ends with.
 import { Command, CommanderError } from 'commander'
 import { CommandEnd, exitCode, usageError } from './exit-code.ts'
+import { fileFailure } from './file-failure.ts'
 import { describeBench } from './program-bench.ts'
 import { describeData } from './program-data.ts'
 import { describeLicenses } from './program-licenses.ts'
@@ -45,6 +46,11 @@ async function failed(error: unknown, terminal: Terminal): Promise<number> {
   if (error instanceof CommandEnd) {
     if (error.message !== '') terminal.say(`annal: ${error.message}`)
     return error.exitCode
+  }
+  const file = fileFailure(error)
+  if (file !== undefined) {
+    terminal.say(`annal: ${file.line}`)
+    return file.code
   }
   const { exitOf } = await import('@annal/server')
   const { code, lines } = exitOf(error)

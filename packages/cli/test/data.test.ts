@@ -95,7 +95,10 @@ test('what cannot be is told with place and code', async (t) => {
   const refused: readonly [readonly string[], number, RegExp][] = [
     [['import', 'x', bad, '--create'], 64, /bad\.jsonl, line 2: it is not a JSON object/],
     [['import', 'nowhere', jsonl(dir)], 76, /collection_not_found/],
-    [['import', 'x', path.join(dir, 'none.npy')], 77, /ENOENT/],
+    [['import', 'x', path.join(dir, 'none.npy')], 64, /none\.npy: no such file or directory$/m],
+    [['import', 'x', path.join(dir, 'none.jsonl')], 64, /none\.jsonl: no such file or directory$/m],
+    [['backup', 'upload', path.join(dir, 'none.annal-backup')], 64, /none\.annal-backup: no such file or directory$/m],
+    [['import', 'x', dir, '--format', 'jsonl'], 64, /a directory, not a file/],
     [['import', 'x', bad, '--format', 'npy'], 64, /not an NPY file/],
     [['restore', 'nothing', 'x'], 76, /backup_not_found/],
     [['restore', 'a', 'b', '--time', 'yesterday'], 64, /is not a time/],
@@ -106,6 +109,7 @@ test('what cannot be is told with place and code', async (t) => {
     const ended = await annal([...args], { NDD_SERVER_URL: address })
     t.equal(ended.code, code, args.join(' '))
     t.match(ended.err, said)
+    t.notMatch(ended.err, /NDD_DATA_DIR|\n {4}at /, args.join(' '))
   }
   await stop()
   const away = await annal(['backup', 'list'], { NDD_SERVER_URL: address })

@@ -1,5 +1,5 @@
 // serve, doctor, verify, waldump and repair, one after the other on one directory, as a bad day goes.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { connect } from '@annal/client'
@@ -153,4 +153,54 @@ test('what is written wrongly is told, with the way to the help', async (t) => {
   t.equal((await annal(['--help'])).code, 0)
   t.match((await annal(['help', 'repair'])).out, '--truncate-at')
   t.match((await annal(['--version'])).out, /^\d+\.\d+\.\d+\n$/)
+})
+
+test('a missing file of a checkpoint is found by verify and doctor, and the server starts without it', async (t) => {
+  const dir = freshDir(t)
+  await filled(t, dir, { kill: false })
+  const checkpoints = path.join(dir, 'checkpoints')
+  const newest = path.join(checkpoints, readdirSync(checkpoints).sort().at(-1) ?? '')
+  const lost = readdirSync(newest).find((name) => name.endsWith('part-0.snap')) ?? ''
+  rmSync(path.join(newest, lost))
+  const doctor = await annal(['doctor', dir, '--port', '0'])
+  t.equal(doctor.code, 1, doctor.out)
+  t.match(doctor.out, new RegExp(`${lost} is missing`))
+  t.match(doctor.out, '-> start the server: it ')
+  const verified = await annal(['verify', dir, '--checkpoints'])
+  t.equal(verified.code, 65)
+  t.match(verified.out, new RegExp(`${lost} is missing`))
+  const { address, stop } = await serve(t, dir)
+  const health = (await (await fetch(`${address}/api/v2/health`)).json()) as { status: string; reasons?: string[] }
+  t.equal(health.status, 'degraded')
+  t.equal((await connect({ url: address }).index('films').describe()).count, 5)
+  await stop()
+  t.equal((await annal(['doctor', dir, '--port', '0'])).code, 0, 'the checkpoint that the stop took replaces it')
+})
+
+test('a path that is missing, or that is no data directory, is named by every tool', async (t) => {
+  const dir = freshDir(t)
+  const none = path.join(dir, 'none')
+  const empty = path.join(dir, 'empty')
+  mkdirSync(empty)
+  const refused: readonly (readonly [readonly string[], RegExp])[] = [
+    ...['verify', 'waldump', 'archive'].map((tool) => [[tool, none], /there is no directory .*none/] as const),
+    ...['verify', 'waldump'].map((tool) => [[tool, empty], /neither a data directory nor a log/] as const),
+    [['verify', empty, '--checkpoints'], /no data directory/],
+    [['repair', empty, '--truncate-at', '1', '--accept-data-loss'], /neither a data directory nor a log/],
+    [['restore', none, path.join(dir, 'to'), '--whole'], /no data directory/],
+  ]
+  for (const [args, said] of refused) {
+    const ended = await annal([...args])
+    t.equal(ended.code, 64, args.join(' '))
+    t.match(ended.err, said)
+    t.notMatch(ended.err, /NDD_DATA_DIR|\n {4}at /, args.join(' '))
+  }
+  await filled(t, path.join(dir, 'data'), { kill: false })
+  rmSync(path.join(dir, 'data', 'wal'), { recursive: true })
+  for (const args of [['verify'], ['verify', '--checkpoints'], ['doctor', '--port', '0'], ['waldump']]) {
+    const [tool = '', ...rest] = args
+    const ended = await annal([tool, path.join(dir, 'data'), ...rest])
+    t.equal(ended.code, 65, args.join(' '))
+    t.match(ended.out + ended.err, /IDENTITY says that there was one/, args.join(' '))
+  }
 })

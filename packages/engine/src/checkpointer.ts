@@ -10,6 +10,7 @@ import {
   type Checkpoint,
   type CheckpointPlace,
   type CheckpointSource,
+  Damage,
   findCheckpoints,
   loadCollection,
   sweepTemporary,
@@ -47,6 +48,9 @@ export class Checkpointer {
   readonly #host: CheckpointerHost
   readonly #policy = new CheckpointPolicy()
   #newest: Checkpoint | undefined
+  readonly #damage = new Damage()
+  /** Something that a start would need was found damaged: the next checkpoint is taken even when nothing was written since. */
+  #isRenewalDue = false
   #lsnLoaded = 0
   #running: Promise<{ readonly lsn: number }> | undefined
   #pace = new Pace({ hurried: false })
@@ -106,10 +110,12 @@ export class Checkpointer {
         const replica = await loadCollection(this.#place, checkpoint, entry, pool)
         if (!replica) continue
         this.#lsnLoaded = Math.min(this.#lsnLoaded, checkpoint.manifest.lsn)
+        this.#isRenewalDue ||= checkpoint !== checkpoints[0]
         return replica
       } catch (error) {
         if (!(error instanceof EngineError && error.code === 'snapshot_damaged')) throw error
         failure = error
+        this.#damage.add(checkpoint, entry.id)
         this.#host.onTrouble(
           `collection "${entry.definition.name}" in checkpoint ${checkpoint.manifest.lsn}: ${error.message}`,
         )
@@ -118,10 +124,17 @@ export class Checkpointer {
     return failure
   }
 
+  /** The next checkpoint writes this collection again: its files in the newest one are damaged. */
+  renew(collectionId: number): void {
+    if (this.#newest) this.#damage.add(this.#newest, collectionId)
+    this.#isRenewalDue = true
+  }
+
   /** From now on checkpoints are taken of `source` when they are due. */
   start(log: Log, source: () => CheckpointSource): void {
     this.#work = { log, source }
-    this.#takeWhenDue()
+    if (this.#isRenewalDue) this.#takeInBackground()
+    else this.#takeWhenDue()
   }
 
   /** Counts an applied event of `bytes` bytes, and begins a checkpoint when one is due. */
@@ -179,7 +192,7 @@ export class Checkpointer {
     const { log } = this.#work
     this.#policy.started()
     const source = this.#work.source()
-    if (source.lsn === (this.#newest?.manifest.lsn ?? 0)) return { lsn: source.lsn }
+    if (source.lsn === (this.#newest?.manifest.lsn ?? 0) && !this.#isRenewalDue) return { lsn: source.lsn }
     const begun = performance.now()
     try {
       return await this.#write(log, source)
@@ -197,9 +210,11 @@ export class Checkpointer {
     await log.sync()
     const onProgress = (done: number, total: number) =>
       this.#host.onProgress({ job: 'checkpoint', done, total, unit: 'collections' })
-    const work = { pace: this.#pace, onProgress }
+    const isLogWhole = log.state().lsnFirst <= 1
+    const work = { pace: this.#pace, damage: this.#damage, isLogWhole, onProgress }
     const { checkpoint, lsnNotNeeded } = await writeCheckpoint(this.#place, source, this.#newest, work)
     this.#newest = checkpoint
+    this.#isRenewalDue = false
     if (lsnNotNeeded > 0 && !this.#host.keepLog) await log.truncateBefore((lsnNotNeeded + 1) as Lsn)
     const taken = { manifest: checkpoint.manifest, lsnNotNeeded }
     await this.#host

@@ -309,6 +309,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       else if (entry.lsnCreated >= log.state().lsnFirst) {
         // Damaged everywhere, but the log goes back to its first record.
         this.#collections.begin(entry, await this.backups.firstReplica(entry), 'loading')
+        this.#checkpointer.renew(entry.id)
         lsnFrom = Math.min(lsnFrom, entry.lsnCreated)
       } else this.#collections.quarantine(entry, found?.message)
     }
@@ -351,6 +352,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       timeMs: () => this.timeMs,
       newestCheckpoint: () => this.#checkpointer.newest,
       takeCheckpoint: () => this.#checkpointer.take(),
+      renewSnapshot: (id) => this.#checkpointer.renew(id),
       replicaHost: (seed) => this.#replicaHost(seed),
       nextCollectionId: () => this.nextCollectionId(),
       commit: (makeDraft) => this.commit(makeDraft),

@@ -108,6 +108,12 @@ export type {
 } from './query.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
 export { decodeMeta, MetaBudget, type ReadMeta } from './search/meta.ts'
+export {
+  type CheckedCheckpoints,
+  type CheckpointCheck,
+  type CheckpointFault,
+  checkCheckpoints,
+} from './verify/check-checkpoints.ts'
 export { type ArchiveReport, type VerifyArchiveOptions, verifyArchive } from './verify/verify-archive.ts'
 export {
   type DirectoryFinding,

@@ -1,6 +1,6 @@
 // `annal backup ...` and `annal restore`: what the client does with backups, told to a person.
-import { createReadStream, createWriteStream } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { createWriteStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -93,7 +93,9 @@ export function downloadBackup(
 export function uploadBackup(file: string, options: BackupOptions & { readonly name?: string }, terminal: Terminal) {
   const name = options.name ?? path.basename(file).replace(/\.[^.]*$/, '')
   return withClient(options, async (client) => {
-    const content = counted(createReadStream(file), `uploading ${name}`, undefined, terminal)
+    // Opened before anything is sent, so that a missing file is reported as one.
+    await using handle = await open(file)
+    const content = counted(handle.createReadStream(), `uploading ${name}`, undefined, terminal)
     await client.backups.upload(name, ReadableStream.from<Uint8Array>(content))
     if (!options.json) terminal.line(`${name} is here`)
     return exitCode.good

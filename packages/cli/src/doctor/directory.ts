@@ -2,7 +2,8 @@
 import { constants } from 'node:fs'
 import { access, readdir, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
-import { errnoOf, lockHolder, nodeVfs, readIdentity, verifyLog, WalError } from '@annal/wal'
+import { checkCheckpoints } from '@annal/engine'
+import { type LogReport, lockHolder, nodeVfs, readIdentity, verifyLog, WalError } from '@annal/wal'
 import { amount, bytesText, type Terminal } from '../terminal.ts'
 import { attention, bad, type Finding, good } from './finding.ts'
 
@@ -20,7 +21,7 @@ export async function directoryFindings(dir: string, terminal: Terminal): Promis
     await diskFinding(where),
     await lockFinding(where),
     identity,
-    ...(isNew ? [] : [await logFinding(where, terminal), await checkpointFinding(where)]),
+    ...(isNew ? [] : await storedFindings(where, terminal)),
   ]
 }
 
@@ -88,9 +89,19 @@ async function identityFinding(dir: string): Promise<Finding> {
   }
 }
 
-async function logFinding(dir: string, terminal: Terminal): Promise<Finding> {
+async function storedFindings(dir: string, terminal: Terminal): Promise<Finding[]> {
   const onProgress = ({ bytes }: { readonly bytes: number }) => terminal.bar.show('reading the log', bytes, undefined)
   const report = await verifyLog({ vfs: nodeVfs(), dir: path.join(dir, 'wal'), onProgress })
+  return [logFinding(dir, report), ...(await checkpointFindings(dir, report.isGood && report.lsnFirst === 1))]
+}
+
+function logFinding(dir: string, report: LogReport): Finding {
+  if (report.segments === 0)
+    return bad(
+      'log',
+      `${dir}/wal has no segment, and IDENTITY says that there was one`,
+      'put wal/ back from a copy of the directory, or restore a backup',
+    )
   const figures = `${amount(report.frames)} records in ${amount(report.segments)} segments, up to LSN ${report.lsnLast}`
   const damage = report.findings.filter(({ severity }) => severity === 'damage')
   const [first] = damage
@@ -107,17 +118,22 @@ async function logFinding(dir: string, terminal: Terminal): Promise<Finding> {
   return good('log', `${figures}; ${notice.file}: ${notice.what}; the next start settles it`)
 }
 
-async function checkpointFinding(dir: string): Promise<Finding> {
-  const names = await readdir(path.join(dir, 'checkpoints')).catch((error) => {
-    if (errnoOf(error) === 'ENOENT') return []
-    throw error
+/** Looks at the length and the beginning of every file of every checkpoint, not at all bytes: \`annal verify --deep\` does. */
+async function checkpointFindings(dir: string, isLogWhole: boolean): Promise<Finding[]> {
+  const { faults, whole, newestLsn } = await checkCheckpoints({
+    vfs: nodeVfs(),
+    dataDir: dir,
+    isDeep: false,
+    isLogWhole,
   })
-  const newest = names
-    .filter((name) => /^\d{20}-/.test(name))
-    .sort()
-    .at(-1)
-  if (newest === undefined) return good('checkpoint', 'none yet: a start reads the whole log')
-  return good('checkpoint', `the newest is of LSN ${Number(newest.slice(0, 20))}: a start reads the log from there`)
+  const [newest] = whole
+  const mayStart = newest !== undefined || isLogWhole
+  const damage = faults.map(({ file, what, cure }) =>
+    (mayStart ? attention : bad)('checkpoint', `${file}: ${what}`, cure),
+  )
+  if (damage.length > 0) return damage
+  if (newest === undefined) return [good('checkpoint', 'none yet: a start reads the whole log')]
+  return [good('checkpoint', `the newest is of LSN ${newestLsn}: a start reads the log from there`)]
 }
 
 async function mayUse(dir: string): Promise<boolean> {

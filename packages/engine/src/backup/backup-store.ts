@@ -100,6 +100,7 @@ export class BackupStore {
     const stored = this.get(database, name)
     this.#held.delete(keyOf(database, name))
     // Renamed first: a crash in between must not leave a manifest whose files are gone.
+    if (!(await this.vfs.exists(stored.dir))) return
     const leaving = join(this.dir, `tmp-${randomBytes(16).toString('hex')}`)
     await this.vfs.rename(stored.dir, leaving)
     await this.vfs.syncDirectory(this.dir)

@@ -8,6 +8,7 @@
 import { join } from 'node:path'
 import { readFully, type Vfs, type VfsFile, writeFully } from '@annal/wal'
 import { EngineError } from '../errors.ts'
+import { unreadableFile } from '../unreadable.ts'
 import { hashFile } from './hash-file.ts'
 import { filesOf, type Image, imageText, parseImageText, type StoredImage } from './image.ts'
 import { parseImage } from './parse-image.ts'
@@ -37,7 +38,10 @@ export async function* writeContainer(vfs: Vfs, { dir, image }: StoredImage): As
   yield manifest
   for (const [number, { name, bytes }] of filesOf(image).entries()) {
     yield sectionHead(number, bytes)
-    const file = await vfs.open(join(dir, name), 'read')
+    const file = await vfs.open(join(dir, name), 'read').catch((error: unknown) => {
+      const missing = unreadableFile(error, name)
+      throw missing ? new EngineError('backup_damaged', missing.message, {}, { cause: error }) : error
+    })
     try {
       yield* slicesOf(file, name, bytes)
     } finally {

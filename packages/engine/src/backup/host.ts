@@ -19,6 +19,8 @@ export interface BackupHost {
   timeMs(): number
   newestCheckpoint(): Checkpoint | undefined
   takeCheckpoint(): Promise<unknown>
+  /** The next checkpoint writes the collection again, because its files in the newest one are damaged or missing. */
+  renewSnapshot(collectionId: number): void
   /** What replicas of a collection with this secret are made with. */
   replicaHost(hashSeed: ReplicaHost['seed']): ReplicaHost
 }

@@ -1,9 +1,10 @@
 // An image of a collection as it is now. The moment is taken between two events, while writers and readers go on.
 import { join } from 'node:path'
-import { errnoOf, type LogRecord, type Lsn, WalError } from '@annal/wal'
+import { type LogRecord, type Lsn, WalError } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { isCatalogRecord, peekEvent } from '../events/codec.ts'
 import type { Replica } from '../replica/replica.ts'
+import { isMissing } from '../unreadable.ts'
 import { gentleDigest } from './gentle-digest.ts'
 import type { BackupHost, Imaged } from './host.ts'
 import { type Image, readImage, type StoredImage } from './image.ts'
@@ -64,7 +65,9 @@ export async function imageCollection(
     for (let attempt = 1; ; attempt++) {
       watch.checkWanted()
       try {
-        const image = await imageAt(host, collection, { dir, start, moment, label, use, watch })
+        // A file of an older image may be what was missing.
+        const tried = attempt === 1 ? use : { ...use, older: undefined }
+        const image = await imageAt(host, collection, { dir, start, moment, label, use: tried, watch })
         if (image.digest !== '' || use.linkOnly) return image
         return { ...image, digest: await digestIfUnchanged(moment, watch.checkWanted) }
       } catch (error) {
@@ -72,6 +75,11 @@ export async function imageCollection(
         // What a dropped collection began with may be gone as well.
         collection.checkOpen()
         for (const name of await host.vfs.list(dir)) await host.vfs.remove(join(dir, name))
+        // A file that is missing again was not given up for a newer checkpoint: it is lost, and the collection is written again.
+        if (attempt > 1 && isMissing(error)) {
+          host.renewSnapshot(collection.entry.id)
+          await host.takeCheckpoint()
+        }
         start = await startOf(host, collection, use, moment.lsn)
       }
     }
@@ -194,7 +202,7 @@ export async function* recordsOf(
 
 /** Whether a file or a record was given up while it was being read, since newer checkpoints hold it. */
 function hasMovedOn(error: unknown): boolean {
-  return errnoOf(error) === 'ENOENT' || (error instanceof WalError && error.code === 'lsn_not_held')
+  return isMissing(error) || (error instanceof WalError && error.code === 'lsn_not_held')
 }
 
 function sizeOf(replica: Replica): number {

@@ -8,6 +8,7 @@ import { rebuild } from '../replica/rebuild.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import { loadReplica } from '../snapshot/replica-parts.ts'
 import { SnapshotSource } from '../snapshot/snapshot-source.ts'
+import { accessing } from '../unreadable.ts'
 import { originalsName, partName, type StoredImage, tailPart } from './image.ts'
 import { readTail } from './tail-file.ts'
 
@@ -62,8 +63,10 @@ async function placeOriginals(vfs: Vfs, { dir, image }: StoredImage, id: number,
       // What a start finds there was left by a run that a crash ended; the records after the image are applied again.
       if (await vfs.exists(path)) await vfs.remove(path)
       const from = join(dir, originalsName(file))
-      if (full) await linkOrCopy(vfs, from, path)
-      else await copyFile(vfs, from, path, bytes)
+      await accessing(from, async () => {
+        if (full) await linkOrCopy(vfs, from, path)
+        else await copyFile(vfs, from, path, bytes)
+      })
       placed.push(path)
     }
     return placed

@@ -2,6 +2,7 @@
 // grows, and the records after the snapshot are written. Nothing here asks a writer to wait.
 import { join } from 'node:path'
 import { copyFile, type LogRecord, linkOrCopy, type Vfs } from '@annal/wal'
+import { accessing } from '../unreadable.ts'
 import { hashFile } from './hash-file.ts'
 import {
   type Image,
@@ -44,7 +45,8 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
   const parts: ImagePart[] = []
   for (const { name, part, bytes, sum } of base?.parts ?? []) {
     const path = join(dir, partName(part))
-    await linkOrCopy(vfs, join((base as ImageBase).dir, name), path)
+    const from = join((base as ImageBase).dir, name)
+    await accessing(from, () => linkOrCopy(vfs, from, path))
     const sha256 = held.get(`${partName(part)} ${bytes} ${sum}`)?.sha256 ?? (await hashOf(vfs, path, plan))
     parts.push({ part, bytes, sum, sha256 })
     advance(bytes)
@@ -55,8 +57,11 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
     const name = originalsName(file)
     const from = join((base as ImageBase).dir, file.name)
     const same = held.get(`${name} ${bytes}`)
-    if (full || same || linkOnly) await linkOrCopy(vfs, same?.path ?? from, join(dir, name))
-    else await copyFile(vfs, from, join(dir, name), bytes)
+    const linked = same?.path ?? from
+    await accessing(linked, async () => {
+      if (full || same || linkOnly) await linkOrCopy(vfs, linked, join(dir, name))
+      else await copyFile(vfs, from, join(dir, name), bytes)
+    })
     const sha256 = same?.sha256 ?? (await hashOf(vfs, join(dir, name), plan))
     originals.push({ generation, field, chunk, full, bytes, sha256 })
     advance(bytes)
@@ -101,5 +106,6 @@ export async function linkImage(
   from: string,
   to: string,
 ): Promise<void> {
-  for (const { name } of files) await linkOrCopy(vfs, join(from, name), join(to, name))
+  for (const { name } of files)
+    await accessing(join(from, name), () => linkOrCopy(vfs, join(from, name), join(to, name)))
 }

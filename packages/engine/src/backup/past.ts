@@ -1,11 +1,12 @@
 // A moment of the past: which record it is, and the image of one collection just after that record.
 import { join } from 'node:path'
-import { errnoOf, type HistoryPlace, historySegments, type LogRecord, readHistory, WalError } from '@annal/wal'
+import { type HistoryPlace, historySegments, type LogRecord, readHistory, WalError } from '@annal/wal'
 import type { Moment } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
 import { decodeEvent, isCatalogRecord, peekEvent } from '../events/codec.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import { isMissing } from '../unreadable.ts'
 import { basesOf, historyOf } from './archive.ts'
 import type { BackupHost } from './host.ts'
 import { type Image, partName, readImage, type StoredImage, tailPart } from './image.ts'
@@ -176,7 +177,7 @@ async function importedImage(host: BackupHost, id: string): Promise<StoredImage>
   try {
     return await readImage(host.vfs, join(host.dataDir, 'imports', id))
   } catch (error) {
-    if (errnoOf(error) !== 'ENOENT') throw error
+    if (!isMissing(error)) throw error
     throw unreachable(
       'the image that the collection began with is not kept any more, and no checkpoint before holds it',
       error,
@@ -203,8 +204,11 @@ export async function reaching<T>(act: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof WalError && (error.code === 'lsn_not_held' || error.code === 'log_damaged'))
       throw unreachable(error.message, error)
-    if (errnoOf(error) === 'ENOENT')
-      throw unreachable('a file on the way was given up meanwhile, since newer ones hold the same; try again', error)
+    if (isMissing(error))
+      throw unreachable(
+        `a file on the way is not there: ${(error as Error).message}. A newer checkpoint may have taken its place: try again`,
+        error,
+      )
     throw error
   }
 }

@@ -22,6 +22,7 @@ import type { Moment } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
 import { peekEvent } from '../events/codec.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import { accessing } from '../unreadable.ts'
 import { basesOf, historyOf } from './archive.ts'
 import { lsnOf, originOf, reaching, unreachable } from './past.ts'
 
@@ -48,8 +49,37 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
   const place = historyOf({ vfs, dataDir: from }, identity)
   const bases = await basesOf({ vfs, dataDir: from })
   const lsn = await reaching(async () => lsnWanted(place, bases, options.moment))
-  const base = bases.findLast(({ manifest }) => reaches(manifest, lsn))
-  const start = base?.manifest.lsn ?? (await originOf(place, `LSN ${lsn}`))
+  const usable = bases.filter(({ manifest }) => reaches(manifest, lsn)).reverse()
+  let failure: EngineError | undefined
+  // Where a checkpoint turns out to be damaged, the one before it leads to the same state with more records.
+  for (const base of [...usable, undefined]) {
+    try {
+      const start = base?.manifest.lsn ?? (await originOf(place, `LSN ${lsn}`))
+      await makeDirectory(vfs, options, { place, base, start, lsn })
+      return { lsn }
+    } catch (error) {
+      if (!(error instanceof EngineError && retried.has(error.code))) throw error
+      failure ??= error
+    }
+  }
+  throw failure?.code === 'snapshot_damaged' ? unreachable(failure.message, failure) : failure
+}
+
+/** What another beginning may get around. */
+const retried: ReadonlySet<string> = new Set(['snapshot_damaged', 'restore_unreachable'])
+
+async function makeDirectory(
+  vfs: Vfs,
+  options: RestoreDirectoryOptions,
+  way: {
+    readonly place: HistoryPlace
+    readonly base: Checkpoint | undefined
+    readonly start: number
+    readonly lsn: number
+  },
+): Promise<void> {
+  const { place, base, start, lsn } = way
+  const [from, to] = [resolve(options.from), resolve(options.to)]
   const making = join(dirname(to), `tmp-${basename(to)}-${randomBytes(4).toString('hex')}`)
   try {
     await makeNamedDirectory(vfs, dirname(to))
@@ -67,7 +97,6 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
     await vfs.removeTree(making)
     throw error
   }
-  return { lsn }
 }
 
 /** A snapshot may be later than its checkpoint: then it is too late for moments in between. */
@@ -109,10 +138,11 @@ async function endOf(place: HistoryPlace, from: number, baseTimeMs: number): Pro
 async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: string): Promise<void> {
   await vfs.makeDirectory(to)
   for (const { files, originals, originalBytes = [] } of manifest.collections) {
-    for (const { name } of files) await linkOrCopy(vfs, join(path, name), join(to, name))
+    for (const { name } of files)
+      await accessing(join(path, name), () => linkOrCopy(vfs, join(path, name), join(to, name)))
     // Files of vectors may still grow in the other directory, so they are never shared with it.
     for (const [at, name] of originals.entries())
-      await copyFile(vfs, join(path, name), join(to, name), originalBytes[at])
+      await accessing(join(path, name), () => copyFile(vfs, join(path, name), join(to, name), originalBytes[at]))
   }
   await linkOrCopy(vfs, join(path, 'manifest.json'), join(to, 'manifest.json'))
   await vfs.syncDirectory(to)

@@ -13,6 +13,7 @@ export async function verifyImage(
   const faults: string[] = []
   const files = filesOf(image)
   const names = new Set([...files.map(({ name }) => name), imageManifestName])
+  if (!(await vfs.exists(dir))) return [`its directory ${dir} is missing`]
   for (const name of await vfs.list(dir)) if (!names.has(name)) faults.push(`${name} is not of this image`)
   for (const { name, bytes, sha256 } of files) {
     const path = join(dir, name)

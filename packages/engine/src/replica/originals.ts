@@ -11,6 +11,7 @@ import { assert, EngineError } from '../errors.ts'
 import { Column } from '../memory/column.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 import { xxh64 } from '../memory/xxh64.ts'
+import { accessing, isMissing } from '../unreadable.ts'
 import { type OriginalsOf, type OriginalsPlace, prefixOf } from './originals-of.ts'
 
 const sumBytes = 8
@@ -133,7 +134,7 @@ export class Originals {
       const { chunk, at, left } = this.#locate(first + done)
       const taken = Math.min(left, rows - done)
       const bytes = new Uint8Array(taken * this.#rowBytes)
-      const read = await readFully(this.#file(chunk), bytes, at)
+      const read = await accessing(this.#path(chunk), () => readFully(this.#file(chunk), bytes, at))
       for (let i = 0; i < taken; i++) {
         const row = bytes.subarray(i * this.#rowBytes, (i + 1) * this.#rowBytes)
         const slot = first + done + i
@@ -175,7 +176,8 @@ export class Originals {
   /** Opens the files there are, up to what is known of; must be called before anything else when state was loaded. */
   async open(): Promise<void> {
     for (const name of this.names()) {
-      this.#files.push(await this.#place.vfs.open(join(this.#place.dir, name), 'write'))
+      const path = join(this.#place.dir, name)
+      this.#files.push(await accessing(path, () => this.#place.vfs.open(path, 'write')))
       this.#ready += this.#chunkRows
     }
     const last = this.#files.at(-1)
@@ -224,7 +226,11 @@ export class Originals {
   async remove(): Promise<void> {
     const names = this.#files.map((_, chunk) => this.#name(chunk))
     await this.close()
-    for (const name of names) await this.#place.vfs.remove(join(this.#place.dir, name))
+    for (const name of names) {
+      await this.#place.vfs.remove(join(this.#place.dir, name)).catch((error: unknown) => {
+        if (!isMissing(error)) throw error
+      })
+    }
   }
 
   async #grow(end: number): Promise<void> {

@@ -5,9 +5,10 @@ import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { makeDurableDirectory, type Vfs } from '@annal/wal'
 import type { CatalogState, CollectionEntry } from '../catalog/catalog-state.ts'
-import { assert } from '../errors.ts'
+import { assert, EngineError } from '../errors.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
+import { accessing, isMissing } from '../unreadable.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
 import { type Manifest, type ManifestCollection, manifestName, readManifest, writeManifest } from './manifest.ts'
 import type { Pace } from './pace.ts'
@@ -48,30 +49,52 @@ export interface CheckpointCollection {
   readonly gate: WriteGate
 }
 
+/** Parts of checkpoints that were found damaged: nothing is linked from them, and they do not count as a way back. */
+export class Damage {
+  readonly #collections = new Map<string, Set<number>>()
+
+  add({ path }: Checkpoint, collectionId: number): void {
+    const ids = this.#collections.get(path) ?? new Set()
+    this.#collections.set(path, ids.add(collectionId))
+  }
+
+  /** Whether the snapshot of a collection was found damaged in a checkpoint, or with no collection given, any snapshot. */
+  has({ path }: Checkpoint, collectionId?: number): boolean {
+    const ids = this.#collections.get(path)
+    return ids !== undefined && (collectionId === undefined || ids.has(collectionId))
+  }
+}
+
+export interface CheckpointWork {
+  readonly pace: Pace
+  readonly damage: Damage
+  /** Whether the log has all its records: then it is a way back, too. */
+  readonly isLogWhole: boolean
+  readonly onProgress: (done: number, total: number) => void
+}
+
 /** Writes a checkpoint and gives the older of the two newest LSNs kept: the log is not needed up to there. */
 export async function writeCheckpoint(
   place: CheckpointPlace,
   source: CheckpointSource,
   previous: Checkpoint | undefined,
-  { pace, onProgress }: { readonly pace: Pace; readonly onProgress: (done: number, total: number) => void },
+  work: CheckpointWork,
 ): Promise<{ readonly checkpoint: Checkpoint; readonly lsnNotNeeded: number }> {
   const { vfs, dir } = place
   const name = `${String(source.lsn).padStart(20, '0')}-${randomBytes(4).toString('hex')}`
   const temporary = join(dir, `tmp-${name}`)
   const path = join(dir, name)
   await vfs.makeDirectory(temporary)
-  const manifest = await fillCheckpoint(place, temporary, source, previous, { pace, onProgress }).catch(
-    async (error) => {
-      // A disk that was full must not stay so for what failed; where even that is refused, the next start removes it.
-      await vfs.removeTree(temporary).catch(() => undefined)
-      throw error
-    },
-  )
+  const manifest = await fillCheckpoint(place, temporary, source, previous, work).catch(async (error) => {
+    // A disk that was full must not stay so for what failed; where even that is refused, the next start removes it.
+    await vfs.removeTree(temporary).catch(() => undefined)
+    throw error
+  })
   await vfs.rename(temporary, path)
   await vfs.syncDirectory(dir)
   // The log goes up to a checkpoint, so the name of the folder that holds it must not be lost.
   await vfs.syncDirectory(dirname(dir))
-  const lsnOlder = await removeOld(place, source.catalog)
+  const lsnOlder = await removeOld(place, source.catalog, work)
   // A collection in quarantine may still be rebuilt from the records after its snapshot.
   const lsnNotNeeded = source.collections.every(({ recovering }) => recovering) ? lsnOlder : 0
   return { checkpoint: { path, manifest }, lsnNotNeeded }
@@ -82,16 +105,20 @@ async function fillCheckpoint(
   temporary: string,
   source: CheckpointSource,
   previous: Checkpoint | undefined,
-  { pace, onProgress }: { readonly pace: Pace; readonly onProgress: (done: number, total: number) => void },
+  { pace, damage, onProgress }: CheckpointWork,
 ): Promise<Manifest> {
   const { vfs } = place
   const collections: ManifestCollection[] = []
   for (const collection of source.collections) {
     const { entry, recovering: replica, gate } = collection
     const before = previous?.manifest.collections.find((candidate) => candidate.id === entry.id)
-    const unchanged = !replica || (before?.lsn === replica.lsnApplied && gate.pending.events === 0)
-    if (!unchanged) collections.push(await writeCollection(place, temporary, collection, pace))
-    else if (previous && before) collections.push(await linkCollection(vfs, previous.path, temporary, before))
+    const isSame = before?.lsn === replica?.lsnApplied && gate.pending.events === 0
+    const isLinked = previous !== undefined && before !== undefined && (replica === undefined || isSame)
+    // In quarantine: whatever is left of it is kept, so that files that are put back can be loaded again.
+    if (isLinked && replica === undefined) collections.push(await linkLeft(vfs, previous.path, temporary, before))
+    else if (isLinked && !damage.has(previous, entry.id) && (await linkWhole(vfs, previous.path, temporary, before)))
+      collections.push(before)
+    else if (replica) collections.push(await writeCollection(place, temporary, collection, pace))
     onProgress(collections.length, source.collections.length)
   }
   const manifest: Manifest = { lsn: source.lsn, timeMs: source.timeMs, catalog: source.catalog, collections }
@@ -126,21 +153,53 @@ async function writeCollection(
   }
 }
 
-async function linkCollection(
+/** Links every file of a collection; when one is missing, none, and the collection must be written again. */
+async function linkWhole(vfs: Vfs, from: string, to: string, collection: ManifestCollection): Promise<boolean> {
+  const linked: string[] = []
+  for (const name of namesOf(collection)) {
+    try {
+      await vfs.link(join(from, name), join(to, name))
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      for (const one of linked) await vfs.remove(one)
+      return false
+    }
+    linked.push(join(to, name))
+  }
+  return true
+}
+
+/** Links those files of a collection that are there. */
+async function linkLeft(
   vfs: Vfs,
   from: string,
   to: string,
   collection: ManifestCollection,
 ): Promise<ManifestCollection> {
-  const names = [...collection.files.map(({ name }) => name), ...collection.originals]
-  for (const name of names) await vfs.link(join(from, name), join(to, name))
+  for (const name of namesOf(collection)) {
+    await vfs.link(join(from, name), join(to, name)).catch((error: unknown) => {
+      if (!isMissing(error)) throw error
+    })
+  }
   return collection
+}
+
+function namesOf({ files, originals }: ManifestCollection): string[] {
+  return [...files.map(({ name }) => name), ...originals]
+}
+
+/** A checkpoint that cannot be used at all. */
+export interface DamagedCheckpoint {
+  readonly path: string
+  readonly message: string
+  /** Whether it is of no use to anybody, so that newer checkpoints take its place. */
+  readonly isLost: boolean
 }
 
 /** The checkpoints whose manifests fit, newest first, and what is wrong with the others. */
 export async function findCheckpoints(
   place: CheckpointPlace,
-): Promise<{ readonly good: Checkpoint[]; readonly damaged: Error[] }> {
+): Promise<{ readonly good: Checkpoint[]; readonly damaged: DamagedCheckpoint[] }> {
   const { vfs, dir } = place
   if (!(await vfs.exists(dir))) return { good: [], damaged: [] }
   const names = (await vfs.list(dir))
@@ -148,13 +207,14 @@ export async function findCheckpoints(
     .sort()
     .reverse()
   const good: Checkpoint[] = []
-  const damaged: Error[] = []
+  const damaged: DamagedCheckpoint[] = []
   for (const name of names) {
     const path = join(dir, name)
     try {
       good.push({ path, manifest: await readManifest(vfs, join(path, manifestName)) })
     } catch (error) {
-      damaged.push(error as Error)
+      if (!(error instanceof EngineError)) throw error
+      damaged.push({ path, message: error.message, isLost: error.code === 'snapshot_damaged' })
     }
   }
   return { good, damaged }
@@ -173,7 +233,8 @@ export async function loadCollection(
   await vfs.makeDirectory(originalsDir)
   for (const name of collection.originals) {
     const live = join(originalsDir, name)
-    if (!(await vfs.exists(live))) await vfs.link(join(path, name), live)
+    const held = join(path, name)
+    if (!(await vfs.exists(live))) await accessing(held, () => vfs.link(held, live))
   }
   const partOf = (part: number) => {
     const file = collection.files.find((candidate) => candidate.part === part)
@@ -196,12 +257,20 @@ export async function sweepTemporary({ vfs, dir }: CheckpointPlace): Promise<voi
   for (const name of await vfs.list(dir)) if (name.startsWith('tmp-')) await vfs.removeTree(join(dir, name))
 }
 
-async function removeOld(place: CheckpointPlace, catalog: CatalogState): Promise<number> {
-  const { good } = await findCheckpoints(place)
-  for (const { path } of good.slice(kept)) await retire(place, path)
+async function removeOld(
+  place: CheckpointPlace,
+  catalog: CatalogState,
+  { damage, isLogWhole }: Pick<CheckpointWork, 'damage' | 'isLogWhole'>,
+): Promise<number> {
+  const { good, damaged } = await findCheckpoints(place)
+  const whole = good.filter((checkpoint) => !damage.has(checkpoint))
+  for (const { path } of whole.slice(kept)) await retire(place, path)
+  // Damaged ones stay until there are two ways back without them.
+  const lost = [...good.filter((checkpoint) => damage.has(checkpoint)), ...damaged.filter(({ isLost }) => isLost)]
+  if (whole.length >= kept || isLogWhole) for (const { path } of lost) await discard(place, path)
   // With only one checkpoint the whole log stays, so that there are always two ways back; so it does for a collection that was
   // not loaded yet, or is in quarantine, when the older one was taken.
-  const older = good[kept - 1]
+  const older = whole[kept - 1]
   if (!older) return 0
   const living = new Set(catalog.collections.map(({ id }) => id))
   // What is archived must lead to every moment that it covers, also to those before the drop.
@@ -226,18 +295,23 @@ export async function removeDropped(
   // The manifest first: a crash in between must not leave one that names files that are gone.
   await writeManifest(vfs, join(path, manifestName), left)
   for (const { files, originals } of leaving)
-    for (const name of [...files.map((file) => file.name), ...originals]) await vfs.remove(join(path, name))
+    for (const name of [...files.map((file) => file.name), ...originals])
+      await vfs.remove(join(path, name)).catch((error: unknown) => {
+        if (!isMissing(error)) throw error
+      })
   return { path, manifest: left }
 }
 
-async function retire({ vfs, dir, archiveDir }: CheckpointPlace, path: string): Promise<void> {
-  if (archiveDir !== undefined) {
-    await makeDurableDirectory(vfs, archiveDir, dirname(dir))
-    await vfs.rename(path, join(archiveDir, basename(path)))
-    await vfs.syncDirectory(archiveDir)
-    await vfs.syncDirectory(dir)
-    return
-  }
+async function retire(place: CheckpointPlace, path: string): Promise<void> {
+  const { vfs, dir, archiveDir } = place
+  if (archiveDir === undefined) return discard(place, path)
+  await makeDurableDirectory(vfs, archiveDir, dirname(dir))
+  await vfs.rename(path, join(archiveDir, basename(path)))
+  await vfs.syncDirectory(archiveDir)
+  await vfs.syncDirectory(dir)
+}
+
+async function discard({ vfs, dir }: CheckpointPlace, path: string): Promise<void> {
   // Renamed first: a crash in between must not leave a manifest whose files are gone.
   const leaving = join(dir, `tmp-${basename(path)}`)
   await vfs.rename(path, leaving)

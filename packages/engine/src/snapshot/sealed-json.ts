@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createWhole, readFully, type Vfs, writeFully } from '@annal/wal'
 import { EngineError } from '../errors.ts'
+import { accessing } from '../unreadable.ts'
 
 const bytesMax = 256 * 1024 * 1024
 
@@ -38,7 +39,7 @@ export function sealedText({ format, key, value }: Seal & { readonly value: unkn
 
 /** Throws snapshot_damaged or format_too_new. */
 export async function readSealed(vfs: Vfs, path: string, seal: Seal): Promise<Unsealed> {
-  return parseSealed(await readText(vfs, path), path, seal)
+  return parseSealed(await accessing(path, () => readText(vfs, path)), path, seal)
 }
 
 export function parseSealed(text: string, path: string, { format, key }: Seal): Unsealed {

@@ -4,6 +4,7 @@ import { readFully, type Vfs, type VfsFile } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import type { ByteSource } from '../memory/sections.ts'
 import { xxh64, xxh64Stream } from '../memory/xxh64.ts'
+import { accessing } from '../unreadable.ts'
 import {
   chunkBytesMax,
   chunkHeadBytes,
@@ -49,7 +50,7 @@ export class SnapshotSource implements ByteSource {
     path: string,
     expected: SnapshotHead & SnapshotFileFacts,
   ): Promise<SnapshotSource> {
-    const file = await vfs.open(path, 'read')
+    const file = await accessing(path, () => vfs.open(path, 'read'))
     try {
       const size = await file.size()
       if (size !== expected.bytes)
@@ -143,7 +144,7 @@ export class SnapshotSource implements ByteSource {
   }
 
   async #readAt(position: number, into: Uint8Array): Promise<Uint8Array> {
-    const read = await readFully(this.#file, into, position)
+    const read = await accessing(this.#path, () => readFully(this.#file, into, position))
     if (read < into.length) throw damagedFile(this.#path, position + read, 'it ends too early')
     return into
   }

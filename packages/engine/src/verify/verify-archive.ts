@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { nodeVfs, type Vfs, verifyLog } from '@annal/wal'
 import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
 import { findCheckpoints } from '../snapshot/checkpoint.ts'
+import { lengthFault } from './check-checkpoints.ts'
 import { snapshotFault } from './snapshot-fault.ts'
 
 export interface ArchiveReport {
@@ -57,12 +58,16 @@ async function verifyCheckpoints(vfs: Vfs, dataDir: string) {
   const stillDamaged = damaged.length === 0 ? [] : (await find()).damaged.map(({ message }) => message)
   const faults = damaged.map(({ message }) => message).filter((message) => stillDamaged.includes(message))
   for (const { path, manifest } of good) {
-    for (const { id, lsn, files } of manifest.collections) {
+    for (const { id, lsn, files, originals, originalBytes = [] } of manifest.collections) {
       for (const { name, part, bytes, sum } of files) {
         const file = join(path, name)
         const fault = await snapshotFault(vfs, file, { collectionId: id, part, lsn, bytes, sum })
         // A checkpoint that was given up meanwhile is nobody's loss.
         if (fault !== undefined && (await vfs.exists(path))) faults.push(`${file.slice(dataDir.length + 1)}: ${fault}`)
+      }
+      for (const [at, name] of originals.entries()) {
+        const fault = await lengthFault(vfs, join(path, name), originalBytes[at] ?? 0)
+        if (fault !== undefined && (await vfs.exists(path))) faults.push(fault)
       }
     }
   }

@@ -9,10 +9,11 @@ import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { LocalCollection } from '../collection.ts'
 import { openEngine } from '../engine.ts'
 import { EngineError } from '../errors.ts'
-import { type Checkpoint, findCheckpoints } from '../snapshot/checkpoint.ts'
+import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { openWorkerPool, type WorkerPool } from '../vector/worker-pool.ts'
+import { checkCheckpoints } from './check-checkpoints.ts'
+import { checkImages } from './check-images.ts'
 import { overlayVfs } from './overlay-vfs.ts'
-import { snapshotFault } from './snapshot-fault.ts'
 
 export interface VerifyDirectoryOptions {
   readonly dataDir: string
@@ -67,7 +68,6 @@ export interface DirectoryReport {
 }
 
 const repairCure = 'restore a backup, or see what `annal repair` would keep of the log'
-const checkpointCure = 'none needed while an older checkpoint or the log is whole; the next checkpoint replaces it'
 
 /**
  * A look at files alone takes no lock; a deep one throws WalError directory_locked while the directory is in use. Both throw
@@ -80,16 +80,22 @@ export async function verifyDataDirectory(options: VerifyDirectoryOptions): Prom
   if (!(await readIdentity({ vfs, dir: dataDir })))
     throw new EngineError('invalid_argument', `${dataDir} is no data directory: it has no IDENTITY`, { value: dataDir })
   const log = await checkLog(vfs, options, findings)
-  const good = await checkCheckpoints(vfs, options, findings)
+  const { onProgress } = options
+  const { faults, whole } = await checkCheckpoints({
+    ...{ vfs, dataDir, isDeep: true, isLogWhole: log.isGood && log.lsnFirst === 1 },
+    onFile: (done, total) => onProgress?.({ step: 'checkpoints', done, total }),
+  })
+  const ofImages = await checkImages({ vfs, dataDir, isDeep: options.deep ?? false })
+  for (const fault of [...faults, ...ofImages]) findings.push({ severity: 'damage', ...fault })
   const states =
     options.deep && log.isGood
-      ? await buildStates(vfs, options, { checkpoints: good, lsnFirst: log.lsnFirst }, findings)
+      ? await buildStates(vfs, options, { checkpoints: whole, lsnFirst: log.lsnFirst }, findings)
       : []
   return {
     isGood: findings.every(({ severity }) => severity !== 'damage'),
     findings,
     records: log.frames,
-    checkpoints: good.map(({ manifest }) => manifest.lsn),
+    checkpoints: whole.map(({ manifest }) => manifest.lsn),
     states,
   }
 }
@@ -100,40 +106,15 @@ async function checkLog(vfs: Vfs, { dataDir, onProgress }: VerifyDirectoryOption
     dir: join(dataDir, 'wal'),
     onProgress: ({ bytes }) => onProgress?.({ step: 'log', done: bytes }),
   })
+  if (report.segments === 0) {
+    const what = 'the log is missing: it has no segment, and IDENTITY says that there was one'
+    findings.push({ severity: 'damage', file: 'wal', what, cure: repairCure })
+  }
   for (const { severity, file, offset, lsn, what } of report.findings) {
     const cure = severity === 'damage' ? repairCure : 'none needed: the next start copes with it'
     findings.push({ severity, file: join('wal', file), what: `at offset ${offset}, LSN ${lsn}: ${what}`, cure })
   }
   return report
-}
-
-/** Gives those that are whole, newest first. */
-async function checkCheckpoints(
-  vfs: Vfs,
-  { dataDir, onProgress }: VerifyDirectoryOptions,
-  findings: DirectoryFinding[],
-): Promise<Checkpoint[]> {
-  const place = { vfs, dir: join(dataDir, 'checkpoints'), originalsDir: join(dataDir, 'originals') }
-  const { good, damaged } = await findCheckpoints(place)
-  for (const { message } of damaged)
-    findings.push({ severity: 'damage', file: 'checkpoints', what: message, cure: checkpointCure })
-  const total = good.reduce((sum, { manifest }) => sum + manifest.collections.flatMap(({ files }) => files).length, 0)
-  const whole: Checkpoint[] = []
-  let done = 0
-  for (const checkpoint of good) {
-    const before = findings.length
-    for (const { id, lsn, files } of checkpoint.manifest.collections) {
-      for (const { name, part, bytes, sum } of files) {
-        const path = join(checkpoint.path, name)
-        const fault = await snapshotFault(vfs, path, { collectionId: id, part, lsn, bytes, sum })
-        if (fault !== undefined)
-          findings.push({ severity: 'damage', file: path.slice(dataDir.length + 1), what: fault, cure: checkpointCure })
-        onProgress?.({ step: 'checkpoints', done: ++done, total })
-      }
-    }
-    if (findings.length === before) whole.push(checkpoint)
-  }
-  return whole
 }
 
 /** Builds the state from the newest checkpoint, from each older one, and from the whole log where it is kept. */

@@ -1,0 +1,77 @@
+// Checks backups and the images that restored and cloned collections began with: that every file is there with its length, and when
+// asked to, that it has the checksum that its manifest gives.
+import { join, relative } from 'node:path'
+import { sizeOf, type Vfs } from '@annal/wal'
+import { filesOf, partName, readImage, type StoredImage } from '../backup/image.ts'
+import { verifyImage } from '../backup/verify-image.ts'
+import { EngineError } from '../errors.ts'
+import { unreadableFile } from '../unreadable.ts'
+import type { CheckpointFault } from './check-checkpoints.ts'
+import { snapshotFault } from './snapshot-fault.ts'
+
+export interface ImageCheck {
+  readonly vfs: Vfs
+  readonly dataDir: string
+  /** Whether every byte is read. */
+  readonly isDeep: boolean
+}
+
+const cures = {
+  backups: 'make the backup again, or fetch it from where it was copied to',
+  imports:
+    'take a checkpoint of a running server: records before it, which need this file, are then not replayed. Points in time before it stay out of reach',
+}
+
+export async function checkImages(check: ImageCheck): Promise<CheckpointFault[]> {
+  const { vfs, dataDir } = check
+  const faults: CheckpointFault[] = []
+  for (const folder of ['backups', 'imports'] as const) {
+    const dir = join(dataDir, folder)
+    const names = (await vfs.exists(dir)) ? await vfs.list(dir) : []
+    for (const name of names.filter((one) => /^[0-9a-f]{32}$/.test(one)).sort()) {
+      const found = await imageFaults(check, join(dir, name))
+      // Beside a server, one that was removed meanwhile is nobody's loss.
+      if (found.length > 0 && !(await vfs.exists(join(dir, name)))) continue
+      for (const what of found) faults.push({ file: relative(dataDir, join(dir, name)), what, cure: cures[folder] })
+    }
+  }
+  return faults
+}
+
+async function imageFaults({ vfs, isDeep }: ImageCheck, dir: string): Promise<string[]> {
+  let stored: StoredImage
+  try {
+    stored = await readImage(vfs, dir)
+  } catch (error) {
+    if (error instanceof EngineError) return [error.message]
+    throw error
+  }
+  const files = filesOf(stored.image)
+  const isHashed = files.every(({ sha256 }) => sha256 !== '')
+  if (isDeep && isHashed) return verifyImage(vfs, stored)
+  const faults: string[] = []
+  for (const { name, bytes } of files) {
+    const size = await sizeOf(vfs, join(dir, name)).catch((error: unknown) => {
+      const fault = unreadableFile(error, name)
+      if (fault === undefined) throw error
+      faults.push(fault.message)
+      return undefined
+    })
+    // Files of vectors that a clone links grow under their other names.
+    if (size === undefined || size === bytes || (size > bytes && !isHashed)) continue
+    faults.push(`${name} has ${size} bytes, its manifest says ${bytes}`)
+  }
+  return isDeep && faults.length === 0 ? partFaults(vfs, stored) : faults
+}
+
+/** Those files of an image that carry checksums of their own. */
+async function partFaults(vfs: Vfs, { dir, image }: StoredImage): Promise<string[]> {
+  const faults: string[] = []
+  const { collectionId } = image.source
+  for (const { part, bytes, sum } of image.parts) {
+    const expected = { collectionId, part, lsn: image.snapshotLsn, bytes, sum }
+    const fault = await snapshotFault(vfs, join(dir, partName(part)), expected)
+    if (fault !== undefined) faults.push(fault)
+  }
+  return faults
+}

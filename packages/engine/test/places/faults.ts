@@ -1,0 +1,107 @@
+// What can happen to the files of a closed directory: one is deleted, or another file of its kind takes its place.
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Random } from '@annal/wal/testing'
+
+/** Kinds of files below a data directory, by path; the first that fits counts. */
+export const kinds: readonly (readonly [kind: string, path: RegExp])[] = [
+  ['identity', /^IDENTITY$/],
+  ['tip', /^wal\/TIP$/],
+  ['segment', /^wal\/.*\.wal$/],
+  ['checkpoint-manifest', /^checkpoints\/[^/]+\/manifest\.json$/],
+  ['checkpoint-objects', /^checkpoints\/.*-part-0\.snap$/],
+  ['checkpoint-field', /^checkpoints\/.*\.snap$/],
+  ['checkpoint-vectors', /^checkpoints\/.*\.f32$/],
+  ['vectors', /^originals\/.*\.f32$/],
+  ['backup-manifest', /^backups\/[^/]+\/manifest\.json$/],
+  ['backup-part', /^backups\/.*part-\d+\.snap$/],
+  ['backup-tail', /^backups\/.*tail\.snap$/],
+  ['backup-vectors', /^backups\/.*\.f32$/],
+  ['import-manifest', /^imports\/[^/]+\/manifest\.json$/],
+  ['import-part', /^imports\/.*part-\d+\.snap$/],
+  ['import-tail', /^imports\/.*tail\.snap$/],
+  ['import-vectors', /^imports\/.*\.f32$/],
+  ['archived-segment', /^archive\/wal\/.*\.wal$/],
+  ['archived-manifest', /^archive\/checkpoints\/.*manifest\.json$/],
+  ['archived-part', /^archive\/checkpoints\/.*\.snap$/],
+  ['archived-vectors', /^archive\/checkpoints\/.*\.f32$/],
+]
+
+export type Way = 'deleted' | 'swapped' | 'older' | 'foreign'
+/** Whether the fault is done to one name, or to the file itself under all its names. */
+export type Reach = 'name' | 'file'
+
+export interface Fault {
+  readonly kind: string
+  readonly way: Way
+  readonly reach: Reach
+  /** Below the directory. */
+  readonly file: string
+  /** Whose bytes it has now; undefined when it was deleted. */
+  readonly bytes: string | undefined
+  /** For a swap within the directory: the other one gets the bytes of this one. */
+  readonly isExchange: boolean
+}
+
+export function filesIn(dir: string): readonly string[] {
+  const names = readdirSync(dir, { recursive: true }).map(String)
+  return names.filter((name) => statSync(join(dir, name)).isFile()).sort()
+}
+
+export function kindOf(file: string): string | undefined {
+  return kinds.find(([, path]) => path.test(file))?.[0]
+}
+
+/** Every fault of one way that can be done to the directory; each swap once. */
+export function faultsOf(
+  way: Way,
+  dirs: { readonly dir: string; readonly older: string; readonly foreign: string },
+): Fault[] {
+  const faults: Fault[] = []
+  const files = filesIn(dirs.dir)
+  const [older, foreign] = [filesIn(dirs.older), filesIn(dirs.foreign)]
+  for (const file of files) {
+    const kind = kindOf(file)
+    if (kind === undefined) continue
+    const add = (bytes: string | undefined, isExchange = false) => {
+      for (const reach of ['name', 'file'] as const) faults.push({ kind, way, reach, file, bytes, isExchange })
+    }
+    if (way === 'deleted') add(undefined)
+    if (way === 'swapped')
+      for (const other of files) if (other > file && kindOf(other) === kind) add(join(dirs.dir, other), true)
+    if (way === 'older') for (const other of older) if (kindOf(other) === kind) add(join(dirs.older, other))
+    if (way === 'foreign') for (const other of foreign) if (kindOf(other) === kind) add(join(dirs.foreign, other))
+  }
+  return faults
+}
+
+/** Does the fault to a copy of the directory; says whether any byte is another one now. */
+export function doFault(copy: string, dir: string, { file, reach, bytes, isExchange }: Fault): boolean {
+  const mine = readFileSync(join(copy, file))
+  const theirs = bytes === undefined ? undefined : readFileSync(bytes)
+  if (theirs !== undefined && mine.equals(theirs)) return false
+  const other = isExchange ? (bytes as string).slice(dir.length + 1) : undefined
+  // Found before anything is changed.
+  const places = [namesOf(copy, file, reach), other === undefined ? [] : namesOf(copy, other, reach)] as const
+  for (const [names, content] of [
+    [places[0], theirs],
+    [places[1], mine],
+  ] as const) {
+    for (const name of names) {
+      rmSync(join(copy, name))
+      if (content !== undefined) writeFileSync(join(copy, name), content)
+    }
+  }
+  return true
+}
+
+function namesOf(copy: string, file: string, reach: Reach): string[] {
+  if (reach === 'name') return [file]
+  const { ino } = statSync(join(copy, file))
+  return filesIn(copy).filter((name) => statSync(join(copy, name)).ino === ino)
+}
+
+export function chosen<T>(all: readonly T[], count: number, random: Random): T[] {
+  const left = [...all]
+  return Array.from({ length: Math.min(count, left.length) }, () => left.splice(random.below(left.length), 1)[0] as T)
+}
