@@ -130,3 +130,21 @@ def test_a_netrc_file_does_not_replace_the_token(
     assert server.requests[0][2]["Authorization"] == "Bearer mine"
     Annal(base_url=server.url).list_collections()
     assert "Authorization" not in server.requests[1][2]
+
+
+def test_meta_inflates_to_so_much_for_one_object_and_for_one_reply() -> None:
+    def reply(meta: Any, limit: Optional[str]) -> Dict[str, Any]:
+        packed = zlib.compress(json.dumps(meta).encode())
+        return {"meta_base64": base64.b64encode(packed).decode(), **({"meta_limit": limit} if limit else {})}
+
+    small = reply({"a": 1}, "reply")
+    assert MetaReader().take(small) == {"a": 1}
+    assert small == {}
+    assert isinstance(MetaReader().take(reply({"a": 1}, "object")), bytes)
+    assert isinstance(MetaReader().take(reply({"a": 1}, None)), bytes)
+    assert isinstance(MetaReader().take(reply({"a": "x" * 6_500_000}, "reply")), bytes)
+    words = " ".join(str(i * 0x9E3779B1 % 0xFFFFFFFF) for i in range(9_000))
+    reader = MetaReader()
+    large = {"a": words + "x" * (1_000_000 - len(words))}
+    read = [reader.take(reply(large, "reply")) for _ in range(100)]
+    assert 60 < sum(meta == large for meta in read) < 70
