@@ -13,6 +13,7 @@ import {
   Damage,
   findCheckpoints,
   loadCollection,
+  removeDropped,
   sweepTemporary,
   writeCheckpoint,
 } from './snapshot/checkpoint.ts'
@@ -53,6 +54,9 @@ export class Checkpointer {
   #isRenewalDue = false
   #lsnLoaded = 0
   #running: Promise<{ readonly lsn: number }> | undefined
+  #removing: Promise<boolean> | undefined
+  /** Since checkpoints were looked through for them; also before the engine was opened. */
+  #hasDropped = true
   #pace = new Pace({ hurried: false })
   readonly #stats = { taken: 0, failed: 0, ms: 0 }
   #idleTimer: NodeJS.Timeout | undefined
@@ -145,10 +149,38 @@ export class Checkpointer {
 
   /** Counts the memory of a collection that was dropped: about as much of the disk comes back with the next checkpoint. */
   dropped(bytes: Readonly<Record<string, number>>): void {
+    this.#hasDropped = true
     this.#policy.applied(
       0,
       Object.values(bytes).reduce((sum, size) => sum + size, dropBytes),
     )
+  }
+
+  /**
+   * The disk is nearly full: gives up at once what checkpoints hold of collections that a durable record has dropped. Says whether
+   * there was any. Never waits for a checkpoint, which waits for the log, which waits for this.
+   */
+  async removeDropped(isLiving: (id: number) => boolean): Promise<boolean> {
+    if (this.#running || this.#removing || !this.#hasDropped) return false
+    this.#hasDropped = false
+    const removing = this.#removeDropped((id) => !isLiving(id))
+    this.#removing = removing
+    try {
+      return await removing
+    } finally {
+      this.#removing = undefined
+    }
+  }
+
+  async #removeDropped(isDropped: (id: number) => boolean): Promise<boolean> {
+    let hasRemoved = false
+    for (const checkpoint of (await findCheckpoints(this.#place)).good) {
+      const left = await removeDropped(this.#place.vfs, checkpoint, isDropped)
+      if (left.manifest === checkpoint.manifest) continue
+      hasRemoved = true
+      if (this.#newest?.path === left.path) this.#newest = left
+    }
+    return hasRemoved
   }
 
   #takeWhenDue(): void {
@@ -188,6 +220,8 @@ export class Checkpointer {
   }
 
   async #take(): Promise<{ readonly lsn: number }> {
+    if (!this.#work) throw new EngineError('closed', 'the engine takes no checkpoints now')
+    await this.#removing?.catch(() => undefined)
     if (!this.#work) throw new EngineError('closed', 'the engine takes no checkpoints now')
     const { log } = this.#work
     this.#policy.started()

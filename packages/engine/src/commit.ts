@@ -10,6 +10,15 @@ import type { WriteGate } from './replica/write-gate.ts'
 /** An event whose time is not known yet. */
 export type EventDraft = Event extends infer E ? (E extends Event ? Omit<E, 'timeMs'> : never) : never
 
+/** What frees memory and disk, or takes a right away, goes on when the disk is full. */
+const freeing: ReadonlySet<Event['kind']> = new Set([
+  'objects-deleted',
+  'collection-dropped',
+  'database-dropped',
+  'database-changed',
+  'token-dropped',
+])
+
 export class Committer {
   readonly #log: Log
   readonly #clock: Clock
@@ -60,7 +69,7 @@ export class Committer {
     // Time comes in through the event and never runs backwards, whatever the clock does.
     this.#timeMs = Math.max(this.#timeMs, this.#clock.now())
     const event = { ...draft, timeMs: this.#timeMs } as Event
-    const record = encodeEvent(event)
+    const record = { ...encodeEvent(event), usesReserve: freeing.has(event.kind) }
     const appended = this.#log.append(record).then((done) => {
       const entry = { lsn: done.lsn as number, applied: false }
       this.#settled.push(entry)

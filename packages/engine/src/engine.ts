@@ -148,6 +148,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
           this.#notices.push(...(await this.backups.open()))
           return (this.#checkpointer.lsnLoaded + 1) as Lsn
         },
+        makeRoom: (bytes) => this.#makeRoom(bytes),
         onNotice: (notice) => this.#note(notice),
         onFailed: (error) => this.#fail(error),
       })
@@ -166,6 +167,20 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     }
   }
 
+  /** The disk is nearly full: first history goes, then what checkpoints hold of dropped collections. */
+  async #makeRoom(bytes: number): Promise<boolean> {
+    if (this.#phase !== 'open' || this.#parts.readOnly) return false
+    try {
+      if (await this.backups.giveWay(bytes)) return true
+      const { lsnDurable } = (this.#directory as DataDirectory).log.state()
+      if (this.#catalog.lsn > lsnDurable) return false
+      return await this.#checkpointer.removeDropped((id) => this.#catalog.byId(id) !== undefined)
+    } catch (error) {
+      this.#options.onNotice?.(`no room could be made on the disk: ${(error as Error).message}`)
+      return false
+    }
+  }
+
   async #trim(): Promise<void> {
     const trouble = (error: Error) => this.#notices.push(`files that are not needed any more: ${error.message}`)
     await this.backups.trim().catch(trouble)
@@ -177,7 +192,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   }
 
   health(): EngineHealth {
-    const [phase, failure, notices] = [this.#phase, this.#failure, this.#notices]
+    const [phase, failure, notices] = [this.#phase, this.#failure, [...this.#notices, ...this.backups.reasons()]]
     const log = this.#directory?.log.state()
     const { newest: progress } = this.#progress
     const health = healthOf({ phase, log, failure, notices, collections: this.#collections.all() })

@@ -128,7 +128,7 @@ const sentences: { readonly [C in AnyCode]?: string } = {
   log_failed: 'the disk refused to make data durable; whether this write is stored is unknown',
   log_closed: 'the log is closed',
   log_overloaded: 'more writes wait for the disk than the queue takes; try again shortly',
-  disk_full: 'the disk is full; reading goes on, and writing resumes when there is room',
+  disk_full: 'the disk is full; reading, deletes and drops go on, and writing resumes when there is room',
   record_too_large: 'this call is too large for one record of the log; send it in parts',
 }
 const logSentence = 'the log refused; the log of the server tells more'

@@ -23,6 +23,7 @@ test('a full disk is 507 for writes and nothing for reads, and passes', { timeou
   const url = await running.serving
   const json = { index_name: 'docs', dim: 4, space_type: 'l2' }
   t.equal((await send(url, 'POST', '/api/v1/index/create', { json })).status, 200)
+  t.equal((await send(url, 'POST', '/api/v1/index/create', { json: { ...json, index_name: 'dropped' } })).status, 200)
   let made = 0
   const insert = (): Promise<Answer> => {
     made += 1
@@ -45,7 +46,11 @@ test('a full disk is 507 for writes and nothing for reads, and passes', { timeou
   const health = await send(url, 'GET', '/api/v1/health')
   t.equal(health.status, 200)
   t.match(health.json().status, /^(read-only|degraded)$/)
-  t.equal((await send(url, 'DELETE', '/api/v1/index/docs/vector/v1/delete')).status, 507, 'a delete is a write')
+  t.equal((await send(url, 'DELETE', '/api/v1/index/docs/vector/v1/delete')).status, 200, 'deletes go on')
+  t.equal((await send(url, 'GET', '/api/v1/index/docs/info')).json().total_elements, made - 2, 'v1 and the refused one')
+  const drop = await send(url, 'DELETE', '/api/v1/index/dropped/delete')
+  t.equal(drop.status, 200, `drops go on: ${drop.text}`)
+  t.equal((await insert()).status, 507)
 
   await rm(filler)
   const back = await eventually(async () => {

@@ -10,6 +10,7 @@ export type QueueEntry =
   | {
       readonly kind: 'record'
       readonly record: BatchRecord
+      readonly usesReserve: boolean
       readonly resolve: (appended: Appended) => void
       readonly reject: (error: Error) => void
     }

@@ -37,7 +37,8 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }
     const start = recoverFrom === undefined ? {} : { recoverFrom }
     const line = known === undefined ? {} : { timeline: known.timeline }
-    const log = await openFileLog({ ...logOptions, ...existing, ...start, ...line, vfs, dir: join(dir, 'wal') })
+    const places = { dir: join(dir, 'wal'), reservePath: join(dir, 'RESERVE') }
+    const log = await openFileLog({ ...logOptions, ...existing, ...start, ...line, vfs, ...places })
     const identity = known ?? (await createIdentityOf(log, dir, vfs))
     const close = async () => {
       try {

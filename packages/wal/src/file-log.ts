@@ -3,14 +3,15 @@
 import { AppendQueue, checkedRecord, ownRecord, type QueueEntry } from './append-queue.ts'
 import { BatchEncoder, type BatchRecord } from './batch.ts'
 import type { Clock } from './clock.ts'
-import { assert, isDiskFull, WalError } from './errors.ts'
+import { assert, errnoOf, isDiskFull, WalError } from './errors.ts'
 import { recordType } from './frame.ts'
 import type { Appended, FsyncPolicy, Log, LogRecord, LogState, Lsn, NewRecord } from './log.ts'
 import type { LogNotice } from './notice.ts'
+import type { Reserve } from './reserve.ts'
 import { segmentName } from './segment-header.ts'
 import { type HeldSegment, SegmentList } from './segment-list.ts'
 import { acknowledge, recordsOf, refuse } from './settle.ts'
-import { type SpaceLimits, SpaceWatch } from './space-watch.ts'
+import { type MakeRoom, type SpaceLimits, SpaceWatch } from './space-watch.ts'
 import { createSegment, type Tail, type TailPlace } from './tail.ts'
 import type { Tip } from './tip.ts'
 
@@ -40,6 +41,9 @@ export interface FileLogParts {
   readonly lsnLast: number
   readonly chain: bigint
   readonly reason: string | undefined
+  /** Absent where nothing is kept for records that free something. */
+  readonly reserve: Reserve | undefined
+  readonly makeRoom: MakeRoom
   readonly onFailed: (error: WalError) => void
   readonly onNotice: (notice: LogNotice) => void
 }
@@ -89,16 +93,26 @@ export class FileLog implements Log {
       limits: parts.settings.space,
       isReadOnly: () => this.#condition === 'read-only',
       onLow: (reason) => this.#stopWriting(reason),
+      makeRoom: parts.makeRoom,
+      reserve: parts.reserve,
       onRoom: () => this.#enqueue({ kind: 'resume' }),
     })
+  }
+
+  /** Looks at the room on the disk for the first time. */
+  async begin(): Promise<void> {
+    await this.#space.begin()
   }
 
   append(record: NewRecord): Promise<Appended> {
     const checked = checkedRecord(record)
     if (checked instanceof WalError) return Promise.reject(checked)
-    const refusal = this.#refusal() ?? this.#queue.refusal(checked.length)
+    const usesReserve = record.usesReserve ?? false
+    const refusal = this.#refusal(usesReserve) ?? this.#queue.refusal(checked.length)
     if (refusal !== undefined) return Promise.reject(refusal)
-    return new Promise((resolve, reject) => this.#enqueue({ kind: 'record', record: checked, resolve, reject }))
+    return new Promise((resolve, reject) =>
+      this.#enqueue({ kind: 'record', record: checked, usesReserve, resolve, reject }),
+    )
   }
 
   read(from: Lsn): AsyncIterable<LogRecord> {
@@ -138,10 +152,10 @@ export class FileLog implements Log {
     return this.#closing
   }
 
-  #refusal(): WalError | undefined {
+  #refusal(usesReserve = false): WalError | undefined {
     if (this.#closeWanted) return new WalError('log_closed', 'the log is closed')
     if (this.#failure !== undefined) return this.#failure
-    if (this.#condition === 'read-only') return this.#diskFull()
+    if (this.#condition === 'read-only' && !usesReserve) return this.#diskFull()
     return undefined
   }
 
@@ -149,7 +163,7 @@ export class FileLog implements Log {
     const { dir } = this.#parts.place
     return new WalError(
       'disk_full',
-      `nothing can be written to ${dir} for now: ${this.#reason ?? ''}. Reads go on; writing resumes by itself when there is room.`,
+      `nothing can be written to ${dir} for now: ${this.#reason ?? ''}. Reads, deletes and drops go on; writing resumes by itself when there is room.`,
       { file: dir },
     )
   }
@@ -179,7 +193,7 @@ export class FileLog implements Log {
     if (batch[0]?.kind === 'resume') return this.#resume()
     const records = recordsOf(batch)
     const lsnBefore = this.#lsnLast
-    if (records.length > 0 && !(await this.#place(records))) return this.#refuse(batch)
+    if (records.length > 0 && !(await this.#place(records))) return this.#commitReserved(batch)
     if (this.#settings.fsync === 'always' || batch.some((entry) => entry.kind !== 'record')) await this.#sync()
     // TIP may have failed meanwhile: after a failure nothing is acknowledged.
     if (this.#failure !== undefined) return refuse(batch, this.#failure)
@@ -187,16 +201,58 @@ export class FileLog implements Log {
     this.#armTimers()
   }
 
-  /** Writes the records after what is there, beginning a new segment when it is time. False when they cannot be written now. */
+  /**
+   * Writes the records after what is there, beginning a new segment when it is time. Where the disk is full, what can be done
+   * without goes first. False when they cannot be written now.
+   */
   async #place(records: readonly BatchRecord[]): Promise<boolean> {
-    if (this.#condition === 'ok' && this.#isDueToRoll()) await this.#roll()
-    return this.#condition === 'ok' && this.#write(records)
+    while (this.#condition === 'ok') {
+      const reason = await this.#attempt(records)
+      if (reason === undefined) return true
+      const bytes = this.#settings.space.freeBytesHard + recordBytes(records)
+      if (!(await this.#parts.makeRoom(bytes))) this.#stopWriting(reason)
+    }
+    return false
   }
 
-  /** False when the disk is full; then nothing of the batch is left in the log. */
-  async #write(records: readonly BatchRecord[]): Promise<boolean> {
+  /** What frees something is still written, and the rest of the batch refused. */
+  async #commitReserved(batch: readonly QueueEntry[]): Promise<void> {
+    const reserved = batch.filter((entry) => entry.kind === 'record' && entry.usesReserve)
+    if (reserved.length < batch.length) await this.#refuse(batch.filter((entry) => !reserved.includes(entry)))
+    if (reserved.length === 0) return
+    if (this.#failure !== undefined) return refuse(reserved, this.#failure)
+    const lsnBefore = this.#lsnLast
+    const records = recordsOf(reserved)
+    while ((await this.#attempt(records)) !== undefined) if (!(await this.#giveReserve())) return this.#refuse(reserved)
+    await this.#sync()
+    if (this.#failure !== undefined) return refuse(reserved, this.#failure)
+    this.#appends += acknowledge(reserved, lsnBefore, this.#lsnDurable)
+    this.#armTimers()
+  }
+
+  async #giveReserve(): Promise<boolean> {
+    try {
+      return (await this.#parts.reserve?.give()) ?? false
+    } catch (error) {
+      // It is no part of the log: what it cannot give it does not have.
+      if (errnoOf(error) === undefined) throw error
+      return false
+    }
+  }
+
+  /** The reason why the disk has no room for the records; undefined when they are written. Nothing is left of what fell short. */
+  async #attempt(records: readonly BatchRecord[]): Promise<string | undefined> {
+    const reason = this.#isDueToRoll()
+      ? await this.#roll()
+      : this.#tail === undefined
+        ? await this.#openNext()
+        : undefined
+    return reason ?? this.#write(records)
+  }
+
+  async #write(records: readonly BatchRecord[]): Promise<string | undefined> {
     const tail = this.#tail
-    assert(tail !== undefined, 'a log that is not read-only has a tail')
+    assert(tail !== undefined, 'there is a tail when a record is written')
     try {
       const start = { lsnFirst: this.#lsnLast + 1, durableLsn: this.#lsnDurable, chain: this.#chain, seed: tail.seed }
       const encoded = this.#encoder.encode(records, start)
@@ -205,14 +261,13 @@ export class FileLog implements Log {
       this.#lsnLast = encoded.lsnLast
       this.#chain = encoded.chain
       this.#newestIsOwn = (records.at(-1)?.type ?? 0) < recordType.userMin
-      return true
+      return undefined
     } catch (error) {
       if (!isDiskFull(error)) throw error
       await tail.cutBack()
       this.#lsnDurable = this.#lsnLast
       this.#sealEarly = true
-      this.#stopWriting(messageOf(error))
-      return false
+      return messageOf(error)
     }
   }
 
@@ -221,8 +276,8 @@ export class FileLog implements Log {
     return this.#sealEarly || this.#tail.bytes >= this.#settings.segmentBytesMax
   }
 
-  /** Seals the tail and begins the next segment. A disk with no room for that makes the log read-only; a failed sync or close is thrown. */
-  async #roll(): Promise<void> {
+  /** Seals the tail and begins the next segment. Gives the reason why the disk has no room for that; a failed sync or close is thrown. */
+  async #roll(): Promise<string | undefined> {
     const tail = this.#tail
     assert(tail !== undefined, 'only a tail can be sealed')
     await this.#sync()
@@ -231,19 +286,19 @@ export class FileLog implements Log {
     this.#recover = () => createSegment(this.#parts.place, start)
     this.#tail = undefined
     await tail.close()
-    await this.#openNext()
+    return this.#openNext()
   }
 
   /** Makes the tail after a roll or a start; TIP learns of the segment before the first record goes into it. */
-  async #openNext(): Promise<void> {
+  async #openNext(): Promise<string | undefined> {
     try {
       this.#adopt(await this.#recover())
     } catch (error) {
       if (!isDiskFull(error)) throw error
-      this.#stopWriting(messageOf(error))
-      return
+      return messageOf(error)
     }
     await this.#parts.tip.sync()
+    return undefined
   }
 
   #adopt(tail: Tail): void {
@@ -294,8 +349,8 @@ export class FileLog implements Log {
 
   async #resume(): Promise<void> {
     if (this.#condition !== 'read-only') return
-    if (this.#tail === undefined) await this.#openNext()
-    if (this.#tail === undefined) return
+    const reason = this.#tail === undefined ? await this.#openNext() : undefined
+    if (reason !== undefined) return this.#stopWriting(reason)
     this.#condition = 'ok'
     this.#reason = undefined
     this.#parts.onNotice({ kind: 'writable' })
@@ -361,6 +416,10 @@ export class FileLog implements Log {
     this.#cancelMarker?.()
     this.#cancelInterval?.()
   }
+}
+
+function recordBytes(records: readonly BatchRecord[]): number {
+  return records.reduce((sum, { length }) => sum + length, 0)
 }
 
 function messageOf(error: unknown): string {

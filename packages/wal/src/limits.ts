@@ -28,6 +28,10 @@ export const fsyncIntervalMs = 100
 export const freeBytesHard = 64 * MIB
 /** It leaves the read-only state when this much has been free for `resumeAfterMs`. */
 export const freeBytesLow = 256 * MIB
+/** Kept for records that free something, on a disk with less than `reserveBelowBytes` free: thousands of drops, or deletes. */
+export const reserveBytes = 4 * MIB
+/** With more free than this nobody fills the disk between two looks at it. */
+export const reserveBelowBytes = 16 * 1024 * MIB
 export const resumeAfterMs = 5000
 export const spaceCheckMs = 1000
 /** A sync slower than this is reported. */

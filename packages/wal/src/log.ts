@@ -23,6 +23,8 @@ export interface NewRecord {
   readonly type: number
   readonly version: number
   readonly payload: Uint8Array | readonly Uint8Array[]
+  /** It frees something, or takes a right away: appended also while the log is read-only, into room that is kept for it. */
+  readonly usesReserve?: boolean
 }
 
 export interface Appended {
@@ -52,7 +54,7 @@ export interface LogState {
 }
 
 export interface Log {
-  /** Appends one record. LSNs are given in the order of the calls, and promises settle in that order. Rejects with a WalError and appends nothing. */
+  /** Appends one record. While the log is read-only only those that use the reserve. LSNs are given in the order of the calls, and promises settle in that order. Rejects with a WalError and appends nothing. */
   append(record: NewRecord): Promise<Appended>
   /** Reads records with `from <= lsn` in order, up to the newest durable one at the time of the call. Memory use does not grow with the log. */
   read(from: Lsn): AsyncIterable<LogRecord>

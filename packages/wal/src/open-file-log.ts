@@ -7,7 +7,9 @@ import type { FsyncPolicy, Log, Lsn } from './log.ts'
 import { nodeVfs } from './node-vfs.ts'
 import type { LogNotice } from './notice.ts'
 import { keepTorn, recoverTail, removeTemporaries, syncTailInPlace } from './recover-tail.ts'
+import { Reserve } from './reserve.ts'
 import { type LogScan, type ScanProgress, scanLog } from './scan-log.ts'
+import type { MakeRoom } from './space-watch.ts'
 import { randomEpoch, startAfter, type Tail } from './tail.ts'
 import { openTip, type Tip } from './tip.ts'
 import type { Vfs } from './vfs.ts'
@@ -35,6 +37,10 @@ export interface FileLogOptions {
   /** True when the directory must be new: then a log with records of its user is refused. */
   readonly mustBeNew?: boolean
   readonly timeline?: number
+  /** A file of room for records that free something; none is kept when it is not given. */
+  readonly reservePath?: string
+  /** Called when the disk is nearly full: gives up what can be done without, for about so many bytes, and says whether there was any. */
+  readonly makeRoom?: MakeRoom
   /** Where segments are kept that the log gives up; they are gone when it is not given. */
   readonly archiveDir?: string
   readonly clock?: Clock
@@ -93,6 +99,11 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
     tip,
     tail,
     recover,
+    reserve:
+      options.reservePath === undefined
+        ? undefined
+        : new Reserve({ vfs, path: options.reservePath, bytes: limits.reserveBytes }),
+    makeRoom: options.makeRoom ?? (async () => false),
     lsnLast: scan.lsnLast,
     chain: scan.chain,
     reason,
@@ -102,6 +113,7 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
   tipWay.failed = (error) => log.tipFailed(error)
   try {
     await tip.sync()
+    await log.begin()
   } catch (error) {
     log.tipFailed(error)
     // Closing a failed log gives its files back and rejects with what failed it.

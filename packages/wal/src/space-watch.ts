@@ -1,7 +1,10 @@
-// Watches the room on the disk: warns before the disk refuses, and finds out when there is room again.
+// Watches the room on the disk: has what can be done without given up in time, warns before the disk refuses, and finds out when
+// there is room again.
 import { join } from 'node:path'
 import type { Clock } from './clock.ts'
 import { errnoOf } from './errors.ts'
+import { reserveBelowBytes, reserveBytes } from './limits.ts'
+import type { Reserve } from './reserve.ts'
 import type { Vfs } from './vfs.ts'
 import { writeFully } from './whole-file.ts'
 
@@ -14,12 +17,17 @@ export interface SpaceLimits {
   readonly checkEveryMs: number
 }
 
+/** Gives up what can be done without, for about so many bytes; says whether there was any. Never rejects. */
+export type MakeRoom = (bytes: number) => Promise<boolean>
+
 export interface SpaceWatchOptions {
   readonly vfs: Vfs
   readonly dir: string
   readonly clock: Clock
   readonly limits: SpaceLimits
   readonly isReadOnly: () => boolean
+  readonly makeRoom: MakeRoom
+  readonly reserve: Reserve | undefined
   readonly onLow: (reason: string) => void
   /** There has been room for long enough, and a probe was written and synced. */
   readonly onRoom: () => void
@@ -34,6 +42,11 @@ export class SpaceWatch {
   constructor(options: SpaceWatchOptions) {
     this.#options = options
     this.#arm()
+  }
+
+  /** The first look, at once; its failure says nothing that the next would not. */
+  async begin(): Promise<void> {
+    await this.#check().catch(ignoreDisk)
   }
 
   stop(): void {
@@ -53,8 +66,8 @@ export class SpaceWatch {
   }
 
   async #check(): Promise<void> {
-    const { vfs, dir, limits, clock } = this.#options
-    const free = await vfs.freeBytes(dir)
+    const { limits, clock } = this.#options
+    const free = await this.#free()
     if (!this.#options.isReadOnly()) {
       this.#roomSinceMs = undefined
       if (free < limits.freeBytesHard)
@@ -68,6 +81,16 @@ export class SpaceWatch {
     this.#roomSinceMs ??= clock.nowMs()
     if (clock.nowMs() - this.#roomSinceMs < limits.resumeAfterMs) return
     if (await this.#probe()) this.#options.onRoom()
+  }
+
+  /** After everything that can be done without is gone, where there is little. */
+  async #free(): Promise<number> {
+    const { vfs, dir, limits, makeRoom, reserve } = this.#options
+    let free = await vfs.freeBytes(dir)
+    while (free < limits.freeBytesLow && (await makeRoom(limits.freeBytesLow - free))) free = await vfs.freeBytes(dir)
+    if (reserve !== undefined && free < reserveBelowBytes && free > limits.freeBytesHard + reserveBytes)
+      await reserve.take().catch(ignoreDisk)
+    return free
   }
 
   /** Free bytes can be promised and then refused (quotas, reserves), so a real write and a real sync are asked. */
@@ -90,4 +113,8 @@ export class SpaceWatch {
       return false
     }
   }
+}
+
+function ignoreDisk(error: unknown): void {
+  if (errnoOf(error) === undefined) throw error
 }

@@ -21,6 +21,8 @@ function smallDisk() {
   const disk = new SimDisk({ random: seededRandom(1) })
   const room = { bytes: Infinity }
   disk.faults = ({ call, bytes, path }) => {
+    // What the reserve gives up by a step.
+    if (call === 'truncate' && path === '/RESERVE') room.bytes += 1 << 20
     if (call !== 'write' || path.endsWith('TIP')) return undefined
     const taken = Math.min(bytes, room.bytes)
     room.bytes -= taken
@@ -63,6 +65,62 @@ test('a write that falls short is never acknowledged, and writing resumes by its
   t.same(notices, ['read-only', 'writable'])
   disk.restart('power')
   t.same(await texts(await open()), ['a', 'd'])
+})
+
+test('what frees something is appended on a full disk, from room that is kept for it', async (t) => {
+  const { disk, room } = smallDisk()
+  disk.freeBytes = 1 << 30
+  const clock = new ManualClock()
+  const open = () => openFileLog({ dir: '/wal', reservePath: '/RESERVE', vfs: disk.vfs(), clock, ...space })
+  const log = await open()
+  await log.append(record('a'))
+  room.bytes = 0
+  const freeing = (text: string) => ({ ...record(text), usesReserve: true })
+  const [first, second, third] = await Promise.allSettled([
+    log.append(freeing('b')),
+    log.append(record('c')),
+    log.append(freeing('d')),
+  ])
+  t.match(first, { status: 'fulfilled', value: { durable: true } })
+  t.match(second, { status: 'rejected', reason: { code: 'disk_full' } }, 'the rest of the batch is refused')
+  t.match(third, { status: 'fulfilled' })
+  t.equal(log.state().condition, 'read-only')
+  await t.rejects(log.append(record('e')), { code: 'disk_full' })
+  const big = 'x'.repeat(900_000)
+  await log.append(freeing(big))
+  await t.rejects(log.append(freeing('y'.repeat(3 << 20))), { code: 'disk_full' }, 'the reserve is used up')
+  t.same(await texts(log), ['a', 'b', 'd', big])
+  room.bytes = Infinity
+  await pass(clock, 8000)
+  await log.append(record('f'))
+  disk.restart('power')
+  t.same(await texts(await open()), ['a', 'b', 'd', big, 'f'])
+})
+
+test('what can be done without goes before a write is refused', async (t) => {
+  const { disk, room } = smallDisk()
+  const clock = new ManualClock()
+  const notices: LogNotice['kind'][] = []
+  let spare = 2
+  const makeRoom = async () => {
+    if (spare === 0) return false
+    spare--
+    room.bytes = 500
+    return true
+  }
+  const onNotice = ({ kind }: LogNotice) => notices.push(kind)
+  const log = await openFileLog({ dir: '/wal', vfs: disk.vfs(), clock, ...space, makeRoom, onNotice })
+  room.bytes = 20
+  await log.append(record('a'.repeat(100)))
+  t.equal(spare, 1)
+  disk.freeBytes = space.freeBytesLow - 1
+  await pass(clock, 1500)
+  t.equal(spare, 0, 'also when a look finds little room')
+  t.same(notices, [], 'and nothing was refused')
+  room.bytes = 0
+  await t.rejects(log.append(record('b')), { code: 'disk_full' })
+  t.same(notices, ['read-only'])
+  await log.close()
 })
 
 test('a write that takes nothing and says nothing is a full disk too', async (t) => {

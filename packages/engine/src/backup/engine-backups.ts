@@ -44,6 +44,7 @@ export class EngineBackups {
   /** Recovery needs no record up to this one. */
   #lsnNotNeeded = 0
   #trimming: Promise<void> = Promise.resolve()
+  #hasGivenWay = false
   /** Of images that are kept for history alone. */
   readonly #files = new Map<string, readonly DiskFile[]>()
   /** What is on its way into the catalog, by the image it is made of. */
@@ -112,6 +113,15 @@ export class EngineBackups {
     return trimmed
   }
 
+  /** What an operator should know of history. */
+  reasons(): readonly string[] {
+    const { archive, clock } = this.#side
+    const isShort = archive && this.#reach && this.#reach.timeMs > clock.now() - archive.maxAgeMs
+    return this.#hasGivenWay && isShort
+      ? [`history was shortened because the disk was nearly full; ${this.#beginning()}`]
+      : []
+  }
+
   /** Resolves when nothing is being given up. */
   async trimmed(): Promise<void> {
     await this.#trimming.catch(() => undefined)
@@ -125,6 +135,7 @@ export class EngineBackups {
     await this.trim({ ...archive, maxBytes: Math.max(0, before - bytes) })
     const after = this.#reach?.bytes ?? 0
     if (after >= before) return false
+    this.#hasGivenWay = true
     side.onNotice(`the disk is nearly full: ${before - after} bytes of history were given up; ${this.#beginning()}`)
     return true
   }

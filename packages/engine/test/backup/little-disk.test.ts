@@ -1,0 +1,131 @@
+// A disk that is nearly full: history gives way first, the oldest of it, and writes go on; then what checkpoints hold of dropped
+// collections goes at once, without waiting for the next checkpoint.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Engine, openEngine } from '@annal/engine'
+import { nodeVfs, type Vfs } from '@annal/wal'
+import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
+import tap, { type Test, test } from 'tap'
+import { watchedVfs } from '../crash/watched-vfs.ts'
+import { denseField, someVector, temporaryDirectory } from './rig.ts'
+
+tap.setTimeout(120_000)
+const seed = chosenSeed()
+const plenty = 1e12
+const archive = { maxBytes: 1e12, maxAgeMs: 1e12 }
+
+interface World {
+  readonly engine: Engine
+  readonly dataDir: string
+  readonly notices: string[]
+  readonly disk: { free: number }
+}
+
+/** An engine whose disk says that so much is free as the test wants. */
+async function world(t: Test, inner: Vfs, options: { readonly archive?: typeof archive }): Promise<World> {
+  const dataDir = join(await temporaryDirectory(t), 'data')
+  const disk = { free: plenty }
+  const notices: string[] = []
+  const vfs = { ...inner, freeBytes: async () => disk.free }
+  const onNotice = (sentence: string) => notices.push(sentence)
+  const engine = await openEngine({ dataDir, threads: 1, onNotice, ...options }, { vfs })
+  t.teardown(() => engine.close())
+  return { engine, dataDir, notices, disk }
+}
+
+async function someHistory(engine: Engine, random: Random, steps: number): Promise<void> {
+  const collection = engine.database().collection('a')
+  for (let step = 0; step < steps; step++) {
+    const objects = Array.from({ length: 20 }, (_, i) => ({ id: `o${i}`, fields: { v: someVector(random) } }))
+    await collection.upsert(objects)
+    await engine.checkpoint()
+  }
+}
+
+async function until(isSo: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+const bases = (dataDir: string) => readdir(join(dataDir, 'archive', 'checkpoints'))
+
+test(`history gives way before writes are refused, and it is said, seed ${seed}`, async (t) => {
+  const random = seededRandom(seed)
+  const { engine, dataDir, notices, disk } = await world(t, nodeVfs(), { archive })
+  await engine.database().createCollection({ name: 'a', fields: [denseField()] })
+  await someHistory(engine, random, 6)
+  const before = await bases(dataDir)
+  t.ok(before.length >= 3, `${before.length} checkpoints are archived`)
+  const state = engine.database().collection('a').stateDigest()
+  const { lsn } = engine.database().collection('a').describe()
+  // Less than what is resumed at, more than what is stopped at.
+  disk.free = 200 * 1024 * 1024
+  await until(async () => (await bases(dataDir)).length === 0)
+  t.match(notices.join(), /the disk is nearly full: \d+ bytes of history were given up/)
+  t.equal(engine.stats().reach?.bytes, 0)
+  t.match(engine.health(), { status: 'ok' }, 'the log goes back to the first record, so nothing is out of reach')
+  await engine.database().collection('a').delete(['o1'])
+  await engine.database().backups.restorePast('a', 'past', { lsn })
+  t.equal(engine.database().collection('past').stateDigest(), state, 'what recovery needs still leads to it')
+  disk.free = plenty
+  await someHistory(engine, random, 4)
+  t.ok((await bases(dataDir)).length > 0, 'history is kept again')
+})
+
+test('a write that falls short has history given up, and is not refused', async (t) => {
+  const random = seededRandom(seed + 1)
+  let isFull = false
+  const { engine, dataDir, notices } = await world(
+    t,
+    watchedVfs(async ({ call, path }) => {
+      if (isFull && call === 'write' && path.endsWith('.wal') && (await bases(dataDir)).length > 0)
+        throw Object.assign(new Error('ENOSPC: no space'), { code: 'ENOSPC' })
+    }),
+    { archive },
+  )
+  await engine.database().createCollection({ name: 'a', fields: [denseField()] })
+  await someHistory(engine, random, 6)
+  isFull = true
+  await engine
+    .database()
+    .collection('a')
+    .upsert([{ id: 'new', fields: { v: someVector(random) } }])
+  t.same(await bases(dataDir), [])
+  t.match(notices.join(), /history were given up/)
+  t.notMatch(notices.join(), /no more writes/)
+  isFull = false
+})
+
+test('a drop on a full disk gives back what checkpoints hold, and a start agrees', async (t) => {
+  const random = seededRandom(seed + 2)
+  const { engine, dataDir, disk } = await world(t, nodeVfs(), {})
+  const database = engine.database()
+  for (const name of ['a', 'b']) await database.createCollection({ name, fields: [denseField()] })
+  await database.collection('b').upsert([{ id: 'x', fields: { v: someVector(random) } }])
+  await someHistory(engine, random, 2)
+  const digest = database.collection('a').stateDigest()
+  // Nothing is written any more but what frees something.
+  disk.free = 1024
+  await until(() => engine.health().status === 'read-only')
+  await t.rejects(database.collection('a').upsert([{ id: 'y', fields: { v: someVector(random) } }]), {
+    code: 'disk_full',
+  })
+  await database.collection('a').delete(['nothing'])
+  const { lsnCheckpoint } = engine.stats()
+  await database.dropCollection('b')
+  await until(async () =>
+    (await readdir(dataDir, { recursive: true })).every((name) => !name.includes('collection-2-')),
+  )
+  t.equal(engine.stats().lsnCheckpoint, lsnCheckpoint, 'no checkpoint was needed')
+  await engine.close()
+  const again = await openEngine({ dataDir, threads: 1 })
+  t.teardown(() => again.close())
+  t.same(
+    again
+      .database()
+      .collections()
+      .map(({ name }) => name),
+    ['a'],
+  )
+  t.equal(again.database().collection('a').stateDigest(), digest)
+  t.same(again.health(), { status: 'ok', reasons: [] })
+})
