@@ -13,9 +13,8 @@ import { environment, node, root } from '../setup.mjs'
 import { tapCounter } from './tap-counter.mjs'
 
 const { ANNAL_LONG, TAP_TIMEOUT = '300' } = process.env
-const isLong = ANNAL_LONG !== undefined
 /** Of one file. Tests end themselves long before; this is for one that cannot. */
-const fileMinutesMax = isLong ? 24 * 60 : 15
+const minutesMax = ANNAL_LONG === undefined ? 15 : 24 * 60
 /** How long what a file started may take to end once the file has. */
 const leaversMs = 5_000
 /** The least share of a core that a file counts for, however much it waits. */
@@ -25,9 +24,9 @@ const unknown = { seconds: 5, cpu: 5 }
 
 /**
  * Runs `jobs` ({ file, alone } or { name, command }) and calls `ended` with each result: { file, passed, failed, skipped, failures,
- * skips, seconds, cpu }. `weights` say what each took last.
+ * skips, seconds, cpu }. `weights` say what each took last; `patience` multiplies the time that tests and files may take.
  */
-export async function runFiles(jobs, { weights, cores = availableParallelism(), seed, ended }) {
+export async function runFiles(jobs, { weights, cores = availableParallelism(), seed, ended, patience = 1 }) {
   const temporary = mkdtempSync(path.join(tmpdir(), 'annal-test-'))
   const groups = new Set()
   const stopSignals = endOnSignal(groups, temporary)
@@ -44,7 +43,7 @@ export async function runFiles(jobs, { weights, cores = availableParallelism(), 
       const [job] = waiting.splice(next, 1)
       used += job.share
       const folder = path.join(temporary, String(number++))
-      const done = runJob(job, { folder, groups, seed }).then((result) => {
+      const done = runJob(job, { folder, groups, seed, patience }).then((result) => {
         running.delete(done)
         used -= job.share
         ended(result)
@@ -70,7 +69,7 @@ function byLength(a, b) {
   return Number(a.alone ?? false) - Number(b.alone ?? false) || b.seconds - a.seconds || (a.file < b.file ? -1 : 1)
 }
 
-async function runJob(job, { folder, groups, seed }) {
+async function runJob(job, { folder, groups, seed, patience }) {
   mkdirSync(folder)
   const counter = job.file === undefined ? undefined : tapCounter()
   const output = []
@@ -84,13 +83,13 @@ async function runJob(job, { folder, groups, seed }) {
     env: environment({
       TMPDIR: folder,
       NODE_COMPILE_CACHE: path.join(root, 'node_modules', '.cache', 'compiled'),
-      TAP_TIMEOUT,
+      TAP_TIMEOUT: String(Number(TAP_TIMEOUT) * patience),
       ANNAL_SEED: seed,
     }),
   })
   groups.add(child.pid)
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', keep)
-  const { code, fault } = await endOf(child)
+  const { code, fault } = await endOf(child, minutesMax * patience)
   const cpu = childrenCpu() - cpuBefore
   groups.delete(child.pid)
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -104,12 +103,12 @@ function commandResult(code, output) {
 }
 
 /** Resolves when the process and all it started are gone. */
-async function endOf(child) {
+async function endOf(child, minutes) {
   let fault
   const limit = setTimeout(() => {
-    fault = `the file did not end within ${fileMinutesMax} minutes`
+    fault = `the file did not end within ${minutes} minutes`
     endGroup(child.pid)
-  }, fileMinutesMax * 60_000)
+  }, minutes * 60_000)
   const exited = new Promise((resolve, reject) => {
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal]))
