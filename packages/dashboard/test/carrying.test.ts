@@ -21,7 +21,7 @@ test('a backup is downloaded, uploaded and restored', { skip, timeout: 120_000 }
   await seen.click('Make the backup')
   await seen.click('Download away')
   const file = path.join(folder, 'away.tar')
-  for (let tries = 0; tries < 100 && !(await readdir(folder)).includes('away.tar'); tries++) await wait(200)
+  while (!(await readdir(folder)).includes('away.tar')) await wait(50)
   await seen.click('Upload')
   const chooser = (await seen.page.waitForSelector('dialog input[type=file]')) as ElementHandle<HTMLInputElement>
   await chooser.uploadFile(file)

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'tap'
+import { eventually } from './eventually.ts'
 import { type Answer, send, temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 
@@ -69,12 +70,3 @@ test('a full disk is 507 for writes and nothing for reads, and passes', { timeou
   after.child.kill('SIGTERM')
   t.equal((await after.ended).code, 0)
 })
-
-async function eventually<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (let i = 0; i < 300; i++) {
-    const result = await attempt()
-    if (result !== undefined) return result
-    await new Promise((resolve) => setTimeout(resolve, 100))
-  }
-  throw new Error('it never happened')
-}

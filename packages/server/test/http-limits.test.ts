@@ -4,6 +4,7 @@ import net from 'node:net'
 import { test } from 'tap'
 import { createBudget } from '../src/budget.ts'
 import * as limits from '../src/limits.ts'
+import { eventually } from './eventually.ts'
 import { createIndex, runningApp } from './running-app.ts'
 
 test('times and counts of connections are bounded', async (t) => {
@@ -324,13 +325,4 @@ function post(
     request.on('error', reject)
     request.end(body)
   })
-}
-
-async function eventually<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (let i = 0; i < 100; i++) {
-    const result = await attempt()
-    if (result !== undefined) return result
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  throw new Error('it never happened')
 }

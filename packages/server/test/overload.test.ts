@@ -5,6 +5,7 @@ import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import * as limits from '../src/limits.ts'
+import { until } from './eventually.ts'
 import { type Answer, createIndex, type RunningApp, runningApp } from './running-app.ts'
 
 const mebibyte = 1_048_576
@@ -163,12 +164,4 @@ async function connected(t: Test, { url }: RunningApp, text: string): Promise<ne
   socket.write(text)
   // Nothing is read from it until somebody asks for that.
   return socket
-}
-
-async function until(check: () => boolean): Promise<void> {
-  for (let i = 0; i < 3_000; i++) {
-    if (check()) return
-    await sleep(10)
-  }
-  throw new Error('it never came to that')
 }

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import tap, { type Test, test } from 'tap'
+import { until } from './eventually.ts'
 import { send, temporaryDirectory } from './running-app.ts'
 import { type RunningProcess, startProcess } from './running-process.ts'
 
@@ -129,8 +129,4 @@ async function endsWith(t: Test, running: RunningProcess, code: number, line: Re
   t.match(said, line)
   t.notMatch(running.stdout(), 'serves', 'it never says that it serves')
   t.equal(said.trimEnd().split('\n').length, 1, `one line: ${said}`)
-}
-
-async function until(check: () => boolean): Promise<void> {
-  while (!check()) await sleep(10)
 }

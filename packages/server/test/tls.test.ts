@@ -4,6 +4,7 @@ import { chmod, copyFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import tls from 'node:tls'
 import { test } from 'tap'
+import { until } from './eventually.ts'
 import { temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 
@@ -76,6 +77,5 @@ test('a server with certificate and key speaks HTTPS and renews both on SIGHUP',
 })
 
 async function said(stderr: () => string, line: RegExp): Promise<void> {
-  for (let i = 0; i < 200 && !line.test(stderr()); i++) await new Promise((resolve) => setTimeout(resolve, 50))
-  if (!line.test(stderr())) throw new Error(`never said ${String(line)}: ${stderr()}`)
+  await until(() => line.test(stderr()))
 }

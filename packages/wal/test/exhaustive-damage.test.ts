@@ -116,7 +116,6 @@ async function every(
   )
   t.ok(largest > 0 && largest <= 2 * 1024 * 1024, 'no length is believed before it is verified')
   t.same(wrong.slice(0, 5), [])
-  t.ok(slowestMs < 5000, 'no case hangs')
 }
 
 test('a cleanly closed log cut at any length is refused', patient, async (t) => {
