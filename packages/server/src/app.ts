@@ -5,6 +5,7 @@ import type { Server } from 'node:http'
 import type { FastifyHttpOptions, FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify'
 import fastify, { LogController } from 'fastify'
 import { addAccess } from './access.ts'
+import { type Attempts, createAttempts } from './attempts.ts'
 import { type Audit, noAudit } from './audit.ts'
 import { createGuard } from './auth.ts'
 import { addBodyParsers } from './bodies.ts'
@@ -54,6 +55,8 @@ export interface AppOptions {
   readonly tls?: TlsOptions | undefined
   /** Where requests are traced; nowhere when not given. */
   readonly tracing?: Tracing | undefined
+  /** Counts wrong tokens; a test brings its own clock. */
+  readonly attempts?: Attempts
 }
 
 interface PackageFile {
@@ -66,12 +69,13 @@ export const version = (JSON.parse(readFileSync(new URL('../package.json', impor
 
 export function createApp(given: AppOptions): FastifyInstance {
   const { slot, config, audit = noAudit, tls, tracing, licensing = licensingFor(config, slot) } = given
+  const { attempts = createAttempts() } = given
   const routes: DescribedRoute[] = []
   const context: RouteContext = {
     slot,
     config,
     version,
-    guard: createGuard({ authToken: config.authToken, rootToken: config.rootToken, slot }),
+    guard: createGuard({ authToken: config.authToken, rootToken: config.rootToken, slot, attempts }),
     metrics: createMetrics(),
     requestLog: createRequestLog(limits.requestLogMax),
     audit,
@@ -97,6 +101,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxRequestsPerSocket: limits.requestsPerSocketMax,
     return503OnClosing: false,
+    ...(config.trustedProxies.length === 0 ? {} : { trustProxy: [...config.trustedProxies] }),
     routerOptions: { maxParamLength: limits.pathParamLengthMax },
     ajv: {
       customOptions: {
@@ -114,6 +119,7 @@ export function createApp(given: AppOptions): FastifyInstance {
   const app = newApp(options, tls)
   app.server.maxConnections = limits.connectionsMax
   app.addHook('onRoute', (route) => void routes.push(route))
+  app.addHook('preClose', async () => attempts.stop())
   addAccess(app, slot)
   addBodyParsers(app)
   addReplyBudget(app)

@@ -2,9 +2,9 @@
 // the time it takes says nothing about the token.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Database } from '@annal/engine'
+import { type Attempts, createAttempts } from './attempts.ts'
 import type { EngineSlot } from './engine-slot.ts'
 import { ServerError } from './errors.ts'
-import { authAddressesMax, authFailuresMax, authWindowMs } from './limits.ts'
 
 /** Who asks: the owner of a plain deployment, the root token, or somebody inside one database. */
 export type Principal =
@@ -15,8 +15,13 @@ export type Principal =
 export interface Guard {
   /** Throws authorization_required, invalid_token, too_many_attempts, database_inactive, database_not_found (root alone), starting. */
   check(header: string | undefined, address: string): Principal
-  /** Whether it is somebody who may know how the server as a whole is. A wrong token counts as in `check`, and is not told. */
-  mayKnowAll(header: string | undefined, address: string): boolean
+  /**
+   * Whether the caller may know how the server as a whole is. A wrong token counts and is delayed as in `check`, without a word
+   * about it.
+   */
+  mayKnowAll(header: string | undefined, address: string): Promise<boolean>
+  /** Resolves when a wrong token may be answered. */
+  delay(): Promise<void>
 }
 
 export interface GuardOptions {
@@ -24,14 +29,14 @@ export interface GuardOptions {
   /** Given: databases have tokens of their own, and `authToken` counts for nothing. */
   readonly rootToken: string | undefined
   readonly slot: EngineSlot
-  readonly now?: () => number
+  readonly attempts?: Attempts
 }
 
-export function createGuard({ authToken, rootToken, slot, now = Date.now }: GuardOptions): Guard {
-  if (rootToken !== undefined) return guardWith(rootJudge(rootToken, slot), now)
-  if (authToken !== undefined) return guardWith(ownerJudge(authToken), now)
+export function createGuard({ authToken, rootToken, slot, attempts = createAttempts() }: GuardOptions): Guard {
+  if (rootToken !== undefined) return guardWith(rootTokens(rootToken, slot), attempts)
+  if (authToken !== undefined) return guardWith(authTokens(authToken), attempts)
   // Without a token everybody passes and the header is not even looked at: published clients send junk there.
-  return { check: () => owner, mayKnowAll: () => true }
+  return { check: () => owner, mayKnowAll: async () => true, delay: async () => undefined }
 }
 
 /** Enough of a token's hash to tell tokens apart in a log, and too little to find the token. */
@@ -47,25 +52,50 @@ export function tokenHash(token: string): string {
 const owner: Principal = { kind: 'owner' }
 const root: Principal = { kind: 'root' }
 
-/** Undefined for a token that is nobody's. */
-type Judge = (token: string) => Principal | undefined
-
-function ownerJudge(authToken: string): Judge {
-  const expected = sha256(authToken)
-  return (token) => (timingSafeEqual(sha256(token), expected) ? owner : undefined)
+/** The one token that a person chose, and those that the server made, which nobody can guess and which are never counted. */
+interface Tokens {
+  /** Reads the header; `digest` is of what is to be compared. */
+  read(token: string): PresentedToken
+  readonly chosen: Buffer
 }
 
-function rootJudge(rootToken: string, slot: EngineSlot): Judge {
-  const expected = sha256(rootToken)
-  return (token) => {
-    const wanted = /^root\/([^:]*):(.*)$/s.exec(token)
-    const digest = sha256(wanted?.[2] ?? token)
-    if (timingSafeEqual(digest, expected)) return wanted === null ? root : member(slot, wanted[1] ?? '', true)
-    if (wanted !== null) return undefined
-    const found = slot.engine().control.findToken(digest.toString('hex'))
-    return found && member(slot, found.database.name, found.token.kind === 'rw')
+interface PresentedToken {
+  readonly digest: Buffer
+  /** Whose the token is if it is the chosen one. Throws where that names a database that is not there. */
+  ofChosen(): Principal
+  /** Whose the token is if the server made it; undefined when it did not. Throws starting while it cannot know. */
+  ofMade(): Principal | undefined
+}
+
+function authTokens(authToken: string): Tokens {
+  return {
+    chosen: sha256(authToken),
+    read: (token) => ({ digest: sha256(token), ofChosen: () => owner, ofMade: () => undefined }),
   }
 }
+
+function rootTokens(rootToken: string, slot: EngineSlot): Tokens {
+  return {
+    chosen: sha256(rootToken),
+    read(token) {
+      const wanted = /^root\/([^:]*):(.*)$/s.exec(token)
+      const digest = sha256(wanted?.[2] ?? token)
+      return {
+        digest,
+        ofChosen: () => (wanted === null ? root : member(slot, wanted[1] ?? '', true)),
+        ofMade() {
+          // While the log is not read yet, only what has the form of a made token may be one; the rest is judged without it.
+          if (wanted !== null || (!slot.isOpen() && !madeForm.test(token))) return undefined
+          const found = slot.engine().control.findToken(digest.toString('hex'))
+          return found && member(slot, found.database.name, found.token.kind === 'rw')
+        },
+      }
+    },
+  }
+}
+
+/** `<database>:<32 random bytes>`. */
+const madeForm = /^[^:]+:[A-Za-z0-9_-]{43}$/
 
 /** Holds on to the database as it is now: one that takes its name before the request ends is another. */
 function member(slot: EngineSlot, name: string, mayWrite: boolean): Principal {
@@ -77,33 +107,45 @@ function member(slot: EngineSlot, name: string, mayWrite: boolean): Principal {
   })
 }
 
-function guardWith(judge: Judge, now: () => number): Guard {
-  const failures = createFailureCounter(now)
+function guardWith({ read, chosen }: Tokens, attempts: Attempts): Guard {
+  // What is not compared costs the same whether it is right or wrong, and is refused alike.
+  const judge = (token: string, address: string): Principal | 'wrong' | 'unchecked' => {
+    const { digest, ofMade, ofChosen } = read(token)
+    const made = ofMade()
+    if (made !== undefined) return made
+    const mayFail = attempts.mayFail(address)
+    if (!mayFail && !attempts.remembers(address)) return 'unchecked'
+    if (timingSafeEqual(digest, chosen)) {
+      attempts.succeeded(address)
+      return ofChosen()
+    }
+    if (!mayFail) return 'unchecked'
+    attempts.failed(address)
+    return 'wrong'
+  }
   return {
     check(header, address) {
       if (header === undefined || header === '') {
         throw new ServerError('authorization_required', 'Authorization header required')
       }
-      if (failures.exhausted(address)) {
-        throw new ServerError('too_many_attempts', 'too many wrong tokens from this address; wait a minute')
-      }
-      const principal = judge(tokenIn(header))
-      if (principal !== undefined) return principal
-      failures.add(address)
-      throw new ServerError('invalid_token', 'Invalid token')
+      const found = judge(tokenIn(header), address)
+      if (found === 'unchecked') throw new ServerError('too_many_attempts', 'too many wrong tokens; wait a minute')
+      if (found === 'wrong') throw new ServerError('invalid_token', 'Invalid token')
+      return found
     },
-    mayKnowAll(header, address) {
-      if (header === undefined || header === '' || failures.exhausted(address)) return false
+    async mayKnowAll(header, address) {
+      if (header === undefined || header === '') return false
       try {
-        const principal = judge(tokenIn(header))
-        if (principal === undefined) failures.add(address)
-        return principal !== undefined && principal.kind !== 'member'
+        const found = judge(tokenIn(header), address)
+        if (found === 'wrong') await attempts.delay()
+        return typeof found !== 'string' && found.kind !== 'member'
       } catch (error) {
         if (!(error instanceof Error && 'code' in error)) throw error
         // No answer yet, or a database that is no more: nobody who knows all.
         return false
       }
     },
+    delay: () => attempts.delay(),
   }
 }
 
@@ -114,25 +156,4 @@ function tokenIn(header: string): string {
 
 function sha256(text: string): Buffer {
   return createHash('sha256').update(text).digest()
-}
-
-function createFailureCounter(now: () => number) {
-  const windows = new Map<string, { readonly until: number; failures: number }>()
-  return {
-    exhausted(address: string): boolean {
-      const window = windows.get(address)
-      return window !== undefined && window.until > now() && window.failures >= authFailuresMax
-    },
-    add(address: string): void {
-      const window = windows.get(address)
-      if (window !== undefined && window.until > now()) {
-        window.failures += 1
-        return
-      }
-      windows.delete(address)
-      windows.set(address, { until: now() + authWindowMs, failures: 1 })
-      const oldest = windows.keys().next().value
-      if (windows.size > authAddressesMax && oldest !== undefined) windows.delete(oldest)
-    },
-  }
 }

@@ -1,5 +1,6 @@
 // The settings of a server, read once from NDD_ environment variables and checked before anything is opened. The table in
 // docs/reference/configuration.md says the same; a test compares.
+import { isIP } from 'node:net'
 import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
 import { type BucketPlace, parseBucketPlace } from './bucket-place.ts'
 import { isPublicKey } from './licence/licence-file.ts'
@@ -16,6 +17,8 @@ export interface Config {
   readonly allowedHosts: readonly string[]
   /** Origins whose web pages may use the server: `https://app.example.com`. */
   readonly corsOrigins: readonly string[]
+  /** Addresses and networks of proxies whose X-Forwarded-For counts. */
+  readonly trustedProxies: readonly string[]
   readonly dataDir: string
   /** Undefined: everybody may do everything. */
   readonly authToken: string | undefined
@@ -100,6 +103,12 @@ export const settings: readonly Setting[] = [
     meaning:
       'Origins whose web pages may use the server from a browser: `https://app.example.com`; with commas. Empty: none.',
   },
+  {
+    name: 'NDD_TRUSTED_PROXIES',
+    fallback: '',
+    meaning:
+      'Addresses or networks of proxies whose `X-Forwarded-For` counts: `10.0.0.5,10.1.0.0/16`. Empty: callers have the address they connect from.',
+  },
   { name: 'NDD_DATA_DIR', fallback: './data', meaning: 'Directory that holds everything stored; made when absent.' },
   { name: 'NDD_AUTH_TOKEN', fallback: '', meaning: 'Token every request must carry; empty turns authentication off.' },
   {
@@ -175,6 +184,7 @@ const settingsShown: ReadonlySet<string> = new Set([
   'NDD_HOST',
   'NDD_ALLOWED_HOSTS',
   'NDD_CORS_ORIGINS',
+  'NDD_TRUSTED_PROXIES',
   'NDD_FSYNC',
   'NDD_NUM_THREADS',
   'NDD_TOP_K_MAX',
@@ -269,6 +279,7 @@ export function readConfig(environment: Environment): ConfigRead {
     port: whole('NDD_SERVER_PORT', 0, 65_535),
     allowedHosts: list('NDD_ALLOWED_HOSTS', parseHost, 'hosts without scheme and port'),
     corsOrigins: list('NDD_CORS_ORIGINS', parseOrigin, 'origins such as https://app.example.com, one by one'),
+    trustedProxies: list('NDD_TRUSTED_PROXIES', parseNetwork, 'addresses, or networks such as 10.1.0.0/16'),
     dataDir: text('NDD_DATA_DIR'),
     authToken: text('NDD_AUTH_TOKEN') || undefined,
     rootToken: text('NDD_ROOT_TOKEN') || undefined,
@@ -329,6 +340,13 @@ export function readConfig(environment: Environment): ConfigRead {
 
 function parseHost(entry: string): string | undefined {
   return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(entry) ? entry.toLowerCase() : undefined
+}
+
+function parseNetwork(entry: string): string | undefined {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(entry) ?? []
+  const family = isIP(address)
+  if (family === 0 || address.includes('%')) return undefined
+  return Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128) ? entry : undefined
 }
 
 /** As browsers write it into the header Origin: without a path, and without the default port. `null` is any page's to send. */

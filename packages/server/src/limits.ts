@@ -56,15 +56,22 @@ export const msgpackDepthMax = 32
 /** Values in one MessagePack body whose shape is not known beforehand. */
 export const msgpackElementsMax = 2_000_000
 
-/** Wrong tokens tried from one address within a minute; then 429 until the minute is over. */
+/** Wrong tokens that are compared within a minute, from one address (of IPv6: one /64) and from all; beyond that 429. */
 export const authFailuresMax = 10
+export const authFailuresOfServerMax = 100
 export const authWindowMs = 60_000
+/** An address that used the right token is compared beyond that for a day; the time is written down once a minute. */
+export const authRememberedMs = 24 * 3_600_000
+export const authRefreshMs = 60_000
+/** A wrong token is answered after a second; so many answers wait at one time, and more are given at once. */
+export const authDelayMs = 1_000
+export const authDelayedMax = 100
 /** SPEC.md: a trial of one month; the published service says 30 days. */
 export const trialMs = 30 * 24 * 3_600_000
 /** A licence may start so much later than this machine's clock says: clocks differ, and it was issued just now. */
 export const licenceClockLeewayMs = 24 * 3_600_000
 
-/** Addresses remembered for that; the oldest is forgotten first. */
+/** Addresses, or callers, remembered for that and for NDD_RATE_LIMIT; the oldest is forgotten first. */
 export const authAddressesMax = 10_000
 
 /** Requests that /api/v2/logs can tell of. */

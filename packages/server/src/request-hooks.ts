@@ -1,6 +1,7 @@
 // What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Access, checkAccess, needsLicence } from './access.ts'
+import { addressKey } from './addresses.ts'
 import type { AuditEvent } from './audit-chain.ts'
 import { tokenId } from './auth.ts'
 import { createBodyWatch } from './body-watch.ts'
@@ -39,24 +40,24 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     const misdirected = refusal(() => checkHost?.(request.headers))
     if (misdirected !== undefined) return done(misdirected)
     if (cors?.answer(request, reply)) return
-    done(
-      refusal(() => {
-        checkOrigin(request.method, request.headers, named)
-        if (stopping) throw new ServerError('stopping', 'the server is stopping')
-        // Made anew each time it is read.
-        const route = request.routeOptions
-        const access = request.is404 ? 'open' : accessOf(route)
-        if (access === 'open') return
-        request.principal = guard.check(tokenOf(request, route), request.ip)
-        checkAccess(request.principal, access)
-        if (needsLicence(access, request.method)) licensing?.require()
-        if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
-        held.push((access === 'write' ? writes : questions).take(1))
-        refuseEncodings(request)
-        if (hasBody(request)) held.push(roomForBody(bodies, request, route))
-        request.question = route.config.question
-      }),
-    )
+    const error = refusal(() => {
+      checkOrigin(request.method, request.headers, named)
+      if (stopping) throw new ServerError('stopping', 'the server is stopping')
+      // Made anew each time it is read.
+      const route = request.routeOptions
+      const access = request.is404 ? 'open' : accessOf(route)
+      if (access === 'open') return
+      request.principal = guard.check(tokenOf(request, route), request.ip)
+      checkAccess(request.principal, access)
+      if (needsLicence(access, request.method)) licensing?.require()
+      if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
+      held.push((access === 'write' ? writes : questions).take(1))
+      refuseEncodings(request)
+      if (hasBody(request)) held.push(roomForBody(bodies, request, route))
+      request.question = route.config.question
+    })
+    if (isWrongToken(error)) void guard.delay().then(() => done(error))
+    else done(error)
   })
   app.addHook('onResponse', (request, reply, done) => {
     const seconds = reply.elapsedTime / 1_000
@@ -104,7 +105,7 @@ function tokenOf({ headers, query }: FastifyRequest, route: FastifyRequest['rout
 /** The token's owner where tokens tell callers apart, else whoever has the address. */
 function callerOf(request: FastifyRequest, { authToken, rootToken }: RouteContext['config']): string {
   const token = authToken ?? rootToken
-  return (token === undefined ? undefined : tokenId(request.headers.authorization)) ?? request.ip
+  return (token === undefined ? undefined : tokenId(request.headers.authorization)) ?? addressKey(request.ip)
 }
 
 /** Of a plain deployment there is one; the root token is in none. */
@@ -121,6 +122,10 @@ function refusal(check: () => void): Error | undefined {
     // The checks throw nothing but errors; whatever else it may be is answered as our mistake.
     return error instanceof Error ? error : new Error(String(error))
   }
+}
+
+function isWrongToken(error: Error | undefined): error is ServerError {
+  return error instanceof ServerError && error.code === 'invalid_token'
 }
 
 function refuseEncodings(request: FastifyRequest): void {

@@ -3,6 +3,7 @@ import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:
 import path from 'node:path'
 import { openEngine } from '@annal/engine'
 import { test } from 'tap'
+import { createAttempts } from '../src/attempts.ts'
 import { createAudit } from '../src/audit.ts'
 import type { AuditEvent, AuditLine } from '../src/audit-chain.ts'
 import { createApp, readConfig, slotWith, verifyAudit } from '../src/index.ts'
@@ -31,6 +32,7 @@ test('each change and each refusal is one line, with who, what and how it ended,
     slot: slotWith(engine),
     config: { ...readConfig({}).config, authToken, logLevel: 'silent' },
     audit,
+    attempts: createAttempts({ later: setImmediate }),
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {

@@ -17,6 +17,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     NDD_HOST: '::1',
     NDD_ALLOWED_HOSTS: 'DB.internal, db',
     NDD_CORS_ORIGINS: 'https://App.example.com:443/, http://localhost:3000,chrome-extension://abc',
+    NDD_TRUSTED_PROXIES: '10.0.0.5, 10.1.0.0/16,fd00::/8',
     NDD_DATA_DIR: '/somewhere',
     NDD_AUTH_TOKEN: 'x'.repeat(20),
     NDD_ROOT_TOKEN: 'r'.repeat(16),
@@ -47,6 +48,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     host: '::1',
     port: 0,
     allowedHosts: ['db.internal', 'db'],
+    trustedProxies: ['10.0.0.5', '10.1.0.0/16', 'fd00::/8'],
     corsOrigins: ['https://app.example.com', 'http://localhost:3000', 'chrome-extension://abc'],
     dataDir: '/somewhere',
     authToken: 'x'.repeat(20),
@@ -87,6 +89,29 @@ test('all problems are told at once, each naming its setting and value', (t) => 
     })
   }
   t.throws(() => readConfig({ NDD_ROOT_TOKEN: 'two words' }), /NDD_ROOT_TOKEN/)
+  for (const host of ['http://db', 'db:8080', '*', '*.db', 'db/', '[::1]', '.db', 'a b'])
+    t.throws(() => readConfig({ NDD_ALLOWED_HOSTS: `db,${host}` }), /NDD_ALLOWED_HOSTS/, host)
+  for (const origin of [
+    '*',
+    'null',
+    'app.example.com',
+    'https://*.example.com',
+    'https://a/b',
+    'https://u@a',
+    'https://',
+  ])
+    t.throws(() => readConfig({ NDD_CORS_ORIGINS: origin }), /NDD_CORS_ORIGINS/, origin)
+  for (const proxy of [
+    'proxy',
+    '10.0.0.256',
+    '10.0.0.0/33',
+    '10.0.0.0/0',
+    '::/129',
+    '10.0.0.1:80',
+    'fe80::1%eth0',
+    '*',
+  ])
+    t.throws(() => readConfig({ NDD_TRUSTED_PROXIES: proxy }), /NDD_TRUSTED_PROXIES/, proxy)
   for (const key of ['A'.repeat(42), 'A'.repeat(44), `${'A'.repeat(42)}B`, `${'A'.repeat(42)}=`])
     t.throws(() => readConfig({ NDD_LICENSE_PUBLIC_KEY: key }), /NDD_LICENSE_PUBLIC_KEY/, key)
   t.end()

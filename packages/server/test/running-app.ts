@@ -5,6 +5,7 @@ import path from 'node:path'
 import { type Engine, openEngine } from '@annal/engine'
 import { decode, encode } from '@msgpack/msgpack'
 import type { FastifyInstance } from 'fastify'
+import { type Attempts, createAttempts } from '../src/attempts.ts'
 import { type Config, createApp, readConfig, slotWith } from '../src/index.ts'
 import { layLicence, testLicensing } from './licences.ts'
 
@@ -47,11 +48,23 @@ export async function temporaryDirectory(t: Teardown): Promise<string> {
   return dir
 }
 
-/** With a root token a licence is in force, unless told otherwise. */
+export interface RunningOptions {
+  readonly licensed?: boolean
+  /** Who counts wrong tokens; by default with the machine's clock, and without the second that a wrong token costs. */
+  readonly attempts?: Attempts
+}
+
+/** Wrong tokens without a limit: a minute passes between any two looks at the clock. */
+export function unlimitedAttempts(): Attempts {
+  let ms = 0
+  return createAttempts({ now: () => (ms += 60_000), later: setImmediate })
+}
+
+/** With a root token a license is in force, unless `licensed` is false. */
 export async function runningApp(
   t: Teardown,
   changes: Partial<Config> = {},
-  { licensed = true }: { readonly licensed?: boolean } = {},
+  { licensed = true, attempts = createAttempts({ later: setImmediate }) }: RunningOptions = {},
 ): Promise<RunningApp> {
   const dataDir = await temporaryDirectory(t)
   const config: Config = { ...readConfig({}).config, dataDir, port: 0, logLevel: 'silent', ...changes }
@@ -60,7 +73,7 @@ export async function runningApp(
   const slot = slotWith(engine)
   if (licensed && config.rootToken !== undefined) await layLicence(dataDir)
   const licensing = config.rootToken === undefined ? undefined : await testLicensing(dataDir, engine)
-  const app = createApp({ slot, config, ...(licensing === undefined ? {} : { licensing }) })
+  const app = createApp({ slot, config, attempts, ...(licensing === undefined ? {} : { licensing }) })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   t.teardown(async () => {
     await app.close()

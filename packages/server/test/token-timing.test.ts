@@ -3,9 +3,10 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { type Test, test } from 'tap'
+import { createAttempts } from '../src/attempts.ts'
 import { createGuard, type Guard } from '../src/auth.ts'
 import { slotWith } from '../src/engine-slot.ts'
-import { runningApp } from './running-app.ts'
+import { runningApp, unlimitedAttempts } from './running-app.ts'
 
 const rootToken = 'the-root-token-0123456789-abcdefghijklmnop'
 
@@ -13,14 +14,14 @@ interface Guarded {
   readonly guard: Guard
   /** Right but for the last character; wrong from the first; of a database that is there; of one that is not. */
   readonly wrong: Readonly<Record<string, string>>
-  /** What was done for the tokens since it was last asked. */
-  steps(): string[]
+  /** What was done for tokens, in its order. */
+  readonly steps: string[]
 }
 
 /** Guesses from so many addresses that none is held up. */
 const address = (i: number) => `10.0.${i >> 8}.${i & 255}`
 
-async function guarded(t: Test): Promise<Guarded> {
+async function guarded(t: Test, attempts = unlimitedAttempts()): Promise<Guarded> {
   const { engine, send } = await runningApp(t, { rootToken })
   const made = await send('POST', '/api/v2/admin/dbs', {
     json: { db_name: 'acme', db_type: 'enterprise' },
@@ -36,7 +37,7 @@ async function guarded(t: Test): Promise<Guarded> {
   const secret = token.slice(token.indexOf(':') + 1)
   const random = 'A'.repeat(secret.length)
   return {
-    guard: createGuard({ authToken: undefined, rootToken, slot: slotWith(engine) }),
+    guard: createGuard({ authToken: undefined, rootToken, slot: slotWith(engine), attempts }),
     wrong: {
       'root token, wrong at the end': `${rootToken.slice(0, -1)}#`,
       'nothing right': random,
@@ -44,20 +45,19 @@ async function guarded(t: Test): Promise<Guarded> {
       'of a database that is there': `acme:${random}`,
       'of one that is not': `none:${random}`,
     },
-    steps: () => steps.splice(0),
+    steps,
   }
 }
 
-test('every wrong token costs the same steps, on digests of one length', async (t) => {
-  const { guard, wrong, steps } = await guarded(t)
+/** Adds what is hashed and compared to `steps`. */
+function watchDigests(t: Test, steps: string[]): void {
   const { createHash, timingSafeEqual } = crypto
-  const compared: string[] = []
   crypto.createHash = (algorithm, options) => {
-    compared.push(`hashes with ${algorithm}`)
+    steps.push(`hashes with ${algorithm}`)
     return createHash(algorithm, options)
   }
   crypto.timingSafeEqual = (a, b) => {
-    compared.push(`compares ${a.byteLength} and ${b.byteLength} bytes`)
+    steps.push(`compares ${a.byteLength} and ${b.byteLength} bytes`)
     return timingSafeEqual(a, b)
   }
   syncBuiltinESMExports()
@@ -65,11 +65,28 @@ test('every wrong token costs the same steps, on digests of one length', async (
     Object.assign(crypto, { createHash, timingSafeEqual })
     syncBuiltinESMExports()
   })
+}
+
+test('every wrong token costs the same steps, on digests of one length', async (t) => {
+  const { guard, wrong, steps } = await guarded(t)
+  watchDigests(t, steps)
   Object.entries(wrong).forEach(([what, token], i) => {
-    compared.splice(0)
+    steps.splice(0)
     t.throws(() => guard.check(token, address(i)), { code: 'invalid_token', message: 'Invalid token' }, what)
-    t.same([...compared, ...steps()], ['hashes with sha256', 'compares 32 and 32 bytes', 'looks up 64 digits'], what)
+    t.same(steps, ['hashes with sha256', 'looks up 64 digits', 'compares 32 and 32 bytes'], what)
   })
+})
+
+test('a token that is not compared costs the same steps and gets the same answer, right or wrong', async (t) => {
+  const { guard, wrong, steps } = await guarded(t, createAttempts({ now: () => 0 }))
+  for (let i = 0; i < 10; i++) t.throws(() => guard.check(`guess-${i}`, '10.0.0.1'), { code: 'invalid_token' })
+  watchDigests(t, steps)
+  const answers = Object.entries({ ...wrong, right: rootToken }).map(([what, token]) => {
+    steps.splice(0)
+    t.throws(() => guard.check(token, '10.0.0.1'), { code: 'too_many_attempts', message: /wait a minute$/ }, what)
+    return steps.join()
+  })
+  t.strictSame(new Set(answers), new Set(['hashes with sha256,looks up 64 digits']))
 })
 
 const { ANNAL_LONG } = process.env

@@ -25,7 +25,8 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
   app.get('/health', { config: { doc: health } }, async (request, reply) => {
     const state = withNotices(withAudit(slot.health(), audit.fault), context)
     reply.code(servingStates.includes(state.status) ? 200 : 503)
-    const details = guard.mayKnowAll(request.headers.authorization, request.ip) ? healthDetails(state) : ''
+    const knowsAll = await guard.mayKnowAll(request.headers.authorization, request.ip)
+    const details = knowsAll ? healthDetails(state) : ''
     // Nanoseconds since 1970 do not fit a double, so the number is written as text into the JSON.
     const timestamp = version === 'v1' ? `${BigInt(Date.now()) * 1_000_000n}` : JSON.stringify(new Date().toISOString())
     return reply

@@ -39,7 +39,7 @@ export function v2LicenceRoutes(app: FastifyInstance, { licensing, guard }: Rout
     scope.post('/license/validate', validate, async ({ body, headers, ip }) => {
       const licences = required()
       if (typeof body !== 'string') throw invalidArgument('send the text of license.lic', { field: 'body' })
-      const byRoot = guard.mayKnowAll(headers.authorization, ip)
+      const byRoot = await guard.mayKnowAll(headers.authorization, ip)
       return told('The license is active', await licences.activate(body.trim(), { byRoot }))
     })
   })
