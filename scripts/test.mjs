@@ -22,6 +22,7 @@ import {
   readWeights,
   weightsFile,
 } from './testing/files.mjs'
+import { outcomeOf } from './testing/outcome.mjs'
 import { runFiles } from './testing/run-files.mjs'
 
 const unsteadyFile = path.join(root, 'scripts', 'testing', 'unsteady.json')
@@ -44,12 +45,7 @@ runMain(async (args) => {
   const results = await runAll(files, withCheck)
   const unsteady = await runAgain(results, files.length)
   const known = JSON.parse(readFileSync(unsteadyFile, 'utf8'))
-  const total = { passed: 0, failed: 0, skipped: 0 }
-  for (const result of results) {
-    const again = unsteady.get(result.file)
-    const counted = again !== undefined && known[result.file] !== undefined ? again : result
-    for (const kind of Object.keys(total)) total[kind] += counted[kind]
-  }
+  const total = outcomeOf(results, unsteady, known)
   if (options.weigh) weigh(results)
   printSlowest(results, performance.now() - startMs)
   printUnsteady(unsteady, known)

@@ -146,9 +146,11 @@ export function affectedTests(graph, tests, changed) {
       reasons.push(`${file}: every test that uses ${owner}`)
     } else if (/^docs\/.*\.(md|ts)$/.test(file)) {
       reached = [...reached, ...tests.filter((test) => test.startsWith('docs/test/'))]
-    } else if (reached.length === 0 && !nothing.test(file)) {
-      reached = owner === undefined ? tests : tests.filter((test) => test.startsWith(`${owner}/test/`))
-      reasons.push(`${file}: no test names it, so ${owner === undefined ? 'all' : `all of ${owner}`} run`)
+    } else if (!nothing.test(file) && (reached.length === 0 || !code.test(file))) {
+      // Nobody may name what is no code, and yet read it: the files of a folder, a package of another language.
+      const widened = owner === undefined ? tests : tests.filter((test) => test.startsWith(`${owner}/test/`))
+      reached = [...reached, ...widened]
+      reasons.push(`${file}: all tests of ${owner ?? 'the repository'}`)
     }
     for (const test of reached) affected.add(test)
   }

@@ -16,7 +16,7 @@ const { ANNAL_LONG, TAP_TIMEOUT = '300' } = process.env
 /** Of one file. Tests end themselves long before; this is for one that cannot. */
 const minutesMax = ANNAL_LONG === undefined ? 15 : 24 * 60
 /** How long what a file started may take to end once the file has. */
-const leaversMs = 5_000
+const leaversMs = 2_000
 /** The least share of a core that a file counts for, however much it waits. */
 const shareMin = 0.4
 /** What an unknown file is taken for. */
