@@ -22,6 +22,8 @@ test('a moment is found with the slider and the keyboard, and a deleted collecti
   await seen.go('#/log')
   await seen.sees('collection deleted')
   await seen.sees('40 objects written')
+  await seen.sees('Every moment from the first record can be restored.')
+  await seen.sees('NDD_ARCHIVE_HOURS=24')
   await seen.click('Events')
   await seen.click('Bytes')
   await seen.click('Objects')

@@ -31,9 +31,12 @@ export interface EngineOptions {
   readonly keepLog?: boolean
   /**
    * Keeps what the log gives up, and checkpoints to begin with, so that moments of the past can be restored: not longer than
-   * `maxAgeMs` and not more than `maxBytes`. Nothing is kept when it is not given.
+   * `maxAgeMs`, not more than `maxBytes`, and not more than a share `freeShareMax` of the free disk, of which what is kept counts as
+   * free. Nothing is kept when it is not given, and what was kept before stays as it is; a `maxAgeMs` of 0 removes that, too.
    */
-  readonly archive?: { readonly maxBytes: number; readonly maxAgeMs: number } | undefined
+  readonly archive?:
+    | { readonly maxBytes: number; readonly maxAgeMs: number; readonly freeShareMax?: number }
+    | undefined
   readonly clock?: Clock
   /** Called at most about ten times a second while a long job runs: recovery, checkpoint, rebuild. */
   readonly onProgress?: (progress: Progress) => void
@@ -84,7 +87,7 @@ export interface EngineStats {
   /** Time of the newest record, in milliseconds since 1970. */
   readonly timeMs: number
   /** How far back a moment can be restored, as of the last checkpoint; only with an archive. */
-  readonly reach?: { readonly lsn: number; readonly timeMs: number; readonly bytes: number; readonly segments: number }
+  readonly reach?: HistoryReach
   readonly backups: {
     readonly count: number
     readonly bytes: number
@@ -113,6 +116,23 @@ export interface EngineStats {
   }
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }
+}
+
+/** Where history begins, and why there. */
+export interface HistoryReach {
+  /** The oldest record after which a moment can be restored, and its time; both are 0 for the very first. */
+  readonly lsn: number
+  readonly timeMs: number
+  /** Of the disk, that nothing but history needs. */
+  readonly bytes: number
+  readonly segments: number
+  /**
+   * `first-record`: nothing was given up. `age`: it is as old as wanted. `size`: there was no more room within the limits. `disk`: the disk
+   * was nearly full. `start`: history was turned on then, or has been kept since.
+   */
+  readonly begins: 'first-record' | 'age' | 'size' | 'disk' | 'start'
+  /** How old it is to be. */
+  readonly maxAgeMs: number
 }
 
 export interface Engine {

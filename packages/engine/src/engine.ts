@@ -93,7 +93,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.#checkpointer = new Checkpointer(
       {
         ...{ vfs: this.#vfs, dir: join(dataDir, 'checkpoints'), originalsDir: join(dataDir, 'originals') },
-        ...(options.archive && { archiveDir: archivedCheckpointsDir(dataDir) }),
+        ...(options.archive?.maxAgeMs && { archiveDir: archivedCheckpointsDir(dataDir) }),
       },
       {
         onTaken: (taken) => this.backups.checkpointTaken(taken),
@@ -139,7 +139,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         dir: this.#options.dataDir,
         vfs: this.#vfs,
         fsync: this.#options.fsync ?? 'always',
-        ...(this.#options.archive && { archiveDir: archivedLogDir(this.#options.dataDir) }),
+        ...(this.#options.archive?.maxAgeMs && { archiveDir: archivedLogDir(this.#options.dataDir) }),
         findStart: async () => {
           const pool = this.#parts.pool ?? (await startWorkerPool({ threads: this.#threads }))
           this.#pool = pool
@@ -160,7 +160,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       this.#checkpointer.start(directory.log, () => this.#checkpointSource())
       await this.#trim()
       // What became too old goes also where nobody writes.
-      if (this.#options.archive) this.#trimTimer = setInterval(() => this.#trim(), trimEveryMs).unref()
+      if (this.#options.archive?.maxAgeMs) this.#trimTimer = setInterval(() => this.#trim(), trimEveryMs).unref()
     } catch (error) {
       await this.#release()
       throw error

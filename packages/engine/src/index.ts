@@ -10,6 +10,7 @@ export type {
   EngineHealth,
   EngineOptions,
   EngineStats,
+  HistoryReach,
   Progress,
   RebuildChanges,
   RebuildStatus,

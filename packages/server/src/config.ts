@@ -44,8 +44,8 @@ export interface Config {
   /** Where scheduled backups are carried as well; undefined: nowhere. */
   readonly backupBucket: BucketPlace | undefined
   readonly backupBucketKeep: number
-  /** Undefined: nothing is archived. */
-  readonly archive: { readonly maxBytes: number; readonly maxAgeMs: number } | undefined
+  /** A `maxAgeMs` of 0: nothing is archived. */
+  readonly archive: NonNullable<EngineOptions['archive']>
   /** Nothing of the log is ever given up. */
   readonly keepLog: boolean
   readonly logLevel: LogLevel
@@ -86,6 +86,8 @@ export interface Setting {
 }
 
 const minuteMs = 60_000
+/** Of the free disk, that history may take. */
+const archiveFreeShareMax = 0.1
 
 /** Every setting there is, in the order the documentation lists them. */
 export const settings: readonly Setting[] = [
@@ -159,13 +161,13 @@ export const settings: readonly Setting[] = [
   { name: 'NDD_BACKUP_S3_KEEP', fallback: '30', meaning: 'Scheduled backups kept there of each collection.' },
   {
     name: 'NDD_ARCHIVE_HOURS',
-    fallback: '0',
-    meaning: 'How far back any moment can be restored; 0 keeps nothing for that.',
+    fallback: '24',
+    meaning: 'How far back any moment can be restored, in hours; 0 keeps no history and removes what was kept.',
   },
   {
     name: 'NDD_ARCHIVE_MAX_GB',
     fallback: '50',
-    meaning: 'Most disk that this may take; less is kept when it is full.',
+    meaning: 'Most disk that history may take, and never more than a tenth of what is free; less is kept then.',
   },
   {
     name: 'NDD_KEEP_LOG',
@@ -296,7 +298,7 @@ export function readConfig(environment: Environment): ConfigRead {
     backupCheck: oneOf('NDD_BACKUP_CHECK', ['on', 'off']) === 'on',
     backupBucket: parseBucketPlace(text('NDD_BACKUP_S3')),
     backupBucketKeep: whole('NDD_BACKUP_S3_KEEP', 1, 100_000),
-    archive: archiveHours === 0 ? undefined : { maxBytes: archiveBytesMax, maxAgeMs: archiveHours * 3_600_000 },
+    archive: { maxBytes: archiveBytesMax, maxAgeMs: archiveHours * 3_600_000, freeShareMax: archiveFreeShareMax },
     keepLog: oneOf('NDD_KEEP_LOG', ['on', 'off']) === 'on',
     logLevel: oneOf('NDD_LOG_LEVEL', logLevels),
     queryLogPercent: whole('NDD_QUERY_LOG_PERCENT', 0, 100),

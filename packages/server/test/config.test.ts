@@ -6,6 +6,7 @@ import { ConfigError, readConfig, settings, settingsWithoutEffect } from '../src
 test('an empty environment gives the documented defaults without a warning', (t) => {
   const { config, warnings } = readConfig({})
   t.match(config, { host: '127.0.0.1', port: 8_080, dataDir: './data', fsync: 'always', topKMax: 512, batchMax: 1_000 })
+  t.match(config.archive, { maxAgeMs: 86_400_000, maxBytes: 50_000_000_000, freeShareMax: 0.1 }, 'history of a day')
   t.equal(config.authToken, undefined)
   t.strictSame(warnings, [])
   t.end()
@@ -68,7 +69,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
     backupCheck: false,
     backupBucket: { bucket: 'backups', prefix: 'shop/' },
     backupBucketKeep: 9,
-    archive: { maxBytes: 2_000_000_000, maxAgeMs: 172_800_000 },
+    archive: { maxBytes: 2_000_000_000, maxAgeMs: 172_800_000, freeShareMax: 0.1 },
     keepLog: true,
     tlsCert: 'c.pem',
     tlsKey: 'k.pem',

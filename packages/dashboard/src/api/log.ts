@@ -57,6 +57,11 @@ export interface Bucket {
 export interface Activity extends Reading {
   readonly bucket_seconds: number
   readonly buckets: readonly Bucket[]
+  /** Why history begins where it does, and how far back it is to reach; null where none is kept. */
+  readonly history: {
+    readonly begins: 'first_record' | 'age' | 'size' | 'disk' | 'start'
+    readonly hours: number
+  } | null
   readonly restorable_from: { readonly lsn: number; readonly time: string } | null
 }
 

@@ -225,7 +225,7 @@ class Archive {
     const segments = await this.#history()
     for (const [i, segment] of segments.entries()) {
       const follower = segments[i + 1]
-      if (!follower || follower.lsnFirst > lsn || !this.#segmentBytes.has(segment.name)) return
+      if (!follower || follower.lsnFirst > lsn + 1 || !this.#segmentBytes.has(segment.name)) return
       await vfs.remove(join(dir, segment.name))
       // One at a time, or a power cut could leave a gap.
       await vfs.syncDirectory(dir)

@@ -1,6 +1,6 @@
 // What the engine has of backups: the store, the jobs, and collections that begin with an image instead of with nothing.
 import { join } from 'node:path'
-import type { EngineStats } from '../api.ts'
+import type { EngineStats, HistoryReach } from '../api.ts'
 import type { ReplicaToCome } from '../arrival.ts'
 import type { CatalogImport, CollectionEntry } from '../catalog/catalog-state.ts'
 import type { Taken } from '../checkpointer.ts'
@@ -14,7 +14,6 @@ import {
   currentReach,
   type Reach,
   sweepArchive,
-  type Trimmed,
   trimArchive,
 } from './archive.ts'
 import { type DiskFile, filesOfImage } from './archive-size.ts'
@@ -40,11 +39,14 @@ export class EngineBackups {
   readonly host: ImportHost
   readonly book: LogBook
   readonly #side: EngineSide
-  #reach: (Reach & Partial<Trimmed>) | undefined
+  /** Undefined where nothing is kept. */
+  readonly #archive: ArchiveLimits | undefined
+  #reach: Reach | undefined
   /** Recovery needs no record up to this one. */
   #lsnNotNeeded = 0
   #trimming: Promise<void> = Promise.resolve()
-  #hasGivenWay = false
+  /** Why something that is not as old as wanted was given up last. */
+  #shortened: 'size' | 'disk' | undefined
   /** Of images that are kept for history alone. */
   readonly #files = new Map<string, readonly DiskFile[]>()
   /** What is on its way into the catalog, by the image it is made of. */
@@ -52,6 +54,7 @@ export class EngineBackups {
 
   constructor(side: EngineSide) {
     this.#side = side
+    this.#archive = side.archive?.maxAgeMs ? side.archive : undefined
     this.jobs = new Backups(side, new BackupStore(side.vfs, join(side.dataDir, 'backups')), {
       msMax: side.backupMsMax,
     })
@@ -64,9 +67,8 @@ export class EngineBackups {
 
   /** Removes what a crash left of backups, and says which of those there are cannot be read. */
   async open(): Promise<string[]> {
-    const { archive } = this.#side
     await sweepArchive(this.#side)
-    if (archive) this.#reach = await currentReach(this.#side)
+    if (this.#archive) this.#reach = await currentReach(this.#side)
     return this.jobs.store.open()
   }
 
@@ -103,11 +105,11 @@ export class EngineBackups {
 
   /** Without history the images of dropped collections go at once. */
   async dropped(): Promise<void> {
-    if (!this.#side.archive) await this.trim()
+    if (!this.#archive) await this.trim()
   }
 
   /** Gives up what is older or more than the limits allow; one such thing is done at a time. */
-  trim(limits = this.#side.archive): Promise<void> {
+  trim(limits = this.#archive): Promise<void> {
     const trimmed = this.#trimming.catch(() => undefined).then(() => this.#trim(limits))
     this.#trimming = trimmed
     return trimmed
@@ -115,11 +117,15 @@ export class EngineBackups {
 
   /** What an operator should know of history. */
   reasons(): readonly string[] {
-    const { archive, clock } = this.#side
-    const isShort = archive && this.#reach && this.#reach.timeMs > clock.now() - archive.maxAgeMs
-    return this.#hasGivenWay && isShort
-      ? [`history was shortened because the disk was nearly full; ${this.#beginning()}`]
-      : []
+    if (this.#begins() !== 'disk') return []
+    return [`history was shortened because the disk was nearly full; ${this.#beginning()}`]
+  }
+
+  #begins(): HistoryReach['begins'] {
+    const { lsn = 0, timeMs = 0 } = this.#reach ?? {}
+    if (lsn === 0) return 'first-record'
+    if (timeMs <= this.#side.clock.now() - (this.#archive?.maxAgeMs ?? 0)) return 'age'
+    return this.#shortened ?? 'start'
   }
 
   /** Resolves when nothing is being given up. */
@@ -129,14 +135,16 @@ export class EngineBackups {
 
   /** The disk is nearly full: gives up history, the oldest first, for about so many bytes. Says whether there was any. */
   async giveWay(bytes: number): Promise<boolean> {
-    const { archive, side } = { archive: this.#side.archive, side: this.#side }
+    const archive = this.#archive
     const before = this.#reach?.bytes ?? 0
     if (!archive || before === 0) return false
     await this.trim({ ...archive, maxBytes: Math.max(0, before - bytes) })
     const after = this.#reach?.bytes ?? 0
     if (after >= before) return false
-    this.#hasGivenWay = true
-    side.onNotice(`the disk is nearly full: ${before - after} bytes of history were given up; ${this.#beginning()}`)
+    this.#shortened = 'disk'
+    this.#side.onNotice(
+      `the disk is nearly full: ${before - after} bytes of history were given up; ${this.#beginning()}`,
+    )
     return true
   }
 
@@ -158,8 +166,11 @@ export class EngineBackups {
         if (!isForStart(image)) images.push({ ...image, files: await this.#filesOf(image.id) })
       const trimmed = await trimArchive(this.#side, limits, clock.now(), images)
       this.#reach = trimmed
+      if (trimmed.isShortened) this.#shortened = 'size'
       lsnNotNeeded = trimmed.lsnNotNeeded
     }
+    if (this.#side.archive && !this.#archive)
+      await trimArchive(this.#side, { maxBytes: 0, maxAgeMs: 0 }, Number.POSITIVE_INFINITY)
     await releaseImports(this.#side, (image) => isForStart(image) || image.lsn > lsnNotNeeded)
     for (const id of this.#files.keys()) if (!catalog().imports.some((image) => image.id === id)) this.#files.delete(id)
   }
@@ -185,9 +196,13 @@ export class EngineBackups {
     const newestAt = all.at(-1)?.image.takenAtMs
     const bytes = all.reduce((sum, { image }) => sum + imageBytes(image), 0)
     return {
-      ...(this.#reach && { reach: this.#reach }),
+      ...(this.#reach && { reach: this.#reachNow(this.#reach) }),
       backups: { count: all.length, bytes, ...(newestAt !== undefined && { newestAt }) },
     }
+  }
+
+  #reachNow({ lsn, timeMs, bytes, segments }: Reach): HistoryReach {
+    return { lsn, timeMs, bytes, segments, begins: this.#begins(), maxAgeMs: this.#archive?.maxAgeMs ?? 0 }
   }
 
   /** Once the log is replayed: what restores that never came to their records left behind. */

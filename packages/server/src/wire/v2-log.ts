@@ -1,5 +1,13 @@
 // The past of a database, as /api/v2/log tells it.
-import type { Activity, ActivityRequest, EventPage, EventsRequest, HistoryProgress, PastEvent } from '@annal/engine'
+import type {
+  Activity,
+  ActivityRequest,
+  EventPage,
+  EventsRequest,
+  HistoryProgress,
+  HistoryReach,
+  PastEvent,
+} from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import type { Infer } from './schema.ts'
 import { timeFrom } from './time.ts'
@@ -59,13 +67,11 @@ function eventReply({ timeMs, kind, ...facts }: PastEvent) {
   return { ...facts, time: new Date(timeMs).toISOString(), type: kind }
 }
 
-export function activityReply(
-  { buckets, bucketMs, ...progress }: Activity,
-  reach: { readonly lsn: number; readonly timeMs: number } | undefined,
-) {
+export function activityReply({ buckets, bucketMs, ...progress }: Activity, reach: HistoryReach | undefined) {
   return {
     ...progressReply(progress),
     restorable_from: reach === undefined ? null : { lsn: reach.lsn, time: new Date(reach.timeMs).toISOString() },
+    history: reach === undefined ? null : { begins: reach.begins.replace('-', '_'), hours: reach.maxAgeMs / 3_600_000 },
     bucket_seconds: bucketMs / 1_000,
     buckets: buckets.map(({ startMs, lsnFirst, lsnLast, ...tally }) => ({
       time: new Date(startMs).toISOString(),

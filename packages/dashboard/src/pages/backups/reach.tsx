@@ -24,7 +24,7 @@ export function Reach() {
           [
             'Any moment',
             from === undefined
-              ? 'is not kept; NDD_ARCHIVE_HOURS says how far back it shall be'
+              ? 'Point-in-time restore is off. Set NDD_ARCHIVE_HOURS to turn it on.'
               : `from ${dateTime(Date.parse(from.time))} (LSN ${from.lsn}) to ${to === undefined ? 'now' : dateTime(Date.parse(to.time))}`,
           ],
           [

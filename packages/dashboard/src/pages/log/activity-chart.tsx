@@ -6,6 +6,7 @@ import { Segmented } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { bytes, compact, count, dateTime, duration } from '../../show.ts'
 import { niceTop } from '../operations/chart.tsx'
+import { beginOfHistory } from './history-begins.tsx'
 import type { Tone } from './told.ts'
 
 type Measure = 'objects' | 'events' | 'bytes'
@@ -49,6 +50,7 @@ export function ActivityChart(props: {
   const end = (starts.at(-1) ?? 0) + seconds
   const slots = Math.max(slotsMin, Math.round((end - (starts[0] ?? 0)) / seconds))
   const begin = end - slots * seconds
+  const history = beginOfHistory(props.of)
   const slotOf = (i: number) => Math.round(((starts[i] ?? 0) - begin) / seconds)
   const heights = buckets.map((bucket) => parts[measure].reduce((sum, part) => sum + part.of(bucket), 0))
   const top = niceTop(Math.max(...heights))
@@ -110,6 +112,20 @@ export function ActivityChart(props: {
           {[0, 0.5, 1].map((share) => (
             <line key={share} class="chart-grid" x1={0} x2={width} y1={height * share} y2={height * share} />
           ))}
+          {history !== undefined && history > begin && history < end && (
+            <>
+              <rect class="before" x={0} y={0} width={((history - begin) / (end - begin)) * width} height={height} />
+              <line
+                class="begin"
+                x1={((history - begin) / (end - begin)) * width}
+                x2={((history - begin) / (end - begin)) * width}
+                y1={0}
+                y2={height}
+              >
+                <title>{`History begins at ${dateTime(history * 1_000)}`}</title>
+              </line>
+            </>
+          )}
           {buckets.map((bucket, i) => (
             <Bar
               key={bucket.time}

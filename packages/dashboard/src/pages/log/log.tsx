@@ -6,10 +6,11 @@ import { SelectField } from '../../parts/form.tsx'
 import { Bar, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading, Show } from '../../parts/states.tsx'
 import { route } from '../../route.ts'
-import { count, dateTime } from '../../show.ts'
+import { count } from '../../show.ts'
 import { collections } from '../../watch.ts'
 import { ActivityChart } from './activity-chart.tsx'
 import { EventDetail, Events } from './events.tsx'
+import { HistoryBegins } from './history-begins.tsx'
 import { RestoreHere } from './restore-here.tsx'
 import { When } from './when.tsx'
 
@@ -69,7 +70,7 @@ function Past(props: {
   readonly collection: string | undefined
   readonly from: number | undefined
 }) {
-  const { buckets, restorable_from: reach } = props.of
+  const { buckets } = props.of
   const [picked, setPicked] = useState(props.from)
   const [restoring, setRestoring] = useState(false)
   // Nothing picked: the end, and with it whatever comes.
@@ -103,11 +104,7 @@ function Past(props: {
           <Events of={events} at={newest?.lsn ?? at} onPick={setPicked} />
         )}
       </div>
-      <p class="muted small">
-        {reach === null
-          ? 'Moments since the last checkpoint can be restored. NDD_ARCHIVE_HOURS keeps older ones.'
-          : `Every moment from LSN ${count(reach.lsn)}, ${reach.lsn === 0 ? 'the very first' : dateTime(Date.parse(reach.time))}, can be restored.`}
-      </p>
+      <HistoryBegins of={props.of} />
       {restoring && (
         <RestoreHere collection={props.collection ?? newest?.collection} at={at} onClose={() => setRestoring(false)} />
       )}
