@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import { type Config, startDashboard } from '../src/index.ts'
 import { callers } from './route-table.ts'
-import { createIndex, type RunningApp, runningApp, send } from './running-app.ts'
+import { createIndex, type RunningApp, runningApp, send, unlimitedAttempts } from './running-app.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -59,6 +59,11 @@ const tokenStates: Readonly<Record<string, TokenState>> = {
   'no token set': { changes: {}, headers: {} },
   'no token set, and one sent': { changes: {}, headers: { authorization: 'null' } },
   'a token set and none sent': { changes: { authToken }, headers: {}, refusal: 'authorization_required' },
+  'a token set and a wrong one sent': {
+    changes: { authToken },
+    headers: { authorization: 'wrong' },
+    refusal: 'invalid_token',
+  },
   'a token set and sent': { changes: { authToken }, headers: { authorization: authToken } },
 }
 
@@ -68,7 +73,7 @@ test('every route by host, by origin and by token', { timeout: 120_000 }, async 
   const faults: string[] = []
   const counts = new Map<string, number>()
   for (const [state, { changes, headers, refusal }] of Object.entries(tokenStates)) {
-    const running = await runningApp(t, { ...settings, ...changes })
+    const running = await runningApp(t, { ...settings, ...changes }, { attempts: unlimitedAttempts() })
     for (const [route, caller] of callers) {
       const [method = '', url = ''] = route.split(' ')
       for (const [host, answered] of Object.entries(hosts)) {
