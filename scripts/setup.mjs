@@ -37,7 +37,7 @@ export async function ensureInstalled() {
   const wanted = installStamp()
   if (isInstalled(wanted)) return
   checkNodeVersion()
-  console.log('annal: installing dependencies; the first time this takes about half a minute')
+  console.error('annal: installing dependencies; the first time this takes about half a minute')
   const startMs = performance.now()
   // On a clean checkout exactly what the lock file says. Where something is installed already `npm install` keeps to the lock file
   // too, mends a half-finished installation, and leaves alone what is as it should be.
@@ -50,12 +50,12 @@ export async function ensureInstalled() {
     )
   }
   writeFileSync(stampFile, wanted)
-  console.log(`annal: installed in ${((performance.now() - startMs) / 1_000).toFixed(0)} s`)
+  console.error(`annal: installed in ${((performance.now() - startMs) / 1_000).toFixed(0)} s`)
 }
 
 /** Runs turbo tasks over the workspaces; what did not change comes from the cache and prints nothing. */
 export async function turbo(...tasks) {
-  const notice = setTimeout(() => console.log('annal: building what changed'), 1_500)
+  const notice = setTimeout(() => console.error('annal: building what changed'), 1_500)
   await step(
     path.join(bin, 'turbo'),
     ['run', ...tasks, '--cache=local:rw', '--output-logs=errors-only', '--log-order=grouped', '--ui=stream'],
