@@ -74,9 +74,10 @@ export interface Backups {
   /**
    * A new collection with what another one holds now. Resolves when it exists, however large it is; it is loaded afterwards, and
    * whoever asks it meanwhile waits (`Collection.served`). `restoreStatus` says how far that is. Throws collection_not_found,
-   * collection_exists, read_only; then nothing has changed.
+   * collection_exists, read_only; then nothing has changed. `lsn` is that of the clone's own record, `contentLsn` the newest record of
+   * the source that the clone shows.
    */
-  clone(collection: string, target: string): Promise<Acknowledgement>
+  clone(collection: string, target: string): Promise<Acknowledgement & { readonly contentLsn: number }>
   /** What is wrong with a backup; nothing, as a rule. `deep` builds the collection aside and compares its digest. */
   verify(name: string, options?: { readonly deep?: boolean }): Promise<readonly string[]>
   /** The backup as one stream that `upload` takes, here or elsewhere. */

@@ -22,6 +22,8 @@ const tailBytesMax = 1024 * 1024
 
 export interface Cloned {
   readonly acknowledged: Acknowledgement
+  /** The newest record of the source in it. */
+  readonly contentLsn: number
   readonly bytes: number
   /** Settles when the clone is loaded, or cannot be. */
   readonly loaded: Promise<unknown>
@@ -72,7 +74,7 @@ export async function cloneCollection(
   } as const
   try {
     const acknowledged = await host.commitRestored(draft, coming, target.checkThere)
-    return { acknowledged, bytes: imageBytes(image), loaded }
+    return { acknowledged, contentLsn: image.lsn, bytes: imageBytes(image), loaded }
   } catch (error) {
     await side.vfs.removeTree(stored.dir)
     throw error

@@ -109,12 +109,12 @@ export class DatabaseBackups implements BackupsOfDatabase {
     )
   }
 
-  async clone(collection: string, target: string): Promise<Acknowledgement> {
+  async clone(collection: string, target: string): Promise<Acknowledgement & { readonly contentLsn: number }> {
     const { host, backups } = this.#opened()
     return this.#door.reserving(target, async (free) => {
       const source = await this.#serving(collection)
       let onRead: (bytes: number) => void = () => undefined
-      const { acknowledged, bytes, loaded } = await cloneCollection(host, source, this.#target(free), {
+      const { acknowledged, contentLsn, bytes, loaded } = await cloneCollection(host, source, this.#target(free), {
         checkWanted: () => this.#door.checkOpen(),
         onRead: (read) => onRead(read),
       })
@@ -125,7 +125,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
       const loading = backups.restoring(this.#name, { collection: free, bytes }, load, { canEnd: false })
       // Its status, and the clone's, say what became of it.
       loading.catch(() => undefined)
-      return acknowledged
+      return { ...acknowledged, contentLsn }
     })
   }
 

@@ -155,6 +155,10 @@ class Stored implements StoredObject {
     const { id, meta, filter } = this
     const dense = Object.entries(this.dense).map(([name, { vector }]) => [name, [...vector]])
     const multi = Object.entries(this.multi).map(([name, members]) => [name, members.map(({ vector }) => [...vector])])
-    return { id, meta, filter, fields: Object.fromEntries([...dense, ...multi]) }
+    const sparse = Object.entries(this.sparse).map(([name, { indices, values }]) => [
+      name,
+      { indices: [...indices], values: [...values] },
+    ])
+    return { id, meta, filter, fields: Object.fromEntries([...dense, ...sparse, ...multi]) }
   }
 }

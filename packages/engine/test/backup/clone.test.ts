@@ -98,7 +98,9 @@ test(`a clone exists before it is loaded, and whoever asks it waits (ANNAL_SEED=
   const { engine, database, source, disk, dataDir } = await world(t, random)
   const digest = source.stateDigest()
   const { objects, fields: described } = source.describe()
-  const { lsn } = await database.backups.clone('a', 'b')
+  const shown = source.describe().lsn
+  const { lsn, contentLsn } = await database.backups.clone('a', 'b')
+  t.equal(contentLsn, shown, 'the reply names what the clone shows')
   t.equal(engine.stats().lsnApplied, lsn, 'its record is applied')
   const clone = database.collection('b')
   t.match(clone.describe(), { condition: 'loading', objects, lsn: 0 })

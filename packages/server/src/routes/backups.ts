@@ -84,8 +84,8 @@ export function v2BackupRoutes(app: FastifyInstance): void {
   app.post<Named & { Body: CloneBody }>('/collection/:name/clone', clone, async (request, reply) => {
     const { target_collection_name: target } = request.body
     checkCollections(request.database)
-    const done = await request.database.backups.clone(request.params.name, target)
-    return reply.code(201).send({ message: 'Collection cloned', collection: target, ...done })
+    const { contentLsn, ...done } = await request.database.backups.clone(request.params.name, target)
+    return reply.code(201).send({ message: 'Collection cloned', collection: target, content_lsn: contentLsn, ...done })
   })
 
   const past = {
