@@ -5,7 +5,7 @@ import type { Committer, EventDraft } from './commit.ts'
 import type { FieldDefinition } from './definition.ts'
 import type { ObjectEvent } from './events/event.ts'
 import { parseFilter } from './filter/parse-filter.ts'
-import { parseFilterValues } from './filter/values.ts'
+import { parseFilterValues, parseNewFilterValues } from './filter/values.ts'
 import { checkBatch, parseId, parseIds } from './ids.ts'
 import type { JsonObject } from './json.ts'
 import { type Limits, searchesMax } from './limits.ts'
@@ -148,7 +148,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     const filters = new Map(
       updates.map(({ id, filter }, i) => [
         parseId(id, `updates[${i}].id`),
-        filter === '' ? { text: '', values: {} } : parseFilterValues(filter),
+        filter === '' ? { text: '', values: {} } : parseNewFilterValues(filter),
       ]),
     )
     const ids = [...filters.keys()].filter((id) => this.gate.pending.events > 0 || this.replica.objects.find(id) >= 0)

@@ -4,6 +4,9 @@
 export const dimensionMin = 2
 export const dimensionMax = 10_000
 /** Same bounds as the published servers that the clients were written for. */
+/** Length of a vector: products and squared distances of longer ones, or of cosine vectors times their length, leave the range of float32. */
+export const lengthMax = 1e18
+export const cosineLengthMax = 1e38
 export const mMin = 4
 export const mMax = 512
 export const mDefault = 16

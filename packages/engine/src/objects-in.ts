@@ -7,12 +7,12 @@ import type {
 } from './definition.ts'
 import { EngineError } from './errors.ts'
 import type { DenseColumn, MultiColumn, SparseColumn } from './events/event.ts'
-import { parseFilterValues } from './filter/values.ts'
+import { parseNewFilterValues } from './filter/values.ts'
 import { parseId, printed } from './ids.ts'
 import type { JsonObject } from './json.ts'
-import { jsonDepthMax, type Limits, membersMax, metaBytesMax } from './limits.ts'
+import { cosineLengthMax, jsonDepthMax, type Limits, membersMax, metaBytesMax } from './limits.ts'
 import type { FieldValue, ObjectInput, SparseVector } from './object.ts'
-import { isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from './vectors-in.ts'
+import { checkLength, isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from './vectors-in.ts'
 
 /** Everything an upsert needs: what goes into the event, and the filter values once more as values, for reserving room. */
 export interface ParsedObjects {
@@ -67,7 +67,7 @@ export function parseObjects(
     else multi.push(multiColumn(objects, having, field, at))
   })
   const filters = objects.map(({ filter }) =>
-    filter === undefined || filter === '' ? { text: '', values: {} } : parseFilterValues(filter),
+    filter === undefined || filter === '' ? { text: '', values: {} } : parseNewFilterValues(filter),
   )
   const columns = {
     ids,
@@ -141,6 +141,8 @@ function denseColumn(
     const value = objects[position]?.fields[field.name] as FieldValue
     const { vector, norm } = splitNorm(value, path)
     const length = putDense(vector, field.params, vectors, i * dimension, path)
+    if (norm !== undefined && field.params.spaceType === 'cosine')
+      checkLength(norm * length, cosineLengthMax, `${path}.norm`)
     norms[i] = norm === undefined ? length : field.params.spaceType === 'cosine' ? norm * length : norm
   })
   return { field: at, objects: positions, vectors, norms }

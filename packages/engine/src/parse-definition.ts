@@ -30,7 +30,6 @@ const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 
 /** Names that clients of the same wire use for the same codes. */
 const precisionAliases = new Map<unknown, Precision>([
   ['int8d', 'int8'],
-  ['int8e', 'int8'],
   ['int16d', 'int16'],
 ])
 const sparseModels: readonly SparseModel[] = ['default', 'endee_bm25']

@@ -2,7 +2,7 @@
 import type { DenseParams, SparseFieldDefinition } from './definition.ts'
 import { EngineError } from './errors.ts'
 import { printed } from './ids.ts'
-import { sparseTermsMax } from './limits.ts'
+import { cosineLengthMax, lengthMax, sparseTermsMax } from './limits.ts'
 import type { SparseVector } from './object.ts'
 
 /** The largest float32; what rounds above it is Infinity once stored. */
@@ -19,7 +19,7 @@ export function putDense(
   offset: number,
   field: string,
 ): number {
-  const norm = putFloats(value, params.dimension, target, offset, field)
+  const norm = putFloats(value, params, target, offset, field)
   if (params.spaceType === 'cosine') scaleToUnit(value, norm, target, offset)
   return norm
 }
@@ -27,7 +27,7 @@ export function putDense(
 /** As putDense, with the vector left as it is. */
 function putFloats(
   value: ArrayLike<number>,
-  dimension: number,
+  { dimension, spaceType }: Pick<DenseParams, 'dimension' | 'spaceType'>,
   target: Float32Array,
   offset: number,
   field: string,
@@ -51,7 +51,19 @@ function putFloats(
     target[offset + i] = x
     sum += x * x
   }
-  return Math.sqrt(sum)
+  const norm = Math.sqrt(sum)
+  checkLength(norm, spaceType === 'cosine' ? cosineLengthMax : lengthMax, field)
+  return norm
+}
+
+/** Refuses a vector so long that what is computed of it would not be finite. Throws limit_exceeded. */
+export function checkLength(norm: number, max: number, field: string): void {
+  if (norm <= max) return
+  throw new EngineError('limit_exceeded', `${field} has the length ${norm}, at most ${max} is allowed`, {
+    field,
+    value: norm,
+    limit: max,
+  })
 }
 
 /** Writes a vector of length `norm` as one of length 1. One that is of unit length already stays as it is, bit for bit. */
@@ -66,7 +78,7 @@ export function scaleToUnit(value: ArrayLike<number>, norm: number, target: Floa
  */
 export function parseMembers(
   value: unknown,
-  { dimension }: Pick<DenseParams, 'dimension'>,
+  params: Pick<DenseParams, 'dimension' | 'spaceType'>,
   field: string,
   membersMax: number,
 ): Float32Array {
@@ -86,6 +98,7 @@ export function parseMembers(
       },
     )
   }
+  const { dimension } = params
   const rows = new Float32Array(members.length * dimension)
   for (let i = 0; i < members.length; i++) {
     const member = members[i]
@@ -96,7 +109,7 @@ export function parseMembers(
         value: printed(member),
       })
     }
-    putFloats(member, dimension, rows, i * dimension, path)
+    putFloats(member, params, rows, i * dimension, path)
   }
   return rows
 }
@@ -138,6 +151,7 @@ export function parseSparse(value: SparseVector, definition: SparseFieldDefiniti
     (a, b) => (indices[a] as number) - (indices[b] as number),
   )
   const limit = definition.params.dimension
+  let squares = 0
   order.forEach((at, i) => {
     const index = indices[at]
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= limit) {
@@ -159,7 +173,9 @@ export function parseSparse(value: SparseVector, definition: SparseFieldDefiniti
     }
     const x = values[at] as number
     if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max)) throw badElement(`${field}.values`, at, x)
+    squares += x * x
   })
+  checkLength(Math.sqrt(squares), lengthMax, `${field}.values`)
   return {
     indices: Uint32Array.from(order, (at) => indices[at] as number),
     values: Float32Array.from(order, (at) => values[at] as number),

@@ -3,7 +3,7 @@
 import { filterOperandsMax, filterStringBytesMax } from '../limits.ts'
 import type { Bounds, Condition, Scalar } from './condition.ts'
 import { type Place, refuse } from './refuse.ts'
-import { parseTimestamp } from './timestamp.ts'
+import { isInexactTimestamp, parseTimestamp } from './timestamp.ts'
 
 type Make = (key: string, operand: unknown, place: Place) => Condition
 
@@ -83,6 +83,9 @@ function scalar(value: unknown, place: Place): Scalar {
 function ordered(value: unknown, place: Place): { readonly of: 'number' | 'time'; readonly at: number } {
   if (typeof value === 'number' && Number.isFinite(value)) return { of: 'number', at: value }
   const time = typeof value === 'string' ? parseTimestamp(value) : undefined
+  if (typeof value === 'string' && isInexactTimestamp(value)) {
+    throw refuse(place, `${place.operator} compares parts of a millisecond only in the years 1692 to 2247`, value)
+  }
   if (time !== undefined) return { of: 'time', at: time }
   throw refuse(
     place,

@@ -26,11 +26,12 @@ interface Budget {
 
 function parseCondition(raw: unknown, place: Place, budget: Budget, depth: number): Condition {
   if (depth > jsonDepthMax) throw refuse(place, `is nested deeper than ${jsonDepthMax} levels`, undefined, jsonDepthMax)
+  const [key, operand] = onlyEntry(raw, place, 'one key, such as {"color":{"$eq":"red"}}')
+  // What joins conditions is none itself.
+  if (joins.includes(key)) return parseJoin(key, operand, place, budget, depth)
   if (budget.left-- <= 0) {
     throw refuse(place, `is one condition too many, the most is ${filterConditionsMax}`, undefined, filterConditionsMax)
   }
-  const [key, operand] = onlyEntry(raw, place, 'one key, such as {"color":{"$eq":"red"}}')
-  if (joins.includes(key)) return parseJoin(key, operand, place, budget, depth)
   if (key.startsWith('$')) {
     const what =
       key in operators ? `names operator ${key} without a key` : `names ${key}, which does not join conditions`

@@ -28,6 +28,15 @@ export function parseTimestamp(text: string): number | undefined {
   return (minutes * 60 + second) * 1_000 + Number(parts[7] ?? 0) * 1_000
 }
 
+/** Up to here, some 278 years before and after 1970, the steps of a double are shorter than a microsecond. */
+const exactMs = 2 ** 43
+
+/** Whether a point in time has parts of a millisecond that its number does not hold. */
+export function isInexactTimestamp(text: string): boolean {
+  const ms = parseTimestamp(text)
+  return ms !== undefined && Math.abs(ms) > exactMs && /\.\d{3}\d*[1-9]/.test(text)
+}
+
 function daysIn(year: number, month: number): number {
   if (month === 2) return isLeap(year) ? 29 : 28
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31

@@ -3,11 +3,19 @@
 import { EngineError } from '../errors.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import { filterBytesMax, filterKeyBytesMax, filterKeysMax, filterStringBytesMax, jsonDepthMax } from '../limits.ts'
+import { isInexactTimestamp } from './timestamp.ts'
 
 export interface ParsedFilterValues {
   /** What is stored and given back: the text as it came, or the object as JSON. */
   readonly text: string
   readonly values: JsonObject
+}
+
+/** As parseFilterValues, for values that nobody stored yet: those that cannot be compared exactly are refused as well. */
+export function parseNewFilterValues(raw: JsonObject | string): ParsedFilterValues {
+  const parsed = parseFilterValues(raw)
+  checkExact(parsed.values, 'filter')
+  return parsed
 }
 
 /** Throws EngineError invalid_argument or limit_exceeded. Text '' is an object without filter values. */
@@ -70,6 +78,27 @@ function checkObject(value: object, path: string, depth: number): void {
     checkText(key, `a key of ${path}`, filterKeyBytesMax)
     checkValue(inner, `${path}.${shown(key)}`, depth + 1)
   }
+}
+
+/** Whole numbers beyond 2^53 have no exact form, nor have microseconds in times far from now. */
+function checkExact(value: unknown, path: string): void {
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value) || Number.isSafeInteger(value)) return
+    const what = `is a whole number beyond ${Number.MAX_SAFE_INTEGER}, which is not kept exactly; write it as a string`
+    throw invalid(path, what, value)
+  }
+  if (typeof value === 'string') {
+    if (isInexactTimestamp(value)) {
+      throw invalid(
+        path,
+        'has parts of a millisecond in a year before 1692 or after 2247, where they are not compared exactly',
+        value,
+      )
+    }
+    return
+  }
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, inner] of Object.entries(value)) checkExact(inner, `${path}.${shown(key)}`)
 }
 
 function checkText(text: string, path: string, bytesMax: number): void {

@@ -20,7 +20,8 @@ export function hitsOf(
   const hits: SearchHit[] = []
   for (let i = 0; i < found.ordinals.length; i++) {
     const ordinal = found.ordinals[i] as number
-    const similarity = found.similarities[i] as number
+    // The square of a distance is given with its sign changed, that of none too.
+    const similarity = (found.similarities[i] as number) + 0
     const stored = new StoredParts(replica, ordinal, version)
     // What a dense field found it has, and keeps while the version is pinned.
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
@@ -28,7 +29,7 @@ export function hitsOf(
     const row = has && includeVectors && task.kind !== 'multi' ? field?.row(ordinal) : undefined
     const own = includeVectors ? members?.[i] : undefined
     const rows = own && memberRows(own, replica, at)
-    const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : -similarity
+    const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
     hits.push(new Hit(stored, { similarity, distance, norm, row, members: rows, spaceType }))
   }
   return hits

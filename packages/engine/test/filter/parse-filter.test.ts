@@ -91,6 +91,7 @@ test('what is not a filter is refused with the place, the key, the operator and 
     [[{ a: { $range: [1, Number.POSITIVE_INFINITY] } }], /finite number/],
     [[{ a: { $gt: 'abc' } }], /\$gt takes a finite number or a point in time/],
     [[{ a: { $gt: true } }], /\$gt takes/],
+    [[{ a: { $gt: '9999-01-01T00:00:00.000001Z' } }], /only in the years 1692 to 2247/],
     [[{ a: { $exists: 1 } }], /\$exists takes true or false/],
     [[{ $and: [] }], /\$and takes a list of one or more/],
     [[{ $or: { a: { $eq: 1 } } }], /\$or takes a list/],
@@ -118,5 +119,8 @@ test('depth and number of conditions are limited', (t) => {
   const wide = Array.from({ length: 65 }, () => ({ a: { $eq: 1 } }))
   t.match(refusal(wide).message, /the most is 64/)
   t.equal(parseFilter(wide.slice(1)).length, 64)
+  t.equal(parseFilter([{ $or: wide.slice(1) }]).length, 1, 'what joins conditions is none itself')
+  t.equal(parseFilter(wide.slice(1).map((condition) => ({ $or: [{ $not: condition }] }))).length, 64)
+  t.match(refusal([{ $or: wide }]).message, /the most is 64/)
   t.end()
 })

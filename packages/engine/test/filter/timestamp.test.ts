@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseTimestamp } from '../../src/filter/timestamp.ts'
+import { isInexactTimestamp, parseTimestamp } from '../../src/filter/timestamp.ts'
 
 test('what RFC 3339 calls a date or a date and time is a point in time', (t) => {
   for (const text of [
@@ -47,5 +47,22 @@ test('everything else is text', (t) => {
   ]) {
     t.equal(parseTimestamp(text), undefined, JSON.stringify(text))
   }
+  t.end()
+})
+
+test('parts of a millisecond are compared exactly in every year where they are taken', (t) => {
+  for (let year = 0; year <= 9_999; year += 1) {
+    const text = (micros: number) =>
+      `${String(year).padStart(4, '0')}-06-01T12:00:00.${String(micros).padStart(6, '0')}Z`
+    if (isInexactTimestamp(text(1))) {
+      t.ok(year < 1692 || year > 2247, `${year}`)
+      continue
+    }
+    const times = [0, 1, 2, 499_999, 500_000, 999_998, 999_999].map((micros) => parseTimestamp(text(micros)) as number)
+    if (times.some((time, i) => i > 0 && time <= (times[i - 1] as number))) t.fail(`${year}`)
+  }
+  t.notOk(isInexactTimestamp('9999-01-01T00:00:00.123Z'), 'milliseconds are exact in every year')
+  t.notOk(isInexactTimestamp('9999-01-01T00:00:00.123000Z'))
+  t.notOk(isInexactTimestamp('no time'))
   t.end()
 })

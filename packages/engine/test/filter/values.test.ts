@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { parseFilterValues } from '../../src/filter/values.ts'
+import { parseFilterValues, parseNewFilterValues } from '../../src/filter/values.ts'
 import type { JsonObject } from '../../src/json.ts'
 
 test('text is kept as it came, an object becomes its JSON', (t) => {
@@ -59,5 +59,31 @@ test('what cannot be stored is refused by name', (t) => {
   }
   t.doesNotThrow(() => parseFilterValues(nested(32)))
   t.doesNotThrow(() => parseFilterValues(many(256)))
+  t.end()
+})
+
+test('values that cannot be compared exactly are refused, and read where they are stored already', (t) => {
+  for (const [raw, message] of [
+    [{ n: 2 ** 53 }, /filter\.n is a whole number beyond 9007199254740991.*write it as a string/],
+    ['{"n":9007199254740993}', /filter\.n is a whole number/],
+    [{ n: -1e300 }, /filter\.n/],
+    [{ list: [1, 2 ** 60] }, /filter\.list\.1/],
+    [{ deep: { n: 1e20 } }, /filter\.deep\.n/],
+    [{ at: '9999-12-31T23:59:59.999999Z' }, /filter\.at has parts of a millisecond/],
+    [{ at: '0001-01-01T00:00:00.000001Z' }, /filter\.at/],
+  ] as const) {
+    t.throws(() => parseNewFilterValues(raw as JsonObject), { code: 'invalid_argument', message })
+    t.doesNotThrow(() => parseFilterValues(raw as JsonObject))
+  }
+  for (const raw of [
+    { n: 2 ** 53 - 1 },
+    { n: 0.1 + 0.2, m: -0.5 },
+    { at: '9999-12-31T23:59:59.999Z' },
+    { at: '9999-12-31T23:59:59.999000Z' },
+    { at: '1692-01-01T00:00:00.000001Z', to: '2247-12-31T23:59:59.999999Z' },
+    { text: '9007199254740993' },
+  ]) {
+    t.strictSame(parseNewFilterValues(raw).values, raw)
+  }
   t.end()
 })
