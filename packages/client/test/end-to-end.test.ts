@@ -50,3 +50,20 @@ test('a real server answers, and refuses with what is wrong', async (t) => {
     t.equal(await index.get('wide'), undefined)
   })
 })
+
+test('the object that is asked for is deleted, whatever the id', async (t) => {
+  const client = connect({ url: await realServer(t, {}) })
+  const index = await client.createIndex({ name: 'ids', dimension: 2, spaceType: 'l2' })
+  const ids = ['50%', '%', 'a b', 'a%20b', 'a/b', 'a%2Fb', '.', '..', '%2e', '-', '?', 'a?b', '#', 'other']
+  const store = () => index.upsert(ids.map((id, i) => ({ id, vector: [i, 1] })))
+  const left = async () => Array.from((await client.collection('ids').scroll()).objects, ({ id }) => id).sort()
+  for (const id of ids) {
+    const others = ids.filter((one) => one !== id).sort()
+    await store()
+    t.ok(await client.collection('ids').delete(id), id)
+    t.strictSame(await left(), others, id)
+    await store()
+    t.ok(await index.delete(id), id)
+    t.strictSame(await left(), others, id)
+  }
+})

@@ -9,6 +9,7 @@ import { type Attempts, createAttempts } from './attempts.ts'
 import { type Audit, noAudit } from './audit.ts'
 import { createGuard } from './auth.ts'
 import { addBodyParsers } from './bodies.ts'
+import { addBodyKeys } from './body-keys.ts'
 import { createBudget } from './budget.ts'
 import type { Config } from './config.ts'
 import type { EngineSlot } from './engine-slot.ts'
@@ -25,6 +26,7 @@ import { addReplyBudget } from './replies.ts'
 import { addRequestHooks, requestFacts } from './request-hooks.ts'
 import { createRequestLog } from './request-log.ts'
 import type { RouteContext } from './route-context.ts'
+import { methodsOf } from './route-methods.ts'
 import { v1BackupRoutes, v2BackupRoutes } from './routes/backups.ts'
 import { dashboardRoutes } from './routes/dashboard.ts'
 import { configurationRoute, logsRoute, metricsRoute, openapiRoute } from './routes/operations.ts'
@@ -43,6 +45,7 @@ import { v2TokenRoutes } from './routes/v2-tokens.ts'
 import { Schedules } from './schedules.ts'
 import type { TlsOptions } from './tls.ts'
 import type { Tracing } from './tracing.ts'
+import { decodablePath } from './wire/path-id.ts'
 
 export interface AppOptions {
   readonly slot: EngineSlot
@@ -102,6 +105,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     maxRequestsPerSocket: limits.requestsPerSocketMax,
     return503OnClosing: false,
     ...(config.trustedProxies.length === 0 ? {} : { trustProxy: [...config.trustedProxies] }),
+    rewriteUrl: ({ url = '/' }) => decodablePath(url),
     routerOptions: { maxParamLength: limits.pathParamLengthMax },
     ajv: {
       customOptions: {
@@ -122,12 +126,17 @@ export function createApp(given: AppOptions): FastifyInstance {
   app.addHook('preClose', async () => attempts.stop())
   addAccess(app, slot)
   addBodyParsers(app)
+  addBodyKeys(app)
   addReplyBudget(app)
   addRequestHooks(app, context)
   app.setErrorHandler(sendError)
-  app.setNotFoundHandler((request, reply) =>
-    sendError(new ServerError('route_not_found', 'there is no such route'), request, reply),
-  )
+  app.setNotFoundHandler((request, reply) => {
+    const allowed = methodsOf(routes, request.url).join(', ')
+    if (allowed === '') return sendError(new ServerError('route_not_found', 'there is no such route'), request, reply)
+    reply.header('allow', allowed)
+    const message = `this path takes ${allowed}, not ${request.method}`
+    sendError(new ServerError('method_not_allowed', message, { limit: allowed }), request, reply)
+  })
   addRoutes(app, context)
   return app
 }

@@ -22,6 +22,8 @@ export type ServerErrorCode =
   | 'trial_taken'
   | 'rate_limited'
   | 'route_not_found'
+  | 'method_not_allowed'
+  | 'id_ambiguous'
   | 'user_not_found'
   | 'unsupported_media_type'
   | 'body_too_large'
@@ -54,6 +56,8 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   trial_taken: 409,
   rate_limited: 429,
   route_not_found: 404,
+  method_not_allowed: 405,
+  id_ambiguous: 409,
   user_not_found: 404,
   unsupported_media_type: 415,
   body_too_large: 413,

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AnswerRoom } from '@annal/engine'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { withWarnings } from './body-keys.ts'
 import { type Budget, createBudget } from './budget.ts'
 import { ServerError } from './errors.ts'
 import {
@@ -61,15 +62,24 @@ export function answerRoom({ server, raw }: FastifyReply, advice: string): Answe
 /** Objects or vectors: MessagePack, or JSON on request. */
 export function sendEither(
   reply: FastifyReply,
-  forms: { readonly msgpack: () => Pieces; readonly json: () => Pieces },
+  forms: { readonly msgpack: () => Pieces; readonly json: () => Iterator<string> },
 ): FastifyReply {
   if (wantsJson(reply.request)) return sendJson(reply, forms.json())
   return sendPieces(reply, 'application/msgpack', forms.msgpack())
 }
 
 /** A reply that may be large. */
-export function sendJson(reply: FastifyReply, pieces: Pieces): FastifyReply {
-  return sendPieces(reply, 'application/json; charset=utf-8', pieces)
+export function sendJson(reply: FastifyReply, pieces: Iterator<string>): FastifyReply {
+  const { warnings } = reply.request
+  const written = warnings === undefined ? pieces : warned(pieces, warnings)
+  return sendPieces(reply, 'application/json; charset=utf-8', written)
+}
+
+/** The first piece of an object has its first key. */
+function* warned(pieces: Iterator<string>, warnings: readonly string[]): Generator<string> {
+  const first = pieces.next()
+  if (!first.done) yield withWarnings(first.value, warnings)
+  yield* { [Symbol.iterator]: () => pieces }
 }
 
 /** One buffer, where that is enough. */

@@ -223,7 +223,6 @@ const badSearches: BadRequest[] = [
   search('top_k 513', { k: 513 }, { code: 'limit_exceeded', field: 'k', value: 513, limit: 512 }),
   search('top_k 0', { k: 0 }, { code: 'limit_exceeded', field: 'k', value: 0, limit: 1 }),
   search('top_k as text', { k: '3' }, { code: invalid, field: 'k', value: '3' }),
-  search('no top_k', { k: undefined }, { code: invalid, field: 'k' }),
   search('ef 1,025', { ef: 1_025 }, { code: 'limit_exceeded', field: 'ef', value: 1_025, limit: 1_024 }),
   search('wrong dimension', { vector: [1, 2] }, { code: invalid, field: 'vector', value: 2, limit: 4 }),
   search('1e39', { vector: [1e39, 0, 0, 0] }, { code: invalid, field: 'vector[0]', value: 1e39 }),
@@ -232,7 +231,7 @@ const badSearches: BadRequest[] = [
   search(
     'sparse alone on a dense index',
     { vector: undefined, sparse_indices: [1], sparse_values: [1] },
-    { code: invalid, field: 'vector' },
+    { code: invalid, field: 'sparse_indices', value: 1, limit: 0 },
   ),
   search('a filter that is no array', { filter: '{"a":1}' }, { code: 'invalid_filter', field: 'filter' }),
   search('a filter that is no JSON', { filter: '[{' }, { code: 'invalid_json', field: 'filter' }),

@@ -99,3 +99,36 @@ test('the published client is told of conflicts and wrong tokens in its own exce
   stranger.setBaseUrl(`${running.url}/api/v1`)
   await t.rejects(stranger.listIndexes(), { name: 'AuthenticationException' })
 })
+
+test('the published client deletes by ids that a path may mean in two ways', async (t) => {
+  const running = await runningApp(t)
+  const client = new Endee()
+  client.setBaseUrl(`${running.url}/api/v1`)
+  await client.createIndex({ name: 'ids', dimension: 2 })
+  const index = await client.getIndex('ids')
+  const ids = ['50%', 'a b', 'a%20b', 'a/b', 'plain']
+  await index.upsert(ids.map((id, i) => ({ id, vector: [i, 1] })))
+  t.match(await index.deleteVector('50%'), /deleted/)
+  await t.rejects(index.getVector('50%'), { name: 'NotFoundException' })
+  await t.rejects(index.deleteVector('a%20b'), { name: 'ConflictException' })
+  await t.rejects(index.deleteVector('a b'), { name: 'ConflictException' })
+  t.match(await index.getVector('a b'), { id: 'a b' }, 'nothing is deleted')
+  t.match(await index.getVector('a%20b'), { id: 'a%20b' })
+  t.match(await index.deleteVector('a%2520b'), /deleted/)
+  await t.rejects(index.getVector('a%20b'), { name: 'NotFoundException' })
+  t.match(await index.deleteVector('a b'), /deleted/)
+  t.match(await index.deleteVector('a/b'), /deleted/)
+  t.equal((await client.getIndex('ids')).describe().count, 1)
+})
+
+test('the published client is refused sparse values that an index cannot keep', async (t) => {
+  const running = await runningApp(t)
+  const client = new Endee()
+  client.setBaseUrl(`${running.url}/api/v1`)
+  await client.createIndex({ name: 'dense', dimension: 4 })
+  const index = await client.getIndex('dense')
+  const sparse = { sparseIndices: [1], sparseValues: [1] }
+  await t.rejects(index.upsert([{ ...items[0]!, ...sparse }]))
+  await t.rejects(index.query({ vector: items[0]!.vector, topK: 1, ...sparse }))
+  t.equal((await client.getIndex('dense')).describe().count, 0)
+})

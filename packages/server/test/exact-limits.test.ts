@@ -193,6 +193,38 @@ test('every limit is exact', { timeout: 120_000 }, async (t) => {
   t.ok(cells >= 60, `${cells} cells`)
 })
 
+test('what may be asked at once fits into a body', { timeout: 120_000 }, async (t) => {
+  const running = await runningApp(t)
+  const params = { space_type: 'l2', precision: 'float32' }
+  const fields = [
+    { name: 'dense', type: 'vector', params: { ...params, dimension: 1_536 } },
+    { name: 'multi', type: 'multi_vector', params: { ...params, dimension: 1_024 } },
+    { name: 'sparse', type: 'sparse', sparse_model: 'default' },
+  ]
+  t.equal((await running.send('POST', '/api/v2/collection', { json: { name: 'wide', fields } })).status, 200)
+  // As long as a number can be in JSON.
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => -(i + 1) / 1.2345678901234567e9)
+  const terms = {
+    indices: Array.from({ length: 65_536 }, (_, i) => 4_294_901_759 + i),
+    values: numbers(65_536),
+  }
+  const searches = Array.from({ length: 100 }, () => ({ fields: { dense: { query: numbers(1_536) } } }))
+  const $in = Array.from({ length: 10_000 }, (_, i) => `${i}`.padEnd(500, 'x'))
+  for (const [route, json] of [
+    ['search/batch', { searches }],
+    ['search', { fields: { multi: { query: Array.from({ length: 256 }, () => numbers(1_024)) } } }],
+    ['search', { fields: { sparse: { query: terms } } }],
+    ['objects/query', { ids: Array.from({ length: 1_000 }, (_, i) => `${i}`.padEnd(512, '"')) }],
+    ['objects/count', { filter: [{ a: { $in } }] }],
+  ] as const) {
+    const answer = await running.send('POST', `/api/v2/collection/wide/${route}`, { json })
+    t.equal(answer.status, 200, `${route}: ${answer.text.slice(0, 200)}`)
+  }
+  await createIndex(running, { index_name: 'both', sparse_dim: 2 ** 32 })
+  const sparse = { sparse_indices: terms.indices, sparse_values: terms.values }
+  t.equal((await running.send('POST', '/api/v1/index/both/search', { json: { k: 1, ...sparse } })).status, 200)
+})
+
 async function ask(running: RunningApp, [method, route, options]: [string, string, SendOptions]) {
   return running.send(method, route, options)
 }

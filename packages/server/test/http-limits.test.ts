@@ -26,11 +26,11 @@ test('a body larger than its route takes is 413, one of the largest allowed size
       body: `{"k":1,"vector":[1,0,0,0]}`.padEnd(size),
       type: 'application/json',
     })
-  t.equal((await search(limits.bodyBytesMax)).status, 200)
-  const larger = await search(limits.bodyBytesMax + 1)
+  t.equal((await search(limits.bodyBytesQueryMax)).status, 200)
+  const larger = await search(limits.bodyBytesQueryMax + 1)
   t.match([larger.status, larger.json().code], [413, 'body_too_large'])
   const insert = await running.send('POST', '/api/v1/index/docs/vector/insert', {
-    body: `[{"id":"a","vector":[1,0,0,0]}]`.padEnd(4 * limits.bodyBytesMax),
+    body: `[{"id":"a","vector":[1,0,0,0]}]`.padEnd(2 * limits.bodyBytesQueryMax),
     type: 'application/json',
   })
   t.equal(insert.status, 200, 'upserts may be larger')

@@ -197,10 +197,16 @@ test('an impossible name is told apart from an absent one by nothing', async (t)
     ['POST', '/api/v2/collection/:/objects/count'],
     ['DELETE', '/api/v2/collection/:'],
   ]
+  // Routes of the published protocol take any keys, the others only their own.
+  const ownBody = (route: string) => (route.endsWith('/count') ? { filter: [] } : undefined)
   for (const [method, route] of asked) {
     const answerFor = async (name: string) => {
       const place = route.replace(':', name === '..' ? '%2e%2e%5c' : encodeURIComponent(name))
-      const { status, ...answer } = await running.send(method, place, method === 'GET' ? {} : { json })
+      const { status, ...answer } = await running.send(
+        method,
+        place,
+        method === 'GET' ? {} : { json: ownBody(route) ?? json },
+      )
       const { code, field } = answer.json()
       return { status, code, field }
     }

@@ -5,7 +5,7 @@ from typing import Any, Dict, Iterable, AsyncIterator, List, Mapping, Optional, 
 from . import encoding
 from .async_bulk import Source, bulk_load, upsert_all
 from .errors import InvalidArgumentError
-from .exchange import ALWAYS, WHEN_REFUSED, segment
+from .exchange import ALWAYS, WHEN_REFUSED, object_path, segment
 from .async_transport import AsyncTransport
 from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 
@@ -148,7 +148,7 @@ class AsyncCollection:
 
     async def delete_object(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Fails with NotFoundError where there is none."""
-        path = f"{self._path}/objects/{_segment_of(id)}"
+        path = _path_of(f"{self._path}/objects", id)
         reply: Dict[str, Any] = await self._transport.json("DELETE", path, retry=WHEN_REFUSED, timeout=timeout)
         return reply
 
@@ -176,7 +176,7 @@ class AsyncCollection:
 
     async def links(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
         """Ids of the object's neighbours in the graph of a field."""
-        path = f"{self._path}/objects/{_segment_of(id)}/field/{segment(field)}/links"
+        path = _path_of(f"{self._path}/objects", id, f"/field/{segment(field)}/links")
         return list((await self._transport.json("GET", path, retry=ALWAYS, timeout=timeout))["links"])
 
     async def rebuild(
@@ -255,5 +255,5 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
     }
 
 
-def _segment_of(id: Any) -> str:
-    return segment(encoding.identifier(id, "id"))
+def _path_of(before: str, id: Any, after: str = "") -> str:
+    return object_path(before, encoding.identifier(id, "id"), after)

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 from . import encoding
 from .bulk import Source, bulk_load, upsert_all
 from .errors import InvalidArgumentError
-from .exchange import ALWAYS, WHEN_REFUSED, segment
+from .exchange import ALWAYS, WHEN_REFUSED, object_path, segment
 from .transport import Transport
 from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 
@@ -147,7 +147,7 @@ class Collection:
 
     def delete_object(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         """Fails with NotFoundError where there is none."""
-        path = f"{self._path}/objects/{_segment_of(id)}"
+        path = _path_of(f"{self._path}/objects", id)
         reply: Dict[str, Any] = self._transport.json("DELETE", path, retry=WHEN_REFUSED, timeout=timeout)
         return reply
 
@@ -173,7 +173,7 @@ class Collection:
 
     def links(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
         """Ids of the object's neighbours in the graph of a field."""
-        path = f"{self._path}/objects/{_segment_of(id)}/field/{segment(field)}/links"
+        path = _path_of(f"{self._path}/objects", id, f"/field/{segment(field)}/links")
         return list(self._transport.json("GET", path, retry=ALWAYS, timeout=timeout)["links"])
 
     def rebuild(
@@ -252,5 +252,5 @@ def _stored(item: Dict[str, Any], metas: encoding.MetaReader) -> StoredObject:
     }
 
 
-def _segment_of(id: Any) -> str:
-    return segment(encoding.identifier(id, "id"))
+def _path_of(before: str, id: Any, after: str = "") -> str:
+    return object_path(before, encoding.identifier(id, "id"), after)

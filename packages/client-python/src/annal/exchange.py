@@ -87,6 +87,16 @@ def segment(name: str) -> str:
     return quote(name, safe="")
 
 
+def object_path(before: str, identifier: str, after: str = "") -> str:
+    """The path of an object. An id that a path cannot name without doubt stands in the query as well: clients remove the segments
+    ``.`` and ``..``, and a server cannot know whether ``%`` was encoded."""
+    encoded = segment(identifier)
+    if identifier in (".", ".."):
+        return f"{before}/-{after}?id={encoded}"
+    path = f"{before}/{encoded}{after}"
+    return f"{path}?id={encoded}" if "%" in encoded else path
+
+
 def json_body(body: Any) -> bytes:
     """Bytes of a request body; NumPy arrays and scalars in it become lists and numbers."""
     try:

@@ -6,7 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, cast
 
 from . import encoding
 from .bulk import Source, bulk_load, upsert_all
-from .exchange import ALWAYS, WHEN_REFUSED, json_body, segment
+from .exchange import ALWAYS, WHEN_REFUSED, json_body, object_path, segment
 from .transport import Transport
 from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
 
@@ -117,7 +117,7 @@ class Index:
         return {**reply, "meta": meta}
 
     def delete_vector(self, id: str, *, timeout: Optional[float] = None) -> str:
-        path = f"{self._path}/vector/{_segment_of(id)}/delete"
+        path = _path_of(f"{self._path}/vector", id, "/delete")
         return str(self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, timeout=timeout).text)
 
     def delete_with_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> str:
@@ -172,5 +172,5 @@ def _hit(hit: Dict[str, Any], metas: encoding.MetaReader) -> Hit:
     return cast(Hit, {**hit, "meta": meta})
 
 
-def _segment_of(id: Any) -> str:
-    return segment(encoding.identifier(id, "id"))
+def _path_of(before: str, id: Any, after: str = "") -> str:
+    return object_path(before, encoding.identifier(id, "id"), after)

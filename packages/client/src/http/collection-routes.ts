@@ -15,7 +15,7 @@ import {
 } from './collection-replies.ts'
 import { encodeObjects } from './object-batch.ts'
 import { list, number, object, parseJson, text } from './read.ts'
-import { get, messagePack, post, type Routes, remove, segment } from './route.ts'
+import { get, messagePack, objectPath, post, type Routes, remove, segment } from './route.ts'
 import { checkSparse, isMany, lengthOf } from './vector.ts'
 
 /** A collection is built anew while the call waits. */
@@ -60,7 +60,7 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   deleteObject: {
     retry: 'when-refused',
-    request: ({ collection, id }) => remove(`${of(collection)}/objects/${segment(id)}`),
+    request: ({ collection, id }) => remove(objectPath(`${of(collection)}/objects`, id)),
     // A missing collection is a failure; a missing object is an answer.
     answers: (status, code) => status === 404 && code === 'object_not_found',
     reply: ({ status }) => status !== 404,

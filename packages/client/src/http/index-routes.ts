@@ -4,7 +4,7 @@ import type { IndexOperations } from '../operations.ts'
 import { encodeBatch } from './batch.ts'
 import { parseCount, parseDescription, parseHits, parseStored, parseSummaries } from './index-replies.ts'
 import { parseJson } from './read.ts'
-import { get, messagePack, post, type Routes, segment, sentence } from './route.ts'
+import { get, messagePack, objectPath, post, type Routes, segment, sentence } from './route.ts'
 import { searchBody } from './search-body.ts'
 
 export const indexRoutes: Routes<keyof IndexOperations> = {
@@ -54,7 +54,7 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
     retry: 'when-refused',
     request: ({ index, id }) => ({
       method: 'DELETE',
-      path: `${indexPath(index)}/vector/${segment(id)}/delete`,
+      path: objectPath(`${indexPath(index)}/vector`, id, '/delete'),
     }),
     answers: isMissingVector,
     reply: ({ status }) => status !== 404,

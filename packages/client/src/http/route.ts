@@ -62,6 +62,16 @@ export function remove(path: string, body?: unknown): HttpRequest {
   return body === undefined ? { method: 'DELETE', path, accept: json } : { ...post(path, body), method: 'DELETE' }
 }
 
+/**
+ * The path of an object. An id that a path cannot name without doubt stands in the query as well: clients remove the segments `.` and
+ * `..`, and a server cannot know whether `%` was encoded.
+ */
+export function objectPath(before: string, id: string, after = ''): string {
+  const encoded = segment(id)
+  if (id === '.' || id === '..') return `${before}/-${after}?id=${encoded}`
+  return encoded.includes('%') ? `${before}/${encoded}${after}?id=${encoded}` : `${before}/${encoded}${after}`
+}
+
 /** One segment of a path, whatever the name holds. */
 export function segment(name: string): string {
   return encodeURIComponent(name)

@@ -1,5 +1,5 @@
 // Objects of a collection: pages, reads, writes, counts and values of keys.
-import { type CallOptions, call, segment } from './request.ts'
+import { type CallOptions, call, objectPath, segment } from './request.ts'
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 export interface JsonMap {
@@ -88,7 +88,7 @@ export const updateFilter = (collection: string, id: string, filter: JsonMap) =>
   call<{ updated: number }>('POST', `${at(collection)}/filters`, { body: { updates: [{ id, filter }] } })
 
 export const deleteObject = (collection: string, id: string) =>
-  call<object>('DELETE', `${at(collection)}/objects/${segment(id)}`)
+  call<object>('DELETE', objectPath(`${at(collection)}/objects`, id))
 
 export const deleteWhere = (collection: string, filter: Filter) =>
   call<{ deleted: number }>('DELETE', `${at(collection)}/objects`, { body: { filter } })
@@ -96,6 +96,6 @@ export const deleteWhere = (collection: string, filter: Filter) =>
 export const links = (collection: string, id: string, field: string, options?: CallOptions) =>
   call<{ links: readonly string[] }>(
     'GET',
-    `${at(collection)}/objects/${segment(id)}/field/${segment(field)}/links`,
+    objectPath(`${at(collection)}/objects`, id, `/field/${segment(field)}/links`),
     options,
   )

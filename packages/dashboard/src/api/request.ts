@@ -109,3 +109,10 @@ function parsed(text: string): unknown {
 
 /** One path segment out of a user's text. */
 export const segment = encodeURIComponent
+
+/** The path of an object; an id that a path cannot name without doubt stands in the query as well. */
+export function objectPath(before: string, id: string, after = ''): string {
+  const encoded = segment(id)
+  if (id === '.' || id === '..') return `${before}/-${after}?id=${encoded}`
+  return encoded.includes('%') ? `${before}/${encoded}${after}?id=${encoded}` : `${before}/${encoded}${after}`
+}

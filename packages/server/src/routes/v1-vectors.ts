@@ -2,11 +2,12 @@
 import type { FastifyInstance } from 'fastify'
 import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
-import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
+import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../limits.ts'
 import { answerRoom, sendEither, sendText } from '../replies.ts'
 import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkObjects, checkSearch } from '../tiers.ts'
+import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import { openIndex } from '../wire/v1-index.ts'
 import {
@@ -33,6 +34,8 @@ import { insertBody, readUpsertJson, readUpsertMsgpack } from '../wire/v1-upsert
 
 type Named = { Params: { name: string } }
 
+const deleteEnding = '/delete'
+
 export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): void {
   const params = nameParam
   // Published clients take 400, not 404, for writes to an index that is not there.
@@ -56,6 +59,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
 
   const search = {
     schema: { params, body: searchBody(config.topKMax) },
+    bodyLimit: bodyBytesQueryMax,
     config: { question: '"vector"', doc: docs.search },
   } as const
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
@@ -82,12 +86,14 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   // A wildcard, since some clients write ids into the path as they are, slashes included.
   app.delete<{ Params: { name: string; '*': string } }>(
     '/index/:name/vector/*',
-    { schema: { params }, config: { doc: docs.remove } },
+    { schema: { params, querystring: idQuery }, config: { doc: docs.remove } },
     async (request, reply) => {
       const path = request.params['*']
-      if (!path.endsWith('/delete')) throw new ServerError('route_not_found', 'there is no such route')
-      const id = path.slice(0, -'/delete'.length)
-      const done = await open(request).collection.delete([id])
+      if (!path.endsWith(deleteEnding)) throw new ServerError('route_not_found', 'there is no such route')
+      const { collection } = open(request)
+      const ids = idsOfPath(request, path.slice(0, -deleteEnding.length), (rest) => rest.slice(0, -deleteEnding.length))
+      const id = await onlyId(collection, ids)
+      const done = await collection.delete([id])
       if (done.deleted.length === 0) throw notFound(id)
       return sendText(reply, 'Vector deleted successfully', done)
     },
@@ -95,6 +101,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
 
   const byFilter = {
     schema: { params, body: deleteByFilterBody },
+    bodyLimit: bodyBytesQueryMax,
     config: { ...write, doc: docs.deleteByFilter, audit: 'objects.delete_by_filter' },
   }
   app.delete<Named & { Body: DeleteByFilterBody }>('/index/:name/vectors/delete', byFilter, async (request, reply) => {

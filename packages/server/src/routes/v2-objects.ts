@@ -2,11 +2,12 @@
 import type { FastifyInstance } from 'fastify'
 import { MsgpackBytes } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
-import { bodyBytesFiltersMax, bodyBytesUpsertMax } from '../limits.ts'
+import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../limits.ts'
 import { answerRoom, sendEither } from '../replies.ts'
 import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkObjects, checkSearch } from '../tiers.ts'
+import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type DeleteByFilterBody,
@@ -50,7 +51,11 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     return open(request).upsert(objects)
   })
 
-  const query = { schema: { params, body: queryObjectsBody(config.batchMax) }, config: { doc: docs.query } }
+  const query = {
+    schema: { params, body: queryObjectsBody(config.batchMax) },
+    bodyLimit: bodyBytesQueryMax,
+    config: { doc: docs.query },
+  }
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
     const room = answerRoom(reply, 'ask for fewer ids at a time')
     const objects = await open(request).get(request.body.ids.map(String), room)
@@ -60,10 +65,11 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   // A wildcard, since some clients write ids into the path as they are, slashes included.
   app.delete<{ Params: { name: string; '*': string } }>(
     '/collection/:name/objects/*',
-    { schema: { params }, config: { doc: docs.remove } },
+    { schema: { params, querystring: idQuery }, config: { doc: docs.remove } },
     async (request) => {
-      const id = request.params['*']
-      const { deleted, ...done } = await open(request).delete([id])
+      const collection = open(request)
+      const id = await onlyId(collection, idsOfPath(request, request.params['*']))
+      const { deleted, ...done } = await collection.delete([id])
       if (deleted.length > 0) return { deleted: id, ...done }
       throw new ServerError('object_not_found', 'there is no object of that id', { field: 'id', value: id })
     },
@@ -71,6 +77,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
 
   const byFilter = {
     schema: { params, body: deleteByFilterBody },
+    bodyLimit: bodyBytesQueryMax,
     config: { doc: docs.deleteByFilter, audit: 'objects.delete_by_filter' },
   }
   app.delete<Named & { Body: DeleteByFilterBody }>('/collection/:name/objects', byFilter, async (request) =>
@@ -88,6 +95,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
 
   const search = {
     schema: { params, body: searchCollectionBody(config.topKMax) },
+    bodyLimit: bodyBytesQueryMax,
     config: { question: '"query"', doc: docs.search },
   } as const
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {

@@ -1,10 +1,12 @@
 // /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbours.
 import type { Collection, Database } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
+import { bodyBytesQueryMax } from '../limits.ts'
 import { answerRoom, sendJson } from '../replies.ts'
 import type { RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkSearch } from '../tiers.ts'
+import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type CountBody,
@@ -31,8 +33,9 @@ type Named = { Params: { name: string } }
 
 export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext): void {
   const params = nameParam
+  const bodyLimit = bodyBytesQueryMax
 
-  const batch = { schema: { params, body: searchBatchBody(config.topKMax) }, config: { doc: docs.batch } }
+  const batch = { schema: { params, body: searchBatchBody(config.topKMax) }, bodyLimit, config: { doc: docs.batch } }
   app.post<Named & { Body: SearchBatchBody }>(
     '/collection/:name/search/batch',
     batch,
@@ -44,17 +47,17 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     },
   )
 
-  const count = { schema: { params, body: countBody }, config: { doc: docs.count } }
+  const count = { schema: { params, body: countBody }, bodyLimit, config: { doc: docs.count } }
   app.post<Named & { Body: CountBody }>('/collection/:name/objects/count', count, async ({ database, params, body }) =>
     (await served(database, params.name)).count(readFilter(body)),
   )
 
-  const facets = { schema: { params, body: facetsBody }, config: { doc: docs.facets } }
+  const facets = { schema: { params, body: facetsBody }, bodyLimit, config: { doc: docs.facets } }
   app.post<Named & { Body: FacetsBody }>('/collection/:name/facets', facets, async ({ database, params, body }) =>
     (await served(database, params.name)).facets(readFacets(body)),
   )
 
-  const scroll = { schema: { params, body: scrollBody(config.batchMax) }, config: { doc: docs.scroll } }
+  const scroll = { schema: { params, body: scrollBody(config.batchMax) }, bodyLimit, config: { doc: docs.scroll } }
   app.post<Named & { Body: ScrollBody }>(
     '/collection/:name/objects/scroll',
     scroll,
@@ -74,15 +77,15 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     },
   )
 
-  const links = { schema: { params: linkParams }, config: { doc: docs.links } }
-  app.get<{ Params: LinkParams }>(
-    '/collection/:name/objects/:id/field/:field/links',
-    links,
-    async ({ database, params }) => {
-      const { id, field } = params
-      return { id, field, links: (await served(database, params.name)).neighbours(field, id) }
-    },
-  )
+  const links = { schema: { params: linkParams, querystring: idQuery }, config: { doc: docs.links } }
+  app.get<{ Params: LinkParams }>('/collection/:name/objects/:id/field/:field/links', links, async (request) => {
+    const { database, params } = request
+    const { name, field } = params
+    const collection = await served(database, name)
+    const ids = idsOfPath(request, params.id, (rest) => rest.split('/', 1)[0] ?? '')
+    const id = await onlyId(collection, ids)
+    return { id, field, links: collection.neighbours(field, id) }
+  })
 }
 
 /** A clone may still be on its way. */

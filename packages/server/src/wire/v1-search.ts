@@ -9,6 +9,7 @@ import {
   type SearchHit,
   type SearchRequest,
   type SearchResult,
+  topKDefault,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
@@ -21,7 +22,7 @@ import { arrayPieces, memberPieces, numbersJson, withMembers } from './pieces.ts
 import { type Infer, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import type { IndexShape } from './v1-index.ts'
-import { checkDimension } from './v1-upsert.ts'
+import { checkDimension, checkSparse } from './v1-upsert.ts'
 
 const rrfConstantDefault = 60
 const rrfWeightDefault = 0.5
@@ -29,7 +30,7 @@ const rrfWeightDefault = 0.5
 export function searchBody(topKMax: number) {
   return Type.Object(
     {
-      k: Type.Integer({ minimum: 1, maximum: topKMax, description: 'Results wanted.' }),
+      k: optionalInteger({ minimum: 1, maximum: topKMax }, 'Results wanted; default 10.'),
       ef: optionalInteger({ minimum: 1, maximum: efMax }, 'Pool of the graph walk; default 128.'),
       vector: optionalNumbers('Dense query, as many numbers as the index has dimensions.'),
       sparse_indices: optionalNumbers('Positions of the sparse query.'),
@@ -54,15 +55,16 @@ export type SearchBody = Infer<ReturnType<typeof searchBody>>
 
 export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
   const fields: { [field: string]: FieldQuery } = {}
+  const limit = body.k ?? topKDefault
   const weight = body.dense_rrf_weight ?? rrfWeightDefault
   const dense = body.vector == null ? undefined : floatsFrom(body.vector, 'vector')
   const sparse = readSparse(body, shape)
   if (dense !== undefined) checkDimension(dense, 'vector', shape.dense.dimension)
   if (dense !== undefined && !(sparse !== undefined && weight === 0)) {
-    fields[shape.denseField] = { query: dense, limit: body.k, ef: body.ef ?? efDefault }
+    fields[shape.denseField] = { query: dense, limit, ef: body.ef ?? efDefault }
   }
   if (sparse !== undefined && !(dense !== undefined && weight === 1))
-    fields[shape.sparseField] = { query: sparse, limit: body.k }
+    fields[shape.sparseField] = { query: sparse, limit }
   if (dense === undefined && sparse === undefined) {
     throw invalidArgument('vector or, on a hybrid index, sparse_indices and sparse_values must be given', {
       field: 'vector',
@@ -77,7 +79,7 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
 
 function readFusion(body: SearchBody, weight: number, { denseField, sparseField }: IndexShape): Fusion {
   const weights = { [denseField]: weight, [sparseField]: 1 - weight }
-  return { method: 'rrf', k: body.rrf_rank_constant ?? rrfConstantDefault, weights, limit: body.k }
+  return { method: 'rrf', k: body.rrf_rank_constant ?? rrfConstantDefault, weights, limit: body.k ?? topKDefault }
 }
 
 function readSparse(body: SearchBody, shape: IndexShape): { indices: Uint32Array; values: Float32Array } | undefined {
@@ -90,7 +92,9 @@ function readSparse(body: SearchBody, shape: IndexShape): { indices: Uint32Array
       limit: indices.length,
     })
   }
-  return shape.sparse === undefined || indices.length === 0 ? undefined : { indices, values }
+  if (indices.length === 0) return undefined
+  checkSparse(indices, 'sparse_indices', shape)
+  return { indices, values }
 }
 
 /** An array, or the JSON text of one. The engine judges what the conditions say. */

@@ -108,7 +108,6 @@ export function checkDimension(vector: ArrayLike<number>, field: string, dimensi
   })
 }
 
-/** Sparse parts sent to an index without a sparse field are ignored, as the published server does. */
 function sparseValue(
   indices: Uint32Array,
   values: Float32Array,
@@ -122,7 +121,16 @@ function sparseValue(
       limit: indices.length,
     })
   }
-  return shape.sparse === undefined || indices.length === 0 ? {} : { [shape.sparseField]: { indices, values } }
+  if (indices.length === 0) return {}
+  checkSparse(indices, `${field}.sparse_indices`, shape)
+  return { [shape.sparseField]: { indices, values } }
+}
+
+/** Refuses sparse parts where they would be dropped. */
+export function checkSparse(indices: Uint32Array, field: string, { sparse }: IndexShape): void {
+  if (sparse !== undefined) return
+  const message = `${field} has ${indices.length} entries, and the index has no sparse field`
+  throw invalidArgument(message, { field, value: indices.length, limit: 0 })
 }
 
 function checkCount(count: number, batchMax: number): void {

@@ -20,15 +20,34 @@ import { isObject } from './object-parts.ts'
 import { arrayPieces, objectPieces, withMembers } from './pieces.ts'
 import { filterConditions, type Infer } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
+import { withEntries } from './unknown-keys.ts'
 import { hitPieces, metaJson, readConditions } from './v1-search.ts'
 import { readSparseJson } from './v2-objects.ts'
 
+/** Keys of the query of one field, which readQuery checks. */
+const queryKeys = Type.Object({
+  query: Type.Object({
+    id: Type.Unknown(),
+    indices: Type.Unknown(),
+    values: Type.Unknown(),
+    sparse_indices: Type.Unknown(),
+    sparse_values: Type.Unknown(),
+  }),
+  limit: Type.Unknown(),
+  ef_search: Type.Unknown(),
+  ef: Type.Unknown(),
+  score_threshold: Type.Unknown(),
+})
+
 export function searchCollectionBody(topKMax: number) {
   return Type.Object({
-    fields: Type.Unsafe<object>({
-      type: ['object', 'array'],
-      description: `Queries by field: {field: {"query": [...], [[...],...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
-    }),
+    fields: withEntries(
+      Type.Unsafe<object>({
+        type: ['object', 'array'],
+        description: `Queries by field: {field: {"query": [...], [[...],...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
+      }),
+      queryKeys,
+    ),
     filter: Type.Optional(filterConditions),
     ...tuningProperties,
     fusion: Type.Optional(

@@ -1,0 +1,128 @@
+// Keys that a body should not have, methods that a path does not take, and what v1 leaves out or drops.
+import { test } from 'tap'
+import { unknownKeys } from '../src/wire/unknown-keys.ts'
+import { searchBody } from '../src/wire/v1-search.ts'
+import { createIndex, runningApp } from './running-app.ts'
+
+const accept = 'application/json'
+
+test('routes of the published protocol answer and say which keys nobody reads', async (t) => {
+  const running = await runningApp(t)
+  const created = await running.send('POST', '/api/v1/index/create', {
+    json: { index_name: 'docs', dim: 4, space_type: 'cosine', precison: 'float32' },
+    accept,
+  })
+  t.match(created.headers.get('x-annal-warnings'), /precison.*did you mean "precision"/)
+  t.match(created.json(), { warnings: [/"precison" is no key of this body/] })
+  const inserted = await running.send('POST', '/api/v1/index/docs/vector/insert', {
+    json: [{ id: 'a', vector: [1, 0, 0, 0], metadata: { x: 1 } }],
+    accept,
+  })
+  t.match(inserted.json(), { upserted: 1, warnings: [/"\[0\].metadata".*did you mean "meta"/] })
+
+  const body = { k: 1, vector: [1, 0, 0, 0], filtr: [], 'süß\n': 1 }
+  for (const form of [accept, '*/*']) {
+    const found = await running.send('POST', '/api/v1/index/docs/search', { json: body, accept: form })
+    t.equal(found.status, 200)
+    t.match(found.headers.get('x-annal-warnings'), /"filtr".*did you mean "filter"/)
+    if (form !== accept) continue
+    const { warnings, results } = found.json() as { warnings: string[]; results: unknown[] }
+    t.match(warnings, [/filtr/, /süß/])
+    t.equal(results.length, 1)
+  }
+  const nested = await running.send('POST', '/api/v2/collection/docs/search', {
+    json: { fields: [{ dense: { query: [1, 0, 0, 0], top_k: 1 } }], filter_params: { boost: 1 } },
+    accept,
+  })
+  t.match(nested.json(), {
+    results: { dense: [{ id: 'a' }] },
+    warnings: [/"fields\[0\].dense.top_k".*did you mean "limit"/, /"filter_params.boost"/],
+  })
+  const honest = await running.send('POST', '/api/v2/collection/docs/search', {
+    json: { fields: { dense: { query: [1, 0, 0, 0], limit: 1 } } },
+    accept,
+  })
+  t.equal(honest.headers.get('x-annal-warnings'), null)
+  t.notOk('warnings' in honest.json())
+  const refused = await running.send('POST', '/api/v1/index/docs/search', { json: { vectr: [1, 0, 0, 0] }, accept })
+  t.match([refused.status, refused.json()], [400, { code: 'invalid_argument', warnings: [/did you mean "vector"/] }])
+})
+
+test('routes of its own refuse them', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const search = { fields: { dense: { query: [1, 0, 0, 0] } } }
+  for (const [route, json, field, meant] of [
+    ['objects/count', { filters: [] }, 'filters', 'filter'],
+    ['objects/scroll', { page_size: 3 }, 'page_size', undefined],
+    ['facets', { key: 'a', limits: 2 }, 'limits', 'limit'],
+    ['search/batch', { searches: [search, { ...search, efsearch: 3 }] }, 'searches[1].efsearch', undefined],
+    [
+      'search/batch',
+      { searches: [{ fields: { dense: { query: [1, 0, 0, 0], k: 3 } } }] },
+      'searches[0].fields.dense.k',
+      'limit',
+    ],
+    ['clone', { target_collection_name: 'b', target: 'c' }, 'target', undefined],
+  ] as const) {
+    const answer = await running.send('POST', `/api/v2/collection/docs/${route}`, { json })
+    t.match([answer.status, answer.json()], [400, { code: 'invalid_argument', field }], route)
+    if (meant !== undefined) t.match(answer.json().error, `did you mean "${meant}"?`)
+  }
+  t.strictSame(
+    running.engine
+      .database()
+      .collections()
+      .map(({ name }) => name),
+    ['docs'],
+    'nothing was cloned',
+  )
+})
+
+test('a body of nothing but unknown keys costs little', (t) => {
+  const body = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`key${i}`.repeat(20), i]))
+  t.equal(unknownKeys(searchBody(512), body).length, 8)
+  t.end()
+})
+
+test('another method on a path that exists is 405 and names those that it takes', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  for (const [method, route, allow] of [
+    ['PUT', '/api/v1/index/docs/search', 'POST'],
+    ['PUT', '/api/v1/index/list', 'GET, HEAD'],
+    ['PUT', '/api/v2/collection/docs', 'DELETE, GET, HEAD'],
+    ['PATCH', '/api/v2/collection/docs/objects', 'DELETE, POST'],
+    ['GET', '/api/v2/collection/docs/objects/a%2Fb', 'DELETE'],
+    ['POST', '/metrics', 'GET, HEAD'],
+  ] as const) {
+    const answer = await running.send(method, route)
+    t.match([answer.status, answer.json().code], [405, 'method_not_allowed'], `${method} ${route}`)
+    t.equal(answer.headers.get('allow'), allow, route)
+  }
+  t.equal((await running.send('PUT', '/api/v2/nothing')).status, 404)
+})
+
+test('k left out is 10, and sparse values for a dense index are refused by name', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const json = Array.from({ length: 20 }, (_, i) => ({ id: `${i}`, vector: [i, 1, 0, 0] }))
+  await running.send('POST', '/api/v1/index/docs/vector/insert', { json })
+  const search = (json: object) => running.send('POST', '/api/v1/index/docs/search', { json, accept })
+  t.equal(((await search({ vector: [1, 0, 0, 0] })).json().results as unknown[]).length, 10)
+  t.equal(((await search({ vector: [1, 0, 0, 0], k: null })).json().results as unknown[]).length, 10)
+
+  const sparse = { sparse_indices: [1], sparse_values: [1] }
+  const found = await search({ vector: [1, 0, 0, 0], ...sparse })
+  t.match([found.status, found.json()], [400, { code: 'invalid_argument', field: 'sparse_indices' }])
+  const tuple = ['b', new Uint8Array(0), '', 1, [1, 0, 0, 0]]
+  for (const options of [
+    { json: [{ id: 'b', vector: [1, 0, 0, 0], ...sparse }] },
+    { msgpack: [[...tuple, [1], [1]]] },
+  ]) {
+    const answer = await running.send('POST', '/api/v1/index/docs/vector/insert', options)
+    t.match([answer.status, answer.json()], [400, { code: 'invalid_argument', field: 'objects[0].sparse_indices' }])
+  }
+  const empty = await running.send('POST', '/api/v1/index/docs/vector/insert', { msgpack: [[...tuple, [], []]] })
+  t.equal(empty.status, 200, 'what clients send for none is none')
+})
