@@ -280,7 +280,10 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     if (database !== undefined && !this.catalogAhead.database(database))
       this.#notices.push(...(await this.backups.forget(database)))
     // A checkpoint that began before the drop writes what was there then.
-    for (const { recovering } of dropped) if (recovering) this.#discards.add(recovering, this.#checkpointer.settled())
+    for (const collection of dropped) {
+      const { recovering } = collection
+      if (recovering) this.#discards.add(recovering, this.#checkpointer.settled(), () => collection.letGo())
+    }
     if (this.#phase === 'open') this.#releaseDropped(dropped)
   }
 

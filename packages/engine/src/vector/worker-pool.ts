@@ -346,6 +346,7 @@ export class WorkerPool {
     await this.#piscina.close()
     this.#announcements.close()
     clearInterval(this.#alive)
+    this.#garbage.end()
   }
 }
 
