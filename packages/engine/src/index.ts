@@ -81,6 +81,7 @@ export type {
   DenseRow,
   FieldDescription,
   FieldValue,
+  FilterUpdate,
   MultiVector,
   ObjectInput,
   SparseVector,

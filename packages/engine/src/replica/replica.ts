@@ -4,6 +4,7 @@ import { type CollectionDefinition, graphField } from '../definition.ts'
 import { assert } from '../errors.ts'
 import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
+import type { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import type { JsonObject } from '../json.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
@@ -164,10 +165,10 @@ export class Replica {
       readonly recordBytes: number
       readonly sparseTerms: number
     },
-    filterValues: readonly JsonObject[],
+    filters: FilterNeeds,
   ): void {
     const end = this.ordinals.end + room.objects
-    this.filters.reserve(filterValues, end)
+    this.filters.reserve(filters, end)
     for (const field of this.dense) field?.reserve(end)
     for (const field of this.sparse) field?.reserve(end, room.sparseTerms)
     this.objects.reserve(room.objects, room.idBytes, room.recordBytes)
