@@ -48,7 +48,7 @@ const seams: readonly {
   {
     module: /^(node:)?fs(\/promises)?$|^fs-extra$/,
     among: /^packages\/(wal|engine)\/src\//,
-    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/((sparse-)?kernel|thread-state)/,
+    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/((sparse-)?kernel|thread-state|address-space)/,
     why: 'the disk is reached through the Vfs seam',
   },
   {
