@@ -1,12 +1,13 @@
 // Answering one query in the calling thread: by the graph, or exactly over rows the host lists.
-import { COSINE, END, ROWS, hiddenAt, metric, tailOf } from './layout'
-import { answers, beat, ids, keys, nextWalk, pool as poolBytes, ranked, similarities } from './scratch'
+import { COSINE, END, NONE, ROWS, hiddenAt, metric, tailOf } from './layout'
+import { answers, beat, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
 import { exactKey, exactKeysOf } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
 import { approachAllowed, walkAllowed } from './hnsw/allowed'
-import { approach, isHidden, setView, walkLevel } from './hnsw/search'
+import { isMarkedFollower, isMarkedLeader, leaderOf } from './hnsw/copies'
+import { allowedFollowerAfter, approach, firstAllowedFollower, hasCopies, isHidden, isHiddenRow, setView, walkLevel } from './hnsw/search'
 import { widenWhereLost } from './hnsw/widen'
 
 let asOf: u32 = 0
@@ -30,7 +31,7 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
       walkLevel(ef, 0, true, true, nextWalk())
     }
     const most = pool.dropHidden()
-    rank(min(most, max(k, rerank)), k)
+    rank(min(most, max(k, rerank)), k, max(k, rerank))
     found = pool.size
   }
   // A walk can miss rows it cannot reach, or run out of room among hidden ones: fewer than k is then not an answer.
@@ -46,22 +47,37 @@ export function compare(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32)
   prepareQuery()
   setView(version, bitmap, bits)
   pool.clear(ef)
+  const mark = nextWalk()
   const end = bitmap == 0 ? load<u32>(END) : min(bits, load<u32>(END))
   let count: i32 = 0
   for (let first: u32 = 0; first < end; first += 32) {
     let word: u32 = bitmap == 0 ? 0xffffffff : load<u32>(bitmap + <usize>(first >> 3))
     if (end - first < 32) word &= (1 << (end - first)) - 1
     for (; word != 0; word &= word - 1) {
-      store<u32>(ids + (<usize>count << 2), first | ctz(word))
-      count++
+      const id = hasCopies ? nodeOf(first | ctz(word), mark) : first | ctz(word)
+      store<u32>(ids + (<usize>count << 2), id)
+      count += <i32>(id != NONE)
     }
     if (count < COMPARED_AT_ONCE && first + 32 < end) continue
     offerByCode(count)
     count = 0
   }
-  rank(pool.size, k)
+  rank(pool.size, k, max(k, COPIES_MIN))
   return write(k)
 }
+
+/** The node that stands for a row, the first time it is met; NONE afterwards. */
+function nodeOf(row: u32, mark: u32): u32 {
+  const id = isMarkedFollower(row) ? leaderOf(row) : row
+  if (id == NONE || !isMarkedLeader(id)) return id
+  const seen = visited + <usize>id
+  if (<u32>load<u8>(seen) == mark) return NONE
+  store<u8>(seen, <u8>mark)
+  return id
+}
+
+/** Copies of one row ordered exactly at least, where so many are near. */
+const COPIES_MIN: i32 = 24
 
 /** Rows whose codes are compared between two looks at the pool. */
 const COMPARED_AT_ONCE: i32 = 256
@@ -93,12 +109,16 @@ function countBits(bitmap: usize, bits: u32): u32 {
 const SELECTIVE: u32 = 2
 
 /**
- * Orders the best of the pool by exact key and keeps the best `k`: at most `count` entries, and no more once the walk's key of
- * the next is beyond the last of the `k` by more than twice the largest error that key was seen to have.
+ * Orders the best of the pool by exact key and keeps the best `k`: at most `nodes` entries with at most `copies` rows of each, and
+ * no more once the walk's key of the next is beyond the last of the `k` by more than twice the largest error that key was seen
+ * to have.
  */
-function rank(count: i32, k: i32): void {
-  memory.copy(ranked, poolBytes, <usize>count << 3)
-  for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), pool.idOf(pool.at(i)))
+function rank(nodes: i32, k: i32, copies: i32): void {
+  const count = hasCopies ? listRows(nodes, copies) : nodes
+  if (!hasCopies) {
+    memory.copy(ranked, poolBytes, <usize>count << 3)
+    for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), pool.idOf(pool.at(i)))
+  }
   pool.clear(k)
   let error: f32 = 0
   for (let from: i32 = 0; from < count; from += AT_ONCE) {
@@ -116,6 +136,40 @@ function rank(count: i32, k: i32): void {
       if (entry < pool.worst) pool.insert(entry)
     }
   }
+}
+
+/** Lists the rows that the first entries of the pool stand for, those of each by ordinal. Returns how many. */
+function listRows(nodes: i32, copies: i32): i32 {
+  listed = 0
+  for (let i: i32 = 0; i < nodes; ++i) {
+    const entry = pool.at(i)
+    const node = pool.idOf(entry)
+    if (!isMarkedLeader(node)) {
+      list(entry, node)
+      continue
+    }
+    const most = listed + copies
+    let isListed = isHiddenRow(node)
+    for (let id = firstAllowedFollower(node); id != NONE && listed < most; id = allowedFollowerAfter(node, id)) {
+      beat()
+      if (!isListed && node < id) {
+        isListed = true
+        list(entry, node)
+      }
+      if (listed < most && !isHiddenRow(id)) list(entry, id)
+    }
+    if (!isListed && listed < most) list(entry, node)
+  }
+  return listed
+}
+
+let listed: i32 = 0
+/** One more row with the key of its node. */
+function list(entry: u64, id: u32): void {
+  if (listed >= poolMax) return
+  store<u64>(ranked + (<usize>listed << 3), (entry & 0xffffffff00000000) | (<u64>id << 2))
+  store<u32>(ids + (<usize>listed << 2), id)
+  listed++
 }
 
 /** Entries ordered exactly between two looks whether more are needed: as many as the float32 distances take together. */
@@ -147,7 +201,7 @@ function write(k: i32): i32 {
 function scanAll(k: i32): i32 {
   pool.clear(k)
   const end = load<u32>(END)
-  for (let id: u32 = 0; id < end; ++id) if (!isHidden(id)) offer(id)
+  for (let id: u32 = 0; id < end; ++id) if (!isHiddenRow(id)) offer(id)
   return write(k)
 }
 

@@ -3,8 +3,11 @@ import {
   BINARY,
   END,
   ENTRY,
+  M0,
+  MARKED,
   NONE,
   UNITS,
+  baseLinksOf,
   blockOf,
   blockShift,
   codeBytes,
@@ -14,10 +17,13 @@ import {
   linksOf,
   precision,
   rowOf,
+  rules,
   tailOf,
   upperOf,
 } from './layout'
 import { clearVisited, nextWalk, visited } from './scratch'
+import { canStand } from './hnsw/classes'
+import { countFollowers, isFollower, isLeader, isSoundFollower, isSoundLeader } from './hnsw/copies'
 import { itemOf } from './hnsw/sub-batch'
 import { hasRow } from './hnsw/repair'
 
@@ -53,7 +59,7 @@ export function hash(from: usize, bytes: usize, seed: u64): u64 {
 export function firstUnsound(): u32 {
   const end = load<u32>(END)
   const entry = load<u32>(ENTRY)
-  if (entry != NONE && (entry >= end || !hasRow(entry))) return entry
+  if (entry != NONE && (entry >= end || !hasRow(entry) || isFollower(entry))) return entry
   clearVisited()
   for (let id: u32 = 0; id < end; ++id) if (hasRow(id)) store<u8>(visited + <usize>id, 1 + <u8>levelOf(id))
   let found = NONE
@@ -62,23 +68,28 @@ export function firstUnsound(): u32 {
     if (height > 0 && !isSound(id, <i32>height - 1, end)) found = id
   }
   clearVisited()
+  if (found == NONE && rules >= 2) countFollowers()
   return found
 }
 
 function isSound(id: u32, level: i32, end: u32): bool {
   const units = load<u32>(UNITS)
   const unit = load<u32>(upperOf(id))
-  if (level > 0 && (unit == NONE || unit >= units || <u32>level > units - unit)) return false
+  const follows = isFollower(id)
+  const isFlat = follows && unit == NONE
+  if (level > 0 && !isFlat && (unit >= units || <u32>level > units - unit)) return false
   const row = rowOf(id)
   let high = i8x16.splat(0)
   for (let i: usize = 0; precision != BINARY && i < codeBytes; i += 16) high = v128.or(high, v128.load(row + i))
   if (i8x16.bitmask(high) != 0) return false
-  for (let l: i32 = 0; l <= level; ++l) {
+  if (follows && !isSoundFollower(id, end)) return false
+  if (isLeader(id) && !isSoundLeader(id, end)) return false
+  for (let l: i32 = follows ? 1 : 0; l <= level && !isFlat; ++l) {
     const list = linksOf(id, l)
     const degree = degreeAt(l)
     for (let i: i32 = 0; i < degree; ++i) {
       const other = load<u32>(list + (<usize>i << 2))
-      if (other == NONE) break
+      if (other == NONE || (l == 0 && i == M0 - 1 && other >= MARKED)) break
       if (other >= end || <i32>load<u8>(visited + <usize>other) <= l) return false
     }
   }
@@ -104,7 +115,8 @@ export function chooseEntry(count: u32): void {
   const end = load<u32>(END)
   let best = NONE
   for (let id: u32 = 0; id < end; ++id) {
-    if (!hasRow(id) || load<u8>(visited + <usize>id) == <u8>mark) continue
+    if (!hasRow(id) || isFollower(id) || load<u8>(visited + <usize>id) == <u8>mark) continue
+    if (rules >= 2 && !canStand(id)) continue
     if (best == NONE || levelOf(id) > levelOf(best)) best = id
   }
   atomic.store<u32>(ENTRY, best)

@@ -3,6 +3,7 @@
 import {
   ALIVE,
   BINARY,
+  COSINE,
   IP,
   L2,
   FLOAT16,
@@ -19,6 +20,7 @@ import {
   normOf,
   precision,
   rowOf,
+  rules,
 } from './layout'
 import { query, queryCentred, queryCode, queryRest } from './scratch'
 import { sumf, sumi } from './lanes'
@@ -75,7 +77,7 @@ export function encodeRow(id: u32, birth: u32, norm: f32): void {
   const square = dotf(queryCentred, queryCentred)
   const along = precision == BINARY ? encodeBits(row) : encodeCode(row, inverse)
   const tail = row + codeBytes
-  store<f32>(tail, metric == IP ? -dotf(centre, queryCentred) : square)
+  store<f32>(tail, metric == IP ? -dotf(centre, queryCentred) : square + beyondZero())
   store<f32>(tail, along > 0 ? square / along : 0, 4)
   store<f32>(normOf(id), norm)
   if (precision == FLOAT32) memory.copy(coldOf(id), query, <usize>dimension << 2)
@@ -86,6 +88,14 @@ export function encodeRow(id: u32, birth: u32, norm: f32): void {
   // before its version, and so is the new birth after it.
   atomic.store<u32>(tail, birth, 8)
   atomic.store<u32>(tail, ALIVE, 12)
+}
+
+/**
+ * A zero vector is as similar to all others by cosine as one at a right angle to them, so a walk meets it as far away as that and not
+ * in their midst, where it would be everybody's nearest.
+ */
+function beyondZero(): f32 {
+  return rules >= 2 && metric == COSINE && dotf(query, query) == 0 ? 1 : 0
 }
 
 /** Seven bits a dimension; returns the inner product of the vector with its code. */

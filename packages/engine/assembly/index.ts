@@ -9,12 +9,13 @@ export function attach(thread: i32): void {
 }
 
 /** What host and kernel must agree on; kernel.ts has the same number. Raised with any change of these exports, the layout or the rules. */
-export const abi: i32 = 5
+export const abi: i32 = 7
 
 export { decodeRow, encodeRow, prepareQuery } from './encode'
 export { exactKey } from './distance/exact'
 export { keysOf, takeDistances } from './distance/walk'
 export { countUnreachable } from './hnsw/mend'
+export { isFollower, leaderOf } from './hnsw/copies'
 export { takeHops } from './hnsw/search'
 export { beginScan, compare, endScan, scanIds, scanRange, search } from './answer'
 export { claim, claimed, finish, openJob, work } from './job'

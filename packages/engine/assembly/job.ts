@@ -3,12 +3,15 @@
 // the last ticket of a phase prepares the next: nobody waits at a barrier, and any number of threads, one included, gets
 // the work done.
 import {
+  CLASS_PLACES,
   ENTRY,
   END,
   JOB_AT_HAND,
   JOB_BASE,
   JOB_COUNT,
+  JOB_BEFORE,
   JOB_DONE,
+  JOB_EXTRA,
   JOB_FIRST,
   JOB_KIND,
   JOB_LIMIT,
@@ -16,22 +19,30 @@ import {
   JOB_NEXT,
   JOB_START,
   JOB_STOP,
+  JOB_TAKEN,
   LINKED,
+  M0,
   NONE,
   UNITS,
   UNMENDED,
   levelOf,
   linksOf,
+  baseLinksOf,
   degreeAt,
+  degreeOf,
+  rules,
   touch,
   unitsFrom,
   upperOf,
 } from './layout'
+import { beat } from './scratch'
+import { classesAreDue, makeClasses, standingFor } from './hnsw/classes'
+import { follow } from './hnsw/copies'
 import { PARTITIONS, findNeighbours, linkBack } from './hnsw/link'
 import { mend, mendIsDue } from './hnsw/mend'
 import { inOrder, orderSubBatch } from './hnsw/order'
-import { SWEEP_STEP, endSweep, repairAroundItems, sweep } from './hnsw/repair'
-import { itemOf } from './hnsw/sub-batch'
+import { SWEEP_STEP, endSweep, releaseItems, repairAroundItems, sweep } from './hnsw/repair'
+import { itemOf, putItem } from './hnsw/sub-batch'
 
 export const IDLE: i32 = 0
 export const ENCODE: i32 = 1
@@ -40,6 +51,8 @@ export const LINK: i32 = 3
 export const REPAIR: i32 = 4
 export const SWEEP: i32 = 5
 export const MEND: i32 = 6
+/** Makes the classes ready for the job and takes rows out of them whose ordinals are given again. */
+export const CLASSES: i32 = 7
 /** There is nothing to take now, but the job is not over. */
 export const WAIT: i32 = -1
 
@@ -76,6 +89,7 @@ export function work(kind: i32): void {
   else if (kind == LINK) linkBack(ticket, partitions())
   else if (kind == REPAIR) repairAroundItems()
   else if (kind == SWEEP) sweep(ticket)
+  else if (kind == CLASSES) prepareClasses()
   else mend()
 }
 
@@ -100,6 +114,8 @@ export function finish(kind: i32): i32 {
     endSweep()
     store<u32>(UNMENDED, load<u32>(LINKED)) // whoever the sweep cut off is joined before the job ends
     encode()
+  } else if (kind == CLASSES) {
+    beginWith(load<i32>(JOB_BEFORE))
   } else if (kind == REPAIR) {
     encode()
   } else if (kind == ENCODE) {
@@ -130,29 +146,56 @@ function end(): void {
 /** Sub-batches grow with the graph: the rule is part of the format, for it decides what every replay builds. */
 function nextSubBatch(): void {
   const start = load<u32>(JOB_STOP)
-  const count = load<u32>(JOB_COUNT)
   if (!load<u32>(JOB_LINKS)) {
     end()
-    return
-  }
-  if (start >= count) {
-    if (mendIsDue()) begin(MEND, 1)
-    else end()
     return
   }
   const linked = load<u32>(LINKED)
   let length = min<u32>(256, linked / 20)
   if (length == 0) length = 1
-  const stop = min(count, start + length)
-  for (let i = start; i < stop; ++i) makeLists(itemOf(i))
+  const stop = takeNodes(start, length)
+  if (stop == start) {
+    if (mendIsDue()) begin(MEND, 1)
+    else end()
+    return
+  }
   store<u32>(JOB_START, start)
   store<u32>(JOB_STOP, stop)
   orderSubBatch()
   begin(FIND, stop - start)
 }
 
-/** Empty lists for a node about to be linked. An ordinal keeps its units for ever: its level never changes. */
-function makeLists(id: u32): void {
+/**
+ * Puts the next `length` items that become nodes at `start` and behind it, and the others that come before the last of them behind
+ * the nodes that stand for them. Returns where the nodes end.
+ */
+function takeNodes(start: u32, length: u32): u32 {
+  const count = load<u32>(JOB_COUNT)
+  const all = count + load<u32>(JOB_EXTRA)
+  let taken = load<u32>(JOB_TAKEN)
+  let stop = start
+  for (; taken < all && stop - start < length; ++taken) {
+    beat()
+    const id = itemOf(taken)
+    const isHeir = taken >= count
+    const standing = rules < 2 || isHeir ? id : standingFor(id)
+    if (standing != id) {
+      follow(standing, id)
+      continue
+    }
+    putItem(stop, id)
+    stop++
+    makeLists(id, isHeir)
+  }
+  store<u32>(JOB_TAKEN, taken)
+  return stop
+}
+
+/**
+ * Empty lists for a node about to be linked, but for the followers of an heir. An ordinal keeps its units for ever: its level never
+ * changes.
+ */
+function makeLists(id: u32, isHeir: bool): void {
   const level = levelOf(id)
   touch(id)
   if (level > 0 && load<u32>(upperOf(id)) == NONE) {
@@ -160,7 +203,8 @@ function makeLists(id: u32): void {
     store<u32>(UNITS, unit + <u32>level)
     store<u32>(upperOf(id), unit)
   }
-  for (let l: i32 = 0; l <= level; ++l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
+  memory.fill(baseLinksOf(id), 0xff, <usize>(isHeir ? degreeOf(id, 0) : M0) << 2)
+  for (let l: i32 = 1; l <= level; ++l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
 }
 
 /** The sub-batch is part of the graph now; the highest node is where searches enter. */
@@ -195,7 +239,24 @@ export function openJob(before: i32, count: u32, first: u32, atHand: u32, links:
   store<u32>(JOB_LINKS, links)
   store<u32>(JOB_START, 0)
   store<u32>(JOB_STOP, 0)
+  store<u32>(JOB_TAKEN, 0)
+  if (first == 0) store<u32>(JOB_EXTRA, 0)
+  store<i32>(JOB_BEFORE, before)
+  if (rules >= 2 && first == 0 && count > 0 && (before != IDLE || classesAreDue(before))) begin(CLASSES, 1)
+  else beginWith(before)
+}
+
+function beginWith(before: i32): void {
   if (before == REPAIR) begin(REPAIR, 1)
   else if (before == SWEEP) begin(SWEEP, (load<u32>(END) + SWEEP_STEP - 1) / SWEEP_STEP)
   else encode()
+}
+
+function prepareClasses(): void {
+  // What is released is not in a table that is made afterwards.
+  const due = classesAreDue(load<i32>(JOB_BEFORE))
+  if (due) store<u32>(CLASS_PLACES, 0)
+  releaseItems()
+  if (due) makeClasses()
+  else for (let i: u32 = 0; i < load<u32>(JOB_EXTRA); ++i) standingFor(itemOf(load<u32>(JOB_COUNT) + i))
 }

@@ -13,6 +13,11 @@
 
 export const HEADER: usize = 4096
 export const NONE: u32 = 0xffffffff
+/**
+ * Words of a list from here on are no neighbours: NONE ends a list, and with this bit an ordinal is that of a row's leader or of
+ * the first of its copies (hnsw/copies.ts).
+ */
+export const MARKED: u32 = 0x80000000
 export const ALIVE: u32 = 0xffffffff
 /** A version at which exactly the rows that are not removed are visible. */
 export const LATEST: u32 = 0xfffffffe
@@ -49,6 +54,11 @@ const W_BLOCK_TABLE: usize = 17 << 2
 const W_UNIT_TABLE: usize = 18 << 2
 const W_SCRATCH_TABLE: usize = 19 << 2
 const W_TOUCHED: usize = 20 << 2
+const W_RULES: usize = 21 << 2
+const W_FOLLOWERS: usize = 22 << 2
+const W_LEADERS: usize = 23 << 2
+const W_CLASSES: usize = 24 << 2
+const W_CLASSES_MAX: usize = 25 << 2
 
 // State: what a replay must reproduce.
 export const END: usize = HEADER + (32 << 2)
@@ -59,6 +69,13 @@ export const ENTRY: usize = HEADER + (36 << 2)
 export const UNITS: usize = HEADER + (37 << 2)
 /** Nodes linked since the graph was last looked over for rows that cannot be reached. */
 export const UNMENDED: usize = HEADER + (38 << 2)
+
+// What is derived from the lists and rows, and never written down.
+/** Rows with a mark of a follower. */
+export const FOLLOWING: usize = HEADER + (40 << 2)
+/** Places of the table of classes, and those in use; no places where it is to be made again. */
+export const CLASS_PLACES: usize = HEADER + (41 << 2)
+export const CLASSES_USED: usize = HEADER + (42 << 2)
 
 // The job of the running apply.
 export const JOB_LIMIT: usize = HEADER + (64 << 2)
@@ -77,6 +94,12 @@ export const JOB_FIRST: usize = HEADER + (75 << 2)
 export const JOB_AT_HAND: usize = HEADER + (76 << 2)
 /** The order in which the nodes of a sub-batch are taken up. */
 export const JOB_ORDER: usize = HEADER + (79 << 2)
+/** Items looked at so far: those before that are not part of a sub-batch follow other rows. */
+export const JOB_TAKEN: usize = HEADER + (80 << 2)
+/** Items behind those listed by the host: rows that take the place of leaders whose ordinals are given again. */
+export const JOB_EXTRA: usize = HEADER + (81 << 2)
+/** How the graph is to be repaired once the classes are ready. */
+export const JOB_BEFORE: usize = HEADER + (82 << 2)
 /** Whether the job ends with linking all its items. */
 export const JOB_LINKS: usize = HEADER + (77 << 2)
 
@@ -105,6 +128,13 @@ let unitMask: u32 = 0
 let scratchTable: usize = 0
 /** One byte per ordinal, not 0 when one of the node's lists was written since the host cleared it. */
 let touched: usize = 0
+/** Rules by which the graph is built: from 2 on rows that a walk cannot tell apart are one node. */
+export let rules: u32 = 0
+/** A bit an ordinal: rows that follow another, and rows that are followed. Derived from the lists. */
+export let followers: usize = 0
+export let leaders: usize = 0
+export let classes: usize = 0
+export let classesMax: u32 = 0
 
 export function attachLayout(): void {
   dimension = load<i32>(HEADER, W_DIMENSION)
@@ -130,6 +160,11 @@ export function attachLayout(): void {
   unitMask = (1 << unitShift) - 1
   scratchTable = load<u32>(HEADER, W_SCRATCH_TABLE)
   touched = load<u32>(HEADER, W_TOUCHED)
+  rules = load<u32>(HEADER, W_RULES)
+  followers = load<u32>(HEADER, W_FOLLOWERS)
+  leaders = load<u32>(HEADER, W_LEADERS)
+  classes = load<u32>(HEADER, W_CLASSES)
+  classesMax = load<u32>(HEADER, W_CLASSES_MAX)
 }
 
 /** To be called by whoever writes a list of the node: a snapshot that is being made copies it again. */
@@ -185,6 +220,12 @@ export function linksOf(id: u32, level: i32): usize {
 @inline
 export function degreeAt(level: i32): i32 {
   return level == 0 ? M0 : M
+}
+/** How many neighbours the node's list at a level has room for: the last word of a leader's names its first copy. */
+export function degreeOf(id: u32, level: i32): i32 {
+  if (level > 0) return M
+  const last = load<u32>(baseLinksOf(id) + (<usize>(M0 - 1) << 2))
+  return last >= MARKED && last != NONE ? M0 - 1 : M0
 }
 
 /** Units of one node never straddle two chunks, so a node of `levels` units at `next` may begin a little later. */

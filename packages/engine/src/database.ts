@@ -8,6 +8,7 @@ import type { DatabaseEntry } from './catalog/catalog-state.ts'
 import type { LocalCollection } from './collection.ts'
 import type { EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
+import { rulesNewest, withRules } from './definition.ts'
 import { EngineError } from './errors.ts'
 import { DatabaseHistory } from './history/database-history.ts'
 import { parseName, printed } from './ids.ts'
@@ -54,7 +55,8 @@ export class LocalDatabase implements Database {
   async createCollection(raw: unknown): Promise<Collection> {
     const host = this.#host
     host.checkOpen()
-    const { name, fields } = parseDefinition(raw)
+    const { name, fields: parsed } = parseDefinition(raw)
+    const fields = parsed.map((field) => withRules(field, rulesNewest))
     this.#checkThere()
     return this.#reserving(name, async () => {
       const seed = randomBytes(8)

@@ -14,6 +14,21 @@ export interface DenseParams {
   readonly M: number
   /** Candidates considered while a node is linked. */
   readonly efConstruction: number
+  /**
+   * Rules by which its graph is built, so that a log is replayed to the graph that it made. 1 where not given; from 2 on rows
+   * that a walk cannot tell apart are one node.
+   */
+  readonly rules?: number
+}
+
+/** The rules of graphs that are made from now on. */
+export const rulesNewest = 2
+
+/** The same field with a graph by other rules. */
+export function withRules(field: FieldDefinition, rules: number): FieldDefinition {
+  if (field.kind === 'sparse') return field
+  if (field.kind === 'dense') return { ...field, params: { ...field.params, rules } }
+  return { ...field, params: { ...field.params, rules } }
 }
 
 export interface DenseFieldDefinition {

@@ -1,13 +1,15 @@
 // Turns a collection definition as people write it into a checked CollectionDefinition.
 import type { RebuildChanges } from './api.ts'
-import type {
-  CollectionDefinition,
-  DenseParams,
-  FieldDefinition,
-  Pooling,
-  Precision,
-  SpaceType,
-  SparseModel,
+import {
+  type CollectionDefinition,
+  type DenseParams,
+  type FieldDefinition,
+  type Pooling,
+  type Precision,
+  rulesNewest,
+  type SpaceType,
+  type SparseModel,
+  withRules,
 } from './definition.ts'
 import { EngineError } from './errors.ts'
 import { parseName, printed } from './ids.ts'
@@ -69,7 +71,7 @@ export function parseDefinition(raw: unknown): CollectionDefinition {
   return { name, fields: parsed }
 }
 
-/** The fields with other M and ef_construction. Throws field_not_found, invalid_argument or limit_exceeded. */
+/** The fields with other M and ef_construction, by the newest rules. Throws field_not_found, invalid_argument or limit_exceeded. */
 export function rebuiltFields(definition: CollectionDefinition, changes: RebuildChanges): readonly FieldDefinition[] {
   for (const name of Object.keys(changes)) {
     const field = definition.fields.find((candidate) => candidate.name === name)
@@ -79,7 +81,8 @@ export function rebuiltFields(definition: CollectionDefinition, changes: Rebuild
       value: name,
     })
   }
-  return definition.fields.map((field) => {
+  return definition.fields.map((before) => {
+    const field = withRules(before, rulesNewest)
     const change = changes[field.name]
     if (field.kind === 'sparse' || !change) return field
     const M = wholeNumber(change.M ?? field.params.M, `${field.name}.M`, mMin, mMax)

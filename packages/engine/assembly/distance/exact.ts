@@ -18,6 +18,7 @@ import {
   normOf,
   precision,
   rowOf,
+  rules,
 } from '../layout'
 import { query, queryCentred, queryCode, queryRest } from '../scratch'
 import { sumf, sumi, sums4f } from '../lanes'
@@ -210,6 +211,7 @@ export function exactKey(id: u32): f32 {
   const near = fineProduct(row, cold)
   if (metric == L2) return max<f32>(0, square + load<f32>(row + codeBytes) - 2 * near)
   if (metric != COSINE) return -(near + toCentre)
-  const rowSquare: f32 = load<f32>(normOf(id)) == 0 ? 0 : 1
+  // By the first rules a zero vector has its own length in `a`.
+  const rowSquare: f32 = rules < 2 && load<f32>(normOf(id)) == 0 ? 0 : 1
   return -(near + toCentre + (rowSquare - load<f32>(row + codeBytes) - centreSquare) * 0.5)
 }

@@ -1,11 +1,12 @@
 // The walk of a selective filter: over allowed rows alone. From an allowed row it goes to its allowed neighbours, and past
 // neighbours that are not to theirs, until enough allowed ones are found; distances are computed for allowed rows only. A walk
 // through rows that are not allowed would compute ten distances for one that counts where one row in ten is allowed.
-import { IP, M, M0, NONE, baseLinksOf, metric } from '../layout'
+import { IP, M, M0, MARKED, NONE, baseLinksOf, metric } from '../layout'
 import { ids, poolMax, ranked, visited } from '../scratch'
 import { keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, at, idOf, keyOfEntry, put, reseed, setSize, size } from './pool'
-import { allowedWords, countHop, firstAllowed, isAllowed, isHidden, offer } from './search'
+import { isMarkedFollower, leaderOf } from './copies'
+import { allowedWords, countHop, firstAllowed, hasCopies, isAllowedNode, isHidden, offer } from './search'
 import { widen } from './widen'
 
 /** Allowed rows looked for around one row, beyond those beside it. */
@@ -98,7 +99,8 @@ function listSeeds(mark: u32): i32 {
   const step = max<u32>(1, words / SEEDS)
   let count: i32 = 0
   for (let from: u32 = 0; from < words; from += step) {
-    const id = firstAllowed(from, min(words, from + step))
+    let id = firstAllowed(from, min(words, from + step))
+    if (hasCopies && id != NONE && isMarkedFollower(id)) id = leaderOf(id)
     // An object without this field has its bit set too, and perhaps no place in the arena.
     if (id != NONE && !isHidden(id)) count = list(id, mark, count)
   }
@@ -157,8 +159,8 @@ function readList(node: u32, mark: u32, listed: i32): i32 {
   let count = listed
   for (let p = from; p < end; p += 4) {
     const next = load<u32>(p)
-    if (next == NONE) break
-    if (isAllowed(next)) {
+    if (next >= MARKED) break
+    if (isAllowedNode(next)) {
       met++
       count = list(next, mark, count)
     } else if (waiting < full) {

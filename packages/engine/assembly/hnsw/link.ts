@@ -11,8 +11,9 @@ import {
   JOB_STOP,
   LATEST,
   M,
+  MARKED,
   NONE,
-  degreeAt,
+  degreeOf,
   efConstruction,
   levelOf,
   linksOf,
@@ -90,7 +91,7 @@ function writeForward(index: u32, id: u32, level: i32): void {
   const list = linksOf(id, level)
   touch(id)
   const aside = asideOf(index, level)
-  const degree = degreeAt(level)
+  const degree = degreeOf(id, level)
   store<i32>(aside, n)
   memory.copy(aside + 4, chosen, <usize>n << 2)
   memory.copy(list, chosen, <usize>n << 2)
@@ -116,11 +117,11 @@ export function linkBack(partition: u32, partitions: u32): void {
 /** Adds a link from `target` to `id`; a full list is chosen anew from what it held and `id`. */
 function connect(target: u32, id: u32, level: i32): void {
   const list = linksOf(target, level)
-  const degree = degreeAt(level)
+  const degree = degreeOf(target, level)
   let n: i32 = 0
   while (n < degree) {
     const held = load<u32>(list + (<usize>n << 2))
-    if (held == NONE) break
+    if (held >= MARKED) break
     if (held == id) return
     n++
   }

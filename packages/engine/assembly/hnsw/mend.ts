@@ -7,9 +7,11 @@ import {
   LATEST,
   LINKED,
   M0,
+  MARKED,
   NONE,
   UNMENDED,
   degreeAt,
+  degreeOf,
   efConstruction,
   levelOf,
   linksOf,
@@ -20,7 +22,8 @@ import { answers, beat, nextWalk, pool, poolMax, queryCode, visited } from '../s
 import { setRowAsQuery } from '../distance/walk'
 import { chooseDiverse } from './prune'
 import * as candidates from './pool'
-import { isAlive } from './repair'
+import { isStanding } from './copies'
+import { hasRow } from './repair'
 import { approach, setView, walkLevel } from './search'
 import { writeList } from './link'
 
@@ -59,7 +62,7 @@ function markLinks(id: u32, level: i32, reached: u8, expanded: u8): void {
   const degree = degreeAt(level)
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(list + (<usize>i << 2))
-    if (other == NONE) return
+    if (other >= MARKED) return
     const at = visited + <usize>other
     if (load<u8>(at) != expanded) store<u8>(at, reached)
   }
@@ -70,7 +73,7 @@ export function countUnreachable(): u32 {
   const mark = markReachable()
   const end = load<u32>(END)
   let n: u32 = 0
-  for (let id: u32 = 0; id < end; ++id) n += <u32>(isAlive(id) && load<u8>(visited + <usize>id) != mark)
+  for (let id: u32 = 0; id < end; ++id) n += <u32>(hasRow(id) && isStanding(id) && load<u8>(visited + <usize>id) != mark)
   return n
 }
 
@@ -87,7 +90,7 @@ export function mend(): void {
     const end = load<u32>(END)
     let lost: i32 = 0
     for (let id: u32 = 0; id < end && lost < poolMax; ++id) {
-      if (!isAlive(id) || load<u8>(visited + <usize>id) == mark) continue
+      if (!hasRow(id) || load<u8>(visited + <usize>id) == mark || !isStanding(id)) continue
       store<u32>(answers + (<usize>lost << 2), id)
       lost++
     }
@@ -108,7 +111,7 @@ function join(id: u32): void {
   linkFromNearest(id, count)
   touch(id)
   const own = linksOf(id, 0)
-  if (load<u32>(own) == NONE) writeList(own, chooseDiverse(pool, count, M0 >> 1), M0)
+  if (load<u32>(own) >= MARKED) writeList(own, chooseDiverse(pool, count, M0 >> 1), degreeOf(id, 0))
 }
 
 /** The nearest with room takes the link; where none has, the nearest gives up its last. */
@@ -124,6 +127,6 @@ function linkFromNearest(id: u32, count: i32): void {
     }
   }
   const nearest = candidates.idOf(candidates.at(0))
-  atomic.store<u32>(linksOf(nearest, 0) + (<usize>(M0 - 1) << 2), id)
+  atomic.store<u32>(linksOf(nearest, 0) + (<usize>(degreeOf(nearest, 0) - 1) << 2), id)
   touch(nearest)
 }

@@ -12,18 +12,25 @@ import {
   END,
   ENTRY,
   JOB_COUNT,
+  JOB_EXTRA,
+  M0,
+  MARKED,
   NONE,
   degreeAt,
+  degreeOf,
   levelOf,
   linksOf,
   rowOf,
   tailOf,
   touch,
+  upperOf,
 } from '../layout'
 import { ids, keys, nextWalk, rowCode, visited } from '../scratch'
 import { keysOf, setRowAsQuery } from '../distance/walk'
+import { forget } from './classes'
+import { handOver, isFollower, isLeader, isStanding, release, sweepFollowers } from './copies'
 import { relink } from './link'
-import { itemOf } from './sub-batch'
+import { itemOf, putItem } from './sub-batch'
 
 /** Nodes a sweeping thread takes at a time. */
 export const SWEEP_STEP: u32 = 256
@@ -40,13 +47,60 @@ export function hasRow(id: u32): bool {
   return load<u32>(tailOf(id), 8) != NONE
 }
 
+/** The highest level at which the row has a list. */
+function levelsOf(id: u32): i32 {
+  const level = levelOf(id)
+  return level > 0 && load<u32>(upperOf(id)) == NONE ? 0 : level
+}
+
+/**
+ * Takes the items whose ordinals had rows out of the classes: a follower from behind its leader, and for a leader one of its
+ * followers takes its place, at once in the lists beside it, and for good when it is linked at the end of the job.
+ */
+export function releaseItems(): void {
+  const count = load<u32>(JOB_COUNT)
+  let extra: u32 = 0
+  for (let i: u32 = 0; i < count; ++i) {
+    const id = itemOf(i)
+    if (!hasRow(id)) continue
+    if (isFollower(id)) {
+      release(id)
+      continue
+    }
+    forget(id)
+    if (!isLeader(id)) continue
+    const heir = handOver(id)
+    if (heir == NONE) continue
+    takePlace(id, heir)
+    putItem(count + extra, heir)
+    extra++
+  }
+  store<u32>(JOB_EXTRA, extra)
+}
+
+/** The heir gets the neighbours of the row at level 0, and those that know the row know the heir instead. */
+function takePlace(id: u32, heir: u32): void {
+  const list = linksOf(id, 0)
+  const own = linksOf(heir, 0)
+  for (let i: i32 = 0; i < M0 - 1; ++i) {
+    const neighbour = load<u32>(list + (<usize>i << 2))
+    if (neighbour >= MARKED) break
+    store<u32>(own + (<usize>i << 2), neighbour)
+    const place = placeOf(id, linksOf(neighbour, 0), M0)
+    if (place == 0) continue
+    atomic.store<u32>(place, heir)
+    touch(neighbour)
+  }
+  touch(heir)
+}
+
 /** Repairs around every item whose ordinal held a removed row that no sweep has taken out. */
 export function repairAroundItems(): void {
   const count = load<u32>(JOB_COUNT)
   for (let i: u32 = 0; i < count; ++i) {
     const id = itemOf(i)
     if (!hasRow(id)) continue
-    for (let l = levelOf(id); l >= 0; --l) repairAround(id, l)
+    for (let l = levelsOf(id); l >= 0; --l) repairAround(id, l)
   }
 }
 
@@ -55,7 +109,7 @@ function repairAround(id: u32, level: i32): void {
   const degree = degreeAt(level)
   for (let i: i32 = 0; i < degree; ++i) {
     const neighbour = load<u32>(list + (<usize>i << 2))
-    if (neighbour == NONE) break
+    if (neighbour >= MARKED) break
     const place = placeOf(id, linksOf(neighbour, level), degree)
     if (place != 0) replace(neighbour, place, list, level, degree)
   }
@@ -66,7 +120,7 @@ function placeOf(id: u32, list: usize, degree: i32): usize {
   for (let i: i32 = 0; i < degree; ++i) {
     const held = load<u32>(list + (<usize>i << 2))
     if (held == id) return list + (<usize>i << 2)
-    if (held == NONE) break
+    if (held >= MARKED) break
   }
   return 0
 }
@@ -78,8 +132,8 @@ function replace(node: u32, place: usize, from: usize, level: i32, degree: i32):
   let count: i32 = 0
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(from + (<usize>i << 2))
-    if (other == NONE) break
-    if (other == node || !isAlive(other) || placeOf(other, list, degree) != 0) continue
+    if (other >= MARKED) break
+    if (other == node || !isStanding(other) || placeOf(other, list, degree) != 0) continue
     store<u32>(ids + (<usize>count << 2), other)
     count++
   }
@@ -92,7 +146,7 @@ function replace(node: u32, place: usize, from: usize, level: i32, degree: i32):
     return
   }
   let last = list + (<usize>(degree - 1) << 2)
-  while (load<u32>(last) == NONE) last -= 4
+  while (load<u32>(last) >= MARKED) last -= 4
   atomic.store<u32>(place, load<u32>(last))
   atomic.store<u32>(last, NONE)
 }
@@ -101,30 +155,30 @@ function replace(node: u32, place: usize, from: usize, level: i32, degree: i32):
 export function sweep(step: u32): void {
   const end = min(load<u32>(END), (step + 1) * SWEEP_STEP)
   for (let id = step * SWEEP_STEP; id < end; ++id) {
-    if (!isAlive(id)) continue
-    for (let l = levelOf(id); l >= 0; --l) sweepList(id, l)
+    if (!hasRow(id) || !isStanding(id)) continue
+    for (let l = levelsOf(id); l >= 0; --l) sweepList(id, l)
   }
 }
 
 function sweepList(id: u32, level: i32): void {
   const list = linksOf(id, level)
-  const degree = degreeAt(level)
+  const degree = degreeOf(id, level)
   const mark = <u8>nextWalk()
   store<u8>(visited + <usize>id, mark)
   let removed: i32 = 0
   let count: i32 = 0
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(list + (<usize>i << 2))
-    if (other == NONE) break
-    if (isAlive(other)) count = offer(other, mark, count)
+    if (other >= MARKED) break
+    if (isStanding(other)) count = offer(other, mark, count)
     else removed++
   }
   if (removed == 0) return
   const before = count + removed
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(list + (<usize>i << 2))
-    if (other == NONE) break
-    if (!isAlive(other)) count = offerNeighbours(other, level, degree, mark, count)
+    if (other >= MARKED) break
+    if (!isStanding(other)) count = offerNeighbours(other, level, degree, mark, count)
   }
   relink(id, list, count, degree, before)
 }
@@ -143,8 +197,8 @@ function offerNeighbours(removed: u32, level: i32, degree: i32, mark: u8, count:
   let n = count
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(list + (<usize>i << 2))
-    if (other == NONE) break
-    if (isAlive(other)) n = offer(other, mark, n)
+    if (other >= MARKED) break
+    if (isStanding(other)) n = offer(other, mark, n)
   }
   return n
 }
@@ -152,14 +206,19 @@ function offerNeighbours(removed: u32, level: i32, degree: i32, mark: u8, count:
 /** Ends a sweep: removed rows lose their lists, searches enter at a living one, and whoever was cut off is joined again. */
 export function endSweep(): void {
   const end = load<u32>(END)
+  sweepFollowers()
+  // Rows that take the place of a leader have no lists above level 0 yet.
+  const mark = <u8>nextWalk()
+  const count = load<u32>(JOB_COUNT) + load<u32>(JOB_EXTRA)
+  for (let i = load<u32>(JOB_COUNT); i < count; ++i) store<u8>(visited + <usize>itemOf(i), mark)
   let best = NONE
   for (let id: u32 = 0; id < end; ++id) {
-    if (!hasRow(id)) continue
-    if (isAlive(id)) {
+    if (!hasRow(id) || isFollower(id) || load<u8>(visited + <usize>id) == mark) continue
+    if (isStanding(id)) {
       if (best == NONE || levelOf(id) > levelOf(best)) best = id
     } else {
       touch(id)
-      for (let l = levelOf(id); l >= 0; --l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
+      for (let l = levelsOf(id); l >= 0; --l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
     }
   }
   atomic.store<u32>(ENTRY, best)

@@ -1,9 +1,10 @@
 // Walking the graph: greedy above, a small beam at level 1 that seeds level 0 with several entries (one alone is now and
 // then trapped in a wrong cluster), then best-first over level 0.
-import { ENTRY, NONE, degreeAt, hiddenAt, levelOf, linksOf, rowOf, tailOf } from '../layout'
+import { ENTRY, FOLLOWING, MARKED, NONE, degreeAt, followers, hiddenAt, levelOf, linksOf, rowOf, tailOf } from '../layout'
 import { ids, keys, nextWalk, visited } from '../scratch'
 import { keyOf, keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, keyOfEntry, put, reseed, size, worst } from './pool'
+import { firstFollower, followerAfter, isMarkedFollower, isMarkedLeader, leaderOf, lookAgain, mayLook } from './copies'
 import { ignoreSubBatch } from './sub-batch'
 
 /** Entries carried from level 1 into level 0 while building. */
@@ -25,17 +26,78 @@ let sink: u32 = 0
 let version: u32 = 0
 let allowed: usize = 0
 let allowedEnd: u32 = 0
+/** Whether any row follows another: most arenas have none, and nothing is looked up. */
+export let hasCopies: bool = false
 
 /** Which rows a walk may return: those visible at a version and, where there is a bitmap, with their bit set below `end`. */
 export function setView(asOf: u32, bitmap: usize, end: u32): void {
   version = asOf
   allowed = bitmap
   allowedEnd = end
+  hasCopies = load<u32>(FOLLOWING) != 0
+  lookAgain()
 }
 
 @inline
-export function isHidden(id: u32): bool {
+export function isHiddenRow(id: u32): bool {
   return !isAllowed(id) || hiddenAt(tailOf(id), version)
+}
+
+/** The same of a node, which stands for the rows that follow it. A row that follows is found through its leader alone. */
+@inline
+export function isHidden(id: u32): bool {
+  return hasCopies ? isHiddenNode(id) : isHiddenRow(id)
+}
+function isHiddenNode(id: u32): bool {
+  if (isMarkedFollower(id)) return true
+  if (!isHiddenRow(id)) return false
+  return !isMarkedLeader(id) || !leadsToShown(id)
+}
+/** The first follower of a leader that the bitmap allows, where there is one; whether it can be seen is another matter. */
+export function firstAllowedFollower(leader: u32): u32 {
+  const first = firstFollower(leader)
+  return allowed == 0 || first == NONE ? first : allowedFollowerFrom(leader, first)
+}
+export function allowedFollowerAfter(leader: u32, id: u32): u32 {
+  return allowed == 0 ? followerAfter(leader, id) : allowedFollowerFrom(leader, id + 1)
+}
+/** Through the bits of the bitmap and of followers, 32 rows at a time: few of a hundred thousand copies may be allowed. */
+function allowedFollowerFrom(leader: u32, from: u32): u32 {
+  const words = allowedWords()
+  let below: u32 = ~((1 << (from & 31)) - 1)
+  for (let i = from >> 5; i < words; ++i) {
+    const at = <usize>i << 2
+    let word = load<u32>(allowed + at) & load<u32>(followers + at) & below
+    below = 0xffffffff
+    for (; word != 0; word &= word - 1) {
+      const id = (i << 5) | ctz(word)
+      if (isAllowed(id) && leaderOf(id) == leader) return id
+    }
+  }
+  return NONE
+}
+
+/** Whether a follower may be returned; also where that would take too long to find out. */
+function leadsToShown(leader: u32): bool {
+  if (!mayLookFrom(leader)) return true
+  for (let id = firstAllowedFollower(leader); id != NONE; id = allowedFollowerAfter(leader, id))
+    if (!mayLook(1) || !hiddenAt(tailOf(id), version)) return true
+  return false
+}
+/** Eight words of bits are read as fast as one follower. */
+function mayLookFrom(leader: u32): bool {
+  const first = firstFollower(leader) >> 5
+  const words = allowedWords()
+  return allowed == 0 || mayLook(words > first ? <i32>((words - first) >> 3) : 0)
+}
+
+/** What the bitmap says of a node. */
+@inline
+export function isAllowedNode(id: u32): bool {
+  return isAllowed(id) || (hasCopies && isMarkedLeader(id) && leadsToAllowed(id))
+}
+function leadsToAllowed(leader: u32): bool {
+  return !mayLookFrom(leader) || firstAllowedFollower(leader) != NONE
 }
 
 /** What the bitmap says of a row; unlike its versions, which stand beside the code, that is always at hand. */
@@ -123,7 +185,7 @@ function gather(from: usize, degree: i32, mark: u32, listed: i32): i32 {
   let count = listed
   while (list < end) {
     const id = load<u32>(list)
-    if (id == NONE) break
+    if (id >= MARKED) break
     list += 4
     const seen = visited + <usize>id
     store<u32>(ids + (<usize>count << 2), id)

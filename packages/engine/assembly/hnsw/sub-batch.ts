@@ -8,6 +8,11 @@ export function itemOf(index: u32): u32 {
   return load<u32>(<usize>load<u32>(JOB_ITEMS) + <usize>index * 12)
 }
 
+/** Adds an item that has its row already. */
+export function putItem(index: u32, id: u32): void {
+  store<u32>(<usize>load<u32>(JOB_ITEMS) + <usize>index * 12, id)
+}
+
 /** Marks the sub-batch as visited, so that a walk with that mark passes it by: it is compared exactly, not walked. */
 export function ignoreSubBatch(mark: u32): void {
   const stop = load<u32>(JOB_STOP)

@@ -1,6 +1,6 @@
 // Turns a manifest from outside into a checked Image: every value as if somebody had typed it.
 import { createHash } from 'node:crypto'
-import type { FieldDefinition } from '../definition.ts'
+import { type FieldDefinition, rulesNewest, withRules } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { parseName, printed } from '../ids.ts'
 import { parseDefinition } from '../parse-definition.ts'
@@ -101,7 +101,11 @@ function parseFields(raw: readonly unknown[], field: string): readonly FieldDefi
   })
   let fields: readonly FieldDefinition[]
   try {
-    fields = parseDefinition({ name: 'restored', fields: asWritten }).fields
+    fields = parseDefinition({ name: 'restored', fields: asWritten }).fields.map((one, at) => {
+      const { rules } = (asWritten[at]?.params ?? {}) as { readonly rules?: unknown }
+      // Any other comes out as it did not go in.
+      return rules === rulesNewest ? withRules(one, rulesNewest) : one
+    })
   } catch (error) {
     if (error instanceof EngineError) throw new EngineError('backup_damaged', `its manifest: ${error.message}`)
     throw error

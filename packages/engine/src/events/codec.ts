@@ -1,10 +1,18 @@
 // Events to record payloads and back. The record's type names the message; types are never renumbered or reused.
 import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
-import type { DenseParams, FieldDefinition, Pooling, Precision, SpaceType, SparseModel } from '../definition.ts'
+import {
+  type DenseParams,
+  type FieldDefinition,
+  type Pooling,
+  type Precision,
+  rulesNewest,
+  type SpaceType,
+  type SparseModel,
+} from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind, numbered } from './control-codec.ts'
-import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
+import type { CatalogEvent, DenseColumn, Event, MultiColumn, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
 
 const recordTypes = {
@@ -27,7 +35,7 @@ const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
 /** The newest payload schema that this code reads. Each record carries the oldest one that says all of it. */
-const payloadVersion = 2
+const payloadVersion = 3
 
 const messages = {
   'collection-created': messageType('CollectionCreated'),
@@ -60,16 +68,10 @@ export function encodeEvent(event: Event): NewRecord {
   }
 }
 
-/** The record of an upsert whose columns are encoded already, by upsertPieces. */
-export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array[]): NewRecord {
-  const { timeMs, collectionId } = event
-  const head = messages[event.kind].encode({ timeMs, collectionId }).finish()
-  return { type: recordTypes[event.kind], version: versionOf(event), payload: [head, ...pieces] }
-}
-
-/** Version 2 knows multi-vector fields, which version 1 would pass over. */
+/** Version 2 knows multi-vector fields, which version 1 would pass over; version 3 knows the rules of graphs. */
 function versionOf(event: Event): number {
   const fields = 'fields' in event ? event.fields : []
+  if (fields.some(({ kind, params }) => kind !== 'sparse' && 'rules' in params && (params.rules ?? 1) > 1)) return 3
   const multi = event.kind === 'objects-upserted' ? event.multi : []
   return multi.length > 0 || fields.some(({ kind }) => kind === 'multi') ? 2 : 1
 }
@@ -230,13 +232,14 @@ function fieldToMessage(field: FieldDefinition): Record<string, unknown> {
   return { kind: 3, name, ...denseParamsToMessage(field.params), pooling: poolings.indexOf(field.params.pooling) + 1 }
 }
 
-function denseParamsToMessage({ dimension, spaceType, precision, M, efConstruction }: DenseParams) {
+function denseParamsToMessage({ dimension, spaceType, precision, M, efConstruction, rules }: DenseParams) {
   return {
     dimension,
     spaceType: spaceTypes.indexOf(spaceType) + 1,
     precision: precisions.indexOf(precision) + 1,
     m: M,
     efConstruction,
+    ...(rules !== undefined && { rules }),
   }
 }
 
@@ -255,12 +258,19 @@ function fieldFromMessage(message: Message): FieldDefinition {
     precision: numbered(precisions, message.precision),
     M: message.m as number,
     efConstruction: message.efConstruction as number,
+    ...(message.rules > 1 && { rules: knownRules(message.rules) }),
   }
   if (message.kind === 1) return { kind: 'dense', name: message.name, params }
   return { kind: 'multi', name: message.name, params: { ...params, pooling: numbered(poolings, message.pooling) } }
 }
 
-export function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {
+function knownRules(rules: number): number {
+  if (rules <= rulesNewest) return rules
+  const message = `a graph by rules ${rules} is newer than ${rulesNewest}`
+  throw new EngineError('format_too_new', message, { field: 'rules', value: rules, limit: rulesNewest })
+}
+
+function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {
   return {
     field: column.field,
     objects: column.objects.length === objects ? [] : column.objects,
@@ -281,7 +291,7 @@ function denseFromMessage(message: Message, objects: number): DenseColumn {
   }
 }
 
-export function sparseToMessage(column: SparseColumn): Record<string, unknown> {
+function sparseToMessage(column: SparseColumn): Record<string, unknown> {
   return { ...column, indices: bytesOf(column.indices), values: bytesOf(column.values) }
 }
 
@@ -295,7 +305,7 @@ function sparseFromMessage(message: Message): SparseColumn {
   }
 }
 
-export function multiToMessage(column: MultiColumn): Record<string, unknown> {
+function multiToMessage(column: MultiColumn): Record<string, unknown> {
   return { ...column, vectors: bytesOf(column.vectors) }
 }
 

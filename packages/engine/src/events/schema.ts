@@ -28,6 +28,7 @@ export const eventDescriptors = {
       sparseModel: field(8, 'uint32'),
       sparseDimension: field(9, 'double'),
       pooling: field(10, 'uint32'),
+      rules: field(11, 'uint32'),
     },
   },
   CollectionRestored: {

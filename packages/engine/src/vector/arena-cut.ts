@@ -2,7 +2,7 @@
 // little in each turn, and at the moment of the cut only those lists again that were written meanwhile: what writers wait for
 // depends on how much they write, not on how much there is. Rows are written once and then only when they die or their ordinal
 // is given out again, so they stay where they are, and whoever is about to change one sets it aside first.
-import { type Arena, at, header } from './arena.ts'
+import { type Arena, at, header, none } from './arena.ts'
 import { type Part, partsOf, stateWords } from './arena-parts.ts'
 import type { Rest } from './field.ts'
 import { levelOf } from './shape.ts'
@@ -84,6 +84,8 @@ export class LinksAhead {
     const levels = levelOf(ordinal, params.M)
     if (levels === 0) return
     const unit = at(arena.u32, (arena.blockAddress(block) + inBlock.upper) / 4 + row)
+    // A row that follows another has no lists above level 0, unless it had them before.
+    if (unit === none) return
     // Units of one node never straddle two chunks.
     const [chunk, within] = [unit >>> unitShift, (unit & (2 ** unitShift - 1)) * unitBytes]
     const from = arena.unitChunkAddress(chunk) + within

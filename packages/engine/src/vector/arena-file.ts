@@ -7,7 +7,7 @@
 //   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | unmended u32
 //            | centre f32 x lanes | blocks | units
 //   block    codes | links | upper | norms | cold, each padded to 8 bytes, for the rows below end
-import type { DenseFieldDefinition } from '../definition.ts'
+import { type DenseFieldDefinition, rulesNewest } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import type { ByteSource } from '../memory/sections.ts'
 import { Arena, at, header, none } from './arena.ts'
@@ -17,7 +17,8 @@ import { metricNumbers, precisionNumbers, shapeOf } from './shape.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 const magic = 'ANNALDF1'
-const formatVersion = 1
+/** The newest. A field is of the version of its rules. */
+const formatVersion = rulesNewest
 const fieldHeaderBytes = 40
 const segmentHeaderBytes = 32
 const loadBytesAtOnce = 16 * 1024 * 1024
@@ -45,7 +46,12 @@ export function* dumpField(
   segments: readonly ArenaCut[],
 ): Generator<Uint8Array> {
   const { params } = definition
-  const words = [formatVersion, params.dimension, metricNumbers[params.spaceType], precisionNumbers[params.precision]]
+  const words = [
+    params.rules ?? 1,
+    params.dimension,
+    metricNumbers[params.spaceType],
+    precisionNumbers[params.precision],
+  ]
   const head = new Uint8Array(fieldHeaderBytes)
   head.set(new TextEncoder().encode(magic))
   new Uint32Array(head.buffer, 8).set([...words, params.M, params.efConstruction, segmentRows, segments.length])
@@ -79,7 +85,7 @@ export async function loadSegments(
       limit: formatVersion,
     })
   const expected = [
-    formatVersion,
+    params.rules ?? 1,
     params.dimension,
     metricNumbers[params.spaceType],
     precisionNumbers[params.precision],

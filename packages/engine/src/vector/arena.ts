@@ -2,7 +2,6 @@
 // header. Memory grows in steps and nothing in it ever moves, so readers need no lock. Threads other than the owner get a
 // handle and attach a kernel of their own.
 import { assert, EngineError } from '../errors.ts'
-import { memoriesMax } from './address-space.ts'
 import type { Attached } from './attached.ts'
 import { instantiateKernel, type Kernel } from './kernel.ts'
 import { planScratch, type ScratchAddresses } from './scratch.ts'
@@ -55,6 +54,11 @@ export const header = {
   unitTable: 18,
   scratchTable: 19,
   touched: 20,
+  rules: 21,
+  followers: 22,
+  leaders: 23,
+  classes: 24,
+  classesMax: 25,
   end: 32,
   rows: 33,
   dead: 34,
@@ -62,6 +66,8 @@ export const header = {
   entry: 36,
   units: 37,
   unmended: 38,
+  /** Of the table of classes: 0 where it is to be made again. */
+  classPlaces: 41,
   jobLimit: 64,
   jobItems: 72,
   jobSide: 73,
@@ -77,6 +83,8 @@ const page = 65536
 const headerBytes = 4096
 const magic = 0x4c4e4e41
 export const none = 0xffffffff
+/** Words of a list from here on are no neighbours. */
+export const marked = 0x80000000
 /** Items of one job; a larger apply is several jobs. */
 export const jobItemsMax = 16_384
 const subBatchMax = 256
@@ -85,6 +93,9 @@ const levels = 16
 const marksBytesMax = 2 ** 28
 /** Ordinals by which marks reach farther at a time. */
 const marksStep = 4096
+/** Places of the table of classes: an eighth stays empty, and a few more. */
+const classPlacesPerRow = 1.25
+const classPlacesMore = 256
 
 let nextArenaId = 1
 
@@ -110,6 +121,8 @@ export class Arena {
   /** Ordinals that there are marks for. */
   #visitedCapacity = 0
   #marks: Marks = { visited: [], touched: 0, room: 0 }
+  /** Ordinals that there is room for in what tells which rows follow which. */
+  #classesRoom = 0
   /** Room for bitmaps of so many bits that nobody uses now. */
   #bitmaps: number[] = []
   #bitmapBits = 0
@@ -134,7 +147,8 @@ export class Arena {
     const scratchTable = take((threads + 1) * 4)
     const plans = Array.from({ length: threads + 1 }, () => planScratch(shape, take))
     this.scratch = plans
-    this.itemsAddress = take(jobItemsMax * 12)
+    // Each item can bring with it the row that takes the place of one that its ordinal had.
+    this.itemsAddress = take(jobItemsMax * 2 * 12)
     const side = take(subBatchMax * levels * (shape.params.M + 1) * 4)
     const order = take(subBatchMax * 4)
     this.#top = top
@@ -164,6 +178,7 @@ export class Arena {
       [header.M, params.M],
       [header.M0, shape.linksAtBase],
       [header.efConstruction, params.efConstruction],
+      [header.rules, params.rules ?? 1],
       [header.blockShift, shape.blockShift],
       [header.metric, metricNumbers[params.spaceType]],
       [header.precision, precisionNumbers[shape.precision]],
@@ -272,6 +287,7 @@ export class Arena {
     if (chunks > shape.unitChunksMax) throw this.#exhausted(end)
     while (this.#unitChunks < chunks) this.#addUnitChunk(end)
     if (end > this.#visitedCapacity) this.#growVisited(end)
+    if (end > this.#classesRoom && (shape.params.rules ?? 1) > 1) this.#placeClasses(end)
   }
 
   #addBlock(end: number, loaded: number): void {
@@ -314,6 +330,34 @@ export class Arena {
     const room = this.#marks.room === 0 ? least : Math.max(least, roundUp(most, 64))
     const visited = this.scratch.map(() => this.#allocate(room + 16, end) + 16)
     return { visited, touched: this.#allocate(room, end), room }
+  }
+
+  /**
+   * Room for the bits that tell which rows follow which, and for the table of classes: for all ordinals that the memory can have,
+   * after a small beginning. The bits are taken along, the table is made again by the next job.
+   */
+  #placeClasses(end: number): void {
+    const { blocksMax, blockRows } = this.shape
+    const isFirst = this.#classesRoom === 0
+    const room = isFirst
+      ? Math.max(marksStep, roundUp(end, marksStep))
+      : roundUp(Math.max(end, blocksMax * blockRows), 64)
+    const before = [header.followers, header.leaders].map((word) => this.word(word))
+    const bitmaps = before.map(() => this.#allocate(room / 8, end))
+    const places = Math.ceil(room * classPlacesPerRow) + classPlacesMore
+    const table = this.#allocate(places * 4, end)
+    bitmaps.forEach((address, i) => {
+      const from = at(before, i)
+      this.#u8.copyWithin(address, from, from + this.#classesRoom / 8)
+    })
+    ;[header.followers, header.leaders].forEach((word, i) => {
+      this.setWord(word, at(bitmaps, i))
+    })
+    this.setWord(header.classes, table)
+    this.setWord(header.classesMax, places)
+    this.setWord(header.classPlaces, 0)
+    this.#classesRoom = room
+    this.kernel?.attach(this.#thread)
   }
 
   /** Copies a bitmap to where workers can read it, as far as ordinals reach. Give it back when the search is over. */
@@ -371,6 +415,8 @@ export class Arena {
       rows: end * (shape.coldStride + 4),
       threads: this.scratch.length * (end + shape.lanes * 16) + end,
       tables: headerBytes + this.#blocks * 4 + this.#unitChunks * 4,
+      // Who follows whom, two bits a row, and which node stands for a class.
+      classes: this.#classesRoom === 0 ? 0 : Math.ceil(end / 4) + this.word(header.classPlaces) * 4,
     }
   }
 }
@@ -382,8 +428,8 @@ export function createMemory(pages: number): WebAssembly.Memory {
   } catch (error) {
     throw new EngineError(
       'memory_exhausted',
-      `the process has no address space for another field that holds data: each reserves 8 GiB, and it can hold about ${memoriesMax()}`,
-      { limit: memoriesMax() },
+      'no address space for another field',
+      { limit: arenaBytesMax },
       { cause: error },
     )
   }

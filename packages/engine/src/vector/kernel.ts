@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { EngineError } from '../errors.ts'
 
 /** What host and kernel must agree on; assembly/index.ts has the same number. */
-export const kernelAbi = 5
+export const kernelAbi = 7
 
 /** Exports of assembly/index.ts. Addresses and counts go in, numbers come out. */
 export interface Kernel {
@@ -36,6 +36,8 @@ export interface Kernel {
   hash(from: number, bytes: number, seed: bigint): bigint
   levelOf(ordinal: number): number
   linksOf(ordinal: number, level: number): number
+  isFollower(ordinal: number): number
+  leaderOf(ordinal: number): number
 }
 
 /** What `claim` answers; job.ts in the kernel has the same numbers. */

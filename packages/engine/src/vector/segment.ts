@@ -3,7 +3,7 @@
 // it again around a newer one. Building happens aside: searches go on in the old arena until the new one takes its place.
 import type { DenseParams } from '../definition.ts'
 import { assert } from '../errors.ts'
-import { Arena, at, header, jobItemsMax, none } from './arena.ts'
+import { Arena, at, header, jobItemsMax, marked, none } from './arena.ts'
 import { ArenaCut, LinksAhead } from './arena-cut.ts'
 import { work } from './kernel.ts'
 import { stagingBytes } from './ring.ts'
@@ -159,9 +159,13 @@ export class Segment {
   links(ordinal: number): readonly number[] {
     const arena = this.#arena
     if (arena.birth(ordinal) === undefined) return []
-    const from = arena.kernel.linksOf(ordinal, 0) / 4
+    if (arena.kernel.isFollower(ordinal)) {
+      const leader = arena.kernel.leaderOf(ordinal) >>> 0
+      return leader === none ? [] : [leader]
+    }
+    const from = (arena.kernel.linksOf(ordinal, 0) >>> 0) / 4
     const list = Array.from(arena.u32.subarray(from, from + arena.shape.linksAtBase))
-    const length = list.indexOf(none)
+    const length = list.findIndex((word) => word >= marked)
     return length < 0 ? list : list.slice(0, length)
   }
 
@@ -222,13 +226,18 @@ const sweepDeadMin = 256
 /** Lists the items of a job and takes reused ordinals out of the counts. Returns how the graph is to be repaired before. */
 function stage(arena: Arena, batch: Batch, from: number, to: number): number {
   let reused = 0
+  let unlinked = 0
   let end = arena.word(header.end)
   let entryReused = false
   const entry = arena.word(header.entry)
   for (let i = from; i < to; i++) {
     const ordinal = at(batch.ordinals, i)
     assert(!arena.isAlive(ordinal), `ordinal ${ordinal} is free`)
-    if (arena.birth(ordinal) !== undefined) reused++
+    if (arena.birth(ordinal) !== undefined) {
+      reused++
+      // A row that followed another was never counted as linked.
+      if (arena.kernel.isFollower(ordinal)) unlinked++
+    }
     if (ordinal === entry) entryReused = true
     const item = arena.itemsAddress / 4 + (i - from) * 3
     arena.u32[item] = ordinal
@@ -239,7 +248,7 @@ function stage(arena: Arena, batch: Batch, from: number, to: number): number {
   const linked = arena.word(header.linked)
   const sweeps = reused > 64 && reused > linked * sweepReusedShare && arena.word(header.dead) > 0
   arena.setWord(header.end, end)
-  arena.setWord(header.linked, linked - reused)
+  arena.setWord(header.linked, linked - reused + unlinked)
   arena.kernel.attach(arena.scratch.length - 1)
   if (sweeps) return work.sweep
   // Rows that a sweep has taken out already are no longer counted as dead.

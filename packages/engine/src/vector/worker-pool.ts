@@ -32,8 +32,6 @@ export interface WorkerPoolStats {
   readonly completed: number
   /** Workers that ended without being asked to. */
   readonly lost: number
-  /** Memories of fields: what holds data. */
-  readonly memories: number
 }
 
 interface OpenJob {
@@ -313,14 +311,7 @@ export class WorkerPool {
   }
 
   get stats(): WorkerPoolStats {
-    const memories = this.#arenas.size + this.#sparse.size
-    return {
-      threads: this.threads,
-      waiting: this.#desk.untaken,
-      completed: this.#desk.completed,
-      lost: this.#lost,
-      memories,
-    }
+    return { threads: this.threads, waiting: this.#desk.untaken, completed: this.#desk.completed, lost: this.#lost }
   }
 
   /** Ends a worker at once, whatever it is doing; resolves when it is gone. What a crash of its thread would do. */
@@ -355,7 +346,6 @@ export class WorkerPool {
     await this.#piscina.close()
     this.#announcements.close()
     clearInterval(this.#alive)
-    this.#garbage.end()
   }
 }
 

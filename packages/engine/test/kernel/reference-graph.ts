@@ -51,7 +51,8 @@ export function encode(vector: Float32Array, params: DenseParams): Row {
     }
   const [a = 0, b = 0, c = 0, d = 0] = sums
   const along = f(f(a + b) + f(c + d))
-  return { code, a: params.spaceType === 'ip' ? -0 : square, factor: along > 0 ? f(square / along) : 0 }
+  const beyond = params.spaceType === 'cosine' && (params.rules ?? 1) > 1 && square === 0 ? 1 : 0
+  return { code, a: params.spaceType === 'ip' ? -0 : f(square + beyond), factor: along > 0 ? f(square / along) : 0 }
 }
 
 export class ReferenceGraph {
@@ -59,6 +60,10 @@ export class ReferenceGraph {
   readonly #rows: Row[] = []
   /** By ordinal, then level. */
   readonly links: number[][][] = []
+  /** By ordinal, where another row that a walk cannot tell apart is the node. */
+  readonly leaders: number[] = []
+  readonly #classes = new Map<string, number>()
+  readonly #led = new Set<number>()
   #entry = -1
   #linked = 0
 
@@ -70,57 +75,81 @@ export class ReferenceGraph {
   insert(vectors: readonly Float32Array[]): void {
     const first = this.#rows.length
     for (const vector of vectors) this.#rows.push(encode(vector, this.#params))
-    for (let start = first; start < this.#rows.length; ) {
+    for (let next = first; next < this.#rows.length; ) {
       const length = Math.max(1, Math.min(256, Math.floor(this.#linked / 20)))
-      const stop = Math.min(this.#rows.length, start + length)
-      this.#link(start, stop)
-      start = stop
+      const nodes: number[] = []
+      for (; next < this.#rows.length && nodes.length < length; next++) if (this.#isNode(next)) nodes.push(next)
+      this.#link(nodes)
     }
+  }
+
+  /** Whether the row is a node; where it follows another, that one's last neighbour gives way if need be. */
+  #isNode(id: number): boolean {
+    const row = this.#rows[id]
+    if (row === undefined || (this.#params.rules ?? 1) < 2) return true
+    const bits = (x: number) => new Uint32Array(Float32Array.of(x).buffer)[0] ?? 0
+    const name = [row.code.join(' '), this.#params.spaceType === 'ip' ? 0 : bits(row.a) >>> 8, bits(row.factor) >>> 8]
+    const leader = this.#classes.get(name.join('|'))
+    if (leader === undefined) {
+      this.#classes.set(name.join('|'), id)
+      this.links[id] = Array.from({ length: this.#level(id) + 1 }, () => [])
+      return true
+    }
+    this.leaders[id] = leader
+    this.links[id] = []
+    this.#led.add(leader)
+    this.#setList(leader, 0, this.#list(leader, 0).slice(0, this.#degree(leader, 0)))
+    return false
+  }
+
+  #degree(id: number, level: number): number {
+    if (level > 0) return this.#params.M
+    return 2 * this.#params.M - (this.#led.has(id) ? 1 : 0)
   }
 
   /** True when every row can be reached: then the kernel has nothing to mend. */
   isWhole(): boolean {
     const seen = new Set([this.#entry])
     for (const id of seen) for (const list of this.links[id] ?? []) for (const other of list) seen.add(other)
-    return seen.size === this.links.length
+    return seen.size === this.links.length - Object.keys(this.leaders).length
   }
 
-  #link(start: number, stop: number): void {
-    for (let id = start; id < stop; id++) this.links[id] = Array.from({ length: this.#level(id) + 1 }, () => [])
+  #link(nodes: readonly number[]): void {
+    for (const id of nodes) this.links[id] = Array.from({ length: this.#level(id) + 1 }, () => [])
     const forward: number[][][] = []
-    for (let id = start; id < stop; id++) forward.push(this.#findNeighbours(id, start))
+    for (const [i, id] of nodes.entries()) forward.push(this.#findNeighbours(id, nodes.slice(0, i)))
+    const nodeAt = (i: number) => nodes[i] ?? -1
     forward.forEach((lists, i) => {
       lists.forEach((list, level) => {
-        this.#setList(start + i, level, [...list])
+        this.#setList(nodeAt(i), level, [...list])
       })
     })
     forward.forEach((lists, i) => {
       for (let level = lists.length - 1; level >= 0; level--)
-        for (const target of lists[level] ?? []) this.#connect(target, start + i, level)
+        for (const target of lists[level] ?? []) this.#connect(target, nodeAt(i), level)
     })
-    for (let id = start; id < stop; id++)
-      if (this.#entry < 0 || this.#level(id) > this.#level(this.#entry)) this.#entry = id
-    this.#linked += stop - start
+    for (const id of nodes) if (this.#entry < 0 || this.#level(id) > this.#level(this.#entry)) this.#entry = id
+    this.#linked += nodes.length
   }
 
-  #findNeighbours(id: number, start: number): number[][] {
+  #findNeighbours(id: number, earlier: readonly number[]): number[][] {
     const forward: number[][] = []
     const { M, efConstruction } = this.#params
     const top = this.#entry < 0 ? -1 : this.#level(this.#entry)
     let level = this.#level(id)
-    for (; level > top; level--) forward[level] = this.#choose(this.#merged([], id, start, level), M)
+    for (; level > top; level--) forward[level] = this.#choose(this.#merged([], id, earlier, level), M)
     if (level < 0) return forward
     let pool = this.#approach(id, level)
     for (; level >= 0; level--) {
       pool = this.#walk(id, pool, efConstruction, level)
-      forward[level] = this.#choose(this.#merged(pool, id, start, level), M)
+      forward[level] = this.#choose(this.#merged(pool, id, earlier, level), M)
     }
     return forward
   }
 
-  #merged(pool: readonly Entry[], id: number, start: number, level: number): Entry[] {
+  #merged(pool: readonly Entry[], id: number, earlier: readonly number[], level: number): Entry[] {
     const all = [...pool]
-    for (let other = start; other < id; other++) if (this.#level(other) >= level) all.push(this.#entryFor(id, other))
+    for (const other of earlier) if (this.#level(other) >= level) all.push(this.#entryFor(id, other))
     return all.sort(byKey).slice(0, this.#params.efConstruction)
   }
 
@@ -172,7 +201,7 @@ export class ReferenceGraph {
 
   #connect(target: number, id: number, level: number): void {
     const list = this.#list(target, level)
-    const degree = level === 0 ? 2 * this.#params.M : this.#params.M
+    const degree = this.#degree(target, level)
     if (list.includes(id)) return
     if (list.length < degree) {
       list.push(id)

@@ -1,6 +1,6 @@
 import tap, { type Test, test } from 'tap'
 import type { SpaceType } from '../../src/definition.ts'
-import { none } from '../../src/vector/arena.ts'
+import { marked, none } from '../../src/vector/arena.ts'
 import { bestBuild, compileKernel } from '../../src/vector/kernel.ts'
 import { Segment } from '../../src/vector/segment.ts'
 import { levelOf } from '../../src/vector/shape.ts'
@@ -12,10 +12,11 @@ tap.setTimeout(300_000)
 
 /** The lists of a node as they stand in the arena. */
 function listsOf({ arena }: Segment, id: number, M: number): number[][] {
+  if (arena.kernel.isFollower(id)) return []
   return Array.from({ length: levelOf(id, M) + 1 }, (_, level) => {
     const from = (arena.kernel.linksOf(id, level) >>> 0) / 4
     const list = [...arena.u32.subarray(from, from + (level === 0 ? 2 * M : M))]
-    const end = list.indexOf(none)
+    const end = list.findIndex((word) => word >= marked)
     return end < 0 ? list : list.slice(0, end)
   })
 }
@@ -29,10 +30,16 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
     const dimension = between(2, 40)
     const n = between(2, 90)
     const spaceType = (['l2', 'ip', 'cosine'] satisfies SpaceType[])[between(0, 2)] ?? 'l2'
-    const { params } = definitionOf({ dimension, spaceType, M: between(2, 8), efConstruction: between(4, 32) })
+    const [M, efConstruction] = [between(2, 8), between(4, 32)]
+    const rules = graph % 2 === 0 ? {} : { rules: 2 }
+    const { params } = definitionOf({ dimension, spaceType, M, efConstruction, ...rules })
     const vectors = clustered(n, dimension, between(1, 1e9), between(1, 6))
     if (random() < 0.2) vectors.fill(0, 0, dimension)
     if (random() < 0.2) vectors.copyWithin(dimension, 0, dimension)
+    // Up to a third of them copies of a few.
+    if (random() < 0.4)
+      for (let i = between(0, Math.floor(n / 3)); i > 0; i--)
+        vectors.copyWithin(between(0, n - 1) * dimension, i * dimension, (i + 1) * dimension)
     const reference = new ReferenceGraph(params)
     const segment = new Segment(params, pool)
     segment.reserve(n)
@@ -54,7 +61,9 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
     if (isWhole) {
       compared++
       const same = reference.links.every(
-        (lists, id) => JSON.stringify(lists) === JSON.stringify(listsOf(segment, id, params.M)),
+        (lists, id) =>
+          JSON.stringify(lists) === JSON.stringify(listsOf(segment, id, params.M)) &&
+          segment.arena.kernel.leaderOf(id) >>> 0 === (reference.leaders[id] ?? none),
       )
       if (!same) different++
     }

@@ -11,7 +11,7 @@ import tap, { test } from 'tap'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = ['data-directory-2']
+const formats = ['data-directory-2', 'data-directory-3']
 
 const dimension = 8
 const precisions = ['binary', 'int8', 'int16', 'float16', 'float32']
@@ -23,6 +23,12 @@ interface Golden {
   readonly hits: unknown
   /** Files by path, in base64. */
   readonly files: Readonly<Record<string, string>>
+}
+
+/** Objects of one vector: more than a list has room for. */
+function copies(count: number, from: number) {
+  const v = Array.from({ length: dimension }, (_, at) => Math.cos(at))
+  return Array.from({ length: count }, (_, i) => ({ id: `copy-${from + i}`, meta: { i }, fields: { v } }))
 }
 
 function objects(count: number, from: number) {
@@ -43,14 +49,18 @@ async function fill(engine: Engine): Promise<void> {
     ]
     const collection = await engine.database().createCollection({ name: precision, fields })
     await collection.upsert(objects(260, 0))
+    await collection.upsert(copies(40, 0))
     await engine.checkpoint()
     await collection.delete(['3', '4', '5'])
     await collection.upsert(objects(20, 250))
+    await collection.upsert(copies(20, 30))
   }
   const database = engine.database()
   await engine.checkpoint()
   for (const precision of precisions) {
     await database.collection(precision).upsert(objects(10, 265))
+    await database.collection(precision).delete(['copy-0', 'copy-1', 'copy-50'])
+    await database.collection(precision).upsert(copies(5, 60))
     await database.collection(precision).replaceFilters([{ id: '7', filter: { third: 9 } }])
     await database.collection(precision).deleteWhere([{ third: { $eq: 1 } }])
   }
