@@ -21,12 +21,12 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
-  ['errors', 'limits', 'json', 'ids', 'numbers', 'unreadable', 'memory'],
+  ['errors', 'limits', 'json', 'ids', 'numbers', 'unreadable', 'memory', 'slices'],
   ['definition', 'database-definition', 'object', 'query', 'vectors-in'],
   ['events'],
   ['api', 'backups-api', 'history-api', 'engine-options', 'health', 'parse-definition'],
   ['filter', 'vector', 'worker', 'catalog'],
-  ['objects-in', 'replica', 'room'],
+  ['filter-updates-in', 'objects-in', 'replica', 'room'],
   ['search', 'snapshot'],
   ['commit', 'recovery', 'rebuilder', 'arrival', 'checkpointer', 'backup', 'history', 'held', 'progress-report'],
   ['collection-life'],
@@ -48,7 +48,7 @@ const seams: readonly {
   {
     module: /^(node:)?fs(\/promises)?$|^fs-extra$/,
     among: /^packages\/(wal|engine)\/src\//,
-    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/((sparse-)?kernel|thread-state)/,
+    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/((sparse-)?kernel|thread-state|address-space)/,
     why: 'the disk is reached through the Vfs seam',
   },
   {

@@ -4,8 +4,8 @@
 // The longest begin first. A file that mostly waits takes less than a core, so that another can run meanwhile; one that measures
 // runs when nothing else does.
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { availableParallelism, constants, tmpdir } from 'node:os'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, constants, getPriority, tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -88,6 +88,7 @@ async function runJob(job, { folder, groups, seed, patience }) {
     }),
   })
   groups.add(child.pid)
+  beAsNice(child.pid)
   for (const stream of [child.stdout, child.stderr]) createInterface({ input: stream }).on('line', keep)
   const { code, fault } = await endOf(child, minutesMax * patience)
   const cpu = childrenCpu() - cpuBefore
@@ -100,6 +101,16 @@ async function runJob(job, { folder, groups, seed, patience }) {
 
 function commandResult(code, output) {
   return { passed: 0, failed: code === 0 ? 0 : 1, skipped: 0, failures: code === 0 ? [] : output, skips: [] }
+}
+
+/** Linux weighs sessions against each other, and this one is new: `nice npm test` is to yield to other sessions, too. */
+function beAsNice(pid) {
+  if (process.platform !== 'linux' || getPriority() <= 0) return
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(getPriority()))
+  } catch {
+    // There are no groups of sessions here, or the process ended.
+  }
 }
 
 /** Resolves when the process and all it started are gone. */

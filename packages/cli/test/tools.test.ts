@@ -54,6 +54,7 @@ test('the doctor sees who has the directory open, and that a killed server is no
   const { findings } = JSON.parse(while_.out)
   t.match(findings.find(({ about }: { about: string }) => about === 'lock').what, `process ${child.pid} `)
   t.match(findings.find(({ about }: { about: string }) => about === 'port').what, 'an Annal serves')
+  t.match(findings.find(({ about }: { about: string }) => about === 'fields').what, /about \d+ fields that hold data/)
   t.equal((await annal(['verify', dir, '--deep'])).code, 73)
   const second = await annal(['serve', '--data-dir', dir, '--port', '0'])
   t.equal(second.code, 73, 'a second server is refused')

@@ -81,6 +81,28 @@ export async function bulkLoad<T>(
   return progress
 }
 
+/** As many records as one call takes; the limit of a server as it comes. */
+const recordsPerCallMax = 1_000
+
+/**
+ * Stores a list in as many calls as it needs, one after another, so that of an id that comes twice the last record stays. A list that fits
+ * one call is one call, all or none, and its failures are passed on as they are. Resolves to what the last call gave.
+ */
+export async function storeAll<T, R>(
+  records: readonly T[],
+  send: (batch: readonly T[]) => Promise<R>,
+  signal: AbortSignal | undefined,
+): Promise<R> {
+  if (records.length <= recordsPerCallMax) return send(records)
+  let last: R | undefined
+  const sendNext = async (batch: readonly T[]) => {
+    last = await send(batch)
+  }
+  await bulkLoad(records, sendNext, { batchSize: recordsPerCallMax, concurrency: 1, signal })
+  // A list of more than one call has a last one.
+  return last as R
+}
+
 /** What was wrong, and where in the source: a refusal names the record by its place in the batch. */
 function located(error: unknown, first: number, length: number): unknown {
   if (!(error instanceof AnnalError)) return error

@@ -1,5 +1,5 @@
 // One collection of a database, by name. Holds no state besides that name.
-import { bulkLoad, type LoadOptions, type LoadProgress } from './bulk-load.ts'
+import { bulkLoad, type LoadOptions, type LoadProgress, storeAll } from './bulk-load.ts'
 import type { CollectionDescription } from './collection-definition.ts'
 import { AnnalError } from './errors.ts'
 import type { Filter } from './filter.ts'
@@ -49,10 +49,16 @@ export class Collection {
   }
 
   /**
-   * Stores up to 1,000 objects, all or none, replacing those whose id is there. When it returns they are on disk and in every
-   * search that starts afterwards.
+   * Stores objects, replacing those whose id is there. When it returns they are on disk and in every search that starts
+   * afterwards. Up to 1,000 are one call, all or none; more are sent in calls of 1,000, one after another, and when one fails
+   * those before it stay stored and the error names the objects concerned. `timeoutMs` is for each call. The reply is that of
+   * the last call.
    */
   upsert(objects: readonly ObjectRecord[], options?: CallOptions): Promise<Acknowledgement> {
+    return storeAll(objects, (batch) => this.#put(batch, options), options?.signal)
+  }
+
+  #put(objects: readonly ObjectRecord[], options?: CallOptions): Promise<Acknowledgement> {
     return this.#transport.call('upsertObjects', { collection: this.name, objects }, options)
   }
 
@@ -65,7 +71,7 @@ export class Collection {
    */
   load(source: Iterable<ObjectRecord> | AsyncIterable<ObjectRecord>, options: LoadOptions = {}): Promise<LoadProgress> {
     const { signal, timeoutMs } = options
-    return bulkLoad(source, (objects) => this.upsert(objects, { signal, timeoutMs }), options)
+    return bulkLoad(source, (objects) => this.#put(objects, { signal, timeoutMs }), options)
   }
 
   /** The nearest neighbours in each of the fields asked, and on request one list of them all. */

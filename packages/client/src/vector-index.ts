@@ -1,5 +1,5 @@
 // One index of a server, by name. Holds no state besides that name.
-import { bulkLoad, type LoadOptions, type LoadProgress } from './bulk-load.ts'
+import { bulkLoad, type LoadOptions, type LoadProgress, storeAll } from './bulk-load.ts'
 import type { IndexDescription } from './definition.ts'
 import { AnnalError } from './errors.ts'
 import type { Filter } from './filter.ts'
@@ -27,17 +27,22 @@ export class VectorIndex {
   }
 
   /**
-   * Stores up to 1,000 records, all or none, replacing those whose id is there. When it returns they are on disk and in
-   * every search that starts afterwards.
+   * Stores records, replacing those whose id is there. When it returns they are on disk and in every search that starts
+   * afterwards. Up to 1,000 are one call, all or none; more are sent in calls of 1,000, one after another, and when one fails
+   * those before it stay stored and the error names the records concerned. `timeoutMs` is for each call.
    */
-  async upsert(records: readonly VectorRecord[], options?: CallOptions): Promise<void> {
+  upsert(records: readonly VectorRecord[], options?: CallOptions): Promise<void> {
+    return storeAll(records, (batch) => this.#put(batch, options), options?.signal)
+  }
+
+  async #put(records: readonly VectorRecord[], options?: CallOptions): Promise<void> {
     await this.#transport.call('upsert', { index: this.name, records }, options)
   }
 
   /** Stores as many records as the source gives, batch by batch, and takes no more from it than is on its way. */
   load(source: Iterable<VectorRecord> | AsyncIterable<VectorRecord>, options: LoadOptions = {}): Promise<LoadProgress> {
     const { signal, timeoutMs } = options
-    return bulkLoad(source, (records) => this.upsert(records, { signal, timeoutMs }), options)
+    return bulkLoad(source, (records) => this.#put(records, { signal, timeoutMs }), options)
   }
 
   /** The nearest neighbours, best first. */

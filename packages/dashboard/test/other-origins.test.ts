@@ -73,7 +73,7 @@ async function submitForm(page: Page, action: string): Promise<number | undefine
   return answer?.status()
 }
 
-test('a page of another origin changes nothing on a server without a token', { skip, timeout: 120_000 }, async (t) => {
+test('a page of another origin changes nothing on a server without a token', { skip, timeout: 300_000 }, async (t) => {
   const port = await otherSite(t)
   const site = `http://site.example:${port}`
   const [closed, open] = [await withCollection(t, {}), await withCollection(t, { NDD_CORS_ORIGINS: site })]
@@ -103,7 +103,7 @@ test('a page of another origin changes nothing on a server without a token', { s
 
 test('a page whose name was bound to this machine gets nothing from a server without a token', {
   skip,
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const browser = await browserFor(t, ['rebound.example'])
   for (const allowed of [false, true]) {
@@ -121,7 +121,7 @@ test('a page whose name was bound to this machine gets nothing from a server wit
 
 test('an application on a named origin works with a token, and another page does not', {
   skip,
-  timeout: 120_000,
+  timeout: 300_000,
 }, async (t) => {
   const port = await otherSite(t)
   const address = await withCollection(t, {
@@ -144,7 +144,7 @@ test('an application on a named origin works with a token, and another page does
   t.equal(await sent(app, `${address}/api/v2/collection`, { headers: wrong }), 401, 'a refusal can be read')
 })
 
-test('the dashboard in a process of its own serves its page and no other', { skip, timeout: 120_000 }, async (t) => {
+test('the dashboard in a process of its own serves its page and no other', { skip, timeout: 300_000 }, async (t) => {
   const port = await otherSite(t)
   const server = await withCollection(t, {})
   const dashboard = await realDashboard(t, server)

@@ -4,9 +4,8 @@ import type { Backups } from './backups-api.ts'
 import type { DatabaseType, TokenFacts, TokenKind } from './database-definition.ts'
 import type { Event } from './events/event.ts'
 import type { History } from './history-api.ts'
-import type { JsonObject } from './json.ts'
 import type { Limits } from './limits.ts'
-import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
+import type { Acknowledgement, CollectionDescription, FilterUpdate, ObjectInput, StoredObject } from './object.ts'
 import type {
   AnswerRoom,
   FacetRequest,
@@ -254,16 +253,21 @@ export interface Collection {
    * wait for it by themselves, half a minute at most; what answers without a promise throws collection_loading until then.
    */
   served(): Promise<void>
-  /** Inserts or replaces by id, all or nothing. Refuses duplicate ids in one call. */
-  upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }>
+  /**
+   * Inserts or replaces by id, all or nothing. Refuses duplicate ids in one call. Objects may come one after another: nothing is
+   * written before the last one came, and an error of the iterable refuses them all.
+   */
+  upsert(
+    objects: readonly ObjectInput[] | AsyncIterable<ObjectInput>,
+  ): Promise<Acknowledgement & { readonly upserted: number }>
   /** The objects found, in the order asked; unknown ids are left out. */
   get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]>
   delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
   /** Logged as the ids it found. An empty filter deletes nothing. */
   deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }>
-  /** Replaces whole filter objects; unknown ids are skipped. */
+  /** Replaces whole filter objects; unknown ids are skipped. Updates may come one after another, as objects of an upsert may. */
   replaceFilters(
-    updates: readonly { readonly id: string; readonly filter: JsonObject | string }[],
+    updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
   ): Promise<Acknowledgement & { readonly updated: number }>
   /** With a `room`, here and below, an answer that it refuses is not made: its `take` throws, and so does the call. */
   search(request: SearchRequest, room?: AnswerRoom): Promise<SearchResult>

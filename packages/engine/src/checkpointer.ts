@@ -117,6 +117,8 @@ export class Checkpointer {
         this.#isRenewalDue ||= checkpoint !== checkpoints[0]
         return replica
       } catch (error) {
+        // Nothing is wrong with the file: the collection is out of service and the others start.
+        if (error instanceof EngineError && error.code === 'memory_exhausted') return error
         if (!(error instanceof EngineError && error.code === 'snapshot_damaged')) throw error
         failure = error
         this.#damage.add(checkpoint, entry.id)

@@ -88,9 +88,15 @@ export class CollectionLife {
     this.#replica = undefined
   }
 
+  /** Whoever still has the collection, which is shut, does not keep its memory. */
+  letGo(): void {
+    this.#replica = undefined
+  }
+
   /** Throws unless the collection serves. */
   get replica(): Replica {
     if (this.#condition === 'ready' && this.#replica) return this.#replica
+    this.checkOpen()
     if (this.#condition === 'loading') {
       throw new EngineError('collection_loading', `collection ${printed(this.name)} is still being loaded; try again`, {
         field: 'collection',

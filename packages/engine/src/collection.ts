@@ -4,13 +4,15 @@ import { type CollectionBirth, CollectionLife } from './collection-life.ts'
 import type { Committer, EventDraft } from './commit.ts'
 import type { FieldDefinition } from './definition.ts'
 import type { ObjectEvent } from './events/event.ts'
+import { columnBytes, upsertPieces, upsertPiecesFrom } from './events/upsert-pieces.ts'
+import { FilterNeeds } from './filter/filter-needs.ts'
 import { parseFilter } from './filter/parse-filter.ts'
-import { parseFilterValues, parseNewFilterValues } from './filter/values.ts'
-import { checkBatch, parseId, parseIds } from './ids.ts'
-import type { JsonObject } from './json.ts'
+import { parseFilterValues } from './filter/values.ts'
+import { type FilterUpdatesInput, parseFilterUpdates } from './filter-updates-in.ts'
+import { checkBatch, parseIds } from './ids.ts'
 import { type Limits, searchesMax } from './limits.ts'
-import type { Acknowledgement, CollectionDescription, ObjectInput, StoredObject } from './object.ts'
-import { parseObjects } from './objects-in.ts'
+import type { Acknowledgement, CollectionDescription, StoredObject } from './object.ts'
+import { type ObjectsInput, parseObjects } from './objects-in.ts'
 import { rebuiltFields } from './parse-definition.ts'
 import type {
   AnswerRoom,
@@ -36,6 +38,9 @@ import { parseScroll, scroll } from './search/scroll.ts'
 import { search } from './search/search.ts'
 import { storedObjects } from './search/stored.ts'
 import { Turns } from './search/turns.ts'
+import { collectInSlices, Slices } from './slices.ts'
+
+const noFilters = new FilterNeeds()
 
 type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
 
@@ -82,14 +87,16 @@ export class LocalCollection extends CollectionLife implements Collection {
     }
   }
 
-  async upsert(objects: readonly ObjectInput[]): Promise<Acknowledgement & { readonly upserted: number }> {
+  async upsert(objects: ObjectsInput): Promise<Acknowledgement & { readonly upserted: number }> {
     await this.served()
-    const { columns, filterValues } = parseObjects(objects, this.definition, this.#limits)
+    const { columns, filters } = await parseObjects(objects, this.definition, this.#limits)
     if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
+    const pieces = columnBytes(columns) < upsertPiecesFrom ? undefined : await collectInSlices(upsertPieces(columns))
     const { lsn, durable, result } = await this.#write(
       { kind: 'objects-upserted', collectionId: this.entry.id, ...columns },
       roomFor(columns),
-      filterValues,
+      filters,
+      pieces,
     )
     return { lsn, durable, upserted: result.touched.length }
   }
@@ -113,7 +120,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     const { lsn, durable, result } = await this.#write(
       { kind: 'objects-deleted', collectionId: this.entry.id, ids: found },
       noRoom,
-      [],
+      noFilters,
     )
     return { lsn, durable, deleted: result.touched }
   }
@@ -132,7 +139,7 @@ export class LocalCollection extends CollectionLife implements Collection {
         written:
           ids.length === 0
             ? undefined
-            : this.#commit({ kind: 'objects-deleted', collectionId: this.entry.id, ids }, noRoom, []),
+            : this.#commit({ kind: 'objects-deleted', collectionId: this.entry.id, ids }, noRoom, noFilters),
       }
     })
     if (!written) return { ...this.#nothingToDo(), deleted: 0 }
@@ -140,28 +147,23 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { lsn, durable, deleted: result.touched.length }
   }
 
-  async replaceFilters(
-    updates: readonly { readonly id: string; readonly filter: JsonObject | string }[],
-  ): Promise<Acknowledgement & { readonly updated: number }> {
+  async replaceFilters(updates: FilterUpdatesInput): Promise<Acknowledgement & { readonly updated: number }> {
     await this.served()
-    checkBatch(updates, 'updates', this.#limits.batchMax)
-    const filters = new Map(
-      updates.map(({ id, filter }, i) => [
-        parseId(id, `updates[${i}].id`),
-        filter === '' ? { text: '', values: {} } : parseNewFilterValues(filter),
-      ]),
-    )
-    const ids = [...filters.keys()].filter((id) => this.gate.pending.events > 0 || this.replica.objects.find(id) >= 0)
-    if (ids.length === 0) return { ...this.#nothingToDo(), updated: 0 }
-    const parsed = ids.flatMap((id) => filters.get(id) ?? [])
-    const texts = parsed.map(({ text }) => text)
+    const filters = await parseFilterUpdates(updates, this.#limits)
+    const found: [string, string][] = []
+    const needs = new FilterNeeds()
+    const slices = new Slices()
+    for (const [id, text] of filters) {
+      if (this.gate.pending.events === 0 && this.replica.objects.find(id) < 0) continue
+      found.push([id, text])
+      if (text !== '') needs.add(parseFilterValues(text).values)
+      if (slices.areDue) await slices.rest()
+    }
+    if (found.length === 0) return { ...this.#nothingToDo(), updated: 0 }
+    const ids = found.map(([id]) => id)
+    const texts = found.map(([, text]) => text)
     const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
-    const filterValues = parsed.map(({ values }) => values)
-    const { lsn, durable, result } = await this.#write(
-      draft,
-      roomForFilters(this.replica.objects, ids, texts),
-      filterValues,
-    )
+    const { lsn, durable, result } = await this.#write(draft, roomForFilters(this.replica.objects, ids, texts), needs)
     return { lsn, durable, updated: result.touched.length }
   }
 
@@ -171,13 +173,13 @@ export class LocalCollection extends CollectionLife implements Collection {
       await this.served()
       const { timeMs: _, ...same } = event
       const draft: Draft = { ...same, collectionId: this.entry.id }
-      if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, [])
-      const values = draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values))
+      if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, noFilters)
+      const needs = FilterNeeds.of(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
       const room =
         draft.kind === 'objects-upserted'
           ? roomFor(draft)
           : roomForFilters(this.replica.objects, draft.ids, draft.filters)
-      return this.#begin(draft, room, values)
+      return this.#begin(draft, room, needs)
     })
     this.#repeating = begun.catch(() => undefined)
     return begun.then(async ({ written }) => {
@@ -290,9 +292,10 @@ export class LocalCollection extends CollectionLife implements Collection {
   async #write(
     draft: Draft,
     room: Room,
-    filterValues: readonly JsonObject[],
+    filters: FilterNeeds,
+    pieces?: readonly Uint8Array[],
   ): Promise<Acknowledgement & { readonly result: Applied }> {
-    const { written } = await this.#begin(draft, room, filterValues)
+    const { written } = await this.#begin(draft, room, filters, pieces)
     return written
   }
 
@@ -300,7 +303,8 @@ export class LocalCollection extends CollectionLife implements Collection {
   async #begin(
     draft: Draft,
     room: Room,
-    filterValues: readonly JsonObject[],
+    filters: FilterNeeds,
+    pieces?: readonly Uint8Array[],
   ): Promise<{ readonly written: Promise<Acknowledgement & { readonly result: Applied }> }> {
     for (;;) {
       if (room.objects > 0) await this.replica.prepare(added(this.#reserved, room, 1))
@@ -309,7 +313,7 @@ export class LocalCollection extends CollectionLife implements Collection {
         // Other writers may have taken the room on disk while this one waited; then it asks again. Who needs none must not: what
         // is just being applied counts twice for a while, and nobody would make room for that.
         if (room.objects > 0 && !this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
-        return { written: this.#commit(draft, room, filterValues) }
+        return { written: this.#commit(draft, room, filters, pieces) }
       })
       if (begun) return begun
     }
@@ -319,13 +323,19 @@ export class LocalCollection extends CollectionLife implements Collection {
   #commit(
     draft: Draft,
     room: Room,
-    filterValues: readonly JsonObject[],
+    filters: FilterNeeds,
+    pieces?: readonly Uint8Array[],
   ): Promise<Acknowledgement & { readonly result: Applied }> {
     const wanted = added(this.#reserved, room, 1)
-    this.replica.reserve(wanted, filterValues)
+    this.replica.reserve(wanted, filters)
     this.#reserved = wanted
     return this.#committer
-      .commit(draft, this.gate, (lsn, event) => this.replica.apply(lsn, event as Parameters<Replica['apply']>[1]))
+      .commit(
+        draft,
+        this.gate,
+        (lsn, event) => this.replica.apply(lsn, event as Parameters<Replica['apply']>[1]),
+        pieces,
+      )
       .finally(() => {
         this.#reserved = added(this.#reserved, room, -1)
       })

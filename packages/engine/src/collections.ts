@@ -72,6 +72,7 @@ export class Collections {
       // Once the searches under way have ended.
       await collection.recovering?.pins.until(Number.POSITIVE_INFINITY)
       await collection.recovering?.close()
+      collection.letGo()
     }
     this.#byId.clear()
   }

@@ -1,8 +1,8 @@
 // The one way to change state: append an event, wait until it is durable, apply it, acknowledge. Everything that can be
 // refused was refused before; from the append on nothing may fail, and when something does the engine stops.
-import type { Log } from '@annal/wal'
+import type { Log, NewRecord } from '@annal/wal'
 import type { Clock } from './api.ts'
-import { encodeEvent } from './events/codec.ts'
+import { encodeEvent, upsertRecord } from './events/codec.ts'
 import type { Event } from './events/event.ts'
 import type { Acknowledgement } from './object.ts'
 import type { WriteGate } from './replica/write-gate.ts'
@@ -59,17 +59,19 @@ export class Committer {
 
   /**
    * Appends in the caller's turn (call it inside gate.write): events get their LSNs in the order of the calls. Rejects, with nothing
-   * changed, when the log refuses the record.
+   * changed, when the log refuses the record. `pieces` are the columns of an upsert, encoded already.
    */
   async commit<T>(
     draft: EventDraft,
     gate: WriteGate,
     apply: (lsn: number, event: Event) => Promise<T> | T,
+    pieces?: readonly Uint8Array[],
   ): Promise<Acknowledgement & { readonly result: T }> {
     // Time comes in through the event and never runs backwards, whatever the clock does.
     this.#timeMs = Math.max(this.#timeMs, this.#clock.now())
     const event = { ...draft, timeMs: this.#timeMs } as Event
-    const record = { ...encodeEvent(event), usesReserve: freeing.has(event.kind) }
+    const encoded = pieces && event.kind === 'objects-upserted' ? upsertRecord(event, pieces) : encodeEvent(event)
+    const record = { ...encoded, usesReserve: freeing.has(event.kind) }
     const appended = this.#log.append(record).then((done) => {
       const entry = { lsn: done.lsn as number, applied: false }
       this.#settled.push(entry)
@@ -77,7 +79,7 @@ export class Committer {
     })
     // Whoever waits in the queue below hears of a refusal; until then it must not count as unhandled.
     appended.catch(() => undefined)
-    const { length } = record.payload as Uint8Array
+    const length = payloadBytes(record)
     return gate.queue(length, async () => {
       const { lsn, durable, entry } = await appended
       try {
@@ -96,4 +98,9 @@ export class Committer {
   #advance(): void {
     while (this.#settled[0]?.applied) this.#lsnApplied = this.#settled.shift()?.lsn ?? this.#lsnApplied
   }
+}
+
+function payloadBytes({ payload }: NewRecord): number {
+  if (payload instanceof Uint8Array) return payload.length
+  return payload.reduce((sum, piece) => sum + piece.length, 0)
 }

@@ -14,7 +14,7 @@ import { type DatabaseHost, LocalDatabase } from './database.ts'
 import { checkedDataDir, checkedLimits, checkedThreads } from './engine-options.ts'
 import { EngineError } from './errors.ts'
 import type { CatalogEvent, CollectionCreated, CollectionRestored, Event } from './events/event.ts'
-import { healthOf, type Phase, sentenceOf } from './health.ts'
+import { healthOf, type Phase, roomLeft, sentenceOf } from './health.ts'
 import { heldBy } from './held.ts'
 import type { Limits } from './limits.ts'
 import type { HashSeed } from './memory/id-hash.ts'
@@ -27,6 +27,7 @@ import { type OriginalsPlace, sweepOriginals } from './replica/originals-of.ts'
 import { Replica, type ReplicaHost } from './replica/replica.ts'
 import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
+import { memoriesMax } from './vector/address-space.ts'
 import { startWorkerPool, type WorkerPool } from './vector/worker-pool.ts'
 
 /**
@@ -193,6 +194,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
 
   health(): EngineHealth {
     const [phase, failure, notices] = [this.#phase, this.#failure, [...this.#notices, ...this.backups.reasons()]]
+    notices.push(...roomLeft(this.#pool?.stats.memories ?? 0, memoriesMax()))
     const log = this.#directory?.log.state()
     const { newest: progress } = this.#progress
     const health = healthOf({ phase, log, failure, notices, collections: this.#collections.all() })
@@ -280,7 +282,10 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     if (database !== undefined && !this.catalogAhead.database(database))
       this.#notices.push(...(await this.backups.forget(database)))
     // A checkpoint that began before the drop writes what was there then.
-    for (const { recovering } of dropped) if (recovering) this.#discards.add(recovering, this.#checkpointer.settled())
+    for (const collection of dropped) {
+      const { recovering } = collection
+      if (recovering) this.#discards.add(recovering, this.#checkpointer.settled(), () => collection.letGo())
+    }
     if (this.#phase === 'open') this.#releaseDropped(dropped)
   }
 

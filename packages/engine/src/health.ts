@@ -2,6 +2,9 @@
 import type { LogNotice, LogState } from '@annal/wal'
 import type { EngineHealth } from './api.ts'
 
+/** Of the fields that a process can hold, so many are worth a word. */
+const fieldsShareHigh = 0.9
+
 export type Phase = 'starting' | 'recovering' | 'open' | 'closed'
 
 interface Known {
@@ -19,6 +22,12 @@ export function healthOf({ phase, log, failure, notices, collections }: Known): 
   if (log?.reason) reasons.push(log.reason)
   if (failure) reasons.push(failure.message)
   return { status: failure ? 'failed' : statusOf(phase, log, reasons.length), reasons }
+}
+
+/** A sentence where few more fields can hold data. */
+export function roomLeft(memories: number, max: number): string[] {
+  if (memories < max * fieldsShareHigh) return []
+  return [`${memories} fields hold data, and this process can hold about ${max}: it has no address space for more`]
 }
 
 function statusOf(phase: Phase, log: LogState | undefined, reasons: number): EngineHealth['status'] {

@@ -81,6 +81,7 @@ export type {
   DenseRow,
   FieldDescription,
   FieldValue,
+  FilterUpdate,
   MultiVector,
   ObjectInput,
   SparseVector,
@@ -109,6 +110,7 @@ export type {
 } from './query.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
 export { decodeMeta, MetaBudget, type ReadMeta } from './search/meta.ts'
+export { memoriesMax as fieldsWithDataMax } from './vector/address-space.ts'
 export {
   type CheckedCheckpoints,
   type CheckpointCheck,

@@ -29,6 +29,13 @@ export interface ObjectInput {
   readonly fields: { readonly [field: string]: FieldValue }
 }
 
+/** The whole filter of one object, in place of the one it has. */
+export interface FilterUpdate {
+  readonly id: string
+  /** An object, or its JSON text; '' for an object without filter values. */
+  readonly filter: JsonObject | string
+}
+
 /** Durable at `lsn`, and visible to every search that starts after it. */
 export interface Acknowledgement {
   readonly lsn: number

@@ -1,23 +1,27 @@
-// Checks objects as people give them and lays them out as the columns of one ObjectsUpserted event.
+// Checks objects as people give them, one after another, and lays them out as the columns of one ObjectsUpserted event. An object
+// can be let go of once it is added: nothing of it is kept but what the event says.
+import { payloadBytesMax, WalError } from '@annal/wal'
 import type {
   CollectionDefinition,
   DenseFieldDefinition,
+  FieldDefinition,
   MultiFieldDefinition,
   SparseFieldDefinition,
 } from './definition.ts'
 import { EngineError } from './errors.ts'
 import type { DenseColumn, MultiColumn, SparseColumn } from './events/event.ts'
+import { FilterNeeds } from './filter/filter-needs.ts'
 import { parseNewFilterValues } from './filter/values.ts'
 import { parseId, printed } from './ids.ts'
-import type { JsonObject } from './json.ts'
 import { cosineLengthMax, jsonDepthMax, type Limits, membersMax, metaBytesMax } from './limits.ts'
 import type { FieldValue, ObjectInput, SparseVector } from './object.ts'
+import { Slices } from './slices.ts'
 import { checkLength, isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from './vectors-in.ts'
 
-/** Everything an upsert needs: what goes into the event, and the filter values once more as values, for reserving room. */
+/** Everything an upsert needs: what goes into the event, and what the filter index needs for it. */
 export interface ParsedObjects {
   readonly columns: ObjectColumns
-  readonly filterValues: readonly JsonObject[]
+  readonly filters: FilterNeeds
 }
 
 export interface ObjectColumns {
@@ -29,124 +33,291 @@ export interface ObjectColumns {
   readonly multi: readonly MultiColumn[]
 }
 
+/** Objects of one upsert: all of them, or one after another as they come. */
+export type ObjectsInput = readonly ObjectInput[] | AsyncIterable<ObjectInput>
+
 const noMeta = new Uint8Array(0)
 
-/** Throws invalid_argument, limit_exceeded or field_not_found naming the object and what is wrong with it. */
-export function parseObjects(
-  objects: readonly ObjectInput[],
+/** Throws invalid_argument, limit_exceeded, field_not_found or record_too_large naming the object and what is wrong with it. */
+export async function parseObjects(
+  objects: ObjectsInput,
   definition: CollectionDefinition,
   limits: Limits,
-): ParsedObjects {
+): Promise<ParsedObjects> {
+  const slices = new Slices()
+  if (isAsyncIterable(objects)) {
+    const parser = new ObjectParser(definition, limits, { count: limits.batchMax })
+    for await (const object of objects) {
+      parser.add(object)
+      if (slices.areDue) await slices.rest()
+    }
+    return parser.finish(slices)
+  }
   if (!Array.isArray(objects)) {
     throw new EngineError('invalid_argument', `objects must be an array, got ${printed(objects)}`, {
       field: 'objects',
       value: printed(objects),
     })
   }
-  if (objects.length > limits.batchMax) {
-    throw new EngineError(
-      'limit_exceeded',
-      `objects has ${objects.length} entries, at most ${limits.batchMax} are allowed in one call`,
-      {
-        field: 'objects',
-        value: objects.length,
-        limit: limits.batchMax,
-      },
-    )
+  if (objects.length > limits.batchMax) throw tooManyObjects(objects.length, limits.batchMax)
+  const parser = new ObjectParser(definition, limits, { count: objects.length })
+  for (const object of objects) {
+    parser.add(object)
+    if (slices.areDue) await slices.rest()
   }
-  const ids = parseIds(objects)
-  checkFieldNames(objects, definition)
-  const dense: DenseColumn[] = []
-  const sparse: SparseColumn[] = []
-  const multi: MultiColumn[] = []
-  definition.fields.forEach((field, at) => {
-    const having = positionsWith(objects, field.name)
-    if (having.length === 0) return
-    if (field.kind === 'dense') dense.push(denseColumn(objects, having, field, at))
-    else if (field.kind === 'sparse') sparse.push(sparseColumn(objects, having, field, at))
-    else multi.push(multiColumn(objects, having, field, at))
-  })
-  const filters = objects.map(({ filter }) =>
-    filter === undefined || filter === '' ? { text: '', values: {} } : parseNewFilterValues(filter),
-  )
-  const columns = {
-    ids,
-    metas: objects.map((object, i) => parseMeta(object.meta, `objects[${i}].meta`)),
-    filters: filters.map(({ text }) => text),
-    dense,
-    sparse,
-    multi,
-  }
-  return { columns, filterValues: filters.map(({ values }) => values) }
+  return parser.finish(slices)
 }
 
-function parseIds(objects: readonly ObjectInput[]): string[] {
-  const ids = objects.map((object, i) => parseId(object?.id, `objects[${i}].id`))
-  const seen = new Map<string, number>()
-  ids.forEach((id, i) => {
-    const first = seen.get(id)
+function isAsyncIterable(objects: ObjectsInput): objects is AsyncIterable<ObjectInput> {
+  return typeof objects === 'object' && objects !== null && Symbol.asyncIterator in objects
+}
+
+function tooManyObjects(count: number, limit: number): EngineError {
+  return new EngineError('limit_exceeded', `objects has ${count} entries, at most ${limit} are allowed in one call`, {
+    field: 'objects',
+    value: count,
+    limit,
+  })
+}
+
+/** One column of the event in the making. */
+interface ColumnParser {
+  readonly field: FieldDefinition
+  /** Returns the bytes that the value takes in the event. */
+  add(value: unknown, position: number, path: string): number
+}
+
+class ObjectParser {
+  readonly #limits: Limits
+  readonly #dense: DenseParser[] = []
+  readonly #sparse: SparseParser[] = []
+  readonly #multi: MultiParser[] = []
+  readonly #columns: ReadonlyMap<string, ColumnParser>
+  readonly #positions = new Map<string, number>()
+  readonly #ids: string[] = []
+  readonly #metas: Uint8Array[] = []
+  readonly #filters: string[] = []
+  readonly #needs = new FilterNeeds()
+  /** At least so many the event will have. */
+  #bytes = 0
+
+  /** `count` is how many objects may come. */
+  constructor(definition: CollectionDefinition, limits: Limits, { count }: { readonly count: number }) {
+    this.#limits = limits
+    const columns = definition.fields.map((field, at): ColumnParser => {
+      if (field.kind === 'dense') return last(this.#dense, new DenseParser(field, at, count))
+      if (field.kind === 'sparse') return last(this.#sparse, new SparseParser(field, at))
+      return last(this.#multi, new MultiParser(field, at))
+    })
+    this.#columns = new Map(columns.map((column) => [column.field.name, column]))
+  }
+
+  add(object: ObjectInput): void {
+    const position = this.#ids.length
+    if (position === this.#limits.batchMax) throw tooManyObjects(position + 1, this.#limits.batchMax)
+    const path = `objects[${position}]`
+    const id = parseId(object?.id, `${path}.id`)
+    const first = this.#positions.get(id)
     if (first !== undefined) {
-      throw new EngineError('invalid_argument', `objects[${first}] and objects[${i}] have the same id ${printed(id)}`, {
-        field: `objects[${i}].id`,
+      throw new EngineError('invalid_argument', `objects[${first}] and ${path} have the same id ${printed(id)}`, {
+        field: `${path}.id`,
         value: id,
       })
     }
-    seen.set(id, i)
-  })
-  return ids
-}
+    this.#positions.set(id, position)
+    this.#ids.push(id)
+    this.#bytes += id.length
+    this.#addFields(object.fields, position, `${path}.fields`)
+    const meta = parseMeta(object.meta, `${path}.meta`)
+    this.#metas.push(meta)
+    const filter = this.#filterText(object.filter)
+    this.#filters.push(filter)
+    this.#bytes += meta.length + filter.length
+    this.#checkBytes()
+  }
 
-function checkFieldNames(objects: readonly ObjectInput[], definition: CollectionDefinition): void {
-  const names = new Set(definition.fields.map((field) => field.name))
-  objects.forEach((object, i) => {
-    const given = object.fields === null || typeof object.fields !== 'object' ? [] : Object.keys(object.fields)
+  #addFields(fields: ObjectInput['fields'], position: number, path: string): void {
+    const given = fields === null || typeof fields !== 'object' ? [] : Object.keys(fields)
     if (given.length === 0) {
-      throw new EngineError('invalid_argument', `objects[${i}].fields must hold a value for at least one field`, {
-        field: `objects[${i}].fields`,
-      })
+      throw new EngineError('invalid_argument', `${path} must hold a value for at least one field`, { field: path })
     }
     for (const name of given) {
-      if (names.has(name)) continue
-      throw new EngineError(
-        'field_not_found',
-        `objects[${i}].fields names ${printed(name)}, the collection has ${[...names].join(', ')}`,
-        {
-          field: `objects[${i}].fields`,
-          value: name,
-        },
-      )
+      const column = this.#columns.get(name)
+      if (column === undefined) {
+        throw new EngineError(
+          'field_not_found',
+          `${path} names ${printed(name)}, the collection has ${[...this.#columns.keys()].join(', ')}`,
+          { field: path, value: name },
+        )
+      }
+      const value = fields[name]
+      if (value === undefined) continue
+      this.#bytes += column.add(value, position, `${path}.${name}`)
+      this.#checkBytes()
     }
-  })
+  }
+
+  #filterText(filter: ObjectInput['filter']): string {
+    if (filter === undefined || filter === '') return ''
+    const { text, values } = parseNewFilterValues(filter)
+    this.#needs.add(values)
+    return text
+  }
+
+  #checkBytes(): void {
+    if (this.#bytes <= payloadBytesMax) return
+    const message = `the objects take more than ${payloadBytesMax} bytes of the log, the limit of one record`
+    throw new WalError('record_too_large', message, { limit: payloadBytesMax })
+  }
+
+  async finish(slices: Slices): Promise<ParsedObjects> {
+    const [dense, sparse, multi]: [DenseColumn[], SparseColumn[], MultiColumn[]] = [[], [], []]
+    for (const column of this.#dense) if (column.count > 0) dense.push(column.finish())
+    for (const column of this.#sparse) if (column.count > 0) sparse.push(await column.finish(slices))
+    for (const column of this.#multi) if (column.count > 0) multi.push(await column.finish(slices))
+    return {
+      columns: { ids: this.#ids, metas: this.#metas, filters: this.#filters, dense, sparse, multi },
+      filters: this.#needs,
+    }
+  }
 }
 
-function positionsWith(objects: readonly ObjectInput[], name: string): Uint32Array {
-  const positions: number[] = []
-  objects.forEach((object, i) => {
-    if (Object.hasOwn(object.fields, name) && object.fields[name] !== undefined) positions.push(i)
-  })
-  return Uint32Array.from(positions)
+function last<T>(list: T[], added: T): T {
+  list.push(added)
+  return added
 }
 
-function denseColumn(
-  objects: readonly ObjectInput[],
-  positions: Uint32Array,
-  field: DenseFieldDefinition,
-  at: number,
-): DenseColumn {
-  const { dimension } = field.params
-  const vectors = new Float32Array(positions.length * dimension)
-  const norms = new Float32Array(positions.length)
-  positions.forEach((position, i) => {
-    const path = `objects[${position}].fields.${field.name}`
-    const value = objects[position]?.fields[field.name] as FieldValue
+class DenseParser implements ColumnParser {
+  readonly field: DenseFieldDefinition
+  readonly #at: number
+  readonly #rowsMax: number
+  readonly #positions: number[] = []
+  /** Made with the first vector. Pages of memory that no vector comes to are never taken. */
+  #vectors = new Float32Array(0)
+  #norms = new Float32Array(0)
+
+  constructor(field: DenseFieldDefinition, at: number, objectsMax: number) {
+    this.field = field
+    this.#at = at
+    const rowBytes = field.params.dimension * 4
+    this.#rowsMax = Math.min(objectsMax, Math.ceil((payloadBytesMax + 1) / rowBytes))
+  }
+
+  get count(): number {
+    return this.#positions.length
+  }
+
+  add(value: FieldValue, position: number, path: string): number {
+    const { dimension, spaceType } = this.field.params
     const { vector, norm } = splitNorm(value, path)
-    const length = putDense(vector, field.params, vectors, i * dimension, path)
-    if (norm !== undefined && field.params.spaceType === 'cosine')
-      checkLength(norm * length, cosineLengthMax, `${path}.norm`)
-    norms[i] = norm === undefined ? length : field.params.spaceType === 'cosine' ? norm * length : norm
-  })
-  return { field: at, objects: positions, vectors, norms }
+    const row = this.#positions.length
+    if (row === 0) {
+      this.#vectors = new Float32Array(this.#rowsMax * dimension)
+      this.#norms = new Float32Array(this.#rowsMax)
+    }
+    const length = putDense(vector, this.field.params, this.#vectors, row * dimension, path)
+    if (norm !== undefined && spaceType === 'cosine') checkLength(norm * length, cosineLengthMax, `${path}.norm`)
+    this.#norms[row] = norm === undefined ? length : spaceType === 'cosine' ? norm * length : norm
+    this.#positions.push(position)
+    return dimension * 4
+  }
+
+  finish(): DenseColumn {
+    const rows = this.#positions.length
+    const whole = rows === this.#rowsMax
+    return {
+      field: this.#at,
+      objects: Uint32Array.from(this.#positions),
+      vectors: whole ? this.#vectors : this.#vectors.subarray(0, rows * this.field.params.dimension),
+      norms: whole ? this.#norms : this.#norms.slice(0, rows),
+    }
+  }
 }
+
+class SparseParser implements ColumnParser {
+  readonly field: SparseFieldDefinition
+  readonly #at: number
+  readonly #positions: number[] = []
+  readonly #terms: SparseTerms[] = []
+
+  constructor(field: SparseFieldDefinition, at: number) {
+    this.field = field
+    this.#at = at
+  }
+
+  get count(): number {
+    return this.#positions.length
+  }
+
+  add(value: FieldValue, position: number, path: string): number {
+    if (typeof value !== 'object' || value === null || !('indices' in value)) {
+      throw new EngineError('invalid_argument', `${path} must be { indices, values }, got ${printed(value)}`, {
+        field: path,
+        value: printed(value),
+      })
+    }
+    const terms = parseSparse(value as SparseVector, this.field, path)
+    this.#positions.push(position)
+    this.#terms.push(terms)
+    return terms.indices.length * 8
+  }
+
+  async finish(slices: Slices): Promise<SparseColumn> {
+    const counts = Uint32Array.from(this.#terms, (terms) => terms.indices.length)
+    const total = counts.reduce((sum, count) => sum + count, 0)
+    const indices = new Uint32Array(total)
+    const values = new Float32Array(total)
+    let offset = 0
+    for (const terms of this.#terms) {
+      indices.set(terms.indices, offset)
+      values.set(terms.values, offset)
+      offset += terms.indices.length
+      if (slices.areDue) await slices.rest()
+    }
+    return { field: this.#at, objects: Uint32Array.from(this.#positions), counts, indices, values }
+  }
+}
+
+class MultiParser implements ColumnParser {
+  readonly field: MultiFieldDefinition
+  readonly #at: number
+  readonly #positions: number[] = []
+  readonly #members: Float32Array[] = []
+
+  constructor(field: MultiFieldDefinition, at: number) {
+    this.field = field
+    this.#at = at
+  }
+
+  get count(): number {
+    return this.#positions.length
+  }
+
+  add(value: FieldValue, position: number, path: string): number {
+    const rows = parseMembers(value, this.field.params, path, membersMax)
+    this.#positions.push(position)
+    this.#members.push(rows)
+    return rows.byteLength
+  }
+
+  async finish(slices: Slices): Promise<MultiColumn> {
+    const { dimension } = this.field.params
+    const counts = Uint32Array.from(this.#members, ({ length }) => length / dimension)
+    const vectors = new Float32Array(this.#members.reduce((sum, { length }) => sum + length, 0))
+    let offset = 0
+    for (const rows of this.#members) {
+      for (let at = 0; at < rows.length; at += copiedFloats) {
+        vectors.set(rows.subarray(at, at + copiedFloats), offset + at)
+        if (slices.areDue) await slices.rest()
+      }
+      offset += rows.length
+    }
+    return { field: this.#at, objects: Uint32Array.from(this.#positions), counts, vectors }
+  }
+}
+
+/** Copied between two looks at the clock. */
+const copiedFloats = 262_144
 
 /** A vector alone, or with the length that was taken out of it. */
 function splitNorm(value: FieldValue, path: string): { vector: ArrayLike<number>; norm: number | undefined } {
@@ -167,57 +338,6 @@ function splitNorm(value: FieldValue, path: string): { vector: ArrayLike<number>
     field: path,
     value: printed(value),
   })
-}
-
-function sparseColumn(
-  objects: readonly ObjectInput[],
-  positions: Uint32Array,
-  field: SparseFieldDefinition,
-  at: number,
-): SparseColumn {
-  const terms: SparseTerms[] = []
-  positions.forEach((position) => {
-    const path = `objects[${position}].fields.${field.name}`
-    const value = objects[position]?.fields[field.name]
-    if (typeof value !== 'object' || value === null || !('indices' in value)) {
-      throw new EngineError('invalid_argument', `${path} must be { indices, values }, got ${printed(value)}`, {
-        field: path,
-        value: printed(value),
-      })
-    }
-    terms.push(parseSparse(value as SparseVector, field, path))
-  })
-  const counts = Uint32Array.from(terms, (term) => term.indices.length)
-  const total = counts.reduce((sum, count) => sum + count, 0)
-  const indices = new Uint32Array(total)
-  const values = new Float32Array(total)
-  let offset = 0
-  for (const term of terms) {
-    indices.set(term.indices, offset)
-    values.set(term.values, offset)
-    offset += term.indices.length
-  }
-  return { field: at, objects: positions, counts, indices, values }
-}
-
-function multiColumn(
-  objects: readonly ObjectInput[],
-  positions: Uint32Array,
-  field: MultiFieldDefinition,
-  at: number,
-): MultiColumn {
-  const members = Array.from(positions, (position) => {
-    const path = `objects[${position}].fields.${field.name}`
-    return parseMembers(objects[position]?.fields[field.name], field.params, path, membersMax)
-  })
-  const vectors = new Float32Array(members.reduce((sum, { length }) => sum + length, 0))
-  let offset = 0
-  for (const rows of members) {
-    vectors.set(rows, offset)
-    offset += rows.length
-  }
-  const counts = Uint32Array.from(members, ({ length }) => length / field.params.dimension)
-  return { field: at, objects: positions, counts, vectors }
 }
 
 function parseMeta(meta: unknown, path: string): Uint8Array {

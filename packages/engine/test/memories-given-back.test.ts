@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collection, type Database, openEngine } from '@annal/engine'
+import { type Taken, takenByProcess } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
 import { releasedMin } from '../src/vector/garbage.ts'
-import { type Taken, takenByProcess } from './process-facts.ts'
 
 tap.setTimeout(900_000)
 

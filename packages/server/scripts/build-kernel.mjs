@@ -1,4 +1,4 @@
-// Compiles the reader of numbers.
+// Compiles what reads the bytes of JSON: the numbers of a question, and bodies that come in pieces.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -7,11 +7,16 @@ import { fileURLToPath } from 'node:url'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const compiler = createRequire(import.meta.url).resolve('assemblyscript/bin/asc.js')
-const flags = '--runtime stub -O3 --noAssert --converge --memoryBase 1024 --initialMemory 16 --maximumMemory 16'
+const programs = [
+  { name: 'numbers', pages: 16 },
+  { name: 'scan', pages: 12 },
+]
 
 mkdirSync(join(root, 'kernel'), { recursive: true })
-const draft = join(root, 'kernel', `numbers.${process.pid}.tmp.wasm`)
-execFileSync(process.execPath, [compiler, join(root, 'assembly/numbers.ts'), ...flags.split(' '), '--outFile', draft], {
-  stdio: 'inherit',
-})
-renameSync(draft, join(root, 'kernel', 'numbers.wasm')) // whole or not at all: a test running meanwhile may be reading it
+for (const { name, pages } of programs) {
+  const draft = join(root, 'kernel', `${name}.${process.pid}.tmp.wasm`)
+  const flags = `--runtime stub -O3 --noAssert --converge --memoryBase 1024 --initialMemory ${pages} --maximumMemory ${pages}`
+  const args = [compiler, join(root, 'assembly', `${name}.ts`), ...flags.split(' '), '--outFile', draft]
+  execFileSync(process.execPath, args, { stdio: 'inherit' })
+  renameSync(draft, join(root, 'kernel', `${name}.wasm`)) // whole or not at all: a test running meanwhile may be reading it
+}

@@ -1,15 +1,12 @@
-// What the server takes as a body: JSON, and MessagePack in two ways. A route whose body has a known shape gets the bytes
-// and reads them itself; every other route gets the decoded value, which its schema then judges as it judges JSON.
-import { DecodeError, decode } from '@msgpack/msgpack'
+// What the server takes as a body: JSON and MessagePack, in two ways. A route whose body is a list reads it while it arrives;
+// every other route gets the decoded value, which its schema then judges.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ServerError } from './errors.ts'
+import { ArrivingBody, arrivingBody } from './arriving-body.ts'
 import { parseJsonBody, parseQuestion, type QuestionKey } from './wire/json-body.ts'
-import { scanMsgpack } from './wire/msgpack-scan.ts'
+import { decodeMsgpack } from './wire/msgpack-scan.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The route reads MessagePack bytes itself: its body is then a MsgpackBytes. */
-    readonly msgpackBytes?: boolean
     /** The key of a vector whose numbers are read from the bytes of a JSON body, since there is nothing more in most of them. */
     readonly question?: QuestionKey
     /** A request without a body is one with an empty object; goes with `noBodyIsEmpty`. */
@@ -29,15 +26,6 @@ declare module 'fastify' {
   }
 }
 
-/** A MessagePack body as it came. A class, so that no JSON value can pass for one. */
-export class MsgpackBytes {
-  readonly bytes: Buffer
-
-  constructor(bytes: Buffer) {
-    this.bytes = bytes
-  }
-}
-
 const msgpackTypes = ['application/msgpack', 'application/x-msgpack', 'application/vnd.msgpack']
 
 export function addBodyParsers(app: FastifyInstance): void {
@@ -52,8 +40,23 @@ export function addBodyParsers(app: FastifyInstance): void {
     const { question } = request
     settle(done, () => (question === undefined ? parseJsonBody(body) : parseQuestion(body, question)))
   })
-  app.addContentTypeParser(msgpackTypes, { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    settle(done, () => (request.routeOptions.config.msgpackBytes ? new MsgpackBytes(body) : decodeMsgpack(body)))
+  app.addContentTypeParser(msgpackTypes, { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    settle(done, () => decodeMsgpack(body))
+  })
+}
+
+/** On the routes of `app` a body is an ArrivingBody. What a refusal leaves of it is thrown away. */
+export function addListParsers(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', (request, payload, done) => {
+    settle(done, () => arrivingBody(request, payload, 'json'))
+  })
+  app.addContentTypeParser(msgpackTypes, (request, payload, done) => {
+    settle(done, () => arrivingBody(request, payload, 'msgpack'))
+  })
+  app.addHook('onError', (request, _reply, _error, done) => {
+    if (request.body instanceof ArrivingBody) request.body.discard()
+    done()
   })
 }
 
@@ -73,15 +76,4 @@ function settle(done: (error: Error | null, body?: unknown) => void, read: () =>
     return
   }
   done(null, body)
-}
-
-/** The first value; what follows it is ignored. */
-function decodeMsgpack(bytes: Buffer): unknown {
-  const end = scanMsgpack(bytes)
-  try {
-    return decode(bytes.subarray(0, end))
-  } catch (error) {
-    if (!(error instanceof DecodeError) && !(error instanceof RangeError) && !(error instanceof TypeError)) throw error
-    throw new ServerError('invalid_msgpack', 'the body is not valid MessagePack', { field: 'body' }, { cause: error })
-  }
 }

@@ -51,6 +51,16 @@ export const pathParamLengthMax = 2_048
 export const hostsRememberedMax = 256
 /** Browsers keep the answer to a preflight so long; Chromium keeps none for longer. */
 export const preflightMaxAgeS = 7_200
+/** Larger bodies of routes that take lists are read while they arrive. */
+export const bodyBytesAtOnceMax = 262_144
+/** An entry of a list without its vectors: id, meta and filter at their limits, every character of them escaped. */
+export const itemTextBytesMax = mebibyte
+/** Numbers of one array of a list's entry: terms of a sparse vector; a dense one has at most 10,000. */
+export const vectorNumbersMax = 65_536
+/** Characters of one number; a double written out in full has some 770 digits. */
+export const jsonNumberBytesMax = 1_024
+/** Arrays, objects and keys in a body that is read at once, beside the numbers and texts in them. */
+export const bodyNodesMax = 131_072
 
 /** Nesting of a JSON body: 32 levels of meta or filter inside `{objects:[{meta:...}]}`. */
 export const jsonBodyDepthMax = 36

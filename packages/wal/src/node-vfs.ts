@@ -12,6 +12,7 @@ import {
   open,
   read,
   readdir,
+  readFileSync,
   rename,
   rm,
   type Stats,
@@ -23,6 +24,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { errnoOf } from './errors.ts'
+import { OpenFiles } from './open-files.ts'
 import type { OpenMode, Vfs, VfsFile } from './vfs.ts'
 
 type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void
@@ -34,10 +36,32 @@ const flags: Record<OpenMode, number> = {
   create: constants.O_RDWR | constants.O_CREAT | constants.O_EXCL,
 }
 
+const sharedMin = 16
+const sharedMax = 4_096
+/** Where the system does not tell. */
+const limitAssumed = 512
+
+/** Files of this process that are open for long and seldom used share half of what it may have open. */
+export const processFiles = new OpenFiles(shareOf(openFilesLimit()))
+
+function shareOf(limit = limitAssumed): number {
+  return Math.max(sharedMin, Math.min(sharedMax, Math.floor(limit / 2)))
+}
+
+/** Descriptors that this process may have; undefined where the system does not tell. */
+export function openFilesLimit(): number | undefined {
+  try {
+    const limit = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1]
+    return limit === 'unlimited' ? Number.POSITIVE_INFINITY : limit === undefined ? undefined : Number(limit)
+  } catch {
+    return undefined
+  }
+}
+
 export function nodeVfs(): Vfs {
   return {
     async open(path, mode) {
-      return nodeFile(await asked<number>((done) => open(path, flags[mode], 0o600, done)))
+      return nodeFile(await processFiles.opened(() => asked<number>((done) => open(path, flags[mode], 0o600, done))))
     },
     rename: (from, to) => asked<void>((done) => rename(from, to, nothing(done))),
     remove: (path) => asked<void>((done) => unlink(path, nothing(done))),
@@ -101,7 +125,7 @@ async function makeOneDirectory(path: string): Promise<void> {
 async function syncDirectory(path: string): Promise<void> {
   // Windows cannot sync a directory; its file systems journal names by themselves.
   if (process.platform === 'win32') return
-  const fd = await asked<number>((done) => open(path, constants.O_RDONLY, done))
+  const fd = await processFiles.opened(() => asked<number>((done) => open(path, constants.O_RDONLY, done)))
   try {
     await asked<void>((done) => fsync(fd, nothing(done)))
   } finally {

@@ -7,7 +7,7 @@ import { runHarmed, runHistories } from './many-histories.ts'
 import { patient, sized } from './patience.ts'
 
 const seed = chosenSeed()
-const count = sized(20_000, 100_000)
+const count = sized(6_000, 100_000, 20_000)
 
 /** What is judged by how often it happens is seen in enough of them. */
 const countJudged = Math.max(count, 2_000)

@@ -10,9 +10,10 @@ tap.setTimeout(timeout)
 
 export const patient = { timeout }
 
-/** How many cases: what every change runs, and what ANNAL_LONG=1 runs. */
-export function sized(usual: number, long: number): number {
-  return Math.ceil((isLong ? long : usual) / sampleEvery)
+/** How many cases: what every change runs, and what ANNAL_LONG=1 runs; of `sampled` the sabotage runner takes its share. */
+export function sized(usual: number, long: number, sampled = usual): number {
+  if (sampleEvery > 1) return Math.ceil(sampled / sampleEvery)
+  return isLong ? long : usual
 }
 
 /** The cases 0 to `count`, or the sampled ones of them. */

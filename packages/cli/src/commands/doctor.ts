@@ -2,7 +2,7 @@
 import { dataDir } from '../data-dir.ts'
 import { directoryFindings } from '../doctor/directory.ts'
 import type { Finding } from '../doctor/finding.ts'
-import { memoryFinding, nodeFinding, portFinding } from '../doctor/machine.ts'
+import { fieldsFinding, memoryFinding, nodeFinding, portFinding } from '../doctor/machine.ts'
 import { settingsFindings } from '../doctor/settings.ts'
 import { exitCode } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
@@ -20,6 +20,7 @@ export async function doctor(given: string | undefined, options: DoctorOptions, 
   const findings = [
     nodeFinding(),
     await memoryFinding(),
+    fieldsFinding(),
     ...settings,
     await portFinding({ host: options.host ?? host, port: options.port ?? port }),
     ...(await directoryFindings(dataDir(given), terminal)),

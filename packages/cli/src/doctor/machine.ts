@@ -2,12 +2,15 @@
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import os from 'node:os'
+import { fieldsWithDataMax } from '@annal/engine'
 import { bytesText } from '../terminal.ts'
 import { attention, bad, type Finding, good } from './finding.ts'
 
 const nodeMajorMin = 22
 const nodeMajorBest = 24
 const memoryBytesLow = 512_000_000
+/** Fewer than this come of a limit that somebody set. */
+const fieldsLow = 10_000
 
 export function nodeFinding(version: string = process.versions.node): Finding {
   const major = Number(version.split('.')[0])
@@ -28,6 +31,13 @@ export async function memoryFinding(): Promise<Finding> {
     `only ${figures}`,
     'everything that is searched lies in memory: give the machine or the container more, or use precision int8 or binary',
   )
+}
+
+/** Fields that can hold data, of a process that is started from here. */
+export function fieldsFinding(max: number = fieldsWithDataMax()): Finding {
+  const figures = `address space for about ${max} fields that hold data`
+  if (max >= fieldsLow) return good('fields', figures)
+  return attention('fields', `only ${figures}`, 'raise `ulimit -v` or the system setting vm.max_map_count')
 }
 
 /** The limit that a container was given, if it was given one. */

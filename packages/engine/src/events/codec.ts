@@ -12,7 +12,7 @@ import {
 } from '../definition.ts'
 import { assert, EngineError } from '../errors.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind, numbered } from './control-codec.ts'
-import type { CatalogEvent, DenseColumn, Event, MultiColumn, SparseColumn } from './event.ts'
+import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
 
 const recordTypes = {
@@ -66,6 +66,13 @@ export function encodeEvent(event: Event): NewRecord {
     version: versionOf(event),
     payload: message.encode(toMessage(event)).finish(),
   }
+}
+
+/** The record of an upsert whose columns are encoded already, by upsertPieces. */
+export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array[]): NewRecord {
+  const { timeMs, collectionId } = event
+  const head = messages[event.kind].encode({ timeMs, collectionId }).finish()
+  return { type: recordTypes[event.kind], version: versionOf(event), payload: [head, ...pieces] }
 }
 
 /** Version 2 knows multi-vector fields, which version 1 would pass over; version 3 knows the rules of graphs. */
@@ -270,7 +277,7 @@ function knownRules(rules: number): number {
   throw new EngineError('format_too_new', message, { field: 'rules', value: rules, limit: rulesNewest })
 }
 
-function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {
+export function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {
   return {
     field: column.field,
     objects: column.objects.length === objects ? [] : column.objects,
@@ -291,7 +298,7 @@ function denseFromMessage(message: Message, objects: number): DenseColumn {
   }
 }
 
-function sparseToMessage(column: SparseColumn): Record<string, unknown> {
+export function sparseToMessage(column: SparseColumn): Record<string, unknown> {
   return { ...column, indices: bytesOf(column.indices), values: bytesOf(column.values) }
 }
 
@@ -305,7 +312,7 @@ function sparseFromMessage(message: Message): SparseColumn {
   }
 }
 
-function multiToMessage(column: MultiColumn): Record<string, unknown> {
+export function multiToMessage(column: MultiColumn): Record<string, unknown> {
   return { ...column, vectors: bytesOf(column.vectors) }
 }
 

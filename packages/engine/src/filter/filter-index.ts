@@ -1,8 +1,7 @@
 // Which objects a filter holds for, exactly. Every key is indexed by itself as objects come; nothing is declared. An array
 // matches by any of its elements; null and objects are only seen by $exists. A value of another type than the condition's
 // does not match and is never an error. The same calls give the same bytes.
-import { EngineError } from '../errors.ts'
-import type { JsonObject, JsonValue } from '../json.ts'
+import type { JsonObject } from '../json.ts'
 import { filterKeysOfCollectionMax } from '../limits.ts'
 import { Bitmap } from '../memory/bitmap.ts'
 import { ByteHeap } from '../memory/byte-heap.ts'
@@ -11,6 +10,7 @@ import type { Section, SectionReader } from '../memory/sections.ts'
 import type { Condition, Filter } from './condition.ts'
 import { dumpKeys, loadKeys } from './dump-keys.ts'
 import { matches } from './evaluate.ts'
+import { type FilterNeeds, tooManyKeys } from './filter-needs.ts'
 import { KeyIndex } from './key-index.ts'
 import { Postings } from './postings.ts'
 import { TermTable } from './term-table.ts'
@@ -49,28 +49,15 @@ export class FilterIndex {
    * Checks that the values may be indexed, and makes the room that they usually take. Throws EngineError limit_exceeded (too many
    * distinct keys in the collection) or memory_exhausted.
    */
-  reserve(objects: Iterable<JsonObject>, ordinalEnd: number): void {
-    const added = new Set<string>()
-    let entries = 0
-    let strings = 0
-    let bytes = 0
-    for (const values of objects) {
-      for (const [key, value] of Object.entries(values)) {
-        if (!this.#keys.has(key)) added.add(key)
-        for (const element of elements(value)) {
-          entries++
-          if (typeof element === 'string') strings++
-          if (typeof element === 'string') bytes += Buffer.byteLength(element)
-        }
-      }
-    }
-    if (added.size > 0 && this.#keys.size + added.size > filterKeysOfCollectionMax) {
-      const message = `a collection has at most ${filterKeysOfCollectionMax} distinct filter keys; it has ${this.#keys.size} and these objects add ${added.size}`
-      throw new EngineError('limit_exceeded', message, { field: 'filter', limit: filterKeysOfCollectionMax })
-    }
+  reserve(needs: FilterNeeds, ordinalEnd: number): void {
+    const { keys, entries, strings, bytes } = needs
+    let added = 0
+    for (const key of keys) if (!this.#keys.has(key)) added++
+    if (added > 0 && this.#keys.size + added > filterKeysOfCollectionMax)
+      throw tooManyKeys(`it has ${this.#keys.size} and these objects add ${added}`)
     this.#live.ensure(ordinalEnd)
     this.#terms.reserve(strings, bytes)
-    this.#heap.reserve(entries + added.size * 4, entries * 32 + added.size * 128)
+    this.#heap.reserve(entries + added * 4, entries * 32 + added * 128)
   }
 
   /** Indexes a new object; `values` is empty for one without filter values. */
@@ -148,8 +135,4 @@ export class FilterIndex {
     this.#keys.set(key, index)
     return index
   }
-}
-
-function elements(value: JsonValue): readonly JsonValue[] {
-  return Array.isArray(value) ? value : [value]
 }

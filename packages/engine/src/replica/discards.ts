@@ -11,12 +11,13 @@ export class Discards {
     this.#onTrouble = onTrouble
   }
 
-  /** Once `after` has resolved and the searches and cuts under way have ended. */
-  add(replica: Replica, after: Promise<unknown> = Promise.resolve()): void {
+  /** Once `after` has resolved and the searches and cuts under way have ended. `onGone` is called then, whatever came of its files. */
+  add(replica: Replica, after: Promise<unknown> = Promise.resolve(), onGone?: () => void): void {
     const gone = after
       .then(() => replica.pins.until(Number.POSITIVE_INFINITY))
       .then(() => replica.remove())
       .catch(this.#onTrouble)
+      .then(onGone)
     // Without the values, of which each would hold the one before.
     this.#all = Promise.all([this.#all, gone]).then(() => undefined)
   }

@@ -6,7 +6,7 @@
 //
 //   chunk file: rows one after another, each | u64 xxh64 of the vector, seed = slot | f32 x dimension |
 import { join } from 'node:path'
-import { errnoOf, isDiskFull, readFully, type VfsFile, writeFully } from '@annal/wal'
+import { errnoOf, isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { Column } from '../memory/column.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
@@ -54,7 +54,8 @@ export class Originals {
   #preparing: Promise<void> = Promise.resolve()
 
   constructor(place: OriginalsPlace, of: OriginalsOf, state: OriginalsState = { end: 0, slots: new Column('u32') }) {
-    this.#place = place
+    // Of many fields more files are open than a process may have descriptors.
+    this.#place = { ...place, vfs: processFiles.vfs(place.vfs) }
     this.#prefix = `${prefixOf(of)}field-${of.field}`
     this.#dimension = of.dimension
     this.#rowBytes = sumBytes + of.dimension * 4

@@ -1,9 +1,10 @@
 // The in-memory state of one collection, built only by applying events in LSN order. It asks no clock and no chance, so the
 // same events give the same bytes. Called by commit, recovery and restore, and by nobody else.
 import { type CollectionDefinition, graphField } from '../definition.ts'
-import { assert } from '../errors.ts'
+import { assert, EngineError } from '../errors.ts'
 import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
+import type { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import type { JsonObject } from '../json.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
@@ -164,12 +165,15 @@ export class Replica {
       readonly recordBytes: number
       readonly sparseTerms: number
     },
-    filterValues: readonly JsonObject[],
+    filters: FilterNeeds,
   ): void {
     const end = this.ordinals.end + room.objects
-    this.filters.reserve(filterValues, end)
-    for (const field of this.dense) field?.reserve(end)
-    for (const field of this.sparse) field?.reserve(end, room.sparseTerms)
+    this.filters.reserve(filters, end)
+    for (const [at, { name }] of this.definition.fields.entries())
+      naming(name, () => {
+        this.dense[at]?.reserve(end)
+        this.sparse[at]?.reserve(end, room.sparseTerms)
+      })
     this.objects.reserve(room.objects, room.idBytes, room.recordBytes)
   }
 
@@ -373,6 +377,21 @@ export class Replica {
   async remove(): Promise<void> {
     await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
     await Promise.all(this.originals.map((originals) => originals?.remove()))
+  }
+}
+
+/** Says which field there is no memory for. */
+function naming(field: string, reserve: () => void): void {
+  try {
+    reserve()
+  } catch (error) {
+    if (!(error instanceof EngineError)) throw error
+    throw new EngineError(
+      error.code,
+      `field "${field}": ${error.message}`,
+      { ...error.details, field },
+      { cause: error },
+    )
   }
 }
 

@@ -2,6 +2,7 @@
 // header. Memory grows in steps and nothing in it ever moves, so readers need no lock. Threads other than the owner get a
 // handle and attach a kernel of their own.
 import { assert, EngineError } from '../errors.ts'
+import { memoriesMax } from './address-space.ts'
 import type { Attached } from './attached.ts'
 import { instantiateKernel, type Kernel } from './kernel.ts'
 import { planScratch, type ScratchAddresses } from './scratch.ts'
@@ -428,8 +429,8 @@ export function createMemory(pages: number): WebAssembly.Memory {
   } catch (error) {
     throw new EngineError(
       'memory_exhausted',
-      'no address space for another field',
-      { limit: arenaBytesMax },
+      `the process has no address space for another field that holds data: each reserves 8 GiB, and it can hold about ${memoriesMax()}`,
+      { limit: memoriesMax() },
       { cause: error },
     )
   }

@@ -46,6 +46,11 @@ export class Garbage {
     setImmediate(() => this.#collect()).unref()
   }
 
+  /** Collects what is left, in this thread: the others have ended. */
+  end(): void {
+    if (this.#memories > 0) setImmediate(() => this.#collect()).unref()
+  }
+
   #isDue(): boolean {
     if (this.#memories < releasedMin && this.#bytes < releasedBytesMin) return false
     const heap = getHeapStatistics().used_heap_size

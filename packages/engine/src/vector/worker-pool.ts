@@ -32,6 +32,8 @@ export interface WorkerPoolStats {
   readonly completed: number
   /** Workers that ended without being asked to. */
   readonly lost: number
+  /** Memories of fields: what holds data. */
+  readonly memories: number
 }
 
 interface OpenJob {
@@ -311,7 +313,14 @@ export class WorkerPool {
   }
 
   get stats(): WorkerPoolStats {
-    return { threads: this.threads, waiting: this.#desk.untaken, completed: this.#desk.completed, lost: this.#lost }
+    const memories = this.#arenas.size + this.#sparse.size
+    return {
+      threads: this.threads,
+      waiting: this.#desk.untaken,
+      completed: this.#desk.completed,
+      lost: this.#lost,
+      memories,
+    }
   }
 
   /** Ends a worker at once, whatever it is doing; resolves when it is gone. What a crash of its thread would do. */
@@ -346,6 +355,7 @@ export class WorkerPool {
     await this.#piscina.close()
     this.#announcements.close()
     clearInterval(this.#alive)
+    this.#garbage.end()
   }
 }
 

@@ -1,8 +1,9 @@
 // A disk that is nearly full: history gives way first, the oldest of it, and writes go on; then what checkpoints hold of dropped
 // collections goes at once, without waiting for the next checkpoint.
-import { readdir } from 'node:fs/promises'
+import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Engine, openEngine } from '@annal/engine'
+import { openWorkerPool } from '@annal/engine/testing'
 import { nodeVfs, type Vfs } from '@annal/wal'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
@@ -129,4 +130,44 @@ test('a drop on a full disk gives back what checkpoints hold, and a start agrees
   )
   t.equal(again.database().collection('a').stateDigest(), digest)
   t.same(again.health(), { status: 'ok', reasons: [] })
+})
+
+test('a kill while a drop gives its room back leaves a directory that opens', async (t) => {
+  const random = seededRandom(seed + 3)
+  let look: (() => Promise<void>) | undefined
+  let before: Promise<void> = Promise.resolve()
+  // One call after another, so that nothing moves while somebody looks.
+  const watched = watchedVfs(() => {
+    if (look) before = before.then(look)
+    return before
+  })
+  const { engine, dataDir, disk } = await world(t, watched, {})
+  const database = engine.database()
+  for (const name of ['a', 'b']) await database.createCollection({ name, fields: [denseField()] })
+  await database.collection('b').upsert([{ id: 'x', fields: { v: someVector(random) } }])
+  await someHistory(engine, random, 2)
+  const digest = database.collection('a').stateDigest()
+  disk.free = 1024
+  await until(() => engine.health().status === 'read-only')
+  const pool = await openWorkerPool({ threads: 1 })
+  t.teardown(() => pool.close())
+  const found: string[] = []
+  look = async () => {
+    const copy = `${dataDir}-${found.length}`
+    await cp(dataDir, copy, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
+    const left = await openEngine({ dataDir: copy }, { pool })
+    const collections = left.database().collections()
+    const { status, reasons } = left.health()
+    found.push(`${status} ${reasons} ${left.database().collection('a').stateDigest() === digest} ${collections.length}`)
+    await left.close()
+  }
+  await database.dropCollection('b')
+  await until(async () =>
+    (await readdir(dataDir, { recursive: true })).every((name) => !name.includes('collection-2-')),
+  )
+  look = undefined
+  await before
+  const wrong = found.filter((one) => !/^ok {2}true [12]$/.test(one))
+  t.same(wrong, [], `${found.length} looks, seed ${seed}`)
+  t.ok(found.length > 8 && found.at(-1)?.endsWith('1'), `${found.length} looks`)
 })

@@ -3,9 +3,11 @@ import { chosenSeed } from '@annal/wal/testing'
 import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import { test } from 'tap'
-import { decodeEvent, encodeEvent, peekEvent } from '../../src/events/codec.ts'
+import { decodeEvent, encodeEvent, peekEvent, upsertRecord } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventDescriptors } from '../../src/events/schema.ts'
+import { upsertPieces } from '../../src/events/upsert-pieces.ts'
+import type { ObjectColumns } from '../../src/objects-in.ts'
 
 const seed = chosenSeed()
 
@@ -159,4 +161,100 @@ function plain(event: Event): unknown {
       ArrayBuffer.isView(value) || value?.type === 'Buffer' ? [...(value.data ?? value)] : value,
     ),
   )
+}
+
+test('an upsert encoded in pieces is byte for byte the one encoded at once', (t) => {
+  const floats = fc.float32Array({ minLength: 3, maxLength: 3, noNaN: true })
+  const columns = fc
+    .array(
+      fc.record({
+        id: fc.string({ unit: 'grapheme' }),
+        meta: fc.uint8Array(),
+        filter: fc.string(),
+        vector: fc.option(floats),
+        terms: fc.option(fc.uniqueArray(fc.nat(), { maxLength: 5 })),
+        members: fc.option(fc.array(floats, { minLength: 1, maxLength: 3 })),
+      }),
+      { maxLength: 6 },
+    )
+    .map(columnsOf)
+  fc.assert(
+    fc.property(columns, (given) => {
+      const event: Event = { kind: 'objects-upserted', timeMs: 1_790_000_000_123, collectionId: 7, ...given }
+      const record = upsertRecord(event, [...upsertPieces(given)])
+      const whole = encodeEvent(event)
+      const pieces = Buffer.concat(record.payload as Uint8Array[])
+      return pieces.equals(whole.payload as Uint8Array) && record.version === whole.version
+    }),
+    { seed, numRuns: 200 },
+  )
+  const long = columnsOf(
+    Array.from({ length: 40 }, (_, i) => ({
+      id: `${i}`,
+      meta: Buffer.alloc(40_000, i),
+      filter: 'x'.repeat(30_000),
+      vector: null,
+      terms: null,
+      members: null,
+    })),
+  )
+  const event: Event = { kind: 'objects-upserted', timeMs: 1, collectionId: 7, ...long }
+  const record = upsertRecord(event, [...upsertPieces(long)])
+  t.ok((record.payload as Uint8Array[]).length > 4, 'long parts make pieces of their own')
+  t.equal(Buffer.concat(record.payload as Uint8Array[]).compare(encodeEvent(event).payload as Uint8Array), 0)
+  t.end()
+})
+
+interface Given {
+  readonly id: string
+  readonly meta: Uint8Array
+  readonly filter: string
+  readonly vector: Float32Array | null
+  readonly terms: readonly number[] | null
+  readonly members: readonly Float32Array[] | null
+}
+
+function columnsOf(objects: readonly Given[]): ObjectColumns {
+  const positions = (has: (object: Given) => boolean) =>
+    Uint32Array.from(objects.flatMap((object, i) => (has(object) ? [i] : [])))
+  const vectors = objects.flatMap(({ vector }) => (vector === null ? [] : [...vector]))
+  const terms = objects.flatMap((object) => (object.terms === null ? [] : [object.terms]))
+  const members = objects.flatMap((object) => (object.members === null ? [] : [object.members]))
+  const [dense, sparse, multi] = [
+    positions(({ vector }) => vector !== null),
+    positions((object) => object.terms !== null),
+    positions((object) => object.members !== null),
+  ]
+  return {
+    ids: objects.map(({ id }) => id),
+    metas: objects.map(({ meta }) => meta),
+    filters: objects.map(({ filter }) => filter),
+    dense:
+      dense.length === 0
+        ? []
+        : [{ field: 0, objects: dense, vectors: Float32Array.from(vectors), norms: new Float32Array(dense.length) }],
+    sparse:
+      sparse.length === 0
+        ? []
+        : [
+            {
+              field: 1,
+              objects: sparse,
+              counts: Uint32Array.from(terms, ({ length }) => length),
+              indices: Uint32Array.from(terms.flat()),
+              values: new Float32Array(terms.flat().length).fill(1),
+            },
+          ],
+    multi:
+      multi.length === 0
+        ? []
+        : [
+            {
+              field: 2,
+              objects: multi,
+              counts: Uint32Array.from(members, ({ length }) => length),
+              vectors: Float32Array.from(members.flatMap((rows) => rows.flatMap((row) => [...row]))),
+            },
+          ],
+  }
 }

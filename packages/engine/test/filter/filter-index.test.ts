@@ -1,5 +1,6 @@
 import { test } from 'tap'
 import { FilterIndex } from '../../src/filter/filter-index.ts'
+import { FilterNeeds } from '../../src/filter/filter-needs.ts'
 import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
 import type { JsonObject, JsonValue } from '../../src/json.ts'
@@ -135,10 +136,10 @@ test('a collection takes so many distinct keys and no more', (t) => {
   const index = new FilterIndex(hashSeed)
   const batch = (from: number, count: number): JsonObject[] =>
     Array.from({ length: count }, (_, at) => ({ [`k${from + at}`]: at, shared: 'x' }))
-  index.reserve(batch(0, 16_383), 16_383)
+  index.reserve(FilterNeeds.of(batch(0, 16_383)), 16_383)
   for (const [ordinal, values] of batch(0, 16_383).entries()) index.set(ordinal, values)
-  t.doesNotThrow(() => index.reserve(batch(0, 100), 20_000))
-  t.throws(() => index.reserve(batch(16_383, 1), 20_000), { code: 'limit_exceeded' })
+  t.doesNotThrow(() => index.reserve(FilterNeeds.of(batch(0, 100)), 20_000))
+  t.throws(() => index.reserve(FilterNeeds.of(batch(16_383, 1)), 20_000), { code: 'limit_exceeded' })
   t.end()
 })
 

@@ -148,7 +148,7 @@ async function change(
     const value: FieldValue | undefined = several ? rows : rows?.[0]
     return { id, filter, fields: { [name]: value } as ObjectInput['fields'] }
   })
-  const { columns } = parseObjects(inputs, replica.definition, limitsDefault)
+  const { columns } = await parseObjects(inputs, replica.definition, limitsDefault)
   await replica.apply(lsn, { ...base, kind: 'objects-upserted', ...columns })
   for (const [id, stored] of fresh) world.set(id, stored)
 }

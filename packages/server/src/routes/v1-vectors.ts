@@ -1,24 +1,25 @@
 // /api/v1/index/{name}: insert, search, get, delete, filter updates.
 import type { FastifyInstance } from 'fastify'
-import { MsgpackBytes } from '../bodies.ts'
+import type { ArrivingBody } from '../arriving-body.ts'
+import { addListParsers } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../limits.ts'
 import { answerRoom, sendEither, sendText } from '../replies.ts'
 import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkObjects, checkSearch } from '../tiers.ts'
+import { present, readList } from '../wire/list-body.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import { openIndex } from '../wire/v1-index.ts'
 import {
   type DeleteByFilterBody,
   deleteByFilterBody,
+  filterUpdatesReader,
   type GetVectorBody,
   getVectorBody,
   objectReplyJson,
   objectReplyMsgpack,
-  readFilterUpdates,
-  type UpdateFiltersBody,
   updateFiltersBody,
 } from '../wire/v1-object.ts'
 import {
@@ -30,7 +31,7 @@ import {
   searchReplyJson,
   searchReplyMsgpack,
 } from '../wire/v1-search.ts'
-import { insertBody, readUpsertJson, readUpsertMsgpack } from '../wire/v1-upsert.ts'
+import { insertBody, insertReader } from '../wire/v1-upsert.ts'
 
 type Named = { Params: { name: string } }
 
@@ -42,19 +43,28 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   const write = { missingCollectionStatus: 400 }
   const open = ({ database, params }: NamedRequest) => openIndex(database, params.name)
 
-  const insert = {
-    schema: { params },
-    bodyLimit: bodyBytesUpsertMax,
-    config: { ...write, msgpackBytes: true, doc: docs.insert },
-  }
-  app.post<Named>('/index/:name/vector/insert', insert, async (request, reply) => {
-    const { collection, shape } = open(request)
-    const context = { shape, batchMax: config.batchMax }
-    const { body } = request
-    const objects =
-      body instanceof MsgpackBytes ? readUpsertMsgpack(body.bytes, context) : readUpsertJson(body, context)
-    checkObjects(request.database, objects.length)
-    return sendText(reply, '', await collection.upsert(objects))
+  app.register(async (lists) => {
+    addListParsers(lists)
+    const insert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { ...write, doc: docs.insert } }
+    lists.post<Named & { Body: ArrivingBody }>('/index/:name/vector/insert', insert, async (request, reply) => {
+      const { database } = request
+      const { collection, shape } = open(request)
+      const reader = insertReader({ shape, batchMax: config.batchMax }, (count) => checkObjects(database, count))
+      const objects = await readList(request.body, reader)
+      if (Array.isArray(objects)) checkObjects(database, objects.length)
+      return sendText(reply, '', await collection.upsert(objects))
+    })
+
+    const update = {
+      schema: { params },
+      config: { ...write, doc: { ...docs.updateFilters, body: updateFiltersBody(config.batchMax) } },
+      bodyLimit: bodyBytesFiltersMax,
+    }
+    lists.post<Named & { Body: ArrivingBody }>('/index/:name/filters/update', update, async (request, reply) => {
+      const updates = await readList(request.body, filterUpdatesReader(config.batchMax))
+      const done = await open(request).collection.replaceFilters(present(updates))
+      return sendText(reply, `${done.updated} filters updated`, done)
+    })
   })
 
   const search = {
@@ -108,17 +118,6 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     const filter = readConditions(request.body.filter)
     const done = await open(request).collection.deleteWhere(filter)
     return sendText(reply, `${done.deleted} vectors deleted`, done)
-  })
-
-  const update = {
-    schema: { params, body: updateFiltersBody(config.batchMax) },
-    config: { ...write, doc: docs.updateFilters },
-    bodyLimit: bodyBytesFiltersMax,
-  }
-  app.post<Named & { Body: UpdateFiltersBody }>('/index/:name/filters/update', update, async (request, reply) => {
-    const updates = readFilterUpdates(request.body)
-    const done = await open(request).collection.replaceFilters(updates)
-    return sendText(reply, `${done.updated} filters updated`, done)
   })
 }
 

@@ -1,29 +1,29 @@
 // /api/v2/collection/{name}: upsert, read, search, delete, filter updates.
 import type { FastifyInstance } from 'fastify'
-import { MsgpackBytes } from '../bodies.ts'
+import type { ArrivingBody } from '../arriving-body.ts'
+import { addListParsers } from '../bodies.ts'
 import { ServerError } from '../errors.ts'
 import { bodyBytesFiltersMax, bodyBytesQueryMax, bodyBytesUpsertMax } from '../limits.ts'
 import { answerRoom, sendEither } from '../replies.ts'
 import type { NamedRequest, RouteContext } from '../route-context.ts'
 import type { RouteDoc } from '../route-doc.ts'
 import { checkObjects, checkSearch } from '../tiers.ts'
+import { present, readList } from '../wire/list-body.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type DeleteByFilterBody,
   deleteByFilterBody,
-  readFilterUpdates,
-  type UpdateFiltersBody,
+  filterUpdatesReader,
   updateFiltersBody,
 } from '../wire/v1-object.ts'
 import { readConditions } from '../wire/v1-search.ts'
 import {
   objectBatchReply,
   objectsJsonReply,
+  objectsReader,
   type QueryObjectsBody,
   queryObjectsBody,
-  readObjectBatch,
-  readObjectsJson,
   upsertObjectsBody,
 } from '../wire/v2-objects.ts'
 import {
@@ -40,15 +40,26 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   const params = nameParam
   const open = ({ database, params }: NamedRequest) => database.collection(params.name)
 
-  const upsert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { msgpackBytes: true, doc: docs.upsert } }
-  app.post<Named>('/collection/:name/objects', upsert, async (request) => {
-    const { body } = request
-    const objects =
-      body instanceof MsgpackBytes
-        ? readObjectBatch(body.bytes, config.batchMax)
-        : readObjectsJson(body, config.batchMax)
-    checkObjects(request.database, objects.length)
-    return open(request).upsert(objects)
+  app.register(async (lists) => {
+    addListParsers(lists)
+    const upsert = { schema: { params }, bodyLimit: bodyBytesUpsertMax, config: { doc: docs.upsert } }
+    lists.post<Named & { Body: ArrivingBody }>('/collection/:name/objects', upsert, async (request) => {
+      const { database } = request
+      const reader = objectsReader(config.batchMax, (count) => checkObjects(database, count))
+      const objects = await readList(request.body, reader)
+      if (Array.isArray(objects)) checkObjects(database, objects.length)
+      return open(request).upsert(objects)
+    })
+
+    const update = {
+      schema: { params },
+      config: { doc: { ...docs.updateFilters, body: updateFiltersBody(config.batchMax) } },
+      bodyLimit: bodyBytesFiltersMax,
+    }
+    lists.post<Named & { Body: ArrivingBody }>('/collection/:name/filters', update, async (request) => {
+      const updates = await readList(request.body, filterUpdatesReader(config.batchMax))
+      return open(request).replaceFilters(present(updates))
+    })
   })
 
   const query = {
@@ -82,15 +93,6 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   }
   app.delete<Named & { Body: DeleteByFilterBody }>('/collection/:name/objects', byFilter, async (request) =>
     open(request).deleteWhere(readConditions(request.body.filter)),
-  )
-
-  const update = {
-    schema: { params, body: updateFiltersBody(config.batchMax) },
-    config: { doc: docs.updateFilters },
-    bodyLimit: bodyBytesFiltersMax,
-  }
-  app.post<Named & { Body: UpdateFiltersBody }>('/collection/:name/filters', update, async (request) =>
-    open(request).replaceFilters(readFilterUpdates(request.body)),
   )
 
   const search = {

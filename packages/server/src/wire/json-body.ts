@@ -3,7 +3,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { ServerError } from '../errors.ts'
-import { jsonBodyDepthMax } from '../limits.ts'
+import { bodyNodesMax, jsonBodyDepthMax } from '../limits.ts'
 import { scanNumbers } from './number-scan.ts'
 import type { ScannedNumbers } from './numbers.ts'
 
@@ -18,7 +18,6 @@ export function parseJsonBody(bytes: Buffer): unknown {
   // Reading ASCII as Latin-1 is a plain copy, and nearly every body is ASCII.
   const ascii = isAscii(bytes)
   if (!ascii && !isUtf8(bytes)) throw new ServerError('invalid_json', 'the body is not valid UTF-8', { field: 'body' })
-  if (bytes.length >= scanFromBytes) scanDepth(bytes)
   return parseJsonText(bytes.toString(ascii ? 'latin1' : 'utf8'), 'body')
 }
 
@@ -69,6 +68,7 @@ function putNumbers(value: unknown, numbers: ScannedNumbers): boolean {
 
 /** JSON that came inside another value, such as a filter written as text. */
 export function parseJsonText(text: string, field: string): unknown {
+  if (text.length >= scanFromBytes) scanShape(text, field)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -99,18 +99,28 @@ function mayBeDeep(text: string): boolean {
   return false
 }
 
-/** Counts brackets outside of strings, so that a body of brackets alone is refused before it becomes objects. */
-function scanDepth(bytes: Uint8Array): void {
+/** Counts brackets and keys outside of strings, so that a text of little else is refused before it becomes objects. */
+function scanShape(text: string, field: string): void {
   let depth = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === 0x22) {
-      for (i++; i < bytes.length && bytes[i] !== 0x22; i++) if (bytes[i] === 0x5c) i++
-    } else if (byte === 0x5b || byte === 0x7b) {
+  let nodes = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit === 0x22) {
+      for (i++; i < text.length; i++) {
+        const inner = text.charCodeAt(i)
+        if (inner === 0x22) break
+        if (inner === 0x5c) i++
+      }
+    } else if (unit === 0x5b || unit === 0x7b) {
       depth += 1
-      if (depth > jsonBodyDepthMax) throw tooDeep('body')
-    } else if (byte === 0x5d || byte === 0x7d) depth -= 1
+      if (depth > jsonBodyDepthMax) throw tooDeep(field)
+      nodes += 1
+    } else if (unit === 0x5d || unit === 0x7d) depth -= 1
+    else if (unit === 0x3a) nodes += 1
   }
+  if (nodes <= bodyNodesMax) return
+  const message = `${field} has more than ${bodyNodesMax} arrays, objects and keys`
+  throw new ServerError('limit_exceeded', message, { field, limit: bodyNodesMax })
 }
 
 /** Level by level instead of by recursion, since the value may be nested deeper than the stack is. */
@@ -137,7 +147,7 @@ function collect(value: unknown, containers: object[]): void {
   if (isObject(value)) containers.push(value)
 }
 
-function tooDeep(field: string): ServerError {
+export function tooDeep(field: string): ServerError {
   return new ServerError('limit_exceeded', `${field} nests deeper than ${jsonBodyDepthMax} levels`, {
     field,
     limit: jsonBodyDepthMax,

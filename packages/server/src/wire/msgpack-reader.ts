@@ -2,7 +2,7 @@
 // the code that reads it, no count is believed beyond the bytes that are left, and vectors go straight into Float32Array.
 import { isUtf8 } from 'node:buffer'
 import { invalidArgument, ServerError } from '../errors.ts'
-import { floatMax, floatRoom } from './numbers.ts'
+import { floatMax, floatRoom, notFinite } from './numbers.ts'
 
 export class MsgpackReader {
   readonly #bytes: Buffer
@@ -177,10 +177,6 @@ export class MsgpackReader {
     if (head === 0xc1) return new ServerError('invalid_msgpack', `${field} begins with an unused code`, { field })
     return invalidArgument(`${field} must be ${expected}`, { field, value: `MessagePack type 0x${head.toString(16)}` })
   }
-}
-
-export function notFinite(field: string, value: number): ServerError {
-  return invalidArgument(`${field} must be a finite 32-bit number`, { field, value })
 }
 
 const numberWidths: { readonly [head: number]: number } = {

@@ -1,8 +1,9 @@
 // Looks at MessagePack bytes before anything is made of them: how deep they nest, whether every announced count can fit
 // into the bytes that follow, where the first value ends. A few bytes can announce billions of elements, and a decoder
 // that believes them takes the process down; after this scan a decoder may believe them.
+import { DecodeError, decode } from '@msgpack/msgpack'
 import { ServerError } from '../errors.ts'
-import { msgpackDepthMax, msgpackElementsMax } from '../limits.ts'
+import { bodyNodesMax, msgpackDepthMax, msgpackElementsMax } from '../limits.ts'
 
 /** Bytes that follow a head byte from 0xc0 on: fixed payload, or the width of a length that tells it. */
 type Form =
@@ -28,43 +29,82 @@ const forms: readonly Form[] = [
   ...[counted(2, 'pairs'), counted(4, 'pairs')],
 ]
 
+export interface Head {
+  /** Of the head itself. */
+  readonly bytes: number
+  /** Bytes of text, binary or number that follow it. */
+  readonly payload: number
+  /** Values that follow it. */
+  readonly children: number
+  readonly isArray: boolean
+}
+
+export interface HeadPlace {
+  readonly at: number
+  /** What is there ends here. */
+  readonly end: number
+  /** Where the bytes begin in the body, for errors. */
+  readonly base: number
+}
+
+/** The head at a place; undefined where it is not all there yet. */
+export function headOf(bytes: Uint8Array, { at, end, base }: HeadPlace): Head | undefined {
+  if (at >= end) return undefined
+  const head = bytes[at]!
+  if (head < 0x80 || head >= 0xe0) return scalar
+  if (head < 0x90) return { bytes: 1, payload: 0, children: 2 * (head & 0x0f), isArray: false }
+  if (head < 0xa0) return { bytes: 1, payload: 0, children: head & 0x0f, isArray: true }
+  if (head < 0xc0) return { bytes: 1, payload: head & 0x1f, children: 0, isArray: false }
+  const form = forms[head - 0xc0]!
+  if (form.kind === 'refused') throw broken('holds an extension type or an unused code', base + at)
+  if (form.kind === 'fixed') return fixedHeads[form.bytes]
+  if (at + 1 + form.width > end) return undefined
+  let count = 0
+  for (let i = 1; i <= form.width; i++) count = count * 256 + bytes[at + i]!
+  const inBytes = form.of === 'bytes'
+  return {
+    bytes: 1 + form.width,
+    payload: inBytes ? count : 0,
+    children: inBytes ? 0 : form.of === 'pairs' ? 2 * count : count,
+    isArray: form.of === 'values',
+  }
+}
+
+const scalar: Head = { bytes: 1, payload: 0, children: 0, isArray: false }
+const fixedHeads: readonly Head[] = Array.from({ length: 9 }, (_, payload) => ({ ...scalar, payload }))
+
 export interface ScanLimits {
   readonly depthMax: number
   readonly elementsMax: number
+  /** Arrays, maps and their keys. */
+  readonly nodesMax: number
 }
 
 /** Returns where the first value ends; throws `invalid_msgpack` when the bytes hold no complete, modest value. */
 export function scanMsgpack(
   bytes: Uint8Array,
-  { depthMax, elementsMax }: ScanLimits = { depthMax: msgpackDepthMax, elementsMax: msgpackElementsMax },
+  { depthMax, elementsMax, nodesMax }: ScanLimits = {
+    depthMax: msgpackDepthMax,
+    elementsMax: msgpackElementsMax,
+    nodesMax: bodyNodesMax,
+  },
 ): number {
   const open: number[] = []
   let at = 0
   let elements = 0
+  let nodes = 0
   for (;;) {
-    if (at >= bytes.length) throw broken('ends in the middle of a value', at)
-    const head = bytes[at]!
-    at += 1
-    let children = 0
-    if (head < 0x80 || head >= 0xe0) children = 0
-    else if (head < 0x90) children = 2 * (head & 0x0f)
-    else if (head < 0xa0) children = head & 0x0f
-    else if (head < 0xc0) at += head & 0x1f
-    else {
-      const form = forms[head - 0xc0]!
-      if (form.kind === 'refused') throw broken('holds an extension type or an unused code', at - 1)
-      if (form.kind === 'fixed') at += form.bytes
-      else {
-        const count = readCount(bytes, at, form.width)
-        at += form.width
-        if (form.of === 'bytes') at += count
-        else children = form.of === 'pairs' ? 2 * count : count
-      }
-    }
+    const head = headOf(bytes, { at, end: bytes.length, base: 0 })
+    if (head === undefined) throw broken('ends in the middle of a value', bytes.length)
+    const { children, isArray } = head
+    const first = bytes[at]!
+    at += head.bytes + head.payload
     if (at > bytes.length) throw broken('ends in the middle of a value', bytes.length)
     if (children > bytes.length - at) throw broken(`announces ${children} values where they cannot fit`, at)
     elements += children
     if (elements > elementsMax) throw broken(`holds more than ${elementsMax} values`, at)
+    if (isContainer(first)) nodes += isArray ? 1 : 1 + children / 2
+    if (nodes > nodesMax) throw broken(`holds more than ${nodesMax} arrays, maps and keys`, at)
     if (children > 0) {
       open.push(children)
       if (open.length > depthMax) throw broken(`nests deeper than ${depthMax} levels`, at)
@@ -76,13 +116,21 @@ export function scanMsgpack(
   }
 }
 
-function readCount(bytes: Uint8Array, at: number, width: 1 | 2 | 4): number {
-  if (at + width > bytes.length) throw broken('ends in the middle of a value', bytes.length)
-  let count = 0
-  for (let i = 0; i < width; i++) count = count * 256 + bytes[at + i]!
-  return count
+function isContainer(head: number): boolean {
+  return (head >= 0x80 && head <= 0x9f) || (head >= 0xdc && head <= 0xdf)
 }
 
-function broken(how: string, offset: number): ServerError {
+export function broken(how: string, offset: number): ServerError {
   return new ServerError('invalid_msgpack', `the MessagePack body ${how} (at byte ${offset})`, { field: 'body' })
+}
+
+/** The first value; what follows it is ignored. */
+export function decodeMsgpack(bytes: Buffer): unknown {
+  const end = scanMsgpack(bytes)
+  try {
+    return decode(bytes.subarray(0, end))
+  } catch (error) {
+    if (!(error instanceof DecodeError) && !(error instanceof RangeError) && !(error instanceof TypeError)) throw error
+    throw new ServerError('invalid_msgpack', 'the body is not valid MessagePack', { field: 'body' }, { cause: error })
+  }
 }

@@ -1,7 +1,6 @@
 // The numbers of a question's vector, read from the bytes of its body straight into floats: as JSON.parse and Math.fround would
 // give them, without a text and without an array of numbers. assembly/numbers.ts reads; what it leaves is parsed as ever.
-import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
+import { instance } from './kernel.ts'
 import { floatRoom, ScannedNumbers } from './numbers.ts'
 
 /** assembly/numbers.ts has the same addresses. */
@@ -16,25 +15,14 @@ interface Scanner {
   count(): number
 }
 
-/** Node's types have none of it. */
-interface WebAssembly {
-  compile(bytes: Uint8Array): Promise<object>
-  readonly Instance: new (module: object) => { readonly exports: unknown }
-}
-const { compile, Instance } = (globalThis as unknown as { readonly WebAssembly: WebAssembly }).WebAssembly
 const scanner = await compiledScanner()
 
 /** Undefined in a checkout where it was not compiled since it is there: then everything is parsed as ever. */
 async function compiledScanner() {
-  const wasm = await readFile(fileURLToPath(import.meta.resolve('#kernel/numbers.wasm'))).catch(absent)
-  if (wasm === undefined) return undefined
-  const { memory, read, count } = new Instance(await compile(wasm)).exports as Scanner
+  const exports = await instance<Scanner>('numbers')
+  if (exports === undefined) return undefined
+  const { memory, read, count } = exports
   return { bytes: new Uint8Array(memory.buffer), floats: new Float32Array(memory.buffer, floatsAt), read, count }
-}
-
-function absent(error: unknown): undefined {
-  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-  throw error
 }
 
 export interface Scanned {

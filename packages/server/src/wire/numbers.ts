@@ -1,5 +1,5 @@
 // Numbers as vectors hold them: finite after they were rounded to 32 bits.
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument, type ServerError } from '../errors.ts'
 
 /** From here on Math.fround gives Infinity. */
 export const floatMax = 2 ** 128 - 2 ** 103
@@ -21,30 +21,40 @@ export function floatRoom(length: number): Float32Array {
   return room
 }
 
-/** Stands where an array of numbers stood. Empty for whoever takes it for an array; `floatsFrom` takes the numbers. */
+/** Stands where an array of numbers stood. Empty for whoever takes it for an array; `floatsFrom` and `indicesFrom` take the numbers. */
 export class ScannedNumbers extends Array<never> {
-  readonly floats: Float32Array
+  /** Doubles where every digit may count. */
+  readonly floats: Float32Array | Float64Array
+  /** The first number that is infinite with 32 bits. */
+  readonly infiniteAt: number
 
-  constructor(floats: Float32Array) {
+  constructor(floats: Float32Array | Float64Array, infiniteAt = -1) {
     super()
     this.floats = floats
+    this.infiniteAt = infiniteAt
   }
 }
 
 /** Takes what JSON gave for a vector. Refuses anything but finite numbers: nothing is converted from text. */
 export function floatsFrom(value: unknown, field: string): Float32Array {
-  if (value instanceof ScannedNumbers) return value.floats
+  if (value instanceof ScannedNumbers) {
+    const { floats, infiniteAt } = value
+    if (infiniteAt >= 0) throw notFinite(`${field}[${infiniteAt}]`, floats[infiniteAt])
+    return floats instanceof Float32Array ? floats : Float32Array.from(floats)
+  }
   if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of numbers`, { field, value })
   const items: readonly unknown[] = value
   const floats = floatRoom(items.length)
   for (let i = 0; i < items.length; i++) {
     const item = items[i]
-    if (typeof item !== 'number' || !(Math.abs(item) < floatMax)) {
-      throw invalidArgument(`${field}[${i}] must be a finite 32-bit number`, { field: `${field}[${i}]`, value: item })
-    }
+    if (typeof item !== 'number' || !(Math.abs(item) < floatMax)) throw notFinite(`${field}[${i}]`, item)
     floats[i] = item
   }
   return floats
+}
+
+export function notFinite(field: string, value: unknown): ServerError {
+  return invalidArgument(`${field} must be a finite 32-bit number`, { field, value })
 }
 
 /** Several vectors; the engine judges how many there are and how long. */
@@ -57,7 +67,7 @@ export function vectorsFrom(value: unknown, field: string): Float32Array[] {
 /** Positions of a sparse vector: whole numbers from 0 to 2^32 - 1. */
 export function indicesFrom(value: unknown, field: string): Uint32Array {
   if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of whole numbers`, { field, value })
-  const items: readonly unknown[] = value
+  const items: ArrayLike<unknown> = value instanceof ScannedNumbers ? value.floats : value
   const indices = new Uint32Array(items.length)
   for (let i = 0; i < items.length; i++) {
     const item = items[i]

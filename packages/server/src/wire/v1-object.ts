@@ -1,6 +1,10 @@
 // Bodies of the routes that deal with single objects of an index: get, delete by filter, filter updates.
-import { type JsonObject, MetaBudget, type StoredObject } from '@annal/engine'
+import { type FilterUpdate, MetaBudget, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
+import { invalidArgument, ServerError } from '../errors.ts'
+import { itemTextBytesMax } from '../limits.ts'
+import type { ListReader } from './list-body.ts'
+import { decodeMsgpack } from './msgpack-scan.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { isObject } from './object-parts.ts'
 import { numbersJson, withMembers } from './pieces.ts'
@@ -28,21 +32,74 @@ export function updateFiltersBody(batchMax: number) {
     { $id: 'UpdateFilters' },
   )
 }
-export type UpdateFiltersBody = Infer<ReturnType<typeof updateFiltersBody>>
 
-export interface FilterUpdate {
-  readonly id: string
-  readonly filter: JsonObject | string
+/** Filter updates, in both forms. Entries that lack a part are skipped, as the published server does: they come as undefined. */
+export function filterUpdatesReader(batchMax: number): ListReader<FilterUpdate | undefined> {
+  const whole = (body: unknown) => updatesOf(body, batchMax).map(readFilterUpdate)
+  const noList = (body: unknown): never => {
+    updatesOf(body, batchMax)
+    throw updatesMissing()
+  }
+  let count = 0
+  return {
+    json: {
+      shape: { listKey: 'updates', name: 'updates', vectorKeys: new Set() },
+      whole,
+      item: (value) => {
+        checkUpdates(++count, batchMax)
+        return compact(readFilterUpdate(value))
+      },
+      noList,
+    },
+    msgpack: {
+      shape: {
+        list: { key: 'updates' },
+        itemBytesMax: itemTextBytesMax,
+        onCount: (count) => checkUpdates(count, batchMax),
+      },
+      whole: (bytes) => whole(decodeMsgpack(bytes)),
+      // biome-ignore lint/correctness/useYield: an entry is small
+      *item(bytes) {
+        return compact(readFilterUpdate(decodeMsgpack(bytes)))
+      },
+      noList: () => {
+        throw updatesMissing()
+      },
+    },
+    end: () => undefined,
+  }
 }
 
-/** Entries that lack a part are skipped, as the published server does. */
-export function readFilterUpdates(body: UpdateFiltersBody): FilterUpdate[] {
-  return body.updates.flatMap((entry) => {
-    if (!isObject(entry)) return []
-    const { id, filter } = entry
-    if (typeof id !== 'string' && typeof id !== 'number') return []
-    return typeof filter === 'string' || isObject(filter) ? [{ id: String(id), filter }] : []
-  })
+/** As what an object of one's own holds more memory than its text, and all of a large body wait for the last. */
+function compact(update: FilterUpdate | undefined): FilterUpdate | undefined {
+  if (update === undefined || typeof update.filter === 'string') return update
+  return { id: update.id, filter: JSON.stringify(update.filter) }
+}
+
+function updatesOf(body: unknown, batchMax: number): readonly unknown[] {
+  if (!isObject(body)) throw invalidArgument('body must be object', { field: 'body', value: body })
+  const { updates } = body
+  if (updates === undefined) throw updatesMissing()
+  if (!Array.isArray(updates)) throw invalidArgument('updates must be array', { field: 'updates', value: updates })
+  checkUpdates(updates.length, batchMax)
+  return updates
+}
+
+function checkUpdates(count: number, limit: number): void {
+  if (count <= limit) return
+  const message = `updates must have at most ${limit} entries`
+  throw new ServerError('limit_exceeded', message, { field: 'updates', value: count, limit })
+}
+
+function updatesMissing(): ServerError {
+  return invalidArgument('updates is required', { field: 'updates' })
+}
+
+function readFilterUpdate(entry: unknown): FilterUpdate | undefined {
+  if (!isObject(entry)) return undefined
+  const { id, filter } = entry
+  if (typeof id !== 'string' && typeof id !== 'number') return undefined
+  return typeof filter === 'string' || isObject(filter) ? { id: String(id), filter } : undefined
 }
 
 /** `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`; the vector is the stored row. */

@@ -2,6 +2,8 @@
 import type { FieldValue, ObjectInput } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../errors.ts'
+import { bodyBytesUpsertMax } from '../limits.ts'
+import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
@@ -25,6 +27,36 @@ export const insertBody = Type.Union([Type.Array(insertItem), insertItem])
 export interface UpsertContext {
   readonly shape: IndexShape
   readonly batchMax: number
+}
+
+/** Objects of an insert, in both forms. */
+export function insertReader(context: UpsertContext, end: (count: number) => void): ListReader<ObjectInput> {
+  const { shape, batchMax } = context
+  return {
+    json: {
+      shape: {
+        listKey: 'vectors',
+        name: 'objects',
+        vectorKeys: new Set(['vector', 'sparse_indices', 'sparse_values']),
+      },
+      whole: (body) => readUpsertJson(body, context),
+      item: (value, path) => readItem(value, path, shape),
+      noList: (body) => readUpsertJson(body, context),
+    },
+    msgpack: {
+      shape: { list: 'body', itemBytesMax: bodyBytesUpsertMax, onCount: (count) => checkCount(count, batchMax) },
+      whole: (bytes) => readUpsertMsgpack(bytes, context),
+      // biome-ignore lint/correctness/useYield: a tuple has one vector, which is read at once
+      *item(bytes, path) {
+        return readTuple(new MsgpackReader(bytes), path, shape)
+      },
+      noList: (first) => readUpsertMsgpack(first, context),
+    },
+    end: (count) => {
+      checkCount(count, batchMax)
+      end(count)
+    },
+  }
 }
 
 /** `[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]`; what follows the array is ignored, for the published JavaScript client sends its whole buffer. */

@@ -2,6 +2,8 @@
 import { type FieldValue, MetaBudget, membersMax, type ObjectInput, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../errors.ts'
+import { bodyBytesUpsertMax } from '../limits.ts'
+import { type ListReader, withoutRests } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom, vectorsFrom } from './numbers.ts'
@@ -9,6 +11,9 @@ import { checkBatch, isObject, readFilter, readId, readMeta } from './object-par
 import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
 import type { Infer } from './schema.ts'
 import { objectHeadJson, sparsePieces } from './v1-object.ts'
+
+/** Read without a rest: a millisecond or two. */
+const floatsBetweenRests = 262_144
 
 /** Describes the JSON body; the reader below is what judges it, so that the numbers are walked once. */
 export const upsertObjectsBody = Type.Object({
@@ -51,11 +56,31 @@ export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInpu
   const count = reader.array('objects')
   checkBatch(count, batchMax)
   const objects: ObjectInput[] = []
-  for (let i = 0; i < count; i++) objects.push(readObjectTuple(reader, `objects[${i}]`))
+  for (let i = 0; i < count; i++) objects.push(withoutRests(readObjectTuple(reader, `objects[${i}]`)))
   return objects
 }
 
-function readObjectTuple(reader: MsgpackReader, field: string): ObjectInput {
+/** Objects of an upsert, in both forms. */
+export function objectsReader(batchMax: number, end: (count: number) => void): ListReader<ObjectInput> {
+  return {
+    json: {
+      shape: { listKey: 'objects', name: 'objects', vectorKeys: new Set(['fields']) },
+      whole: (body) => readObjectsJson(body, batchMax),
+      item: readObjectJson,
+      noList: (body) => readObjectsJson(body, batchMax),
+    },
+    msgpack: {
+      shape: { list: 'element', itemBytesMax: bodyBytesUpsertMax, onCount: (count) => checkBatch(count, batchMax) },
+      whole: (bytes) => readObjectBatch(bytes, batchMax),
+      item: (bytes, path) => readObjectTuple(new MsgpackReader(bytes), path),
+      noList: (first) => readObjectBatch(first, batchMax),
+    },
+    end,
+  }
+}
+
+/** Rests between the vectors of an object that has many. */
+function* readObjectTuple(reader: MsgpackReader, field: string): Generator<void, ObjectInput> {
   const length = reader.array(field)
   if (length < 1 || length > 6)
     throw invalidArgument(`${field} must have 1 to 6 parts`, { field, value: length, limit: 6 })
@@ -76,7 +101,7 @@ function readObjectTuple(reader: MsgpackReader, field: string): ObjectInput {
   const multis = length > 5 ? reader.map(`${field}.multi_vectors`) : 0
   for (let i = 0; i < multis; i++) {
     const name = reader.string(`${field}.multi_vectors`)
-    fields.push([name, readMembers(reader, `${field}.fields.${name}`)])
+    fields.push([name, yield* readMembers(reader, `${field}.fields.${name}`)])
   }
   return {
     id,
@@ -86,7 +111,7 @@ function readObjectTuple(reader: MsgpackReader, field: string): ObjectInput {
   }
 }
 
-function readMembers(reader: MsgpackReader, field: string): Float32Array[] {
+function* readMembers(reader: MsgpackReader, field: string): Generator<void, Float32Array[]> {
   const count = reader.array(field)
   if (count > membersMax) {
     throw new ServerError('limit_exceeded', `${field} has ${count} vectors, at most ${membersMax} are allowed`, {
@@ -95,7 +120,17 @@ function readMembers(reader: MsgpackReader, field: string): Float32Array[] {
       limit: membersMax,
     })
   }
-  return Array.from({ length: count }, (_, i) => reader.floats(`${field}[${i}]`))
+  const members: Float32Array[] = []
+  let unrested = 0
+  for (let i = 0; i < count; i++) {
+    const member = reader.floats(`${field}[${i}]`)
+    members.push(member)
+    unrested += member.length
+    if (unrested < floatsBetweenRests) continue
+    unrested = 0
+    yield
+  }
+  return members
 }
 
 function readSparsePair(reader: MsgpackReader, field: string): FieldValue {

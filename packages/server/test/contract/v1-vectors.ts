@@ -143,10 +143,10 @@ function searches(): Step[] {
     ['boost_percentage', { filter_params: { boost_percentage: 100 } }, [[Number, 'a'], []]],
     ['dense_rrf_weight', { dense_rrf_weight: 1 }, [[Number, 'a'], []]],
     ['rrf_rank_constant', { rrf_rank_constant: 1 }, [[Number, 'a'], []]],
-    ['sparse_indices', { sparse_indices: [1], sparse_values: [1] }, [[Number, 'a'], []]],
+    ['k', { k: undefined }, [[Number, 'a'], [], []]],
   ]
   const faults: readonly [row: string, changes: object, field: RegExp][] = [
-    ['k', { k: undefined }, /^k$/],
+    ['sparse_indices', { sparse_indices: [1], sparse_values: [1] }, /^sparse_indices$/],
     ['k', { k: 0 }, /^k$/],
     ['k', { k: 513 }, /^k$/],
     ['k', { k: 1.5 }, /^k$/],

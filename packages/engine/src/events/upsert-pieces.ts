@@ -1,0 +1,74 @@
+// The payload of a large upsert in pieces, so that encoding it keeps nobody waiting and long columns are not copied. The pieces
+// together are what encodeEvent gives, behind time and collection.
+import protobuf from 'protobufjs/light.js'
+import { denseToMessage, multiToMessage, sparseToMessage } from './codec.ts'
+import type { ObjectsUpserted } from './event.ts'
+import { messageType } from './schema.ts'
+
+type Columns = Omit<ObjectsUpserted, 'kind' | 'timeMs' | 'collectionId'>
+
+/** Below this an event is encoded at once. */
+export const upsertPiecesFrom = 512 * 1024
+/** What is copied into one piece, about. */
+const pieceBytes = 512 * 1024
+
+const upserted = messageType('ObjectsUpserted')
+
+/** Bytes that the columns take in the event, at least. */
+export function columnBytes({ metas, filters, dense, sparse, multi }: Columns): number {
+  let bytes = 0
+  for (const meta of metas) bytes += meta.length
+  for (const filter of filters) bytes += filter.length
+  for (const { vectors } of dense) bytes += vectors.byteLength
+  for (const { indices, values } of sparse) bytes += indices.byteLength + values.byteLength
+  for (const { vectors } of multi) bytes += vectors.byteLength
+  return bytes
+}
+
+/** In the order of the fields of ObjectsUpserted. */
+export function* upsertPieces(columns: Columns): Generator<Uint8Array> {
+  const { ids, metas, filters, dense, sparse, multi } = columns
+  yield* listPieces('ids', ids)
+  yield* listPieces('metas', metas)
+  yield* listPieces('filters', filters)
+  for (const column of dense) yield* columnPieces('dense', denseToMessage(column, ids.length))
+  for (const column of sparse) yield* columnPieces('sparse', sparseToMessage(column))
+  for (const column of multi) yield* columnPieces('multi', multiToMessage(column))
+}
+
+function* listPieces(name: 'ids' | 'metas' | 'filters', values: readonly (string | Uint8Array)[]) {
+  for (let from = 0; from < values.length; ) {
+    let to = from
+    for (let bytes = 0; to < values.length && bytes < pieceBytes; to++) bytes += values[to]?.length ?? 0
+    yield upserted.encode({ [name]: values.slice(from, to) }).finish()
+    from = to
+  }
+}
+
+/** A column is a message of its own within the event: its long parts stay where they are. */
+function* columnPieces(name: 'dense' | 'sparse' | 'multi', message: Record<string, unknown>): Generator<Uint8Array> {
+  const { id: number } = upserted.fields[name] as protobuf.Field
+  const pieces = [...partPieces(name, message)]
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  yield protobuf.Writer.create()
+    .uint32((number << 3) | 2)
+    .uint32(length)
+    .finish()
+  yield* pieces
+}
+
+const messageOf = { dense: 'DenseColumn', sparse: 'SparseColumn', multi: 'MultiColumn' } as const
+
+function* partPieces(name: keyof typeof messageOf, message: Record<string, unknown>): Generator<Uint8Array> {
+  const type = messageType(messageOf[name])
+  for (const { name: part, id, type: kind } of type.fieldsArray) {
+    const value = message[part]
+    if (kind === 'bytes' && value instanceof Uint8Array && value.length > 0) {
+      yield protobuf.Writer.create()
+        .uint32((id << 3) | 2)
+        .uint32(value.length)
+        .finish()
+      yield value
+    } else yield type.encode({ [part]: value }).finish()
+  }
+}

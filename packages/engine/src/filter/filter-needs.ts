@@ -1,0 +1,43 @@
+// What the filter index needs for the values of several objects, summed up object by object, so that nobody has to keep the values.
+import { EngineError } from '../errors.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+import { filterKeysOfCollectionMax } from '../limits.ts'
+
+export class FilterNeeds {
+  readonly keys = new Set<string>()
+  entries = 0
+  strings = 0
+  /** Of the strings, as UTF-8. */
+  bytes = 0
+
+  static of(objects: Iterable<JsonObject>): FilterNeeds {
+    const needs = new FilterNeeds()
+    for (const values of objects) needs.add(values)
+    return needs
+  }
+
+  /** Throws EngineError limit_exceeded when the objects have more distinct keys than any collection may. */
+  add(values: JsonObject): void {
+    for (const [key, value] of Object.entries(values)) {
+      this.keys.add(key)
+      if (!Array.isArray(value)) this.#addElement(value)
+      else for (const element of value) this.#addElement(element)
+    }
+    if (this.keys.size > filterKeysOfCollectionMax) throw tooManyKeys(`these objects have more`)
+  }
+
+  #addElement(element: JsonValue): void {
+    this.entries++
+    if (typeof element !== 'string') return
+    this.strings++
+    this.bytes += Buffer.byteLength(element)
+  }
+}
+
+export function tooManyKeys(why: string): EngineError {
+  return new EngineError(
+    'limit_exceeded',
+    `a collection has at most ${filterKeysOfCollectionMax} distinct filter keys; ${why}`,
+    { field: 'filter', limit: filterKeysOfCollectionMax },
+  )
+}

@@ -1,0 +1,45 @@
+// Opens a directory in a process of its own, maybe with little address space. `fill` makes collections of one field each until so many
+// hold data; `look` says which of them serve, and what becomes of a write to one more.
+import { openEngine } from '@annal/engine'
+
+const [dataDir = '', act = '', count = '0'] = process.argv.slice(2)
+const fields = [{ name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32' } }]
+const object = { id: 'a', fields: { v: [1, 2, 3, 4] } }
+
+const engine = await openEngine({ dataDir, threads: 1, fsync: 'none' })
+const database = engine.database()
+if (act === 'fill') {
+  for (let n = 0; n < Number(count); n++)
+    await (await database.createCollection({ name: `c${n}`, fields })).upsert([object])
+  await engine.close()
+  process.exit(0)
+}
+const conditions = database.collections().map(({ condition }) => condition)
+const names = database.collections().map(({ name }) => name)
+const answers = await Promise.all(
+  names
+    .filter((_, i) => conditions[i] === 'ready')
+    .map((name) => database.collection(name).search({ fields: { v: { query: [1, 2, 3, 4], limit: 1 } } })),
+)
+let refusal: unknown
+const { reasons } = engine.health()
+if (act === 'refuse') {
+  const more = await database.createCollection({ name: 'more', fields })
+  const before = engine.stats().lsnApplied
+  try {
+    await more.upsert([object])
+  } catch (error) {
+    const { code, message, details } = error as { code: string; message: string; details: { field: string } }
+    refusal = { code, message, field: details.field, appended: engine.stats().lsnApplied - before }
+  }
+  await database.dropCollection('more')
+}
+console.log(
+  JSON.stringify({
+    ready: conditions.filter((condition) => condition === 'ready').length,
+    answered: answers.filter(({ results }) => results.v?.[0]?.id === 'a').length,
+    refusal,
+    reasons,
+  }),
+)
+await engine.close()

@@ -1,0 +1,102 @@
+// A body that its route reads while it arrives. Small ones are taken whole; of larger ones no more is held than one entry of
+// their list. It knows bytes, not what they mean.
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { ServerError } from './errors.ts'
+import { bodyBytesAtOnceMax } from './limits.ts'
+
+export interface ArrivingBodyOptions {
+  readonly format: 'json' | 'msgpack'
+  readonly bytesMax: number
+  /** What Content-Length says. */
+  readonly declared: number | undefined
+}
+
+export class ArrivingBody {
+  readonly format: 'json' | 'msgpack'
+  /** At most so many bytes come. */
+  readonly bytesMax: number
+  readonly #payload: Readable
+  readonly #declared: number | undefined
+  readonly #chunks: AsyncIterator<Buffer>
+  #received = 0
+  #ended = false
+  #begun: Buffer[] = []
+
+  constructor(payload: Readable, { format, bytesMax, declared }: ArrivingBodyOptions) {
+    this.format = format
+    this.bytesMax = Math.min(bytesMax, declared ?? bytesMax)
+    this.#payload = payload
+    this.#declared = declared
+    // Without that, whoever refuses a body half-way would cut the connection before the reply.
+    this.#chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+  }
+
+  /** All of it where it is small; else undefined, and it comes in chunks. Throws ServerError body_too_large or bad_request. */
+  async whole(): Promise<Buffer | undefined> {
+    if (this.#declared !== undefined && this.#declared > bodyBytesAtOnceMax) return undefined
+    while (this.#received <= bodyBytesAtOnceMax) {
+      const chunk = await this.#next()
+      if (chunk === undefined) {
+        const [first = Buffer.alloc(0)] = this.#begun
+        return this.#begun.length <= 1 ? first : Buffer.concat(this.#begun, this.#received)
+      }
+      this.#begun.push(chunk)
+    }
+    return undefined
+  }
+
+  /** What `whole` left, from the beginning. */
+  async *chunks(): AsyncGenerator<Buffer, void, void> {
+    const begun = this.#begun
+    this.#begun = []
+    yield* begun
+    for (;;) {
+      const chunk = await this.#next()
+      if (chunk === undefined) return
+      yield chunk
+    }
+  }
+
+  /** Nobody reads the rest. It is taken and thrown away, so that the client gets to read why; more than was allowed ends the connection. */
+  discard(): void {
+    if (this.#ended) return
+    this.#begun = []
+    // A connection that broke has nothing more to be thrown away.
+    this.#drain().catch(() => undefined)
+  }
+
+  async #drain(): Promise<void> {
+    await this.#chunks.return?.()
+    this.#payload.on('data', (chunk: Buffer) => {
+      this.#received += chunk.length
+      if (this.#received > this.bytesMax) this.#payload.destroy()
+    })
+    this.#payload.resume()
+  }
+
+  async #next(): Promise<Buffer | undefined> {
+    const { done, value } = await this.#chunks.next()
+    if (done === true) {
+      this.#ended = true
+      if (this.#declared === undefined || this.#declared === this.#received) return undefined
+      throw new ServerError('bad_request', 'the body is not as long as Content-Length says')
+    }
+    this.#received += value.length
+    if (this.#received > this.bytesMax) throw tooLarge()
+    return value
+  }
+}
+
+/** Throws ServerError body_too_large where the head of the request says so already. */
+export function arrivingBody(request: FastifyRequest, payload: Readable, format: 'json' | 'msgpack'): ArrivingBody {
+  const { bodyLimit } = request.routeOptions
+  const header = request.headers['content-length']
+  const declared = header === undefined ? undefined : Number(header)
+  if (declared !== undefined && declared > bodyLimit) throw tooLarge()
+  return new ArrivingBody(payload, { format, bytesMax: bodyLimit, declared })
+}
+
+function tooLarge(): ServerError {
+  return new ServerError('body_too_large', 'the body is larger than this route takes')
+}

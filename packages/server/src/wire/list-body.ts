@@ -1,0 +1,95 @@
+// Bodies that are lists: objects to store, filters to replace. A small one is read at once; of a large one the entries come one
+// after another while it arrives, and each is checked before the next is looked at.
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ArrivingBody } from '../arriving-body.ts'
+import { parseJsonBody } from './json-body.ts'
+import { JsonItems, type ListShape } from './json-items.ts'
+import { MsgpackItems, type MsgpackListShape } from './msgpack-items.ts'
+
+/** How a route reads its list. Where there is none, `noList` throws, or gives the one entry that the body is. */
+export interface ListReader<T> {
+  readonly json: {
+    readonly shape: ListShape
+    whole(body: unknown): readonly T[]
+    item(value: unknown, path: string): T
+    noList(body: unknown): readonly T[]
+  }
+  readonly msgpack: {
+    readonly shape: MsgpackListShape
+    whole(bytes: Buffer): readonly T[]
+    /** May rest between parts. */
+    item(bytes: Buffer, path: string): Generator<void, T>
+    noList(first: Buffer): readonly T[]
+  }
+  /** Called when the last entry of a large body came, with how many there were. Throws where there must be some. */
+  end(count: number): void
+}
+
+/** `body` is undefined where the request had none. */
+export async function readList<T>(
+  body: ArrivingBody | undefined,
+  reader: ListReader<T>,
+): Promise<readonly T[] | AsyncIterable<T>> {
+  if (body === undefined) return reader.json.whole(undefined)
+  const whole = await body.whole()
+  if (whole === undefined) return body.format === 'json' ? jsonEntries(body, reader) : msgpackEntries(body, reader)
+  if (body.format === 'msgpack') return reader.msgpack.whole(whole)
+  return reader.json.whole(whole.length === 0 ? undefined : parseJsonBody(whole))
+}
+
+async function* jsonEntries<T>(body: ArrivingBody, { json, end }: ListReader<T>): AsyncGenerator<T, void, void> {
+  const ready: unknown[] = []
+  const items = new JsonItems(json.shape, (item) => void ready.push(item))
+  let count = 0
+  for await (const chunk of body.chunks()) {
+    items.push(chunk)
+    for (const item of ready) yield json.item(item, `${json.shape.name}[${count++}]`)
+    ready.length = 0
+  }
+  const { listed, root } = items.end()
+  if (listed) end(count)
+  else yield* json.noList(root)
+}
+
+async function* msgpackEntries<T>(
+  body: ArrivingBody,
+  { json, msgpack, end }: ListReader<T>,
+): AsyncGenerator<T, void, void> {
+  const { name } = json.shape
+  const items = new MsgpackItems(msgpack.shape, body.bytesMax)
+  let count = 0
+  for await (const chunk of body.chunks()) {
+    items.push(chunk)
+    for (let item = items.next(); item !== undefined; item = items.next()) {
+      yield await withRests(msgpack.item(item, `${name}[${count++}]`))
+    }
+  }
+  const { listed, first } = items.end()
+  if (listed) end(count)
+  else yield* msgpack.noList(first)
+}
+
+/** Without the entries that are skipped. */
+export function present<T>(entries: readonly (T | undefined)[] | AsyncIterable<T | undefined>) {
+  return Symbol.asyncIterator in entries ? arrivingPresent(entries) : entries.filter((entry) => entry !== undefined)
+}
+
+async function* arrivingPresent<T>(entries: AsyncIterable<T | undefined>): AsyncGenerator<T, void, void> {
+  for await (const entry of entries) if (entry !== undefined) yield entry
+}
+
+async function withRests<T>(work: Generator<void, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done === true) return value
+    await nextTurn()
+  }
+}
+
+/** The same, for who cannot wait. */
+export function withoutRests<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done === true) return value
+  }
+}

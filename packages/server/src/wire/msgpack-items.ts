@@ -1,0 +1,221 @@
+// A MessagePack body that holds a list, read while it arrives: the bytes of each entry are handed out as soon as they are whole,
+// and no longer kept than the next bytes are. What is announced is compared with what can still come and with the limits, so a
+// body is refused at the byte that breaks a bound.
+import { ServerError } from '../errors.ts'
+import { itemTextBytesMax, msgpackDepthMax, vectorNumbersMax } from '../limits.ts'
+import { broken, type Head, headOf } from './msgpack-scan.ts'
+
+export interface MsgpackListShape {
+  /** Where the list is: the body itself, the one element of the body, or the value of a key of a body that is a map. */
+  readonly list: 'body' | 'element' | { readonly key: string }
+  /** Of one entry. */
+  readonly itemBytesMax: number
+  /** Told as soon as the list begins; throws where there are too many. */
+  readonly onCount: (count: number) => void
+}
+
+/** Beyond this an entry gets room for all that may follow, which costs no memory before it comes. */
+const windowBytesMax = 8_388_608
+
+/** Bytes of each number, head included; 0 for heads of everything else. */
+const numberBytes = Uint8Array.from({ length: 256 }, (_, head) => {
+  if (head < 0x80 || head >= 0xe0) return 1
+  if (head < 0xca || head > 0xd3) return 0
+  return 1 + [4, 8, 1, 2, 4, 8, 1, 2, 4, 8][head - 0xca]!
+})
+
+export class MsgpackItems {
+  readonly #shape: MsgpackListShape
+  /** Bytes that the body may have. */
+  readonly #bytesMax: number
+  #window = Buffer.allocUnsafeSlow(131_072)
+  #filled = 0
+  /** Where the window begins in the body; all other places count from there. */
+  #base = 0
+  /** Where the next head is, maybe beyond what is there. */
+  #at = 0
+  /** Values that are still to come in each container that is open. */
+  readonly #open: number[] = []
+  /** Containers around an entry of the list, while the list is open. */
+  #listDepth = -1
+  #listed = false
+  #listIsNext: boolean
+  #itemAt = 0
+  #keyAt = -1
+  /** The value that ends at `#at` is not counted yet. */
+  #ending = false
+  #isMap = false
+  #done = false
+  #first = Buffer.alloc(0)
+  readonly #ready: { readonly from: number; readonly to: number }[] = []
+
+  constructor(shape: MsgpackListShape, bytesMax: number) {
+    this.#shape = shape
+    this.#bytesMax = bytesMax
+    this.#listIsNext = shape.list === 'body'
+  }
+
+  /** Takes the next bytes; entries handed out before are gone then. Throws ServerError invalid_msgpack or limit_exceeded. */
+  push(bytes: Buffer): void {
+    // What follows the first value is ignored.
+    if (this.#done) return
+    if (this.#base + this.#filled === 0) this.#first = Buffer.from(bytes.subarray(0, 16))
+    this.#drop()
+    this.#makeRoom(bytes.length)
+    bytes.copy(this.#window, this.#filled)
+    this.#filled += bytes.length
+    this.#scan()
+  }
+
+  /** The bytes of the next entry that is whole. */
+  next(): Buffer | undefined {
+    const range = this.#ready.shift()
+    return range && this.#window.subarray(range.from, range.to)
+  }
+
+  /** The body is over: whether there was a list, and how the body began, for whoever says what is wrong when there was none. */
+  end(): { readonly listed: boolean; readonly first: Buffer } {
+    if (!this.#done) throw broken('ends in the middle of a value', this.#base + this.#filled)
+    return { listed: this.#listed, first: this.#first }
+  }
+
+  /** Forgets what nobody needs any more. */
+  #drop(): void {
+    const { length: depth } = this.#open
+    const inItem = this.#listDepth >= 0 && (depth > this.#listDepth || (this.#ending && depth === this.#listDepth))
+    const from = this.#keyAt >= 0 ? this.#keyAt : inItem ? this.#itemAt : Math.min(this.#at, this.#filled)
+    if (from === 0) return
+    this.#window.copyWithin(0, from, this.#filled)
+    this.#filled -= from
+    this.#base += from
+    this.#at -= from
+    this.#itemAt -= from
+    if (this.#keyAt >= 0) this.#keyAt -= from
+  }
+
+  #makeRoom(more: number): void {
+    const needed = this.#filled + more
+    if (needed <= this.#window.length) return
+    const room = needed > windowBytesMax ? this.#bytesMax - this.#base : 2 * needed
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, room))
+    this.#window.copy(larger, 0, 0, this.#filled)
+    this.#window = larger
+  }
+
+  #scan(): void {
+    while (!this.#done) {
+      if (this.#ending) {
+        if (this.#at > this.#filled) return
+        this.#ending = false
+        this.#valueEnd()
+        continue
+      }
+      this.#skipNumbers()
+      const head = headOf(this.#window, { at: this.#at, end: this.#filled, base: this.#base })
+      if (head === undefined) return
+      this.#begin(head)
+    }
+  }
+
+  /** Nearly all values are numbers of vectors. The last one of an array is left. */
+  #skipNumbers(): void {
+    const depth = this.#open.length
+    if (this.#listDepth < 0 || depth <= this.#listDepth) return
+    let at = this.#at
+    let left = this.#open[depth - 1]!
+    for (; left > 1 && at < this.#filled; left--) {
+      const bytes = numberBytes[this.#window[at]!]!
+      if (bytes === 0 || at + bytes > this.#filled) break
+      at += bytes
+    }
+    this.#at = at
+    this.#open[depth - 1] = left
+    this.#checkItem()
+  }
+
+  #begin({ bytes, payload, children, isArray }: Head): void {
+    const depth = this.#open.length
+    if (depth === this.#listDepth) this.#itemAt = this.#at
+    if (depth === 1 && this.#isMap && this.#listDepth < 0 && this.#open[0]! % 2 === 0) this.#keyAt = this.#at
+    this.#at += bytes + payload
+    const offset = this.#base + this.#at
+    if (offset > this.#bytesMax) throw broken('ends in the middle of a value', this.#bytesMax)
+    if (children > this.#bytesMax - offset) throw broken(`announces ${children} values where they cannot fit`, offset)
+    if (payload > itemTextBytesMax) throw tooMuch('a text or binary', payload, itemTextBytesMax)
+    if (this.#listIsNext && isArray) this.#listBegins(depth, children)
+    else if (depth === 0) this.#rootBegins(children, isArray)
+    else if (children > 2 * vectorNumbersMax) throw tooMuch('an array', children, vectorNumbersMax)
+    else this.#listIsNext = false
+    if (this.#done) return
+    if (children === 0) {
+      this.#ending = true
+      return
+    }
+    this.#open.push(children)
+    if (this.#open.length > msgpackDepthMax) throw broken(`nests deeper than ${msgpackDepthMax} levels`, offset)
+  }
+
+  #listBegins(depth: number, count: number): void {
+    this.#listIsNext = false
+    this.#listed = true
+    this.#shape.onCount(count)
+    if (count > 0) this.#listDepth = depth + 1
+  }
+
+  /** Where no list can come any more, whoever reads the body says what is wrong with it. */
+  #rootBegins(children: number, isArray: boolean): void {
+    const { list } = this.#shape
+    this.#isMap = typeof list === 'object' && !isArray && children > 0
+    this.#listIsNext = list === 'element' && isArray && children === 1
+    this.#done = !this.#isMap && !this.#listIsNext
+  }
+
+  /** A value ended, and with it maybe its container. */
+  #valueEnd(): void {
+    for (;;) {
+      const depth = this.#open.length
+      if (depth === this.#listDepth) this.#itemEnd()
+      else if (depth === 1 && this.#keyAt >= 0) this.#keyEnd()
+      if (depth === 0) {
+        this.#done = true
+        return
+      }
+      const left = this.#open[depth - 1]! - 1
+      this.#open[depth - 1] = left
+      if (left > 0) return
+      this.#open.pop()
+      if (depth === this.#listDepth) this.#listDepth = -1
+    }
+  }
+
+  #itemEnd(): void {
+    this.#checkItem()
+    this.#ready.push({ from: this.#itemAt, to: this.#at })
+  }
+
+  #checkItem(): void {
+    const length = this.#at - this.#itemAt
+    if (length > this.#shape.itemBytesMax) throw tooMuch('an entry', length, this.#shape.itemBytesMax)
+  }
+
+  #keyEnd(): void {
+    const { list } = this.#shape
+    const written = this.#window.subarray(this.#keyAt, this.#at)
+    this.#keyAt = -1
+    if (typeof list !== 'object' || !isText(written, list.key)) return
+    if (this.#listed) throw broken(`has two values for ${list.key}`, this.#base + this.#at)
+    this.#listIsNext = true
+  }
+}
+
+/** Whether a MessagePack text, head included, says this. */
+function isText(written: Buffer, key: string): boolean {
+  const head = written[0]!
+  const headBytes = head >= 0xa0 && head <= 0xbf ? 1 : head === 0xd9 ? 2 : head === 0xda ? 3 : head === 0xdb ? 5 : -1
+  return headBytes > 0 && written.toString('utf8', headBytes) === key
+}
+
+function tooMuch(what: string, value: number, limit: number): ServerError {
+  const message = `the MessagePack body has ${what} of ${value}, more than ${limit}`
+  return new ServerError('limit_exceeded', message, { field: 'body', value, limit })
+}

@@ -1,0 +1,197 @@
+// Bodies read while they arrive: whatever their bytes and wherever they are cut, what comes out is what reading them at once gives.
+import { chosenSeed } from '@annal/wal/testing'
+import { encode } from '@msgpack/msgpack'
+import fc from 'fast-check'
+import { test } from 'tap'
+import { bodyBytesAtOnceMax, itemTextBytesMax, jsonNumberBytesMax, vectorNumbersMax } from '../src/limits.ts'
+import { parseJsonBody } from '../src/wire/json-body.ts'
+import { JsonItems } from '../src/wire/json-items.ts'
+import { MsgpackItems } from '../src/wire/msgpack-items.ts'
+import { ScannedNumbers } from '../src/wire/numbers.ts'
+
+const seed = chosenSeed()
+const shape = { listKey: 'objects', name: 'objects', vectorKeys: new Set(['fields']) }
+
+/** A body cut where `cuts` say, each a share of what is left. */
+function* pieces(body: Buffer, cuts: readonly number[]): Generator<Buffer> {
+  let at = 0
+  for (const cut of cuts) {
+    const to = at + Math.ceil(cut * (body.length - at))
+    if (to > at) yield body.subarray(at, to)
+    at = to
+  }
+  if (at < body.length) yield body.subarray(at)
+}
+
+function readJson(body: Buffer, cuts: readonly number[]): unknown {
+  const found: unknown[] = []
+  const items = new JsonItems(shape, (item) => void found.push(plain(item)))
+  for (const piece of pieces(body, cuts)) items.push(piece)
+  const { listed, root } = items.end()
+  return listed ? found : plain(root)
+}
+
+function plain(value: unknown): unknown {
+  if (value instanceof ScannedNumbers) return Array.from(value.floats)
+  if (Array.isArray(value)) return value.map(plain)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]))
+}
+
+/** As a vector keeps them: 32 bits, but for the positions of sparse vectors. */
+function rounded(value: unknown, key = ''): unknown {
+  if (Array.isArray(value)) {
+    if (typeof value[0] === 'number' && !key.endsWith('indices')) return value.map((one) => Math.fround(one as number))
+    return value.map((inner) => rounded(inner, key))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([inner, one]) => [inner, rounded(one, inner)]))
+}
+
+function expected(body: Buffer): unknown {
+  const value = parseJsonBody(body) as Record<string, unknown> | unknown[]
+  const isList = Array.isArray(value) || (typeof value === 'object' && value !== null && Array.isArray(value.objects))
+  const items = Array.isArray(value) ? value : (value?.objects as unknown[])
+  const one = (item: unknown): unknown =>
+    typeof item === 'object' && item !== null && !Array.isArray(item) && Object.hasOwn(item, 'fields')
+      ? { ...item, fields: rounded((item as Record<string, unknown>).fields, 'fields') }
+      : item
+  return isList ? items.map(one) : one(value)
+}
+
+const blank = fc.constantFrom('', '', '', ' ', '\n\t ', '     ')
+const number = fc.oneof(
+  fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  fc.float({ noNaN: true, noDefaultInfinity: true }).map((value) => JSON.stringify(value)),
+  fc.nat().map(String),
+  fc.constantFrom('-0', '1e3', '1E-2', '0.12345678901234567', '123456789012345678901234567890', '4294967295', '1e-46'),
+)
+const text = fc.oneof(
+  fc.string({ unit: 'binary' }).map((value) => JSON.stringify(value.toWellFormed())),
+  fc.constantFrom('"\\u0041"', '"[{"', '"a\\"]"', '"\\\\"'),
+)
+const key = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom('"id"', '"meta"', '"fields"', '"indices"', '"values"') },
+  { weight: 1, arbitrary: fc.constantFrom('"f\\u0069elds"', '"objects"') },
+  text,
+)
+const joined = (parts: readonly string[][]): string => parts.map((part) => part.join('')).join(',')
+const { value } = fc.letrec<{ value: string }>((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 4 },
+    fc.oneof(number, text, fc.constantFrom('true', 'false', 'null')),
+    fc.array(fc.tuple(blank, number, blank), { maxLength: 5 }).map((list) => `[${joined(list)}]`),
+    fc.array(fc.tuple(blank, tie('value'), blank), { maxLength: 4 }).map((list) => `[${joined(list)}]`),
+    fc
+      .array(fc.tuple(blank, key, blank, fc.constant(':'), blank, tie('value'), blank), { maxLength: 4 })
+      .map((list) => `{${joined(list)}}`),
+  ),
+}))
+const list = fc.array(fc.tuple(blank, value, blank), { maxLength: 4 }).map((entries) => `[${joined(entries)}]`)
+const body = fc.oneof(
+  list,
+  fc.tuple(blank, list, blank).map(([a, entries, b]) => `${a}{"objects"${b}:${a}${entries}${b}}`),
+  fc.tuple(value, list, value).map(([a, entries, b]) => `{"a":${a},"objects":${entries},"b":${b}}`),
+  value,
+)
+const damage = fc.option(
+  fc.tuple(fc.nat(), fc.constantFrom('', ',', ']', '}', '"', '1', ' ', '\\', '[', '{', ':', '-', 'e')),
+)
+const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 })
+
+test('JSON that arrives in pieces is read as JSON.parse reads it, or refused where that refuses it', (t) => {
+  let read = 0
+  let refused = 0
+  fc.assert(
+    fc.property(body, damage, cuts, (made, harm, where) => {
+      const place = harm === null ? 0 : harm[0] % (made.length + 1)
+      const bytes = Buffer.from(harm === null ? made : made.slice(0, place) + harm[1] + made.slice(place + 1))
+      const [whole, arriving] = [outcome(() => expected(bytes)), outcome(() => readJson(bytes, where))]
+      if ('code' in whole || 'code' in arriving) {
+        refused += 1
+        if ('code' in whole && 'code' in arriving) return true
+        // What is no vector where one must be, and a second list, are refused here and by whoever reads the object there.
+        return 'code' in arriving && arriving.code === 'invalid_argument'
+      }
+      read += 1
+      return JSON.stringify(whole.value) === JSON.stringify(arriving.value)
+    }),
+    { seed, numRuns: process.env.ANNAL_LONG === '1' ? 200_000 : 3_000 },
+  )
+  t.ok(read > 100 && refused > 100, `${read} read, ${refused} refused`)
+  t.end()
+})
+
+function outcome(run: () => unknown): { readonly value: unknown } | { readonly code: string } {
+  try {
+    return { value: run() }
+  } catch (error) {
+    return { code: (error as { code?: string }).code ?? String(error) }
+  }
+}
+
+test('MessagePack that arrives in pieces gives the bytes of each entry', (t) => {
+  const entry = fc.jsonValue({ maxDepth: 3 })
+  fc.assert(
+    fc.property(
+      fc.array(entry, { maxLength: 20 }),
+      fc.constantFrom('body', 'element', 'key'),
+      cuts,
+      (list, where, at) => {
+        const made =
+          where === 'body' ? list : where === 'element' ? [list] : { first: [[1], {}], objects: list, last: 'x' }
+        const bytes = Buffer.concat([encode(made), Buffer.from('what follows is ignored')])
+        const place = where === 'key' ? { key: 'objects' } : (where as 'body' | 'element')
+        let counted = -1
+        const onCount = (count: number): void => {
+          counted = count
+        }
+        const items = new MsgpackItems({ list: place, itemBytesMax: 1e6, onCount }, bytes.length)
+        const found: string[] = []
+        for (const piece of pieces(bytes, at)) {
+          items.push(piece)
+          for (let item = items.next(); item !== undefined; item = items.next()) found.push(item.toString('hex'))
+        }
+        t.same(
+          found,
+          list.map((one) => Buffer.from(encode(one)).toString('hex')),
+        )
+        t.match({ ...items.end(), counted }, { listed: true, counted: list.length })
+      },
+    ),
+    { seed, numRuns: 300 },
+  )
+  t.end()
+})
+
+test('a body is refused at the byte that breaks a bound', (t) => {
+  const chunk = (of: string): Buffer => Buffer.from(of.repeat(Math.ceil(65_536 / of.length)))
+  const cases: [string, string, string, string][] = [
+    ['an object of a long text', '{"objects":[{"id":"', 'x', 'limit_exceeded'],
+    ['an object of keys', '{"objects":[{', '"k":1,', 'limit_exceeded'],
+    ['an object of brackets', '{"objects":[{"meta":[', '[],', 'limit_exceeded'],
+    ['nesting', '{"objects":[', '[', 'limit_exceeded'],
+    ['digits in a text', '{"objects":[{"meta":{"a":', '9', 'limit_exceeded'],
+    ['digits in a vector', '{"objects":[{"fields":{"a":[', '9', 'limit_exceeded'],
+    ['a vector', '{"objects":[{"fields":{"a":[', '1,', 'limit_exceeded'],
+    ['keys of the body', '{', '"k":1,', 'limit_exceeded'],
+    ['no number in a vector', '{"objects":[{"fields":{"a":[1,', '"x",', 'invalid_argument'],
+    ['a bracket that does not fit', '{"objects":[{"fields":]', ' ', 'invalid_json'],
+  ]
+  for (const [name, begin, filler, code] of cases) {
+    const items = new JsonItems(shape, () => undefined)
+    const most = 2 * itemTextBytesMax
+    let pushed = 0
+    const error = outcome(() => {
+      items.push(Buffer.from(begin))
+      for (const piece = chunk(filler); pushed < most; pushed += piece.length) items.push(piece)
+    })
+    t.same(error, { code }, `${name}: refused after ${pushed} bytes`)
+  }
+  const spaces = new JsonItems(shape, () => undefined)
+  for (let i = 0; i < 64; i++) spaces.push(chunk(' '))
+  spaces.push(Buffer.from('[]'))
+  t.match(spaces.end(), { listed: true }, 'spaces take no room, however many')
+  t.ok(jsonNumberBytesMax < 10_000 && vectorNumbersMax < bodyBytesAtOnceMax)
+  t.end()
+})

@@ -1,0 +1,166 @@
+// Lets a process have more files open than the system gives it descriptors. A file that is opened through `OpenFiles.vfs` gives
+// its descriptor up when others need one, longest unused first, and gets another when it is used again. The log's tail, the lock
+// and files that are read once are opened on the Vfs below: theirs are never closed by others.
+//
+// What callers of VfsFile rely on holds:
+//   - What was written is synced before its descriptor closes: the system reports a failed write to those who have the file open
+//     then, and may forget it. A failure is kept, and every later datasync of the file reports it.
+//   - A file outlives its name: where it is removed or replaced through this Vfs, it keeps its descriptor. Renamed through it, it
+//     is found under the new name. Names that are changed elsewhere are not noticed.
+import { sep } from 'node:path'
+import { errnoOf } from './errors.ts'
+import { SharedFile } from './shared-file.ts'
+import type { Vfs } from './vfs.ts'
+
+export class OpenFiles {
+  readonly max: number
+  /** Files that have a descriptor. */
+  readonly #holding = new Set<SharedFile>()
+  readonly #wrapped = new WeakMap<Vfs, Vfs>()
+  #taken = 0
+  #uses = 0
+
+  /** At most `max` descriptors; more while as many files are in use at one time, or have lost their names. */
+  constructor(max: number) {
+    this.max = max
+  }
+
+  /** Descriptors that are open, or about to be. */
+  get taken(): number {
+    return this.#taken
+  }
+
+  /** A Vfs whose files share the descriptors; the same one for the same `inner`. */
+  vfs(inner: Vfs): Vfs {
+    const known = this.#wrapped.get(inner) ?? sharingVfs(this, inner)
+    this.#wrapped.set(inner, known)
+    return known
+  }
+
+  /** Closes an eighth of the descriptors that nobody uses now, at least one. False where there are none. */
+  async #shed(): Promise<boolean> {
+    const wanted = Math.max(1, this.#holding.size >> 3)
+    const unused = [...this.#holding].filter(({ isIdle }) => isIdle).sort((a, b) => a.lastUse - b.lastUse)
+    await Promise.all(unused.slice(0, wanted).map((file) => file.giveUp()))
+    return unused.length > 0
+  }
+
+  /** Counts a use, which makes the file the one used last. */
+  countUse(): number {
+    return ++this.#uses
+  }
+
+  /** Opens a descriptor for a file once there is room for it. */
+  async open<T>(file: SharedFile, open: () => Promise<T>): Promise<T> {
+    this.#taken++
+    try {
+      await this.trim()
+      const opened = await this.opened(open)
+      this.#holding.add(file)
+      return opened
+    } catch (error) {
+      this.#taken--
+      throw error
+    }
+  }
+
+  /** Closes as many as there are beyond `max`, as far as they are idle. */
+  async trim(): Promise<void> {
+    while (this.#taken > this.max) {
+      const unused = this.#longestUnused()
+      if (unused === undefined) return
+      await unused.giveUp()
+    }
+  }
+
+  /** Opens what the system may refuse a descriptor; then some of those here are closed. */
+  async opened<T>(open: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await open()
+      } catch (error) {
+        if (!isOutOfDescriptors(error) || !(await this.#shed())) throw error
+      }
+    }
+  }
+
+  /** The file is about to close its descriptor; `done` says that it did. */
+  leaving(file: SharedFile): { readonly done: () => void } {
+    this.#holding.delete(file)
+    return { done: () => void this.#taken-- }
+  }
+
+  #longestUnused(): SharedFile | undefined {
+    let found: SharedFile | undefined
+    for (const file of this.#holding) if (file.isIdle && (!found || file.lastUse < found.lastUse)) found = file
+    return found
+  }
+}
+
+/** The process, or the whole system, has no descriptor left. */
+function isOutOfDescriptors(error: unknown): boolean {
+  const errno = errnoOf(error)
+  return errno === 'EMFILE' || errno === 'ENFILE'
+}
+
+function sharingVfs(owner: OpenFiles, inner: Vfs): Vfs {
+  const named = new Map<string, Set<SharedFile>>()
+  const enter = (file: SharedFile) => named.set(file.path, (named.get(file.path) ?? new Set()).add(file))
+  const leave = (file: SharedFile) => {
+    const files = named.get(file.path)
+    files?.delete(file)
+    if (files?.size === 0) named.delete(file.path)
+  }
+  const at = (path: string): SharedFile[] => [...(named.get(path) ?? [])]
+  const atOrBelow = (path: string): SharedFile[] =>
+    [...named].flatMap(([name, files]) => (name === path || name.startsWith(path + sep) ? [...files] : []))
+  const loseNames = (files: readonly SharedFile[]) => {
+    for (const file of files) {
+      leave(file)
+      file.keepDescriptor()
+    }
+  }
+  /** Acts while the files have descriptors that they keep, so that it does not matter what becomes of their names. */
+  const holding = async (files: readonly SharedFile[], act: () => Promise<void>): Promise<void> => {
+    const releases = await Promise.all(files.map((file) => file.hold()))
+    try {
+      await act()
+    } finally {
+      for (const release of releases) release()
+    }
+  }
+  const removing = (files: readonly SharedFile[], remove: () => Promise<void>) =>
+    holding(files, async () => {
+      await remove()
+      loseNames(files)
+    })
+
+  return {
+    async open(path, mode) {
+      const file = new SharedFile({ owner, inner, path, mode, onClose: leave })
+      await file.begin()
+      enter(file)
+      return file
+    },
+    rename(from, to) {
+      const [moved, replaced] = [atOrBelow(from), at(to)]
+      return holding([...moved, ...replaced], async () => {
+        await inner.rename(from, to)
+        loseNames(replaced)
+        for (const file of moved) {
+          leave(file)
+          file.path = to + file.path.slice(from.length)
+          enter(file)
+        }
+      })
+    },
+    remove: (path) => removing(at(path), () => inner.remove(path)),
+    removeTree: (path) => removing(atOrBelow(path), () => inner.removeTree(path)),
+    link: (existing, path) => inner.link(existing, path),
+    makeDirectory: (path) => inner.makeDirectory(path),
+    list: (path) => inner.list(path),
+    exists: (path) => inner.exists(path),
+    syncDirectory: (path) => inner.syncDirectory(path),
+    freeBytes: (path) => inner.freeBytes(path),
+  }
+}

@@ -1,0 +1,184 @@
+// One file whose descriptor comes and goes. Its owner, `OpenFiles`, decides when it goes; what it promises stands there.
+import type { OpenFiles } from './open-files.ts'
+import type { OpenMode, Vfs, VfsFile } from './vfs.ts'
+
+export class SharedFile implements VfsFile {
+  path: string
+  readonly #owner: OpenFiles
+  readonly #inner: Vfs
+  readonly #mode: OpenMode
+  readonly #onClose: (file: SharedFile) => void
+  #file: VfsFile | undefined
+  #opening: Promise<VfsFile> | undefined
+  #givingUp: Promise<void> | undefined
+  /** Calls under way, and whoever holds the descriptor for another reason. */
+  #users = 0
+  #keeps = false
+  #closed = false
+  #lastUse = 0
+  /** Rises when a write begins and when it ends, so that a sync in between is not taken to cover it. */
+  #writes = 0
+  #synced = 0
+  #failure: { readonly error: unknown } | undefined
+
+  constructor(options: {
+    readonly owner: OpenFiles
+    readonly inner: Vfs
+    readonly path: string
+    readonly mode: OpenMode
+    readonly onClose: (file: SharedFile) => void
+  }) {
+    this.#owner = options.owner
+    this.#inner = options.inner
+    this.path = options.path
+    this.#mode = options.mode
+    this.#onClose = options.onClose
+  }
+
+  /** Opens it for the first time, as its mode says. */
+  async begin(): Promise<void> {
+    this.#lastUse = this.#owner.countUse()
+    await this.#opened(this.#mode)
+    await this.#owner.trim()
+  }
+
+  get lastUse(): number {
+    return this.#lastUse
+  }
+
+  /** Whether its descriptor may be closed now. */
+  get isIdle(): boolean {
+    return this.#file !== undefined && this.#users === 0 && !this.#keeps
+  }
+
+  /** Syncs and closes the descriptor of a file that is idle. Never rejects: the next datasync reports what failed. */
+  giveUp(): Promise<void> {
+    this.#givingUp ??= this.#giveUp().finally(() => {
+      this.#givingUp = undefined
+    })
+    return this.#givingUp
+  }
+
+  async #giveUp(): Promise<void> {
+    const file = this.#file
+    if (file === undefined) return
+    this.#file = undefined
+    const { done } = this.#owner.leaving(this)
+    try {
+      if (this.#writes > this.#synced) await this.#sync(file)
+      await file.close()
+    } catch (error) {
+      this.#failure ??= { error }
+    } finally {
+      done()
+    }
+  }
+
+  /** Keeps a descriptor until the function returned is called. */
+  async hold(): Promise<() => void> {
+    this.#users++
+    try {
+      await this.#opened()
+    } catch (error) {
+      this.#users--
+      throw error
+    }
+    return () => void this.#users--
+  }
+
+  /** From now on no other descriptor leads to the file. */
+  keepDescriptor(): void {
+    this.#keeps = true
+  }
+
+  write(bytes: Uint8Array, position: number): Promise<number> {
+    return this.#writing((file) => file.write(bytes, position))
+  }
+  read(bytes: Uint8Array, position: number): Promise<number> {
+    return this.#using((file) => file.read(bytes, position))
+  }
+  truncate(size: number): Promise<void> {
+    return this.#writing((file) => file.truncate(size))
+  }
+  size(): Promise<number> {
+    return this.#using((file) => file.size())
+  }
+
+  async datasync(): Promise<void> {
+    await this.#using((file) => {
+      if (this.#failure !== undefined) throw this.#failure.error
+      return this.#sync(file)
+    })
+  }
+
+  async #sync(file: VfsFile): Promise<void> {
+    const writes = this.#writes
+    try {
+      await file.datasync()
+      this.#synced = Math.max(this.#synced, writes)
+    } catch (error) {
+      this.#failure ??= { error }
+      throw error
+    }
+  }
+
+  /** As any descriptor: what was not synced may be lost. */
+  async close(): Promise<void> {
+    if (this.#closed) throw this.#refusal()
+    this.#closed = true
+    this.#onClose(this)
+    await this.#givingUp
+    const file = this.#file ?? (await this.#opening?.catch(() => undefined))
+    if (file === undefined) return
+    this.#file = undefined
+    const { done } = this.#owner.leaving(this)
+    try {
+      await file.close()
+    } finally {
+      done()
+    }
+  }
+
+  #refusal(): Error {
+    return Object.assign(new Error(`EBADF: ${this.path} is closed`), { code: 'EBADF' })
+  }
+
+  #writing<T>(act: (file: VfsFile) => Promise<T>): Promise<T> {
+    return this.#using(async (file) => {
+      this.#writes++
+      try {
+        return await act(file)
+      } finally {
+        this.#writes++
+      }
+    })
+  }
+
+  async #using<T>(act: (file: VfsFile) => Promise<T>): Promise<T> {
+    this.#users++
+    this.#lastUse = this.#owner.countUse()
+    try {
+      return await act(this.#file ?? (await this.#opened()))
+    } finally {
+      this.#users--
+      // Files in use at one time may have had more descriptors than there should be.
+      await this.#owner.trim()
+    }
+  }
+
+  #opened(mode: OpenMode = this.#mode === 'read' ? 'read' : 'write'): Promise<VfsFile> {
+    if (this.#file !== undefined) return Promise.resolve(this.#file)
+    this.#opening ??= this.#open(mode).finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #open(mode: OpenMode): Promise<VfsFile> {
+    await this.#givingUp
+    if (this.#closed) throw this.#refusal()
+    const file = await this.#owner.open(this, () => this.#inner.open(this.path, mode))
+    this.#file = file
+    return file
+  }
+}
