@@ -1,11 +1,13 @@
 // Opens a data directory in the only safe order: lock, identity, log; and closes it in the reverse one. A new directory
 // gets its log first and its identity last, so that an identity without a log always means that something was lost.
 import { join } from 'node:path'
-import { createIdentity, type Identity, readIdentity } from './identity.ts'
+import { createIdentity, type Identity, newTimeline, readIdentity } from './identity.ts'
 import { acquireLock } from './lock.ts'
 import type { Log, Lsn } from './log.ts'
 import { nodeVfs } from './node-vfs.ts'
 import { type FileLogOptions, openFileLog } from './open-file-log.ts'
+import { listLogFiles, withSegment } from './scan-segment.ts'
+import { decodeSegmentHeader } from './segment-header.ts'
 import type { Vfs } from './vfs.ts'
 import { makeNamedDirectory } from './whole-file.ts'
 
@@ -13,7 +15,7 @@ export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'must
   /** The data directory; the log lives in its folder `wal`. */
   readonly dir: string
   /** Finds the first LSN the user will read, from checkpoints for instance. Called under the lock, before the log is opened. */
-  readonly findStart?: () => Promise<Lsn | undefined>
+  readonly findStart?: (known: Identity | undefined) => Promise<Lsn | undefined>
   readonly forceUnlock?: boolean
 }
 
@@ -33,13 +35,15 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   const lock = await acquireLock(dir, { force: forceUnlock ?? false, onWait })
   try {
     const known = await readIdentity({ dir, vfs })
-    const recoverFrom = await findStart?.()
+    const recoverFrom = await findStart?.(known)
     const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }
     const start = recoverFrom === undefined ? {} : { recoverFrom }
-    const line = known === undefined ? {} : { timeline: known.timeline }
+    // A number of its own, in the header of every segment: a segment of another directory is refused.
+    const timeline = known?.timeline ?? (await firstTimeline(vfs, join(dir, 'wal')))
+    const line = { timeline, ...(known && { timelineAfter: known.forkedAfterLsn }) }
     const places = { dir: join(dir, 'wal'), reservePath: join(dir, 'RESERVE') }
     const log = await openFileLog({ ...logOptions, ...existing, ...start, ...line, vfs, ...places })
-    const identity = known ?? (await createIdentityOf(log, dir, vfs))
+    const identity = known ?? (await createIdentityOf(log, dir, vfs, timeline))
     const close = async () => {
       try {
         await log.close()
@@ -63,9 +67,17 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   }
 }
 
-async function createIdentityOf(log: Log, dir: string, vfs: Vfs): Promise<Identity> {
+/** That of the segment there is, when a start was cut short before it made the identity; otherwise a new one. */
+async function firstTimeline(vfs: Vfs, dir: string): Promise<number> {
+  const [first] = (await listLogFiles(vfs, dir)).segments
+  if (first === undefined) return newTimeline()
+  const found = await withSegment(vfs, first, async (_file, head) => decodeSegmentHeader(head))
+  return found.kind === 'header' ? found.header.timeline : newTimeline()
+}
+
+async function createIdentityOf(log: Log, dir: string, vfs: Vfs, timeline: number): Promise<Identity> {
   try {
-    return await createIdentity({ dir, vfs })
+    return await createIdentity({ dir, vfs }, { timeline, forkedAfterLsn: 0 })
   } catch (error) {
     await log.close()
     throw error

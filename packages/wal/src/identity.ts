@@ -1,5 +1,5 @@
 // IDENTITY: what makes a data directory this one and no other. One line of JSON with its own checksum, written once.
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { xxh64 } from './checksum.ts'
 import { WalError } from './errors.ts'
@@ -35,11 +35,22 @@ export async function readIdentity(place: IdentityPlace): Promise<Identity | und
 /** Gives the directory its identity. Comes last when a directory is made: an identity promises that there is a log. */
 export async function createIdentity(
   place: IdentityPlace,
-  line: Pick<Identity, 'timeline' | 'forkedAfterLsn'> = { timeline: 1, forkedAfterLsn: 0 },
+  line: Pick<Identity, 'timeline' | 'forkedAfterLsn'> & Partial<Pick<Identity, 'uuid'>> = {
+    timeline: 1,
+    forkedAfterLsn: 0,
+  },
 ): Promise<Identity> {
   const identity = { uuid: randomUUID(), formatVersion, createdAt: new Date().toISOString(), ...line }
   await createWhole(place.vfs, join(place.dir, identityName), (file) => writeFully(file, encodeIdentity(identity), 0))
   return identity
+}
+
+/** What tells the segments of a new directory from those of others. Those of the first versions all had 1. */
+export function newTimeline(): number {
+  for (;;) {
+    const timeline = randomBytes(4).readUInt32LE()
+    if (timeline > 1) return timeline
+  }
 }
 
 /** Reads the identity, or makes one when there is none. */

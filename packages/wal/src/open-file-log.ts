@@ -37,6 +37,8 @@ export interface FileLogOptions {
   /** True when the directory must be new: then a log with records of its user is refused. */
   readonly mustBeNew?: boolean
   readonly timeline?: number
+  /** Segments that begin after this record must be of the timeline; without it, none needs to be. */
+  readonly timelineAfter?: number
   /** A file of room for records that free something; none is kept when it is not given. */
   readonly reservePath?: string
   /** Called when the disk is nearly full: gives up what can be done without, for about so many bytes, and says whether there was any. */
@@ -131,7 +133,9 @@ async function scanOrStart(vfs: Vfs, options: FileLogOptions): Promise<LogScan> 
     // Every time: the start that made the directory may have been killed before its name was durable.
     await syncNameOf(vfs, dir)
   })
-  return scanLog({ vfs, dir, recoverFrom: options.recoverFrom, mustExist, onProgress: options.onProgress })
+  const { timeline: id, timelineAfter: after } = options
+  const timeline = id !== undefined && after !== undefined ? { id, after } : undefined
+  return scanLog({ vfs, dir, recoverFrom: options.recoverFrom, timeline, mustExist, onProgress: options.onProgress })
 }
 
 function refuseRecords(dir: string, scan: LogScan): void {

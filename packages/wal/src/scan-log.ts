@@ -28,6 +28,8 @@ export interface ScanOptions {
   readonly dir: string
   /** The first LSN the user will read: everything below it is in a checkpoint. Older segments are not read. */
   readonly recoverFrom: number | undefined
+  /** Segments that begin after record `after` must say that they are of this timeline. */
+  readonly timeline?: { readonly id: number; readonly after: number } | undefined
   /** True when this data directory has held a log before. */
   readonly mustExist: boolean
   readonly onProgress: ((progress: ScanProgress) => void) | undefined
@@ -74,6 +76,7 @@ export async function scanLog(options: ScanOptions): Promise<LogScan> {
     if (scanned.header === undefined) {
       throw refusal(file, 0, file.lsnFirst, scanned.bad?.why ?? 'no header', scanned.bytes)
     }
+    refuseStranger(options, scanned)
     bytesDone += scanned.bytes
     segments.push(scanned)
     options.onProgress?.({ lsn: scanned.lsnLast, bytesDone, segmentsDone: i + 1, segmentsTotal: files.segments.length })
@@ -90,6 +93,13 @@ export async function scanLog(options: ScanOptions): Promise<LogScan> {
     cleanlyClosed: last?.cleanlyClosed === true && (tip.newest?.durableLsn ?? 0) >= last.lsnLast,
     torn,
   }
+}
+
+function refuseStranger({ timeline }: ScanOptions, { file, header, bytes }: ScannedSegment): void {
+  if (timeline === undefined || header === undefined || file.lsnFirst <= timeline.after) return
+  if (header.timeline === timeline.id) return
+  const why = `it is a segment of another directory: its timeline is ${header.timeline}, that of IDENTITY is ${timeline.id}`
+  throw refusal(file, 0, file.lsnFirst, why, bytes)
 }
 
 /** What the segment after this one must be. A segment whose frames were not read gives no chain value. */

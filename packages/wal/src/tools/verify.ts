@@ -2,6 +2,7 @@
 // TIP is read first, so what it promises must already be there when the tail is read.
 import { errnoOf } from '../errors.ts'
 import { FrameReader } from '../frame-reader.ts'
+import type { Identity } from '../identity.ts'
 import { expectationAfter } from '../scan-log.ts'
 import { listLogFiles, type ScannedSegment, type SegmentFile, scanSegment, withSegment } from '../scan-segment.ts'
 import { judgeTail } from '../tail-rule.ts'
@@ -33,6 +34,8 @@ export interface LogReport {
 export interface VerifyOptions {
   readonly vfs: Vfs
   readonly dir: string
+  /** Of the data directory that it is the log of: segments that begin after the fork must be of its timeline. */
+  readonly identity?: Pick<Identity, 'timeline' | 'forkedAfterLsn'> | undefined
   readonly onProgress?: (done: { readonly segments: number; readonly bytes: number }) => void
 }
 
@@ -58,6 +61,8 @@ export async function verifyLog(options: VerifyOptions): Promise<LogReport> {
     if (segment.bad !== undefined && (!isLast || segment.header === undefined)) {
       findings.push(damage(file.name, segment.bad.offset, segment.lsnLast + 1, segment.bad.why))
     }
+    const stranger = strangerFault(segment, options)
+    if (stranger !== undefined) findings.push(damage(file.name, 0, file.lsnFirst, stranger))
     options.onProgress?.({ segments: scanned.length, bytes })
   }
   findings.push(...(await checkEnd(vfs, scanned.at(-1), tip)))
@@ -72,6 +77,12 @@ export async function verifyLog(options: VerifyOptions): Promise<LogReport> {
     lsnDurableKnown: tip.newest?.durableLsn ?? 0,
     cleanlyClosed: scanned.at(-1)?.cleanlyClosed ?? false,
   }
+}
+
+function strangerFault({ file, header }: ScannedSegment, { identity }: VerifyOptions): string | undefined {
+  if (identity === undefined || header === undefined || file.lsnFirst <= identity.forkedAfterLsn) return undefined
+  if (header.timeline === identity.timeline) return undefined
+  return `it is a segment of another directory: its timeline is ${header.timeline}, that of IDENTITY is ${identity.timeline}`
 }
 
 async function isGivenUp({ vfs, dir }: VerifyOptions, file: SegmentFile): Promise<boolean> {
