@@ -111,7 +111,7 @@ export class Checkpointer {
     let failure = new EngineError('snapshot_damaged', `no checkpoint holds collection ${entry.id}`)
     for (const checkpoint of checkpoints) {
       try {
-        const replica = await loadCollection(this.#place, checkpoint, entry, pool)
+        const replica = await loadCollection(this.#place, checkpoint, entry, { pool, onTrouble: this.#host.onTrouble })
         if (!replica) continue
         this.#lsnLoaded = Math.min(this.#lsnLoaded, checkpoint.manifest.lsn)
         this.#isRenewalDue ||= checkpoint !== checkpoints[0]

@@ -1,6 +1,14 @@
 // Opens a data directory and keeps everything in it: the log, the catalog, one replica per collection, checkpoints.
 import { join } from 'node:path'
-import { type DataDirectory, type LogNotice, type Lsn, nodeVfs, openDataDirectory, type Vfs } from '@annal/wal'
+import {
+  type DataDirectory,
+  type Identity,
+  type LogNotice,
+  type Lsn,
+  nodeVfs,
+  openDataDirectory,
+  type Vfs,
+} from '@annal/wal'
 import type { Database, Engine, EngineHealth, EngineOptions, EngineStats } from './api.ts'
 import { archivedCheckpointsDir, archivedLogDir } from './backup/archive.ts'
 import { EngineBackups } from './backup/engine-backups.ts'
@@ -76,6 +84,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   #failure: Error | undefined
   #phase: Phase = 'starting'
   #directory: DataDirectory | undefined
+  #identity: Identity | undefined
   #pool: WorkerPool | undefined
   #committer: Committer | undefined
   #trimTimer: NodeJS.Timeout | undefined
@@ -90,10 +99,11 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.#vfs = parts.vfs ?? nodeVfs()
     this.limits = checkedLimits(options.limits)
     this.#threads = checkedThreads(options.threads)
-    this.#originals = { vfs: this.#vfs, dir: join(dataDir, 'originals') }
+    this.#originals = { vfs: this.#vfs, dir: join(dataDir, 'originals'), directory: () => this.id }
     this.#checkpointer = new Checkpointer(
       {
         ...{ vfs: this.#vfs, dir: join(dataDir, 'checkpoints'), originalsDir: join(dataDir, 'originals') },
+        directory: () => this.#identity?.uuid,
         ...(options.archive?.maxAgeMs && { archiveDir: archivedCheckpointsDir(dataDir) }),
       },
       {
@@ -121,7 +131,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   }
 
   get id(): string {
-    return this.#directory?.identity.uuid ?? ''
+    return this.#identity?.uuid ?? ''
   }
 
   get timeMs(): number {
@@ -141,7 +151,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         vfs: this.#vfs,
         fsync: this.#options.fsync ?? 'always',
         ...(this.#options.archive?.maxAgeMs && { archiveDir: archivedLogDir(this.#options.dataDir) }),
-        findStart: async () => {
+        findStart: async (known) => {
+          this.#identity = known
           const pool = this.#parts.pool ?? (await startWorkerPool({ threads: this.#threads }))
           this.#pool = pool
           loaded = await this.#checkpointer.load(pool)
@@ -154,6 +165,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
         onFailed: (error) => this.#fail(error),
       })
       this.#directory = directory
+      this.#identity = directory.identity
       await this.#recover(directory, loaded)
       this.#phase = 'open'
       this.#progress.report(undefined)
@@ -367,7 +379,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       keepLog: this.#options.keepLog ?? false,
       onNotice: (sentence) => this.#options.onNotice?.(sentence),
       backupMsMax: this.limits.backupMsMax,
-      identity: () => (this.#directory as DataDirectory).identity,
+      // Known but in a directory that is just made, which has nothing that would ask for it.
+      identity: () => this.#identity as Identity,
       log: () => (this.#directory as DataDirectory).log,
       timeMs: () => this.timeMs,
       newestCheckpoint: () => this.#checkpointer.newest,

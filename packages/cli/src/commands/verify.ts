@@ -1,5 +1,6 @@
 // `annal verify`: every byte of the log, and what is wrong with it.
-import { nodeVfs, verifyLog } from '@annal/wal'
+import path from 'node:path'
+import { nodeVfs, readIdentity, verifyLog } from '@annal/wal'
 import { logDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'
 import { amount, bytesText, type Terminal } from '../terminal.ts'
@@ -10,7 +11,9 @@ export async function verify(
   terminal: Terminal,
 ): Promise<number> {
   const onProgress = ({ bytes }: { readonly bytes: number }) => terminal.bar.show('verifying', bytes, undefined)
-  const report = await verifyLog({ vfs: nodeVfs(), dir: logDir(given), onProgress })
+  const [vfs, dir] = [nodeVfs(), logDir(given)]
+  const identity = await readIdentity({ vfs, dir: path.dirname(path.resolve(dir)) })
+  const report = await verifyLog({ vfs, dir, identity, onProgress })
   if (options.json) {
     terminal.line(JSON.stringify(report))
     return report.isGood ? exitCode.good : exitCode.damaged

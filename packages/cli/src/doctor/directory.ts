@@ -91,8 +91,12 @@ async function identityFinding(dir: string): Promise<Finding> {
 
 async function storedFindings(dir: string, terminal: Terminal): Promise<Finding[]> {
   const onProgress = ({ bytes }: { readonly bytes: number }) => terminal.bar.show('reading the log', bytes, undefined)
-  const report = await verifyLog({ vfs: nodeVfs(), dir: path.join(dir, 'wal'), onProgress })
-  return [logFinding(dir, report), ...(await checkpointFindings(dir, report.isGood && report.lsnFirst === 1))]
+  const identity = await readIdentity({ dir, vfs: nodeVfs() }).catch(() => undefined)
+  const report = await verifyLog({ vfs: nodeVfs(), dir: path.join(dir, 'wal'), identity, onProgress })
+  const log = logFinding(dir, report)
+  // A damaged IDENTITY is a finding of its own, and nothing can be compared with it.
+  if (identity === undefined) return [log]
+  return [log, ...(await checkpointFindings(dir, identity.uuid, report.isGood && report.lsnFirst === 1))]
 }
 
 function logFinding(dir: string, report: LogReport): Finding {
@@ -118,11 +122,12 @@ function logFinding(dir: string, report: LogReport): Finding {
   return good('log', `${figures}; ${notice.file}: ${notice.what}; the next start settles it`)
 }
 
-/** Looks at the length and the beginning of every file of every checkpoint, not at all bytes: \`annal verify --deep\` does. */
-async function checkpointFindings(dir: string, isLogWhole: boolean): Promise<Finding[]> {
+/** Looks at the length and the beginning of every file of every checkpoint, not at all bytes: `annal verify --deep` does. */
+async function checkpointFindings(dir: string, directory: string, isLogWhole: boolean): Promise<Finding[]> {
   const { faults, whole, newestLsn } = await checkCheckpoints({
     vfs: nodeVfs(),
     dataDir: dir,
+    directory,
     isDeep: false,
     isLogWhole,
   })

@@ -3,7 +3,7 @@
 // the old end, so that what is left always begins with a checkpoint that can be loaded (or with the first record of all) and goes
 // on without a gap.
 import { join } from 'node:path'
-import { type HistoryPlace, historySegments, type SegmentFile, sizeOf, type Vfs } from '@annal/wal'
+import { type HistoryPlace, historySegments, type Identity, type SegmentFile, sizeOf, type Vfs } from '@annal/wal'
 import { type Checkpoint, type CheckpointPlace, findCheckpoints } from '../snapshot/checkpoint.ts'
 import { type DiskFile, filesOfCheckpoint, heldBeyond } from './archive-size.ts'
 
@@ -21,6 +21,8 @@ const basesMax = 6
 export interface ArchivePlace {
   readonly vfs: Vfs
   readonly dataDir: string
+  /** Of the data directory; undefined while it is not known. */
+  identity(): Pick<Identity, 'uuid'> | undefined
 }
 
 /** The image that a clone or a restore began with, where only a moment of the past needs it. */
@@ -41,7 +43,7 @@ export function archivedCheckpointsDir(dataDir: string): string {
 
 /** The log with what is archived of it. */
 export function historyOf(
-  { vfs, dataDir }: ArchivePlace,
+  { vfs, dataDir }: Pick<ArchivePlace, 'vfs' | 'dataDir'>,
   line: { readonly timeline: number; readonly forkedAfterLsn: number },
 ): HistoryPlace {
   const timeline = { id: line.timeline, after: line.forkedAfterLsn }
@@ -49,10 +51,10 @@ export function historyOf(
 }
 
 /** Checkpoints from which a moment can be reached, oldest first; those that are damaged are left out. */
-export async function basesOf({ vfs, dataDir }: ArchivePlace): Promise<Checkpoint[]> {
+export async function basesOf(place: ArchivePlace): Promise<Checkpoint[]> {
   const found: Checkpoint[] = []
-  for (const dir of [archivedCheckpointsDir(dataDir), join(dataDir, 'checkpoints')])
-    found.push(...(await findCheckpoints(placeOf({ vfs, dataDir }, dir))).good)
+  for (const dir of [archivedCheckpointsDir(place.dataDir), join(place.dataDir, 'checkpoints')])
+    found.push(...(await findCheckpoints(placeOf(place, dir))).good)
   return found.sort((a, b) => a.manifest.lsn - b.manifest.lsn)
 }
 
@@ -263,6 +265,6 @@ async function archivedSegments({ vfs, dataDir }: ArchivePlace): Promise<Segment
   return historySegments({ vfs, dirs: [archivedLogDir(dataDir)] })
 }
 
-function placeOf({ vfs, dataDir }: ArchivePlace, dir: string): CheckpointPlace {
-  return { vfs, dir, originalsDir: join(dataDir, 'originals') }
+function placeOf({ vfs, dataDir, identity }: ArchivePlace, dir: string): CheckpointPlace {
+  return { vfs, dir, originalsDir: join(dataDir, 'originals'), directory: () => identity()?.uuid }
 }

@@ -28,7 +28,10 @@ export class BackupStore {
       if (name.startsWith('tmp-')) await vfs.removeTree(join(dir, name))
       if (!folderForm.test(name)) continue
       try {
-        this.#keep(await readImage(vfs, join(dir, name)))
+        const stored = await readImage(vfs, join(dir, name))
+        const { folder = name } = stored.image
+        if (folder !== name) troubles.push(`backup folder ${name} has the manifest of folder ${folder} and is not used`)
+        else this.#keep(stored)
       } catch (error) {
         troubles.push(`backup folder ${name}: ${(error as Error).message}`)
       }
@@ -81,9 +84,10 @@ export class BackupStore {
   /** Writes the manifest of a folder that holds everything else, and makes it a backup. */
   async add(temporary: string, image: Image): Promise<StoredImage> {
     const { vfs, dir } = this
-    await writeImageManifest(vfs, temporary, image)
+    const folder = temporary.slice(temporary.lastIndexOf('tmp-') + 'tmp-'.length)
+    await writeImageManifest(vfs, temporary, { ...image, folder })
     await vfs.syncDirectory(temporary)
-    const path = join(dir, temporary.slice(temporary.lastIndexOf('tmp-') + 'tmp-'.length))
+    const path = join(dir, folder)
     await vfs.rename(temporary, path)
     await vfs.syncDirectory(dir)
     const stored = await readImage(vfs, path)

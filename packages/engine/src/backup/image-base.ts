@@ -1,8 +1,7 @@
 // What an image may begin with: a collection in a checkpoint, or another image.
 
 import type { FieldDefinition } from '../definition.ts'
-import { assert } from '../errors.ts'
-import type { ManifestCollection } from '../snapshot/manifest.ts'
+import { listedOriginals, type ManifestCollection } from '../snapshot/manifest.ts'
 import { type ImageOriginals, type ImagePart, originalsName, partName, type StoredImage } from './image.ts'
 
 export interface ImageBase {
@@ -40,15 +39,12 @@ export function baseOfImage({ dir, image }: StoredImage): ImageBase {
   }
 }
 
-const originalsForm = /^collection-\d+-generation-(\d+)-field-(\d+)-chunk-(\d+)\.f32$/
-
-function originalsOf({ originals, originalBytes = [] }: ManifestCollection): ImageBase['originals'] {
-  const files = originals.map((name, at) => {
-    const found = originalsForm.exec(name)
-    assert(found, `${name} is the name of a file of vectors`)
-    const [generation, field, chunk] = found.slice(1).map(Number) as [number, number, number]
-    return { name, generation, field, chunk, bytes: originalBytes[at] ?? 0 }
-  })
+function originalsOf(collection: ManifestCollection): ImageBase['originals'] {
+  const files = listedOriginals(collection).map(({ bytes = 0, proof, ...file }) => ({
+    ...file,
+    bytes,
+    ...(proof && { proof }),
+  }))
   // Files of one field are filled one after another: only the last may still grow.
   return files.map((file) => ({
     ...file,

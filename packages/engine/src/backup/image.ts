@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { FieldDefinition } from '../definition.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseSealed, readSealed, type Seal, sealedText, writeSealed } from '../snapshot/sealed-json.ts'
 
 export const imageManifestName = 'manifest.json'
-const seal: Seal = { format: 1, key: 'image' }
+/** 2 since files of vectors have a header, which a reader of format 1 would take for a vector. */
+const seal: Seal = { format: 2, key: 'image' }
 
 /** The part number of the tail, where fields have theirs. */
 export const tailPart = 0xffff_ffff
@@ -29,6 +31,8 @@ export interface ImageOriginals extends FileFacts {
   readonly generation: number
   readonly field: number
   readonly chunk: number
+  /** By whom it was written, and the chain of its rows; absent for files of the first version. */
+  readonly proof?: OriginalsProof
   /** Nothing will ever be written to a file of that number again, so that others may link it. */
   readonly full: boolean
 }
@@ -41,6 +45,8 @@ export interface ImageTail extends FileFacts {
 export interface Image {
   /** What the user calls the backup; empty for an image that is none. */
   readonly name: string
+  /** The folder of `backups/` it was written to; absent in imports and in manifests of format 1. */
+  readonly folder?: string
   readonly takenAtMs: number
   readonly database: string
   readonly collection: string
@@ -88,7 +94,11 @@ export function partName(part: number): string {
   return part === tailPart ? 'tail.snap' : `part-${part}.snap`
 }
 
-export function originalsName({ generation, field, chunk }: Omit<ImageOriginals, keyof FileFacts | 'full'>): string {
+export function originalsName({
+  generation,
+  field,
+  chunk,
+}: Pick<ImageOriginals, 'generation' | 'field' | 'chunk'>): string {
   return `originals-${generation}-${field}-${chunk}.f32`
 }
 

@@ -45,7 +45,8 @@ async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onR
     })
   }
   const entry = { id, databaseId: 0, definition, createdAtMs: 0, lsnCreated: 0, hashSeed: host.seed }
-  const from = { pool: host.pool, originals: host.originals, lsnApplied: 0 }
+  const listed = image.originals.map((file) => ({ ...file, name: originalsName(file) }))
+  const from = { pool: host.pool, originals: host.originals, listed, lsnApplied: 0 }
   return loadReplica(entry, lsn, partOf, from).catch(async (error) => {
     for (const path of placed) await vfs.remove(path)
     throw error

@@ -53,7 +53,7 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
   }
   const originals: ImageOriginals[] = []
   for (const file of base?.originals ?? []) {
-    const { generation, field, chunk, bytes, full } = file
+    const { generation, field, chunk, bytes, full, proof } = file
     const name = originalsName(file)
     const from = join((base as ImageBase).dir, file.name)
     const same = held.get(`${name} ${bytes}`)
@@ -63,7 +63,7 @@ export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise
       else await copyFile(vfs, from, join(dir, name), bytes)
     })
     const sha256 = same?.sha256 ?? (await hashOf(vfs, join(dir, name), plan))
-    originals.push({ generation, field, chunk, full, bytes, sha256 })
+    originals.push({ generation, field, chunk, full, bytes, sha256, ...(proof && { proof }) })
     advance(bytes)
   }
   const tail = await makeTail(vfs, dir, plan)

@@ -4,6 +4,7 @@ import { type FieldDefinition, rulesNewest, withRules } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { parseName, printed } from '../ids.ts'
 import { parseDefinition } from '../parse-definition.ts'
+import type { OriginalsProof } from '../replica/originals-file.ts'
 import type { Image } from './image.ts'
 
 type Input = { readonly [key: string]: unknown }
@@ -53,7 +54,19 @@ export function parseImage(raw: unknown): Image {
 }
 
 const imageKeys = [
-  ...['name', 'takenAtMs', 'database', 'collection', 'source', 'lsn', 'timeMs', 'hashSeed', 'fields', 'snapshotLsn'],
+  ...[
+    'name',
+    'folder',
+    'takenAtMs',
+    'database',
+    'collection',
+    'source',
+    'lsn',
+    'timeMs',
+    'hashSeed',
+    'fields',
+    'snapshotLsn',
+  ],
   ...['parts', 'originals', 'tail', 'objects', 'fieldsNow', 'digest'],
 ]
 
@@ -75,7 +88,7 @@ function parsePart(raw: unknown, fields: readonly FieldDefinition[]): Image['par
 }
 
 function parseOriginals(raw: unknown, fields: readonly FieldDefinition[]): Image['originals'][number] {
-  const input = object(raw, 'originals', ['generation', 'field', 'chunk', 'full', 'bytes', 'sha256'])
+  const input = object(raw, 'originals', ['generation', 'field', 'chunk', 'full', 'bytes', 'sha256', 'proof'])
   if (typeof input.full !== 'boolean') throw wrong('originals.full', input.full)
   return {
     generation: whole(input.generation, 'originals.generation', countMax),
@@ -83,6 +96,20 @@ function parseOriginals(raw: unknown, fields: readonly FieldDefinition[]): Image
     chunk: whole(input.chunk, 'originals.chunk', countMax),
     full: input.full,
     ...facts(input),
+    ...(input.proof !== undefined && { proof: parseProof(input.proof) }),
+  }
+}
+
+function parseProof(raw: unknown): OriginalsProof {
+  const input = object(raw, 'originals.proof', ['directory', 'collectionId', 'chain', 'marks'])
+  if (input.marks !== undefined) {
+    if (Object.keys(input).length > 1) throw wrong('originals.proof', Object.keys(input))
+    return { marks: sumOf(input.marks) }
+  }
+  return {
+    directory: text(input.directory, 'originals.proof.directory', /^[0-9a-f-]{36}$/),
+    collectionId: whole(input.collectionId, 'originals.proof.collectionId', countMax),
+    chain: sumOf(input.chain),
   }
 }
 

@@ -1,6 +1,6 @@
 // A whole data directory as it was at a moment, made in another place. The directory it is made from is only read; what is made
 // is another one, with an identity and a timeline of its own, so that the two logs can never be mixed.
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
 import {
   copyFile,
@@ -12,6 +12,7 @@ import {
   linkOrCopy,
   makeDurableDirectory,
   makeNamedDirectory,
+  newTimeline,
   nodeVfs,
   readHistory,
   readIdentity,
@@ -22,6 +23,7 @@ import type { Moment } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
 import { peekEvent } from '../events/codec.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
+import { manifestName, writeManifest } from '../snapshot/manifest.ts'
 import { accessing } from '../unreadable.ts'
 import { basesOf, historyOf } from './archive.ts'
 import { lsnOf, originOf, reaching, unreachable } from './past.ts'
@@ -47,7 +49,7 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
   const identity = await readIdentity({ dir: from, vfs })
   if (!identity) throw new EngineError('invalid_argument', `${from} is no data directory`, { field: 'from' })
   const place = historyOf({ vfs, dataDir: from }, identity)
-  const bases = await basesOf({ vfs, dataDir: from })
+  const bases = await basesOf({ vfs, dataDir: from, identity: () => identity })
   const lsn = await reaching(async () => lsnWanted(place, bases, options.moment))
   const usable = bases.filter(({ manifest }) => reaches(manifest, lsn)).reverse()
   let failure: EngineError | undefined
@@ -80,16 +82,17 @@ async function makeDirectory(
 ): Promise<void> {
   const { place, base, start, lsn } = way
   const [from, to] = [resolve(options.from), resolve(options.to)]
+  const uuid = randomUUID()
   const making = join(dirname(to), `tmp-${basename(to)}-${randomBytes(4).toString('hex')}`)
   try {
     await makeNamedDirectory(vfs, dirname(to))
     await makeDurableDirectory(vfs, join(making, 'wal'), dirname(making))
-    if (base) await copyCheckpoint(vfs, base, join(making, 'checkpoints', basename(base.path)))
+    if (base) await copyCheckpoint(vfs, base, join(making, 'checkpoints', basename(base.path)), uuid)
     await copyImports(vfs, join(from, 'imports'), join(making, 'imports'))
     await reaching(() =>
       copyHistory(place, { from: Math.max(1, Math.min(start + 1, lsn)), to: lsn, into: join(making, 'wal') }),
     )
-    await createIdentity({ dir: making, vfs }, { timeline: randomBytes(4).readUInt32LE() || 1, forkedAfterLsn: lsn })
+    await createIdentity({ dir: making, vfs }, { uuid, timeline: newTimeline(), forkedAfterLsn: lsn })
     await options.prove(making)
     await vfs.rename(making, to)
     await vfs.syncDirectory(dirname(to))
@@ -135,7 +138,8 @@ async function endOf(place: HistoryPlace, from: number, baseTimeMs: number): Pro
   return { lsn, timeMs }
 }
 
-async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: string): Promise<void> {
+/** The files stay as they were written; the manifest is that of the new directory, and says by whom they were. */
+async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: string, directory: string): Promise<void> {
   await vfs.makeDirectory(to)
   for (const { files, originals, originalBytes = [] } of manifest.collections) {
     for (const { name } of files)
@@ -144,7 +148,7 @@ async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: stri
     for (const [at, name] of originals.entries())
       await accessing(join(path, name), () => copyFile(vfs, join(path, name), join(to, name), originalBytes[at]))
   }
-  await linkOrCopy(vfs, join(path, 'manifest.json'), join(to, 'manifest.json'))
+  await writeManifest(vfs, join(to, manifestName), { ...manifest, directory, name: basename(to) })
   await vfs.syncDirectory(to)
   await vfs.syncDirectory(dirname(to))
 }

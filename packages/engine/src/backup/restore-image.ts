@@ -146,7 +146,8 @@ export async function importImage(host: BackupHost, fill: (dir: string) => Promi
   await vfs.makeDirectory(temporary)
   try {
     const image = await fill(temporary)
-    await writeImageManifest(vfs, temporary, { ...image, name: '' })
+    const { folder: _, ...imported } = image
+    await writeImageManifest(vfs, temporary, { ...imported, name: '' })
     await vfs.syncDirectory(temporary)
     await vfs.rename(temporary, join(dir, id))
     await vfs.syncDirectory(dir)

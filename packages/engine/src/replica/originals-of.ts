@@ -1,12 +1,14 @@
 // Whose originals there are, in which files they are, and which files nobody has any more.
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
-import type { CollectionDefinition } from '../definition.ts'
+import type { CollectionDefinition, FieldDefinition } from '../definition.ts'
 
 export interface OriginalsPlace {
   readonly vfs: Vfs
   /** `<data>/originals` */
   readonly dir: string
+  /** The uuid of the data directory: who writes the files that are made. */
+  directory(): string
 }
 
 /** Whose vectors they are: this names the files. */
@@ -35,14 +37,31 @@ export function originalsOf(
   return { collectionId, generation, field, dimension: definition.params.dimension, several }
 }
 
+/** Numbers of each vector in a field's files; 0 for a field that has none. */
+export function dimensionOf(field: FieldDefinition | undefined): number {
+  return field === undefined || field.kind === 'sparse' ? 0 : field.params.dimension
+}
+
 /** What the names of a collection's files begin with. */
 export function prefixOf({ collectionId, generation }: Pick<OriginalsOf, 'collectionId' | 'generation'>): string {
   return `collection-${collectionId}-generation-${generation}-`
 }
 
+const nameForm = /^collection-\d+-generation-(\d+)-field-(\d+)-chunk-(\d+)\.f32$/
+
+/** What the name of a file says; undefined when it is not such a name. */
+export function parseOriginalsName(
+  name: string,
+): { readonly generation: number; readonly field: number; readonly chunk: number } | undefined {
+  const found = nameForm.exec(name)?.slice(1).map(Number)
+  if (found === undefined) return undefined
+  const [generation = 0, field = 0, chunk = 0] = found
+  return { generation, field, chunk }
+}
+
 /** Removes the files of collections that are no more, and those of before a rebuild. */
 export async function sweepOriginals(
-  { vfs, dir }: OriginalsPlace,
+  { vfs, dir }: Pick<OriginalsPlace, 'vfs' | 'dir'>,
   kept: readonly Pick<OriginalsOf, 'collectionId' | 'generation'>[],
 ): Promise<void> {
   if (!(await vfs.exists(dir))) return

@@ -2,20 +2,30 @@
 // less than float32 in memory re-ranks from, and is rebuilt from. Rows are appended to chunk files under slots that count up
 // and are never used again, so a file only grows at its end and checkpoints can link it. The log can make the rows again, so
 // they need not be durable before a checkpoint says so. The members of an object in a multi-vector field have slots that
-// follow each other.
-//
-//   chunk file: rows one after another, each | u64 xxh64 of the vector, seed = slot | f32 x dimension |
+// follow each other. The bytes of a chunk file are those of originals-file.ts: whose file it is, and that its rows are the ones
+// written one after another, is compared when it is opened and with every row that is read.
 import { join } from 'node:path'
-import { errnoOf, isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
+import { isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import { Column } from '../memory/column.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 import { accessing, isMissing } from '../unreadable.ts'
+import { chunkRowsOf, identify, type ListedOriginals, rowBytesOf } from './check-originals.ts'
+import {
+  chained,
+  encodeHead,
+  headBytes,
+  headSum,
+  hex,
+  marksOf,
+  type OriginalsHead,
+  rowKind,
+  sumAt,
+  sumBytes,
+} from './originals-file.ts'
 import { type OriginalsOf, type OriginalsPlace, prefixOf } from './originals-of.ts'
 
-const sumBytes = 8
-const chunkBytesAim = 16 * 1024 * 1024
 /** A file grows by at least so much, written as zeros, so that a row that was promised room finds its blocks taken. */
 const growBytesMin = 64 * 1024
 const zeros = new Uint8Array(1024 * 1024)
@@ -34,20 +44,30 @@ interface SeveralState {
   chain: bigint
 }
 
-export interface OriginalsFile {
-  readonly name: string
-  readonly bytes: number
+/** A file as a checkpoint lists it. The proof of a file of version 1 is read from the disk, by `listed`. */
+export type OriginalsFile = ListedOriginals & { readonly bytes: number }
+
+/** One file, open. */
+interface Chunk {
+  readonly file: VfsFile
+  readonly version: 1 | 2
+  /** Written with the first row; undefined before, and in files of version 1. */
+  head: OriginalsHead | undefined
+  headSum: bigint
+  /** Sum of the newest row, or of the header. */
+  last: bigint
 }
 
 export class Originals {
   readonly #place: OriginalsPlace
+  readonly #of: OriginalsOf
   readonly #prefix: string
   readonly #dimension: number
   readonly #rowBytes: number
   readonly #chunkRows: number
   readonly #slots: Column
   readonly #several: SeveralState | undefined
-  readonly #files: VfsFile[] = []
+  readonly #chunks: Chunk[] = []
   readonly #dirty = new Set<number>()
   #ready = 0
   #end: number
@@ -56,10 +76,11 @@ export class Originals {
   constructor(place: OriginalsPlace, of: OriginalsOf, state: OriginalsState = { end: 0, slots: new Column('u32') }) {
     // Of many fields more files are open than a process may have descriptors.
     this.#place = { ...place, vfs: processFiles.vfs(place.vfs) }
+    this.#of = of
     this.#prefix = `${prefixOf(of)}field-${of.field}`
     this.#dimension = of.dimension
-    this.#rowBytes = sumBytes + of.dimension * 4
-    this.#chunkRows = 2 ** Math.floor(Math.log2(chunkBytesAim / this.#rowBytes))
+    this.#rowBytes = rowBytesOf(of.dimension)
+    this.#chunkRows = chunkRowsOf(of.dimension)
     this.#slots = state.slots
     this.#several = of.several ? (state.several ?? { counts: new Column('u32'), chain: 0n }) : undefined
     this.#end = state.end
@@ -95,14 +116,10 @@ export class Originals {
     const end = 1 + ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
     this.#slots.ensure(end)
     this.#several?.counts.ensure(end)
-    const bytes = this.#encode(first, vectors)
-    for (let done = 0; done < rows; ) {
-      const { chunk, at, left } = this.#locate(first + done)
-      const taken = Math.min(left, rows - done)
-      const part = bytes.subarray(done * this.#rowBytes, (done + taken) * this.#rowBytes)
-      await writeFully(this.#file(chunk), part, at)
+    // Encoded in this turn: the sum of each row depends on the row before it.
+    for (const { chunk, at, bytes } of this.#encode(first, vectors)) {
+      await writeFully(this.#chunk(chunk).file, bytes, at)
       this.#dirty.add(chunk)
-      done += taken
     }
     let slot = first
     ordinals.forEach((ordinal, i) => {
@@ -132,17 +149,11 @@ export class Originals {
     const rows = this.count(ordinal)
     const vectors = new Float32Array(rows * this.#dimension)
     for (let done = 0; done < rows; ) {
-      const { chunk, at, left } = this.#locate(first + done)
+      const { chunk, row, left } = this.#locate(first + done)
       const taken = Math.min(left, rows - done)
-      const bytes = new Uint8Array(taken * this.#rowBytes)
-      const read = await accessing(this.#path(chunk), () => readFully(this.#file(chunk), bytes, at))
-      for (let i = 0; i < taken; i++) {
-        const row = bytes.subarray(i * this.#rowBytes, (i + 1) * this.#rowBytes)
-        const slot = first + done + i
-        if (read < (i + 1) * this.#rowBytes || sumOf(row) !== xxh64(row.subarray(sumBytes), BigInt(slot)))
-          throw this.#damaged(chunk, at + i * this.#rowBytes)
-        new Uint8Array(vectors.buffer, (done + i) * this.#dimension * 4).set(row.subarray(sumBytes))
-      }
+      const into = vectors.subarray(done * this.#dimension, (done + taken) * this.#dimension)
+      if (this.#chunk(chunk).version === 1) await this.#readUnchained(chunk, row, into)
+      else await this.#readChained(chunk, row, into)
       done += taken
     }
     return vectors
@@ -158,37 +169,58 @@ export class Originals {
   async sync(): Promise<void> {
     const chunks = [...this.#dirty]
     this.#dirty.clear()
-    for (const chunk of chunks) await this.#file(chunk).datasync()
+    for (const chunk of chunks) await this.#chunk(chunk).file.datasync()
   }
 
   /** Files that hold the rows appended so far, by name, in the directory of originals. */
   names(): string[] {
-    return this.files().map(({ name }) => name)
+    return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => this.#name(chunk))
   }
 
   /** The same files, with how much of each the rows appended so far take. */
   files(): OriginalsFile[] {
-    return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => ({
-      name: this.#name(chunk),
-      bytes: Math.min(this.#chunkRows, this.#end - chunk * this.#chunkRows) * this.#rowBytes,
-    }))
+    const { generation, field } = this.#of
+    return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => {
+      const { version, head, last } = this.#chunk(chunk)
+      const bytes = startOf(version) + this.#rowsOf(chunk) * this.#rowBytes
+      const proof = head && { directory: head.directory, collectionId: head.collectionId, chain: hex(last) }
+      return { name: this.#name(chunk), generation, field, chunk, bytes, ...(proof && { proof }) }
+    })
   }
 
-  /** Opens the files there are, up to what is known of; must be called before anything else when state was loaded. */
-  async open(): Promise<void> {
-    for (const name of this.names()) {
+  /** A file as it is to be listed: for one of version 1 the sums of some of its rows are read. */
+  async listed(file: OriginalsFile): Promise<OriginalsFile> {
+    const { file: handle, version } = this.#chunk(file.chunk)
+    if (version === 2) return file
+    const marks = await marksOf(handle, Math.floor(file.bytes / this.#rowBytes), this.#rowBytes)
+    return marks === undefined ? file : { ...file, proof: { marks } }
+  }
+
+  /**
+   * Opens the files there are, up to what is known of; must be called before anything else when state was loaded. Throws
+   * snapshot_damaged when one is not the file that is listed.
+   */
+  async open(listed?: readonly ListedOriginals[]): Promise<void> {
+    for (const [chunk, name] of this.names().entries()) {
       const path = join(this.#place.dir, name)
-      this.#files.push(await accessing(path, () => this.#place.vfs.open(path, 'write')))
-      this.#ready += this.#chunkRows
-    }
-    const last = this.#files.at(-1)
-    if (last)
-      this.#ready -= this.#chunkRows - Math.min(this.#chunkRows, Math.floor((await last.size()) / this.#rowBytes))
-    if (this.#ready < this.#end) {
-      throw new EngineError('snapshot_damaged', `the vectors of ${this.#prefix} are not all there`, {
-        value: this.#ready,
-        limit: this.#end,
-      })
+      const file = await accessing(path, () => this.#place.vfs.open(path, 'write'))
+      // Closed with the others when it is refused.
+      this.#chunks.push({ file, version: 1, head: undefined, headSum: 0n, last: 0n })
+      const meant = listed?.find((one) => one.field === this.#of.field && one.chunk === chunk)
+      if (listed !== undefined && meant === undefined)
+        throw new EngineError('snapshot_damaged', `the manifest does not list ${path}`, { file: path })
+      const rows = this.#rowsOf(chunk)
+      const found = await identify(file, path, { rows, dimension: this.#dimension, listed: meant })
+      this.#chunks[chunk] = { file, ...found }
+      const before = this.#chunks[chunk - 1]
+      if (found.head !== undefined && before?.version === 2 && found.head.before !== before.last)
+        throw new EngineError('snapshot_damaged', `${path} does not follow the file before it`, { file: path })
+      const held = Math.floor(((await file.size()) - startOf(found.version)) / this.#rowBytes)
+      this.#ready = chunk * this.#chunkRows + Math.min(this.#chunkRows, held)
+      if (held < rows) {
+        const what = `${path} holds ${held} vectors, and ${rows} are needed`
+        throw new EngineError('snapshot_damaged', what, { file: path, value: held, limit: rows })
+      }
     }
   }
 
@@ -220,12 +252,12 @@ export class Originals {
 
   async close(): Promise<void> {
     await this.#preparing.catch(() => undefined)
-    for (const file of this.#files.splice(0)) await file.close()
+    for (const { file } of this.#chunks.splice(0)) await file.close()
   }
 
   /** Closes and removes the files. */
   async remove(): Promise<void> {
-    const names = this.#files.map((_, chunk) => this.#name(chunk))
+    const names = this.#chunks.map((_, chunk) => this.#name(chunk))
     await this.close()
     for (const name of names) {
       await this.#place.vfs.remove(join(this.#place.dir, name)).catch((error: unknown) => {
@@ -244,8 +276,10 @@ export class Originals {
         Math.max(growBytesMin, held * 2, (end - chunk * this.#chunkRows) * this.#rowBytes),
       )
       try {
-        this.#files[chunk] ??= await this.#create(chunk)
-        await fill(this.#file(chunk), held, wanted)
+        this.#chunks[chunk] ??= await this.#create(chunk)
+        const { file, version } = this.#chunk(chunk)
+        // With room for the header, which comes with the first row.
+        await fill(file, held === 0 ? 0 : startOf(version) + held, startOf(version) + wanted)
       } catch (error) {
         if (!isDiskFull(error)) throw error
         throw new EngineError(
@@ -259,47 +293,124 @@ export class Originals {
     }
   }
 
-  async #create(chunk: number): Promise<VfsFile> {
+  async #create(chunk: number): Promise<Chunk> {
     const { vfs, dir } = this.#place
     await vfs.makeDirectory(dir)
-    try {
-      return await vfs.open(this.#path(chunk), 'create')
-    } catch (error) {
-      // Left by a run that a crash ended after its last checkpoint; replay writes the same rows again.
-      if (errnoOf(error) !== 'EEXIST') throw error
-      return vfs.open(this.#path(chunk), 'write')
-    }
+    // Left by a run that a crash ended after its last checkpoint; replay writes the same rows again. Not over those that are
+    // there: a newer checkpoint that turned out to be damaged, or an image, may have linked them.
+    if (await vfs.exists(this.#path(chunk))) await vfs.remove(this.#path(chunk))
+    const file = await vfs.open(this.#path(chunk), 'create')
+    return { file, version: 2, head: undefined, headSum: 0n, last: 0n }
   }
 
-  #encode(first: number, vectors: Float32Array): Uint8Array {
-    const rows = vectors.length / this.#dimension
-    const bytes = new Uint8Array(rows * this.#rowBytes)
+  /** The bytes to be written, by file. The chain goes on in the same turn. */
+  #encode(
+    first: number,
+    vectors: Float32Array,
+  ): { readonly chunk: number; readonly at: number; readonly bytes: Uint8Array }[] {
     const source = new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength)
-    const view = new DataView(bytes.buffer)
     const vectorBytes = this.#dimension * 4
-    for (let i = 0; i < rows; i++) {
-      const vector = source.subarray(i * vectorBytes, (i + 1) * vectorBytes)
-      view.setBigUint64(i * this.#rowBytes, xxh64(vector, BigInt(first + i)), true)
-      bytes.set(vector, i * this.#rowBytes + sumBytes)
-      if (this.#several)
-        this.#several.chain = xxh64(
-          bytes.subarray(i * this.#rowBytes, i * this.#rowBytes + sumBytes),
-          this.#several.chain,
-        )
+    const rows = vectors.length / this.#dimension
+    const pieces: { readonly chunk: number; readonly at: number; readonly bytes: Uint8Array }[] = []
+    for (let done = 0; done < rows; ) {
+      const { chunk, row, left } = this.#locate(first + done)
+      const taken = Math.min(left, rows - done)
+      const to = this.#chunk(chunk)
+      const head = row === 0 && to.version === 2 ? this.#begin(chunk) : undefined
+      const from = head?.length ?? 0
+      const bytes = new Uint8Array(from + taken * this.#rowBytes)
+      if (head) bytes.set(head)
+      for (let i = 0; i < taken; i++) {
+        const vector = source.subarray((done + i) * vectorBytes, (done + i + 1) * vectorBytes)
+        this.#encodeRow(to, vector, first + done + i, bytes.subarray(from + i * this.#rowBytes))
+      }
+      pieces.push({ chunk, at: startOf(to.version) - from + row * this.#rowBytes, bytes })
+      done += taken
     }
+    return pieces
+  }
+
+  #encodeRow(to: Chunk, vector: Uint8Array, slot: number, into: Uint8Array): void {
+    const view = new DataView(into.buffer, into.byteOffset)
+    // The digest of a multi-vector field is over these sums, whatever the file has.
+    const own = to.version === 1 || this.#several ? xxh64(vector, BigInt(slot)) : 0n
+    if (to.version === 1) {
+      view.setBigUint64(0, own, true)
+      into.set(vector, sumBytes)
+    } else {
+      to.last = chained(vector, to.last, to.headSum)
+      into.set(vector)
+      view.setBigUint64(vector.length, to.last, true)
+    }
+    if (!this.#several) return
+    const link = new Uint8Array(sumBytes)
+    new DataView(link.buffer).setBigUint64(0, own, true)
+    this.#several.chain = xxh64(link, this.#several.chain)
+  }
+
+  /** The header of a file that gets its first row. */
+  #begin(chunk: number): Uint8Array {
+    const { collectionId, generation, field, dimension, several } = this.#of
+    const to = this.#chunk(chunk)
+    const before = this.#chunks[chunk - 1]?.last ?? 0n
+    const kind = several ? rowKind.members : rowKind.vectors
+    to.head = { kind, directory: this.#place.directory(), collectionId, generation, field, chunk, dimension, before }
+    const bytes = encodeHead(to.head)
+    to.headSum = headSum(bytes)
+    to.last = to.headSum
     return bytes
   }
 
-  #locate(slot: number): { readonly chunk: number; readonly at: number; readonly left: number } {
-    const chunk = Math.floor(slot / this.#chunkRows)
-    const row = slot - chunk * this.#chunkRows
-    return { chunk, at: row * this.#rowBytes, left: this.#chunkRows - row }
+  async #readUnchained(chunk: number, row: number, into: Float32Array): Promise<void> {
+    const bytes = new Uint8Array((into.length / this.#dimension) * this.#rowBytes)
+    const at = row * this.#rowBytes
+    const read = await this.#readAt(chunk, at, bytes)
+    for (let i = 0; i * this.#dimension < into.length; i++) {
+      const one = bytes.subarray(i * this.#rowBytes, (i + 1) * this.#rowBytes)
+      const slot = chunk * this.#chunkRows + row + i
+      const vector = one.subarray(sumBytes)
+      if (read < (i + 1) * this.#rowBytes || sumAt(one, 0) !== xxh64(vector, BigInt(slot)))
+        throw this.#damaged(chunk, at + i * this.#rowBytes)
+      put(vector, into, i * this.#dimension)
+    }
   }
 
-  #file(chunk: number): VfsFile {
-    const file = this.#files[chunk]
-    assert(file, `chunk ${chunk} of ${this.#prefix} is open`)
-    return file
+  /** With the sum before the first row, which is the end of the row before it or of the header. */
+  async #readChained(chunk: number, row: number, into: Float32Array): Promise<void> {
+    const rows = into.length / this.#dimension
+    const bytes = new Uint8Array(sumBytes + rows * this.#rowBytes)
+    const at = headBytes + row * this.#rowBytes
+    const read = await this.#readAt(chunk, at - sumBytes, bytes)
+    const { headSum: head } = this.#chunk(chunk)
+    for (let i = 0; i < rows; i++) {
+      const from = sumBytes + i * this.#rowBytes
+      const vector = bytes.subarray(from, from + this.#rowBytes - sumBytes)
+      const isWhole = read >= from + this.#rowBytes
+      if (!isWhole || sumAt(bytes, from + vector.length) !== chained(vector, sumAt(bytes, from - sumBytes), head))
+        throw this.#damaged(chunk, at + i * this.#rowBytes)
+      put(vector, into, i * this.#dimension)
+    }
+  }
+
+  #readAt(chunk: number, at: number, into: Uint8Array): Promise<number> {
+    return accessing(this.#path(chunk), () => readFully(this.#chunk(chunk).file, into, at))
+  }
+
+  /** Rows of a file that were appended so far. */
+  #rowsOf(chunk: number): number {
+    return Math.min(this.#chunkRows, this.#end - chunk * this.#chunkRows)
+  }
+
+  #locate(slot: number): { readonly chunk: number; readonly row: number; readonly left: number } {
+    const chunk = Math.floor(slot / this.#chunkRows)
+    const row = slot - chunk * this.#chunkRows
+    return { chunk, row, left: this.#chunkRows - row }
+  }
+
+  #chunk(chunk: number): Chunk {
+    const found = this.#chunks[chunk]
+    assert(found, `chunk ${chunk} of ${this.#prefix} is open`)
+    return found
   }
 
   #damaged(chunk: number, offset: number): EngineError {
@@ -316,8 +427,13 @@ export class Originals {
   }
 }
 
-function sumOf(row: Uint8Array): bigint {
-  return new DataView(row.buffer, row.byteOffset, sumBytes).getBigUint64(0, true)
+/** Where the rows of a file begin. */
+function startOf(version: 1 | 2): number {
+  return version === 2 ? headBytes : 0
+}
+
+function put(vector: Uint8Array, into: Float32Array, at: number): void {
+  new Uint8Array(into.buffer, into.byteOffset + at * 4, vector.length).set(vector)
 }
 
 async function fill(file: VfsFile, from: number, to: number): Promise<void> {

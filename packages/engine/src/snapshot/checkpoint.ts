@@ -6,11 +6,21 @@ import { basename, dirname, join } from 'node:path'
 import { makeDurableDirectory, type Vfs } from '@annal/wal'
 import type { CatalogState, CollectionEntry } from '../catalog/catalog-state.ts'
 import { assert, EngineError } from '../errors.ts'
+import { originalsFault } from '../replica/check-originals.ts'
+import type { OriginalsFile } from '../replica/originals.ts'
+import { dimensionOf } from '../replica/originals-of.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import { accessing, isMissing } from '../unreadable.ts'
 import type { WorkerPool } from '../vector/worker-pool.ts'
-import { type Manifest, type ManifestCollection, manifestName, readManifest, writeManifest } from './manifest.ts'
+import {
+  listedOriginals,
+  type Manifest,
+  type ManifestCollection,
+  manifestName,
+  readManifest,
+  writeManifest,
+} from './manifest.ts'
 import type { Pace } from './pace.ts'
 import { cutReplica, loadReplica } from './replica-parts.ts'
 import { writeSnapshotFile } from './snapshot-file.ts'
@@ -25,6 +35,8 @@ export interface CheckpointPlace {
   readonly dir: string
   /** `<data>/originals` */
   readonly originalsDir: string
+  /** The uuid of the data directory; undefined while that is not known. Checkpoints of another directory are refused. */
+  directory(): string | undefined
   /** Where checkpoints go that recovery does not need any more; they are removed when it is not given. */
   readonly archiveDir?: string
 }
@@ -117,11 +129,14 @@ async function fillCheckpoint(
     // In quarantine: whatever is left of it is kept, so that files that are put back can be loaded again.
     if (isLinked && replica === undefined) collections.push(await linkLeft(vfs, previous.path, temporary, before))
     else if (isLinked && !damage.has(previous, entry.id) && (await linkWhole(vfs, previous.path, temporary, before)))
-      collections.push(before)
+      collections.push(replica ? await withProofs(before, replica) : before)
     else if (replica) collections.push(await writeCollection(place, temporary, collection, pace))
     onProgress(collections.length, source.collections.length)
   }
-  const manifest: Manifest = { lsn: source.lsn, timeMs: source.timeMs, catalog: source.catalog, collections }
+  const { lsn, timeMs, catalog } = source
+  const directory = place.directory()
+  const name = basename(temporary).slice('tmp-'.length)
+  const manifest: Manifest = { ...(directory !== undefined && { directory, name }), lsn, timeMs, catalog, collections }
   await writeManifest(vfs, join(temporary, manifestName), manifest)
   await vfs.syncDirectory(temporary)
   return manifest
@@ -145,12 +160,25 @@ async function writeCollection(
     }
     for (const of of cut.replica.originals) await of?.sync()
     const originals = cut.originals.map(({ name }) => name)
+    const originalProofs = await proofsOf(cut.replica, cut.originals)
     for (const name of originals) await vfs.link(join(originalsDir, name), join(dir, name))
     const originalBytes = cut.originals.map(({ bytes }) => bytes)
-    return { id, lsn: cut.lsn, fields: cut.replica.definition.fields, originals, originalBytes, files }
+    return { id, lsn: cut.lsn, fields: cut.replica.definition.fields, originals, originalBytes, originalProofs, files }
   } finally {
     cut.release()
   }
+}
+
+function proofsOf({ originals }: Replica, files: readonly OriginalsFile[]) {
+  return Promise.all(files.map(async (file) => (await originals[file.field]?.listed(file))?.proof ?? null))
+}
+
+/** A collection of an earlier format with what can be said of its files at little cost, now that they are open. */
+async function withProofs(collection: ManifestCollection, replica: Replica): Promise<ManifestCollection> {
+  const { originals, originalProofs, originalBytes } = collection
+  if (originalProofs !== undefined || originals.length !== originalBytes?.length) return collection
+  const files = listedOriginals(collection).map((file, at) => ({ ...file, bytes: originalBytes[at] ?? 0 }))
+  return { ...collection, originalProofs: await proofsOf(replica, files) }
 }
 
 /** Links every file of a collection; when one is missing, none, and the collection must be written again. */
@@ -211,7 +239,11 @@ export async function findCheckpoints(
   for (const name of names) {
     const path = join(dir, name)
     try {
-      good.push({ path, manifest: await readManifest(vfs, join(path, manifestName)) })
+      const manifest = await readManifest(vfs, join(path, manifestName))
+      const stranger = strangerFault(place, name, manifest)
+      if (stranger === undefined) good.push({ path, manifest })
+      // Not removed: it may be all that somebody has of another directory.
+      else damaged.push({ path, message: `${path} is not used: ${stranger}`, isLost: false })
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
       damaged.push({ path, message: error.message, isLost: error.code === 'snapshot_damaged' })
@@ -220,8 +252,66 @@ export async function findCheckpoints(
   return { good, damaged }
 }
 
+/** Why a checkpoint is none of this directory, or not the one that its folder is named after. */
+function strangerFault({ directory }: CheckpointPlace, folder: string, manifest: Manifest): string | undefined {
+  const [own, { directory: writer, name }] = [directory(), manifest]
+  if (writer !== undefined && own !== undefined && writer !== own)
+    return `it is a checkpoint of directory ${writer}, and this is directory ${own}`
+  if (name !== undefined && name !== folder) return `its manifest is that of checkpoint ${name}`
+  return undefined
+}
+
+export interface LoadWork {
+  readonly pool: WorkerPool
+  /** Something that was damaged and is cured. */
+  readonly onTrouble: (sentence: string) => void
+}
+
 /** Loads one collection; undefined when the checkpoint does not hold it. Throws snapshot_damaged, with nothing left open. */
 export async function loadCollection(
+  place: CheckpointPlace,
+  checkpoint: Checkpoint,
+  entry: CollectionEntry,
+  { pool, onTrouble }: LoadWork,
+): Promise<Replica | undefined> {
+  try {
+    return await loadFrom(place, checkpoint, entry, pool)
+  } catch (error) {
+    const isOriginals = error instanceof EngineError && String(error.details.file).startsWith(place.originalsDir)
+    if (!isOriginals || !(await replaceOriginals(place, checkpoint, entry, onTrouble))) throw error
+    return loadFrom(place, checkpoint, entry, pool)
+  }
+}
+
+/**
+ * Where a file in originals/ is not the one that the checkpoint means, and the checkpoint's own link still is, the link takes its
+ * place; the other file is put aside under another name. Says whether there was such a file.
+ */
+async function replaceOriginals(
+  { vfs, originalsDir }: CheckpointPlace,
+  { path, manifest }: Checkpoint,
+  { id }: CollectionEntry,
+  onTrouble: LoadWork['onTrouble'],
+): Promise<boolean> {
+  const collection = manifest.collections.find((candidate) => candidate.id === id)
+  let isReplaced = false
+  for (const listed of collection ? listedOriginals(collection) : []) {
+    const dimension = dimensionOf(collection?.fields[listed.field])
+    const [live, held] = [join(originalsDir, listed.name), join(path, listed.name)]
+    const look = { dimension, isDeep: false }
+    const fault = await originalsFault(vfs, live, listed, look)
+    if (fault === undefined || (await originalsFault(vfs, held, listed, look)) !== undefined) continue
+    const aside = `${live}.refused`
+    if (await vfs.exists(aside)) await vfs.remove(aside)
+    if (await vfs.exists(live)) await vfs.rename(live, aside)
+    await vfs.link(held, live)
+    isReplaced = true
+    onTrouble(`${fault}; it is kept as ${basename(aside)}, and the file that is linked in ${path} takes its place`)
+  }
+  return isReplaced
+}
+
+async function loadFrom(
   place: CheckpointPlace,
   { path, manifest }: Checkpoint,
   entry: CollectionEntry,
@@ -248,7 +338,10 @@ export async function loadCollection(
     })
   }
   const definition = { ...entry.definition, fields: collection.fields }
-  return loadReplica({ ...entry, definition }, collection.lsn, partOf, { pool, originals: { vfs, dir: originalsDir } })
+  const originals = { vfs, dir: originalsDir, directory: () => place.directory() ?? '' }
+  return loadReplica({ ...entry, definition }, collection.lsn, partOf, {
+    ...{ pool, originals, listed: listedOriginals(collection) },
+  })
 }
 
 /** Removes what a crash left half made. */

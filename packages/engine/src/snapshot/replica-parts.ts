@@ -4,6 +4,7 @@ import { type FieldDefinition, graphField } from '../definition.ts'
 import { EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import { numbersPart, type Section, SectionReader, sectionOf, writeSections } from '../memory/sections.ts'
+import type { ListedOriginals } from '../replica/check-originals.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
 import { Originals, type OriginalsFile } from '../replica/originals.ts'
@@ -113,12 +114,14 @@ export async function loadReplica(
   from: {
     readonly pool: WorkerPool
     readonly originals: OriginalsPlace
+    /** The files of vectors that are meant. */
+    readonly listed: readonly ListedOriginals[]
     /** Where the replica stands when its records have other numbers here than where the snapshot was made. */
     readonly lsnApplied?: number
   },
 ): Promise<Replica> {
   // Side by side: what takes long is the disk, and memory that is touched for the first time.
-  const objects = reading(partOf(objectsPart), (source) => loadObjects(source, entry, lsn, from.originals))
+  const objects = reading(partOf(objectsPart), (source) => loadObjects(source, entry, lsn, from))
   const fields = entry.definition.fields.map((field, at) =>
     reading(partOf(1 + at), (source) => loadField(field, source, from.pool)),
   )
@@ -159,7 +162,7 @@ async function loadField(field: FieldDefinition, source: SnapshotSource, pool: W
   return { dense, sparse, close: async () => (dense ?? sparse)?.close() }
 }
 
-async function loadObjects(source: SnapshotSource, entry: CollectionEntry, lsn: number, place: OriginalsPlace) {
+async function loadObjects(source: SnapshotSource, entry: CollectionEntry, lsn: number, from: OriginalsFrom) {
   const reader = new SectionReader(source, `collection ${entry.id}`)
   const { version, ordinals, generation } = await readHead(reader, lsn)
   const objects = await ObjectStore.load(reader, 'objects', ordinals.end)
@@ -169,7 +172,7 @@ async function loadObjects(source: SnapshotSource, entry: CollectionEntry, lsn: 
     for (const one of originals) await one?.close()
   }
   try {
-    await loadOriginals(reader, entry, { ordinalEnd: ordinals.end, generation }, place, originals)
+    await loadOriginals(reader, entry, { ordinalEnd: ordinals.end, generation }, from, originals)
     await source.end()
   } catch (error) {
     await close()
@@ -178,12 +181,18 @@ async function loadObjects(source: SnapshotSource, entry: CollectionEntry, lsn: 
   return { objects, filters, originals, ordinals, generation, version, close }
 }
 
+/** Where the files of vectors are, and which they are. */
+interface OriginalsFrom {
+  readonly originals: OriginalsPlace
+  readonly listed: readonly ListedOriginals[]
+}
+
 /** Adds one to `loaded` for each field, so that the caller can close them whatever fails. */
 async function loadOriginals(
   reader: SectionReader,
   { id: collectionId, definition }: CollectionEntry,
   { ordinalEnd, generation }: { readonly ordinalEnd: number; readonly generation: number },
-  place: OriginalsPlace,
+  from: OriginalsFrom,
   loaded: (Originals | undefined)[],
 ): Promise<void> {
   for (const at of definition.fields.keys()) {
@@ -193,9 +202,9 @@ async function loadOriginals(
       continue
     }
     const state = await Originals.loadState(reader, `originals.${at}`, { ordinalEnd, several: of.several })
-    const originals = new Originals(place, of, state)
+    const originals = new Originals(from.originals, of, state)
     loaded.push(originals)
-    await originals.open()
+    await originals.open(from.listed)
   }
 }
 

@@ -1,15 +1,19 @@
 // Checks every file that a checkpoint lists: that it is there and has its length, and when asked to, every byte of it. Also the
 // files in originals/, which a start continues with. Says what to do about each fault, which depends on what is whole.
 import { join, relative } from 'node:path'
-import { sizeOf, type Vfs } from '@annal/wal'
+import type { Vfs } from '@annal/wal'
+import { type ListedOriginals, originalsFault } from '../replica/check-originals.ts'
+import { dimensionOf } from '../replica/originals-of.ts'
 import { type Checkpoint, findCheckpoints } from '../snapshot/checkpoint.ts'
-import { unreadableFile } from '../unreadable.ts'
+import { listedOriginals } from '../snapshot/manifest.ts'
 import { snapshotFault, snapshotHeadFault } from './snapshot-fault.ts'
 
 export interface CheckpointCheck {
   readonly vfs: Vfs
   readonly dataDir: string
-  /** Whether every byte of the snapshot files is read. */
+  /** The uuid of the data directory. */
+  readonly directory: string
+  /** Whether every byte of the files is read. */
   readonly isDeep: boolean
   /** Whether the log has all its records, so that the state can be built without a checkpoint. */
   readonly isLogWhole: boolean
@@ -25,6 +29,8 @@ export interface CheckpointFault {
 
 export interface CheckedCheckpoints {
   readonly faults: readonly CheckpointFault[]
+  /** Files of which nothing, or not enough, says whose they are: they were written by an earlier version. */
+  readonly unproved: readonly CheckpointFault[]
   /** Newest first. */
   readonly whole: readonly Checkpoint[]
   /** LSN of the newest checkpoint there is, whole or not; undefined without one. */
@@ -34,7 +40,11 @@ export interface CheckedCheckpoints {
 export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedCheckpoints> {
   const { vfs, dataDir, onFile } = check
   const originalsDir = join(dataDir, 'originals')
-  const { good, damaged } = await findCheckpoints({ vfs, dir: join(dataDir, 'checkpoints'), originalsDir })
+  const directory = () => check.directory
+  const place = { vfs, dir: join(dataDir, 'checkpoints'), originalsDir, directory }
+  const { good, damaged } = await findCheckpoints(place)
+  const unproved: CheckpointFault[] = []
+  const misplaced: CheckpointFault[] = []
   const found: { readonly file: string; readonly what: string }[] = []
   // Beside a server, a checkpoint that was given up meanwhile is nobody's loss.
   for (const { path, message } of damaged)
@@ -44,7 +54,8 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
   let done = 0
   for (const checkpoint of good) {
     const before = found.length
-    for (const { id, lsn, files, originals, originalBytes = [] } of checkpoint.manifest.collections) {
+    for (const collection of checkpoint.manifest.collections) {
+      const { id, lsn, files } = collection
       for (const { name, part, bytes, sum } of files) {
         const path = join(checkpoint.path, name)
         const expected = { collectionId: id, part, lsn, bytes, sum }
@@ -52,31 +63,43 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
         if (what !== undefined) found.push({ file: relative(dataDir, path), what })
         onFile?.(++done, total)
       }
-      for (const [at, name] of originals.entries()) {
-        const path = join(checkpoint.path, name)
-        const what = await lengthFault(vfs, path, originalBytes[at] ?? 0)
+      for (const listed of listedOriginals(collection)) {
+        const path = join(checkpoint.path, listed.name)
+        const look = { dimension: dimensionOf(collection.fields[listed.field]), isDeep: check.isDeep }
+        const what = await originalsFault(vfs, path, listed, look)
         if (what !== undefined) found.push({ file: relative(dataDir, path), what })
+        if (checkpoint !== good[0]) continue
+        const live = join(originalsDir, listed.name)
+        // A start links the checkpoint's file where it is missing here.
+        if (await vfs.exists(live)) {
+          const fault = await originalsFault(vfs, live, listed, look)
+          if (fault !== undefined) misplaced.push({ file: relative(dataDir, live), what: fault, cure: what ?? '' })
+        }
+        if (listed.proof === undefined || 'marks' in listed.proof) unproved.push(unprovedFile(listed))
       }
     }
     if (found.length === before) whole.push(checkpoint)
     else if (!(await vfs.exists(checkpoint.path))) found.length = before
   }
   const cure = cureFor(whole, check.isLogWhole)
+  const linked = 'start the server: it puts the file aside, and the one that the checkpoint links takes its place'
   return {
-    faults: found.map((fault) => ({ ...fault, cure })),
+    faults: [
+      ...found.map((fault) => ({ ...fault, cure })),
+      ...misplaced.map((fault) => ({ ...fault, cure: fault.cure === '' ? linked : cure })),
+    ],
+    unproved,
     whole,
     newestLsn: good[0]?.manifest.lsn,
   }
 }
 
-export async function lengthFault(vfs: Vfs, path: string, bytes: number): Promise<string | undefined> {
-  try {
-    const size = await sizeOf(vfs, path)
-    return size < bytes ? `${path} has ${size} bytes, its manifest says ${bytes}` : undefined
-  } catch (error) {
-    const fault = unreadableFile(error, path)
-    if (fault === undefined) throw error
-    return fault.message
+function unprovedFile({ name, proof }: ListedOriginals): CheckpointFault {
+  const known = proof === undefined ? 'nothing says' : 'only the checksums of some of its rows say'
+  return {
+    file: join('originals', name),
+    what: `it is of an earlier format: each row proves itself, but ${known} that the file is the one of this field`,
+    cure: 'rebuild the collection: that writes the file in the format of today',
   }
 }
 

@@ -1,10 +1,12 @@
 // Checks backups and the images that restored and cloned collections began with: that every file is there with its length, and when
 // asked to, that it has the checksum that its manifest gives.
-import { join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { sizeOf, type Vfs } from '@annal/wal'
-import { filesOf, partName, readImage, type StoredImage } from '../backup/image.ts'
+import { filesOf, originalsName, partName, readImage, type StoredImage } from '../backup/image.ts'
 import { verifyImage } from '../backup/verify-image.ts'
 import { EngineError } from '../errors.ts'
+import { originalsFault } from '../replica/check-originals.ts'
+import { dimensionOf } from '../replica/originals-of.ts'
 import { unreadableFile } from '../unreadable.ts'
 import type { CheckpointFault } from './check-checkpoints.ts'
 import { snapshotFault } from './snapshot-fault.ts'
@@ -46,6 +48,8 @@ async function imageFaults({ vfs, isDeep }: ImageCheck, dir: string): Promise<st
     if (error instanceof EngineError) return [error.message]
     throw error
   }
+  const { folder = basename(dir) } = stored.image
+  if (folder !== basename(dir)) return [`its manifest is that of folder ${folder}`]
   const files = filesOf(stored.image)
   const isHashed = files.every(({ sha256 }) => sha256 !== '')
   if (isDeep && isHashed) return verifyImage(vfs, stored)
@@ -71,6 +75,12 @@ async function partFaults(vfs: Vfs, { dir, image }: StoredImage): Promise<string
   for (const { part, bytes, sum } of image.parts) {
     const expected = { collectionId, part, lsn: image.snapshotLsn, bytes, sum }
     const fault = await snapshotFault(vfs, join(dir, partName(part)), expected)
+    if (fault !== undefined) faults.push(fault)
+  }
+  for (const file of image.originals) {
+    const listed = { ...file, name: originalsName(file) }
+    const look = { dimension: dimensionOf(image.fields[file.field]), isDeep: true }
+    const fault = await originalsFault(vfs, join(dir, listed.name), listed, look)
     if (fault !== undefined) faults.push(fault)
   }
   return faults

@@ -1,10 +1,12 @@
 // Reads everything that is archived, every byte, also beside a server that has the directory open: a disk forgets in silence, and
 // what is archived is read by nobody until it is needed.
 import { join } from 'node:path'
-import { nodeVfs, type Vfs, verifyLog } from '@annal/wal'
+import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
+import { originalsFault } from '../replica/check-originals.ts'
+import { dimensionOf } from '../replica/originals-of.ts'
 import { findCheckpoints } from '../snapshot/checkpoint.ts'
-import { lengthFault } from './check-checkpoints.ts'
+import { listedOriginals } from '../snapshot/manifest.ts'
 import { snapshotFault } from './snapshot-fault.ts'
 
 export interface ArchiveReport {
@@ -52,21 +54,25 @@ export async function verifyArchive(options: VerifyArchiveOptions): Promise<Arch
 
 async function verifyCheckpoints(vfs: Vfs, dataDir: string) {
   const dir = archivedCheckpointsDir(dataDir)
-  const find = () => findCheckpoints({ vfs, dir, originalsDir: join(dataDir, 'originals') })
+  const identity = await readIdentity({ vfs, dir: dataDir })
+  const directory = () => identity?.uuid
+  const find = () => findCheckpoints({ vfs, dir, originalsDir: join(dataDir, 'originals'), directory })
   const { good, damaged } = await find()
   // One that is just being given up looks damaged, and is gone at the second look.
   const stillDamaged = damaged.length === 0 ? [] : (await find()).damaged.map(({ message }) => message)
   const faults = damaged.map(({ message }) => message).filter((message) => stillDamaged.includes(message))
   for (const { path, manifest } of good) {
-    for (const { id, lsn, files, originals, originalBytes = [] } of manifest.collections) {
+    for (const collection of manifest.collections) {
+      const { id, lsn, files } = collection
       for (const { name, part, bytes, sum } of files) {
         const file = join(path, name)
         const fault = await snapshotFault(vfs, file, { collectionId: id, part, lsn, bytes, sum })
         // A checkpoint that was given up meanwhile is nobody's loss.
         if (fault !== undefined && (await vfs.exists(path))) faults.push(`${file.slice(dataDir.length + 1)}: ${fault}`)
       }
-      for (const [at, name] of originals.entries()) {
-        const fault = await lengthFault(vfs, join(path, name), originalBytes[at] ?? 0)
+      for (const listed of listedOriginals(collection)) {
+        const look = { dimension: dimensionOf(collection.fields[listed.field]), isDeep: true }
+        const fault = await originalsFault(vfs, join(path, listed.name), listed, look)
         if (fault !== undefined && (await vfs.exists(path))) faults.push(fault)
       }
     }

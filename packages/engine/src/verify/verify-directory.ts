@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
+import { type Identity, nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { LocalCollection } from '../collection.ts'
 import { openEngine } from '../engine.ts'
 import { EngineError } from '../errors.ts'
@@ -77,14 +77,16 @@ export async function verifyDataDirectory(options: VerifyDirectoryOptions): Prom
   const vfs = nodeVfs()
   const { dataDir } = options
   const findings: DirectoryFinding[] = []
-  if (!(await readIdentity({ vfs, dir: dataDir })))
+  const identity = await readIdentity({ vfs, dir: dataDir })
+  if (!identity)
     throw new EngineError('invalid_argument', `${dataDir} is no data directory: it has no IDENTITY`, { value: dataDir })
-  const log = await checkLog(vfs, options, findings)
+  const log = await checkLog(vfs, options, identity, findings)
   const { onProgress } = options
-  const { faults, whole } = await checkCheckpoints({
-    ...{ vfs, dataDir, isDeep: true, isLogWhole: log.isGood && log.lsnFirst === 1 },
+  const { faults, unproved, whole } = await checkCheckpoints({
+    ...{ vfs, dataDir, directory: identity.uuid, isDeep: true, isLogWhole: log.isGood && log.lsnFirst === 1 },
     onFile: (done, total) => onProgress?.({ step: 'checkpoints', done, total }),
   })
+  for (const file of unproved) findings.push({ severity: 'notice', ...file })
   const ofImages = await checkImages({ vfs, dataDir, isDeep: options.deep ?? false })
   for (const fault of [...faults, ...ofImages]) findings.push({ severity: 'damage', ...fault })
   const states =
@@ -100,9 +102,15 @@ export async function verifyDataDirectory(options: VerifyDirectoryOptions): Prom
   }
 }
 
-async function checkLog(vfs: Vfs, { dataDir, onProgress }: VerifyDirectoryOptions, findings: DirectoryFinding[]) {
+async function checkLog(
+  vfs: Vfs,
+  { dataDir, onProgress }: VerifyDirectoryOptions,
+  identity: Identity,
+  findings: DirectoryFinding[],
+) {
   const report = await verifyLog({
     vfs,
+    identity,
     dir: join(dataDir, 'wal'),
     onProgress: ({ bytes }) => onProgress?.({ step: 'log', done: bytes }),
   })

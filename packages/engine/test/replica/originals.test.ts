@@ -27,7 +27,10 @@ function rows(count: number, from: number): Float32Array {
 
 test('vectors come back bit for bit across chunks, and a changed bit is noticed', async (t) => {
   await inDirectory(async (dir) => {
-    const originals = new Originals({ vfs: nodeVfs(), dir }, of)
+    const originals = new Originals(
+      { vfs: nodeVfs(), dir, directory: () => '00000000-0000-4000-8000-000000000001' },
+      of,
+    )
     t.notOk(originals.hasRoom(1))
     for (let batch = 0; batch < 5; batch++) {
       await originals.prepare(100)
@@ -51,7 +54,7 @@ test('vectors come back bit for bit across chunks, and a changed bit is noticed'
     t.notOk(originals.has(0))
     const path = join(dir, originals.names()[0] as string)
     const bytes = await readFile(path)
-    bytes[3 * 40_008 + 77] = (bytes[3 * 40_008 + 77] as number) ^ 4
+    bytes[64 + 3 * 40_008 + 77] = (bytes[64 + 3 * 40_008 + 77] as number) ^ 4
     await writeFile(path, bytes)
     await t.rejects(originals.read(3), { code: 'snapshot_damaged' })
     await originals.close()

@@ -114,7 +114,9 @@ async function replicaOf(field: FieldDefinition, dir: string, segmentRows: numbe
     filters: new FilterIndex(hashSeed),
     dense: [await openDenseField(graph, pool, segmentRows === undefined ? {} : { segmentRows })],
     sparse: [undefined],
-    originals: [of && new Originals({ vfs: nodeVfs(), dir }, of)],
+    originals: [
+      of && new Originals({ vfs: nodeVfs(), dir, directory: () => '00000000-0000-4000-8000-000000000001' }, of),
+    ],
     ordinals: new Ordinals(),
     generation: 0,
     version: 0,

@@ -11,7 +11,7 @@ import tap, { test } from 'tap'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = ['data-directory-2', 'data-directory-3']
+const formats = ['data-directory-2', 'data-directory-3', 'data-directory-4']
 
 const dimension = 8
 const precisions = ['binary', 'int8', 'int16', 'float16', 'float32']

@@ -1,0 +1,140 @@
+// The bytes of a chunk file of vectors as they came. What says whose file it is, and that its rows are the ones that were written
+// after each other, is under checksums. Specified in docs/formats/originals.md.
+//
+//   version 2:  | header, 64 bytes | rows, each | f32 x dimension | u64 sum | |
+//   header:     | "ANNLVECS" | u16 version | u16 oldest reader | u16 kind | u16 field | directory uuid, 16 bytes | u32 collection
+//               | u32 generation | u32 chunk | u32 dimension | u64 sum of the last row of the chunk before | u64 xxh64 of bytes 0..55 |
+//   sum:        xxh64 of the vector, seed = the sum before it + the sum of the header, modulo 2^64
+//   version 1:  no header; rows, each | u64 xxh64 of the vector, seed = slot | f32 x dimension |
+//
+// Little endian. The sum before the first row is the header's own, the last 8 bytes of it: before every row stand the 8 bytes
+// that it is chained to. The sum of a row therefore depends on everything before it, and on whose file it is.
+import { readFully, type VfsFile } from '@annal/wal'
+import { EngineError } from '../errors.ts'
+import { xxh64 } from '../memory/xxh64.ts'
+
+const magic = 0x534345564c4e4e41n // "ANNLVECS" read as a little-endian number
+const formatVersion = 2
+export const headBytes = 64
+export const sumBytes = 8
+/** Rows of a file of version 1 whose checksums are compared when it is opened. */
+const marksMax = 16
+const mask = (1n << 64n) - 1n
+
+/** What the rows are: vectors of a dense field (of unit length for cosine), or members of a multi-vector field as they came. */
+export const rowKind = { vectors: 1, members: 2 } as const
+
+/** Whose file it is. A clone, a restored collection and a restored directory go on with files that others wrote. */
+export interface OriginalsWriter {
+  /** The uuid of the directory it was written in, and the id of the collection there. */
+  readonly directory: string
+  readonly collectionId: number
+}
+
+export interface OriginalsHead extends OriginalsWriter {
+  readonly kind: number
+  readonly generation: number
+  readonly field: number
+  readonly chunk: number
+  readonly dimension: number
+  /** Sum of the last row of the chunk before; 0 in the first. */
+  readonly before: bigint
+}
+
+/** What a manifest knows of a file: by whom it was written, and the sum of the last row that counts. */
+export interface ChainProof extends OriginalsWriter {
+  readonly chain: string
+}
+
+/** What a manifest knows of a file of version 1: a checksum over those of some of its rows. */
+export interface MarksProof {
+  readonly marks: string
+}
+
+export type OriginalsProof = ChainProof | MarksProof
+
+export function encodeHead(head: OriginalsHead): Uint8Array {
+  const bytes = new Uint8Array(headBytes)
+  const view = new DataView(bytes.buffer)
+  view.setBigUint64(0, magic, true)
+  view.setUint16(8, formatVersion, true)
+  view.setUint16(10, formatVersion, true)
+  view.setUint16(12, head.kind, true)
+  view.setUint16(14, head.field, true)
+  bytes.set(uuidBytes(head.directory), 16)
+  view.setUint32(32, head.collectionId, true)
+  view.setUint32(36, head.generation, true)
+  view.setUint32(40, head.chunk, true)
+  view.setUint32(44, head.dimension, true)
+  view.setBigUint64(48, head.before, true)
+  view.setBigUint64(56, xxh64(bytes.subarray(0, 56)), true)
+  return bytes
+}
+
+/** Undefined when the bytes are no header, as a file of version 1 has none. Throws format_too_new. */
+export function decodeHead(bytes: Uint8Array, path: string): OriginalsHead | undefined {
+  if (bytes.length < headBytes) return undefined
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  if (view.getBigUint64(0, true) !== magic || headSum(bytes) !== xxh64(bytes.subarray(0, 56))) return undefined
+  if (view.getUint16(10, true) > formatVersion) {
+    const version = view.getUint16(8, true)
+    throw new EngineError('format_too_new', `${path} is of format ${version}, which needs a newer Annal`, {
+      file: path,
+      version,
+    })
+  }
+  return {
+    kind: view.getUint16(12, true),
+    field: view.getUint16(14, true),
+    directory: uuidText(bytes.subarray(16, 32)),
+    collectionId: view.getUint32(32, true),
+    generation: view.getUint32(36, true),
+    chunk: view.getUint32(40, true),
+    dimension: view.getUint32(44, true),
+    before: view.getBigUint64(48, true),
+  }
+}
+
+export function headSum(head: Uint8Array): bigint {
+  return sumAt(head, 56)
+}
+
+export function sumAt(bytes: Uint8Array, at: number): bigint {
+  return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(at, true)
+}
+
+/** The sum of a row of version 2. */
+export function chained(vector: Uint8Array, before: bigint, head: bigint): bigint {
+  return xxh64(vector, (before + head) & mask)
+}
+
+export function hex(sum: bigint): string {
+  return sum.toString(16).padStart(16, '0')
+}
+
+export function describeHead({ field, chunk, generation, collectionId, directory }: OriginalsHead): string {
+  return `chunk ${chunk} of field ${field}, generation ${generation}, of collection ${collectionId} of directory ${directory}`
+}
+
+/** A checksum over those of up to 16 rows of a file of version 1, from its first to its last; undefined when it is too short. */
+export async function marksOf(file: VfsFile, rows: number, rowBytes: number): Promise<string | undefined> {
+  const count = Math.min(marksMax, rows)
+  const marks = new Uint8Array(count * sumBytes)
+  for (let i = 0; i < count; i++) {
+    const row = count === 1 ? 0 : Math.floor((i * (rows - 1)) / (count - 1))
+    const into = marks.subarray(i * sumBytes, (i + 1) * sumBytes)
+    if ((await readFully(file, into, row * rowBytes)) < sumBytes) return undefined
+  }
+  return hex(xxh64(marks))
+}
+
+function uuidBytes(uuid: string): Uint8Array {
+  return Uint8Array.from(uuid.replaceAll('-', '').match(/../g) ?? [], (digits) => Number.parseInt(digits, 16))
+}
+
+function uuidText(bytes: Uint8Array): string {
+  const digits = Buffer.from(bytes).toString('hex')
+  return [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16), digits.slice(16, 20), digits.slice(20)].join(
+    '-',
+  )
+}
