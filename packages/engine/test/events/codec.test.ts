@@ -142,7 +142,7 @@ test(`any well-formed text survives the log, seed ${seed}`, async (t) => {
 
 test('a record of an unknown type or a newer version is refused by name', async (t) => {
   t.throws(() => decodeEvent({ type: 99, version: 1, payload: new Uint8Array(0) }), { code: 'format_too_new' })
-  t.throws(() => decodeEvent({ type: 16, version: 3, payload: new Uint8Array(0) }), { code: 'format_too_new' })
+  t.throws(() => decodeEvent({ type: 16, version: 4, payload: new Uint8Array(0) }), { code: 'format_too_new' })
 })
 
 test('a record says the oldest version that knows all of it', async (t) => {
@@ -152,6 +152,19 @@ test('a record says the oldest version that knows all of it', async (t) => {
   t.equal(encodeEvent({ ...base, ...objects, dense: [], sparse: [], multi: [] }).version, 1)
   t.equal(encodeEvent({ ...base, ...objects, dense: [], sparse: [], multi: [multi] }).version, 2)
   t.equal(encodeEvent({ ...base, kind: 'collection-rebuilt', fields: [] }).version, 1)
+  const params = { dimension: 2, spaceType: 'l2', precision: 'int8', M: 4, efConstruction: 8 } as const
+  const rebuiltBy = (rules: object) => {
+    const fields = [{ kind: 'dense', name: 'v', params: { ...params, ...rules } } as const]
+    return { ...base, kind: 'collection-rebuilt', fields } as const
+  }
+  t.equal(encodeEvent(rebuiltBy({})).version, 1)
+  t.equal(
+    encodeEvent(rebuiltBy({ rules: 2 })).version,
+    3,
+    'an Annal that passed over the rules would build another graph',
+  )
+  t.strictSame(roundTrip(rebuiltBy({ rules: 2 })), rebuiltBy({ rules: 2 }))
+  t.throws(() => roundTrip(rebuiltBy({ rules: 3 })), { code: 'format_too_new', details: { value: 3 } })
 })
 
 /** Bytes as plain arrays: protobufjs gives Buffers where Uint8Arrays went in. */
