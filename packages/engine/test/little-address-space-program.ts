@@ -33,6 +33,17 @@ if (act === 'refuse') {
     refusal = { code, message, field: details.field, appended: engine.stats().lsnApplied - before }
   }
   await database.dropCollection('more')
+  // What a dropped collection held makes room, once every thread has collected.
+  const [first = ''] = names.filter((_, i) => conditions[i] === 'ready')
+  await database.dropCollection(first)
+  const other = await database.createCollection({ name: first, fields })
+  for (let refused = true; refused; ) {
+    await new Promise((resolve) => setImmediate(resolve))
+    refused = await other.upsert([object]).then(
+      () => false,
+      () => true,
+    )
+  }
 }
 console.log(
   JSON.stringify({

@@ -6,6 +6,9 @@ import { readFileSync } from 'node:fs'
 export const memoryReservedBytes = 2 ** 33
 /** What user programs have on x64 and, at least, elsewhere. */
 const userSpaceBytes = 2 ** 47
+/** Memories for which fields leave room: Node.js compiles and parses in WebAssembly, too, and fails where it cannot. */
+const memoriesLeft = 4
+const pageBytes = 4096
 /** Mappings of one memory: what is reserved, and what may be used of it. */
 const mappingsOfMemory = 2
 
@@ -15,12 +18,24 @@ let found: number | undefined
 export function memoriesMax(): number {
   found ??= Math.floor(
     Math.min(
-      userSpaceBytes / memoryReservedBytes,
-      numberIn('/proc/self/limits', /^Max address space\s+(\d+)/m) / memoryReservedBytes,
+      addressSpaceBytes() / memoryReservedBytes,
       numberIn('/proc/sys/vm/max_map_count', /(\d+)/) / mappingsOfMemory,
     ),
   )
   return found
+}
+
+/** Whether a field may make another memory: what is left then is enough for what else the process does. True where the system does not tell. */
+export function hasRoomForMemory(): boolean {
+  const taken = numberIn('/proc/self/statm', /^(\d+)/) * pageBytes
+  return taken === Number.POSITIVE_INFINITY || taken + (1 + memoriesLeft) * memoryReservedBytes <= addressSpaceBytes()
+}
+
+let limit: number | undefined
+
+function addressSpaceBytes(): number {
+  limit ??= Math.min(userSpaceBytes, numberIn('/proc/self/limits', /^Max address space\s+(\d+)/m))
+  return limit
 }
 
 /** Infinity where the system sets no limit or does not tell. */

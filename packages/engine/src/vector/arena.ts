@@ -2,7 +2,7 @@
 // header. Memory grows in steps and nothing in it ever moves, so readers need no lock. Threads other than the owner get a
 // handle and attach a kernel of their own.
 import { assert, EngineError } from '../errors.ts'
-import { memoriesMax } from './address-space.ts'
+import { hasRoomForMemory, memoriesMax } from './address-space.ts'
 import type { Attached } from './attached.ts'
 import { instantiateKernel, type Kernel } from './kernel.ts'
 import { planScratch, type ScratchAddresses } from './scratch.ts'
@@ -424,16 +424,18 @@ export class Arena {
 
 /** Throws EngineError memory_exhausted where the process has no address space left for another. */
 export function createMemory(pages: number): WebAssembly.Memory {
+  if (!hasRoomForMemory()) throw noAddressSpace()
   try {
     return new WebAssembly.Memory({ initial: pages, maximum: arenaBytesMax / page, shared: true })
   } catch (error) {
-    throw new EngineError(
-      'memory_exhausted',
-      `the process has no address space for another field that holds data: each reserves 8 GiB, and it can hold about ${memoriesMax()}`,
-      { limit: memoriesMax() },
-      { cause: error },
-    )
+    throw noAddressSpace(error)
   }
+}
+
+function noAddressSpace(cause?: unknown): EngineError {
+  const limit = memoriesMax()
+  const message = `the process has no address space for another field that holds data: each reserves 8 GiB, and it can hold about ${limit}`
+  return new EngineError('memory_exhausted', message, { limit }, { cause })
 }
 
 /** An element that is there: every index in this folder is below a length checked where it was made. */

@@ -5,10 +5,15 @@
 // as the heap has megabytes. So a collection costs about a millisecond per released memory, however large the heap is.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
+import { hasRoomForMemory } from './address-space.ts'
 
 /** Released memories, and bytes in them, that are left uncollected however small the heap is. */
 export const releasedMin = 64
 export const releasedBytesMin = 64 * 2 ** 20
+
+/** Where no address space is left, collections after the first, and what lies between them. */
+const repeatsMax = 3
+const repeatAfterMs = 100
 
 let collect: (() => void) | undefined
 
@@ -52,16 +57,21 @@ export class Garbage {
   }
 
   #isDue(): boolean {
+    // What was dropped makes room for what is refused now.
+    if (!hasRoomForMemory()) return true
     if (this.#memories < releasedMin && this.#bytes < releasedBytesMin) return false
     const heap = getHeapStatistics().used_heap_size
     return this.#memories >= Math.max(releasedMin, heap / 2 ** 20) || this.#bytes >= Math.max(releasedBytesMin, heap)
   }
 
-  #collect(): void {
+  #collect(again = repeatsMax): void {
     this.#scheduled = false
     this.#memories = 0
     this.#bytes = 0
     this.#everywhere()
     collectGarbage()
+    // Whoever closes a field may still be at it, and other threads collect when they can. Where there is room that waits for the
+    // next time; where there is none, somebody is refused meanwhile.
+    if (again > 0 && !hasRoomForMemory()) setTimeout(() => this.#collect(again - 1), repeatAfterMs).unref()
   }
 }
