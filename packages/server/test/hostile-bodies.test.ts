@@ -1,0 +1,304 @@
+// Bodies of every shape to every route that takes one, in a server of its own: each is refused with a stable code, memory grows by
+// no more than the body and 64 MiB, and health answers. The long form sends 95 MiB each, and honest upserts of that size.
+import { once } from 'node:events'
+import http from 'node:http'
+import { test } from 'tap'
+import { errorCodes } from '../src/errors.ts'
+import { chunksOf, frames, hostileShapes, type Shape } from './hostile-shapes.ts'
+import { callers } from './route-table.ts'
+import { temporaryDirectory } from './running-app.ts'
+import { startWatched, type WatchedProcess } from './watched-process.ts'
+
+const mebibyte = 1_048_576
+const isLong = process.env.ANNAL_LONG === '1'
+const hostileBytes = isLong ? 95 * mebibyte : 300_000
+const headroom = 64 * mebibyte
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+
+interface Reply {
+  readonly status: number
+  readonly code: string | undefined
+}
+
+interface Upload {
+  readonly method: string
+  readonly path: string
+  readonly type: string
+  readonly bytes: number
+  readonly chunks: Iterable<Buffer>
+  readonly declares: boolean
+}
+
+/** Sends until the reply is there; a server that has answered may end the connection. */
+async function send(url: string, { method, path, type, bytes, chunks, declares }: Upload): Promise<Reply> {
+  const headers = { 'content-type': type, accept: 'application/json', ...(declares && { 'content-length': bytes }) }
+  // An agent that keeps connections: a server need not end one for want of the next request.
+  const request = http.request(url + path, { method, headers, agent })
+  const replied = new Promise<Reply>((resolve, reject) => {
+    request.on('error', reject)
+    request.on('response', (response) => {
+      const parts: Buffer[] = []
+      response.on('data', (part: Buffer) => void parts.push(part))
+      response.on('error', reject)
+      response.on('end', () => {
+        const body = Buffer.concat(parts).toString()
+        resolve({ status: response.statusCode ?? 0, code: codeOf(body) })
+      })
+    })
+  })
+  let isOver = false
+  const end = (): void => {
+    isOver = true
+  }
+  const over = replied.then(end, end)
+  for (const chunk of chunks) {
+    if (isOver || request.destroyed) break
+    if (!request.write(chunk)) await Promise.race([once(request, 'drain').catch(() => undefined), over])
+  }
+  if (!isOver) request.end()
+  const reply = await replied
+  request.destroy()
+  return reply
+}
+
+function codeOf(body: string): string | undefined {
+  try {
+    return (JSON.parse(body) as { code?: string }).code
+  } catch {
+    return undefined
+  }
+}
+
+const types = { json: 'application/json', msgpack: 'application/msgpack' } as const
+
+/** Routes that read lists, and how their lists begin. */
+const listRoutes: [string, keyof typeof frames][] = [
+  ['POST /api/v1/index/docs/vector/insert', 'insert'],
+  ['POST /api/v2/collection/docs/objects', 'objects'],
+  ['POST /api/v1/index/docs/filters/update', 'updates'],
+  ['POST /api/v2/collection/docs/filters', 'updates'],
+]
+
+/** All others that may have a body. */
+function otherRoutes(): string[] {
+  const filled = [...callers.keys()].map((route) =>
+    route.replace(':name', 'docs').replace(/:\w+/g, 'none').replace('*', 'none/delete'),
+  )
+  const lists = new Set(listRoutes.map(([route]) => route))
+  return filled.filter((route) => !route.startsWith('GET') && !lists.has(route))
+}
+
+interface Tally {
+  bodies: number
+  refused: number
+  /** Refused for the head of the request alone: the client may not get to read it. */
+  cut: number
+  /** Taken: an empty list, a route that has no use for a body, entries of filter updates that lack a part. */
+  skipped: number
+  grownMost: number
+  turnMs: number
+  turnCpuMs: number
+  readonly slowest: string[]
+}
+
+test('bodies of every shape to every route are refused, with memory bounded', { timeout: 3_600_000 }, async (t) => {
+  const dataDir = await temporaryDirectory(t)
+  const server = startWatched({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' })
+  t.teardown(async () => {
+    server.child.kill('SIGTERM')
+    await server.ended
+  })
+  const url = await server.serving
+  const made = await fetch(`${url}/api/v1/index/create`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ index_name: 'docs', dim: 4, space_type: 'l2', precision: 'float32' }),
+  })
+  t.equal(made.status, 200)
+  const tally: Tally = { bodies: 0, refused: 0, cut: 0, skipped: 0, grownMost: 0, turnMs: 0, turnCpuMs: 0, slowest: [] }
+  const codes = new Map<string, number>()
+  const attack = async (route: string, shape: Shape, declares: boolean): Promise<void> => {
+    const [method, path] = route.split(' ') as [string, string]
+    const bytes = hostileBytes
+    const before = (await server.memory()).now
+    await server.resetPeak()
+    const reply = await send(url, {
+      ...{ method, path, type: types[shape.format], bytes, declares },
+      chunks: chunksOf(shape, bytes),
+    }).catch((error: Error) => ({ status: 0, code: `no reply: ${error.message}` }))
+    const grown = (await server.memory()).peak - before
+    const name = `${route}: ${shape.format}, ${shape.name}, ${declares ? 'with' : 'without'} Content-Length`
+    tally.bodies += 1
+    if (reply.status >= 400) tally.refused += 1
+    if (reply.status === 0) tally.cut += 1
+    if (reply.status === 200) tally.skipped += 1
+    codes.set(`${reply.status} ${reply.code}`, (codes.get(`${reply.status} ${reply.code}`) ?? 0) + 1)
+    tally.grownMost = Math.max(tally.grownMost, grown)
+    const known = reply.code !== undefined && errorCodes.includes(reply.code)
+    const isList = listRoutes.some(([list]) => list === route)
+    const isExpected =
+      (reply.status >= 400 && reply.status < 500 && known) ||
+      (reply.status === 0 && !isList) ||
+      (reply.status === 200 && (path.includes('filters') || shape.name === 'spaces' || method === 'DELETE'))
+    if (!isExpected) t.fail(`${name}: ${reply.status} ${reply.code}`)
+    if (grown > bytes + headroom) t.fail(`${name}: memory grew by ${(grown / mebibyte).toFixed(0)} MiB`)
+    if (!isLong) return
+    const turn = await server.longestTurn()
+    if (turn.cpuMs > tally.turnCpuMs) tally.slowest.push(`${name}: ${turn.cpuMs} ms of the processor`)
+    tally.turnMs = Math.max(tally.turnMs, turn.clockMs)
+    tally.turnCpuMs = Math.max(tally.turnCpuMs, turn.cpuMs)
+  }
+  await server.longestTurn()
+  for (const [route, frame] of listRoutes) {
+    for (const shape of hostileShapes(frames[frame], hostileBytes)) {
+      for (const declares of [true, false]) await attack(route, shape, declares)
+    }
+  }
+  const general = hostileShapes(frames.objects, hostileBytes)
+  for (const [i, route] of otherRoutes().entries()) {
+    const shapes = isLong ? general : general.filter((_, at) => at % 6 === i % 6)
+    for (const shape of shapes)
+      for (const declares of isLong ? [true, false] : [i % 2 === 0]) await attack(route, shape, declares)
+  }
+  t.equal(tally.refused + tally.cut + tally.skipped, tally.bodies, 'all are refused, or skipped')
+  t.comment(`${JSON.stringify(tally)} ${JSON.stringify([...codes])}`)
+  t.equal((await fetch(`${url}/api/v1/health`)).status, 200)
+  t.equal(server.child.exitCode, null, 'the same process serves')
+})
+
+interface Honest {
+  readonly name: string
+  readonly path: string
+  readonly type: string
+  readonly chunks: () => Iterable<Buffer>
+}
+
+test('honest upserts at the limit are taken, with memory bounded', { skip: !isLong, timeout: 3_600_000 }, async (t) => {
+  for (const honest of honestBodies(95 * mebibyte)) {
+    const dataDir = await temporaryDirectory(t)
+    const server = startWatched({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' })
+    const url = await server.serving
+    for (const [name, type, params] of collections) {
+      const made = await fetch(`${url}/api/v2/collection`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ name, fields: [{ name: 'dense', type, params }] }),
+      })
+      t.equal(made.status, 200, `${name}: ${await made.text()}`)
+    }
+    await sendHonest(server, url, honest, t)
+    server.child.kill('SIGTERM')
+    await server.ended
+  }
+})
+
+const dense = { dimension: 4_096, space_type: 'l2', precision: 'float32' }
+const collections: [string, string, object][] = [
+  ['large', 'vector', dense],
+  ['small', 'vector', { ...dense, dimension: 4 }],
+  ['multi', 'multi_vector', { ...dense, dimension: 1_024, pooling: 'mean' }],
+  ['sparse', 'sparse', { sparse_model: 'default' }],
+]
+
+async function sendHonest(
+  server: WatchedProcess,
+  url: string,
+  honest: Honest,
+  t: { ok(ok: unknown, m: string): unknown; comment(m: string): void },
+) {
+  const chunks = [...honest.chunks()]
+  const bytes = chunks.reduce((sum, { length }) => sum + length, 0)
+  const before = (await server.memory()).now
+  await server.longestTurn()
+  await server.resetPeak()
+  const reply = await send(url, { method: 'POST', path: honest.path, type: honest.type, bytes, chunks, declares: true })
+  const grown = (await server.memory()).peak - before
+  const turn = await server.longestTurn()
+  t.ok(reply.status === 200, `${honest.name}: ${reply.status} ${reply.code}`)
+  t.ok(
+    grown <= 8 * bytes + headroom,
+    `${honest.name}: memory grew by ${(grown / mebibyte).toFixed(0)} MiB for ${(bytes / mebibyte).toFixed(0)} MiB`,
+  )
+  t.comment(`${honest.name}: longest turn ${turn.clockMs} ms, ${turn.cpuMs} ms of the processor`)
+}
+
+/** Upserts of about so many bytes, or as many as the log's record of 64 MiB lets them have. */
+function honestBodies(bytes: number): Honest[] {
+  const path = (name: string): string => `/api/v2/collection/${name}/objects`
+  const json = types.json
+  const number = (i: number): string => (((i * 7_919) % 100_003) / 100_003 - 0.5).toFixed(8)
+  const vectorText = (dimension: number, seed: number): string =>
+    `[${Array.from({ length: dimension }, (_, i) => number(seed * dimension + i)).join(',')}]`
+  const vectors = Array.from({ length: 16 }, (_, i) => vectorText(4_096, i))
+  const objects = (name: string, count: number, object: (i: number) => string): Honest => ({
+    name,
+    path: path(name.split(' ')[0] as string),
+    type: json,
+    *chunks() {
+      yield Buffer.from('{"objects":[')
+      for (let i = 0; i < count; i++) yield Buffer.from(`${i === 0 ? '' : ','}${object(i)}`)
+      yield Buffer.from(']}')
+    },
+  })
+  const large = (vectors[0] as string).length
+  const members = Array.from({ length: 2_000 }, (_, i) => vectorText(1_024, i)).join(',')
+  const filter = `{${Array.from({ length: 250 }, (_, i) => `"key${i}":"${'v'.repeat(200)}${i}"`).join(',')}}`
+  return [
+    objects(
+      'large vectors in JSON',
+      Math.min(1_000, Math.floor(bytes / (large + 40))),
+      (i) => `{"id":"o${i}","fields":{"dense":${vectors[i % 16]}}}`,
+    ),
+    objects('large vectors of zeros', 1_000, (i) => `{"id":"o${i}","fields":{"dense":[${'0,'.repeat(4_095)}0]}}`),
+    objects(
+      'small vectors with meta',
+      1_000,
+      (i) => `{"id":"o${i}","meta":{"t":"${'m'.repeat(60_000)}"},"fields":{"dense":[1,2,3,${i}]}}`,
+    ),
+    objects(
+      'small vectors with filters',
+      1_000,
+      (i) => `{"id":"o${i}","filter":${filter},"fields":{"dense":[1,2,3,${i}]}}`,
+    ),
+    objects('multi vectors of one object', 1, (i) => `{"id":"o${i}","fields":{"dense":[${members}]}}`),
+    objects(
+      'sparse vectors',
+      1_000,
+      (i) =>
+        `{"id":"o${i}","fields":{"dense":{"indices":[${Array.from({ length: 4_000 }, (_, at) => at * 17 + (i % 16)).join(',')}],"values":[${'0.5,'.repeat(3_999)}1]}}}`,
+    ),
+    msgpackLarge('large vectors in MessagePack', path('large'), 1_000, floats(4_096)),
+    msgpackLarge('large vectors of small integers', path('large'), 1_000, Buffer.alloc(4_096, 1)),
+  ]
+}
+
+function floats(count: number): Buffer {
+  const bytes = Buffer.alloc(5 * count)
+  for (let i = 0; i < count; i++) {
+    bytes[5 * i] = 0xca
+    bytes.writeFloatBE((i % 97) / 97, 5 * i + 1)
+  }
+  return bytes
+}
+
+function msgpackLarge(name: string, path: string, count: number, vector: Buffer): Honest {
+  const head = Buffer.from(`91dd${count.toString(16).padStart(8, '0')}`, 'hex')
+  const object = (i: number): Buffer =>
+    Buffer.concat([
+      Buffer.from('94a5', 'hex'),
+      Buffer.from(String(10_000 + i)),
+      Buffer.from('c400a081a564656e7365', 'hex'),
+      Buffer.from('dd00001000', 'hex'),
+      vector,
+    ])
+  return {
+    name,
+    path,
+    type: types.msgpack,
+    *chunks() {
+      yield head
+      for (let i = 0; i < count; i++) yield object(i)
+    },
+  }
+}
