@@ -245,10 +245,12 @@ test('a clock set back while the server was stopped gives no time back, though n
   const licensing = await testLicensing(dataDir, first, clock.now, () => elapsed)
   await licensing.activate(issued({ startMs: day, endMs: day + 100 * dayMs }), { byRoot: true })
   await licensing.noteTime()
-  t.equal(first.stats().lsnApplied, 1, 'the log knows what time it is')
+  const noted = first.stats().lsnApplied
+  t.ok(noted > 0, 'the log knows what time it is')
   now = day + 99 * dayMs
   await licensing.noteTime()
-  t.equal(first.stats().lsnApplied, 2)
+  // Not one more: the log may write a marker of its own in between.
+  t.ok(first.stats().lsnApplied > noted)
   await first.close()
 
   now = day + dayMs
