@@ -104,20 +104,29 @@ async function made(dir: string): Promise<Golden> {
   return { digests, hits, files }
 }
 
+function fileOf(format: string): URL {
+  return new URL(`../golden/${format}.json.br`, import.meta.url)
+}
+
+/** Writes the directory that a golden file holds. */
+async function writeGolden(format: string, dataDir: string): Promise<Golden> {
+  // Ours, made by `made`.
+  const golden = JSON.parse(brotliDecompressSync(readFileSync(fileOf(format))).toString()) as Golden
+  for (const [name, content] of Object.entries(golden.files)) {
+    await mkdir(dirname(join(dataDir, name)), { recursive: true })
+    await writeFile(join(dataDir, name), Buffer.from(content, 'base64'))
+  }
+  return golden
+}
+
 for (const format of formats) {
   test(`a directory of ${format} opens and holds what it held`, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
     t.teardown(() => rm(dir, { recursive: true }))
-    const file = new URL(`../golden/${format}.json.br`, import.meta.url)
     if (process.env.ANNAL_GOLDEN === 'write' && format === formats.at(-1))
-      writeFileSync(file, brotliCompressSync(JSON.stringify(await made(dir))))
-    // Ours, made by the lines above.
-    const golden = JSON.parse(brotliDecompressSync(readFileSync(file)).toString()) as Golden
+      writeFileSync(fileOf(format), brotliCompressSync(JSON.stringify(await made(dir))))
     const dataDir = join(dir, 'data')
-    for (const [name, content] of Object.entries(golden.files)) {
-      await mkdir(dirname(join(dataDir, name)), { recursive: true })
-      await writeFile(join(dataDir, name), Buffer.from(content, 'base64'))
-    }
+    const golden = await writeGolden(format, dataDir)
     const { findings, states } = await verifyDataDirectory({ dataDir, deep: true, threads: 1, scratchDir: dir })
     t.strictSame(
       findings.filter(({ severity }) => severity === 'damage'),
@@ -133,3 +142,29 @@ for (const format of formats) {
     }
   })
 }
+
+test('a graph by the first rules keeps them until it is rebuilt, and is replayed by both', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
+  t.teardown(() => rm(dir, { recursive: true }))
+  const dataDir = join(dir, 'data')
+  await writeGolden('data-directory-2', dataDir)
+  const rulesOf = (engine: Engine) => {
+    const [field] = engine.database().collection('int8').describe().fields
+    return field?.kind === 'dense' ? field.params.rules : 0
+  }
+  let engine = await openEngine({ dataDir, threads: 1 })
+  await engine.database().collection('int8').upsert(copies(40, 0))
+  t.equal(rulesOf(engine), undefined)
+  await engine.database().collection('int8').rebuild()
+  t.equal(rulesOf(engine), 2)
+  await engine.database().collection('int8').upsert(copies(40, 40))
+  const digests = digestsOf(engine)
+  await cp(dataDir, join(dir, 'killed'), { recursive: true })
+  await engine.close()
+  for (const from of [dataDir, join(dir, 'killed')]) {
+    engine = await openEngine({ dataDir: from, threads: 1 })
+    t.strictSame(digestsOf(engine), digests, from === dataDir ? 'from its checkpoint' : 'by replay')
+    t.equal(rulesOf(engine), 2)
+    await engine.close()
+  }
+})
