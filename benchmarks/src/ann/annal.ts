@@ -1,5 +1,5 @@
 // Annal's own index, searched in the calling thread; built by one worker where nothing else is said.
-import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { type Contender, recallAtTen } from './contender.ts'
 import type { Dataset } from './dataset.ts'
 import { fill } from './fill.ts'
@@ -9,7 +9,7 @@ export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
 export async function openAnnal(set: Dataset, precision: Precision, threads = 1): Promise<Contender> {
   const { dimension, metric, base, queries, truth } = set
   const pool = await openWorkerPool({ threads })
-  const params = { dimension, spaceType: metric, precision, M: 16, efConstruction: 128 }
+  const params = { dimension, spaceType: metric, precision, M: 16, efConstruction: 128, rules: rulesNewest }
   const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
   const before = process.cpuUsage()
   await fill(field, base, dimension, `${set.name} annal-${precision}`)

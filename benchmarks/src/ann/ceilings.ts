@@ -4,7 +4,7 @@
 // `--queries N` at most, `--out FILE` for a page of Markdown.
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import type { Precision } from './annal.ts'
 import { type Dataset, prepared, readDataset } from './dataset.ts'
 import { fill } from './fill.ts'
@@ -76,7 +76,7 @@ async function measure(set: Dataset, metric: Metric): Promise<string> {
 }
 
 async function filled({ name, dimension, base }: Dataset, spaceType: Metric, precision: Precision) {
-  const params = { dimension, spaceType, precision, M: 16, efConstruction: 128 }
+  const params = { dimension, spaceType, precision, M: 16, efConstruction: 128, rules: rulesNewest }
   const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
   await fill(field, base, dimension, `${name} ${spaceType} ${precision}`)
   return field

@@ -1,7 +1,7 @@
 // A tenth of the rows removed and as many others inserted in their places, twenty times: recall, reachability and speed against a graph
 // built anew of the same rows.
 import { parseArgs } from 'node:util'
-import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { median } from '../ann/contender.ts'
 import { makeClustered } from '../ann/dataset.ts'
 import { type Field, fill, norms } from '../ann/fill.ts'
@@ -24,7 +24,14 @@ const metric = set.metric
 const living = set.base.slice(0, n * dimension)
 const queries = Array.from({ length: 300 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
 const pool = await openWorkerPool({ threads: 2 })
-const params = { dimension, spaceType: metric, precision: 'int8', M: 16, efConstruction: 128 } as const
+const params = {
+  dimension,
+  spaceType: metric,
+  precision: 'int8',
+  M: 16,
+  efConstruction: 128,
+  rules: rulesNewest,
+} as const
 
 async function built(what: string): Promise<Field> {
   const field = await openDenseField({ kind: 'dense', name: 'v', params }, pool)

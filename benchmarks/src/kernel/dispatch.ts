@@ -1,7 +1,7 @@
 // What it costs to have a search of about 50 us answered by two workers: the latency of one caller; the throughput of eight against
 // the same searches made in the calling thread; and the CPU time that thread spends on each.
 import { parseArgs } from 'node:util'
-import { openDenseField, openWorkerPool } from '@annal/engine/testing'
+import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { median } from '../ann/contender.ts'
 import { makeClustered } from '../ann/dataset.ts'
 import { fill } from '../ann/fill.ts'
@@ -19,7 +19,14 @@ const set = makeClustered(Number(values.rows), dimension, 2)
 const queries = Array.from({ length: 1_000 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
 const queryOf = (i: number) => queries[i % queries.length] as Float32Array
 const pool = await openWorkerPool({ threads: 2 })
-const params = { dimension, spaceType: set.metric, precision: 'int8', M: 16, efConstruction: 128 } as const
+const params = {
+  dimension,
+  spaceType: set.metric,
+  precision: 'int8',
+  M: 16,
+  efConstruction: 128,
+  rules: rulesNewest,
+} as const
 const field = await openDenseField({ kind: 'dense', name: 'v', params }, pool)
 await fill(field, set.base, dimension, 'dispatch')
 

@@ -1,6 +1,6 @@
 // Two workers against one: the same rows loaded, and the same searches answered, in turns.
 import { parseArgs } from 'node:util'
-import { openDenseField, openWorkerPool, type WorkerPool } from '@annal/engine/testing'
+import { openDenseField, openWorkerPool, rulesNewest, type WorkerPool } from '@annal/engine/testing'
 import { median } from '../ann/contender.ts'
 import { makeClustered } from '../ann/dataset.ts'
 import { type Field, fill } from '../ann/fill.ts'
@@ -18,7 +18,14 @@ const rounds = Number(values.rounds)
 const set = makeClustered(Number(values.rows), dimension, 1)
 const queries = Array.from({ length: 1_000 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
 
-const params = { dimension, spaceType: set.metric, precision: 'int8', M: 16, efConstruction: 128 } as const
+const params = {
+  dimension,
+  spaceType: set.metric,
+  precision: 'int8',
+  M: 16,
+  efConstruction: 128,
+  rules: rulesNewest,
+} as const
 const pools = await Promise.all([1, 2].map((threads) => openWorkerPool({ threads })))
 
 interface Spent {

@@ -15,7 +15,12 @@ interface HnswlibNode {
   readonly HierarchicalNSW: new (space: 'l2' | 'ip', dimension: number) => Index
 }
 
-export async function openHnswlibNode(set: Dataset): Promise<Contender> {
+export interface HnswlibContender extends Contender {
+  /** The ten nearest. */
+  nearest(query: Float32Array, ef: number): readonly number[]
+}
+
+export async function openHnswlibNode(set: Dataset): Promise<HnswlibContender> {
   const { dimension, base, queries, truth } = set
   const { HierarchicalNSW } = installed<HnswlibNode>('hnswlib-node', '3.0.0')
   const index = new HierarchicalNSW(set.metric === 'l2' ? 'l2' : 'ip', dimension)
@@ -46,6 +51,10 @@ export async function openHnswlibNode(set: Dataset): Promise<Contender> {
       const spent = process.cpuUsage(cpu)
       const wallSeconds = (performance.now() - from) / 1000
       return { recall: recallAtTen(found, truth, nq), wallSeconds, cpuSeconds: (spent.user + spent.system) / 1e6 }
+    },
+    nearest(query, ef) {
+      index.setEf(ef)
+      return index.searchKnn(Array.from(query), 10).neighbors
     },
     async close() {
       // Garbage collection frees it.

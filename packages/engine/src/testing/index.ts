@@ -1,4 +1,5 @@
 // What tests of other packages may use besides the public door.
+export { rulesNewest } from '../definition.ts'
 export type { EngineParts } from '../engine.ts'
 export { FilterIndex } from '../filter/filter-index.ts'
 export { parseFilter } from '../filter/parse-filter.ts'

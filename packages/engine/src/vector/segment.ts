@@ -100,7 +100,8 @@ export class Segment {
     // Removed rows, too: searches under way look at versions that have them.
     const kept = batchOf(old, new Set(batch.ordinals))
     const all = joined(kept, batch, this.params.dimension)
-    next.f32.set(meanOf(all.vectors, this.params.dimension), next.centreAddress / 4)
+    const isOnce = (this.params.rules ?? 1) > 1 ? firstOfEach(all.vectors, this.params.dimension) : () => true
+    next.f32.set(meanOf(all.vectors, this.params.dimension, isOnce), next.centreAddress / 4)
     await buildInto(next, all, this.#pool)
     let removed = 0
     for (const ordinal of kept.ordinals) {
@@ -310,11 +311,49 @@ function joined(a: Batch, b: Batch, dimension: number): Batch {
   return { ordinals, births, norms, vectors }
 }
 
-/** Mean of rows, summed in their order in double precision: the same on every machine. */
-function meanOf(vectors: Float32Array, dimension: number): Float32Array {
+/** Mean of the rows that count, summed in their order in double precision: the same on every machine. */
+function meanOf(vectors: Float32Array, dimension: number, counts: (row: number) => boolean): Float32Array {
   const sums = new Float64Array(dimension)
   const rows = vectors.length / dimension
-  for (let row = 0; row < rows; row++)
+  let counted = 0
+  for (let row = 0; row < rows; row++) {
+    if (!counts(row)) continue
+    counted++
     for (let i = 0; i < dimension; i++) sums[i] = at(sums, i) + at(vectors, row * dimension + i)
-  return Float32Array.from(sums, (sum) => sum / rows)
+  }
+  return Float32Array.from(sums, (sum) => sum / counted)
+}
+
+/**
+ * Which rows are not a copy of an earlier one, asked in their order: thousands of copies would draw the centre to themselves, and
+ * codes tell rows apart by the side of it they are on. Copies are rows of one length whose values are the same in 63rds of the
+ * largest, as far as a hash of 53 bits tells: a row too few in a mean does no harm.
+ */
+function firstOfEach(vectors: Float32Array, dimension: number): (row: number) => boolean {
+  const seen = new Set<number>()
+  const length = new Float32Array(1)
+  const lengthBits = new Uint32Array(length.buffer)
+  return (row) => {
+    const [from, to] = [row * dimension, (row + 1) * dimension]
+    let [most, square] = [0, 0]
+    for (let i = from; i < to; i++) {
+      const value = at(vectors, i)
+      most = Math.max(most, Math.abs(value))
+      square += value * value
+    }
+    length[0] = square
+    let [a, b] = [0x9e3779b9 ^ (at(lengthBits, 0) >>> 8), 0x85ebca6b]
+    const scale = most > 0 ? 63 / most : 0
+    for (let i = from; i < to; i++) {
+      const value = Math.round(at(vectors, i) * scale) + 64
+      a = Math.imul(a ^ value, 0x21f0aaad)
+      a ^= a >>> 15
+      b = Math.imul(b ^ value ^ (a >>> 16), 0x735a2d97)
+      b ^= b >>> 13
+    }
+    const hash = (a >>> 0) * 2 ** 21 + (b >>> 11)
+    if (seen.has(hash)) return false
+    seen.add(hash)
+    return true
+  }
 }

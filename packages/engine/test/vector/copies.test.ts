@@ -197,7 +197,10 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
   const single = await openWorkerPool({ threads: 1 })
   const field = await openDenseField(definition, pool)
   let other = await openDenseField(definition, single)
+  let [missed, asked, unreachable] = [0, 0, 0]
   for (const { version: now, ordinals, vectors, removed, alive } of history(seed, 60)) {
+    const query = gaussian(1, 8, now)
+    if (spaceType === 'cosine') for (const rows of [vectors, query]) normalise(rows, 8)
     const norms = new Float32Array(ordinals.length).fill(1)
     for (const one of [field, other]) await one.apply(now, { ordinals, vectors, norms }, removed)
     if (now % 9 === 0) {
@@ -206,22 +209,21 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
       other = await loadDenseField(definition, single, sourceOf([bytes]))
     }
     if (field.digest() !== other.digest()) return void t.fail(`seed ${seed}, ${spaceType}: another digest at ${now}`)
-    const { unreachable } = field.health()
-    const query = gaussian(1, 8, now)
-    const [found, exact] = [
-      field.searchSync(query, { k: 20, ef: 256, version: now }),
-      await field.scan(query, { k: 20, version: now }),
-    ]
+    const found = field.searchSync(query, { k: 20, ef: 256, version: now })
+    const exact = await field.scan(query, { k: 20, version: now })
+    const last = exact.similarities.at(-1) ?? 0
+    asked += exact.ordinals.length
+    missed += found.similarities.filter((similarity) => similarity < last - Math.abs(last) * 1e-6).length
+    unreachable = Math.max(unreachable, field.health().unreachable)
     const isOnce = new Set(found.ordinals).size === found.ordinals.length
     const isThere = found.ordinals.every((ordinal) => alive.has(ordinal))
-    const missed = exact.ordinals.filter((ordinal) => !found.ordinals.includes(ordinal)).length
     const isEnough = found.ordinals.length === exact.ordinals.length
-    // By inner product a graph of few rows does not lead everywhere.
-    if (!isOnce || !isThere || !isEnough || (spaceType !== 'ip' && missed > 6) || unreachable > 3)
-      t.fail(
-        `seed ${seed}, ${spaceType}, ${now}: ${JSON.stringify({ isOnce, isThere, isEnough, missed, unreachable })}`,
-      )
+    if (!isOnce || !isThere || !isEnough)
+      t.fail(`seed ${seed}, ${spaceType}, ${now}: ${JSON.stringify({ isOnce, isThere, isEnough })}`)
   }
+  // A graph of 4 links a row, of which more than half goes now and then, is mended each time it has grown by a sixteenth.
+  if (missed > asked * 0.03 || unreachable > 12)
+    t.fail(`seed ${seed}, ${spaceType}: ${missed} of ${asked} missed, ${unreachable} out of reach at most`)
   await field.close()
   await other.close()
   await single.close()

@@ -1,0 +1,145 @@
+// `npm run bench:copies`: recall@10 of default walks where many rows are copies of one, next to hnswlib on the same rows. `first
+// rules` are those of graphs from before copies were one node. Without `--data` rows are normally distributed; with `--data DIR`
+// they are those of a set there. `--set NAME`, `--metrics`, `--precisions`, `--queries N` at most, `--out FILE` for a page of Markdown.
+import { writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
+import type { Precision } from './annal.ts'
+import { readDataset } from './dataset.ts'
+import { fill } from './fill.ts'
+import { openHnswlibNode } from './peers/hnswlib-node.ts'
+import { kthBest, type Metric, similarity } from './similarity.ts'
+
+const { values } = parseArgs({
+  options: {
+    data: { type: 'string' },
+    set: { type: 'string', default: 'bge-micro-notes-a' },
+    metrics: { type: 'string', default: 'cosine,l2' },
+    precisions: { type: 'string', default: 'float32' },
+    rows: { type: 'string', default: '5200' },
+    queries: { type: 'string', default: '200' },
+    out: { type: 'string' },
+  },
+})
+const [k, ef, version] = [10, 128, 1e6]
+const precisions = values.precisions.split(',') as Precision[]
+const pool = await openWorkerPool({ threads: 1 })
+
+/** Numbers in [0, 1) that depend on the seed alone. */
+function seeded(seed: number): () => number {
+  let s = seed >>> 0
+  return () => {
+    s = (s + 0x6d2b79f5) >>> 0
+    let t = Math.imul(s ^ (s >>> 15), s | 1)
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61)
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+function normal(n: number, dimension: number, seed: number): Float32Array {
+  const random = seeded(seed)
+  const one = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
+  return Float32Array.from({ length: n * dimension }, one)
+}
+
+interface Made {
+  readonly dimension: number
+  readonly unique: Float32Array
+  readonly queries: Float32Array
+}
+
+async function made(): Promise<Made> {
+  if (values.data === undefined)
+    return { dimension: 32, unique: normal(2_000, 32, 1), queries: normal(Number(values.queries), 32, 2) }
+  const { dimension, base, queries } = await readDataset(values.data, values.set)
+  const first = (rows: Float32Array, n: string) => rows.slice(0, Number(n) * dimension)
+  return { dimension, unique: first(base, values.rows), queries: first(queries, values.queries) }
+}
+
+const { dimension, unique, queries } = await made()
+const rowAt = (i: number) => unique.subarray(i * dimension, (i + 1) * dimension)
+
+function copies(row: Float32Array, n: number, noise = 0): Float32Array {
+  const random = seeded(n)
+  return Float32Array.from({ length: n * dimension }, (_, i) => {
+    return (row[i % dimension] as number) + (noise === 0 ? 0 : noise * (2 * random() - 1))
+  })
+}
+
+function joined(...parts: readonly Float32Array[]): Float32Array {
+  const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}
+
+const kinds = joined(...Array.from({ length: 20 }, (_, i) => copies(rowAt(i * 97), 300)))
+const sets: Readonly<Record<string, Float32Array>> = {
+  'no copies': unique,
+  'then 400 copies of a row': joined(unique, copies(rowAt(5), 400)),
+  'then 6,000': joined(unique, copies(rowAt(5), 6_000)),
+  'after 6,000': joined(copies(rowAt(5), 6_000), unique),
+  'then 20 kinds x 300': joined(unique, kinds),
+  'then 6,000 within 1e-6 of a row': joined(unique, copies(rowAt(5), 6_000, 1e-6)),
+  '500 of them after 5,000 zero vectors': joined(
+    new Float32Array(5_000 * dimension),
+    unique.subarray(0, 500 * dimension),
+  ),
+}
+
+function unit(rows: Float32Array): Float32Array {
+  const out = rows.slice()
+  for (let from = 0; from < out.length; from += dimension) {
+    const row = out.subarray(from, from + dimension)
+    const length = Math.hypot(...row)
+    if (length > 0) for (let i = 0; i < dimension; i++) row[i] = (row[i] as number) / length
+  }
+  return out
+}
+
+const page: string[] = []
+for (const metric of values.metrics.split(',') as Metric[])
+  for (const [name, given] of Object.entries(sets)) {
+    const [base, asked] = metric === 'cosine' ? [unit(given), unit(queries)] : [given, queries]
+    const cells = await measured(metric, base, asked)
+    page.push(`| ${name} | ${metric} | ${cells.join(' | ')} |`)
+    console.log(page.at(-1))
+  }
+await pool.close()
+const columns = [...precisions.flatMap((precision) => [`${precision}, first rules`, precision]), 'hnswlib-node']
+const head = [`| set | metric | ${columns.join(' | ')} |`, `|---|---|${columns.map(() => '---').join('|')}|`]
+if (values.out !== undefined) writeFileSync(values.out, `${[...head, ...page].join('\n')}\n`)
+
+async function measured(metric: Metric, base: Float32Array, asked: Float32Array): Promise<string[]> {
+  const nq = asked.length / dimension
+  const queryOf = (i: number) => asked.subarray(i * dimension, (i + 1) * dimension)
+  const rows = { base, dimension }
+  // Room for the rounding of single precision, where rows are nearly the same.
+  const least = Array.from({ length: nq }, (_, i) => kthBest(rows, queryOf(i), metric, k))
+  const bound = least.map((last) => last - Math.abs(last) * 1e-6)
+  const cellOf = (answers: readonly ArrayLike<number>[]) => {
+    const good = answers.map((answer, i) => {
+      return Array.from(answer).filter((row) => similarity(rows, row, queryOf(i), metric) >= (bound[i] as number))
+        .length
+    })
+    const recall = good.reduce((sum, n) => sum + Math.min(k, n), 0) / k / nq
+    return `${recall.toFixed(4)} (${good.filter((n) => n === 0).length})`
+  }
+  const cells: string[] = []
+  for (const precision of precisions)
+    for (const rules of [1, rulesNewest]) {
+      const params = { dimension, spaceType: metric, precision, M: 16, efConstruction: 128, rules }
+      const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
+      await fill(field, base, dimension, `${metric} ${precision}`)
+      cells.push(cellOf(least.map((_, i) => field.searchSync(queryOf(i), { k, ef, version }).ordinals)))
+      await field.close()
+    }
+  const set = { name: 'copies', dimension, metric: metric === 'l2' ? 'l2' : 'cosine', base, queries: asked } as const
+  const peer = await openHnswlibNode({ ...set, truth: new Int32Array(nq * 100) })
+  cells.push(cellOf(least.map((_, i) => peer.nearest(queryOf(i), ef))))
+  await peer.close()
+  return cells
+}
