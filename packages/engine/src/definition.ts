@@ -24,11 +24,12 @@ export interface DenseParams {
 /** The rules of graphs that are made from now on. */
 export const rulesNewest = 2
 
-/** The same field with a graph by other rules. */
+/** The same field with a graph by other rules; its keys in the order in which an event gives them back, for digests read them as text. */
 export function withRules(field: FieldDefinition, rules: number): FieldDefinition {
   if (field.kind === 'sparse') return field
   if (field.kind === 'dense') return { ...field, params: { ...field.params, rules } }
-  return { ...field, params: { ...field.params, rules } }
+  const { pooling, ...params } = field.params
+  return { ...field, params: { ...params, rules, pooling } }
 }
 
 export interface DenseFieldDefinition {

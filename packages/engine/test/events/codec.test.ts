@@ -3,11 +3,13 @@ import { chosenSeed } from '@annal/wal/testing'
 import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import { test } from 'tap'
+import { withRules } from '../../src/definition.ts'
 import { decodeEvent, encodeEvent, peekEvent, upsertRecord } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventDescriptors } from '../../src/events/schema.ts'
 import { upsertPieces } from '../../src/events/upsert-pieces.ts'
 import type { ObjectColumns } from '../../src/objects-in.ts'
+import { parseDefinition } from '../../src/parse-definition.ts'
 
 const seed = chosenSeed()
 
@@ -165,6 +167,22 @@ test('a record says the oldest version that knows all of it', async (t) => {
   )
   t.strictSame(roundTrip(rebuiltBy({ rules: 2 })), rebuiltBy({ rules: 2 }))
   t.throws(() => roundTrip(rebuiltBy({ rules: 3 })), { code: 'format_too_new', details: { value: 3 } })
+})
+
+test('a definition and the one that its event gives back are the same text, for digests read it', async (t) => {
+  const params = { dimension: 2, space_type: 'cosine', precision: 'int8' }
+  const raw = [
+    { name: 'v', type: 'vector', params },
+    { name: 'm', type: 'multi_vector', params },
+    { name: 's', type: 'sparse' },
+  ]
+  const { name, fields } = parseDefinition({ name: 'a', fields: raw })
+  for (const rules of [1, 2]) {
+    const made = rules === 1 ? fields : fields.map((field) => withRules(field, rules))
+    const rebuilt = { timeMs: 0, collectionId: 1, kind: 'collection-rebuilt', fields: made } as const
+    const back = decodeEvent(encodeEvent(rebuilt)) as typeof rebuilt
+    t.equal(JSON.stringify(back.fields), JSON.stringify(made), `${name} by rules ${rules}`)
+  }
 })
 
 /** Bytes as plain arrays: protobufjs gives Buffers where Uint8Arrays went in. */
