@@ -12,10 +12,19 @@ export interface ArrivingBodyOptions {
   readonly declared: number | undefined
 }
 
+/** Sees what a JSON body holds. */
+export interface BodyWatcher {
+  whole(body: unknown): void
+  /** `position` is the entry's place in the list of the body. */
+  entry(value: unknown, position: number): void
+}
+
 export class ArrivingBody {
   readonly format: 'json' | 'msgpack'
   /** At most so many bytes come. */
   readonly bytesMax: number
+  /** Sees JSON before its values are taken: the whole of a small body, the entries of a large one. */
+  watcher: BodyWatcher | undefined
   readonly #payload: Readable
   readonly #declared: number | undefined
   readonly #chunks: AsyncIterator<Buffer>

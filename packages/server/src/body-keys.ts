@@ -2,9 +2,10 @@
 // than this server knows, answer and say so: in the header `x-annal-warnings`, and in replies that are JSON objects under `warnings`.
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { ArrivingBody } from './arriving-body.ts'
 import { invalidArgument } from './errors.ts'
 import { errorValueLengthMax } from './limits.ts'
-import { type UnknownKey, unknownKeys } from './wire/unknown-keys.ts'
+import { type UnknownKey, unknownKeys, unknownKeysMax, unknownKeysOfEntry } from './wire/unknown-keys.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -39,10 +40,14 @@ export function addBodyKeys(app: FastifyInstance): void {
     if (schema === undefined) return
     const published = route.url.startsWith('/api/v1/') || publishedRoutes.has(`${String(route.method)} ${route.url}`)
     const check = (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void) => {
-      const [first, ...others] = unknownKeys(schema, request.body)
-      if (first === undefined) return done()
-      if (!published) return done(refusal(first))
-      request.warnings = [first, ...others].map((key) => `${sentence(key)}, it is ignored${suggestion(key)}`)
+      if (request.body instanceof ArrivingBody) {
+        watch(request, request.body, schema)
+        return done()
+      }
+      const found = unknownKeys(schema, request.body)
+      const [first] = found
+      if (first !== undefined && !published) return done(refusal(first))
+      warn(request, found)
       done()
     }
     route.preHandler = [...[route.preHandler ?? []].flat(), check]
@@ -55,6 +60,22 @@ export function addBodyKeys(app: FastifyInstance): void {
     const json = typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('application/json')
     done(null, json ? withWarnings(payload, warnings) : payload)
   })
+}
+
+/** Lists are read by their routes, all of which are published. */
+function watch(request: FastifyRequest, body: ArrivingBody, schema: TSchema): void {
+  body.watcher = {
+    whole: (value) => warn(request, unknownKeys(schema, value)),
+    entry: (value, position) => {
+      if ((request.warnings?.length ?? 0) < unknownKeysMax) warn(request, unknownKeysOfEntry(schema, value, position))
+    },
+  }
+}
+
+function warn(request: FastifyRequest, found: readonly UnknownKey[]): void {
+  if (found.length === 0) return
+  const added = found.map((key) => `${sentence(key)}, it is ignored${suggestion(key)}`)
+  request.warnings = [...(request.warnings ?? []), ...added].slice(0, unknownKeysMax)
 }
 
 /** The text of a JSON object that has members, or the beginning of it. */

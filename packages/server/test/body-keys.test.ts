@@ -19,6 +19,19 @@ test('routes of the published protocol answer and say which keys nobody reads', 
     accept,
   })
   t.match(inserted.json(), { upserted: 1, warnings: [/"\[0\].metadata".*did you mean "meta"/] })
+  // Large enough to be read while it arrives.
+  const vector = [1, 0, 0, 0]
+  const padded = (i: number) => ({ id: `p${i}`, meta: { text: 'x'.repeat(3_000) }, ...(i >= 98 && { metdata: 1 }) })
+  const large = await running.send('POST', '/api/v1/index/docs/vector/insert', {
+    json: Array.from({ length: 100 }, (_, i) => ({ ...padded(i), vector })),
+    accept,
+  })
+  t.match(large.json(), { upserted: 100, warnings: [/"\[98\].metdata"/, /"\[99\].metdata"/] })
+  const objects = await running.send('POST', '/api/v2/collection/docs/objects', {
+    json: { objects: Array.from({ length: 100 }, (_, i) => ({ ...padded(i), fields: { dense: vector } })) },
+    accept,
+  })
+  t.match(objects.json(), { upserted: 100, warnings: [/"objects\[98\].metdata"/, /"objects\[99\].metdata"/] })
 
   const body = { k: 1, vector: [1, 0, 0, 0], filtr: [], 'süß\n': 1 }
   for (const form of [accept, '*/*']) {

@@ -215,7 +215,7 @@ test('pages of a named origin are answered as browsers want it, others are not',
     ...[app.toUpperCase(), 'https://example.com', `${app}, ${app}`],
   ]) {
     const refused = await preflight(origin)
-    t.equal(refused.statusCode, 404, origin)
+    t.equal(refused.statusCode, 405, origin)
     t.notOk(
       Object.keys(refused.headers).some((name) => name.startsWith('access-control-')),
       origin,

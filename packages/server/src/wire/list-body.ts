@@ -34,7 +34,9 @@ export async function readList<T>(
   const whole = await body.whole()
   if (whole === undefined) return body.format === 'json' ? jsonEntries(body, reader) : msgpackEntries(body, reader)
   if (body.format === 'msgpack') return reader.msgpack.whole(whole)
-  return reader.json.whole(whole.length === 0 ? undefined : parseJsonBody(whole))
+  const value = whole.length === 0 ? undefined : parseJsonBody(whole)
+  body.watcher?.whole(value)
+  return reader.json.whole(value)
 }
 
 async function* jsonEntries<T>(body: ArrivingBody, { json, end }: ListReader<T>): AsyncGenerator<T, void, void> {
@@ -43,7 +45,10 @@ async function* jsonEntries<T>(body: ArrivingBody, { json, end }: ListReader<T>)
   let count = 0
   for await (const chunk of body.chunks()) {
     items.push(chunk)
-    for (const item of ready) yield json.item(item, `${json.shape.name}[${count++}]`)
+    for (const item of ready) {
+      body.watcher?.entry(item, count)
+      yield json.item(item, `${json.shape.name}[${count++}]`)
+    }
     ready.length = 0
   }
   const { listed, root } = items.end()

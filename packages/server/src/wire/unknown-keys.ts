@@ -10,7 +10,7 @@ export interface UnknownKey {
 }
 
 /** More than so many are not named. */
-const unknownKeysMax = 8
+export const unknownKeysMax = 8
 
 /** What the values of an object have whose own keys are the caller's, such as names of fields. */
 const entrySchemas = new WeakMap<TSchema, TSchema>()
@@ -24,6 +24,24 @@ export function unknownKeys(schema: TSchema, body: unknown): UnknownKey[] {
   const found: UnknownKey[] = []
   visit(schema, body, '', found)
   return found
+}
+
+/** The same of one entry of the list that the body is, or has under one of its keys. */
+export function unknownKeysOfEntry(schema: TSchema, entry: unknown, position: number): UnknownKey[] {
+  const { list, path } = listOf(schema)
+  const found: UnknownKey[] = []
+  if (list !== undefined) visit(list, entry, `${path}[${position}]`, found)
+  return found
+}
+
+function listOf(schema: TSchema): { readonly list: TSchema | undefined; readonly path: string } {
+  const own = listSchema(schema)
+  if (own !== undefined) return { list: own, path: '' }
+  for (const [path, inner] of Object.entries(propertiesOf(schema) ?? {})) {
+    const list = listSchema(inner)
+    if (list !== undefined) return { list, path }
+  }
+  return { list: undefined, path: '' }
 }
 
 function visit(schema: TSchema, value: unknown, path: string, found: UnknownKey[]): void {
