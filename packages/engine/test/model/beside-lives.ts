@@ -27,6 +27,7 @@ const refused = new Set([
   'log_failed',
   'collection_quarantined',
   'backup_damaged',
+  'snapshot_damaged',
   'EIO',
   'ENOSPC',
 ])
