@@ -1,5 +1,5 @@
 // Answering one query in the calling thread: by the graph, or exactly over rows the host lists.
-import { COSINE, END, NONE, ROWS, hiddenAt, metric, tailOf } from './layout'
+import { COSINE, END, HANDED, NONE, ROWS, hiddenAt, metric, tailOf } from './layout'
 import { answers, beat, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
 import { exactKey, exactKeysOf } from './distance/exact'
 import { keysOfIds } from './distance/walk'
@@ -19,6 +19,23 @@ let asOf: u32 = 0
  */
 export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
+  for (let i: i32 = 0; i < TRIES; ++i) {
+    const handed = atomic.load<u32>(HANDED)
+    const found = searchOnce(k, ef, rerank, version, bitmap, bits)
+    if (areWhole(handed)) return found
+  }
+  return scanAll(k)
+}
+
+/** How often a search is made because copies left their leader meanwhile, before every row is looked at. */
+const TRIES: i32 = 3
+
+/** Whether what was read of copies since `handed` was loaded belongs together. */
+function areWhole(handed: u32): bool {
+  return (handed & 1) == 0 && atomic.load<u32>(HANDED) == handed
+}
+
+function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   setView(version, bitmap, bits)
   let found: i32 = 0
   if (approach(0, false)) {
@@ -45,6 +62,15 @@ export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize
  */
 export function compare(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
+  for (let i: i32 = 0; i < TRIES; ++i) {
+    const handed = atomic.load<u32>(HANDED)
+    const found = compareOnce(k, ef, version, bitmap, bits)
+    if (areWhole(handed)) return found
+  }
+  return scanAll(k)
+}
+
+function compareOnce(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i32 {
   setView(version, bitmap, bits)
   pool.clear(ef)
   const mark = nextWalk()
@@ -66,10 +92,14 @@ export function compare(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32)
   return write(k)
 }
 
-/** The node that stands for a row, the first time it is met; NONE afterwards. */
+/**
+ * The node that stands for a row, the first time it is met; NONE afterwards. A removed row that follows nobody any more stands for
+ * itself: searches as of an earlier version may see it.
+ */
 function nodeOf(row: u32, mark: u32): u32 {
-  const id = isMarkedFollower(row) ? leaderOf(row) : row
-  if (id == NONE || !isMarkedLeader(id)) return id
+  const leader = isMarkedFollower(row) ? leaderOf(row) : NONE
+  const id = leader == NONE ? row : leader
+  if (!isMarkedLeader(id)) return id
   const seen = visited + <usize>id
   if (<u32>load<u8>(seen) == mark) return NONE
   store<u8>(seen, <u8>mark)
@@ -87,8 +117,12 @@ function offerByCode(count: i32): void {
   for (let i: i32 = 0; i < count; ++i) {
     const id = load<u32>(ids + (<usize>i << 2))
     const entry = pool.entryOf(load<f32>(keys + (<usize>i << 2)), id)
-    if (entry < pool.worst && !isHidden(id)) pool.insert(entry)
+    if (entry < pool.worst && !isHiddenFromComparing(id)) pool.insert(entry)
   }
+}
+
+function isHiddenFromComparing(id: u32): bool {
+  return hasCopies && !isMarkedFollower(id) ? isHidden(id) : isHiddenRow(id)
 }
 
 /** An upper bound of the rows that could be returned. */

@@ -76,6 +76,8 @@ export const FOLLOWING: usize = HEADER + (40 << 2)
 /** Places of the table of classes, and those in use; no places where it is to be made again. */
 export const CLASS_PLACES: usize = HEADER + (41 << 2)
 export const CLASSES_USED: usize = HEADER + (42 << 2)
+/** Odd while followers leave their leaders, and another number afterwards: who reads meanwhile may miss some. */
+export const HANDED: usize = HEADER + (43 << 2)
 
 // The job of the running apply.
 export const JOB_LIMIT: usize = HEADER + (64 << 2)

@@ -9,6 +9,7 @@
 import {
   END,
   FOLLOWING,
+  HANDED,
   M,
   M0,
   MARKED,
@@ -204,9 +205,21 @@ function putOutside(id: u32): void {
   store<u32>(baseLinksOf(id), OUTSIDE)
 }
 
+/**
+ * Brackets changes after which a follower no longer leads on to the next: a reader that stands at it would miss the rest, and
+ * searches again when it sees that the number is odd or another.
+ */
+export function beginHandingOver(): void {
+  atomic.add<u32>(HANDED, 1)
+}
+export function endHandingOver(): void {
+  atomic.add<u32>(HANDED, 1)
+}
+
 /** Takes removed followers out, for a sweep. */
 export function sweepFollowers(): void {
   const end = load<u32>(END)
+  beginHandingOver()
   for (let id: u32 = 0; id < end; ++id) {
     const leader = isMarkedFollower(id) && !isAlive(id) ? leaderOf(id) : NONE
     if (leader == NONE) continue
@@ -214,6 +227,7 @@ export function sweepFollowers(): void {
     leave(leader, id)
     putOutside(id)
   }
+  endHandingOver()
 }
 
 /**

@@ -28,7 +28,7 @@ import {
 import { ids, keys, nextWalk, rowCode, visited } from '../scratch'
 import { keysOf, setRowAsQuery } from '../distance/walk'
 import { forget } from './classes'
-import { handOver, isFollower, isLeader, isStanding, release, sweepFollowers } from './copies'
+import { beginHandingOver, endHandingOver, handOver, isFollower, isLeader, isStanding, release, sweepFollowers } from './copies'
 import { relink } from './link'
 import { itemOf, putItem } from './sub-batch'
 
@@ -60,6 +60,7 @@ function levelsOf(id: u32): i32 {
 export function releaseItems(): void {
   const count = load<u32>(JOB_COUNT)
   let extra: u32 = 0
+  beginHandingOver()
   for (let i: u32 = 0; i < count; ++i) {
     const id = itemOf(i)
     if (!hasRow(id)) continue
@@ -76,6 +77,7 @@ export function releaseItems(): void {
     extra++
   }
   store<u32>(JOB_EXTRA, extra)
+  endHandingOver()
 }
 
 /** The heir gets the neighbours of the row at level 0, and those that know the row know the heir instead. */
