@@ -1,6 +1,6 @@
 // Reads a JSON body piece by piece while it arrives. It follows brackets and strings, copies what is not a vector as text with
 // blanks reduced to one space, and reads arrays of numbers under chosen keys straight into doubles. It stops at events, which
-// src/wire/json-scan.ts handles; JSON.parse judges the text that is left, so only brackets and numbers are judged here.
+// src/wire/json-items.ts handles; JSON.parse judges the text that is left, so only brackets and numbers are judged here.
 //
 // A double that comes out is the one that JSON.parse gives, or one that rounds to the same 32-bit float; a whole number below
 // 2^53 is exact. Where that is not certain, the number is handed out as text.
@@ -24,7 +24,7 @@ const floatMax: f64 = 3.4028235677973366e38
 const textFrom: usize = 196_608
 const numbersFrom: usize = 393_216
 
-/** The state of a body; json-scan.ts puts it here and takes it away, so that bodies can take turns. */
+/** The state of a body; json-items.ts puts it here and takes it away, so that bodies can take turns. */
 const kindsAt: usize = 256
 const depthAt: usize = 264
 const modeAt: usize = 268

@@ -225,7 +225,7 @@ test('with history every moment of a dropped clone stays reachable, and its imag
   t.same(engine.health(), { status: 'ok', reasons: [] })
 })
 
-test('whoever keeps the whole log keeps what its replay needs', async (t) => {
+test('an engine that keeps the whole log keeps what its replay needs', async (t) => {
   const engine = await openedEngine(t, { keepLog: true })
   const random = seededRandom(seed + 4)
   const database = engine.database()
