@@ -1,14 +1,14 @@
-// The same records must build the same bytes, so nothing in the rooms of the fold asks a clock or chance, or waits for a
-// timer. Time comes in through the event, and randomness through the record that creates a collection.
+// The same records must build the same bytes, so no code in the folders of the fold reads a clock, draws a random number or sets a timer.
+// Times are in the events, and the random seed is in the record that creates a collection.
 import { type SourceFile, sourceFiles } from './source-files.ts'
 
 const rooms = ['memory', 'filter', 'vector', 'replica', 'events']
-const askers =
+const nondeterministic =
   /\b(Date\.now|new Date\(\)|Math\.random|performance\.now|hrtime|randomBytes|randomUUID|getRandomValues)\b/
 
-/** Files in those rooms that ask, and why the answer does not get into the state. */
+/** Files in those folders that read a clock, and why the state does not depend on it. */
 const excused: { readonly [file: string]: string } = {
-  'packages/engine/src/replica/write-gate.ts': 'how long a writer waits for its turn',
+  'packages/engine/src/replica/write-gate.ts': 'measures how long a writer waits for its turn',
 }
 
 export async function foldFaults(): Promise<string[]> {
@@ -18,10 +18,9 @@ export async function foldFaults(): Promise<string[]> {
 
 function faultsOf({ path, text }: SourceFile): string[] {
   if (excused[path] !== undefined) return []
-  return text.split('\n').flatMap((line, at) => {
-    const asked = line.trimStart().startsWith('//') || line.trimStart().startsWith('*') ? null : askers.exec(line)
-    return asked === null
-      ? []
-      : [`${path}:${at + 1}: ${asked[1]} in the fold; what it says must come in through the event`]
+  return text.split('\n').flatMap((line, index) => {
+    const isComment = line.trimStart().startsWith('//') || line.trimStart().startsWith('*')
+    const source = isComment ? null : nondeterministic.exec(line)
+    return source === null ? [] : [`${path}:${index + 1}: ${source[1]} in the fold; the value must be in the event`]
   })
 }

@@ -1,6 +1,6 @@
 // The checks that types and lint cannot make: who may import whom, no cycles, no clock and no chance in the fold,
 // an explanation for every error code, a test behind every promise that names one, a lock file for every platform, one number for
-// each decision, and commit messages in one form.
+// each decision, commit messages in one form, and no retired word.
 // `npm run check` runs it; it prints one line per fault and exits with 1 when there is any.
 import { commitFaults } from './commits.ts'
 import { decisionFaults } from './decisions.ts'
@@ -9,6 +9,7 @@ import { foldFaults } from './fold.ts'
 import { importFaults } from './imports.ts'
 import { lockFileFaults } from './lock-file.ts'
 import { namedTestFaults } from './named-tests.ts'
+import { retiredWordFaults } from './retired-words.ts'
 
 const faults = [
   ...(await importFaults()),
@@ -18,11 +19,12 @@ const faults = [
   ...lockFileFaults(),
   ...decisionFaults(),
   ...commitFaults(),
+  ...retiredWordFaults(),
 ]
 for (const fault of faults) console.error(fault)
 console.log(
   faults.length === 0
-    ? 'imports, the fold, error codes, named tests, the lock file, decisions and commits: in order'
+    ? 'imports, the fold, error codes, named tests, the lock file, decisions, commits and words: in order'
     : `${faults.length} faults`,
 )
 process.exitCode = faults.length === 0 ? 0 : 1
