@@ -4,7 +4,7 @@ import { libraryBuild } from '../../tsup.base.ts'
 export default defineConfig(
   libraryBuild({
     index: 'src/index.ts',
-    events: 'src/log-events.ts',
+    events: 'src/events/index.ts',
     worker: 'src/worker.ts',
     testing: 'src/testing/index.ts',
   }),

@@ -1,5 +1,5 @@
 // What a build knows of its vendor: the public half of the key that its licences are signed with, from ANNAL_VENDOR_KEY.
-import { isPublicKey } from './src/licence/licence-file.ts'
+import { isPublicKey } from './src/license/license-file.ts'
 
 /** For esbuild; without a key nothing is put in. Throws for what is no key, so that no build is made with a wrong one. */
 export function vendorDefines({ ANNAL_VENDOR_KEY: key = '' }: NodeJS.ProcessEnv): Record<string, string> {

@@ -21,21 +21,19 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
-  ['errors', 'limits', 'json', 'ids', 'numbers', 'unreadable', 'memory', 'slices'],
-  ['definition', 'database-definition', 'object', 'query', 'vectors-in'],
-  ['events'],
-  ['api', 'backups-api', 'history-api', 'engine-options', 'health', 'parse-definition'],
-  ['filter', 'vector', 'worker', 'catalog'],
-  ['filter-updates-in', 'objects-in', 'replica', 'room'],
+  ['errors', 'limits', 'file-damage', 'memory', 'slices'],
+  ['model', 'events'],
+  ['filter', 'vector', 'worker', 'catalog', 'health', 'progress'],
+  ['input'],
+  ['replica'],
   ['search', 'snapshot'],
-  ['commit', 'recovery', 'rebuilder', 'arrival', 'checkpointer', 'backup', 'history', 'held', 'progress-report'],
-  ['collection-life'],
-  ['collection', 'collections'],
-  ['control', 'repeat'],
+  ['commit', 'recovery', 'backup', 'history'],
+  ['collection'],
+  ['control'],
   ['database'],
   ['engine'],
   ['restore-data-directory', 'verify'],
-  ['index', 'log-events', 'testing'],
+  ['index', 'testing'],
 ]
 
 /** Modules that only the named places may know. */
@@ -48,7 +46,7 @@ const seams: readonly {
   {
     module: /^(node:)?fs(\/promises)?$|^fs-extra$/,
     among: /^packages\/(wal|engine)\/src\//,
-    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/((sparse-)?kernel|thread-state|address-space)/,
+    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/(dense\/kernel|sparse\/kernel|threads\/thread-state|address-space)/,
     why: 'the disk is reached through the Vfs seam',
   },
   {

@@ -1,10 +1,10 @@
 // The one way to change state: append an event, wait until it is durable, apply it, acknowledge. Everything that can be
 // refused was refused before; from the append on nothing may fail, and when something does the engine stops.
 import type { Log, NewRecord } from '@annal/wal'
-import type { Clock } from './api.ts'
 import { encodeEvent, upsertRecord } from './events/codec.ts'
 import type { Event } from './events/event.ts'
-import type { Acknowledgement } from './object.ts'
+import type { Clock } from './model/api.ts'
+import type { Acknowledgement } from './model/object.ts'
 import type { WriteGate } from './replica/write-gate.ts'
 
 /** An event whose time is not known yet. */

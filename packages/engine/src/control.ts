@@ -1,17 +1,18 @@
 // The control plane: databases, their tokens, the directory's settings. Each change is one record of the log, made when all
 // before it are applied, so that what was looked at still holds.
-import type { ControlPlane, DatabaseDescription, TokenDescription, TokenOwner } from './api.ts'
+
 import type { Catalog } from './catalog/catalog.ts'
 import { type DatabaseEntry, defaultDatabase, type TokenEntry } from './catalog/catalog-state.ts'
-import type { LocalCollection } from './collection.ts'
+import type { LocalCollection } from './collection/collection.ts'
 import type { EventDraft } from './commit.ts'
-import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './database-definition.ts'
 import { EngineError } from './errors.ts'
 import type { ControlEvent } from './events/event.ts'
-import { parseName, printed } from './ids.ts'
+import { oneOf } from './input/definition.ts'
 import { databasesMax, settingsMax, settingValueBytesMax, tokensOfDatabaseMax } from './limits.ts'
-import type { Acknowledgement } from './object.ts'
-import { oneOf } from './parse-definition.ts'
+import type { ControlPlane, DatabaseDescription, TokenDescription, TokenOwner } from './model/api.ts'
+import { type DatabaseType, databaseTypes, type TokenFacts, tokenKinds } from './model/database.ts'
+import { parseName, printed } from './model/ids.ts'
+import type { Acknowledgement } from './model/object.ts'
 
 type ControlDraft = Extract<EventDraft, { kind: ControlEvent['kind'] }>
 

@@ -1,20 +1,20 @@
 // One database as its users see it: collections by name.
 import { randomBytes } from 'node:crypto'
-import type { Collection, Database, DatabaseDescription } from './api.ts'
 import { DatabaseBackups } from './backup/database-backups.ts'
 import type { EngineBackups } from './backup/engine-backups.ts'
 import type { Catalog } from './catalog/catalog.ts'
 import type { DatabaseEntry } from './catalog/catalog-state.ts'
-import type { LocalCollection } from './collection.ts'
+import type { LocalCollection } from './collection/collection.ts'
 import type { EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
-import { rulesNewest, withRules } from './definition.ts'
 import { EngineError } from './errors.ts'
 import { DatabaseHistory } from './history/database-history.ts'
-import { parseName, printed } from './ids.ts'
+import { parseDefinition } from './input/definition.ts'
 import type { Limits } from './limits.ts'
-import type { Acknowledgement, CollectionDescription } from './object.ts'
-import { parseDefinition } from './parse-definition.ts'
+import type { Collection, Database, DatabaseDescription } from './model/api.ts'
+import { rulesNewest, withRules } from './model/definition.ts'
+import { parseName, printed } from './model/ids.ts'
+import type { Acknowledgement, CollectionDescription } from './model/object.ts'
 
 type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collection-restored' | 'collection-dropped' }>
 

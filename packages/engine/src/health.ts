@@ -1,6 +1,6 @@
 // What an engine tells of itself: one word for its state, and sentences for what the log has to say.
 import type { LogNotice, LogState } from '@annal/wal'
-import type { EngineHealth } from './api.ts'
+import type { EngineHealth } from './model/api.ts'
 
 /** Of the fields that a process can hold, so many are worth a word. */
 const fieldsShareHigh = 0.9

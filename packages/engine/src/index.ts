@@ -1,49 +1,6 @@
 export type { FsyncPolicy } from '@annal/wal'
-export type {
-  AskedSearch,
-  Clock,
-  Collection,
-  ControlPlane,
-  Database,
-  DatabaseDescription,
-  Engine,
-  EngineHealth,
-  EngineOptions,
-  EngineStats,
-  HistoryReach,
-  Progress,
-  RebuildChanges,
-  RebuildStatus,
-  TokenDescription,
-  TokenOwner,
-} from './api.ts'
-export type { BackupInfo, Backups, JobStatus, Moment } from './backups-api.ts'
-export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './database-definition.ts'
-export type {
-  CollectionDefinition,
-  DenseFieldDefinition,
-  DenseParams,
-  FieldDefinition,
-  MultiFieldDefinition,
-  Pooling,
-  Precision,
-  SpaceType,
-  SparseFieldDefinition,
-  SparseModel,
-} from './definition.ts'
 export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
-export type {
-  Activity,
-  ActivityBucket,
-  ActivityRequest,
-  EventPage,
-  EventsRequest,
-  History,
-  HistoryProgress,
-  PastEvent,
-} from './history-api.ts'
-export type { JsonObject, JsonValue } from './json.ts'
 export {
   dimensionMax,
   dimensionMin,
@@ -76,6 +33,49 @@ export {
   topKDefault,
 } from './limits.ts'
 export type {
+  AskedSearch,
+  Clock,
+  Collection,
+  ControlPlane,
+  Database,
+  DatabaseDescription,
+  Engine,
+  EngineHealth,
+  EngineOptions,
+  EngineStats,
+  HistoryReach,
+  Progress,
+  RebuildChanges,
+  RebuildStatus,
+  TokenDescription,
+  TokenOwner,
+} from './model/api.ts'
+export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
+export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './model/database.ts'
+export type {
+  CollectionDefinition,
+  DenseFieldDefinition,
+  DenseParams,
+  FieldDefinition,
+  MultiFieldDefinition,
+  Pooling,
+  Precision,
+  SpaceType,
+  SparseFieldDefinition,
+  SparseModel,
+} from './model/definition.ts'
+export type {
+  Activity,
+  ActivityBucket,
+  ActivityRequest,
+  EventPage,
+  EventsRequest,
+  History,
+  HistoryProgress,
+  PastEvent,
+} from './model/history.ts'
+export type { JsonObject, JsonValue } from './model/json.ts'
+export type {
   Acknowledgement,
   CollectionDescription,
   DenseRow,
@@ -87,7 +87,7 @@ export type {
   SparseVector,
   StoredObject,
   UnitVector,
-} from './object.ts'
+} from './model/object.ts'
 export type {
   AnswerRoom,
   Explanation,
@@ -107,7 +107,7 @@ export type {
   SearchResult,
   Standing,
   StoredQuery,
-} from './query.ts'
+} from './model/query.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
 export { decodeMeta, MetaBudget, type ReadMeta } from './search/meta.ts'
 export { memoriesMax as fieldsWithDataMax } from './vector/address-space.ts'

@@ -4,10 +4,10 @@
 import type { Log, LogRecord, Lsn } from '@annal/wal'
 import { Catalog } from './catalog/catalog.ts'
 import type { CatalogState, CollectionEntry } from './catalog/catalog-state.ts'
-import type { FieldDefinition } from './definition.ts'
 import { assert } from './errors.ts'
 import { decodeEvent, isCatalogEvent, isCatalogRecord, peekEvent } from './events/codec.ts'
 import type { CatalogEvent, Event } from './events/event.ts'
+import type { FieldDefinition } from './model/definition.ts'
 import type { Replica } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
 

@@ -1,7 +1,7 @@
 // The entry of a worker thread. All it does is in vector/serve.ts.
 import { workerData } from 'node:worker_threads'
-import { Server } from './vector/serve.ts'
-import type { ServeTask, WorkerData } from './vector/tasks.ts'
+import type { ServeTask, WorkerData } from './vector/threads/messages.ts'
+import { Server } from './vector/threads/serve.ts'
 
 /** The function the pool calls, once in the life of a worker. */
 export function serve({ number }: ServeTask): void {

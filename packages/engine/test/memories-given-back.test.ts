@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type Collection, type Database, openEngine } from '@annal/engine'
 import { type Taken, takenByProcess } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
-import { releasedMin } from '../src/vector/garbage.ts'
+import { releasedMin } from '../src/vector/threads/garbage.ts'
 
 tap.setTimeout(900_000)
 

@@ -2,9 +2,9 @@
 // docs/reference/configuration.md says the same; a test compares.
 import { isIP } from 'node:net'
 import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
-import { type BucketPlace, parseBucketPlace } from './bucket-place.ts'
-import { isPublicKey } from './licence/licence-file.ts'
-import { vendorPublicKey } from './licence/public-key.ts'
+import { type BucketPlace, parseBucketPlace } from './backups/bucket-place.ts'
+import { isPublicKey } from './license/license-file.ts'
+import { vendorPublicKey } from './license/public-key.ts'
 
 export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'

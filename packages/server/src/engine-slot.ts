@@ -1,7 +1,7 @@
 // Where the engine will be: empty until it can answer for the first collections, so that the server can listen and answer
 // `starting` meanwhile; then recovering, until it answers for all of them.
 import { type Database, type Engine, EngineError, type EngineHealth, type Progress } from '@annal/engine'
-import { ServerError } from './errors.ts'
+import { ServerError } from './http/errors.ts'
 
 export class EngineSlot {
   #engine: Engine | undefined

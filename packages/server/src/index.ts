@@ -1,6 +1,5 @@
 export { type AppOptions, createApp } from './app.ts'
-export { verifyAudit } from './audit.ts'
-export { type BucketPlace, parseBucketPlace } from './bucket-place.ts'
+export { type BucketPlace, parseBucketPlace } from './backups/bucket-place.ts'
 export {
   type Config,
   ConfigError,
@@ -10,16 +9,17 @@ export {
   settings,
   settingsWithoutEffect,
 } from './config.ts'
-export { type DashboardOptions, type RunningDashboard, startDashboard } from './dashboard-server.ts'
 export { EngineSlot, slotWith } from './engine-slot.ts'
-export type { ErrorBody, ServerErrorCode } from './errors.ts'
 export { type Exit, exitOf } from './exit.ts'
+export { type DashboardOptions, type RunningDashboard, startDashboard } from './http/dashboard-server.ts'
+export type { ErrorBody, ServerErrorCode } from './http/errors.ts'
 export {
   createLicenceKeys,
   issueLicence,
   type Licence,
   type LicenceKeys,
   readLicence,
-} from './licence/licence-file.ts'
-export { builtInPublicKey } from './licence/public-key.ts'
+} from './license/license-file.ts'
+export { builtInPublicKey } from './license/public-key.ts'
+export { verifyAudit } from './observe/audit.ts'
 export { type RunningServer, startServer } from './serve.ts'

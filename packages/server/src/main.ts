@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { Progress } from '@annal/engine'
 import { ConfigError, type ConfigRead, readConfig } from './config.ts'
 import { exitOf } from './exit.ts'
-import { secondSignalAfterMs } from './limits.ts'
+import { secondSignalAfterMs } from './http/limits.ts'
 import { type RunningServer, startServer } from './serve.ts'
 
 /** Written at once, whatever happens to the process next. */

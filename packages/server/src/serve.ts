@@ -3,16 +3,16 @@
 import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
 import { type AskedSearch, type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
+import { readTls } from './access/tls.ts'
 import { createApp, licensingFor, schedulesIn, version } from './app.ts'
-import { createAudit } from './audit.ts'
-import { BackupSchedule } from './backup-schedule.ts'
-import { Carrier } from './carrier.ts'
+import { Carrier } from './backups/carrier.ts'
+import { BackupSchedule } from './backups/scheduler.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
-import { connectionsMax, shutdownGraceMs } from './limits.ts'
-import { QueryLog } from './query-log.ts'
-import { readTls } from './tls.ts'
-import { openTracing } from './tracing.ts'
+import { connectionsMax, shutdownGraceMs } from './http/limits.ts'
+import { createAudit } from './observe/audit.ts'
+import { QueryLog } from './observe/query-log.ts'
+import { openTracing } from './observe/tracing.ts'
 
 const idleSweepMs = 50
 const noteTimeEveryMs = 24 * 3_600_000
@@ -129,7 +129,7 @@ function everythingIn({ backupEveryHours: hours, backupKeep: keep, backupCheck: 
 async function carrierOf({ backupBucket, backupBucketKeep: keep, backupCheck: check }: Config) {
   if (backupBucket === undefined) return undefined
   // Only who carries backups away pays for the library that does it.
-  const { Bucket } = await import('./bucket.ts')
+  const { Bucket } = await import('./backups/bucket.ts')
   return new Carrier({ bucket: new Bucket(backupBucket), keep, check })
 }
 

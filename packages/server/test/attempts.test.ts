@@ -2,11 +2,11 @@
 // wrong ones from the same address, and whose address counts behind proxies.
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { type Test, test } from 'tap'
-import { addressKey } from '../src/addresses.ts'
-import { createAttempts } from '../src/attempts.ts'
-import { createGuard, type Guard } from '../src/auth.ts'
+import { addressKey } from '../src/access/addresses.ts'
+import { createAttempts } from '../src/access/attempts.ts'
+import { createGuard, type Guard } from '../src/access/auth.ts'
 import { EngineSlot, slotWith } from '../src/engine-slot.ts'
-import * as limits from '../src/limits.ts'
+import * as limits from '../src/http/limits.ts'
 import { type RunningApp, runningApp } from './running-app.ts'
 
 const rootToken = 'chosen-by-a-person-0123456789'

@@ -3,10 +3,10 @@ import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:
 import path from 'node:path'
 import { openEngine } from '@annal/engine'
 import { test } from 'tap'
-import { createAttempts } from '../src/attempts.ts'
-import { createAudit } from '../src/audit.ts'
-import type { AuditEvent, AuditLine } from '../src/audit-chain.ts'
+import { createAttempts } from '../src/access/attempts.ts'
 import { createApp, readConfig, slotWith, verifyAudit } from '../src/index.ts'
+import { createAudit } from '../src/observe/audit.ts'
+import type { AuditEvent, AuditLine } from '../src/observe/audit-chain.ts'
 import { layLicence, testLicensing } from './licences.ts'
 import { send, temporaryDirectory } from './running-app.ts'
 

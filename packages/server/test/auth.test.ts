@@ -1,8 +1,8 @@
 // Who may do what when a token is set, and that the decision comes before the body.
 import net from 'node:net'
 import { test } from 'tap'
-import { createAttempts } from '../src/attempts.ts'
-import { createGuard } from '../src/auth.ts'
+import { createAttempts } from '../src/access/attempts.ts'
+import { createGuard } from '../src/access/auth.ts'
 import { EngineSlot } from '../src/engine-slot.ts'
 import { runningApp } from './running-app.ts'
 

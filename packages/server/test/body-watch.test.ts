@@ -4,7 +4,7 @@ import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
-import { createBodyWatch } from '../src/body-watch.ts'
+import { createBodyWatch } from '../src/http/body-watch.ts'
 
 // The client and the server share one event loop: on a slow machine the looks come later just as the bytes do.
 const looks = { lookEveryMs: 50, looksMax: 10, bytesMin: 100 }

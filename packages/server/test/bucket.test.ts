@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import tap, { test } from 'tap'
-import { Bucket } from '../src/bucket.ts'
-import { parseBucketPlace } from '../src/bucket-place.ts'
+import { Bucket } from '../src/backups/bucket.ts'
+import { parseBucketPlace } from '../src/backups/bucket-place.ts'
 import { s3Bucket, s3Server, setVariable } from './s3-server.ts'
 
 // For the file as a whole; a loaded machine takes its time.

@@ -1,8 +1,8 @@
 // The files of the dashboard as the server hands them out, and the settings it tells.
 import { access } from 'node:fs/promises'
 import { test } from 'tap'
+import { chooseForm, readDashboard } from '../src/http/static-files.ts'
 import { readConfig } from '../src/index.ts'
-import { chooseForm, readDashboard } from '../src/static-files.ts'
 import { runningApp } from './running-app.ts'
 
 const built = await access(new URL('../../dashboard/dist/index.html', import.meta.url)).then(

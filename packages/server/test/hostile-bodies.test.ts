@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import http from 'node:http'
 import { test } from 'tap'
-import { errorCodes } from '../src/errors.ts'
+import { errorCodes } from '../src/http/errors.ts'
 import { chunksOf, frames, hostileShapes, type Shape } from './hostile-shapes.ts'
 import { callers } from './route-table.ts'
 import { temporaryDirectory } from './running-app.ts'

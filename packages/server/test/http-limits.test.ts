@@ -2,8 +2,8 @@
 import http from 'node:http'
 import net from 'node:net'
 import { test } from 'tap'
-import { createBudget } from '../src/budget.ts'
-import * as limits from '../src/limits.ts'
+import { createBudget } from '../src/http/budget.ts'
+import * as limits from '../src/http/limits.ts'
 import { eventually } from './eventually.ts'
 import { createIndex, runningApp } from './running-app.ts'
 

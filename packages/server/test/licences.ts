@@ -3,8 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Engine } from '@annal/engine'
 import { createLicenceKeys, issueLicence, type Licence } from '../src/index.ts'
-import { licencePlace } from '../src/licence/licence-place.ts'
-import { createLicensing, type Licensing } from '../src/licence/licensing.ts'
+import { licencePlace } from '../src/license/license-place.ts'
+import { createLicensing, type Licensing } from '../src/license/licensing.ts'
 
 export const vendor = createLicenceKeys()
 export const dayMs = 24 * 3_600_000

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
-import * as limits from '../src/limits.ts'
+import * as limits from '../src/http/limits.ts'
 import { until } from './eventually.ts'
 import { type Answer, createIndex, type RunningApp, runningApp } from './running-app.ts'
 

@@ -1,6 +1,6 @@
 // How often one caller may ask: steady, with a burst of a second's worth, and without harm to others.
 import { test } from 'tap'
-import { createRateLimit } from '../src/rate-limit.ts'
+import { createRateLimit } from '../src/access/rate-limit.ts'
 import { runningApp } from './running-app.ts'
 
 test('a bucket holds a second of requests and fills steadily', (t) => {

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
 import { deflateSync } from 'node:zlib'
 import tap, { type Test, test } from 'tap'
-import { pageBytesMax, replyBytesMax } from '../src/limits.ts'
+import { pageBytesMax, replyBytesMax } from '../src/http/limits.ts'
 import { type Answer, send, temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 

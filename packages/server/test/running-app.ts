@@ -5,7 +5,7 @@ import path from 'node:path'
 import { type Engine, openEngine } from '@annal/engine'
 import { decode, encode } from '@msgpack/msgpack'
 import type { FastifyInstance } from 'fastify'
-import { type Attempts, createAttempts } from '../src/attempts.ts'
+import { type Attempts, createAttempts } from '../src/access/attempts.ts'
 import { type Config, createApp, readConfig, slotWith } from '../src/index.ts'
 import { layLicence, testLicensing } from './licences.ts'
 

@@ -1,6 +1,6 @@
 // A database may do what its type allows, exactly, and nothing is half done where it may not.
 import { type Test, test } from 'tap'
-import { tiers } from '../src/tiers.ts'
+import { tiers } from '../src/license/tiers.ts'
 import { type Answer, runningApp } from './running-app.ts'
 
 const rootToken = 'the-root-token-0123456789'

@@ -3,8 +3,8 @@
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { type Test, test } from 'tap'
-import { createAttempts } from '../src/attempts.ts'
-import { createGuard, type Guard } from '../src/auth.ts'
+import { createAttempts } from '../src/access/attempts.ts'
+import { createGuard, type Guard } from '../src/access/auth.ts'
 import { slotWith } from '../src/engine-slot.ts'
 import { runningApp, unlimitedAttempts } from './running-app.ts'
 

@@ -13,7 +13,7 @@ export const CHUNK_MASK: u32 = (1 << 14) - 1
 /** Ordinals looked at together. */
 export const WINDOW: u32 = 1024
 
-// Words of a ticket; src/vector/sparse-ticket.ts has the same numbers.
+// Words of a ticket; src/vector/sparse/query.ts has the same numbers.
 export const LISTS: usize = 0 << 2
 export const K: usize = 1 << 2
 export const VERSION: usize = 2 << 2

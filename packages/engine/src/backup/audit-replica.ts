@@ -3,8 +3,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { EngineError } from '../errors.ts'
 import { parseFilterValues } from '../filter/values.ts'
-import { parseId } from '../ids.ts'
 import { metaBytesMax } from '../limits.ts'
+import { parseId } from '../model/ids.ts'
 import type { Replica } from '../replica/replica.ts'
 
 /** Objects looked at before searches get a turn. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { makeDurableDirectory, type Vfs } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import { printed } from '../ids.ts'
+import { printed } from '../model/ids.ts'
 import { type Image, readImage, type StoredImage, writeImageManifest } from './image.ts'
 
 const folderForm = /^[0-9a-f]{32}$/

@@ -1,8 +1,8 @@
 // The backups of all databases: makes them in the background, one at a time for each database, and tells how far they are.
 
-import type { BackupInfo, JobStatus } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
-import { printed } from '../ids.ts'
+import type { BackupInfo, JobStatus } from '../model/backups.ts'
+import { printed } from '../model/ids.ts'
 import type { BackupStore } from './backup-store.ts'
 import type { BackupHost, Imaged } from './host.ts'
 import { imageBytes, type StoredImage } from './image.ts'

@@ -2,7 +2,7 @@
 // snapshot are linked, the records after it are written, and one record says that the clone exists. What it begins with is read
 // from these files afterwards.
 import { basename } from 'node:path'
-import type { Acknowledgement } from '../object.ts'
+import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { BackupHost, Imaged } from './host.ts'
 import { growingBytes, type Image, imageBytes, type StoredImage } from './image.ts'

@@ -8,7 +8,7 @@
 import { join } from 'node:path'
 import { readFully, type Vfs, type VfsFile, writeFully } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import { unreadableFile } from '../unreadable.ts'
+import { unreadableFile } from '../file-damage.ts'
 import { hashFile } from './hash-file.ts'
 import { filesOf, type Image, imageText, parseImageText, type StoredImage } from './image.ts'
 import { parseImage } from './parse-image.ts'

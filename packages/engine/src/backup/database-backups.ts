@@ -1,8 +1,8 @@
 // The backups of one database, as its users see them.
 
-import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
-import type { Acknowledgement } from '../object.ts'
+import type { BackupInfo, Backups as BackupsOfDatabase, JobStatus, Moment } from '../model/backups.ts'
+import type { Acknowledgement } from '../model/object.ts'
 import { auditReplica } from './audit-replica.ts'
 import { type Backups, infoOf } from './backups.ts'
 import { cloneCollection } from './clone.ts'

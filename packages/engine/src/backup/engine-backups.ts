@@ -1,13 +1,12 @@
 // What the engine has of backups: the store, the jobs, and collections that begin with an image instead of with nothing.
 import { join } from 'node:path'
-import type { EngineStats, HistoryReach } from '../api.ts'
-import type { ReplicaToCome } from '../arrival.ts'
 import type { CatalogImport, CollectionEntry } from '../catalog/catalog-state.ts'
-import type { Taken } from '../checkpointer.ts'
 import { EngineError } from '../errors.ts'
 import { LogBook } from '../history/log-book.ts'
-import type { Acknowledgement } from '../object.ts'
+import type { EngineStats, HistoryReach } from '../model/api.ts'
+import type { Acknowledgement } from '../model/object.ts'
 import { Replica } from '../replica/replica.ts'
+import type { Taken } from '../snapshot/checkpointer.ts'
 import {
   type ArchivedImage,
   type ArchiveLimits,
@@ -17,6 +16,7 @@ import {
   trimArchive,
 } from './archive.ts'
 import { type DiskFile, filesOfImage } from './archive-size.ts'
+import type { ReplicaToCome } from './arrival.ts'
 import { BackupStore } from './backup-store.ts'
 import { Backups } from './backups.ts'
 import type { BackupHost } from './host.ts'

@@ -1,8 +1,8 @@
 // What the engine lends backups, restores and archives.
 import type { Identity, Log, Vfs } from '@annal/wal'
-import type { Clock } from '../api.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
+import type { Clock } from '../model/api.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'

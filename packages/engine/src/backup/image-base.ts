@@ -1,6 +1,6 @@
 // What an image may begin with: a collection in a checkpoint, or another image.
 
-import type { FieldDefinition } from '../definition.ts'
+import type { FieldDefinition } from '../model/definition.ts'
 import { listedOriginals, type ManifestCollection } from '../snapshot/manifest.ts'
 import { type ImageOriginals, type ImagePart, originalsName, partName, type StoredImage } from './image.ts'
 

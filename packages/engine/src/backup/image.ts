@@ -3,8 +3,8 @@
 // Specified in docs/formats/backup.md.
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
-import type { FieldDefinition } from '../definition.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { FieldDefinition } from '../model/definition.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseSealed, readSealed, type Seal, sealedText, writeSealed } from '../snapshot/sealed-json.ts'
 

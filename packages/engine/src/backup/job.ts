@@ -1,6 +1,7 @@
 // A backup, a restore or the loading of a clone while it runs: how far it is, and whether it is still wanted.
-import type { JobStatus } from '../backups-api.ts'
+
 import { EngineError } from '../errors.ts'
+import type { JobStatus } from '../model/backups.ts'
 
 export class Job {
   status: JobStatus

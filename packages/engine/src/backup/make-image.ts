@@ -2,7 +2,7 @@
 // grows, and the records after the snapshot are written. Nothing here asks a writer to wait.
 import { join } from 'node:path'
 import { copyFile, type LogRecord, linkOrCopy, type Vfs } from '@annal/wal'
-import { accessing } from '../unreadable.ts'
+import { accessing } from '../file-damage.ts'
 import { hashFile } from './hash-file.ts'
 import {
   type Image,

@@ -1,9 +1,9 @@
 // Turns a manifest from outside into a checked Image: every value as if somebody had typed it.
 import { createHash } from 'node:crypto'
-import { type FieldDefinition, rulesNewest, withRules } from '../definition.ts'
 import { EngineError } from '../errors.ts'
-import { parseName, printed } from '../ids.ts'
-import { parseDefinition } from '../parse-definition.ts'
+import { parseDefinition } from '../input/definition.ts'
+import { type FieldDefinition, rulesNewest, withRules } from '../model/definition.ts'
+import { parseName, printed } from '../model/ids.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import type { Image } from './image.ts'
 

@@ -19,12 +19,12 @@ import {
   type Vfs,
   WalError,
 } from '@annal/wal'
-import type { Moment } from '../backups-api.ts'
 import { EngineError } from '../errors.ts'
 import { peekEvent } from '../events/codec.ts'
+import { accessing } from '../file-damage.ts'
+import type { Moment } from '../model/backups.ts'
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { manifestName, writeManifest } from '../snapshot/manifest.ts'
-import { accessing } from '../unreadable.ts'
 import { basesOf, historyOf } from './archive.ts'
 import { lsnOf, originOf, reaching, unreachable } from './past.ts'
 

@@ -1,8 +1,8 @@
 // The catalog as a manifest holds it.
 
-import type { DatabaseType, TokenFacts } from '../database-definition.ts'
-import type { CollectionDefinition } from '../definition.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { DatabaseType, TokenFacts } from '../model/database.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
 
 export interface DatabaseEntry {
   readonly id: number

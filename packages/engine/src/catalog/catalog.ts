@@ -1,7 +1,6 @@
 // Which databases, tokens, settings and collections exist: a fold over the catalog's events. Names live in Maps; on disk only
 // ids appear.
 import { createHash } from 'node:crypto'
-import type { TokenFacts } from '../database-definition.ts'
 import { assert } from '../errors.ts'
 import type {
   CatalogEvent,
@@ -10,6 +9,7 @@ import type {
   DatabaseCreated,
   DatabaseDropped,
 } from '../events/event.ts'
+import type { TokenFacts } from '../model/database.ts'
 import {
   type CatalogImport,
   type CatalogState,

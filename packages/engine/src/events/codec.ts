@@ -1,6 +1,7 @@
 // Events to record payloads and back. The record's type names the message; types are never renumbered or reused.
 import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
+import { assert, EngineError } from '../errors.ts'
 import {
   type DenseParams,
   type FieldDefinition,
@@ -9,8 +10,7 @@ import {
   rulesNewest,
   type SpaceType,
   type SparseModel,
-} from '../definition.ts'
-import { assert, EngineError } from '../errors.ts'
+} from '../model/definition.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind, numbered } from './control-codec.ts'
 import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'

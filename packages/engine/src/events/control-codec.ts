@@ -1,6 +1,7 @@
 // Events of databases, tokens and settings to messages and back.
-import { databaseTypes, type TokenFacts, tokenKinds } from '../database-definition.ts'
+
 import { assert } from '../errors.ts'
+import { databaseTypes, type TokenFacts, tokenKinds } from '../model/database.ts'
 import type { ControlEvent, Event } from './event.ts'
 
 const controlKinds: ReadonlySet<string> = new Set<ControlEvent['kind']>([

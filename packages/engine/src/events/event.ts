@@ -1,8 +1,9 @@
 // The tagged union of everything that can happen. An event states an outcome: applying it needs no clock, no chance and
 // no question asked of the outside.
-import type { DatabaseType, TokenFacts } from '../database-definition.ts'
-import type { FieldDefinition } from '../definition.ts'
+
 import type { HashSeed } from '../memory/id-hash.ts'
+import type { DatabaseType, TokenFacts } from '../model/database.ts'
+import type { FieldDefinition } from '../model/definition.ts'
 
 interface Timed {
   /** Milliseconds since 1970, never earlier than the record before. */

@@ -1,12 +1,13 @@
 // Which objects a filter holds for, exactly. Every key is indexed by itself as objects come; nothing is declared. An array
 // matches by any of its elements; null and objects are only seen by $exists. A value of another type than the condition's
 // does not match and is never an error. The same calls give the same bytes.
-import type { JsonObject } from '../json.ts'
+
 import { filterKeysOfCollectionMax } from '../limits.ts'
 import { Bitmap } from '../memory/bitmap.ts'
 import { ByteHeap } from '../memory/byte-heap.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { Section, SectionReader } from '../memory/sections.ts'
+import type { JsonObject } from '../model/json.ts'
 import type { Condition, Filter } from './condition.ts'
 import { dumpKeys, loadKeys } from './dump-keys.ts'
 import { matches } from './evaluate.ts'

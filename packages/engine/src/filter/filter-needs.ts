@@ -1,7 +1,7 @@
 // What the filter index needs for the values of several objects, summed up object by object, so that nobody has to keep the values.
 import { EngineError } from '../errors.ts'
-import type { JsonObject, JsonValue } from '../json.ts'
 import { filterKeysOfCollectionMax } from '../limits.ts'
+import type { JsonObject, JsonValue } from '../model/json.ts'
 
 export class FilterNeeds {
   readonly keys = new Set<string>()

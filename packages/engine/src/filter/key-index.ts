@@ -1,6 +1,6 @@
 // What is indexed of one filter key: which objects have it, and their values by type. A number is found by conditions on
 // numbers, a string by conditions on strings, and strings that are points in time by conditions on time as well.
-import type { JsonValue } from '../json.ts'
+import type { JsonValue } from '../model/json.ts'
 import type { TermTable } from './term-table.ts'
 import { parseTimestamp } from './timestamp.ts'
 import type { ValuePages } from './value-pages.ts'

@@ -1,8 +1,8 @@
 // Filter values as they are stored: a JSON object that belongs to an object. Checked once here, before the append; every
 // key is data, also `__proto__`, and none is ever used as a key of a dictionary of ours.
 import { EngineError } from '../errors.ts'
-import type { JsonObject, JsonValue } from '../json.ts'
 import { filterBytesMax, filterKeyBytesMax, filterKeysMax, filterStringBytesMax, jsonDepthMax } from '../limits.ts'
+import type { JsonObject, JsonValue } from '../model/json.ts'
 import { isInexactTimestamp } from './timestamp.ts'
 
 export interface ParsedFilterValues {

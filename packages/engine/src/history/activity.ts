@@ -1,5 +1,5 @@
 // Cells of many segments as bars of one width.
-import type { Activity, ActivityBucket } from '../history-api.ts'
+import type { Activity, ActivityBucket } from '../model/history.ts'
 import type { ReadSegment } from './log-book.ts'
 import { addTo, type Cell, type OwnerId } from './summary.ts'
 

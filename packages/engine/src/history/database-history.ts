@@ -3,6 +3,7 @@
 
 import { EngineError } from '../errors.ts'
 import type { RecordFacts } from '../events/record-facts.ts'
+import { activityBucketsDefault, activityBucketsMax, eventsDefault, eventsMax, historyStepBytesMax } from '../limits.ts'
 import type {
   Activity,
   ActivityRequest,
@@ -11,9 +12,8 @@ import type {
   History,
   HistoryProgress,
   PastEvent,
-} from '../history-api.ts'
-import { activityBucketsDefault, activityBucketsMax, eventsDefault, eventsMax, historyStepBytesMax } from '../limits.ts'
-import { wholeNumber } from '../numbers.ts'
+} from '../model/history.ts'
+import { wholeNumber } from '../model/numbers.ts'
 import { activityOf } from './activity.ts'
 import { isComplete, type LogBook, ownerOf, type Reading, type ReadSegment } from './log-book.ts'
 import type { OwnerId } from './summary.ts'

@@ -2,8 +2,8 @@
 // or row by row.
 import { readFully, type Vfs, type VfsFile } from '@annal/wal'
 import { EngineError } from '../errors.ts'
+import { accessing } from '../file-damage.ts'
 import { xxh64 } from '../memory/xxh64.ts'
-import { accessing } from '../unreadable.ts'
 import {
   chained,
   decodeHead,

@@ -1,8 +1,9 @@
 // What an upsert gives to a field that has a graph: the rows that are linked, and the vectors as they came.
-import type { FieldDefinition } from '../definition.ts'
+
 import type { MultiColumn, ObjectsUpserted } from '../events/event.ts'
+import { pooled } from '../input/pooling.ts'
+import type { FieldDefinition } from '../model/definition.ts'
 import type { DenseRows } from '../vector/field.ts'
-import { pooled } from '../vector/pooling.ts'
 
 export interface AddedVectors {
   readonly rows: DenseRows

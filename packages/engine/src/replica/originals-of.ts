@@ -1,7 +1,7 @@
 // Whose originals there are, in which files they are, and which files nobody has any more.
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
-import type { CollectionDefinition, FieldDefinition } from '../definition.ts'
+import type { CollectionDefinition, FieldDefinition } from '../model/definition.ts'
 
 export interface OriginalsPlace {
   readonly vfs: Vfs

@@ -7,10 +7,10 @@
 import { join } from 'node:path'
 import { isDiskFull, processFiles, readFully, type VfsFile, writeFully } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
+import { accessing, isMissing } from '../file-damage.ts'
 import { Column } from '../memory/column.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 import { xxh64 } from '../memory/xxh64.ts'
-import { accessing, isMissing } from '../unreadable.ts'
 import { chunkRowsOf, identify, type ListedOriginals, rowBytesOf } from './check-originals.ts'
 import {
   chained,

@@ -1,7 +1,8 @@
 // Makes a replica anew from the live objects of another: ordinals without gaps, no dead rows, graphs built afresh. A pure
 // function of the old replica and the new definition, so a replay makes the same one.
-import type { FieldDefinition } from '../definition.ts'
+
 import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn } from '../events/event.ts'
+import type { FieldDefinition } from '../model/definition.ts'
 import type { Originals } from './originals.ts'
 import { Replica, type ReplicaHost } from './replica.ts'
 

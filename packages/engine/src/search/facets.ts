@@ -1,10 +1,10 @@
 // How often the values of a filter key occur among the objects that match.
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { printed } from '../ids.ts'
 import { facetValuesDefault, facetValuesMax } from '../limits.ts'
-import { wholeNumber } from '../numbers.ts'
-import type { FacetRequest, Facets } from '../query.ts'
+import { printed } from '../model/ids.ts'
+import { wholeNumber } from '../model/numbers.ts'
+import type { FacetRequest, Facets } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 
 export interface FacetInput {

@@ -1,6 +1,6 @@
 // One list out of several: by ranks alone, so that scores of different kinds never meet, or by similarities brought to one
 // range. Equal scores are in the order of ids, so that the same lists always give the same one.
-import type { FusedHit, SearchHit, Standing } from '../query.ts'
+import type { FusedHit, SearchHit, Standing } from '../model/query.ts'
 
 export interface RankedList {
   readonly field: string

@@ -1,8 +1,9 @@
 // How similar an object of several vectors is to a query of several: for each vector of the query the most similar member
 // counts, and the mean of these is the similarity (MaxSim of late interaction, divided by the length of the query so that the
 // number means the same for every query). Vectors are rows of one array.
-import type { SpaceType } from '../definition.ts'
-import { lengthOf } from '../vector/pooling.ts'
+
+import { lengthOf } from '../input/pooling.ts'
+import type { SpaceType } from '../model/definition.ts'
 
 /** `query` is of unit length for cosine; `members` are as they came. A member without length is as similar as nothing: 0. */
 export function maxSim(query: Float32Array, members: Float32Array, dimension: number, spaceType: SpaceType): number {

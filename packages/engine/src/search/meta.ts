@@ -1,8 +1,8 @@
 // Stored meta as JSON: plain, or packed with zlib as the published clients send it. Inflating stops at a limit for each object and,
 // with a MetaBudget, for each answer, because a few stored bytes can inflate to a thousand times as many.
 import { inflateSync } from 'node:zlib'
-import type { JsonObject } from '../json.ts'
 import { metaAnswerPlainBytesMax, metaBytesMax, metaPlainBytesMax, metaRatioMax } from '../limits.ts'
+import type { JsonObject } from '../model/json.ts'
 
 /** After so much inflating that led to nothing, only shorter meta is tried in the same answer, and then only short meta. */
 const futileBytesMax = [metaAnswerPlainBytesMax / 4, metaAnswerPlainBytesMax] as const

@@ -1,10 +1,11 @@
 // How well the index of a dense field answers: asked for stored vectors, compared with exact answers.
-import type { CollectionDefinition } from '../definition.ts'
+
 import { EngineError } from '../errors.ts'
-import { printed } from '../ids.ts'
 import { efDefault, efMax, type Limits, recallSampleDefault, recallSampleMax, topKDefault } from '../limits.ts'
-import { wholeNumber } from '../numbers.ts'
-import type { RecallReport, RecallRequest } from '../query.ts'
+import type { CollectionDefinition } from '../model/definition.ts'
+import { printed } from '../model/ids.ts'
+import { wholeNumber } from '../model/numbers.ts'
+import type { RecallReport, RecallRequest } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { DenseField } from '../vector/field.ts'
 import { planDense } from './plan.ts'

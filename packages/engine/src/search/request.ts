@@ -1,13 +1,8 @@
 // Checks a search as people ask it and brings it to the form the plan works on.
-import type {
-  CollectionDefinition,
-  DenseFieldDefinition,
-  MultiFieldDefinition,
-  SparseFieldDefinition,
-} from '../definition.ts'
+
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { parseId, printed } from '../ids.ts'
+import { isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from '../input/vectors.ts'
 import {
   efDefault,
   efMax,
@@ -18,10 +13,16 @@ import {
   queryMembersMax,
   topKDefault,
 } from '../limits.ts'
-import { finiteNumber, wholeNumber } from '../numbers.ts'
-import type { SparseVector } from '../object.ts'
-import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../query.ts'
-import { isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from '../vectors-in.ts'
+import type {
+  CollectionDefinition,
+  DenseFieldDefinition,
+  MultiFieldDefinition,
+  SparseFieldDefinition,
+} from '../model/definition.ts'
+import { parseId, printed } from '../model/ids.ts'
+import { finiteNumber, wholeNumber } from '../model/numbers.ts'
+import type { SparseVector } from '../model/object.ts'
+import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../model/query.ts'
 import type { FusionMethod } from './fuse.ts'
 
 /** Of reciprocal rank fusion, as the published clients have it. */

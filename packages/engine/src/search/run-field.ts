@@ -2,7 +2,7 @@
 // index gives fewer than there can be, every match is compared.
 import { EngineError } from '../errors.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
-import type { AnswerRoom, FieldExplanation } from '../query.ts'
+import type { AnswerRoom, FieldExplanation } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { DenseField, DenseHits, SparseField } from '../vector/field.ts'
 import { type DensePlan, planDense } from './plan.ts'

@@ -1,10 +1,10 @@
 // One field of a search, with its candidates ordered anew where that is asked for or is what the field is for: by the vectors
 // as they came, or by all members of a multi-vector field. Both are read from disk.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { graphField, type Precision } from '../definition.ts'
+import { pooled, unitRows } from '../input/pooling.ts'
+import { graphField, type Precision } from '../model/definition.ts'
 import type { Originals } from '../replica/originals.ts'
 import type { DenseHits } from '../vector/field.ts'
-import { pooled, unitRows } from '../vector/pooling.ts'
 import { memberBytes } from './answer-room.ts'
 import { maxSim } from './max-sim.ts'
 import type { DenseTask, MultiTask, Task } from './request.ts'

@@ -2,10 +2,10 @@
 // names the last ordinal given, loses and repeats none of those left alone, also across restarts.
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { printed } from '../ids.ts'
 import { type Limits, scrollDefault } from '../limits.ts'
-import { wholeNumber } from '../numbers.ts'
-import type { AnswerRoom, ScrollPage, ScrollRequest } from '../query.ts'
+import { printed } from '../model/ids.ts'
+import { wholeNumber } from '../model/numbers.ts'
+import type { AnswerRoom, ScrollPage, ScrollRequest } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { objectBytes } from './answer-room.ts'
 import { storedObjects, storedWithoutVectors } from './stored.ts'

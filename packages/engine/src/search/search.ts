@@ -1,6 +1,6 @@
 // One search, from the checked request to hits: pin a version, evaluate the filter, run each field by the cheapest plan,
 // decorate, fuse, let go. The result shows the collection as of one version.
-import type { AnswerRoom, SearchHit, SearchResult } from '../query.ts'
+import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { hitBytes } from './answer-room.ts'
 import { fuse } from './fuse.ts'

@@ -1,10 +1,11 @@
 // Stored objects as their asker gets them: id, meta and filter decoded when asked for, and what they have in every field.
-import type { SpaceType } from '../definition.ts'
-import type { JsonObject } from '../json.ts'
-import type { DenseRow, StoredObject } from '../object.ts'
+
+import { lengthOf } from '../input/pooling.ts'
+import { scaleToUnit } from '../input/vectors.ts'
+import type { SpaceType } from '../model/definition.ts'
+import type { JsonObject } from '../model/json.ts'
+import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
-import { lengthOf } from '../vector/pooling.ts'
-import { scaleToUnit } from '../vectors-in.ts'
 import { decodeMeta } from './meta.ts'
 import { Turns } from './turns.ts'
 

@@ -6,13 +6,13 @@ import { basename, dirname, join } from 'node:path'
 import { makeDurableDirectory, type Vfs } from '@annal/wal'
 import type { CatalogState, CollectionEntry } from '../catalog/catalog-state.ts'
 import { assert, EngineError } from '../errors.ts'
+import { accessing, isMissing } from '../file-damage.ts'
 import { originalsFault } from '../replica/check-originals.ts'
 import type { OriginalsFile } from '../replica/originals.ts'
 import { dimensionOf } from '../replica/originals-of.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
-import { accessing, isMissing } from '../unreadable.ts'
-import type { WorkerPool } from '../vector/worker-pool.ts'
+import type { WorkerPool } from '../vector/threads/worker-pool.ts'
 import {
   listedOriginals,
   type Manifest,

@@ -1,8 +1,8 @@
 // The manifest of a checkpoint: what it holds, written last. A checkpoint without a manifest that fits does not exist.
 import type { Vfs } from '@annal/wal'
 import { type CatalogState, catalogOfFormat1 } from '../catalog/catalog-state.ts'
-import type { FieldDefinition } from '../definition.ts'
 import { EngineError } from '../errors.ts'
+import type { FieldDefinition } from '../model/definition.ts'
 import type { ListedOriginals } from '../replica/check-originals.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseOriginalsName } from '../replica/originals-of.ts'

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createWhole, readFully, type Vfs, writeFully } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import { accessing } from '../unreadable.ts'
+import { accessing } from '../file-damage.ts'
 
 const bytesMax = 256 * 1024 * 1024
 

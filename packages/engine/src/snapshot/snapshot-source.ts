@@ -2,9 +2,9 @@
 // against its checksum before anybody is told that it is there. Where a chunk is wanted in parts, it is checked first.
 import { readFully, type Vfs, type VfsFile } from '@annal/wal'
 import { EngineError } from '../errors.ts'
+import { accessing } from '../file-damage.ts'
 import type { ByteSource } from '../memory/sections.ts'
 import { xxh64, xxh64Stream } from '../memory/xxh64.ts'
-import { accessing } from '../unreadable.ts'
 import {
   chunkBytesMax,
   chunkHeadBytes,

@@ -1,8 +1,9 @@
 // What tests of other packages may use besides the public door.
-export { rulesNewest } from '../definition.ts'
+
 export type { EngineParts } from '../engine.ts'
 export { FilterIndex } from '../filter/filter-index.ts'
 export { parseFilter } from '../filter/parse-filter.ts'
 export { type ByteSource, SectionReader, sourceOf, writeSections } from '../memory/sections.ts'
-export { openDenseField } from '../vector/dense-field.ts'
-export { openWorkerPool, type WorkerPool } from '../vector/worker-pool.ts'
+export { rulesNewest } from '../model/definition.ts'
+export { openDenseField } from '../vector/dense/field.ts'
+export { openWorkerPool, type WorkerPool } from '../vector/threads/worker-pool.ts'

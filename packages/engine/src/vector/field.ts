@@ -1,6 +1,6 @@
 // The seam between a replica and the memory that holds one of its fields. Rows are addressed by ordinal; time is counted
 // in versions: the replica applies version 1, 2, 3 ..., and a search sees a field exactly as of one version.
-import type { DenseFieldDefinition, SparseFieldDefinition } from '../definition.ts'
+import type { DenseFieldDefinition, SparseFieldDefinition } from '../model/definition.ts'
 
 /** Small integer of an object inside its collection. */
 export type Ordinal = number

@@ -3,13 +3,13 @@ import { chosenSeed } from '@annal/wal/testing'
 import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import { test } from 'tap'
-import { withRules } from '../../src/definition.ts'
 import { decodeEvent, encodeEvent, peekEvent, upsertRecord } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/event.ts'
 import { eventDescriptors } from '../../src/events/schema.ts'
 import { upsertPieces } from '../../src/events/upsert-pieces.ts'
-import type { ObjectColumns } from '../../src/objects-in.ts'
-import { parseDefinition } from '../../src/parse-definition.ts'
+import { parseDefinition } from '../../src/input/definition.ts'
+import type { ObjectColumns } from '../../src/input/objects.ts'
+import { withRules } from '../../src/model/definition.ts'
 
 const seed = chosenSeed()
 

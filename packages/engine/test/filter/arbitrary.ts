@@ -1,7 +1,7 @@
 // Random filter values, and random filters over them, as people might write either.
 import fc from 'fast-check'
-import type { JsonObject, JsonValue } from '../../src/json.ts'
 import { filterConditionsMax } from '../../src/limits.ts'
+import type { JsonObject, JsonValue } from '../../src/model/json.ts'
 
 const key = fc.constantFrom('a', 'b', 'c', '__proto__', 'toString')
 const text = fc.oneof(fc.constantFrom('', 'x', 'y', 'é', '1', 'true'), fc.string({ maxLength: 3, unit: 'binary' }))

@@ -3,8 +3,8 @@ import { FilterIndex } from '../../src/filter/filter-index.ts'
 import { FilterNeeds } from '../../src/filter/filter-needs.ts'
 import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
-import type { JsonObject, JsonValue } from '../../src/json.ts'
 import { writeSections } from '../../src/memory/sections.ts'
+import type { JsonObject, JsonValue } from '../../src/model/json.ts'
 import { hashSeed, randomOf, readerOf, seedOf, written } from '../memory/rig.ts'
 
 function indexOf(objects: readonly JsonObject[]): FilterIndex {

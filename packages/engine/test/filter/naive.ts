@@ -1,5 +1,5 @@
 // A filter evaluated by reading it aloud: slow, and with nothing in common with the index.
-import type { JsonObject, JsonValue } from '../../src/json.ts'
+import type { JsonObject, JsonValue } from '../../src/model/json.ts'
 
 export function holds(filter: readonly JsonObject[], values: JsonObject): boolean {
   return filter.every((condition) => holdsOne(condition, values))

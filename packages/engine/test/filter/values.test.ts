@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { parseFilterValues, parseNewFilterValues } from '../../src/filter/values.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { JsonObject } from '../../src/model/json.ts'
 
 test('text is kept as it came, an object becomes its JSON', (t) => {
   t.same(parseFilterValues('{ "a" : 1.0 }'), { text: '{ "a" : 1.0 }', values: { a: 1 } })

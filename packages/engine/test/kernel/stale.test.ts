@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { compileKernel, instantiateKernel } from '../../src/vector/kernel.ts'
-import { instantiateSparseKernel } from '../../src/vector/sparse-kernel.ts'
+import { compileKernel, instantiateKernel } from '../../src/vector/dense/kernel.ts'
+import { instantiateSparseKernel } from '../../src/vector/sparse/kernel.ts'
 
 const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true })
 const empty = [0, 97, 115, 109, 1, 0, 0, 0]

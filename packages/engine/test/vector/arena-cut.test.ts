@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'tap'
-import type { DenseFieldDefinition, Precision } from '../../src/definition.ts'
 import { sourceOf } from '../../src/memory/sections.ts'
-import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
+import type { DenseFieldDefinition, Precision } from '../../src/model/definition.ts'
+import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import type { DenseField } from '../../src/vector/field.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 
 const dimension = 24
 const seed = Number(process.env.ANNAL_SEED ?? 7)

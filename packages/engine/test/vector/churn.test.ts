@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { openDenseField } from '../../src/vector/dense-field.ts'
+import { openDenseField } from '../../src/vector/dense/field.ts'
+import { Segment } from '../../src/vector/dense/segment.ts'
 import type { DenseField } from '../../src/vector/field.ts'
-import { Segment } from '../../src/vector/segment.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, exact, recall, rowsOf, seeded } from './world.ts'
 
 const nothing = new Uint32Array(0)

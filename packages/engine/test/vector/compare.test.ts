@@ -1,10 +1,10 @@
 // Allowed rows compared by their codes one after another: what an exact scan of the same rows finds, in every precision, with
 // rows that were removed, that were never there and that came too late left out.
 import { test } from 'tap'
-import type { Precision } from '../../src/definition.ts'
 import { Bitmap } from '../../src/memory/bitmap.ts'
-import { openDenseField } from '../../src/vector/dense-field.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import type { Precision } from '../../src/model/definition.ts'
+import { openDenseField } from '../../src/vector/dense/field.ts'
+import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, rowsOf } from './world.ts'
 
 const [dimension, rows, k] = [32, 2_000, 10]

@@ -2,11 +2,11 @@
 // wherever they come, copies fill the answer by ordinal where they are the nearest, and the bytes do not depend on threads or on
 // where the field was written down and read again.
 import tap, { type Test, test } from 'tap'
-import type { DenseFieldDefinition, Precision, SpaceType } from '../../src/definition.ts'
 import { Bitmap } from '../../src/memory/bitmap.ts'
 import { sourceOf } from '../../src/memory/sections.ts'
-import { type GraphDenseField, loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import type { DenseFieldDefinition, Precision, SpaceType } from '../../src/model/definition.ts'
+import { type GraphDenseField, loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
+import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 
 import { definitionOf, dumped, normalise, rowsOf, seeded } from './world.ts'
 

@@ -1,8 +1,8 @@
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
 import { type ByteSource, sourceOf } from '../../src/memory/sections.ts'
-import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
+import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, dumped, rowsOf, seeded } from './world.ts'
 
 const nothing = new Uint32Array(0)

@@ -1,8 +1,8 @@
 import tap, { test } from 'tap'
-import type { Precision, SpaceType } from '../../src/definition.ts'
 import { sourceOf } from '../../src/memory/sections.ts'
-import { loadDenseField, openDenseField } from '../../src/vector/dense-field.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import type { Precision, SpaceType } from '../../src/model/definition.ts'
+import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
+import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, dumped, exact, normalise, recall, rowsOf, similarity } from './world.ts'
 
 const nothing = new Uint32Array(0)

@@ -2,8 +2,8 @@
 // Before it did, 38 of these 1,000 rows were not found by their own vectors.
 import { test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
-import { type GraphDenseField, openDenseField } from '../../src/vector/dense-field.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { type GraphDenseField, openDenseField } from '../../src/vector/dense/field.ts'
+import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { definitionOf, rowsOf, seeded } from './world.ts'
 
 const [dimension, rows, clusters, asked, filtered] = [64, 20_000, 100, 1_000, 50]

@@ -2,9 +2,18 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
-import { QueryDesk } from '../../src/vector/query-desk.ts'
-import type { ScanQuestion, SearchQuestion } from '../../src/vector/question.ts'
-import { createRing, type Ring, slot, slotAt, slotStates, slotsMax, takeSlot, words } from '../../src/vector/ring.ts'
+import { QueryDesk } from '../../src/vector/threads/dispatch.ts'
+import type { ScanQuestion, SearchQuestion } from '../../src/vector/threads/query.ts'
+import {
+  createRing,
+  type Ring,
+  slot,
+  slotAt,
+  slotStates,
+  slotsMax,
+  takeSlot,
+  words,
+} from '../../src/vector/threads/ring.ts'
 
 const known = 1
 const lost = new EngineError('worker_lost', 'a worker ended while it was at work')

@@ -1,7 +1,7 @@
 import tap, { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
-import { loadSparseField, openSparseField, rarity } from '../../src/vector/sparse-field.ts'
-import { openWorkerPool } from '../../src/vector/worker-pool.ts'
+import { loadSparseField, openSparseField, rarity } from '../../src/vector/sparse/field.ts'
+import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { exhaustive, fault, noRows, rowsOfTerms, someTerms, sparseDefinition, type Terms } from './sparse-world.ts'
 import { dumped, seeded } from './world.ts'
 

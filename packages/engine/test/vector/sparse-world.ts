@@ -1,5 +1,5 @@
 // A small made-up world for the tests of sparse fields: seeded rows, and a plain model of what a field of them must answer.
-import type { SparseFieldDefinition, SparseModel } from '../../src/definition.ts'
+import type { SparseFieldDefinition, SparseModel } from '../../src/model/definition.ts'
 import type { DenseHits, SparseQuery, SparseRows } from '../../src/vector/field.ts'
 
 export interface Terms {

@@ -1,5 +1,5 @@
 import { test } from 'tap'
-import { UnderWay } from '../../src/vector/under-way.ts'
+import { UnderWay } from '../../src/vector/in-flight.ts'
 
 test('what was added and not removed is under way, whatever the order', async (t) => {
   const underWay = new UnderWay<number>()

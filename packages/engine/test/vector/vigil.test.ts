@@ -1,6 +1,6 @@
 import { test } from 'tap'
-import { ownThread, type ThreadState, threadState } from '../../src/vector/thread-state.ts'
-import { type Picture, patienceWithPulseMs as patienceMs, Vigil } from '../../src/vector/vigil.ts'
+import { ownThread, type ThreadState, threadState } from '../../src/vector/threads/thread-state.ts'
+import { type Picture, patienceWithPulseMs as patienceMs, Vigil } from '../../src/vector/threads/watchdog.ts'
 
 /** A vigil over one worker, looked at `looks` times; `state` gives what is known of it at each look. */
 function watched(

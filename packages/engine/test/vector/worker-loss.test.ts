@@ -1,9 +1,9 @@
 import tap, { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
-import { header } from '../../src/vector/arena.ts'
-import { openDenseField } from '../../src/vector/dense-field.ts'
-import { type Batch, Segment } from '../../src/vector/segment.ts'
-import { openWorkerPool, type WorkerPool } from '../../src/vector/worker-pool.ts'
+import { header } from '../../src/vector/dense/arena.ts'
+import { openDenseField } from '../../src/vector/dense/field.ts'
+import { type Batch, Segment } from '../../src/vector/dense/segment.ts'
+import { openWorkerPool, type WorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)

@@ -1,11 +1,11 @@
 // Backups under both versions: made in the background, listed, restored, carried away and brought back.
 import type { FastifyInstance } from 'fastify'
-import { addBackupParsers, sendBackup, uploadedBackup } from '../backup-stream.ts'
-import { noBodyIsEmpty } from '../bodies.ts'
-import { invalidArgument } from '../errors.ts'
-import { sendText } from '../replies.ts'
-import type { RouteDoc } from '../route-doc.ts'
-import { checkCollections } from '../tiers.ts'
+import { addBackupParsers, sendBackup, uploadedBackup } from '../backups/backup-stream.ts'
+import { noBodyIsEmpty } from '../http/bodies.ts'
+import { invalidArgument } from '../http/errors.ts'
+import { sendText } from '../http/replies.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
+import { checkCollections } from '../license/tiers.ts'
 import {
   activeBackup,
   backupInfo,

@@ -1,8 +1,8 @@
 // The dashboard at `/`: files that everybody may have, since they hold nothing; what they show is asked for with the token.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ServerError } from '../errors.ts'
-import type { RouteDoc } from '../route-doc.ts'
-import { chooseForm, readDashboard, type StaticFiles } from '../static-files.ts'
+import { ServerError } from '../http/errors.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
+import { chooseForm, readDashboard, type StaticFiles } from '../http/static-files.ts'
 
 /** Nothing but this server's own files runs or is asked; text never becomes markup or script. */
 const contentSecurityPolicy = [

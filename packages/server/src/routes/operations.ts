@@ -2,11 +2,11 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { settings } from '../config.ts'
-import { ServerError } from '../errors.ts'
-import { requestLogDefault, requestLogMax } from '../limits.ts'
-import { openapiDocument } from '../openapi.ts'
-import type { RouteContext } from '../route-context.ts'
-import type { RouteDoc } from '../route-doc.ts'
+import { ServerError } from '../http/errors.ts'
+import { requestLogDefault, requestLogMax } from '../http/limits.ts'
+import { openapiDocument } from '../http/openapi.ts'
+import type { RouteContext } from '../http/route-context.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
 import type { Infer } from '../wire/schema.ts'
 
 export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: RouteContext): void {

@@ -1,8 +1,8 @@
 // Rebuilding and shrinking, under both versions.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { beginRebuild, newestRebuild, rebuildReport, shrink } from '../rebuilds.ts'
-import type { NamedRequest } from '../route-context.ts'
-import type { RouteDoc } from '../route-doc.ts'
+import { beginRebuild, newestRebuild, rebuildReport, shrink } from '../http/rebuilds.ts'
+import type { NamedRequest } from '../http/route-context.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
 import {
   collectionRebuildBegun,
   collectionRebuildStatus,

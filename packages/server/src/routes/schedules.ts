@@ -1,7 +1,7 @@
 // /api/v2/schedules and the schedule of a collection: what is backed up by itself, and how often.
 import type { FastifyInstance } from 'fastify'
-import type { RouteContext } from '../route-context.ts'
-import type { RouteDoc } from '../route-doc.ts'
+import type { RouteContext } from '../http/route-context.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
 import { readSchedule, type ScheduleBody, scheduleBody, scheduleInfo, serverSchedule } from '../wire/schedule.ts'
 import { nameParam } from '../wire/schema.ts'
 

@@ -3,11 +3,11 @@ import os from 'node:os'
 import type { Database, EngineHealth, EngineStats } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { rootTokenWeakness } from '../config.ts'
-import { ServerError } from '../errors.ts'
-import type { RouteContext } from '../route-context.ts'
-import type { RouteDoc } from '../route-doc.ts'
+import { ServerError } from '../http/errors.ts'
+import type { RouteContext } from '../http/route-context.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
 import { capitalised } from '../wire/v2-admin.ts'
-import { licenceInfo } from '../wire/v2-licence.ts'
+import { licenceInfo } from '../wire/v2-license.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']
 /** The user that the published servers and dashboards know in a plain deployment. */

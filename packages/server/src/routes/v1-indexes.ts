@@ -1,8 +1,8 @@
 // /api/v1/index: create, list, info, delete.
 import type { FastifyInstance } from 'fastify'
-import { sendJson, sendText } from '../replies.ts'
-import type { RouteDoc } from '../route-doc.ts'
-import { checkDefinition } from '../tiers.ts'
+import { sendJson, sendText } from '../http/replies.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
+import { checkDefinition } from '../license/tiers.ts'
 import { arrayPieces, objectPieces } from '../wire/pieces.ts'
 import { nameParam } from '../wire/schema.ts'
 import {

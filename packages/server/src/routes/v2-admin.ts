@@ -1,8 +1,8 @@
 // /api/v2/admin: databases, their collections and their tokens, for the root token.
 import type { FastifyInstance } from 'fastify'
-import { denied } from '../access.ts'
-import type { RouteContext } from '../route-context.ts'
-import type { RouteDoc } from '../route-doc.ts'
+import { denied } from '../access/access.ts'
+import type { RouteContext } from '../http/route-context.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
 import {
   type CreateDatabaseBody,
   createDatabaseBody,

@@ -1,8 +1,8 @@
 // /api/v2/collection: create, list, describe, delete.
 import type { FastifyInstance } from 'fastify'
-import { sendJson } from '../replies.ts'
-import type { RouteDoc } from '../route-doc.ts'
-import { checkDefinition } from '../tiers.ts'
+import { sendJson } from '../http/replies.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
+import { checkDefinition } from '../license/tiers.ts'
 import { arrayPieces, objectPieces } from '../wire/pieces.ts'
 import { nameParam } from '../wire/schema.ts'
 import { type CreateCollectionBody, collectionSummary, createCollectionBody } from '../wire/v2-collection.ts'

@@ -1,9 +1,9 @@
 // Tokens of a database: for the root token under /api/v2/admin/dbs/{database}/tokens, and for the database itself under
 // /api/v2/tokens.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { enterpriseOnly } from '../access.ts'
-import type { RouteContext } from '../route-context.ts'
-import type { RouteDoc } from '../route-doc.ts'
+import { enterpriseOnly } from '../access/access.ts'
+import type { RouteContext } from '../http/route-context.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
   type CreateTokenBody,

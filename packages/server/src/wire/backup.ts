@@ -1,7 +1,7 @@
 // Backups as both versions of the API speak of them.
 import type { BackupInfo, DenseFieldDefinition, JobStatus, Moment } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../http/errors.ts'
 import { type Infer, optionalInteger, optionalText } from './schema.ts'
 import { timeFrom } from './time.ts'
 

@@ -2,8 +2,8 @@
 // client sends and which turns careless copying into a change of every object.
 import { isAscii, isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import { ServerError } from '../errors.ts'
-import { bodyNodesMax, jsonBodyDepthMax } from '../limits.ts'
+import { ServerError } from '../http/errors.ts'
+import { bodyNodesMax, jsonBodyDepthMax } from '../http/limits.ts'
 import { scanNumbers } from './number-scan.ts'
 import type { ScannedNumbers } from './numbers.ts'
 

@@ -2,8 +2,8 @@
 // numbers already, and nothing of it is kept. Every length is bounded on the way, so a body is refused at the byte that breaks a
 // bound. assembly/scan.ts follows the bytes; JSON.parse judges the text of each entry, which is short without its vectors.
 import { isAscii, isUtf8 } from 'node:buffer'
-import { invalidArgument, ServerError } from '../errors.ts'
-import { itemTextBytesMax, jsonBodyDepthMax, jsonNumberBytesMax, vectorNumbersMax } from '../limits.ts'
+import { invalidArgument, ServerError } from '../http/errors.ts'
+import { itemTextBytesMax, jsonBodyDepthMax, jsonNumberBytesMax, vectorNumbersMax } from '../http/limits.ts'
 import { parseJsonText, tooDeep } from './json-body.ts'
 import { instance } from './kernel.ts'
 import { floatMax, floatRoom, ScannedNumbers } from './numbers.ts'

@@ -1,7 +1,7 @@
 // Bodies that are lists: objects to store, filters to replace. A small one is read at once; of a large one the entries come one
 // after another while it arrives, and each is checked before the next is looked at.
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ArrivingBody } from '../arriving-body.ts'
+import type { ArrivingBody } from '../http/arriving-body.ts'
 import { parseJsonBody } from './json-body.ts'
 import { JsonItems, type ListShape } from './json-items.ts'
 import { MsgpackItems, type MsgpackListShape } from './msgpack-items.ts'

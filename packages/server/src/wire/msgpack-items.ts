@@ -1,8 +1,8 @@
 // A MessagePack body that holds a list, read while it arrives: the bytes of each entry are handed out as soon as they are whole,
 // and no longer kept than the next bytes are. What is announced is compared with what can still come and with the limits, so a
 // body is refused at the byte that breaks a bound.
-import { ServerError } from '../errors.ts'
-import { itemTextBytesMax, msgpackDepthMax, vectorNumbersMax } from '../limits.ts'
+import { ServerError } from '../http/errors.ts'
+import { itemTextBytesMax, msgpackDepthMax, vectorNumbersMax } from '../http/limits.ts'
 import { broken, type Head, headOf } from './msgpack-scan.ts'
 
 export interface MsgpackListShape {

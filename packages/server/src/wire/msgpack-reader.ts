@@ -1,7 +1,7 @@
 // Reads MessagePack whose shape is known, value by value. The caller says what must come next, so nothing nests deeper than
 // the code that reads it, no count is believed beyond the bytes that are left, and vectors go straight into Float32Array.
 import { isUtf8 } from 'node:buffer'
-import { invalidArgument, ServerError } from '../errors.ts'
+import { invalidArgument, ServerError } from '../http/errors.ts'
 import { floatMax, floatRoom, notFinite } from './numbers.ts'
 
 export class MsgpackReader {

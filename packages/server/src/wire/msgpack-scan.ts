@@ -2,8 +2,8 @@
 // into the bytes that follow, where the first value ends. A few bytes can announce billions of elements, and a decoder
 // that believes them takes the process down; after this scan a decoder may believe them.
 import { DecodeError, decode } from '@msgpack/msgpack'
-import { ServerError } from '../errors.ts'
-import { bodyNodesMax, msgpackDepthMax, msgpackElementsMax } from '../limits.ts'
+import { ServerError } from '../http/errors.ts'
+import { bodyNodesMax, msgpackDepthMax, msgpackElementsMax } from '../http/limits.ts'
 
 /** Bytes that follow a head byte from 0xc0 on: fixed payload, or the width of a length that tells it. */
 type Form =

@@ -1,7 +1,7 @@
 // Writes MessagePack replies of known shape into one growing buffer, which can be taken piece by piece. Floats go out as 32 bits,
 // as the published clients expect them, and a vector is copied once.
 
-import { replyPieceBytes } from '../limits.ts'
+import { replyPieceBytes } from '../http/limits.ts'
 
 const noBytes = Buffer.alloc(0)
 /** Below half of Buffer.poolSize, so that a short reply needs no allocation of its own. */

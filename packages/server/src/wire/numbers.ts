@@ -1,5 +1,5 @@
 // Numbers as vectors hold them: finite after they were rounded to 32 bits.
-import { invalidArgument, type ServerError } from '../errors.ts'
+import { invalidArgument, type ServerError } from '../http/errors.ts'
 
 /** From here on Math.fround gives Infinity. */
 export const floatMax = 2 ** 128 - 2 ** 103

@@ -1,7 +1,7 @@
 // The parts of an object that every version of the wire has: id, meta, filter, and how many objects one call may carry.
 import { deflateSync } from 'node:zlib'
 import { type JsonObject, jsonDepthMax, metaBytesMax } from '@annal/engine'
-import { invalidArgument, ServerError } from '../errors.ts'
+import { invalidArgument, ServerError } from '../http/errors.ts'
 import { depthExceeds } from './json-body.ts'
 
 /** Published clients turn whole numbers into texts; JSON written by hand may forget to. */

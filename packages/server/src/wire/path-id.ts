@@ -4,7 +4,7 @@
 import { type Collection, idBytesMax } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { ServerError } from '../errors.ts'
+import { ServerError } from '../http/errors.ts'
 
 export const idQuery = Type.Object({
   id: Type.Optional(Type.String({ description: 'The id, whatever the path says: for ids that a path cannot name.' })),

@@ -1,10 +1,10 @@
 // Backup schedules as /api/v2 speaks of them.
 import type { Database } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { nextRun } from '../backup-schedule.ts'
+import { scheduledBackups } from '../backups/scheduled-backup.ts'
+import { nextRun } from '../backups/scheduler.ts'
+import type { Schedule } from '../backups/schedules.ts'
 import type { Config } from '../config.ts'
-import { scheduledBackups } from '../scheduled-backup.ts'
-import type { Schedule } from '../schedules.ts'
 import { type Infer, optionalBoolean, optionalInteger } from './schema.ts'
 
 const keepDefault = 7

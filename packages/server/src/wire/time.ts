@@ -1,5 +1,5 @@
 // Times as clients write them: ISO 8601, or seconds since 1970.
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../http/errors.ts'
 
 const secondsForm = /^\d+(\.\d+)?$/
 

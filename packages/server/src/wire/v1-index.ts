@@ -16,7 +16,7 @@ import {
   sparseDimensionMax,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument } from '../http/errors.ts'
 import { type Infer, optionalInteger, optionalText } from './schema.ts'
 
 const denseField = 'dense'

@@ -1,8 +1,8 @@
 // Bodies of the routes that deal with single objects of an index: get, delete by filter, filter updates.
 import { type FilterUpdate, MetaBudget, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument, ServerError } from '../errors.ts'
-import { itemTextBytesMax } from '../limits.ts'
+import { invalidArgument, ServerError } from '../http/errors.ts'
+import { itemTextBytesMax } from '../http/limits.ts'
 import type { ListReader } from './list-body.ts'
 import { decodeMsgpack } from './msgpack-scan.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'

@@ -12,7 +12,7 @@ import {
   topKDefault,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument, ServerError } from '../errors.ts'
+import { invalidArgument, ServerError } from '../http/errors.ts'
 import { accountJson } from './explain.ts'
 import { parseJsonText } from './json-body.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'

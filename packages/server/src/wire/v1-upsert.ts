@@ -1,8 +1,8 @@
 // Reads the body of vector/insert: the tuples of MessagePack that the published clients send, or objects in JSON.
 import type { FieldValue, ObjectInput } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument } from '../errors.ts'
-import { bodyBytesUpsertMax } from '../limits.ts'
+import { invalidArgument } from '../http/errors.ts'
+import { bodyBytesUpsertMax } from '../http/limits.ts'
 import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'

@@ -10,8 +10,8 @@ import {
   tokenKinds,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { tokenHash } from '../auth.ts'
-import { invalidArgument } from '../errors.ts'
+import { tokenHash } from '../access/auth.ts'
+import { invalidArgument } from '../http/errors.ts'
 import type { Infer } from './schema.ts'
 
 const databaseType = Type.String({ description: `One of ${databaseTypes.join(', ')}; capitals do not matter.` })

@@ -1,8 +1,8 @@
 // Objects as /api/v2 carries them: the ObjectBatch of MessagePack, or objects with a map of fields in JSON.
 import { type FieldValue, MetaBudget, membersMax, type ObjectInput, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
-import { invalidArgument, ServerError } from '../errors.ts'
-import { bodyBytesUpsertMax } from '../limits.ts'
+import { invalidArgument, ServerError } from '../http/errors.ts'
+import { bodyBytesUpsertMax } from '../http/limits.ts'
 import { type ListReader, withoutRests } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'

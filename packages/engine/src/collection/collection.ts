@@ -1,0 +1,352 @@
+// One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
+
+import type { Committer, EventDraft } from '../commit.ts'
+import type { ObjectEvent } from '../events/event.ts'
+import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
+import { FilterNeeds } from '../filter/filter-needs.ts'
+import { parseFilter } from '../filter/parse-filter.ts'
+import { parseFilterValues } from '../filter/values.ts'
+import { rebuiltFields } from '../input/definition.ts'
+import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
+import { type ObjectsInput, parseObjects } from '../input/objects.ts'
+import { type Limits, searchesMax } from '../limits.ts'
+import type { AskedSearch, Collection, RebuildChanges, RebuildStatus } from '../model/api.ts'
+import type { FieldDefinition } from '../model/definition.ts'
+import { checkBatch, parseIds } from '../model/ids.ts'
+import type { Acknowledgement, CollectionDescription, StoredObject } from '../model/object.ts'
+import type {
+  AnswerRoom,
+  FacetRequest,
+  Facets,
+  FilterInput,
+  RecallReport,
+  RecallRequest,
+  ScrollPage,
+  ScrollRequest,
+  SearchRequest,
+  SearchResult,
+} from '../model/query.ts'
+import type { Applied, Replica, ReplicaHost } from '../replica/replica.ts'
+import { objectBytes } from '../search/answer-room.ts'
+import { facetsOf, parseFacets } from '../search/facets.ts'
+import { neighboursOf } from '../search/neighbors.ts'
+import { measureRecall, parseRecall } from '../search/recall.ts'
+import { parseSearch } from '../search/request.ts'
+import { parseScroll, scroll } from '../search/scroll.ts'
+import { search } from '../search/search.ts'
+import { storedObjects } from '../search/stored.ts'
+import { Turns } from '../search/turns.ts'
+import { collectInSlices, Slices } from '../slices.ts'
+import { type CollectionBirth, CollectionLife } from './life.ts'
+import { Rebuilder } from './rebuilder.ts'
+import { added, noRoom, type Room, roomFor, roomForFilters } from './room.ts'
+
+const noFilters = new FilterNeeds()
+
+type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' | 'filters-replaced' }>
+
+export class LocalCollection extends CollectionLife implements Collection {
+  readonly #committer: Committer
+  readonly #limits: Limits
+  readonly #onSearch: ((asked: AskedSearch) => void) | undefined
+  readonly #rebuilder: Rebuilder
+  #reserved: Room = noRoom
+  #repeating: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    options: CollectionBirth & {
+      readonly committer: Committer
+      readonly limits: Limits
+      readonly host: ReplicaHost
+      readonly onSearch?: ((asked: AskedSearch) => void) | undefined
+    },
+  ) {
+    super(options)
+    this.#committer = options.committer
+    this.#limits = options.limits
+    this.#onSearch = options.onSearch
+    this.#rebuilder = new Rebuilder(options.host, options.committer)
+  }
+
+  describe(): CollectionDescription {
+    this.checkOpen()
+    const { definition } = this
+    const { createdAtMs } = this.entry
+    const { reason, recovering: replica } = this
+    return {
+      name: definition.name,
+      fields: definition.fields.map((field, at) => ({
+        ...field,
+        elements: replica?.rowsAt(at) ?? this.coming?.elements[at] ?? 0,
+      })),
+      objects: this.objects,
+      createdAt: createdAtMs,
+      lsn: replica?.lsnApplied ?? 0,
+      memory: replica?.bytes() ?? {},
+      condition: this.condition,
+      ...(reason !== undefined && { reason }),
+    }
+  }
+
+  async upsert(objects: ObjectsInput): Promise<Acknowledgement & { readonly upserted: number }> {
+    await this.served()
+    const { columns, filters } = await parseObjects(objects, this.definition, this.#limits)
+    if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
+    const pieces = columnBytes(columns) < upsertPiecesFrom ? undefined : await collectInSlices(upsertPieces(columns))
+    const { lsn, durable, result } = await this.#write(
+      { kind: 'objects-upserted', collectionId: this.entry.id, ...columns },
+      roomFor(columns),
+      filters,
+      pieces,
+    )
+    return { lsn, durable, upserted: result.touched.length }
+  }
+
+  async get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]> {
+    await this.served()
+    const { replica } = this
+    const found = parseIds(ids)
+      .map((id) => replica.objects.find(id))
+      .filter((ordinal) => ordinal >= 0)
+    if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, true), 0))
+    return storedObjects(replica, found)
+  }
+
+  async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
+    await this.served()
+    const wanted = [...new Set(parseIds(ids))]
+    // With nothing on its way, ids that are not there need no record.
+    const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.objects.find(id) >= 0)
+    if (found.length === 0) return { ...this.#nothingToDo(), deleted: [] }
+    const { lsn, durable, result } = await this.#write(
+      { kind: 'objects-deleted', collectionId: this.entry.id, ids: found },
+      noRoom,
+      noFilters,
+    )
+    return { lsn, durable, deleted: result.touched }
+  }
+
+  async deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }> {
+    await this.served()
+    const parsed = parseFilter(filter)
+    if (filter.length === 0) return { ...this.#nothingToDo(), deleted: 0 }
+    // What matches is decided with everything earlier applied and nothing later appended; the log gets the ids.
+    const { written } = await this.gate.hold(async () => {
+      this.checkOpen()
+      const ids = Array.from(this.replica.filters.evaluate(parsed).bitmap.toOrdinals(), (ordinal) =>
+        this.replica.objects.idAt(ordinal),
+      )
+      return {
+        written:
+          ids.length === 0
+            ? undefined
+            : this.#commit({ kind: 'objects-deleted', collectionId: this.entry.id, ids }, noRoom, noFilters),
+      }
+    })
+    if (!written) return { ...this.#nothingToDo(), deleted: 0 }
+    const { lsn, durable, result } = await written
+    return { lsn, durable, deleted: result.touched.length }
+  }
+
+  async replaceFilters(updates: FilterUpdatesInput): Promise<Acknowledgement & { readonly updated: number }> {
+    await this.served()
+    const filters = await parseFilterUpdates(updates, this.#limits)
+    const found: [string, string][] = []
+    const needs = new FilterNeeds()
+    const slices = new Slices()
+    for (const [id, text] of filters) {
+      if (this.gate.pending.events === 0 && this.replica.objects.find(id) < 0) continue
+      found.push([id, text])
+      if (text !== '') needs.add(parseFilterValues(text).values)
+      if (slices.areDue) await slices.rest()
+    }
+    if (found.length === 0) return { ...this.#nothingToDo(), updated: 0 }
+    const ids = found.map(([id]) => id)
+    const texts = found.map(([, text]) => text)
+    const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
+    const { lsn, durable, result } = await this.#write(draft, roomForFilters(this.replica.objects, ids, texts), needs)
+    return { lsn, durable, updated: result.touched.length }
+  }
+
+  /** Commits the same change that a record of another log made. Calls take effect in their order, without waiting for each other. */
+  repeat(event: ObjectEvent): Promise<Acknowledgement> {
+    const begun = this.#repeating.then(async () => {
+      await this.served()
+      const { timeMs: _, ...same } = event
+      const draft: Draft = { ...same, collectionId: this.entry.id }
+      if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, noFilters)
+      const needs = FilterNeeds.of(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
+      const room =
+        draft.kind === 'objects-upserted'
+          ? roomFor(draft)
+          : roomForFilters(this.replica.objects, draft.ids, draft.filters)
+      return this.#begin(draft, room, needs)
+    })
+    this.#repeating = begun.catch(() => undefined)
+    return begun.then(async ({ written }) => {
+      const { lsn, durable } = await written
+      return { lsn, durable }
+    })
+  }
+
+  async search(request: SearchRequest, room?: AnswerRoom): Promise<SearchResult> {
+    await this.served()
+    const parsed = parseSearch(request, this.definition, this.#limits)
+    this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
+    return await search(this.replica, parsed, { room })
+  }
+
+  async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
+    await this.served()
+    checkBatch(requests, 'searches', searchesMax)
+    const parsed = requests.map((request) => parseSearch(request, this.definition, this.#limits))
+    for (const request of requests)
+      this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
+    // All begin in this turn, hence at the same version.
+    const turns = new Turns()
+    return Promise.all(parsed.map((input) => search(this.replica, input, { room, turns })))
+  }
+
+  count(filter: FilterInput = []): { readonly count: number; readonly lsn: number } {
+    this.checkOpen()
+    const { filters, lsnApplied } = this.replica
+    return { count: filters.evaluate(parseFilter(filter)).count, lsn: lsnApplied }
+  }
+
+  facets(request: FacetRequest): Facets {
+    this.checkOpen()
+    return facetsOf(this.replica, parseFacets(request))
+  }
+
+  async scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {
+    await this.served()
+    return scroll(this.replica, parseScroll(request, this.#limits), room)
+  }
+
+  async recall(request: RecallRequest = {}): Promise<RecallReport> {
+    await this.served()
+    return measureRecall(this.replica, parseRecall(request, this.definition, this.#limits))
+  }
+
+  neighbours(field: string, id: string): readonly string[] {
+    this.checkOpen()
+    return neighboursOf(this.replica, field, id)
+  }
+
+  async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {
+    // Only where it must wait: otherwise the status says in the same turn that the rebuild runs.
+    if (this.condition === 'loading') await this.served()
+    this.checkOpen()
+    return this.#rebuilder.run(rebuiltFields(this.replica.definition, changes), this)
+  }
+
+  async vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }> {
+    if (this.condition === 'loading') await this.served()
+    this.checkOpen()
+    const before = sum(this.replica.bytes())
+    const acknowledged = await this.rebuild()
+    return { ...acknowledged, reclaimedBytes: Math.max(0, before - sum(this.replica.bytes())) }
+  }
+
+  /** Starts a vacuum when most of the collection is dead. Its status says what became of it. */
+  vacuumWhenDue(): void {
+    if (this.isClosed || !this.recovering || !this.#rebuilder.isDue(this.recovering)) return
+    // Refusals are in the status; a later write looks again.
+    this.rebuild().catch(() => undefined)
+  }
+
+  /** A rebuild like that of another log's record, after what was repeated before it. */
+  repeatRebuild(fields: readonly FieldDefinition[]): Promise<Acknowledgement> {
+    const done = this.#repeating.then(async () => {
+      await this.served()
+      return this.#rebuilder.run(fields, this)
+    })
+    this.#repeating = done.catch(() => undefined)
+    return done
+  }
+
+  rebuildStatus(): RebuildStatus {
+    return this.#rebuilder.status
+  }
+
+  /** What a replay does with the record of a rebuild. */
+  async replayRebuild(lsn: number, fields: readonly FieldDefinition[]): Promise<void> {
+    if (this.recovering) this.replace(await this.#rebuilder.build(this.recovering, fields, () => this.checkOpen()), lsn)
+  }
+
+  /** Also when nothing of before a rebuild is left. */
+  override async settled(): Promise<void> {
+    await super.settled()
+    await this.#rebuilder.settled()
+  }
+
+  replace(made: Replica, lsn: number): void {
+    const old = this.exchange(made, lsn)
+    if (old) this.#rebuilder.discard(old)
+  }
+
+  stateDigest(): string {
+    this.checkOpen()
+    return this.replica.digest()
+  }
+
+  async #write(
+    draft: Draft,
+    room: Room,
+    filters: FilterNeeds,
+    pieces?: readonly Uint8Array[],
+  ): Promise<Acknowledgement & { readonly result: Applied }> {
+    const { written } = await this.#begin(draft, room, filters, pieces)
+    return written
+  }
+
+  /** Resolves when the change is appended; `written` when it is durable and applied. */
+  async #begin(
+    draft: Draft,
+    room: Room,
+    filters: FilterNeeds,
+    pieces?: readonly Uint8Array[],
+  ): Promise<{ readonly written: Promise<Acknowledgement & { readonly result: Applied }> }> {
+    for (;;) {
+      if (room.objects > 0) await this.replica.prepare(added(this.#reserved, room, 1))
+      const begun = await this.gate.write(async () => {
+        this.checkOpen()
+        // Other writers may have taken the room on disk while this one waited; then it asks again. Who needs none must not: what
+        // is just being applied counts twice for a while, and nobody would make room for that.
+        if (room.objects > 0 && !this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
+        return { written: this.#commit(draft, room, filters, pieces) }
+      })
+      if (begun) return begun
+    }
+  }
+
+  /** Reserves and appends in one turn, so that the room asked for covers everything that is on its way. */
+  #commit(
+    draft: Draft,
+    room: Room,
+    filters: FilterNeeds,
+    pieces?: readonly Uint8Array[],
+  ): Promise<Acknowledgement & { readonly result: Applied }> {
+    const wanted = added(this.#reserved, room, 1)
+    this.replica.reserve(wanted, filters)
+    this.#reserved = wanted
+    return this.#committer
+      .commit(
+        draft,
+        this.gate,
+        (lsn, event) => this.replica.apply(lsn, event as Parameters<Replica['apply']>[1]),
+        pieces,
+      )
+      .finally(() => {
+        this.#reserved = added(this.#reserved, room, -1)
+      })
+  }
+
+  #nothingToDo(): Acknowledgement {
+    return { lsn: this.replica.lsnApplied, durable: true }
+  }
+}
+
+function sum(parts: Readonly<Record<string, number>>): number {
+  return Object.values(parts).reduce((total, bytes) => total + bytes, 0)
+}

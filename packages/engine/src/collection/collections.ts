@@ -1,0 +1,80 @@
+// The collections of an engine by id: how one begins, and how all end.
+
+import type { ReplicaToCome } from '../backup/arrival.ts'
+import type { CollectionEntry } from '../catalog/catalog-state.ts'
+import type { Committer } from '../commit.ts'
+import { EngineError } from '../errors.ts'
+import type { Limits } from '../limits.ts'
+import type { HashSeed } from '../memory/id-hash.ts'
+import type { AskedSearch } from '../model/api.ts'
+import { Replica, type ReplicaHost } from '../replica/replica.ts'
+import { LocalCollection } from './collection.ts'
+import type { CollectionBirth } from './life.ts'
+
+export interface CollectionsHost {
+  readonly limits: Limits
+  readonly onSearch: ((asked: AskedSearch) => void) | undefined
+  committer(): Committer
+  replicaHost(seed: HashSeed): ReplicaHost
+}
+
+export class Collections {
+  readonly #host: CollectionsHost
+  readonly #byId = new Map<number, LocalCollection>()
+
+  constructor(host: CollectionsHost) {
+    this.#host = host
+  }
+
+  get(id: number): LocalCollection | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** In the order in which they began. */
+  all(): Iterable<LocalCollection> {
+    return this.#byId.values()
+  }
+
+  forget(id: number): void {
+    this.#byId.delete(id)
+  }
+
+  add(entry: CollectionEntry, birth: Omit<CollectionBirth, 'entry'>): void {
+    const { limits, onSearch } = this.#host
+    const host = this.#host.replicaHost(entry.hashSeed)
+    const more = { committer: this.#host.committer(), limits, host, onSearch }
+    this.#byId.set(entry.id, new LocalCollection({ entry, ...birth, ...more }))
+  }
+
+  quarantine(entry: CollectionEntry, reason: string | undefined): void {
+    this.add(entry, { replica: undefined, condition: 'quarantined', ...(reason !== undefined && { reason }) })
+  }
+
+  /** With a replica that is there, one that comes, or none that could be made. */
+  begin(entry: CollectionEntry, beginning: Replica | ReplicaToCome | EngineError, as: 'ready' | 'loading'): void {
+    if (beginning instanceof Replica) this.add(entry, { replica: beginning, condition: as })
+    else if (beginning instanceof EngineError) this.quarantine(entry, beginning.message)
+    else this.add(entry, { replica: undefined, condition: 'loading', coming: beginning })
+  }
+
+  /** From now on everything is refused. */
+  shut(): void {
+    for (const collection of this.#byId.values()) collection.shut('engine')
+  }
+
+  /** Resolves when everything that was appended is applied. */
+  async allApplied(): Promise<void> {
+    for (const { gate } of this.#byId.values()) await gate.hold(async () => undefined)
+  }
+
+  async close(): Promise<void> {
+    for (const collection of this.#byId.values()) {
+      await collection.settled()
+      // Once the searches under way have ended.
+      await collection.recovering?.pins.until(Number.POSITIVE_INFINITY)
+      await collection.recovering?.close()
+      collection.letGo()
+    }
+    this.#byId.clear()
+  }
+}

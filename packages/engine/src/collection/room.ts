@@ -1,0 +1,48 @@
+// What a write may need of memory, reckoned before it is appended.
+import type { ObjectColumns } from '../input/objects.ts'
+import { type ObjectStore, recordBytes } from '../replica/object-store.ts'
+
+/** What a write may need of memory; counted while it waits to be applied. */
+export interface Room {
+  readonly objects: number
+  readonly idBytes: number
+  readonly recordBytes: number
+  readonly sparseTerms: number
+  /** Of multi-vector fields. */
+  readonly members: number
+}
+
+export const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0, members: 0 }
+
+export function roomFor({ ids, metas, filters, sparse, multi }: ObjectColumns): Room {
+  const terms = sparse.reduce((sum, column) => sum + column.indices.length, 0)
+  const sparseFields = sparse.reduce((sum, column) => sum + column.objects.length, 0)
+  const bytes = metas.reduce(
+    (sum, meta, i) => sum + recordBytes(meta.length, (filters[i] as string).length * 3, 0, 0),
+    0,
+  )
+  return {
+    objects: ids.length,
+    idBytes: ids.reduce((sum, id) => sum + id.length * 3, 0),
+    recordBytes: bytes + terms * 8 + sparseFields * 8,
+    sparseTerms: terms,
+    members: multi.reduce((sum, { counts }) => counts.reduce((more, count) => more + count, sum), 0),
+  }
+}
+
+/** Records are written anew with other filters; what they hold besides stays. */
+export function roomForFilters(objects: ObjectStore, ids: readonly string[], filters: readonly string[]): Room {
+  const kept = ids.reduce((sum, id) => sum + (objects.find(id) < 0 ? 0 : objects.recordBytesAt(objects.find(id))), 0)
+  const recordBytes = filters.reduce((sum, text) => sum + text.length * 3, kept)
+  return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0 }
+}
+
+export function added(a: Room, b: Room, sign: 1 | -1): Room {
+  return {
+    objects: a.objects + sign * b.objects,
+    idBytes: a.idBytes + sign * b.idBytes,
+    recordBytes: a.recordBytes + sign * b.recordBytes,
+    sparseTerms: a.sparseTerms + sign * b.sparseTerms,
+    members: a.members + sign * b.members,
+  }
+}

@@ -1,0 +1,16 @@
+// The events of a log for tools that read logs: `@annal/engine/events`.
+export { decodeEvent, encodeEvent } from './codec.ts'
+export type {
+  CatalogEvent,
+  CollectionCreated,
+  CollectionDropped,
+  CollectionRebuilt,
+  DenseColumn,
+  Event,
+  FiltersReplaced,
+  MultiColumn,
+  ObjectEvent,
+  ObjectsDeleted,
+  ObjectsUpserted,
+  SparseColumn,
+} from './event.ts'

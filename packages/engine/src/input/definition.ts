@@ -1,0 +1,174 @@
+// Turns a collection definition as people write it into a checked CollectionDefinition.
+
+import { EngineError } from '../errors.ts'
+import {
+  dimensionMax,
+  dimensionMin,
+  efConstructionDefault,
+  efConstructionMax,
+  efConstructionMin,
+  fieldsMax,
+  mDefault,
+  mMax,
+  mMin,
+  sparseDimensionMax,
+} from '../limits.ts'
+import type { RebuildChanges } from '../model/api.ts'
+import {
+  type CollectionDefinition,
+  type DenseParams,
+  type FieldDefinition,
+  type Pooling,
+  type Precision,
+  rulesNewest,
+  type SpaceType,
+  type SparseModel,
+  withRules,
+} from '../model/definition.ts'
+import { parseName, printed } from '../model/ids.ts'
+import { wholeNumber } from '../model/numbers.ts'
+
+const spaceTypes: readonly SpaceType[] = ['cosine', 'l2', 'ip']
+const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
+/** Names that clients of the same wire use for the same codes. */
+const precisionAliases = new Map<unknown, Precision>([
+  ['int8d', 'int8'],
+  ['int16d', 'int16'],
+])
+const sparseModels: readonly SparseModel[] = ['default', 'endee_bm25']
+const poolings: readonly Pooling[] = ['mean', 'max']
+
+type Input = { readonly [key: string]: unknown }
+
+/** Throws invalid_argument or limit_exceeded naming the field, its value and the limit. */
+export function parseDefinition(raw: unknown): CollectionDefinition {
+  const input = object(raw, 'definition')
+  const name = parseName(input.name, 'name')
+  const fields = input.fields
+  if (!Array.isArray(fields) || fields.length === 0) {
+    throw new EngineError('invalid_argument', `fields must be a non-empty array, got ${printed(fields)}`, {
+      field: 'fields',
+      value: printed(fields),
+    })
+  }
+  if (fields.length > fieldsMax) {
+    throw new EngineError('limit_exceeded', `fields has ${fields.length} entries, at most ${fieldsMax} are allowed`, {
+      field: 'fields',
+      value: fields.length,
+      limit: fieldsMax,
+    })
+  }
+  const parsed = fields.map((field, at) => parseField(field, `fields[${at}]`))
+  const seen = new Set<string>()
+  for (const field of parsed) {
+    if (seen.has(field.name)) {
+      throw new EngineError('invalid_argument', `fields has two entries named ${printed(field.name)}`, {
+        field: 'fields',
+        value: field.name,
+      })
+    }
+    seen.add(field.name)
+  }
+  return { name, fields: parsed }
+}
+
+/** The fields with other M and ef_construction, by the newest rules. Throws field_not_found, invalid_argument or limit_exceeded. */
+export function rebuiltFields(definition: CollectionDefinition, changes: RebuildChanges): readonly FieldDefinition[] {
+  for (const name of Object.keys(changes)) {
+    const field = definition.fields.find((candidate) => candidate.name === name)
+    if (field && field.kind !== 'sparse') continue
+    throw new EngineError('field_not_found', `${printed(name)} is no field of the collection that has a graph`, {
+      field: 'fields',
+      value: name,
+    })
+  }
+  return definition.fields.map((before) => {
+    const field = withRules(before, rulesNewest)
+    const change = changes[field.name]
+    if (field.kind === 'sparse' || !change) return field
+    const M = wholeNumber(change.M ?? field.params.M, `${field.name}.M`, mMin, mMax)
+    const most = [efConstructionMin, efConstructionMax] as const
+    const efConstruction = wholeNumber(
+      change.efConstruction ?? field.params.efConstruction,
+      `${field.name}.ef_con`,
+      ...most,
+    )
+    return field.kind === 'dense'
+      ? { ...field, params: { ...field.params, M, efConstruction } }
+      : { ...field, params: { ...field.params, M, efConstruction } }
+  })
+}
+
+function parseField(raw: unknown, path: string): FieldDefinition {
+  const input = object(raw, path)
+  const name = parseName(input.name, `${path}.name`)
+  const params = input.params === undefined ? {} : object(input.params, `${path}.params`)
+  switch (input.type) {
+    case 'vector':
+    case 'dense':
+      return { kind: 'dense', name, params: parseDenseParams(params, `${path}.params`) }
+    case 'sparse': {
+      const model = oneOf(
+        sparseModels,
+        input.sparse_model ?? params.sparse_model ?? params.model ?? 'default',
+        `${path}.sparse_model`,
+      )
+      const dimension = wholeNumber(
+        params.dimension ?? sparseDimensionMax,
+        `${path}.params.dimension`,
+        1,
+        sparseDimensionMax,
+      )
+      return { kind: 'sparse', name, params: { model, dimension } }
+    }
+    case 'multi_vector': {
+      const pooling = oneOf(poolings, params.pooling ?? 'mean', `${path}.params.pooling`)
+      return { kind: 'multi', name, params: { ...parseDenseParams(params, `${path}.params`), pooling } }
+    }
+    default:
+      throw new EngineError(
+        'invalid_argument',
+        `${path}.type must be "vector", "sparse" or "multi_vector", got ${printed(input.type)}`,
+        {
+          field: `${path}.type`,
+          value: printed(input.type),
+        },
+      )
+  }
+}
+
+function parseDenseParams(params: Input, path: string): DenseParams {
+  const spaceType = params.space_type ?? params.spaceType ?? 'cosine'
+  const precision = params.precision ?? 'int8'
+  const M = params.M ?? params.m ?? mDefault
+  const efConstruction = params.ef_con ?? params.ef_construct ?? params.efConstruction ?? efConstructionDefault
+  return {
+    dimension: wholeNumber(params.dimension, `${path}.dimension`, dimensionMin, dimensionMax),
+    spaceType: oneOf(
+      spaceTypes,
+      typeof spaceType === 'string' ? spaceType.toLowerCase() : spaceType,
+      `${path}.space_type`,
+    ),
+    precision: precisionAliases.get(precision) ?? oneOf(precisions, precision, `${path}.precision`),
+    M: wholeNumber(M, `${path}.M`, mMin, mMax),
+    efConstruction: wholeNumber(efConstruction, `${path}.ef_con`, efConstructionMin, efConstructionMax),
+  }
+}
+
+function object(value: unknown, field: string): Input {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Input
+  throw new EngineError('invalid_argument', `${field} must be an object, got ${printed(value)}`, {
+    field,
+    value: printed(value),
+  })
+}
+
+export function oneOf<T extends string>(values: readonly T[], value: unknown, field: string): T {
+  const found = values.find((candidate) => candidate === value)
+  if (found !== undefined) return found
+  throw new EngineError('invalid_argument', `${field} must be one of ${values.join(', ')}, got ${printed(value)}`, {
+    field,
+    value: printed(value),
+    limit: values,
+  })
+}

@@ -1,0 +1,47 @@
+// Checks what an engine is opened with.
+
+import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
+import { EngineError } from '../errors.ts'
+import { type Limits, limitsConfigurable, limitsDefault } from '../limits.ts'
+import { printed } from '../model/ids.ts'
+
+const threadsMax = 16
+
+/** As an absolute path, so that the place stays the same when the process changes its directory or loses it. */
+export function checkedDataDir(dataDir: unknown): string {
+  if (typeof dataDir === 'string' && dataDir !== '') return resolve(dataDir)
+  throw new EngineError('invalid_argument', 'dataDir must be the path of a directory', { field: 'dataDir' })
+}
+
+export function checkedLimits(wanted: Partial<Limits> = {}): Limits {
+  for (const [name, value] of Object.entries(wanted)) {
+    const limit = limitsConfigurable[name as keyof Limits]
+    if (limit === undefined || !Number.isInteger(value) || value < 1 || value > limit) {
+      throw new EngineError(
+        'invalid_argument',
+        `limits.${name} is ${printed(value)}, it must be a whole number from 1 to ${limit}`,
+        {
+          field: `limits.${name}`,
+          value: printed(value),
+          limit,
+        },
+      )
+    }
+  }
+  return { ...limitsDefault, ...wanted }
+}
+
+export function checkedThreads(wanted: number | undefined): number {
+  const threads = wanted ?? Math.min(availableParallelism(), threadsMax)
+  if (Number.isInteger(threads) && threads >= 1 && threads <= threadsMax) return threads
+  throw new EngineError(
+    'invalid_argument',
+    `threads is ${printed(wanted)}, it must be a whole number from 1 to ${threadsMax}`,
+    {
+      field: 'threads',
+      value: printed(wanted),
+      limit: threadsMax,
+    },
+  )
+}

@@ -1,0 +1,42 @@
+// Checks filters that replace those of stored objects, as people give them: all at once or one after another.
+import { EngineError } from '../errors.ts'
+import { parseNewFilterValues } from '../filter/values.ts'
+import type { Limits } from '../limits.ts'
+import { checkBatch, parseId } from '../model/ids.ts'
+import type { FilterUpdate } from '../model/object.ts'
+import { Slices } from '../slices.ts'
+
+export type FilterUpdatesInput = readonly FilterUpdate[] | AsyncIterable<FilterUpdate>
+
+/** Filter texts by id; of two updates of one id the later one counts. Throws EngineError invalid_argument or limit_exceeded. */
+export async function parseFilterUpdates(
+  updates: FilterUpdatesInput,
+  { batchMax }: Limits,
+): Promise<Map<string, string>> {
+  const texts = new Map<string, string>()
+  const slices = new Slices()
+  let position = 0
+  const add = ({ id, filter }: FilterUpdate): void => {
+    const path = `updates[${position++}].id`
+    texts.set(parseId(id, path), filter === '' ? '' : parseNewFilterValues(filter).text)
+  }
+  if (typeof updates === 'object' && updates !== null && Symbol.asyncIterator in updates) {
+    for await (const update of updates) {
+      if (position === batchMax) throw tooMany(batchMax)
+      add(update)
+      if (slices.areDue) await slices.rest()
+    }
+    return texts
+  }
+  checkBatch(updates, 'updates', batchMax)
+  for (const update of updates) {
+    add(update)
+    if (slices.areDue) await slices.rest()
+  }
+  return texts
+}
+
+function tooMany(limit: number): EngineError {
+  const message = `updates has more than ${limit} entries, the most of one call`
+  return new EngineError('limit_exceeded', message, { field: 'updates', value: limit + 1, limit })
+}

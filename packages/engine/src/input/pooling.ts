@@ -1,0 +1,57 @@
+// Multi-vector fields: the members of an object become one vector, which the graph links. A pure function whose result is
+// part of the state, so it must never change for a given definition.
+
+import type { MultiFieldDefinition } from '../model/definition.ts'
+import { scaleToUnit } from './vectors.ts'
+
+export interface Pooled {
+  /** Of unit length for cosine, or zero. */
+  readonly vector: Float32Array
+  /** Length of the pooled vector before it was made unit. */
+  readonly norm: number
+}
+
+/**
+ * The element-wise mean or maximum of the members, which for cosine are brought to unit length first. `members` are one after
+ * another, at least one.
+ */
+export function pooled(
+  members: Float32Array,
+  { dimension, spaceType, pooling }: MultiFieldDefinition['params'],
+): Pooled {
+  const rows = spaceType === 'cosine' ? unitRows(members, dimension) : members
+  const count = rows.length / dimension
+  const vector = new Float32Array(dimension)
+  let squares = 0
+  for (let i = 0; i < dimension; i++) {
+    let sum = 0
+    let most = Number.NEGATIVE_INFINITY
+    for (let at = i; at < rows.length; at += dimension) {
+      const x = rows[at] as number
+      sum += x
+      if (x > most) most = x
+    }
+    const x = Math.fround(pooling === 'mean' ? sum / count : most)
+    vector[i] = x
+    squares += x * x
+  }
+  const norm = Math.sqrt(squares)
+  if (spaceType === 'cosine') scaleToUnit(vector, norm, vector, 0)
+  return { vector, norm }
+}
+
+/** Copies of the rows, each of unit length or zero. */
+export function unitRows(rows: Float32Array, dimension: number): Float32Array {
+  const unit = rows.slice()
+  for (let at = 0; at < rows.length; at += dimension) {
+    const row = rows.subarray(at, at + dimension)
+    scaleToUnit(row, lengthOf(row), unit, at)
+  }
+  return unit
+}
+
+export function lengthOf(row: Float32Array): number {
+  let sum = 0
+  for (let i = 0; i < row.length; i++) sum += (row[i] as number) ** 2
+  return Math.sqrt(sum)
+}

@@ -1,0 +1,197 @@
+// Checks vectors as people give them and brings them to the form the engine keeps: float32, of unit length for cosine.
+
+import { EngineError } from '../errors.ts'
+import { cosineLengthMax, lengthMax, sparseTermsMax } from '../limits.ts'
+import type { DenseParams, SparseFieldDefinition } from '../model/definition.ts'
+import { printed } from '../model/ids.ts'
+import type { SparseVector } from '../model/object.ts'
+
+/** The largest float32; what rounds above it is Infinity once stored. */
+const float32Max = 3.4028234663852886e38
+
+/**
+ * Writes `value` (length = dimension) into `target` at `offset` and returns its norm: for cosine the length taken out, for
+ * l2 and ip the length as information. Throws invalid_argument naming the element that is no finite float32.
+ */
+export function putDense(
+  value: ArrayLike<number>,
+  params: Pick<DenseParams, 'dimension' | 'spaceType'>,
+  target: Float32Array,
+  offset: number,
+  field: string,
+): number {
+  const norm = putFloats(value, params, target, offset, field)
+  if (params.spaceType === 'cosine') scaleToUnit(value, norm, target, offset)
+  return norm
+}
+
+/** As putDense, with the vector left as it is. */
+function putFloats(
+  value: ArrayLike<number>,
+  { dimension, spaceType }: Pick<DenseParams, 'dimension' | 'spaceType'>,
+  target: Float32Array,
+  offset: number,
+  field: string,
+): number {
+  if (value.length !== dimension) {
+    throw new EngineError(
+      'invalid_argument',
+      `${field} has ${value.length} elements, the field's dimension is ${dimension}`,
+      {
+        field,
+        value: value.length,
+        limit: dimension,
+      },
+    )
+  }
+  let sum = 0
+  for (let i = 0; i < dimension; i++) {
+    const x = value[i] as number
+    // One comparison refuses NaN, both infinities, what overflows float32, and everything that is not a number at all.
+    if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max)) throw badElement(field, i, x)
+    target[offset + i] = x
+    sum += x * x
+  }
+  const norm = Math.sqrt(sum)
+  checkLength(norm, spaceType === 'cosine' ? cosineLengthMax : lengthMax, field)
+  return norm
+}
+
+/** Refuses a vector so long that what is computed of it would not be finite. Throws limit_exceeded. */
+export function checkLength(norm: number, max: number, field: string): void {
+  if (norm <= max) return
+  throw new EngineError('limit_exceeded', `${field} has the length ${norm}, at most ${max} is allowed`, {
+    field,
+    value: norm,
+    limit: max,
+  })
+}
+
+/** Writes a vector of length `norm` as one of length 1. One that is of unit length already stays as it is, bit for bit. */
+export function scaleToUnit(value: ArrayLike<number>, norm: number, target: Float32Array, offset: number): void {
+  if (norm === 0 || Math.abs(norm - 1) <= 1e-6) return
+  for (let i = 0; i < value.length; i++) target[offset + i] = (value[i] as number) / norm
+}
+
+/**
+ * The members that an object or a query has in a multi-vector field, one after another, as they came; a vector alone is one
+ * member. Throws invalid_argument or limit_exceeded naming the member.
+ */
+export function parseMembers(
+  value: unknown,
+  params: Pick<DenseParams, 'dimension' | 'spaceType'>,
+  field: string,
+  membersMax: number,
+): Float32Array {
+  if (!isArrayLike(value) || value.length === 0) {
+    const message = `${field} must be a non-empty array of vectors, got ${printed(value)}`
+    throw new EngineError('invalid_argument', message, { field, value: printed(value) })
+  }
+  const members: ArrayLike<unknown> = isArrayLike(value[0]) ? value : [value]
+  if (members.length > membersMax) {
+    throw new EngineError(
+      'limit_exceeded',
+      `${field} has ${members.length} vectors, at most ${membersMax} are allowed`,
+      {
+        field,
+        value: members.length,
+        limit: membersMax,
+      },
+    )
+  }
+  const { dimension } = params
+  const rows = new Float32Array(members.length * dimension)
+  for (let i = 0; i < members.length; i++) {
+    const member = members[i]
+    const path = members === value ? `${field}[${i}]` : field
+    if (!isArrayLike(member)) {
+      throw new EngineError('invalid_argument', `${path} must be an array of numbers, got ${printed(member)}`, {
+        field: path,
+        value: printed(member),
+      })
+    }
+    putFloats(member, params, rows, i * dimension, path)
+  }
+  return rows
+}
+
+export interface SparseTerms {
+  /** Ascending. */
+  readonly indices: Uint32Array
+  readonly values: Float32Array
+}
+
+/** Throws invalid_argument for unequal lengths, indices out of range or given twice, and values that are no finite float32. */
+export function parseSparse(value: SparseVector, definition: SparseFieldDefinition, field: string): SparseTerms {
+  const { indices, values } = value
+  if (!isArrayLike(indices) || !isArrayLike(values)) {
+    throw new EngineError('invalid_argument', `${field} must hold indices and values, two arrays of numbers`, { field })
+  }
+  if (indices.length !== values.length) {
+    throw new EngineError(
+      'invalid_argument',
+      `${field} has ${indices.length} indices and ${values.length} values, they must be equally many`,
+      {
+        field,
+        value: [indices.length, values.length],
+      },
+    )
+  }
+  if (indices.length > sparseTermsMax) {
+    throw new EngineError(
+      'limit_exceeded',
+      `${field} has ${indices.length} terms, at most ${sparseTermsMax} are allowed`,
+      {
+        field,
+        value: indices.length,
+        limit: sparseTermsMax,
+      },
+    )
+  }
+  const order = Array.from({ length: indices.length }, (_, i) => i).sort(
+    (a, b) => (indices[a] as number) - (indices[b] as number),
+  )
+  const limit = definition.params.dimension
+  let squares = 0
+  order.forEach((at, i) => {
+    const index = indices[at]
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= limit) {
+      throw new EngineError(
+        'invalid_argument',
+        `${field}.indices[${at}] is ${printed(index)}, it must be a whole number in [0, ${limit})`,
+        {
+          field: `${field}.indices[${at}]`,
+          value: printed(index),
+          limit,
+        },
+      )
+    }
+    if (i > 0 && index === indices[order[i - 1] as number]) {
+      throw new EngineError('invalid_argument', `${field}.indices holds ${index} twice`, {
+        field: `${field}.indices`,
+        value: index,
+      })
+    }
+    const x = values[at] as number
+    if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max)) throw badElement(`${field}.values`, at, x)
+    squares += x * x
+  })
+  checkLength(Math.sqrt(squares), lengthMax, `${field}.values`)
+  return {
+    indices: Uint32Array.from(order, (at) => indices[at] as number),
+    values: Float32Array.from(order, (at) => values[at] as number),
+  }
+}
+
+/** An array or a typed array; a string has a length too, and is none. */
+export function isArrayLike(value: unknown): value is ArrayLike<number> {
+  return Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value)
+}
+
+function badElement(field: string, at: number, value: unknown): EngineError {
+  return new EngineError('invalid_argument', `${field}[${at}] is ${printed(value)}, it must be a finite 32-bit float`, {
+    field: `${field}[${at}]`,
+    value: printed(value),
+    limit: float32Max,
+  })
+}

@@ -1,0 +1,25 @@
+// Numbers that people give, checked against their limits. Beside ids.ts, which does the same for texts.
+import { EngineError } from '../errors.ts'
+import { printed } from './ids.ts'
+
+/** Throws invalid_argument for what is no whole number, limit_exceeded for one outside its limits. */
+export function wholeNumber(value: unknown, field: string, min: number, max: number): number {
+  if (!Number.isInteger(value)) throw notA('whole number', value, field, [min, max])
+  return finiteNumber(value, field, min, max)
+}
+
+/** Throws invalid_argument for what is no finite number, limit_exceeded for one outside its limits. */
+export function finiteNumber(value: unknown, field: string, min: number, max: number): number {
+  if (typeof value !== 'number' || !Number.isFinite(value)) throw notA('finite number', value, field, [min, max])
+  if (value >= min && value <= max) return value
+  throw new EngineError('limit_exceeded', `${field} is ${value}, it must be between ${min} and ${max}`, {
+    field,
+    value,
+    limit: [min, max],
+  })
+}
+
+function notA(what: string, value: unknown, field: string, limit: readonly [number, number]): EngineError {
+  const details = { field, value: printed(value), limit }
+  return new EngineError('invalid_argument', `${field} must be a ${what}, got ${printed(value)}`, details)
+}

@@ -1,0 +1,35 @@
+// Who is linked to whom in the graph of a dense field: what a user looks at to understand an answer.
+import { EngineError } from '../errors.ts'
+import { parseId, printed } from '../model/ids.ts'
+import type { Replica } from '../replica/replica.ts'
+
+/** Ids of the living neighbours of an object, as the graph has them now. */
+export function neighboursOf(replica: Replica, field: string, id: string): readonly string[] {
+  const dense = denseFieldOf(replica, field)
+  const ordinal = replica.objects.find(parseId(id, 'id'))
+  if (ordinal < 0) {
+    throw new EngineError('object_not_found', `there is no object of id ${printed(id)}`, { field: 'id', value: id })
+  }
+  const { version } = replica
+  if (!dense.has(ordinal, version)) return []
+  return dense
+    .links(ordinal)
+    .filter((linked) => dense.has(linked, version))
+    .map((linked) => replica.objects.idAt(linked))
+}
+
+function denseFieldOf(replica: Replica, name: string) {
+  const at = replica.definition.fields.findIndex((field) => field.name === name)
+  if (at < 0) {
+    throw new EngineError('field_not_found', `the collection has no field ${printed(name)}`, {
+      field: 'field',
+      value: name,
+    })
+  }
+  const dense = replica.dense[at]
+  if (dense !== undefined) return dense
+  throw new EngineError('invalid_argument', `field ${printed(name)} is sparse: only dense fields have a graph`, {
+    field: 'field',
+    value: name,
+  })
+}

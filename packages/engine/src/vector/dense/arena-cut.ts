@@ -1,0 +1,189 @@
+// An arena as of one moment, while writers go on. Links change everywhere with every insert, so they are copied beforehand, a
+// little in each turn, and at the moment of the cut only those lists again that were written meanwhile: what writers wait for
+// depends on how much they write, not on how much there is. Rows are written once and then only when they die or their ordinal
+// is given out again, so they stay where they are, and whoever is about to change one sets it aside first.
+
+import type { Rest } from '../field.ts'
+import { type Arena, at, header, none } from './arena.ts'
+import { type Part, partsOf, stateWords } from './arena-parts.ts'
+import { levelOf } from './shape.ts'
+
+/** Graph links of an arena, copied while they change. */
+export class LinksAhead {
+  readonly arena: Arena
+  /** Of each block its links, and of each chunk of units all it has room for. */
+  readonly #blocks: Uint8Array[] = []
+  readonly #chunks: Uint8Array[] = []
+  readonly #unitChunkBytes: number
+  readonly #linksBytes: number
+  readonly #written: ReturnType<Arena['touched']['watch']>
+  #released = false
+
+  /** No job may be under way in the arena. */
+  constructor(arena: Arena) {
+    this.arena = arena
+    const { unitBytes, unitShift, inBlock } = arena.shape
+    this.#unitChunkBytes = unitBytes * 2 ** unitShift
+    this.#linksBytes = inBlock.upper - inBlock.links
+    this.#written = arena.touched.watch(() => ({ u8: arena.u8, u32: arena.u32, end: arena.word(header.end) }))
+  }
+
+  /** Copies all there is now, while writers go on. */
+  async copy(rest: Rest): Promise<void> {
+    while (!this.#released) {
+      const copied = this.#copyNext()
+      if (copied === 0) return
+      await rest(copied)
+    }
+  }
+
+  release(): void {
+    this.#released = true
+    this.#written.end()
+  }
+
+  /** Brings the copy up to this moment. No job may be under way. */
+  finish(): void {
+    while (this.#copyNext() > 0) {
+      // What came since: as much as was written meanwhile.
+    }
+    for (const ordinal of this.#written.ordinals()) this.#copyLists(ordinal)
+    this.#written.end()
+  }
+
+  links(block: number, bytes: number): Uint8Array {
+    return at(this.#blocks, block).subarray(0, bytes)
+  }
+  units(chunk: number, bytes: number): Uint8Array {
+    return at(this.#chunks, chunk).subarray(0, bytes)
+  }
+
+  /** One more block or chunk of units, if there is one that was not copied yet: how many bytes that was. */
+  #copyNext(): number {
+    const { arena } = this
+    const { blockRows, inBlock, unitShift } = arena.shape
+    if (this.#blocks.length * blockRows < arena.word(header.end)) {
+      const from = arena.blockAddress(this.#blocks.length) + inBlock.links
+      this.#blocks.push(arena.u8.slice(from, from + this.#linksBytes))
+      return this.#linksBytes
+    }
+    if (this.#chunks.length * 2 ** unitShift < arena.word(header.units)) {
+      const from = arena.unitChunkAddress(this.#chunks.length)
+      this.#chunks.push(arena.u8.slice(from, from + this.#unitChunkBytes))
+      return this.#unitChunkBytes
+    }
+    return 0
+  }
+
+  #copyLists(ordinal: number): void {
+    const { arena } = this
+    const { blockShift, blockRows, inBlock, linksAtBase, unitShift, unitBytes, params } = arena.shape
+    const [block, row] = [ordinal >>> blockShift, ordinal & (blockRows - 1)]
+    const listBytes = linksAtBase * 4
+    const list = arena.blockAddress(block) + inBlock.links + row * listBytes
+    at(this.#blocks, block).set(arena.u8.subarray(list, list + listBytes), row * listBytes)
+    const levels = levelOf(ordinal, params.M)
+    if (levels === 0) return
+    const unit = at(arena.u32, (arena.blockAddress(block) + inBlock.upper) / 4 + row)
+    // A row that follows another has no lists above level 0, unless it had them before.
+    if (unit === none) return
+    // Units of one node never straddle two chunks.
+    const [chunk, within] = [unit >>> unitShift, (unit & (2 ** unitShift - 1)) * unitBytes]
+    const from = arena.unitChunkAddress(chunk) + within
+    at(this.#chunks, chunk).set(arena.u8.subarray(from, from + levels * unitBytes), within)
+  }
+}
+
+export class ArenaCut {
+  readonly settled: boolean
+  readonly state: readonly number[]
+  readonly centre: Uint8Array
+  readonly #arena: Arena
+  readonly #end: number
+  readonly #parts: readonly Part[]
+  readonly #links: LinksAhead
+  /** Rows as they were, by ordinal: what each kind of part holds of them. */
+  readonly #rows = new Map<number, ReadonlyMap<Part['kind'], Uint8Array>>()
+  /** What parts end with after their last rows as it was: the next row will stand there. */
+  readonly #paddings: ReadonlyMap<Part, Uint8Array>
+
+  /** No job may be under way; from now on `beforeRowsChange` must hear of every row that is written. */
+  constructor(links: LinksAhead, settled: boolean) {
+    const { arena } = links
+    links.finish()
+    this.settled = settled
+    this.#links = links
+    this.#arena = arena
+    this.#end = arena.word(header.end)
+    this.#parts = [...partsOf(arena)]
+    this.#paddings = new Map(
+      this.#parts.flatMap((part) => {
+        const used = usedOf(part)
+        return used < part.bytes ? [[part, copyOf(arena, part.address + used, part.bytes - used)]] : []
+      }),
+    )
+    this.state = stateWords.map((word) => arena.word(word))
+    this.centre = copyOf(arena, arena.centreAddress, arena.shape.lanes * 4)
+  }
+
+  isOf(arena: Arena): boolean {
+    return this.#arena === arena
+  }
+
+  beforeRowsChange(ordinals: Uint32Array): void {
+    for (const ordinal of ordinals) if (ordinal < this.#end && !this.#rows.has(ordinal)) this.#keep(ordinal)
+  }
+
+  /** The parts' bytes in the order of the format, each to be copied in the turn in which it is given. */
+  *pieces(): Generator<Uint8Array> {
+    let chunk = 0
+    for (const part of this.#parts) {
+      if (part.kind === 'links') yield this.#links.links(part.block, part.bytes)
+      else if (part.kind === 'units') yield this.#links.units(chunk++, part.bytes)
+      else yield this.#rowsAsTheyWere(part)
+    }
+  }
+
+  #keep(ordinal: number): void {
+    const kept = new Map<Part['kind'], Uint8Array>()
+    for (const part of this.#partsOf(ordinal)) {
+      const { stride, first } = part.rows as NonNullable<Part['rows']>
+      kept.set(part.kind, copyOf(this.#arena, part.address + (ordinal - first) * stride, stride))
+    }
+    this.#rows.set(ordinal, kept)
+  }
+
+  #partsOf(ordinal: number): Part[] {
+    // Every block has the same number of parts, so the block's place among them is known.
+    const perBlock = this.#parts.findIndex(({ block }) => block !== 0)
+    const count = perBlock < 0 ? this.#parts.length : perBlock
+    const block = ordinal >>> this.#arena.shape.blockShift
+    return this.#parts.slice(block * count, (block + 1) * count).filter(({ rows }) => rows !== undefined)
+  }
+
+  #rowsAsTheyWere(part: Part): Uint8Array {
+    const live = this.#arena.u8.subarray(part.address, part.address + part.bytes)
+    const padding = this.#paddings.get(part)
+    if (!part.rows || (this.#rows.size === 0 && !padding)) return live
+    const { first, count, stride } = part.rows
+    let bytes = padding && live.slice()
+    if (padding) bytes?.set(padding, usedOf(part))
+    for (let ordinal = first; ordinal < first + count; ordinal++) {
+      const kept = this.#rows.get(ordinal)?.get(part.kind)
+      if (!kept) continue
+      bytes ??= live.slice()
+      bytes.set(kept, (ordinal - first) * stride)
+    }
+    return bytes ?? live
+  }
+}
+
+/** Without padding; only parts that are written once a row have any that changes. */
+function usedOf({ rows, bytes }: Part): number {
+  return rows ? rows.count * rows.stride : bytes
+}
+
+/** A copy, because the memory is about to change. */
+function copyOf(arena: Arena, address: number, bytes: number): Uint8Array {
+  return new Uint8Array(arena.u8.subarray(address, address + bytes))
+}

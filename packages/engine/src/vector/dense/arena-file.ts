@@ -1,0 +1,184 @@
+// The bytes of a dense field outside memory (docs/formats/arena.md). Arrays are written as they stand in the arena, block by
+// block and only as far as rows reach, so that loading is reading. What is loaded may be damaged or hostile: nothing of it is
+// believed before it is known that walking it cannot leave the arena.
+//
+//   field    magic "ANNALDF1" | version u32 | dimension u32 | metric u32 | precision u32 | M u32 | efConstruction u32
+//            | segmentRows u32 | segments u32
+//   segment  settled u32 | end u32 | rows u32 | dead u32 | linked u32 | entry u32 | units u32 | unmended u32
+//            | centre f32 x lanes | blocks | units
+//   block    codes | links | upper | norms | cold, each padded to 8 bytes, for the rows below end
+
+import { EngineError } from '../../errors.ts'
+import type { ByteSource } from '../../memory/sections.ts'
+import { type DenseFieldDefinition, rulesNewest } from '../../model/definition.ts'
+import type { WorkerPool } from '../threads/worker-pool.ts'
+import { Arena, at, header, none } from './arena.ts'
+import type { ArenaCut } from './arena-cut.ts'
+import { type Part, partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
+import { metricNumbers, precisionNumbers, shapeOf } from './shape.ts'
+
+const magic = 'ANNALDF1'
+/** The newest. A field is of the version of its rules. */
+const formatVersion = rulesNewest
+const fieldHeaderBytes = 40
+const segmentHeaderBytes = 32
+const loadBytesAtOnce = 16 * 1024 * 1024
+
+export interface SegmentState {
+  readonly arena: Arena
+  readonly settled: boolean
+}
+
+/** The hash of a segment, with a rest after each piece of its arena. Nothing may be applied before the end. */
+export function* hashing({ arena, settled }: SegmentState): Generator<void, bigint> {
+  let hash = BigInt(settled ? 1 : 2)
+  for (const word of stateWords) hash = BigInt.asUintN(64, hash * 0x100000001b3n + BigInt(arena.word(word)))
+  hash = arena.kernel.hash(arena.centreAddress, arena.shape.lanes * 4, hash)
+  for (const { address, bytes } of partsOf(arena)) {
+    hash = arena.kernel.hash(address, bytes, hash)
+    yield
+  }
+  return BigInt.asUintN(64, hash)
+}
+
+export function* dumpField(
+  definition: DenseFieldDefinition,
+  segmentRows: number,
+  segments: readonly ArenaCut[],
+): Generator<Uint8Array> {
+  const { params } = definition
+  const words = [
+    params.rules ?? 1,
+    params.dimension,
+    metricNumbers[params.spaceType],
+    precisionNumbers[params.precision],
+  ]
+  const head = new Uint8Array(fieldHeaderBytes)
+  head.set(new TextEncoder().encode(magic))
+  new Uint32Array(head.buffer, 8).set([...words, params.M, params.efConstruction, segmentRows, segments.length])
+  yield head
+  for (const cut of segments) {
+    const state = new Uint32Array(segmentHeaderBytes / 4)
+    state.set([cut.settled ? 1 : 0, ...cut.state])
+    yield new Uint8Array(state.buffer)
+    yield cut.centre
+    yield* cut.pieces()
+  }
+}
+
+/** The inverse of dumpField. Throws `snapshot_damaged` or `format_too_new`. */
+export async function loadSegments(
+  definition: DenseFieldDefinition,
+  pool: WorkerPool,
+  segmentRows: number,
+  source: ByteSource,
+): Promise<SegmentState[]> {
+  const bytes = new FieldBytes(source, definition.name)
+  const { params } = definition
+  const head = await bytes.take(fieldHeaderBytes)
+  if (new TextDecoder().decode(head.subarray(0, 8)) !== magic) throw bytes.damaged('magic')
+  const words = new Uint32Array(head.slice(8).buffer)
+  const version = at(words, 0)
+  if (version > formatVersion)
+    throw new EngineError('format_too_new', `field format ${version} is newer than ${formatVersion}`, {
+      field: definition.name,
+      value: version,
+      limit: formatVersion,
+    })
+  const expected = [
+    params.rules ?? 1,
+    params.dimension,
+    metricNumbers[params.spaceType],
+    precisionNumbers[params.precision],
+    params.M,
+    params.efConstruction,
+    segmentRows,
+  ]
+  expected.forEach((value, i) => {
+    if (words[i] !== value) throw bytes.damaged('a header that is not of this field')
+  })
+  const segments: SegmentState[] = []
+  for (let i = 0; i < at(words, 7); i++) segments.push(await loadSegment(definition, pool, segmentRows, bytes))
+  await source.end()
+  return segments
+}
+
+async function loadSegment(
+  { params }: DenseFieldDefinition,
+  pool: WorkerPool,
+  segmentRows: number,
+  bytes: FieldBytes,
+): Promise<SegmentState> {
+  const state = new Uint32Array((await bytes.take(segmentHeaderBytes)).buffer)
+  const settled = at(state, 0) === 1
+  const shape = shapeOf(params, settled ? params.precision : 'float32')
+  checkState(state, segmentRows, bytes)
+  const arena = new Arena(shape, pool.module, pool.threads)
+  stateWords.forEach((word, i) => {
+    arena.setWord(word, at(state, i + 1))
+  })
+  await bytes.fill(arena, [{ address: arena.centreAddress, bytes: shape.lanes * 4 }])
+  await loadBlocks(arena, at(state, 1), bytes)
+  if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
+  await bytes.fill(arena, [...partsOfUnits(arena)])
+  arena.kernel.attach(arena.scratch.length - 1)
+  const unsound = arena.kernel.firstUnsound() >>> 0
+  if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)
+  return { arena, settled }
+}
+
+/** Room is made a little ahead of the bytes: a damaged count must not take memory that nothing fills. */
+async function loadBlocks(arena: Arena, end: number, bytes: FieldBytes): Promise<void> {
+  const { blockRows, blockBytes } = arena.shape
+  const step = Math.max(1, Math.floor(loadBytesAtOnce / blockBytes))
+  for (let block = 0; block * blockRows < end; block += step) {
+    arena.reserve(Math.min(end, (block + step) * blockRows), end)
+    const parts: Part[] = []
+    for (let i = block; i < block + step && i * blockRows < end; i++) parts.push(...partsOfBlock(arena, i))
+    await bytes.fill(arena, parts)
+    for (const part of parts) clearPadding(arena, part)
+  }
+}
+
+/** The next row will stand there, and must find what no row has written. */
+function clearPadding({ u8 }: Arena, { kind, address, bytes, rows }: Part): void {
+  if (rows) u8.fill(kind === 'upper' ? 0xff : 0, address + rows.count * rows.stride, address + bytes)
+}
+
+/** Numbers that decide how much is read and where a walk starts. */
+function checkState(state: Uint32Array, segmentRows: number, bytes: FieldBytes): void {
+  const [settled = 0, end = 0, rows = 0, dead = 0, linked = 0, entry = 0] = state
+  if (settled > 1 || end > segmentRows || rows > end || dead > end || linked > end) throw bytes.damaged('counts')
+  if (entry === none ? linked > 0 : entry >= end) throw bytes.damaged('the entry point')
+}
+
+/** The bytes of a field in order, and where in them something is wrong. */
+class FieldBytes {
+  readonly #source: ByteSource
+  readonly #name: string
+  #offset = 0
+
+  constructor(source: ByteSource, name: string) {
+    this.#source = source
+    this.#name = name
+  }
+
+  damaged(what: string): EngineError {
+    return new EngineError('snapshot_damaged', `field "${this.#name}": ${what} is damaged at byte ${this.#offset}`, {
+      field: this.#name,
+      value: what,
+    })
+  }
+
+  async take(bytes: number): Promise<Uint8Array<ArrayBuffer>> {
+    const taken = new Uint8Array(bytes)
+    await this.#source.fill(taken)
+    this.#offset += bytes
+    return taken
+  }
+
+  async fill({ u8 }: Arena, parts: readonly Pick<Part, 'address' | 'bytes'>[]): Promise<void> {
+    await this.#source.fill(...parts.map(({ address, bytes }) => u8.subarray(address, address + bytes)))
+    this.#offset += parts.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+}

@@ -1,0 +1,399 @@
+// A dense field: rows by ordinal, searched by graph or by scan, changed one event at a time. Ordinals are dealt out to
+// segments by range, one arena each, so that a field may outgrow what one WebAssembly memory holds; a search asks all of
+// them and merges.
+
+import { assert, EngineError } from '../../errors.ts'
+import { withoutRests } from '../../memory/rests.ts'
+import type { ByteSource } from '../../memory/sections.ts'
+import type { DenseFieldDefinition } from '../../model/definition.ts'
+import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from '../field.ts'
+import { UnderWay } from '../in-flight.ts'
+import type { Found } from '../threads/messages.ts'
+import { listedMax } from '../threads/query.ts'
+import type { WorkerPool } from '../threads/worker-pool.ts'
+import { at } from './arena.ts'
+import { LinksAhead } from './arena-cut.ts'
+import { dumpField, hashing, loadSegments, type SegmentState } from './arena-file.ts'
+import { answersOf, searchIn } from './attached.ts'
+import { merged } from './merge-hits.ts'
+import { efMax } from './scratch.ts'
+import { type Batch, Segment } from './segment.ts'
+import { shapeOf } from './shape.ts'
+
+export interface DenseFieldOptions {
+  /** Ordinals of one segment; as many as one memory holds when not given. Part of what a replay must repeat. */
+  readonly segmentRows?: number
+}
+
+interface ScanPart {
+  readonly segment: number
+  readonly listed: Uint32Array | undefined
+  readonly from: number
+  readonly to: number
+}
+
+/** Rows of one piece of a scan of all. */
+const scanRows = 32_768
+
+export interface FieldHealth {
+  readonly unreachable: number
+  readonly removed: number
+}
+
+/** A dense field with what only its own package asks of it. */
+export interface GraphDenseField extends DenseField {
+  /** The search of a caller who would rather block: in this thread, while workers go on. Bitmaps as in search. */
+  searchSync(query: Float32Array, options: DenseSearch): DenseHits
+  health(): FieldHealth
+}
+
+export async function openDenseField(
+  definition: DenseFieldDefinition,
+  pool: WorkerPool,
+  options: DenseFieldOptions = {},
+): Promise<GraphDenseField> {
+  return new GraphField(definition, pool, segmentRowsOf(definition, options), [])
+}
+
+/** The inverse of what a cut gives. The source is read to its end; whoever opened it closes it. */
+export async function loadDenseField(
+  definition: DenseFieldDefinition,
+  pool: WorkerPool,
+  source: ByteSource,
+  options: DenseFieldOptions = {},
+): Promise<GraphDenseField> {
+  const segmentRows = segmentRowsOf(definition, options)
+  return new GraphField(definition, pool, segmentRows, await loadSegments(definition, pool, segmentRows, source))
+}
+
+/** Rows that surely fit one memory, with what the threads and the upper levels take beside them. */
+function segmentRowsOf({ params }: DenseFieldDefinition, { segmentRows }: DenseFieldOptions): number {
+  if (segmentRows !== undefined) return segmentRows
+  const shape = shapeOf(params, params.precision)
+  // A multiple of 32, so that a bitmap can be cut at a word.
+  return Math.floor((shape.blocksMax * 0.85 * shape.blockRows) / 32) * 32
+}
+
+class GraphField implements GraphDenseField {
+  readonly definition: DenseFieldDefinition
+  readonly #pool: WorkerPool
+  readonly #segmentRows: number
+  readonly #segments: Segment[]
+  readonly #running = new UnderWay<Promise<unknown>>()
+  #closed = false
+  #broken: unknown
+  #growthSeen = -1
+
+  constructor(
+    definition: DenseFieldDefinition,
+    pool: WorkerPool,
+    segmentRows: number,
+    loaded: readonly SegmentState[],
+  ) {
+    this.definition = definition
+    this.#pool = pool
+    this.#segmentRows = segmentRows
+    this.#segments = loaded.map((state) => new Segment(definition.params, pool, state))
+  }
+
+  get rows(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.rows, 0)
+  }
+
+  reserve(end: Ordinal): void {
+    for (let i = 0; i * this.#segmentRows < end; i++) {
+      this.#segments[i] ??= new Segment(this.definition.params, this.#pool)
+      at(this.#segments, i).reserve(Math.min(this.#segmentRows, end - i * this.#segmentRows))
+    }
+  }
+
+  async apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void> {
+    this.#refuseWhenClosed()
+    try {
+      await this.#apply(version, rows, removed)
+    } catch (error) {
+      // Half an event is in memory now. Nothing here can take it back: the owner builds the field again from its log.
+      this.#broken = error
+      throw error
+    }
+  }
+
+  async #apply(version: number, rows: DenseRows | undefined, removed: Uint32Array): Promise<void> {
+    if (rows !== undefined && rows.ordinals.length > 0) {
+      this.reserve(1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0))
+      // A walk that began before its private memory grew must not meet the ordinals that made it grow.
+      const growth = this.#growth()
+      if (growth !== this.#growthSeen) await Promise.allSettled([...this.#running])
+      this.#growthSeen = growth
+      for (const [segment, batch] of this.#dealt(rows, version)) await segment.insert(batch)
+    }
+    for (const [segment, ordinals] of this.#dealtOrdinals(removed)) await segment.remove(ordinals, version)
+  }
+
+  #growth(): number {
+    return this.#segments.reduce((sum, segment) => sum + segment.arena.scratchGeneration, 0)
+  }
+
+  /** Rows by segment, ordinals counted from the segment's first. */
+  *#dealt(rows: DenseRows, version: number): Generator<[Segment, Batch]> {
+    const { dimension } = this.definition.params
+    for (const [i, indices] of this.#bySegment(rows.ordinals)) {
+      const vectors = new Float32Array(indices.length * dimension)
+      indices.forEach((index, j) => {
+        vectors.set(rows.vectors.subarray(index * dimension, (index + 1) * dimension), j * dimension)
+      })
+      const batch: Batch = {
+        ordinals: Uint32Array.from(indices, (index) => at(rows.ordinals, index) - i * this.#segmentRows),
+        births: new Uint32Array(indices.length).fill(version),
+        norms: Float32Array.from(indices, (index) => at(rows.norms, index)),
+        vectors,
+      }
+      yield [at(this.#segments, i), batch]
+    }
+  }
+
+  *#dealtOrdinals(ordinals: Uint32Array): Generator<[Segment, Uint32Array]> {
+    for (const [i, indices] of this.#bySegment(ordinals)) {
+      const segment = this.#segments[i]
+      if (segment === undefined) continue
+      yield [segment, Uint32Array.from(indices, (index) => at(ordinals, index) - i * this.#segmentRows)]
+    }
+  }
+
+  #bySegment(ordinals: Uint32Array): Map<number, number[]> {
+    const groups = new Map<number, number[]>()
+    ordinals.forEach((ordinal, index) => {
+      const segment = Math.floor(ordinal / this.#segmentRows)
+      const group = groups.get(segment)
+      if (group === undefined) groups.set(segment, [index])
+      else group.push(index)
+    })
+    return groups
+  }
+
+  async search(query: Float32Array, options: DenseSearch): Promise<DenseHits> {
+    this.#checkQuery(query, options.k)
+    const [only] = this.#segments
+    if (only !== undefined && this.#segments.length === 1)
+      return await this.#whileRunning(this.#searchSegment(only, 0, query, options))
+    return this.#merged(
+      this.#segments.map((segment, i) => ({ segment: i, found: this.#searchSegment(segment, i, query, options) })),
+      options.k,
+    )
+  }
+
+  #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
+    const { arena } = segment
+    const { k, version, allowed, compared = 0 } = options
+    const ef = Math.min(efMax, Math.max(options.ef, k))
+    const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
+    const found = this.#pool.ask({
+      kind: 'search',
+      arena: arena.id,
+      query,
+      k,
+      version,
+      ef,
+      rerank: rerankOf(ef),
+      compared,
+      bitmap: lent?.address ?? 0,
+      bits: lent?.bits ?? 0,
+    })
+    if (lent === undefined) return found
+    return found.finally(() => arena.takeBack(lent))
+  }
+
+  searchSync(query: Float32Array, options: DenseSearch): DenseHits {
+    this.#checkQuery(query, options.k)
+    const [only] = this.#segments
+    if (only !== undefined && this.#segments.length === 1) return this.#searchHere(only, 0, query, options)
+    const found = this.#segments.map((segment, i) => ({
+      segment: i,
+      ...this.#searchHere(segment, i, query, options),
+    }))
+    return merged(found, options.k, this.#segmentRows)
+  }
+
+  #searchHere({ arena }: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
+    const { k, ef, version, allowed, compared = 0 } = options
+    const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
+    const pool = Math.min(efMax, Math.max(ef, k))
+    const [bitmap, bits] = [lent?.address ?? 0, lent?.bits ?? 0]
+    const call = { k, ef: pool, rerank: rerankOf(pool), version, compared, bitmap, bits }
+    const here = arena.attached
+    const found = answersOf(here, searchIn(here, query, call))
+    if (lent !== undefined) arena.takeBack(lent)
+    return found
+  }
+
+  /** The bitmap as the segment sees it, which begins at the segment's first ordinal. */
+  #allowedIn(segment: number, words: Uint32Array): Uint32Array {
+    return segment === 0 ? words : words.subarray(Math.min(words.length, (segment * this.#segmentRows) / 32))
+  }
+
+  async scan(
+    query: Float32Array,
+    options: { readonly k: number; readonly version: number; readonly ordinals?: Uint32Array },
+  ): Promise<DenseHits> {
+    const { k, version, ordinals } = options
+    this.#checkQuery(query, k)
+    const parts =
+      ordinals === undefined ? this.#rangesOf() : this.#listsOf(ordinals, listedMax(this.definition.params.dimension))
+    const found = parts.map(({ segment, listed, from, to }) => ({
+      segment,
+      found: this.#pool.ask({
+        kind: 'scan',
+        arena: at(this.#segments, segment).arena.id,
+        query,
+        k,
+        version,
+        listed,
+        from,
+        to,
+      }),
+    }))
+    return this.#merged(found, k)
+  }
+
+  /** All rows, in pieces that several workers share and that keep none of them long. */
+  #rangesOf(): ScanPart[] {
+    return this.#segments.flatMap(({ end }, segment) =>
+      Array.from({ length: Math.ceil(end / scanRows) }, (_, i) => ({
+        segment,
+        listed: undefined,
+        from: i * scanRows,
+        to: Math.min(end, (i + 1) * scanRows),
+      })),
+    )
+  }
+
+  #listsOf(ordinals: Uint32Array, most: number): ScanPart[] {
+    const dealt = this.#bySegment(ordinals)
+    return [...dealt].flatMap(([segment, indices]) => {
+      if (this.#segments[segment] === undefined) return []
+      const listed = Uint32Array.from(indices, (index) => at(ordinals, index) - segment * this.#segmentRows)
+      return Array.from({ length: Math.ceil(listed.length / most) }, (_, i) => ({
+        segment,
+        listed: listed.subarray(i * most, (i + 1) * most),
+        from: 0,
+        to: 0,
+      }))
+    })
+  }
+
+  async #merged(parts: readonly { segment: number; found: Promise<Found> }[], k: number): Promise<DenseHits> {
+    const all = Promise.all(parts.map(async ({ segment, found }) => ({ segment, ...(await found) })))
+    return merged(await this.#whileRunning(all), k, this.#segmentRows)
+  }
+
+  async #whileRunning<T>(walk: Promise<T>): Promise<T> {
+    const place = this.#running.add(walk)
+    try {
+      return await walk
+    } finally {
+      this.#running.remove(place)
+    }
+  }
+
+  #checkQuery(query: Float32Array, k: number): void {
+    this.#refuseWhenClosed()
+    assert(query.length === this.definition.params.dimension, 'a query has the dimension of its field')
+    assert(k >= 1 && k <= efMax, `k is 1 to ${efMax}`)
+  }
+
+  has(ordinal: Ordinal, version: number): boolean {
+    return this.#segmentOf(ordinal)?.has(ordinal % this.#segmentRows, version) ?? false
+  }
+
+  row(ordinal: Ordinal): Float32Array | undefined {
+    return this.#segmentOf(ordinal)?.row(ordinal % this.#segmentRows)
+  }
+
+  norm(ordinal: Ordinal): number {
+    const segment = this.#segmentOf(ordinal)
+    const within = ordinal % this.#segmentRows
+    assert(segment?.arena.birth(within) !== undefined, `ordinal ${ordinal} has a row`)
+    return segment.arena.norm(within)
+  }
+
+  links(ordinal: Ordinal): readonly Ordinal[] {
+    const within = ordinal % this.#segmentRows
+    return (this.#segmentOf(ordinal)?.links(within) ?? []).map((linked) => ordinal - within + linked)
+  }
+
+  #segmentOf(ordinal: Ordinal): Segment | undefined {
+    return this.#segments[Math.floor(ordinal / this.#segmentRows)]
+  }
+
+  prepareCut(): PreparedCut {
+    const ahead = this.#segments.map(({ arena }) => new LinksAhead(arena))
+    return {
+      copyAhead: async (rest) => {
+        for (const links of ahead) await links.copy(rest)
+      },
+      take: () => this.#cut(ahead),
+      release: () => {
+        for (const links of ahead) links.release()
+      },
+    }
+  }
+
+  #cut(ahead: readonly LinksAhead[]): FieldCut {
+    const cuts = this.#segments.map((segment, i) => segment.cut(ahead[i]))
+    const pieces = dumpField(
+      this.definition,
+      this.#segmentRows,
+      cuts.map(({ cut }) => cut),
+    )
+    return {
+      pieces,
+      release: () => {
+        for (const { release } of cuts) release()
+      },
+    }
+  }
+
+  *digesting(): Generator<void, bigint> {
+    // Segments that only have room are not counted: a replay makes room later than a write does.
+    const segments = this.#segments.slice(0, 1 + this.#segments.findLastIndex(({ end }) => end > 0))
+    let digest = BigInt(segments.length)
+    for (const segment of segments) digest = BigInt.asUintN(64, digest * 0x100000001b3n) ^ (yield* hashing(segment))
+    return digest
+  }
+
+  digest(): bigint {
+    return withoutRests(this.digesting())
+  }
+
+  bytes(): { readonly [part: string]: number } {
+    const sums: { [part: string]: number } = {}
+    for (const segment of this.#segments)
+      for (const [part, bytes] of Object.entries(segment.arena.bytes())) sums[part] = (sums[part] ?? 0) + bytes
+    return sums
+  }
+
+  /** Looks the graph over: how many rows no search can reach (they are found again as the graph grows), and how many removed rows are still in it. */
+  health(): FieldHealth {
+    return {
+      unreachable: this.#segments.reduce((sum, segment) => sum + segment.unreachable(), 0),
+      removed: this.#segments.reduce((sum, segment) => sum + segment.removedRows, 0),
+    }
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new EngineError('closed', `field "${this.definition.name}" is closed`)
+    if (this.#broken !== undefined) throw this.#broken
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.allSettled([...this.#running])
+    for (const segment of this.#segments) segment.close()
+  }
+}
+
+/** How many of the walk's best are ordered at the field's precision: enough that the code's error loses nothing that counts. */
+function rerankOf(ef: number): number {
+  return Math.max(24, ef >>> 2)
+}

@@ -1,0 +1,89 @@
+// The compiled kernel: which of its two builds this engine can run, and what an instance of it offers. An instance belongs
+// to one thread and one arena.
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { EngineError } from '../../errors.ts'
+
+/** What host and kernel must agree on; assembly/index.ts has the same number. */
+export const kernelAbi = 7
+
+/** Exports of assembly/index.ts. Addresses and counts go in, numbers come out. */
+export interface Kernel {
+  readonly abi: WebAssembly.Global
+  attach(thread: number): void
+  encodeRow(ordinal: number, birth: number, norm: number): void
+  decodeRow(ordinal: number): void
+  prepareQuery(): void
+  exactKey(ordinal: number): number
+  keysOf(from: number, count: number, out: number): void
+  takeDistances(): number
+  takeHops(): number
+  search(k: number, ef: number, rerank: number, version: number, bitmap: number, bits: number): number
+  compare(k: number, ef: number, version: number, bitmap: number, bits: number): number
+  beginScan(k: number, version: number): void
+  scanIds(count: number): void
+  scanRange(from: number, to: number): void
+  endScan(k: number): number
+  openJob(before: number, count: number, first: number, atHand: number, links: number): void
+  claim(): number
+  claimed(): number
+  work(kind: number): void
+  finish(kind: number): number
+  countUnreachable(): number
+  chooseEntry(items: number): void
+  clearBlock(block: number): void
+  firstUnsound(): number
+  hash(from: number, bytes: number, seed: bigint): bigint
+  levelOf(ordinal: number): number
+  linksOf(ordinal: number, level: number): number
+  isFollower(ordinal: number): number
+  leaderOf(ordinal: number): number
+}
+
+/** What `claim` answers; job.ts in the kernel has the same numbers. */
+export const work = { wait: -1, idle: 0, encode: 1, find: 2, link: 3, repair: 4, sweep: 5 } as const
+
+/** A module that is valid only where relaxed SIMD is: one function with i8x16.relaxed_swizzle. */
+const relaxedProbe = new Uint8Array([
+  0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 15, 1, 13, 0, 65, 1, 253, 15, 65, 2, 253, 15,
+  253, 128, 2, 11,
+])
+
+export type KernelBuild = 'relaxed' | 'plain'
+
+export function bestBuild(): KernelBuild {
+  return WebAssembly.validate(relaxedProbe) ? 'relaxed' : 'plain'
+}
+
+/** Reads and compiles a build. The program's own files, not data: they stand beside it. */
+export async function compileKernel(build: KernelBuild = bestBuild()): Promise<WebAssembly.Module> {
+  const name = build === 'relaxed' ? '#kernel/annal-relaxed.wasm' : '#kernel/annal.wasm'
+  const module = await WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve(name))))
+  // Tried before there is any data: a stale kernel is the program's fault and must not look like a damaged collection.
+  instantiateKernel(module, new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }))
+  return module
+}
+
+export function instantiateKernel(module: WebAssembly.Module, memory: WebAssembly.Memory): Kernel {
+  const env = {
+    memory,
+    abort() {
+      throw new Error('broken invariant: the kernel aborted')
+    },
+  }
+  // WebAssembly's own type of exports is untyped; the interface above is checked by the tests that call every function.
+  const kernel = new WebAssembly.Instance(module, { env }).exports as unknown as Kernel
+  refuseStale(kernel.abi, kernelAbi)
+  return kernel
+}
+
+/** A kernel from before the last change would read and write other bytes than the host takes it to. */
+export function refuseStale(abi: WebAssembly.Global | undefined, needed: number): void {
+  if (abi?.value === needed) return
+  const found = abi === undefined ? 'has no number' : `is number ${abi.value}`
+  throw new EngineError(
+    'kernel_stale',
+    `the compiled kernel ${found} and this program needs ${needed}: build it with \`npm run kernel -w packages/engine\``,
+    { field: 'abi', value: abi?.value, limit: needed },
+  )
+}

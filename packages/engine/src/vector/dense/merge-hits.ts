@@ -1,0 +1,28 @@
+// What several segments found, as one answer.
+
+import type { DenseHits } from '../field.ts'
+import type { Found } from '../threads/messages.ts'
+import { at } from './arena.ts'
+
+/** Answers of segments to one answer: best first, ties by ordinal. */
+export function merged(found: readonly (Found & { segment: number })[], k: number, segmentRows: number): DenseHits {
+  const visited = found.reduce((sum, part) => sum + part.visited, 0)
+  const distances = found.reduce((sum, part) => sum + part.distances, 0)
+  const [only] = found
+  if (found.length === 1 && only?.segment === 0)
+    return { ordinals: only.ordinals, similarities: only.similarities, visited, distances }
+  const hits = found.flatMap((part) =>
+    Array.from(part.ordinals, (ordinal, j) => ({
+      ordinal: ordinal + part.segment * segmentRows,
+      similarity: at(part.similarities, j),
+    })),
+  )
+  hits.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
+  const best = hits.slice(0, k)
+  return {
+    ordinals: Uint32Array.from(best, (hit) => hit.ordinal),
+    similarities: Float32Array.from(best, (hit) => hit.similarity),
+    visited,
+    distances,
+  }
+}

@@ -1,0 +1,119 @@
+// How many bytes everything in an arena takes and where it stands inside a block. assembly/layout.ts draws the same picture
+// and reads these numbers from the header.
+import type { DenseParams, Precision, SpaceType } from '../../model/definition.ts'
+
+/** Numbers of the wire between host and kernel, and of the snapshot format; never renumbered. */
+export const metricNumbers: Readonly<Record<SpaceType, number>> = { l2: 1, ip: 2, cosine: 3 }
+export const precisionNumbers: Readonly<Record<Precision, number>> = {
+  binary: 1,
+  int8: 2,
+  int16: 3,
+  float16: 4,
+  float32: 5,
+}
+
+export interface Shape {
+  readonly params: DenseParams
+  /** What rows are kept as here; a field that has not settled keeps float32 whatever its precision. */
+  readonly precision: Precision
+  /** The dimension rounded up to 16: what vectors in scratch are padded to. */
+  readonly lanes: number
+  readonly codeBytes: number
+  readonly codeStride: number
+  readonly linksAtBase: number
+  readonly coldStride: number
+  readonly blockShift: number
+  readonly blockRows: number
+  readonly inBlock: { readonly links: number; readonly upper: number; readonly norms: number; readonly cold: number }
+  readonly blockBytes: number
+  readonly blocksMax: number
+  readonly unitBytes: number
+  readonly unitShift: number
+  readonly unitChunksMax: number
+  /** All a row takes, without what the levels above 0 and the threads add. */
+  readonly rowBytes: number
+}
+
+export const arenaBytesMax = 2 ** 32 - 2 ** 16
+const blockBytesAim = 2 ** 20
+const unitChunkBytesAim = 2 ** 14
+
+export function shapeOf(params: DenseParams, precision: Precision): Shape {
+  const lanes = roundUp(params.dimension, 16)
+  const codeBytes = precision === 'binary' ? roundUp(params.dimension, 128) / 8 : lanes
+  const codeStride = codeBytes + 16
+  const linksAtBase = 2 * params.M
+  const coldStride = coldBytes(params.dimension, precision)
+  const rowBytes = codeStride + linksAtBase * 4 + 4 + 4 + coldStride
+  const blockShift = clamp(Math.floor(Math.log2(blockBytesAim / rowBytes)), 4, 12)
+  const blockRows = 2 ** blockShift
+  const links = codeStride * blockRows
+  const upper = links + linksAtBase * 4 * blockRows
+  const norms = upper + 4 * blockRows
+  const cold = norms + 4 * blockRows
+  const blockBytes = roundUp(cold + coldStride * blockRows, 64)
+  const blocksMax = Math.floor(arenaBytesMax / blockBytes)
+  const unitBytes = params.M * 4
+  const unitShift = Math.max(5, Math.floor(Math.log2(unitChunkBytesAim / unitBytes)))
+  const unitsMax = ((blocksMax * blockRows) / Math.max(1, params.M - 1)) * 1.25
+  const unitChunksMax = Math.ceil(unitsMax / 2 ** unitShift) + 64
+  return {
+    params,
+    precision,
+    lanes,
+    codeBytes,
+    codeStride,
+    linksAtBase,
+    coldStride,
+    blockShift,
+    blockRows,
+    inBlock: { links, upper, norms, cold },
+    blockBytes,
+    blocksMax,
+    unitBytes,
+    unitShift,
+    unitChunksMax,
+    rowBytes,
+  }
+}
+
+/** Bytes of a row that only re-ranking reads. */
+function coldBytes(dimension: number, precision: Precision): number {
+  switch (precision) {
+    case 'float32':
+      return roundUp(dimension * 4, 16)
+    case 'float16':
+      return roundUp(dimension, 16) * 2 + 4
+    case 'int16':
+      return roundUp(dimension, 16) + 4
+    case 'int8':
+      return roundUp(dimension, 64) / 4 + 4
+    case 'binary':
+      return 0
+  }
+}
+
+const levelMax = 15
+
+/** Level of a node; layout.ts in the kernel has the same rule. */
+export function levelOf(ordinal: number, M: number): number {
+  let h = (ordinal + 0x9e3779b9) >>> 0
+  h = Math.imul(h ^ (h >>> 16), 0x21f0aaad) >>> 0
+  h = Math.imul(h ^ (h >>> 15), 0x735a2d97) >>> 0
+  h = (h ^ (h >>> 15)) >>> 0
+  let level = 0
+  let below = Math.floor(0xffffffff / M)
+  while (level < levelMax && h < below) {
+    level++
+    below = Math.floor(below / M)
+  }
+  return level
+}
+
+export function roundUp(n: number, to: number): number {
+  return Math.ceil(n / to) * to
+}
+
+function clamp(n: number, low: number, high: number): number {
+  return Math.min(high, Math.max(low, n))
+}

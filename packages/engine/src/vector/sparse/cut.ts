@@ -1,0 +1,142 @@
+// A sparse field as of one moment, while writers go on. Blocks of postings are never changed but by adding to the end of the
+// last one, and what writers put aside is not given out again while somebody may read it; so of a list that is about to change
+// only the addresses of its blocks are kept, and of a row its two versions.
+import { at } from '../dense/arena.ts'
+import type { Rest } from '../field.ts'
+import type { SparseState } from './file.ts'
+import type { Postings } from './lists.ts'
+
+/** Indices looked at or sorted between two turns of the event loop. */
+const indicesPerTurn = 2 ** 16
+
+/** A list as of the cut. */
+export interface ListCut {
+  /** Rows alive that have the index. */
+  readonly rows: number
+  readonly blocks: number
+  postings(): Iterable<Postings>
+}
+
+/** The indices of a field in ascending order, found while writers go on. */
+export class IndicesAhead {
+  readonly #state: SparseState
+  /** Indices that got a list or lost it meanwhile. */
+  readonly #changed = new Set<number>()
+  #sorted: Uint32Array = new Uint32Array(0)
+  #released = false
+
+  constructor(state: SparseState) {
+    this.#state = state
+  }
+
+  async sort(rest: Rest): Promise<void> {
+    const runs: Uint32Array[] = []
+    const { vocabulary } = this.#state
+    for (let from = 0; from < vocabulary.end && !this.#released; from += indicesPerTurn) {
+      const run = vocabulary.indicesOf(from, from + indicesPerTurn).sort()
+      runs.push(run)
+      await rest(run.byteLength)
+    }
+    while (runs.length > 1 && !this.#released) {
+      const run = merged(runs.shift() ?? none, runs.shift() ?? none)
+      runs.push(run)
+      await rest(run.byteLength)
+    }
+    this.#sorted = runs[0] ?? none
+  }
+
+  /** To be called before a list begins or ends. */
+  beforeChange(index: number): void {
+    this.#changed.add(index)
+  }
+
+  release(): void {
+    this.#released = true
+  }
+
+  /** As of now. */
+  finish(): Uint32Array {
+    if (this.#changed.size === 0) return this.#sorted
+    const { vocabulary } = this.#state
+    const there = [...this.#changed].filter((index) => vocabulary.has(index))
+    return merged(
+      this.#sorted.filter((index) => !this.#changed.has(index)),
+      Uint32Array.from(there).sort(),
+    )
+  }
+}
+
+export class SparseCut {
+  readonly end: number
+  readonly rows: number
+  /** Ascending. */
+  readonly indices: Uint32Array
+  readonly #state: SparseState
+  readonly #lists = new Map<number, ListCut>()
+  /** Birth and death by turns. */
+  readonly #versions = new Map<number, readonly [number, number]>()
+  readonly #leave: () => void
+
+  constructor(state: SparseState, indices: Uint32Array) {
+    this.#state = state
+    this.#leave = state.memory.enter()
+    this.end = state.end
+    this.rows = state.rows
+    this.indices = indices
+  }
+
+  beforeListChanges(index: number): void {
+    if (!this.#lists.has(index) && this.#state.vocabulary.has(index)) this.#lists.set(index, this.#look(index))
+  }
+
+  beforeVersionsChange(ordinal: number): void {
+    if (ordinal >= this.end || this.#versions.has(ordinal)) return
+    const { memory } = this.#state
+    this.#versions.set(ordinal, [memory.birth(ordinal), memory.death(ordinal)])
+  }
+
+  birth(ordinal: number): number {
+    return this.#versions.get(ordinal)?.[0] ?? this.#state.memory.birth(ordinal)
+  }
+  death(ordinal: number): number {
+    return this.#versions.get(ordinal)?.[1] ?? this.#state.memory.death(ordinal)
+  }
+  list(index: number): ListCut {
+    return this.#lists.get(index) ?? this.#look(index)
+  }
+
+  release(): void {
+    this.#leave()
+  }
+
+  #look(index: number): ListCut {
+    const { vocabulary, lists } = this.#state
+    const term = vocabulary.find(index)
+    const blocks = lists.blocksOf(vocabulary.directory(term))
+    const lastCount = lists.postings(at(blocks, blocks.length - 1)).ordinals.length
+    return {
+      rows: vocabulary.rows(term),
+      blocks: blocks.length,
+      *postings() {
+        for (const [place, block] of blocks.entries()) {
+          const { ordinals, weights } = lists.postings(block)
+          if (place < blocks.length - 1) yield { ordinals, weights }
+          else yield { ordinals: ordinals.subarray(0, lastCount), weights: weights.subarray(0, lastCount) }
+        }
+      },
+    }
+  }
+}
+
+const none = new Uint32Array(0)
+
+/** Both ascending; none is in both. */
+function merged(a: Uint32Array, b: Uint32Array): Uint32Array {
+  const all = new Uint32Array(a.length + b.length)
+  for (let i = 0, j = 0; i + j < all.length; ) {
+    const left = j === b.length || (i < a.length && at(a, i) < at(b, j))
+    const place = i + j
+    all[place] = left ? at(a, i++) : at(b, j++)
+  }
+  return all
+}

@@ -1,0 +1,297 @@
+// A sparse field: rows by ordinal, searched exactly by dot product over inverted lists, changed one event at a time. Rows that
+// died stay in the lists until nobody can see them; searches tell by their versions. Weights of a query are multiplied by
+// the rarity of their indices where the model says so, from counts as of the version that is searched.
+
+import { assert, EngineError } from '../../errors.ts'
+import { withoutRests } from '../../memory/rests.ts'
+import type { ByteSource } from '../../memory/sections.ts'
+import { xxh64Stream } from '../../memory/xxh64.ts'
+import type { SparseFieldDefinition } from '../../model/definition.ts'
+import { at } from '../dense/arena.ts'
+import type { DenseHits, FieldCut, PreparedCut, SparseField, SparseQuery, SparseRows, SparseSearch } from '../field.ts'
+import { UnderWay } from '../in-flight.ts'
+import type { WorkerPool } from '../threads/worker-pool.ts'
+import { IndicesAhead, SparseCut } from './cut.ts'
+import { dumpSparse, loadSparse, type SparseState } from './file.ts'
+import { compileSparseKernel, type SparseHandle } from './kernel.ts'
+import { PostingLists, postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './lists.ts'
+import { SparseMemory } from './memory.ts'
+import { inTurns } from './postings.ts'
+import { readTicket, type WeighedList, writeTicket } from './query.ts'
+import { Vocabulary } from './vocabulary.ts'
+
+export async function openSparseField(definition: SparseFieldDefinition, pool: WorkerPool): Promise<SparseField> {
+  return new InvertedField(definition, pool, await compileSparseKernel(), emptyState())
+}
+
+/** The inverse of what a cut gives. */
+export async function loadSparseField(
+  definition: SparseFieldDefinition,
+  pool: WorkerPool,
+  source: ByteSource,
+): Promise<SparseField> {
+  const state = emptyState()
+  await loadSparse(definition, state, source)
+  return new InvertedField(definition, pool, await compileSparseKernel(), state)
+}
+
+function emptyState(): SparseState {
+  const memory = new SparseMemory()
+  return { memory, lists: new PostingLists(memory), vocabulary: new Vocabulary(), end: 0, rows: 0 }
+}
+
+/** What an event changes of the counts that weigh a query; it counts from the next version on. */
+interface PendingCounts {
+  rows: number
+  readonly terms: Map<number, number>
+}
+
+const noHits: DenseHits = {
+  ordinals: new Uint32Array(0),
+  similarities: new Float32Array(0),
+  visited: 0,
+  distances: 0,
+}
+
+/** It stands in the ticket. */
+const noQuery = new Float32Array(0)
+
+let nextId = -1
+
+class InvertedField implements SparseField {
+  readonly definition: SparseFieldDefinition
+  readonly #pool: WorkerPool
+  readonly #id = nextId--
+  readonly #module: WebAssembly.Module
+  /** What workers have to attach to; undefined while the field has no memory. */
+  #handle: SparseHandle | undefined
+  readonly #state: SparseState
+  readonly #running = new UnderWay<Promise<unknown>>()
+  readonly #preparing = new Set<IndicesAhead>()
+  readonly #cuts = new Set<SparseCut>()
+  #version = 0
+  #pending: PendingCounts | undefined
+  #closed = false
+
+  constructor(definition: SparseFieldDefinition, pool: WorkerPool, module: WebAssembly.Module, state: SparseState) {
+    this.definition = definition
+    this.#pool = pool
+    this.#state = state
+    this.#module = module
+    this.#attach()
+  }
+
+  /** Workers hear of the memory once there is one. */
+  #attach(): void {
+    const { memory } = this.#state.memory
+    if (memory === undefined || this.#handle !== undefined) return
+    this.#handle = { id: this.#id, memory, module: this.#module }
+    this.#pool.attachSparse(this.#handle)
+  }
+
+  get rows(): number {
+    return this.#state.rows + (this.#pending?.rows ?? 0)
+  }
+
+  reserve(end: number, postings: number): void {
+    const { memory } = this.#state
+    // Each posting may begin a list, or have a block and its directory made anew, up to twice as large; there are no more of those
+    // than take the memory in use.
+    const worst = postings * postingBytesFirst + Math.min(postings * postingBytesRewritten, 2 * memory.used)
+    memory.reserve(end, postings * postingBytesUsual, worst)
+    this.#attach()
+  }
+
+  async apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void> {
+    this.#refuseWhenClosed()
+    this.#settle()
+    this.#version = version
+    const counts: PendingCounts = { rows: 0, terms: new Map() }
+    this.#pending = counts
+    if (rows !== undefined) await this.#insert(version, rows, counts)
+    for (const ordinal of removed.ordinals) {
+      assert(this.#state.memory.hasRow(ordinal), `ordinal ${ordinal} has a row`)
+      this.#beforeVersionsChange(ordinal)
+      this.#state.memory.bury(ordinal, version)
+    }
+    counts.rows -= removed.ordinals.length
+    for (const index of removed.indices) this.#count(counts, this.#state.vocabulary.find(index), -1)
+  }
+
+  async #insert(version: number, rows: SparseRows, counts: PendingCounts): Promise<void> {
+    const { memory, lists, vocabulary } = this.#state
+    memory.reclaim()
+    const end = 1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), -1)
+    memory.reserve(end, 0, 0)
+    this.#attach()
+    for (const ordinal of rows.ordinals) {
+      assert(!memory.hasRow(ordinal), `ordinal ${ordinal} is free`)
+      this.#beforeVersionsChange(ordinal)
+      memory.bear(ordinal, version)
+    }
+    this.#state.end = Math.max(this.#state.end, end)
+    counts.rows += rows.ordinals.length
+    await inTurns(rows, ({ index, ordinals, weights }) => {
+      this.#beforeListChanges(index)
+      const term = vocabulary.findOrAdd(index)
+      if (vocabulary.directory(term) === 0) this.#beforeIndexChanges(index)
+      vocabulary.setDirectory(term, lists.add(vocabulary.directory(term), { ordinals, weights }))
+      this.#count(counts, term, ordinals.length)
+    })
+  }
+
+  #count(counts: PendingCounts, term: number, change: number): void {
+    counts.terms.set(term, (counts.terms.get(term) ?? 0) + change)
+  }
+
+  /** The counts of the event before are what searches see from now on. */
+  #settle(): void {
+    if (this.#pending === undefined) return
+    const { vocabulary } = this.#state
+    this.#state.rows += this.#pending.rows
+    for (const [term, change] of this.#pending.terms) {
+      this.#beforeListChanges(vocabulary.indexOf(term))
+      vocabulary.setRows(term, vocabulary.rows(term) + change)
+    }
+    this.#pending = undefined
+  }
+
+  async purge(rows: SparseRows): Promise<void> {
+    this.#settle()
+    const { memory, lists, vocabulary } = this.#state
+    memory.reclaim()
+    await inTurns(rows, ({ index, ordinals }) => {
+      const term = vocabulary.find(index)
+      assert(term >= 0, `index ${index} of a row has a list`)
+      this.#beforeListChanges(index)
+      const directory = lists.remove(vocabulary.directory(term), ordinals)
+      if (directory === 0) {
+        this.#beforeIndexChanges(index)
+        vocabulary.remove(term)
+      } else vocabulary.setDirectory(term, directory)
+    })
+  }
+
+  async search(query: SparseQuery, options: SparseSearch): Promise<DenseHits> {
+    this.#refuseWhenClosed()
+    if (options.version >= this.#version) this.#settle()
+    const { memory } = this.#state
+    const lists = this.#weigh(query)
+    if (lists.length === 0) return noHits
+    const ticket = writeTicket(memory, lists, { ...options, allowed: options.allowed?.words })
+    const leave = memory.enter()
+    const asked = this.#pool.ask({
+      kind: 'sparse',
+      arena: this.#id,
+      query: noQuery,
+      k: options.k,
+      version: options.version,
+      ticket: ticket.address,
+    })
+    const place = this.#running.add(asked)
+    try {
+      await asked
+      const { ordinals, similarities, scored, postings } = readTicket(memory, ticket)
+      return { ordinals, similarities, visited: postings, distances: scored }
+    } finally {
+      leave()
+      memory.free(ticket.address, ticket.bytes)
+      this.#running.remove(place)
+    }
+  }
+
+  /** The lists of the query's indices, with its weights as the model has them. Weights that are not above 0 say nothing. */
+  #weigh({ indices, values }: SparseQuery): WeighedList[] {
+    const { lists, vocabulary, rows } = this.#state
+    const weighed: WeighedList[] = []
+    indices.forEach((index, i) => {
+      const value = at(values, i)
+      const term = value > 0 ? vocabulary.find(index) : -1
+      const directory = term < 0 ? 0 : vocabulary.directory(term)
+      if (directory === 0) return
+      const weight = this.definition.params.model === 'endee_bm25' ? value * rarity(rows, vocabulary.rows(term)) : value
+      const magnitude = lists.magnitude(directory)
+      weighed.push({ directory, blocks: lists.blocks(directory), weight, magnitude })
+    })
+    return weighed
+  }
+
+  prepareCut(): PreparedCut {
+    const ahead = new IndicesAhead(this.#state)
+    this.#preparing.add(ahead)
+    return {
+      copyAhead: (rest) => ahead.sort(rest),
+      take: () => {
+        this.#preparing.delete(ahead)
+        return this.#cut(ahead.finish())
+      },
+      release: () => {
+        ahead.release()
+        this.#preparing.delete(ahead)
+      },
+    }
+  }
+
+  #cut(indices: Uint32Array): FieldCut {
+    this.#settle()
+    const cut = new SparseCut(this.#state, indices)
+    this.#cuts.add(cut)
+    return {
+      pieces: dumpSparse(this.definition, cut),
+      release: () => {
+        this.#cuts.delete(cut)
+        cut.release()
+      },
+    }
+  }
+
+  #beforeListChanges(index: number): void {
+    for (const cut of this.#cuts) cut.beforeListChanges(index)
+  }
+  /** The index is about to get its first posting or to lose its last. */
+  #beforeIndexChanges(index: number): void {
+    for (const ahead of this.#preparing) ahead.beforeChange(index)
+  }
+  #beforeVersionsChange(ordinal: number): void {
+    for (const cut of this.#cuts) cut.beforeVersionsChange(ordinal)
+  }
+
+  *digesting(): Generator<void, bigint> {
+    const { vocabulary } = this.#state
+    const cut = this.#cut(vocabulary.indicesOf(0, vocabulary.end).sort())
+    try {
+      const hash = xxh64Stream()
+      for (const piece of cut.pieces) {
+        hash.update(piece)
+        yield
+      }
+      return hash.digest()
+    } finally {
+      cut.release()
+    }
+  }
+
+  digest(): bigint {
+    return withoutRests(this.digesting())
+  }
+
+  bytes(): { readonly [part: string]: number } {
+    return { sparse: this.#state.memory.bytes + this.#state.vocabulary.bytes() }
+  }
+
+  #refuseWhenClosed(): void {
+    if (this.#closed) throw new EngineError('closed', `field "${this.definition.name}" is closed`)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.allSettled([...this.#running])
+    if (this.#handle !== undefined) this.#pool.releaseSparse(this.#id, this.#state.memory.used)
+  }
+}
+
+/** How much an index that `having` of `rows` rows have says: ln(1 + (rows - having + 0.5) / (having + 0.5)). */
+export function rarity(rows: number, having: number): number {
+  return Math.log1p((rows - having + 0.5) / (having + 0.5))
+}

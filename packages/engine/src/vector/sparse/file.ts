@@ -1,0 +1,184 @@
+// The bytes of a sparse field outside memory (docs/formats/sparse.md): versions of rows, then the lists in ascending order of
+// their indices, block by block. Addresses are not written, so what is written depends on the calls alone. What is loaded
+// may be damaged or hostile: nothing of it is believed before it is known that a search cannot leave it.
+//
+//   field    magic "ANNALSF1" | version u32 | model u32 | largest index allowed u32 | end u32 | rows u32 | indices u32
+//            | birth u32, death u32 per ordinal below end | lists
+//   list     index u32 | rows alive u32 | blocks u32 | 0 u32 | blocks
+//   block    postings u32 | 0 u32 | ordinal u32 per posting | weight f32 per posting
+
+import { EngineError } from '../../errors.ts'
+import type { ByteSource } from '../../memory/sections.ts'
+import type { SparseFieldDefinition, SparseModel } from '../../model/definition.ts'
+import { at } from '../dense/arena.ts'
+import type { SparseCut } from './cut.ts'
+import { blockPostingsMax, type PostingLists, type Postings } from './lists.ts'
+import { type SparseMemory, sparseOrdinalsMax } from './memory.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+const magic = [0x414e4e41, 0x3146534c] // "ANNALSF1"
+const formatVersion = 1
+const headWords = 8
+const listHeadWords = 4
+const blockHeadWords = 2
+const pieceWords = 16 * 1024
+/** On disk: numbered, never renumbered, zero is invalid. */
+const modelNumbers: Readonly<Record<SparseModel, number>> = { default: 1, endee_bm25: 2 }
+
+export interface SparseState {
+  readonly memory: SparseMemory
+  readonly lists: PostingLists
+  readonly vocabulary: Vocabulary
+  /** All ordinals that ever had a row are below it. */
+  end: number
+  /** Rows alive. */
+  rows: number
+}
+
+/** Pieces that the taker may keep, each as of the cut when it is asked for. */
+export function* dumpSparse({ params }: SparseFieldDefinition, cut: SparseCut): Generator<Uint8Array> {
+  const { end, rows, indices } = cut
+  let piece = new Uint32Array(pieceWords)
+  let used = 0
+  const room = function* (wanted: number): Generator<Uint8Array> {
+    if (used + wanted <= pieceWords) return
+    yield new Uint8Array(piece.buffer, 0, used * 4)
+    piece = new Uint32Array(pieceWords)
+    used = 0
+  }
+  const put = (...words: number[]) => {
+    piece.set(words, used)
+    used += words.length
+  }
+  put(...magic, formatVersion, modelNumbers[params.model], params.dimension - 1, end, rows, indices.length)
+  for (let ordinal = 0; ordinal < end; ordinal++) {
+    yield* room(2)
+    put(cut.birth(ordinal), cut.death(ordinal))
+  }
+  for (const index of indices) {
+    yield* room(listHeadWords)
+    const list = cut.list(index)
+    put(index, list.rows, list.blocks, 0)
+    for (const { ordinals, weights } of list.postings()) {
+      yield* room(blockHeadWords + 2 * ordinals.length)
+      put(ordinals.length, 0)
+      piece.set(ordinals, used)
+      piece.set(new Uint32Array(weights.buffer, weights.byteOffset, weights.length), used + ordinals.length)
+      used += 2 * ordinals.length
+    }
+  }
+  yield new Uint8Array(piece.buffer, 0, used * 4)
+}
+
+/** The inverse of dumpSparse, into a state that is empty. Throws `snapshot_damaged` or `format_too_new`. */
+export async function loadSparse(
+  { name, params }: SparseFieldDefinition,
+  state: SparseState,
+  source: ByteSource,
+): Promise<void> {
+  const words = new WordReader(source, name)
+  const [first, second, version = 0, model, largest, end = 0, rows = 0, terms = 0] = await words.take(headWords)
+  if (first !== magic[0] || second !== magic[1]) throw words.damaged('magic')
+  if (version > formatVersion) {
+    const details = { field: name, value: version, limit: formatVersion }
+    throw new EngineError('format_too_new', `field format ${version} is newer than ${formatVersion}`, details)
+  }
+  const isOfField = model === modelNumbers[params.model] && largest === params.dimension - 1
+  if (!isOfField || end > sparseOrdinalsMax || rows > end) throw words.damaged('a header that is not of this field')
+  await loadVersions(words, state.memory, end)
+  for (let i = 0, previous = -1; i < terms; i++) {
+    const [index = 0, alive = 0, blocks = 0] = await words.take(listHeadWords)
+    if (index <= previous || index >= params.dimension || blocks === 0)
+      throw words.damaged(`the list of index ${index}`)
+    previous = index
+    const loaded = await loadBlocks(words, blocks, end)
+    const postings = loaded.reduce((sum, block) => sum + block.ordinals.length, 0)
+    if (alive > postings) throw words.damaged(`the count of index ${index}`)
+    const term = state.vocabulary.findOrAdd(index)
+    state.vocabulary.setDirectory(term, state.lists.restore(loaded))
+    state.vocabulary.setRows(term, alive)
+  }
+  await words.expectEnd()
+  state.end = end
+  state.rows = rows
+}
+
+async function loadVersions(words: WordReader, memory: SparseMemory, end: number): Promise<void> {
+  for (let from = 0; from < end; from += pieceWords) {
+    const to = Math.min(end, from + pieceWords)
+    const versions = await words.take((to - from) * 2)
+    memory.reserve(to, 0, 0)
+    for (let ordinal = from; ordinal < to; ordinal++) {
+      memory.putVersions(ordinal, at(versions, (ordinal - from) * 2), at(versions, (ordinal - from) * 2 + 1))
+    }
+  }
+}
+
+async function loadBlocks(words: WordReader, count: number, end: number): Promise<Postings[]> {
+  const blocks: Postings[] = []
+  for (let i = 0, previous = -1; i < count; i++) {
+    const [postings = 0] = await words.take(blockHeadWords)
+    if (postings === 0 || postings > blockPostingsMax) throw words.damaged('the size of a block')
+    const body = await words.take(postings * 2)
+    const ordinals = body.subarray(0, postings)
+    const weights = new Float32Array(body.buffer, body.byteOffset + postings * 4, postings)
+    for (const ordinal of ordinals) {
+      if (ordinal <= previous || ordinal >= end) throw words.damaged('the order of a block')
+      previous = ordinal
+    }
+    if (!weights.every(Number.isFinite)) throw words.damaged('a weight')
+    blocks.push({ ordinals, weights })
+  }
+  return blocks
+}
+
+/** Words out of chunks of any size. */
+class WordReader {
+  readonly #source: ByteSource
+  readonly #name: string
+  #words = new Uint32Array(0)
+  #used = 0
+  #rest: Uint8Array = new Uint8Array(0)
+  #taken = 0
+
+  constructor(source: ByteSource, name: string) {
+    this.#source = source
+    this.#name = name
+  }
+
+  damaged(what: string): EngineError {
+    return new EngineError('snapshot_damaged', `field "${this.#name}": ${what} is damaged at byte ${this.#taken * 4}`, {
+      field: this.#name,
+      value: what,
+    })
+  }
+
+  /** The next words; valid as long as the caller keeps them. */
+  async take(count: number): Promise<Uint32Array<ArrayBuffer>> {
+    while (this.#words.length - this.#used < count) if (!(await this.#next())) throw this.damaged('the length')
+    const taken = this.#words.subarray(this.#used, this.#used + count)
+    this.#used += count
+    this.#taken += count
+    return taken
+  }
+
+  async expectEnd(): Promise<void> {
+    if (this.#words.length > this.#used || this.#rest.length > 0) throw this.damaged('what follows the field')
+    await this.#source.end()
+  }
+
+  async #next(): Promise<boolean> {
+    const value = await this.#source.piece()
+    if (value === undefined) return false
+    const left = this.#words.subarray(this.#used)
+    const bytes = new Uint8Array(left.length * 4 + this.#rest.length + value.length)
+    bytes.set(new Uint8Array(left.buffer, left.byteOffset, left.length * 4))
+    bytes.set(this.#rest, left.length * 4)
+    bytes.set(value, left.length * 4 + this.#rest.length)
+    const whole = bytes.length - (bytes.length % 4)
+    this.#words = new Uint32Array(bytes.buffer, 0, whole / 4)
+    this.#rest = bytes.subarray(whole)
+    this.#used = 0
+    return true
+  }
+}

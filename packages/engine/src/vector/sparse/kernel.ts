@@ -1,0 +1,48 @@
+// The kernel of sparse fields in a thread of its own: one instance per field and thread.
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { refuseStale } from '../dense/kernel.ts'
+import { synchronized } from '../synchronized.ts'
+
+/** What host and kernel must agree on; assembly/sparse/index.ts has the same number. */
+const sparseKernelAbi = 1
+
+/** Exports of assembly/sparse/index.ts. */
+export interface SparseKernel {
+  readonly abi: WebAssembly.Global
+  /** Answers the ticket at an address of the field's memory. */
+  search(ticket: number): void
+}
+
+/** What a worker needs to answer for a sparse field. */
+export interface SparseHandle {
+  /** Below 0, so that no arena has it. */
+  readonly id: number
+  readonly memory: WebAssembly.Memory
+  readonly module: WebAssembly.Module
+}
+
+let compiled: Promise<WebAssembly.Module> | undefined
+
+/** Compiled once; every field uses the same code. */
+export function compileSparseKernel(): Promise<WebAssembly.Module> {
+  compiled ??= readFile(fileURLToPath(import.meta.resolve('#kernel/annal-sparse.wasm'))).then((bytes) =>
+    WebAssembly.compile(bytes),
+  )
+  return compiled
+}
+
+export function instantiateSparseKernel({ module, memory }: SparseHandle): SparseKernel {
+  const env = {
+    memory,
+    abort() {
+      throw new Error('broken invariant: the sparse kernel aborted')
+    },
+  }
+  const { exports } = new WebAssembly.Instance(module, { env })
+  synchronized(memory)
+  // WebAssembly's own type of exports is untyped; the interface above is checked by the tests that call it.
+  const kernel = exports as unknown as SparseKernel
+  refuseStale(kernel.abi, sparseKernelAbi)
+  return kernel
+}

@@ -1,0 +1,310 @@
+// Inverted lists: for one index the ordinals that have it, ascending, with their weights, in blocks of up to 128 that know
+// their largest weight. Postings at the end are written in place and counted last; any other change makes a new block beside
+// the old one and then puts its address into the directory. Readers therefore see every posting that was there when they
+// began, and may or may not see newer ones. The same calls give the same blocks.
+import { assert } from '../../errors.ts'
+import { at } from '../dense/arena.ts'
+import type { SparseMemory } from './memory.ts'
+
+export const blockPostingsMax = 128
+const headBytes = 16
+/** When a block overflows its postings are dealt to blocks of about so many, so that the next ones find room. */
+const blockPostingsAim = 96
+
+export interface Postings {
+  readonly ordinals: Uint32Array
+  readonly weights: Float32Array
+}
+
+/** Address of a list's directory; 0 where there is no list. */
+export type Directory = number
+
+export class PostingLists {
+  readonly #in: SparseMemory
+
+  constructor(memory: SparseMemory) {
+    this.#in = memory
+  }
+
+  /** Adds postings that are not there yet, ascending. Gives the list's directory, which may be another. */
+  add(directory: Directory, added: Postings): Directory {
+    if (directory === 0) return this.#make(added)
+    this.#raise(directory, added.weights)
+    const last = this.#lastOf(this.#blockAt(directory, this.blocks(directory) - 1))
+    if (at(added.ordinals, 0) > last) return this.#append(directory, added)
+    return this.#rewrite(directory, added.ordinals, (block, from, to) =>
+      merged(this.postings(block), slice(added, from, to)),
+    )
+  }
+
+  /** Takes postings out, ascending, as far as they are there. Gives 0 when none is left. */
+  remove(directory: Directory, ordinals: Uint32Array): Directory {
+    return this.#rewrite(directory, ordinals, (block, from, to) => {
+      const gone = new Set(ordinals.subarray(from, to))
+      const all = this.postings(block)
+      const kept = [...all.ordinals.keys()].filter((i) => !gone.has(at(all.ordinals, i)))
+      return {
+        ordinals: Uint32Array.from(kept, (i) => at(all.ordinals, i)),
+        weights: Float32Array.from(kept, (i) => at(all.weights, i)),
+      }
+    })
+  }
+
+  blocks(directory: Directory): number {
+    return at(this.#in.u32, directory / 4)
+  }
+  /** No weight of the list is larger in magnitude. */
+  magnitude(directory: Directory): number {
+    return at(this.#in.f32, directory / 4 + 2)
+  }
+  /** The addresses of its blocks, as they are now. */
+  blocksOf(directory: Directory): Uint32Array {
+    const from = (directory + headBytes) / 4
+    return this.#in.u32.slice(from, from + this.blocks(directory))
+  }
+  /** Where they lie. */
+  postings(block: number): Postings {
+    const { u32, f32 } = this.#in
+    const count = at(u32, block / 4)
+    const from = (block + headBytes) / 4
+    const weights = from + at(u32, block / 4 + 1)
+    return { ordinals: u32.subarray(from, from + count), weights: f32.subarray(weights, weights + count) }
+  }
+
+  /** A list of blocks as they were written down. */
+  restore(blocks: readonly Postings[]): Directory {
+    const addresses = blocks.map((postings) => this.#makeBlock(postings, capacityFor(postings.ordinals.length)))
+    const directory = this.#makeDirectory(addresses, 0)
+    for (const { weights } of blocks) this.#raise(directory, weights)
+    return directory
+  }
+
+  #make(added: Postings): Directory {
+    const first = Math.min(added.ordinals.length, blockPostingsMax)
+    const block = this.#makeBlock(slice(added, 0, first), capacityFor(first))
+    const directory = this.#makeDirectory([block], 0)
+    this.#raise(directory, added.weights)
+    return first === added.ordinals.length
+      ? directory
+      : this.#append(directory, slice(added, first, added.ordinals.length))
+  }
+
+  #append(directory: Directory, added: Postings): Directory {
+    const place = this.blocks(directory) - 1
+    let block = this.#blockAt(directory, place)
+    const count = this.#countOf(block)
+    const taken = Math.min(blockPostingsMax - count, added.ordinals.length)
+    if (count + taken > this.#capacityOf(block)) {
+      const wider = this.#makeBlock(this.postings(block), capacityFor(count + taken))
+      this.#replaceBlock(directory, place, wider)
+      block = wider
+    }
+    if (taken > 0) this.#fill(block, slice(added, 0, taken))
+    let list = directory
+    for (let from = taken; from < added.ordinals.length; from += blockPostingsMax) {
+      const postings = slice(added, from, Math.min(added.ordinals.length, from + blockPostingsMax))
+      list = this.#pushBlock(list, this.#makeBlock(postings, capacityFor(postings.ordinals.length)))
+    }
+    return list
+  }
+
+  /** Writes into what a block has free; readers see nothing of it until the count says so. */
+  #fill(block: number, { ordinals, weights }: Postings): void {
+    const { u32, f32 } = this.#in
+    const count = this.#countOf(block)
+    const from = (block + headBytes) / 4 + count
+    u32.set(ordinals, from)
+    f32.set(weights, from + this.#capacityOf(block))
+    u32[block / 4 + 2] = at(ordinals, ordinals.length - 1)
+    f32[block / 4 + 3] = largest(weights, this.#largestOf(block))
+    Atomics.store(u32, block / 4, count + ordinals.length)
+  }
+
+  /** Replaces the blocks that the ordinals fall into by what `change` makes of them and their share of the ordinals. */
+  #rewrite(
+    directory: Directory,
+    ordinals: Uint32Array,
+    change: (block: number, from: number, to: number) => Postings,
+  ): Directory {
+    const changes: { readonly place: number; readonly blocks: readonly number[] }[] = []
+    const lastPlace = this.blocks(directory) - 1
+    for (let from = 0; from < ordinals.length; ) {
+      const place = Math.min(lastPlace, this.#placeOf(directory, at(ordinals, from)))
+      const block = this.#blockAt(directory, place)
+      let to = from + 1
+      while (to < ordinals.length && (place === lastPlace || at(ordinals, to) <= this.#lastOf(block))) to++
+      changes.push({ place, blocks: this.#dealt(change(block, from, to)) })
+      from = to
+    }
+    if (changes.every(({ blocks }) => blocks.length === 1)) {
+      for (const { place, blocks } of changes) this.#replaceBlock(directory, place, at(blocks, 0))
+      return directory
+    }
+    return this.#replaceDirectory(directory, changes)
+  }
+
+  #replaceDirectory(
+    directory: Directory,
+    changes: readonly { readonly place: number; readonly blocks: readonly number[] }[],
+  ): Directory {
+    const addresses: number[] = []
+    let next = 0
+    for (const { place, blocks } of changes) {
+      for (; next < place; next++) addresses.push(this.#blockAt(directory, next))
+      addresses.push(...blocks)
+      this.#retireBlock(this.#blockAt(directory, place))
+      next = place + 1
+    }
+    for (; next < this.blocks(directory); next++) addresses.push(this.#blockAt(directory, next))
+    const made = addresses.length === 0 ? 0 : this.#makeDirectory(addresses, this.magnitude(directory))
+    this.#retireDirectory(directory)
+    return made
+  }
+
+  #dealt(postings: Postings): number[] {
+    const n = postings.ordinals.length
+    if (n === 0) return []
+    if (n <= blockPostingsMax) return [this.#makeBlock(postings, capacityFor(n))]
+    const parts = Math.ceil(n / blockPostingsAim)
+    return Array.from({ length: parts }, (_, i) => {
+      const [from, to] = [Math.floor((i * n) / parts), Math.floor(((i + 1) * n) / parts)]
+      return this.#makeBlock(slice(postings, from, to), capacityFor(to - from))
+    })
+  }
+
+  #makeBlock({ ordinals, weights }: Postings, capacity: number): number {
+    const block = this.#in.allocate(blockBytes(capacity))
+    // After allocating, which may have replaced the views.
+    const { u32, f32 } = this.#in
+    u32[block / 4] = ordinals.length
+    u32[block / 4 + 1] = capacity
+    u32[block / 4 + 2] = at(ordinals, ordinals.length - 1)
+    f32[block / 4 + 3] = largest(weights, Number.NEGATIVE_INFINITY)
+    u32.set(ordinals, (block + headBytes) / 4)
+    f32.set(weights, (block + headBytes) / 4 + capacity)
+    return block
+  }
+
+  #makeDirectory(blocks: readonly number[], magnitude: number): Directory {
+    const capacity = powerOfTwo(blocks.length)
+    const directory = this.#in.allocate(directoryBytes(capacity))
+    const { u32, f32 } = this.#in
+    u32[directory / 4] = blocks.length
+    u32[directory / 4 + 1] = capacity
+    f32[directory / 4 + 2] = magnitude
+    u32.set(blocks, (directory + headBytes) / 4)
+    return directory
+  }
+
+  #pushBlock(directory: Directory, block: number): Directory {
+    const { u32 } = this.#in
+    const count = this.blocks(directory)
+    if (count === at(u32, directory / 4 + 1)) {
+      const from = (directory + headBytes) / 4
+      const made = this.#makeDirectory([...u32.subarray(from, from + count), block], this.magnitude(directory))
+      this.#retireDirectory(directory)
+      return made
+    }
+    Atomics.store(u32, (directory + headBytes) / 4 + count, block)
+    Atomics.store(u32, directory / 4, count + 1)
+    return directory
+  }
+
+  #replaceBlock(directory: Directory, place: number, block: number): void {
+    const old = this.#blockAt(directory, place)
+    Atomics.store(this.#in.u32, (directory + headBytes) / 4 + place, block)
+    this.#retireBlock(old)
+  }
+
+  #retireBlock(block: number): void {
+    this.#in.retire(block, blockBytes(this.#capacityOf(block)))
+  }
+  #retireDirectory(directory: Directory): void {
+    this.#in.retire(directory, directoryBytes(at(this.#in.u32, directory / 4 + 1)))
+  }
+
+  #raise(directory: Directory, weights: Float32Array): void {
+    let most = this.magnitude(directory)
+    for (const weight of weights) most = Math.max(most, Math.abs(weight))
+    this.#in.f32[directory / 4 + 2] = most
+  }
+
+  /** The first block that does not end before the ordinal. */
+  #placeOf(directory: Directory, ordinal: number): number {
+    let below = 0
+    let above = this.blocks(directory)
+    while (below < above) {
+      const middle = (below + above) >>> 1
+      if (this.#lastOf(this.#blockAt(directory, middle)) < ordinal) below = middle + 1
+      else above = middle
+    }
+    return below
+  }
+
+  #blockAt(directory: Directory, place: number): number {
+    assert(place < this.blocks(directory), 'a block is in its directory')
+    return at(this.#in.u32, (directory + headBytes) / 4 + place)
+  }
+  #countOf(block: number): number {
+    return at(this.#in.u32, block / 4)
+  }
+  #capacityOf(block: number): number {
+    return at(this.#in.u32, block / 4 + 1)
+  }
+  #lastOf(block: number): number {
+    return at(this.#in.u32, block / 4 + 2)
+  }
+  #largestOf(block: number): number {
+    return at(this.#in.f32, block / 4 + 3)
+  }
+}
+
+/** Bytes of a list of one posting. */
+export const postingBytesFirst = blockBytes(1) + directoryBytes(1)
+/** Bytes of a block made anew for one posting. */
+export const postingBytesRewritten = blockBytes(blockPostingsMax) + directoryBytes(2)
+/** Bytes that a posting usually takes. */
+export const postingBytesUsual = 24
+
+function blockBytes(capacity: number): number {
+  return headBytes + Math.ceil((capacity * 8) / 16) * 16
+}
+
+function directoryBytes(capacity: number): number {
+  return headBytes + Math.ceil((capacity * 4) / 16) * 16
+}
+
+function capacityFor(count: number): number {
+  return Math.min(blockPostingsMax, powerOfTwo(count))
+}
+
+function powerOfTwo(n: number): number {
+  return 2 ** Math.ceil(Math.log2(n))
+}
+
+function slice({ ordinals, weights }: Postings, from: number, to: number): Postings {
+  return { ordinals: ordinals.subarray(from, to), weights: weights.subarray(from, to) }
+}
+
+function largest(weights: Float32Array, than: number): number {
+  let most = than
+  for (const weight of weights) if (weight > most) most = weight
+  return most
+}
+
+/** Both ascending; none is in both. */
+function merged(a: Postings, b: Postings): Postings {
+  const n = a.ordinals.length + b.ordinals.length
+  const ordinals = new Uint32Array(n)
+  const weights = new Float32Array(n)
+  for (let i = 0, j = 0; i + j < n; ) {
+    const left = j === b.ordinals.length || (i < a.ordinals.length && at(a.ordinals, i) < at(b.ordinals, j))
+    const from = left ? a : b
+    const index = left ? i : j
+    ordinals[i + j] = at(from.ordinals, index)
+    weights[i + j] = at(from.weights, index)
+    if (left) i++
+    else j++
+  }
+  return { ordinals, weights }
+}

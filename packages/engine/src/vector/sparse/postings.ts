@@ -1,0 +1,76 @@
+// From rows to postings: what a batch of rows adds to each list.
+import { at } from '../dense/arena.ts'
+import type { SparseRows } from '../field.ts'
+
+/** Postings sorted in one go. */
+const slicePostings = 2 ** 16
+/** Postings written in one turn of the event loop, so that searches and other collections get theirs. */
+const turnPostings = 2 ** 13
+/** More than any slice has: a row has at most 2^16 terms. */
+const positions = 2 ** 20
+
+/** What rows add to one list. */
+export interface AddedPostings {
+  readonly index: number
+  /** Ascending. */
+  readonly ordinals: Uint32Array
+  readonly weights: Float32Array
+}
+
+/** Gives the postings of the rows list by list, a part of a large batch at a time. */
+export async function inTurns(rows: SparseRows, take: (postings: AddedPostings) => void): Promise<void> {
+  let taken = 0
+  for (const slice of slicesOf(rows)) {
+    for (const postings of postingsByIndex(slice)) {
+      take(postings)
+      taken += postings.ordinals.length
+      if (taken < turnPostings) continue
+      taken = 0
+      await new Promise<void>((resume) => setImmediate(resume))
+    }
+  }
+}
+
+/** Rows in their order, in parts that are sorted in one go. */
+function* slicesOf(rows: SparseRows): Generator<SparseRows> {
+  let row = 0
+  let posting = 0
+  while (row < rows.ordinals.length) {
+    const [firstRow, firstPosting] = [row, posting]
+    while (row < rows.ordinals.length && posting - firstPosting < slicePostings) posting += at(rows.counts, row++)
+    yield {
+      ordinals: rows.ordinals.subarray(firstRow, row),
+      counts: rows.counts.subarray(firstRow, row),
+      indices: rows.indices.subarray(firstPosting, posting),
+      values: rows.values.subarray(firstPosting, posting),
+    }
+  }
+}
+
+/** The postings of each index, indices and ordinals ascending. */
+function* postingsByIndex(rows: SparseRows): Generator<AddedPostings> {
+  const count = rows.indices.length
+  const rowOf = new Uint32Array(count)
+  let next = 0
+  rows.counts.forEach((terms, row) => {
+    rowOf.fill(row, next, next + terms)
+    next += terms
+  })
+  // One number to sort by: the index, then the place, which stands in the order of ordinals.
+  const keys = Float64Array.from({ length: count }, (_, i) => at(rows.indices, i) * positions + i).sort()
+  for (let from = 0; from < count; ) {
+    const index = Math.floor(at(keys, from) / positions)
+    let to = from + 1
+    while (to < count && at(keys, to) < (index + 1) * positions) to++
+    const places = keys.subarray(from, to)
+    const ordinals = new Uint32Array(places.length)
+    const weights = new Float32Array(places.length)
+    places.forEach((key, i) => {
+      const place = key - index * positions
+      ordinals[i] = at(rows.ordinals, at(rowOf, place))
+      weights[i] = at(rows.values, place)
+    })
+    yield { index, ordinals, weights }
+    from = to
+  }
+}

@@ -1,0 +1,115 @@
+// A question to a sparse field as the kernel takes it: its lists with their scaled weights, room to work, and the hits when it is
+// done. Lies in the field's own memory, so that nothing else is sent.
+import { at } from '../dense/arena.ts'
+import type { SparseMemory } from './memory.ts'
+
+/** Words of a ticket and of a list; assembly/sparse/layout.ts has the same numbers. */
+const word = {
+  lists: 0,
+  k: 1,
+  version: 2,
+  allowed: 3,
+  allowedBits: 4,
+  listArea: 5,
+  scores: 6,
+  marks: 7,
+  order: 8,
+  best: 9,
+  unscale: 10,
+  found: 12,
+  scored: 13,
+  postings: 14,
+} as const
+const listWord = { directory: 0, blocks: 1, current: 2, probe: 3, weight: 4, bound: 6 } as const
+const headBytes = 64
+const listBytes = 64
+const window = 1024
+/** Scores are whole numbers below 2 to this power, so that sums of them fit 64 bits. */
+const scoreBits = 60
+
+export interface WeighedList {
+  readonly directory: number
+  readonly blocks: number
+  /** Of the query, above 0. */
+  readonly weight: number
+  /** No weight in the list is larger in magnitude. */
+  readonly magnitude: number
+}
+
+export interface Ticket {
+  readonly address: number
+  readonly bytes: number
+}
+
+export interface SparseAnswer {
+  readonly ordinals: Uint32Array
+  readonly similarities: Float32Array
+  readonly scored: number
+  readonly postings: number
+}
+
+export function writeTicket(
+  memory: SparseMemory,
+  lists: readonly WeighedList[],
+  options: { readonly k: number; readonly version: number; readonly allowed: Uint32Array | undefined },
+): Ticket {
+  const { k, version, allowed } = options
+  const parts = {
+    listArea: lists.length * listBytes,
+    scores: window * 8,
+    marks: window / 8,
+    order: Math.ceil(lists.length / 4) * 16,
+    best: k * 16,
+    allowed: allowed === undefined ? 0 : Math.ceil(allowed.length / 4) * 16,
+  }
+  // Sizes come in powers of two, so that tickets fit where others were.
+  const bytes = 2 ** Math.ceil(Math.log2(Object.values(parts).reduce((sum, part) => sum + part, headBytes)))
+  const address = memory.allocate(bytes)
+  const { u32, f64 } = memory
+  const head = address / 4
+  let next = address + headBytes
+  for (const name of ['listArea', 'scores', 'marks', 'order', 'best', 'allowed'] as const) {
+    u32[head + word[name]] = next
+    next += parts[name]
+  }
+  u32[head + word.lists] = lists.length
+  u32[head + word.k] = k
+  u32[head + word.version] = version
+  u32[head + word.allowedBits] = (allowed?.length ?? 0) * 32
+  if (allowed === undefined) u32[head + word.allowed] = 0
+  else u32.set(allowed, at(u32, head + word.allowed) / 4)
+  const scale = scaleFor(lists)
+  f64[(head + word.unscale) / 2] = 1 / scale
+  // Those that can add least come first: they are the ones left aside.
+  const ordered = [...lists].sort((a, b) => a.weight * a.magnitude - b.weight * b.magnitude)
+  const bounds = new BigInt64Array(f64.buffer, address + headBytes, (lists.length * listBytes) / 8)
+  ordered.forEach(({ directory, blocks, weight, magnitude }, i) => {
+    const from = (address + headBytes + i * listBytes) / 4
+    u32[from + listWord.directory] = directory
+    u32[from + listWord.blocks] = blocks
+    u32[from + listWord.current] = 0
+    u32[from + listWord.probe] = 0
+    f64[(from + listWord.weight) / 2] = weight * scale
+    bounds[(i * listBytes + listWord.bound * 4) / 8] = BigInt(Math.ceil(weight * scale * magnitude)) + 1n
+  })
+  return { address, bytes }
+}
+
+/** The power of two that brings the largest sum there can be just below the largest whole number there may be. */
+function scaleFor(lists: readonly WeighedList[]): number {
+  const most = lists.reduce((sum, { weight, magnitude }) => sum + weight * magnitude, 0)
+  return most > 0 ? 2 ** Math.min(900, scoreBits - Math.ceil(Math.log2(most))) : 1
+}
+
+export function readTicket(memory: SparseMemory, { address }: Ticket): SparseAnswer {
+  const { u32, f32 } = memory
+  const head = address / 4
+  const found = at(u32, head + word.found)
+  const best = at(u32, head + word.best) / 4
+  return {
+    ordinals: Uint32Array.from({ length: found }, (_, i) => at(u32, best + i * 4)),
+    similarities: Float32Array.from({ length: found }, (_, i) => at(f32, best + i * 4 + 1)),
+    scored: at(u32, head + word.scored),
+    postings: at(u32, head + word.postings),
+  }
+}

@@ -1,0 +1,44 @@
+// Certificate and key for HTTPS: read from files at the start and again on request, so that a renewed certificate needs no
+// restart. A key that others may read is refused.
+import { readFile, stat } from 'node:fs/promises'
+import type { SecureVersion } from 'node:tls'
+import { createSecureContext } from 'node:tls'
+import { type Config, ConfigError } from '../config.ts'
+
+export interface TlsOptions {
+  readonly cert: Buffer
+  readonly key: Buffer
+  readonly minVersion: SecureVersion
+}
+
+/** Undefined when the server speaks plain HTTP. Throws ConfigError. */
+export async function readTls({ tlsCert, tlsKey }: Config): Promise<TlsOptions | undefined> {
+  if (tlsCert === undefined || tlsKey === undefined) return undefined
+  const cert = await readOrComplain('NDD_TLS_CERT', tlsCert)
+  const key = await readOrComplain('NDD_TLS_KEY', tlsKey)
+  const { mode } = await stat(tlsKey)
+  if ((mode & 0o077) !== 0) {
+    throw new ConfigError([
+      `NDD_TLS_KEY ${tlsKey} may be read by others (mode ${(mode & 0o777).toString(8)}); chmod 600 it`,
+    ])
+  }
+  const options: TlsOptions = { cert, key, minVersion: 'TLSv1.2' }
+  try {
+    createSecureContext(options)
+  } catch (error) {
+    throw new ConfigError([`NDD_TLS_CERT and NDD_TLS_KEY do not fit: ${reason(error)}`])
+  }
+  return options
+}
+
+async function readOrComplain(setting: string, file: string): Promise<Buffer> {
+  try {
+    return await readFile(file)
+  } catch (error) {
+    throw new ConfigError([`${setting} cannot be read: ${reason(error)}`])
+  }
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,56 @@
+// Backups as streams of HTTP: what goes out, and what comes in as a form with a file or as a plain body.
+import { Readable } from 'node:stream'
+import multipart from '@fastify/multipart'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { invalidArgument, ServerError } from '../http/errors.ts'
+import { readerTimeoutMs } from '../http/limits.ts'
+
+/** What published clients call a backup's bytes, though ours are no archive. */
+const streamTypes = ['application/x-tar', 'application/octet-stream']
+const suffix = /\.(tar|annal)$/i
+
+export interface UploadedBackup {
+  readonly name: string
+  readonly stream: AsyncIterable<Uint8Array>
+}
+
+/** On the routes of `app` bodies of these types are not read beforehand. */
+export function addBackupParsers(app: FastifyInstance): void {
+  app.addContentTypeParser(streamTypes, (_request, payload, done) => done(null, payload))
+  app.register(multipart, { limits: { files: 1, fields: 8, fieldSize: 1_024, fileSize: Number.MAX_SAFE_INTEGER } })
+}
+
+/** Throws invalid_argument or unsupported_media_type. */
+export async function uploadedBackup(request: FastifyRequest): Promise<UploadedBackup> {
+  const asked = (request.query as { readonly name?: string }).name
+  if (request.isMultipart()) {
+    const part = await request.file()
+    if (part === undefined || part.fieldname !== 'backup')
+      throw invalidArgument('the form must have one file, named backup', { field: 'backup' })
+    return { name: asked ?? stem(part.filename), stream: part.file }
+  }
+  if (!(request.body instanceof Readable))
+    throw new ServerError('unsupported_media_type', 'a backup comes as multipart/form-data or application/x-tar')
+  if (asked === undefined) throw invalidArgument('the query must have a name', { field: 'name' })
+  return { name: asked, stream: request.body }
+}
+
+function stem(filename: string): string {
+  if (suffix.test(filename)) return filename.replace(suffix, '')
+  throw invalidArgument('the name of the file must end in .tar', { field: 'filename', value: filename })
+}
+
+export function sendBackup(
+  reply: FastifyReply,
+  name: string,
+  { bytes, stream }: { readonly bytes: number; readonly stream: AsyncIterable<Uint8Array> },
+): FastifyReply {
+  reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
+  // The name has letters, digits, underscores and hyphens only.
+  return reply
+    .type('application/x-tar')
+    .header('content-length', bytes)
+    .header('content-disposition', `attachment; filename="${name}.tar"`)
+    .header('cache-control', 'no-cache')
+    .send(Readable.from(stream, { objectMode: false }))
+}

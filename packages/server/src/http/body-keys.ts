@@ -1,0 +1,104 @@
+// Keys of a body that nobody reads. Annal's own routes refuse them; routes of the published protocol, whose clients may send more
+// than this server knows, answer and say so: in the header `x-annal-warnings`, and in replies that are JSON objects under `warnings`.
+import type { TSchema } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
+import { type UnknownKey, unknownKeys, unknownKeysMax, unknownKeysOfEntry } from '../wire/unknown-keys.ts'
+import { ArrivingBody } from './arriving-body.ts'
+import { invalidArgument } from './errors.ts'
+import { errorValueLengthMax } from './limits.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** About the body, for whoever sent it. */
+    warnings: readonly string[] | undefined
+  }
+}
+
+/** Routes of /api/v2 that the published clients call; all of /api/v1 are. */
+const publishedRoutes: ReadonlySet<string> = new Set([
+  'POST /api/v2/license/generate',
+  'POST /api/v2/admin/dbs',
+  'PUT /api/v2/admin/dbs/:database/type',
+  'POST /api/v2/admin/dbs/:database/tokens',
+  'POST /api/v2/tokens',
+  'POST /api/v2/collection',
+  'POST /api/v2/collection/:name/objects',
+  'DELETE /api/v2/collection/:name/objects',
+  'POST /api/v2/collection/:name/objects/query',
+  'POST /api/v2/collection/:name/filters',
+  'POST /api/v2/collection/:name/search',
+  'POST /api/v2/collection/:name/rebuild',
+  'POST /api/v2/collection/:name/backup',
+  'POST /api/v2/backup/:backup/restore',
+  'POST /api/v2/backups/:backup/restore',
+])
+
+export function addBodyKeys(app: FastifyInstance): void {
+  app.decorateRequest('warnings', undefined)
+  app.addHook('onRoute', (route) => {
+    const schema = bodySchemaOf(route)
+    if (schema === undefined) return
+    const published = route.url.startsWith('/api/v1/') || publishedRoutes.has(`${String(route.method)} ${route.url}`)
+    const check = (request: FastifyRequest, _reply: unknown, done: (error?: Error) => void) => {
+      if (request.body instanceof ArrivingBody) {
+        watch(request, request.body, schema)
+        return done()
+      }
+      const found = unknownKeys(schema, request.body)
+      const [first] = found
+      if (first !== undefined && !published) return done(refusal(first))
+      warn(request, found)
+      done()
+    }
+    route.preHandler = [...[route.preHandler ?? []].flat(), check]
+  })
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const { warnings } = request
+    if (warnings === undefined) return done(null, payload)
+    // Texts of a header are ASCII.
+    reply.header('x-annal-warnings', warnings.join('; ').replaceAll(/[^\x20-\x7e]/g, '?'))
+    const json = typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('application/json')
+    done(null, json ? withWarnings(payload, warnings) : payload)
+  })
+}
+
+/** Lists are read by their routes, all of which are published. */
+function watch(request: FastifyRequest, body: ArrivingBody, schema: TSchema): void {
+  body.watcher = {
+    whole: (value) => warn(request, unknownKeys(schema, value)),
+    entry: (value, position) => {
+      if ((request.warnings?.length ?? 0) < unknownKeysMax) warn(request, unknownKeysOfEntry(schema, value, position))
+    },
+  }
+}
+
+function warn(request: FastifyRequest, found: readonly UnknownKey[]): void {
+  if (found.length === 0) return
+  const added = found.map((key) => `${sentence(key)}, it is ignored${suggestion(key)}`)
+  request.warnings = [...(request.warnings ?? []), ...added].slice(0, unknownKeysMax)
+}
+
+/** The text of a JSON object that has members, or the beginning of it. */
+export function withWarnings(json: string, warnings: readonly string[]): string {
+  return json.startsWith('{"') ? `{"warnings":${JSON.stringify(warnings)},${json.slice(1)}` : json
+}
+
+function bodySchemaOf({ schema, config }: RouteOptions): TSchema | undefined {
+  return (schema?.body as TSchema | undefined) ?? config?.doc?.body
+}
+
+function refusal(key: UnknownKey): Error {
+  return invalidArgument(`${sentence(key)}${suggestion(key)}`, { field: shortened(key.path) })
+}
+
+function sentence({ path }: UnknownKey): string {
+  return `${JSON.stringify(shortened(path))} is no key of this body`
+}
+
+function suggestion({ meant }: UnknownKey): string {
+  return meant === undefined ? '' : `; did you mean ${JSON.stringify(meant)}?`
+}
+
+function shortened(path: string): string {
+  return path.length <= errorValueLengthMax ? path : `${path.slice(0, errorValueLengthMax).toWellFormed()}...`
+}

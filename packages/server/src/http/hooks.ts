@@ -1,0 +1,203 @@
+// What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Access, checkAccess, needsLicence } from '../access/access.ts'
+import { addressKey } from '../access/addresses.ts'
+import { tokenId } from '../access/auth.ts'
+import { createHostCheck, type HostCheck } from '../access/hosts.ts'
+import { checkOrigin, createCors } from '../access/origins.ts'
+import { createRateLimit } from '../access/rate-limit.ts'
+import type { AuditEvent } from '../observe/audit-chain.ts'
+import { createBodyWatch } from './body-watch.ts'
+import { createBudget } from './budget.ts'
+import { ServerError } from './errors.ts'
+import * as limits from './limits.ts'
+import type { BodyBudgets, RouteContext } from './route-context.ts'
+
+/** In this order: count, host, preflight, origin, guard, room for the body. All before a byte of the body is read. */
+export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
+  const { config, guard, licensing, metrics, bodies, requestLog, tracing } = context
+  const rates = createRateLimit(config.rateLimit)
+  const writes = createBudget(limits.writesInFlightMax, 'writes')
+  const questions = createBudget(limits.questionsInFlightMax, 'questions')
+  const checkHost = hostCheckFor(config)
+  const named = new Set(config.corsOrigins)
+  const cors = createCors(named)
+  const arriving = createBodyWatch(app.server)
+  app.addHook('onClose', async () => arriving.end())
+  let stopping = false
+  app.addHook('preClose', async () => {
+    stopping = true
+  })
+  // Callbacks instead of promises: these run on every request.
+  app.addHook('onRequest', (request, reply, done) => {
+    const held = [metrics.started()]
+    if (hasBody(request)) held.push(arriving.watch(request.raw))
+    reply.raw.on('close', () => {
+      for (const give of held) give()
+    })
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    const misdirected = refusal(() => checkHost?.(request.headers))
+    if (misdirected !== undefined) return done(misdirected)
+    if (cors?.answer(request, reply)) return
+    const error = refusal(() => {
+      checkOrigin(request.method, request.headers, named)
+      if (stopping) throw new ServerError('stopping', 'the server is stopping')
+      // Made anew each time it is read.
+      const route = request.routeOptions
+      const access = request.is404 ? 'open' : accessOf(route)
+      if (access === 'open') return
+      request.principal = guard.check(tokenOf(request, route), request.ip)
+      checkAccess(request.principal, access)
+      if (needsLicence(access, request.method)) licensing?.require()
+      if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
+      held.push((access === 'write' ? writes : questions).take(1))
+      refuseEncodings(request)
+      if (hasBody(request)) held.push(roomForBody(bodies, request, route))
+      request.question = route.config.question
+    })
+    if (isWrongToken(error)) void guard.delay().then(() => done(error))
+    else done(error)
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const seconds = reply.elapsedTime / 1_000
+    const { method } = request
+    const status = reply.statusCode
+    const route = request.routeOptions
+    metrics.finished(method, route.url ?? 'none', status, seconds)
+    const collection = (request.params as { readonly name?: string } | undefined)?.name
+    const database = databaseOf(request, context)
+    requestLog.add({ at: Date.now(), method, path: pathOf(request), database, collection, status, seconds })
+    if (request.log.level === 'debug' || request.log.level === 'trace') {
+      request.log.debug({ req: request, status, seconds }, 'request')
+    }
+    tracing?.record({
+      method,
+      route: route.url ?? 'none',
+      status,
+      seconds,
+      requestId: request.id,
+      parent: request.headers.traceparent as string | undefined,
+    })
+    auditRequest(context, request, { status, action: route.config?.audit })
+    done()
+  })
+}
+
+/** With a token a page that reached the server by a name of its own still knows no token. */
+function hostCheckFor({ authToken, rootToken, host, allowedHosts }: RouteContext['config']): HostCheck | undefined {
+  return authToken === undefined && rootToken === undefined ? createHostCheck([host, ...allowedHosts]) : undefined
+}
+
+/** Routes without documentation are not taken (see access.ts). */
+function accessOf(route: FastifyRequest['routeOptions']): Access {
+  return route.config.doc?.access ?? 'control'
+}
+
+/** A browser that follows a link to a download sends no header; the root token then says in `db` which database it is for. */
+function tokenOf({ headers, query }: FastifyRequest, route: FastifyRequest['routeOptions']): string | undefined {
+  if (headers.authorization !== undefined || route.config.tokenInQuery !== true) return headers.authorization
+  const { token, db } = query as { readonly token?: unknown; readonly db?: unknown }
+  if (typeof token !== 'string') return undefined
+  return typeof db === 'string' && !token.includes(':') ? `root/${db}:${token}` : token
+}
+
+/** The token's owner where tokens tell callers apart, else whoever has the address. */
+function callerOf(request: FastifyRequest, { authToken, rootToken }: RouteContext['config']): string {
+  const token = authToken ?? rootToken
+  return (token === undefined ? undefined : tokenId(request.headers.authorization)) ?? addressKey(request.ip)
+}
+
+/** Of a plain deployment there is one; the root token is in none. */
+function databaseOf({ principal }: FastifyRequest, { config }: RouteContext): string | undefined {
+  if (principal?.kind === 'member') return principal.database.name
+  return config.rootToken === undefined ? 'default' : undefined
+}
+
+function refusal(check: () => void): Error | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    // The checks throw nothing but errors; whatever else it may be is answered as our mistake.
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}
+
+function isWrongToken(error: Error | undefined): error is ServerError {
+  return error instanceof ServerError && error.code === 'invalid_token'
+}
+
+function refuseEncodings(request: FastifyRequest): void {
+  const encoding = request.headers['content-encoding']
+  if (encoding === undefined || encoding === 'identity') return
+  throw new ServerError('unsupported_media_type', 'compressed bodies are not taken', {
+    field: 'content-encoding',
+    value: encoding,
+  })
+}
+
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+/** A body of unknown length may become as large as the route allows. Gives how to give the room back. */
+function roomForBody(budgets: BodyBudgets, { headers }: FastifyRequest, route: FastifyRequest['routeOptions']) {
+  const declared = headers['content-length']
+  const bodyMax = route.bodyLimit ?? limits.bodyBytesMax
+  const bytes = declared === undefined ? bodyMax : Math.min(Number(declared) || 0, bodyMax)
+  return (bytes > limits.bodyBytesMax ? budgets.large : budgets.small).take(bytes)
+}
+
+/** Neither query strings nor headers go into the log. */
+export function requestFacts(request: FastifyRequest) {
+  return { id: request.id, method: request.method, path: pathOf(request) }
+}
+
+function pathOf(request: FastifyRequest): string {
+  const query = request.url.indexOf('?')
+  return query < 0 ? request.url : request.url.slice(0, query)
+}
+
+const refusals: ReadonlyMap<number, string> = new Map([
+  [401, 'auth.refused'],
+  [402, 'licence.refused'],
+  [403, 'access.refused'],
+  [429, 'rate.refused'],
+])
+
+/** Changes of what the server holds, and requests refused for their token or for want of a licence. */
+function auditRequest(
+  { audit, slot }: RouteContext,
+  request: FastifyRequest,
+  { status, action }: { readonly status: number; readonly action: string | undefined },
+): void {
+  const refused = status >= 400 && refusals.has(status)
+  if (action === undefined && !refused) return
+  const token = tokenId(request.headers.authorization)
+  const object = nameIn(request.params) ?? nameIn(request.body)
+  const database =
+    request.principal?.kind === 'member' ? request.principal.database.name : textIn(request.params, 'database')
+  const event: AuditEvent = {
+    action: refusals.get(status) ?? action ?? '',
+    ...(object === undefined || refused ? {} : { object }),
+    ...(database === undefined ? {} : { database }),
+    status,
+    request_id: request.id,
+    ip: request.ip,
+    ...(token === undefined ? {} : { token_id: token }),
+    ...(slot.isOpen() ? { lsn: slot.engine().stats().lsnApplied } : {}),
+  }
+  if (refused) audit.recordSparingly(event)
+  else audit.record(event)
+}
+
+function nameIn(place: unknown): string | undefined {
+  return textIn(place, 'name') ?? textIn(place, 'index_name') ?? textIn(place, 'db_name')
+}
+
+function textIn(place: unknown, key: string): string | undefined {
+  if (typeof place !== 'object' || place === null || !Object.hasOwn(place, key)) return undefined
+  const value = (place as { readonly [name: string]: unknown })[key]
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,44 @@
+// What every file of routes is given: the engine's place, the settings, and what is shared between requests.
+import type { Database } from '@annal/engine'
+import type { Guard } from '../access/auth.ts'
+import type { Schedules } from '../backups/schedules.ts'
+import type { Config } from '../config.ts'
+import type { EngineSlot } from '../engine-slot.ts'
+import type { Licensing } from '../license/licensing.ts'
+import type { Audit } from '../observe/audit.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { RequestLog } from '../observe/request-log.ts'
+import type { Tracing } from '../observe/tracing.ts'
+import type { Budget } from './budget.ts'
+import type { DescribedRoute } from './openapi.ts'
+
+export interface RouteContext {
+  readonly slot: EngineSlot
+  readonly config: Config
+  readonly version: string
+  readonly guard: Guard
+  readonly metrics: Metrics
+  readonly tracing: Tracing | undefined
+  readonly bodies: BodyBudgets
+  readonly requestLog: RequestLog
+  readonly audit: Audit
+  readonly schedules: Schedules
+  /** Undefined in a plain deployment, which needs none. */
+  readonly licensing: Licensing | undefined
+  /** Filled while routes are added; complete once the application is ready. */
+  readonly routes: readonly DescribedRoute[]
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+}
+
+/** Bodies above the common limit have a share of their own, so that uploads cannot crowd out questions. */
+export interface BodyBudgets {
+  readonly small: Budget
+  readonly large: Budget
+}
+
+/** A request about one collection of the database that its token opens. */
+export interface NamedRequest {
+  readonly database: Database
+  readonly params: { readonly name: string }
+}

@@ -1,0 +1,49 @@
+// Where a licence lies: license/license.lic in the data directory, a plain file of a bounded size. It is never followed anywhere
+// else, never waited for, and never written but whole.
+import { constants } from 'node:fs'
+import { lstat, mkdir, open } from 'node:fs/promises'
+import path from 'node:path'
+import { createWhole, nodeVfs, writeFully } from '@annal/wal'
+import { licenceBytesMax } from './license-file.ts'
+
+export interface LicencePlace {
+  /** Undefined when there is none. Throws when what is there is no plain file, or too large. */
+  read(): Promise<string | undefined>
+  write(text: string): Promise<void>
+}
+
+export function licencePlace(dataDir: string): LicencePlace {
+  const dir = path.join(dataDir, 'license')
+  const file = path.join(dir, 'license.lic')
+  return {
+    async read() {
+      if (!(await isPlainDirectory(dir))) return undefined
+      const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(absent)
+      if (handle === undefined) return undefined
+      try {
+        const stat = await handle.stat()
+        if (!stat.isFile() || stat.size > licenceBytesMax) throw new Error('license.lic is no plain file of a licence')
+        const bytes = Buffer.alloc(stat.size)
+        await handle.read(bytes, 0, stat.size, 0)
+        return bytes.toString('latin1')
+      } finally {
+        await handle.close()
+      }
+    },
+    async write(text) {
+      await mkdir(dir, { recursive: true, mode: 0o700 })
+      if (!(await isPlainDirectory(dir))) throw new Error('license in the data directory is no directory')
+      await createWhole(nodeVfs(), file, (handle) => writeFully(handle, Buffer.from(text, 'latin1'), 0))
+    },
+  }
+}
+
+async function isPlainDirectory(dir: string): Promise<boolean> {
+  const stat = await lstat(dir).catch(absent)
+  return stat?.isDirectory() ?? false
+}
+
+function absent(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+  throw error
+}

@@ -1,0 +1,187 @@
+// Whether a licence is in force. It comes from license.lic, or is the trial: a fact in the log, since nobody here has the key to
+// sign one (decision 0010). Trouble with a licence restricts what is served and touches no data.
+import type { Engine } from '@annal/engine'
+import { ServerError } from '../http/errors.ts'
+import { licenceClockLeewayMs, trialMs } from '../http/limits.ts'
+import { type Licence, readLicence } from './license-file.ts'
+import type { LicencePlace } from './license-place.ts'
+
+export interface LicenceStatus {
+  readonly status: 'active' | 'expired'
+  readonly licence: Licence
+}
+
+export interface Licensing {
+  /** Applies the file that lies in the directory with this id; called before anything is served. What is wrong with it is told by `fault`. */
+  open(directory: string): Promise<void>
+  /** Undefined: there never was one. */
+  status(): LicenceStatus | undefined
+  /** Throws license_required. */
+  require(): void
+  /** Why nothing is active, for operators; undefined when something is. */
+  fault(): string | undefined
+  /**
+   * In force when it resolves. `byRoot` may put any in the place of the one in force, others only one that ends later. Throws
+   * license_invalid, license_expired.
+   */
+  activate(text: string, options: { readonly byRoot: boolean }): Promise<LicenceStatus>
+  /** Throws trial_taken. */
+  takeTrial(): Promise<LicenceStatus>
+  /** Writes down how late it is where the log does not say it yet. To be called now and then, and before the engine is closed. */
+  noteTime(): Promise<void>
+}
+
+export interface LicensingOptions {
+  readonly publicKey: string
+  readonly place: LicencePlace
+  /** Throws while there is none. */
+  engine(): Engine
+  readonly now?: () => number
+  /** Milliseconds that go on whatever is done to the clock. */
+  readonly elapsed?: () => number
+}
+
+/** Keys of settings in the log. Each is also a moment that the clock cannot be set back behind. */
+const trialKey = 'license-trial-taken'
+const appliedKey = 'license-applied'
+const expiredKey = 'license-expired'
+const seenKey = 'license-time-seen'
+/** The log need not know it more exactly. */
+const seenStepMs = 3_600_000
+
+export function createLicensing(options: LicensingOptions): Licensing {
+  const { publicKey, place, engine, now = Date.now, elapsed = () => performance.now() } = options
+  let filed: Licence | undefined
+  let fileFault: string | undefined
+  let expiryTold = ''
+  let trialAsked = false
+
+  let seen: { readonly ms: number; readonly at: number } | undefined
+
+  const notedMs = (): number => Math.max(engine().timeMs, Number(engine().control.setting(seenKey) ?? 0))
+
+  /** It is at least what the log knew when this process began to ask, and what has gone by since. */
+  const seenMs = (): number => {
+    seen ??= { ms: notedMs(), at: elapsed() }
+    return seen.ms + elapsed() - seen.at
+  }
+
+  /** Never earlier than anything in the log: a clock that was set back revives nothing, also when nobody wrote before. */
+  const today = (): number => Math.max(now(), engine().timeMs, seenMs())
+
+  const noteTime = async (): Promise<void> => {
+    if (today() >= notedMs() + seenStepMs) await engine().control.putSetting(seenKey, String(Math.floor(today())))
+  }
+
+  const trial = (): Licence | undefined => {
+    const taken = engine().control.setting(trialKey)
+    if (taken === undefined) return undefined
+    const startMs = Number(taken)
+    const id = `trial-${engine().id.slice(0, 8)}`
+    return { id, plan: 'trial', startMs, endMs: startMs + trialMs, directory: engine().id }
+  }
+
+  /** Once an expiry was seen it is in the log, and stays true whatever the clock says later. */
+  const tellExpiry = ({ id }: Licence): void => {
+    if (expiryTold === id || engine().control.setting(expiredKey) === id) return
+    expiryTold = id
+    engine()
+      .control.putSetting(expiredKey, id)
+      .then(noteTime)
+      .catch(() => {
+        // The log takes no writes just now; the next question tries again.
+        expiryTold = ''
+      })
+  }
+
+  const status = (): LicenceStatus | undefined => {
+    const known = [filed, trial()].filter((licence) => licence !== undefined)
+    const latest = known.toSorted((a, b) => b.endMs - a.endMs)[0]
+    if (latest === undefined) return undefined
+    const active = known.find((licence) => isInForce(licence, today()))
+    if (active !== undefined) return { status: 'active', licence: active }
+    tellExpiry(latest)
+    return { status: 'expired', licence: latest }
+  }
+
+  /** Throws what keeps a licence from being in force here. */
+  const judged = (text: string): Licence => {
+    const licence = readLicence(text, publicKey)
+    if (licence.directory !== 'any' && licence.directory !== engine().id) {
+      throw new ServerError('license_invalid', 'the licence is for another data directory', { field: 'license' })
+    }
+    if (licence.startMs > today() + licenceClockLeewayMs) {
+      throw new ServerError('license_invalid', `the licence starts on ${dayOf(licence.startMs)}`, { field: 'license' })
+    }
+    if (licence.endMs > today()) return licence
+    throw new ServerError('license_expired', `the licence ended on ${dayOf(licence.endMs)}`, { field: 'license' })
+  }
+
+  return {
+    status,
+    async open(directory) {
+      try {
+        const text = await place.read()
+        if (text !== undefined) filed = kept(text, publicKey, directory)
+      } catch (error) {
+        // Restricted, and nothing worse: the server starts and says why.
+        fileFault = error instanceof ServerError ? error.message : 'license.lic cannot be read'
+      }
+    },
+    require() {
+      if (status()?.status !== 'active') {
+        throw new ServerError('license_required', 'no license is active; reading goes on, this does not')
+      }
+    },
+    fault() {
+      const found = status()
+      if (found?.status === 'active') return undefined
+      if (found !== undefined) return `the license ${found.licence.id} ended on ${dayOf(found.licence.endMs)}`
+      return fileFault === undefined ? 'no license is active' : `no license is active: ${fileFault}`
+    },
+    async activate(text, { byRoot }) {
+      const licence = judged(text)
+      if (!byRoot && filed !== undefined && isInForce(filed, today()) && licence.endMs < filed.endMs) {
+        throw new ServerError('license_invalid', 'the license in force ends later; the root token may replace it', {
+          field: 'license',
+        })
+      }
+      await engine().control.putSetting(appliedKey, licence.id)
+      await place.write(`${text.trimEnd()}\n`)
+      filed = licence
+      fileFault = undefined
+      return { status: 'active', licence }
+    },
+    async noteTime() {
+      if (status() !== undefined) await noteTime()
+    },
+    async takeTrial() {
+      const { control } = engine()
+      if (trialAsked || control.setting(trialKey) !== undefined)
+        throw new ServerError('trial_taken', 'the trial of this data directory was taken already')
+      // Set in the turn of the check: of two who ask at once one gets it.
+      trialAsked = true
+      await control.putSetting(trialKey, String(today())).finally(() => {
+        trialAsked = false
+      })
+      const licence = trial()
+      if (licence === undefined) throw new ServerError('internal', 'the trial is not in the log')
+      return { status: 'active', licence }
+    },
+  }
+}
+
+/** A file that was applied once stays what it is when it has ended: its end is what people want to know. */
+function kept(text: string, publicKey: string, directory: string): Licence {
+  const licence = readLicence(text.trimEnd(), publicKey)
+  if (licence.directory === 'any' || licence.directory === directory) return licence
+  throw new ServerError('license_invalid', 'license.lic is for another data directory')
+}
+
+function isInForce({ startMs, endMs }: Licence, nowMs: number): boolean {
+  return startMs <= nowMs + licenceClockLeewayMs && nowMs < endMs
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10)
+}

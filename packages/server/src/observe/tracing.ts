@@ -1,0 +1,71 @@
+// Traces of requests for a collector that speaks OTLP over HTTP, where one is configured. The packages that send them are read
+// only then. A span says which route answered what and how long it took: no names, no bodies, no tokens.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { SpanContext } from '@opentelemetry/api'
+import type { Config } from '../config.ts'
+
+const closeMsMax = 2_000
+
+export interface AnsweredRequest {
+  readonly method: string
+  /** The pattern, not the path. */
+  readonly route: string
+  readonly status: number
+  readonly seconds: number
+  readonly requestId: string
+  /** The header `traceparent`, by which a caller asks for the span to belong to its trace. */
+  readonly parent: string | undefined
+}
+
+export interface Tracing {
+  record(request: AnsweredRequest): void
+  /** Sends what has not been sent. */
+  close(): Promise<void>
+}
+
+export async function openTracing(
+  { tracesUrl }: Pick<Config, 'tracesUrl'>,
+  version: string,
+): Promise<Tracing | undefined> {
+  if (tracesUrl === undefined) return undefined
+  const [api, { BatchSpanProcessor, TracerProvider }, { OTLPTraceExporter }, { resourceFromAttributes }] =
+    await Promise.all([
+      import('@opentelemetry/api'),
+      import('@opentelemetry/sdk-trace'),
+      import('@opentelemetry/exporter-trace-otlp-http'),
+      import('@opentelemetry/resources'),
+    ])
+  const provider = new TracerProvider({
+    resource: resourceFromAttributes({ 'service.name': 'annal', 'service.version': version }),
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter({ url: tracesUrl }) })],
+  })
+  const tracer = provider.getTracer('annal', version)
+  return {
+    record({ method, route, status, seconds, requestId, parent }) {
+      const remote = parentOf(parent)
+      const context = remote ? api.trace.setSpanContext(api.ROOT_CONTEXT, remote) : api.ROOT_CONTEXT
+      const endTime = Date.now()
+      const attributes = {
+        'http.request.method': method,
+        'http.route': route,
+        'http.response.status_code': status,
+        'annal.request_id': requestId,
+      }
+      const startTime = endTime - seconds * 1_000
+      const span = tracer.startSpan(`${method} ${route}`, { kind: api.SpanKind.SERVER, startTime, attributes }, context)
+      if (status >= 500) span.setStatus({ code: api.SpanStatusCode.ERROR })
+      span.end(endTime)
+    },
+    async close() {
+      // A collector that is away must not keep the server from ending.
+      await Promise.race([provider.shutdown().catch(() => undefined), sleep(closeMsMax, undefined, { ref: false })])
+    },
+  }
+}
+
+/** As W3C Trace Context writes it: `00-<trace>-<span>-<flags>`. */
+function parentOf(header: string | undefined): SpanContext | undefined {
+  const [, traceId, spanId, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(header ?? '') ?? []
+  if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
+  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true }
+}

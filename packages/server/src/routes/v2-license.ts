@@ -1,0 +1,65 @@
+// /api/v2/license: taking the trial and activating a license. The trial exists once per data directory, so only the root token
+// takes it; a license is accepted for its signature, from any caller (decision 16).
+import { Type } from '@sinclair/typebox'
+import type { FastifyInstance } from 'fastify'
+import { enterpriseOnly } from '../access/access.ts'
+import { invalidArgument } from '../http/errors.ts'
+import type { RouteContext } from '../http/route-context.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
+import { licenceBytesMax } from '../license/license-file.ts'
+import type { LicenceStatus, Licensing } from '../license/licensing.ts'
+import { type Infer, optionalText } from '../wire/schema.ts'
+import { licenceInfo } from '../wire/v2-license.ts'
+
+const generateBody = Type.Unsafe<{ readonly email?: string | null } | null>({
+  type: ['object', 'null'],
+  properties: { email: optionalText('Asked for by published dashboards; kept nowhere.') },
+})
+
+export function v2LicenceRoutes(app: FastifyInstance, { licensing, guard }: RouteContext): void {
+  const required = (): Licensing => {
+    if (licensing === undefined) throw enterpriseOnly()
+    return licensing
+  }
+
+  const generate = { schema: { body: generateBody }, config: { doc: docs.generate, audit: 'license.generate' } }
+  app.post<{ Body: Infer<typeof generateBody> }>('/license/generate', generate, async () => {
+    const taken = await required().takeTrial()
+    return told('The trial is active', taken)
+  })
+
+  // Text is taken here alone.
+  app.register(async (scope) => {
+    scope.addContentTypeParser(
+      ['text/plain', 'application/octet-stream'],
+      { parseAs: 'string', bodyLimit: licenceBytesMax },
+      (_request, body, done) => done(null, body),
+    )
+    const validate = { bodyLimit: licenceBytesMax, config: { doc: docs.validate, audit: 'license.validate' } }
+    scope.post('/license/validate', validate, async ({ body, headers, ip }) => {
+      const licences = required()
+      if (typeof body !== 'string') throw invalidArgument('send the text of license.lic', { field: 'body' })
+      const byRoot = await guard.mayKnowAll(headers.authorization, ip)
+      return told('The license is active', await licences.activate(body.trim(), { byRoot }))
+    })
+  })
+}
+
+function told(what: string, status: LicenceStatus) {
+  const license = licenceInfo(status)
+  return { message: `${what} until ${license.end_date} UTC`, license }
+}
+
+const docs = {
+  generate: {
+    access: 'server',
+    summary: 'Starts the trial of one month, once per data directory; it is active at once. Needs the root token.',
+    reply: { description: 'message, and license as /info tells it.' },
+  },
+  validate: {
+    access: 'open',
+    summary: 'Activates the text of a license.lic; everything is unlocked at once.',
+    body: Type.String({ description: 'The text of license.lic.' }),
+    reply: { description: 'message, and license as /info tells it.' },
+  },
+} satisfies Record<string, RouteDoc>

@@ -1,0 +1,129 @@
+// /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbours.
+import type { Collection, Database } from '@annal/engine'
+import type { FastifyInstance } from 'fastify'
+import { bodyBytesQueryMax } from '../http/limits.ts'
+import { answerRoom, sendJson } from '../http/replies.ts'
+import type { RouteContext } from '../http/route-context.ts'
+import type { RouteDoc } from '../http/route-doc.ts'
+import { checkSearch } from '../license/tiers.ts'
+import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
+import { nameParam } from '../wire/schema.ts'
+import {
+  type CountBody,
+  countBody,
+  type FacetsBody,
+  facetsBody,
+  type LinkParams,
+  linkParams,
+  type RecallQuery,
+  readFacets,
+  readFilter,
+  readRecall,
+  readScroll,
+  recallQuery,
+  type ScrollBody,
+  type SearchBatchBody,
+  scrollBody,
+  scrollReply,
+  searchBatchBody,
+} from '../wire/v2-queries.ts'
+import { readCollectionSearch, searchBatchJson } from '../wire/v2-search.ts'
+
+type Named = { Params: { name: string } }
+
+export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext): void {
+  const params = nameParam
+  const bodyLimit = bodyBytesQueryMax
+
+  const batch = { schema: { params, body: searchBatchBody(config.topKMax) }, bodyLimit, config: { doc: docs.batch } }
+  app.post<Named & { Body: SearchBatchBody }>(
+    '/collection/:name/search/batch',
+    batch,
+    async ({ database, params, body }, reply) => {
+      const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
+      for (const request of requests) checkSearch(database, request)
+      const room = answerRoom(reply, 'send fewer searches at a time, ask for fewer results, or leave out vectors')
+      return sendJson(reply, searchBatchJson(await database.collection(params.name).searchBatch(requests, room)))
+    },
+  )
+
+  const count = { schema: { params, body: countBody }, bodyLimit, config: { doc: docs.count } }
+  app.post<Named & { Body: CountBody }>('/collection/:name/objects/count', count, async ({ database, params, body }) =>
+    (await served(database, params.name)).count(readFilter(body)),
+  )
+
+  const facets = { schema: { params, body: facetsBody }, bodyLimit, config: { doc: docs.facets } }
+  app.post<Named & { Body: FacetsBody }>('/collection/:name/facets', facets, async ({ database, params, body }) =>
+    (await served(database, params.name)).facets(readFacets(body)),
+  )
+
+  const scroll = { schema: { params, body: scrollBody(config.batchMax) }, bodyLimit, config: { doc: docs.scroll } }
+  app.post<Named & { Body: ScrollBody }>(
+    '/collection/:name/objects/scroll',
+    scroll,
+    async ({ database, params, body }, reply) => {
+      const room = answerRoom(reply, 'leave out vectors')
+      return sendJson(reply, scrollReply(await database.collection(params.name).scroll(readScroll(body), room), body))
+    },
+  )
+
+  const recall = { schema: { params, querystring: recallQuery }, config: { doc: docs.recall } }
+  app.get<Named & { Querystring: RecallQuery }>(
+    '/collection/:name/recall',
+    recall,
+    async ({ database, params, query }) => {
+      const { recallWorst, ...report } = await database.collection(params.name).recall(readRecall(query))
+      return { ...report, recall_worst: recallWorst }
+    },
+  )
+
+  const links = { schema: { params: linkParams, querystring: idQuery }, config: { doc: docs.links } }
+  app.get<{ Params: LinkParams }>('/collection/:name/objects/:id/field/:field/links', links, async (request) => {
+    const { database, params } = request
+    const { name, field } = params
+    const collection = await served(database, name)
+    const ids = idsOfPath(request, params.id, (rest) => rest.split('/', 1)[0] ?? '')
+    const id = await onlyId(collection, ids)
+    return { id, field, links: collection.neighbours(field, id) }
+  })
+}
+
+/** A clone may still be on its way. */
+async function served(database: Database, name: string): Promise<Collection> {
+  const collection = database.collection(name)
+  await collection.served()
+  return collection
+}
+
+const docs = {
+  batch: {
+    access: 'search',
+    summary: 'Several searches in one call, all of the collection as it is at one moment.',
+    reply: { description: 'searches: the replies in the order asked.' },
+  },
+  count: {
+    access: 'read',
+    summary: 'Counts the objects that match a filter.',
+    reply: { description: 'count, exact.' },
+  },
+  facets: {
+    access: 'read',
+    summary: 'Counts the values of a filter key among the objects that match a filter.',
+    reply: { description: 'values, most frequent first, and how many distinct ones there are.' },
+  },
+  scroll: {
+    access: 'read',
+    summary: 'Pages through the objects that match a filter.',
+    reply: { description: 'objects, and the cursor of the next page, null on the last.' },
+  },
+  recall: {
+    access: 'search',
+    summary: 'Measures the index against exact answers, with stored vectors as questions.',
+    reply: { description: 'recall of the sample, and of its worst question.' },
+  },
+  links: {
+    access: 'read',
+    summary: 'The neighbours of an object in the graph of a dense field, as searches walk it.',
+    reply: { description: 'links: their ids, none for an object without a vector in the field.' },
+  },
+} satisfies Record<string, RouteDoc>
