@@ -150,7 +150,7 @@ test('the map keeps what lies apart apart, and finds what is pointed at', (t) =>
 test('every documented error code has its cure', async (t) => {
   const page = await readFile(new URL('../../../docs/reference/errors.md', import.meta.url), 'utf8')
   const cures = curesIn(page)
-  t.match(cures.invalid_token, { cure: 'Send the right one.' })
+  t.match(cures.invalid_token, { cure: 'Send a valid token.' })
   for (const [code, { cause, cure }] of Object.entries(cures)) {
     t.ok(cause.length > 5 && cure.length > 5, code)
     t.notMatch(cause + cure, /\]\(/, `${code}: no marks of Markdown`)

@@ -19,7 +19,7 @@ test('a token is asked for, a wrong one is refused, the right one opens and stay
   t.strictSame(await seen.barriers(), [])
   await signIn(seen, 'a-wrong-token')
   await seen.sees('invalid_token')
-  await seen.sees('Send the right one.')
+  await seen.sees('Send a valid token.')
   await seen.picture('sign-in-wrong')
 
   await signIn(seen, token)
