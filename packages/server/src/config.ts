@@ -97,87 +97,121 @@ export const settings: readonly Setting[] = [
     name: 'NDD_ALLOWED_HOSTS',
     fallback: '',
     meaning:
-      'Names that the server may be addressed by where it asks for no token, besides IP addresses, `localhost` and NDD_HOST; with commas.',
+      'Host names that a server without a token accepts, in addition to IP addresses, `localhost`, and NDD_HOST; comma-separated.',
   },
   {
     name: 'NDD_CORS_ORIGINS',
     fallback: '',
     meaning:
-      'Origins whose web pages may use the server from a browser: `https://app.example.com`; with commas. Empty: none.',
+      'Origins whose web pages may use the server from a browser: `https://app.example.com`; comma-separated. Empty: none.',
   },
   {
     name: 'NDD_TRUSTED_PROXIES',
     fallback: '',
     meaning:
-      'Addresses or networks of proxies whose `X-Forwarded-For` counts: `10.0.0.5,10.1.0.0/16`. Empty: callers have the address they connect from.',
+      'Addresses or networks of proxies whose `X-Forwarded-For` is trusted: `10.0.0.5,10.1.0.0/16`. Empty: a caller has the address of its connection.',
   },
-  { name: 'NDD_DATA_DIR', fallback: './data', meaning: 'Directory that holds everything stored; made when absent.' },
-  { name: 'NDD_AUTH_TOKEN', fallback: '', meaning: 'Token every request must carry; empty turns authentication off.' },
+  { name: 'NDD_DATA_DIR', fallback: './data', meaning: 'Data directory; created if it does not exist.' },
+  {
+    name: 'NDD_AUTH_TOKEN',
+    fallback: '',
+    meaning: 'Token that every request must send; empty turns authentication off.',
+  },
   {
     name: 'NDD_ROOT_TOKEN',
     fallback: '',
     meaning:
-      'Token that makes databases and their tokens; turns enterprise mode on. Under 16 characters: loopback only.',
+      'Token that creates databases and their tokens; turns enterprise mode on. Under 16 characters: loopback only.',
   },
   {
     name: 'NDD_LICENSE_PUBLIC_KEY',
     fallback: '',
-    meaning: 'Key that licences are checked with, in the place of the built-in one: 32 bytes in base64url.',
+    meaning: 'Key that verifies licenses, instead of the built-in key: 32 bytes in base64url.',
   },
-  { name: 'NDD_FSYNC', fallback: 'always', meaning: 'When a write is acknowledged: `always`, `interval` or `none`.' },
-  { name: 'NDD_NUM_THREADS', fallback: '0', meaning: 'Worker threads for graph work, 0 to 64; 0 chooses by cores.' },
-  { name: 'NDD_TOP_K_MAX', fallback: String(limitsDefault.topKMax), meaning: 'Most results of one query.' },
-  { name: 'NDD_BATCH_MAX', fallback: String(limitsDefault.batchMax), meaning: 'Most objects of one upsert.' },
-  { name: 'NDD_COLLECTIONS_MAX', fallback: String(limitsDefault.collectionsMax), meaning: 'Most collections.' },
-  { name: 'NDD_RATE_LIMIT', fallback: '0', meaning: 'Requests a second of one token or address; 0 sets no limit.' },
+  { name: 'NDD_FSYNC', fallback: 'always', meaning: 'When a write is acknowledged: `always`, `interval`, or `none`.' },
+  {
+    name: 'NDD_NUM_THREADS',
+    fallback: '0',
+    meaning: 'Worker threads for graph work, 0 to 64; 0 means one for each core.',
+  },
+  {
+    name: 'NDD_TOP_K_MAX',
+    fallback: String(limitsDefault.topKMax),
+    meaning: 'Maximum number of results of one query.',
+  },
+  {
+    name: 'NDD_BATCH_MAX',
+    fallback: String(limitsDefault.batchMax),
+    meaning: 'Maximum number of objects in one upsert.',
+  },
+  {
+    name: 'NDD_COLLECTIONS_MAX',
+    fallback: String(limitsDefault.collectionsMax),
+    meaning: 'Maximum number of collections.',
+  },
+  {
+    name: 'NDD_RATE_LIMIT',
+    fallback: '0',
+    meaning: 'Maximum number of requests per second for one token or address; 0 sets no limit.',
+  },
   {
     name: 'NDD_QUERY_LOG_PERCENT',
     fallback: '0',
-    meaning: 'Share of searches written to `queries/` in the data directory, for `annal bench record`; 0 writes none.',
+    meaning:
+      'Percentage of searches recorded in `queries/` in the data directory, for `annal bench record`; 0 records none.',
   },
   {
     name: 'NDD_BACKUP_EVERY_HOURS',
     fallback: '0',
-    meaning: 'Hours between backups of every collection that changed; 0 makes none.',
+    meaning: 'Hours between backups of every collection that changed; 0 makes no scheduled backups.',
   },
   {
     name: 'NDD_BACKUP_MINUTES_MAX',
     fallback: String(limitsDefault.backupMsMax / minuteMs),
-    meaning: 'Longest that a backup or a restore may take; then it is given up, and nothing of it is left.',
+    meaning: 'Maximum duration of a backup or a restore; after that it is canceled and nothing of it is kept.',
   },
-  { name: 'NDD_BACKUP_KEEP', fallback: '7', meaning: 'Scheduled backups kept of each collection.' },
+  { name: 'NDD_BACKUP_KEEP', fallback: '7', meaning: 'Number of scheduled backups kept for each collection.' },
   {
     name: 'NDD_BACKUP_CHECK',
     fallback: 'on',
     meaning:
-      'Whether each scheduled backup is built aside and compared: `on` or `off`. Takes the memory of one collection.',
+      'Whether each scheduled backup is verified with a test restore: `on` or `off`. Needs the memory of one collection.',
   },
   {
     name: 'NDD_BACKUP_S3',
     fallback: '',
     meaning:
-      'Where scheduled backups are carried as well: `s3://BUCKET/PREFIX`; the variables beginning with AWS_ say how to come in.',
+      'Bucket that scheduled backups are also copied to: `s3://BUCKET/PREFIX`; credentials come from the standard `AWS_*` variables.',
   },
-  { name: 'NDD_BACKUP_S3_KEEP', fallback: '30', meaning: 'Scheduled backups kept there of each collection.' },
+  {
+    name: 'NDD_BACKUP_S3_KEEP',
+    fallback: '30',
+    meaning: 'Number of scheduled backups kept in the bucket for each collection.',
+  },
   {
     name: 'NDD_ARCHIVE_HOURS',
     fallback: '24',
-    meaning: 'How far back any moment can be restored, in hours; 0 keeps no history and removes what was kept.',
+    meaning: 'How far back any moment can be restored, in hours; 0 keeps no history and removes existing history.',
   },
   {
     name: 'NDD_ARCHIVE_MAX_GB',
     fallback: '50',
-    meaning: 'Most disk that history may take, and never more than a tenth of what is free; less is kept then.',
+    meaning:
+      'Maximum disk space for history; it also never takes more than a tenth of the free space. At the limit, less history is kept.',
   },
   {
     name: 'NDD_KEEP_LOG',
     fallback: 'off',
     meaning:
-      'Whether the log is kept from its beginning, for `annal bench record`: `on` or `off`. It grows without end.',
+      'Whether the log is kept from its beginning, for `annal bench record`: `on` or `off`. It grows without limit.',
   },
-  { name: 'NDD_TLS_CERT', fallback: '', meaning: 'Certificate file in PEM form; with NDD_TLS_KEY turns HTTPS on.' },
-  { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM form, readable by its owner only.' },
-  { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error` or `silent`.' },
+  {
+    name: 'NDD_TLS_CERT',
+    fallback: '',
+    meaning: 'Certificate file in PEM format; turns HTTPS on together with NDD_TLS_KEY.',
+  },
+  { name: 'NDD_TLS_KEY', fallback: '', meaning: 'Key file in PEM format, readable by its owner only.' },
+  { name: 'NDD_LOG_LEVEL', fallback: 'warn', meaning: '`trace`, `debug`, `info`, `warn`, `error`, or `silent`.' },
 ]
 
 /** The settings whose values may be shown; of every other, and of those yet to come, only whether it is set. */
@@ -320,7 +354,7 @@ export function readConfig(environment: Environment): ConfigRead {
   if (config.licensePublicKey !== undefined && !isPublicKey(config.licensePublicKey)) {
     problems.push('NDD_LICENSE_PUBLIC_KEY must be 32 bytes in base64url, as `annal license keys` prints them')
   } else if (vendorPublicKey !== undefined && (config.licensePublicKey ?? vendorPublicKey) !== vendorPublicKey) {
-    problems.push('NDD_LICENSE_PUBLIC_KEY is not taken: this build takes the licences of its vendor and no others')
+    problems.push('NDD_LICENSE_PUBLIC_KEY is rejected: this build accepts only the licenses of its vendor')
   }
   const bucket = text('NDD_BACKUP_S3')
   if (bucket !== '' && config.backupBucket === undefined)
@@ -389,12 +423,12 @@ function tokenWarnings(config: Config): string[] {
   const warnings: string[] = []
   const open = !isLoopback(config.host)
   if (config.rootToken !== undefined) {
-    return config.authToken === undefined ? [] : ['NDD_AUTH_TOKEN opens nothing while NDD_ROOT_TOKEN is set']
+    return config.authToken === undefined ? [] : ['NDD_AUTH_TOKEN has no effect while NDD_ROOT_TOKEN is set']
   }
   if (config.authToken === undefined) {
     if (open)
       warnings.push(
-        `listening on ${config.host} without NDD_AUTH_TOKEN: everyone who reaches the port may read and delete`,
+        `listening on ${config.host} without NDD_AUTH_TOKEN: anyone who can reach the port can read and delete data`,
       )
     return warnings
   }
@@ -410,7 +444,7 @@ function tokenWarnings(config: Config): string[] {
 /** Why a root token must not be reachable from elsewhere; undefined for a good one, and for none. */
 export function rootTokenWeakness(rootToken: string | undefined): string | undefined {
   if (rootToken === undefined) return undefined
-  if (rootToken === rootTokenDefault) return 'NDD_ROOT_TOKEN is the published default, which everybody knows'
+  if (rootToken === rootTokenDefault) return 'NDD_ROOT_TOKEN is the published default, which is publicly known'
   if (rootToken.length >= tokenShort) return undefined
   return `NDD_ROOT_TOKEN is shorter than ${tokenShort} characters and can be guessed`
 }

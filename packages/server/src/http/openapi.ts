@@ -41,9 +41,12 @@ export function openapiDocument(routes: readonly DescribedRoute[], version: stri
       schemas: { Error: errorSchema },
       responses: {
         Error: {
-          description: 'The request was refused; `code` says why.',
+          description: 'The request failed; `code` is the reason.',
           headers: {
-            'Retry-After': { schema: { type: 'integer' }, description: 'Seconds, where asking again can help.' },
+            'Retry-After': {
+              schema: { type: 'integer' },
+              description: 'Seconds to wait before a retry, if a retry can succeed.',
+            },
           },
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
         },
@@ -56,12 +59,12 @@ const errorSchema = {
   type: 'object',
   required: ['error', 'code', 'request_id'],
   properties: {
-    error: { type: 'string', description: 'A sentence for people.' },
+    error: { type: 'string', description: 'A message for people.' },
     code: { type: 'string', enum: errorCodes },
     request_id: { type: 'string' },
-    field: { type: 'string', description: 'The input that was wrong.' },
-    value: { description: 'What was given there, shortened.' },
-    limit: { description: 'The limit it broke.' },
+    field: { type: 'string', description: 'The invalid input.' },
+    value: { description: 'Its value, shortened.' },
+    limit: { description: 'The limit that it exceeds.' },
   },
 }
 

@@ -58,11 +58,15 @@ export function createMetrics(): Metrics {
     render({ stats, bodyBytes, replyBytes }) {
       const lines = [
         ...requestLines([...routes.values()].flatMap((ofMethod) => [...ofMethod.values()])),
-        ...gauge('annal_http_requests_in_flight', 'Requests being worked on.', inFlight),
+        ...gauge('annal_http_requests_in_flight', 'Requests in progress.', inFlight),
       ]
       lines.push(
-        ...gauge('annal_http_body_bytes_in_flight', 'Room taken by request bodies.', bodyBytes),
-        ...gauge('annal_http_reply_bytes_waiting', 'Large replies that their readers have not taken.', replyBytes),
+        ...gauge('annal_http_body_bytes_in_flight', 'Memory used by request bodies.', bodyBytes),
+        ...gauge(
+          'annal_http_reply_bytes_waiting',
+          'Bytes of large replies that clients have not read yet.',
+          replyBytes,
+        ),
       )
       if (stats !== undefined) lines.push(...engineLines(stats))
       return `${[...lines, ...processLines()].join('\n')}\n`
@@ -85,10 +89,10 @@ function countsFor(routes: Map<string, Map<string, RouteCounts>>, method: string
 }
 
 function requestLines(routes: Iterable<RouteCounts>): string[] {
-  const totals = head('annal_http_requests_total', 'Requests answered.', 'counter')
+  const totals = head('annal_http_requests_total', 'Requests that received a reply.', 'counter')
   const times = head(
     'annal_http_request_seconds',
-    'From the first byte of a request to the last of its answer.',
+    'Time from the first byte of a request to the last byte of its reply.',
     'histogram',
   )
   for (const { method, route, byStatus, buckets, seconds, count } of routes) {
@@ -111,27 +115,27 @@ function requestLines(routes: Iterable<RouteCounts>): string[] {
 
 function engineLines({ objects, collections, log, checkpoints, workers, memory, ...stats }: EngineStats): string[] {
   const lines = [
-    ...gauge('annal_uptime_seconds', 'Since the engine was opened.', stats.uptimeMs / 1_000),
-    ...gauge('annal_collections', 'Collections.', collections),
-    ...gauge('annal_objects', 'Objects in all collections.', objects),
-    ...gauge('annal_lsn_applied', 'The newest event that searches see.', stats.lsnApplied),
-    ...gauge('annal_lsn_durable', 'The newest event that survives a power cut.', stats.lsnDurable),
-    ...gauge('annal_lsn_checkpoint', 'Recovery starts after this event.', stats.lsnCheckpoint),
-    ...gauge('annal_log_bytes', 'Bytes of the log on disk.', log.bytes),
-    ...gauge('annal_log_segments', 'Files of the log.', log.segments),
-    ...counter('annal_log_appends_total', 'Records appended.', log.appends),
-    ...counter('annal_log_syncs_total', 'Times the disk was asked to make the log durable.', log.syncs),
-    ...counter('annal_log_sync_seconds_total', 'Time the disk took for that.', log.syncMs / 1_000),
-    ...gauge('annal_log_records_waiting', 'Records that wait to be written.', log.queuedRecords),
-    ...gauge('annal_log_bytes_waiting', 'Their bytes.', log.queuedBytes),
-    ...counter('annal_checkpoints_total', 'Checkpoints begun and ended, also those that failed.', checkpoints.taken),
-    ...counter('annal_checkpoints_failed_total', 'Those of them that failed.', checkpoints.failed),
-    ...counter('annal_checkpoint_seconds_total', 'Time they took.', checkpoints.ms / 1_000),
-    ...gauge('annal_worker_threads', 'Threads that search and build graphs.', workers.threads),
-    ...counter('annal_workers_lost_total', 'Of these, those that ended unasked and were replaced.', workers.lost),
-    ...gauge('annal_questions_waiting', 'Queries that no thread has begun with.', workers.questionsWaiting),
+    ...gauge('annal_uptime_seconds', 'Time since the engine was opened.', stats.uptimeMs / 1_000),
+    ...gauge('annal_collections', 'Number of collections.', collections),
+    ...gauge('annal_objects', 'Number of objects in all collections.', objects),
+    ...gauge('annal_lsn_applied', 'LSN of the newest event that searches see.', stats.lsnApplied),
+    ...gauge('annal_lsn_durable', 'LSN of the newest event that survives a power cut.', stats.lsnDurable),
+    ...gauge('annal_lsn_checkpoint', 'LSN after which recovery starts.', stats.lsnCheckpoint),
+    ...gauge('annal_log_bytes', 'Size of the log on disk.', log.bytes),
+    ...gauge('annal_log_segments', 'Number of log segments.', log.segments),
+    ...counter('annal_log_appends_total', 'Records appended to the log.', log.appends),
+    ...counter('annal_log_syncs_total', 'Syncs of the log to disk.', log.syncs),
+    ...counter('annal_log_sync_seconds_total', 'Time spent in these syncs.', log.syncMs / 1_000),
+    ...gauge('annal_log_records_waiting', 'Records waiting to be written to the log.', log.queuedRecords),
+    ...gauge('annal_log_bytes_waiting', 'Bytes of records waiting to be written to the log.', log.queuedBytes),
+    ...counter('annal_checkpoints_total', 'Checkpoints finished, including failed ones.', checkpoints.taken),
+    ...counter('annal_checkpoints_failed_total', 'Checkpoints that failed.', checkpoints.failed),
+    ...counter('annal_checkpoint_seconds_total', 'Time spent in checkpoints.', checkpoints.ms / 1_000),
+    ...gauge('annal_worker_threads', 'Worker threads that search and build graphs.', workers.threads),
+    ...counter('annal_workers_lost_total', 'Worker threads that exited unexpectedly and were replaced.', workers.lost),
+    ...gauge('annal_questions_waiting', 'Queries waiting for a thread.', workers.questionsWaiting),
     ...backupLines(stats),
-    ...head('annal_memory_bytes', 'Memory of all collections by part.', 'gauge'),
+    ...head('annal_memory_bytes', 'Memory of all collections, by part.', 'gauge'),
   ]
   for (const [part, bytes] of Object.entries(memory)) lines.push(`annal_memory_bytes{part="${escaped(part)}"} ${bytes}`)
   return lines
@@ -140,17 +144,17 @@ function engineLines({ objects, collections, log, checkpoints, workers, memory, 
 function backupLines({ backups, reach }: Pick<EngineStats, 'backups' | 'reach'>): string[] {
   const newestAt = backups.newestAt ?? 0
   return [
-    ...gauge('annal_backups', 'Backups there are.', backups.count),
-    ...gauge('annal_backup_bytes', 'Bytes of all backups; files they share are counted in each.', backups.bytes),
+    ...gauge('annal_backups', 'Number of backups.', backups.count),
+    ...gauge('annal_backup_bytes', 'Size of all backups; shared files are counted in each.', backups.bytes),
     ...gauge(
       'annal_backup_newest_timestamp_seconds',
-      'When the newest backup was made; 0: there is none.',
+      'Time of the newest backup; 0 if there is none.',
       newestAt / 1_000,
     ),
-    ...gauge('annal_archive_bytes', 'Bytes of what is archived.', reach?.bytes ?? 0),
+    ...gauge('annal_archive_bytes', 'Size of the archive.', reach?.bytes ?? 0),
     ...gauge(
       'annal_restorable_from_timestamp_seconds',
-      'The oldest moment that can be restored; 0: the first of all, NaN: nothing is archived.',
+      'Oldest moment that can be restored; 0 if history is complete, NaN if nothing is archived.',
       reach === undefined ? Number.NaN : reach.timeMs / 1_000,
     ),
   ]
@@ -159,7 +163,7 @@ function backupLines({ backups, reach }: Pick<EngineStats, 'backups' | 'reach'>)
 function processLines(): string[] {
   const { user, system } = process.cpuUsage()
   return [
-    ...gauge('process_resident_memory_bytes', 'Memory of the process.', process.memoryUsage.rss()),
+    ...gauge('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss()),
     ...counter('process_cpu_seconds_total', 'CPU time of the process.', (user + system) / 1e6),
   ]
 }

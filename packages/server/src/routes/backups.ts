@@ -180,14 +180,18 @@ function commonRoutes(app: FastifyInstance, path: string): void {
 const docs = {
   create: {
     access: 'write',
-    summary: 'Begins a backup; searches and writes go on. One at a time for each database.',
-    reply: { description: 'It is being made; backup_name is its name.', status: 202 },
+    summary: 'Starts a backup. Searches and writes continue. One backup per database can run at a time.',
+    reply: { description: 'The backup is running; backup_name is its name.', status: 202 },
   },
-  list: { access: 'read', summary: 'Lists all backups.', reply: { description: 'By name, each with its facts.' } },
+  list: {
+    access: 'read',
+    summary: 'Lists all backups.',
+    reply: { description: 'The backups by name, each with its description.' },
+  },
   active: {
     access: 'read',
-    summary: 'Whether a backup is being made.',
-    reply: { description: 'active; and what is being backed up under which name.' },
+    summary: 'Returns whether a backup is running.',
+    reply: { description: 'active, and the collection and name of the running backup.' },
   },
   info: {
     access: 'read',
@@ -196,62 +200,62 @@ const docs = {
   },
   restore: {
     access: 'write',
-    summary: 'Makes a new collection of a backup, or of the collection as it was at a moment of the past.',
+    summary: 'Restores a backup, or an earlier moment of its collection, into a new collection.',
     reply: {
-      description: 'The collection is there and can be searched and written.',
+      description: 'The collection exists and can be searched and written.',
       status: 201,
       text: 'Backup restored successfully',
     },
   },
-  remove: { access: 'write', summary: 'Deletes a backup.', reply: { description: 'It is gone.' } },
+  remove: { access: 'write', summary: 'Deletes a backup.', reply: { description: 'It is deleted.' } },
   download: {
     access: 'read',
-    summary: 'Gives a backup as one stream, to be uploaded here or elsewhere. The token may stand in ?token=.',
-    reply: { description: 'The bytes, as a file to be kept.' },
+    summary:
+      'Downloads a backup as one stream, for upload to this or another server. The token may be passed as ?token=.',
+    reply: { description: 'The bytes, as a file download.' },
   },
   upload: {
     access: 'write',
-    summary:
-      'Takes a stream that a download gave: multipart/form-data with a file named backup, or the bytes and ?name=.',
+    summary: 'Uploads a stream from a download: multipart/form-data with a file named backup, or the bytes and ?name=.',
     reply: {
-      description: 'It is whole, was checked, and can be restored.',
+      description: 'The backup is complete, was verified, and can be restored.',
       status: 201,
       text: 'Backup uploaded successfully',
     },
   },
   verify: {
     access: 'read',
-    summary: 'Compares every file of a backup with its checksum; deep also builds the collection aside.',
-    reply: { description: 'status is ok or damaged; faults says what is wrong.' },
+    summary: 'Compares every file of a backup with its checksum; deep also builds the collection in a test restore.',
+    reply: { description: 'status is ok or damaged; faults lists the damage.' },
   },
   clone: {
     access: 'write',
-    summary: 'Makes a new collection with what another one holds now.',
-    reply: { description: 'The collection is there; whoever asks it waits until it is loaded.', status: 201 },
+    summary: 'Clones a collection into a new one.',
+    reply: { description: 'The collection exists; requests to it wait until it is loaded.', status: 201 },
   },
   past: {
     access: 'write',
-    summary: 'Makes a new collection of what another one held at a moment, also of one that was deleted since.',
-    reply: { description: 'The collection is there and can be searched and written.', status: 201 },
+    summary: 'Restores an earlier moment of a collection into a new one, even if the collection was deleted since.',
+    reply: { description: 'The collection exists and can be searched and written.', status: 201 },
   },
   status: {
     access: 'read',
-    summary: 'The backup that runs, or the last one since the start.',
+    summary: 'Returns the running backup, or the last one since the start.',
     reply: { description: 'status is idle, running, completed or failed.' },
   },
   restoreStatus: {
     access: 'read',
-    summary: 'The restore that runs, or the last one since the start.',
+    summary: 'Returns the running restore, or the last one since the start.',
     reply: { description: 'status is idle, running, completed or failed.' },
   },
   cancel: {
     access: 'write',
-    summary: 'Ends the backup that runs.',
-    reply: { description: 'cancelled is false when none was running. Nothing of it is left.' },
+    summary: 'Cancels the running backup.',
+    reply: { description: 'cancelled is false if no backup was running. Nothing of the backup is kept.' },
   },
   cancelRestore: {
     access: 'write',
-    summary: 'Ends the restore that began last; whoever waits for it gets 409 cancelled.',
-    reply: { description: 'cancelled is false when none was running.' },
+    summary: 'Cancels the restore that started last; a request that waits for it gets 409 cancelled.',
+    reply: { description: 'cancelled is false if no restore was running.' },
   },
 } satisfies Record<string, RouteDoc>

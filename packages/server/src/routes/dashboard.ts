@@ -54,11 +54,11 @@ const docs = {
   page: {
     access: 'open',
     summary: 'The dashboard.',
-    reply: { description: 'A page for browsers.', text: '<!doctype html>' },
+    reply: { description: 'An HTML page.', text: '<!doctype html>' },
   },
   asset: {
     access: 'open',
     summary: 'A file of the dashboard.',
-    reply: { description: 'Script, style or picture.', text: '' },
+    reply: { description: 'A script, style sheet, or image.', text: '' },
   },
 } satisfies Record<string, RouteDoc>

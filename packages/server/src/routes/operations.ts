@@ -12,7 +12,7 @@ import type { Infer } from '../wire/schema.ts'
 export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'server',
-    summary: 'Figures for Prometheus.',
+    summary: 'Returns metrics for Prometheus.',
     reply: { description: 'Prometheus text format.', text: 'annal_objects 60000' },
   }
   app.get('/metrics', { config: { doc } }, async (_request, reply) => {
@@ -27,8 +27,8 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: Ro
 export function configurationRoute(app: FastifyInstance, { config }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'server',
-    summary: 'The settings the server runs with; of secrets and of places on disk only whether they are set.',
-    reply: { description: 'settings: name, value, fallback and meaning of each.' },
+    summary: 'Returns the settings in use; for secrets and paths on disk, only whether they are set.',
+    reply: { description: 'settings: the name, value, default, and meaning of each.' },
   }
   app.get('/configuration', { config: { doc } }, async () => ({
     settings: config.inForce.map((setting) => {
@@ -53,7 +53,7 @@ const logsQuery = Type.Object({ limit: Type.Optional(Type.String({ pattern: '^\\
 export function logsRoute(app: FastifyInstance, { requestLog }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'read',
-    summary: 'The newest requests, one line each; ?limit= of 0 to 500, default 100.',
+    summary: 'Returns the newest requests, one line each; ?limit= from 0 to 500, default 100.',
     reply: { description: 'count and lines, oldest first.' },
   }
   const options = { schema: { querystring: logsQuery }, config: { doc } }

@@ -78,22 +78,22 @@ function failureLog(request: FastifyRequest): (error: Error) => void {
 const docs = {
   rebuild: {
     access: 'write',
-    summary: 'Begins to build the graphs anew, with other M and ef_con; searches go on, writes wait.',
-    reply: { description: 'It is under way; its status tells how far it is.', status: 202 },
+    summary: 'Starts a rebuild of the graphs, optionally with another M and ef_con. Searches continue, writes wait.',
+    reply: { description: 'The rebuild is running; its status shows the progress.', status: 202 },
   },
   status: {
     access: 'read',
-    summary: 'How far the rebuild is, or how the last one since the start ended.',
-    reply: { description: 'status is idle, in_progress, completed or failed.' },
+    summary: 'Returns the progress of the running rebuild, or the result of the last one since the start.',
+    reply: { description: 'status is idle, in_progress, completed, or failed.' },
   },
   newest: {
     access: 'read',
-    summary: 'The rebuild that runs in any collection, or the last one that did.',
-    reply: { description: 'status is idle, in_progress, completed or failed; collection says which.' },
+    summary: 'Returns the running rebuild of any collection, or the last one.',
+    reply: { description: 'status is idle, in_progress, completed, or failed; collection is its collection.' },
   },
   shrink: {
     access: 'write',
-    summary: 'Gives back the memory and the disk that deleted and replaced objects took; searches go on, writes wait.',
-    reply: { description: 'It is done; reclaimed_bytes of memory were given back.' },
+    summary: 'Frees the memory and disk space of deleted and replaced objects. Searches continue, writes wait.',
+    reply: { description: 'The vacuum is complete; reclaimed_bytes is the memory that it freed.' },
   },
 } satisfies Record<string, RouteDoc>

@@ -33,19 +33,22 @@ export function v2ScheduleRoutes(app: FastifyInstance, { config, schedules }: Ro
 const docs = {
   list: {
     access: 'read',
-    summary: 'What is backed up by itself, how often, and when next.',
-    reply: { description: 'schedules of collections; server is what is done for those without, null for nothing.' },
+    summary: 'Lists the backup schedules, with the interval and the time of the next backup.',
+    reply: {
+      description:
+        'schedules: those of collections; server: the schedule of all other collections, null if there is none.',
+    },
   },
   put: {
     access: 'write',
-    summary: 'Has a collection backed up every so often, instead of as before.',
+    summary: 'Sets the backup schedule of a collection.',
     reply: {
-      description: 'The schedule; next_at is null until its first backup, which is made within a minute or two.',
+      description: 'The schedule; next_at is null until its first backup, which starts within two minutes.',
     },
   },
   remove: {
     access: 'write',
-    summary: 'Ends the schedule of a collection. Backups that it made stay.',
-    reply: { description: 'deleted is false when there was none.' },
+    summary: 'Deletes the backup schedule of a collection. Its backups are kept.',
+    reply: { description: 'deleted is false if there was no schedule.' },
   },
 } satisfies Record<string, RouteDoc>

@@ -19,8 +19,8 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
   const { slot, guard, metrics, audit } = context
   const health: RouteDoc = {
     access: 'open',
-    summary: 'Whether the server serves. 503 while it starts; without a token no details.',
-    reply: { description: 'status is ok, degraded or read-only.' },
+    summary: 'Returns the health of the server: 503 while it starts. Without a token, no details.',
+    reply: { description: 'status is ok, degraded, or read-only.' },
   }
   app.get('/health', { config: { doc: health } }, async (request, reply) => {
     const state = withNotices(withAudit(slot.health(), audit.fault), context)
@@ -36,9 +36,10 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
 
   const stats: RouteDoc = {
     access: 'any',
-    summary: 'Figures of the engine and its log.',
+    summary: 'Returns statistics of the engine and its log.',
     reply: {
-      description: 'Counts, LSNs, memory by part; with the token of a database only version, uptime, requests.',
+      description:
+        'Counts, LSNs, and memory by part. With the token of a database, only version, uptime, and requests.',
     },
   }
   app.get('/stats', { config: { doc: stats } }, async ({ principal }) => {
@@ -81,8 +82,8 @@ function backupFigures({ backups, reach, timeMs }: EngineStats) {
 export function infoRoute(app: FastifyInstance, { version, config, slot, licensing }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'any',
-    summary: 'What this server is.',
-    reply: { description: 'Version, machine and licence; machine_id is what a licence may be bound to.' },
+    summary: 'Describes this server.',
+    reply: { description: 'Version, machine, and license; a license may be bound to machine_id.' },
   }
   app.get('/info', { config: { doc } }, async () => {
     const status = licensing?.status()
@@ -106,15 +107,15 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
   }
   const type: RouteDoc = {
     access: 'read',
-    summary: 'The kind of the one user of a plain deployment, or the type of a database.',
-    reply: { description: 'Admin, or the type.' },
+    summary: 'Returns the type of the only user of a server without a root token, or the type of a database.',
+    reply: { description: 'Admin, or the type of the database.' },
   }
   app.get<ForUser>('/users/:user/type', { config: { doc: type } }, async ({ params, database }) =>
     facts(params.user, database),
   )
   const info: RouteDoc = {
     access: 'read',
-    summary: 'The one user of a plain deployment.',
+    summary: 'Returns the only user of a server without a root token.',
     reply: { description: 'Always active.' },
   }
   app.get<ForUser>('/users/:user/info', { config: { doc: info } }, async ({ params, database }) => ({

@@ -60,17 +60,17 @@ const docs = {
   create: {
     access: 'write',
     summary: 'Creates an index.',
-    reply: { description: 'It can be written and searched at once.', text: 'Index created successfully' },
+    reply: { description: 'The index exists and can be written and searched.', text: 'Index created successfully' },
   },
-  list: { access: 'read', summary: 'Lists all indexes.', reply: { description: 'indexes, each with its parameters.' } },
+  list: { access: 'read', summary: 'Lists all indexes.', reply: { description: 'indexes: each with its parameters.' } },
   info: {
     access: 'read',
     summary: 'Describes an index.',
-    reply: { description: 'Parameters and the number of objects.' },
+    reply: { description: 'The parameters and the number of objects.' },
   },
   drop: {
     access: 'write',
-    summary: 'Deletes an index with everything in it.',
-    reply: { description: 'It is gone.', text: 'Index deleted successfully' },
+    summary: 'Deletes an index and its data.',
+    reply: { description: 'It is deleted.', text: 'Index deleted successfully' },
   },
 } satisfies Record<string, RouteDoc>

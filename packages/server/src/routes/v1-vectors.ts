@@ -124,19 +124,20 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
 const docs = {
   insert: {
     access: 'write',
-    summary: 'Inserts objects or replaces those with the same ids, all or none.',
+    summary: 'Inserts objects and replaces objects with the same ids, all or none.',
     body: insertBody,
     bodyMsgpack: '[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]',
     reply: {
-      description: 'Durable and visible. The body is empty, or on request {"upserted","lsn","durable"}.',
+      description:
+        'The write is durable and visible. The body is empty, or {"upserted","lsn","durable"} if JSON is accepted.',
       text: '',
     },
   },
   search: {
     access: 'search',
-    summary: 'Finds the nearest objects, by the dense vector, the sparse one, or both fused by ranks.',
+    summary: 'Finds the nearest objects by the dense vector, the sparse vector, or both with fused ranks.',
     reply: {
-      description: 'Best first.',
+      description: 'The hits, best first.',
       msgpack: '[[similarity, id, meta, filter, norm, vector], ...]',
     },
   },
@@ -151,17 +152,17 @@ const docs = {
   remove: {
     access: 'write',
     summary: 'Deletes one object.',
-    reply: { description: 'It is gone.', text: 'Vector deleted successfully' },
+    reply: { description: 'It is deleted.', text: 'Vector deleted successfully' },
   },
   deleteByFilter: {
     access: 'write',
     summary: 'Deletes the objects that match a filter; an empty filter matches none.',
-    reply: { description: 'How many there were.', text: '3 vectors deleted' },
+    reply: { description: 'The number of deleted objects.', text: '3 vectors deleted' },
   },
   updateFilters: {
     access: 'write',
-    summary: 'Replaces the whole filters of objects; unknown ids are skipped.',
-    reply: { description: 'How many were found.', text: '3 filters updated' },
+    summary: 'Updates the filters of objects: replaces each filter completely and skips unknown ids.',
+    reply: { description: 'The number of updated objects.', text: '3 filters updated' },
   },
 } satisfies Record<string, RouteDoc>
 

@@ -95,34 +95,34 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
 const docs = {
   create: {
     access: 'control',
-    summary: 'Makes a database with its first token.',
-    reply: { description: 'db_token is told this once.', status: 201 },
+    summary: 'Creates a database and its first token.',
+    reply: { description: 'db_token is in this reply only.', status: 201 },
   },
   list: {
     access: 'control',
     summary: 'Lists all databases.',
-    reply: { description: 'dbs, each with type and state.' },
+    reply: { description: 'dbs: each with its type and state.' },
   },
-  info: { access: 'any', summary: 'Describes a database.', reply: { description: 'Name, type, state.' } },
+  info: { access: 'any', summary: 'Describes a database.', reply: { description: 'The name, type, and state.' } },
   drop: {
     access: 'control',
-    summary: 'Deletes a database with its collections and tokens.',
-    reply: { description: 'All of it is gone.' },
+    summary: 'Deletes a database, its collections, and its tokens.',
+    reply: { description: 'The database is deleted.' },
   },
   activate: {
     access: 'control',
-    summary: 'Lets the tokens of a database in again.',
-    reply: { description: 'The database as it is now.' },
+    summary: 'Activates a database, so that its tokens work again.',
+    reply: { description: 'The updated database.' },
   },
   deactivate: {
     access: 'control',
-    summary: 'Refuses the tokens of a database; its data is kept.',
-    reply: { description: 'The database as it is now.' },
+    summary: 'Deactivates a database: its tokens are rejected, its data is kept.',
+    reply: { description: 'The updated database.' },
   },
   type: {
     access: 'control',
     summary: 'Sets the type of a database.',
-    reply: { description: 'The database as it is now.' },
+    reply: { description: 'The updated database.' },
   },
   collections: {
     access: 'control',
@@ -137,6 +137,6 @@ const docs = {
   dropCollection: {
     access: 'control',
     summary: 'Deletes a collection of a database.',
-    reply: { description: 'It is gone.' },
+    reply: { description: 'It is deleted.' },
   },
 } satisfies Record<string, RouteDoc>

@@ -41,20 +41,24 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
 }
 
 const docs = {
-  create: { access: 'write', summary: 'Creates a collection.', reply: { description: 'Its summary.' } },
+  create: {
+    access: 'write',
+    summary: 'Creates a collection.',
+    reply: { description: 'The summary of the collection.' },
+  },
   list: {
     access: 'read',
     summary: 'Lists all collections.',
-    reply: { description: 'collections, each as its summary.' },
+    reply: { description: 'collections: the summary of each.' },
   },
   describe: {
     access: 'read',
     summary: 'Describes a collection.',
-    reply: { description: 'Its summary: fields, counts, condition.' },
+    reply: { description: 'The summary: fields, counts, state.' },
   },
   drop: {
     access: 'write',
-    summary: 'Deletes a collection with everything in it.',
-    reply: { description: 'It is gone.' },
+    summary: 'Deletes a collection and its data.',
+    reply: { description: 'It is deleted.' },
   },
 } satisfies Record<string, RouteDoc>

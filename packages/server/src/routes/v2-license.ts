@@ -53,13 +53,13 @@ function told(what: string, status: LicenceStatus) {
 const docs = {
   generate: {
     access: 'server',
-    summary: 'Starts the trial of one month, once per data directory; it is active at once. Needs the root token.',
-    reply: { description: 'message, and license as /info tells it.' },
+    summary: 'Starts the trial of one month, once per data directory. It is active immediately. Needs the root token.',
+    reply: { description: 'message, and license as in /info.' },
   },
   validate: {
     access: 'open',
-    summary: 'Activates the text of a license.lic; everything is unlocked at once.',
+    summary: 'Activates a license from the text of a license.lic, effective immediately.',
     body: Type.String({ description: 'The text of license.lic.' }),
-    reply: { description: 'message, and license as /info tells it.' },
+    reply: { description: 'message, and license as in /info.' },
   },
 } satisfies Record<string, RouteDoc>

@@ -28,18 +28,18 @@ export function v2LogRoutes(app: FastifyInstance, { slot }: RouteContext): void 
 const docs = {
   events: {
     access: 'read',
-    summary: 'What happened in the database, event by event, as far back as the log and its archive go.',
+    summary: 'Lists the events of the database, as far back as the log and its archive reach.',
     reply: {
       description:
-        'events, oldest first, without what they carried; next and previous lead to more. While complete is false the log is still being read: ask again.',
+        'events: oldest first, without their data; next and previous: where to continue. While complete is false, the log is still being read: retry later.',
     },
   },
   activity: {
     access: 'read',
-    summary: 'How much happened in the database in each stretch of time.',
+    summary: 'Returns the activity of the database in each interval of time.',
     reply: {
       description:
-        'buckets of bucket_seconds, oldest first, those without events left out. While complete is false newer ones are missing: ask again.',
+        'buckets: intervals of bucket_seconds, oldest first, without empty ones. While complete is false, newer ones are missing: retry later.',
     },
   },
 } satisfies Record<string, RouteDoc>

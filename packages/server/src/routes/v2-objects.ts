@@ -115,33 +115,37 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
 const docs = {
   upsert: {
     access: 'write',
-    summary: 'Inserts objects or replaces those with the same ids, all or none.',
+    summary: 'Inserts objects and replaces objects with the same ids, all or none.',
     body: upsertObjectsBody,
     bodyMsgpack: '[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {}], ...]]',
-    reply: { description: 'Durable and visible: upserted, lsn, durable.' },
+    reply: { description: 'The write is durable and visible: upserted, lsn, durable.' },
   },
   query: {
     access: 'read',
-    summary: 'Reads objects by id; unknown ids are left out.',
+    summary: 'Gets objects by id; unknown ids are left out.',
     reply: {
-      description: 'In the order asked.',
+      description: 'The objects, in the order of the ids.',
       msgpack: '[[[id, meta, filter, {field: row}, {field: [indices, values]}, {}], ...]]',
     },
   },
-  remove: { access: 'write', summary: 'Deletes one object.', reply: { description: 'deleted is its id.' } },
+  remove: {
+    access: 'write',
+    summary: 'Deletes one object.',
+    reply: { description: 'deleted is the id of the object.' },
+  },
   deleteByFilter: {
     access: 'write',
     summary: 'Deletes the objects that match a filter; an empty filter matches none.',
-    reply: { description: 'deleted is how many there were.' },
+    reply: { description: 'deleted is the number of deleted objects.' },
   },
   updateFilters: {
     access: 'write',
-    summary: 'Replaces the whole filters of objects; unknown ids are skipped.',
-    reply: { description: 'updated is how many were found.' },
+    summary: 'Updates the filters of objects: replaces each filter completely and skips unknown ids.',
+    reply: { description: 'updated is the number of updated objects.' },
   },
   search: {
     access: 'search',
-    summary: 'Finds the nearest objects by one or several fields, and on request fuses their ranks.',
+    summary: 'Finds the nearest objects by one or several fields, and optionally fuses the lists.',
     reply: {
       description: 'Hits per field, best first.',
       msgpack: '[{number: [id, meta, filter]}, {field: [[number, score], ...]}, [[number, score], ...]?]',

@@ -98,32 +98,32 @@ async function served(database: Database, name: string): Promise<Collection> {
 const docs = {
   batch: {
     access: 'search',
-    summary: 'Several searches in one call, all of the collection as it is at one moment.',
-    reply: { description: 'searches: the replies in the order asked.' },
+    summary: 'Runs several searches in one call, all on the collection as of one moment.',
+    reply: { description: 'searches: the replies, in the order of the searches.' },
   },
   count: {
     access: 'read',
     summary: 'Counts the objects that match a filter.',
-    reply: { description: 'count, exact.' },
+    reply: { description: 'count: the exact number.' },
   },
   facets: {
     access: 'read',
     summary: 'Counts the values of a filter key among the objects that match a filter.',
-    reply: { description: 'values, most frequent first, and how many distinct ones there are.' },
+    reply: { description: 'values: most frequent first; distinct: the number of distinct values.' },
   },
   scroll: {
     access: 'read',
     summary: 'Pages through the objects that match a filter.',
-    reply: { description: 'objects, and the cursor of the next page, null on the last.' },
+    reply: { description: 'objects, and cursor: the cursor of the next page, null on the last page.' },
   },
   recall: {
     access: 'search',
-    summary: 'Measures the index against exact answers, with stored vectors as questions.',
-    reply: { description: 'recall of the sample, and of its worst question.' },
+    summary: 'Runs sample queries with stored vectors and compares each result with exact search.',
+    reply: { description: 'recall: the mean of the sample; recall_worst: that of the worst query.' },
   },
   links: {
     access: 'read',
-    summary: 'The neighbours of an object in the graph of a dense field, as searches walk it.',
-    reply: { description: 'links: their ids, none for an object without a vector in the field.' },
+    summary: 'Returns the neighbors of an object in the graph of a dense field.',
+    reply: { description: 'links: the ids of the neighbors, empty if the object has no vector in the field.' },
   },
 } satisfies Record<string, RouteDoc>

@@ -74,18 +74,20 @@ function docsFor(whose: string, look: RouteDoc['access'], change: RouteDoc['acce
   return {
     create: {
       access: change,
-      summary: `Makes a token ${whose}.`,
-      reply: { description: 'db_token is told this once.', status: 201 },
+      summary: `Creates a token ${whose}.`,
+      reply: { description: 'db_token is in this reply only.', status: 201 },
     },
     list: {
       access: look,
       summary: `Lists the tokens ${whose}.`,
-      reply: { description: 'tokens: name, type, when made. What they are is kept nowhere.' },
+      reply: {
+        description: 'tokens: the name, type, and creation time of each. The tokens themselves are not stored.',
+      },
     },
     remove: {
       access: change,
-      summary: `Deletes a token ${whose}: from the next request on it opens nothing.`,
-      reply: { description: 'It is gone.' },
+      summary: `Deletes a token ${whose}. It is invalid from the next request on.`,
+      reply: { description: 'It is deleted.' },
     },
   }
 }

@@ -17,41 +17,48 @@ const quantLevels: { readonly [precision: string]: number } = {
 }
 
 export const createBackupBody = Type.Object(
-  { name: optionalText('1 to 200 letters, digits, underscore, hyphen; made of name and time when not given.') },
+  { name: optionalText('1 to 200 letters, digits, underscores, hyphens; by default made from the name and the time.') },
   { $id: 'CreateBackup' },
 )
 export type CreateBackupBody = Infer<typeof createBackupBody>
 
 const moment = {
-  lsn: optionalInteger({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, 'As of this event instead of the backup.'),
+  lsn: optionalInteger(
+    { minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
+    'Restore the state as of this event instead of that of the backup.',
+  ),
   time: Type.Optional(
     Type.Unsafe<string | number | null>({
       type: ['string', 'number', 'null'],
-      description: 'As of this time: ISO 8601, or seconds since 1970.',
+      description: 'Restore the state as of this time: ISO 8601, or seconds since 1970.',
     }),
   ),
 }
 
 export const restoreIndexBody = Type.Object(
-  { target_index_name: Type.String({ description: 'A name that no index has.' }), ...moment },
+  { target_index_name: Type.String({ description: 'Name of the new index; must not exist.' }), ...moment },
   { $id: 'RestoreIndex' },
 )
 export type RestoreIndexBody = Infer<typeof restoreIndexBody>
 
 export const restoreCollectionBody = Type.Object(
-  { target_collection_name: Type.String({ description: 'A name that no collection has.' }), ...moment },
+  { target_collection_name: Type.String({ description: 'Name of the new collection; must not exist.' }), ...moment },
   { $id: 'RestoreCollection' },
 )
 export type RestoreCollectionBody = Infer<typeof restoreCollectionBody>
 
 export const cloneBody = Type.Object(
-  { target_collection_name: Type.String({ description: 'A name that no collection has.' }) },
+  { target_collection_name: Type.String({ description: 'Name of the new collection; must not exist.' }) },
   { $id: 'CloneCollection' },
 )
 export type CloneBody = Infer<typeof cloneBody>
 
 export const verifyBackupBody = Type.Object(
-  { deep: Type.Optional(Type.Boolean({ description: 'Builds the collection aside and compares its digest.' })) },
+  {
+    deep: Type.Optional(
+      Type.Boolean({ description: 'Builds the collection in a test restore and compares its digest.' }),
+    ),
+  },
   { $id: 'VerifyBackup' },
 )
 export type VerifyBackupBody = Infer<typeof verifyBackupBody>

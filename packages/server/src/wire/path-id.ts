@@ -7,7 +7,9 @@ import type { FastifyRequest } from 'fastify'
 import { ServerError } from '../http/errors.ts'
 
 export const idQuery = Type.Object({
-  id: Type.Optional(Type.String({ description: 'The id, whatever the path says: for ids that a path cannot name.' })),
+  id: Type.Optional(
+    Type.String({ description: 'The id, instead of the one in the path: for ids that a path cannot contain.' }),
+  ),
 })
 
 const idRoute = /^\/api\/(?:v1\/index\/[^/?]+\/vector|v2\/collection\/[^/?]+\/objects)\//

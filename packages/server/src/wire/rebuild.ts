@@ -15,13 +15,13 @@ import { type Infer, optionalInteger } from './schema.ts'
 import type { IndexParams } from './v1-index.ts'
 
 const graphParams = {
-  M: optionalInteger({ minimum: mMin, maximum: mMax }, 'Links per node of the graph; as it is when not given.'),
+  M: optionalInteger({ minimum: mMin, maximum: mMax }, 'Links per node of the graph; unchanged by default.'),
   ef_con: optionalInteger(
     { minimum: efConstructionMin, maximum: efConstructionMax },
     'Candidates considered while a node is linked; as it is when not given.',
   ),
-  precision: Type.Optional(Type.Unknown({ description: 'Refused: it cannot be changed.' })),
-  space_type: Type.Optional(Type.Unknown({ description: 'Refused: it cannot be changed.' })),
+  precision: Type.Optional(Type.Unknown({ description: 'Rejected: it cannot be changed.' })),
+  space_type: Type.Optional(Type.Unknown({ description: 'Rejected: it cannot be changed.' })),
 }
 
 export const rebuildIndexBody = Type.Object(graphParams, { $id: 'RebuildIndex' })
@@ -30,8 +30,8 @@ export type RebuildIndexBody = Infer<typeof rebuildIndexBody>
 export const rebuildCollectionBody = Type.Object(
   {
     fields: Type.Array(
-      Type.Object({ field: Type.String({ description: 'A field; sparse ones are passed over.' }), ...graphParams }),
-      { description: 'Fields to build with other parameters. All fields are built anew, these or not.' },
+      Type.Object({ field: Type.String({ description: 'A field; sparse fields are skipped.' }), ...graphParams }),
+      { description: 'Fields to rebuild with other parameters. All fields are rebuilt, including those not listed.' },
     ),
   },
   { $id: 'RebuildCollection' },

@@ -14,10 +14,10 @@ export const scheduleBody = Type.Object(
     every_hours: Type.Integer({
       minimum: 1,
       maximum: 8_760,
-      description: 'Hours between backups; of what changed only.',
+      description: 'Hours between backups of the collection, if it changed.',
     }),
-    keep: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Scheduled backups kept; default 7.'),
-    check: optionalBoolean('Builds each backup aside and compares its digest; default true.'),
+    keep: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Number of scheduled backups to keep; default 7.'),
+    check: optionalBoolean('Verifies each backup with a test restore; default true.'),
   },
   { $id: 'BackupSchedule' },
 )

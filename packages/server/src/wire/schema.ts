@@ -30,7 +30,8 @@ export function optionalNumbers(description: string) {
 
 export const filterConditions = Type.Unsafe<readonly unknown[]>({
   type: 'array',
-  description: 'Conditions that must all hold, one field each: [{"color":{"$eq":"red"}}]. Operators: $eq, $in, $range.',
+  description:
+    'Conditions that must all be true, one key each: [{"color":{"$eq":"red"}}]. Operators: $eq, $in, $range.',
 })
 
 export const nameParam = Type.Object({ name: Type.String({ description: 'Name of the index.' }) })

@@ -7,8 +7,12 @@ import { type Infer, optionalBoolean, optionalInteger } from './schema.ts'
 const thresholdMax = 1_000_000_000
 
 const threshold = () =>
-  optionalInteger({ minimum: 0, maximum: thresholdMax }, 'At most so many matches are scanned exactly.')
-const boost = () => optionalInteger({ minimum: 0, maximum: filterBoostMax }, 'Widens the pool of filtered walks.')
+  optionalInteger({ minimum: 0, maximum: thresholdMax }, 'Up to this many matches are compared exactly.')
+const boost = () =>
+  optionalInteger(
+    { minimum: 0, maximum: filterBoostMax },
+    'Number of additional candidates of filtered walks, in percent.',
+  )
 
 /** Properties of the body of a search. Published clients send `filter_params`; the two keys also go by their long names. */
 export const tuningProperties = {
@@ -19,8 +23,8 @@ export const tuningProperties = {
   rescore: optionalBoolean(
     'Orders the best candidates by the vectors as they came, read from disk; for precisions other than float32.',
   ),
-  exact: optionalBoolean('Compares every match: the answer that an approximate one is measured by.'),
-  explain: optionalBoolean('Adds to a JSON reply how the answer was found and what it cost.'),
+  exact: optionalBoolean('Compares every match: the exact result that approximate results are measured against.'),
+  explain: optionalBoolean('Adds the plan of the search and its cost to a JSON reply.'),
 }
 const tuningBody = Type.Object(tuningProperties)
 

@@ -29,8 +29,8 @@ const checksumNone = -1
 export const createIndexBody = Type.Object(
   {
     index_name: Type.String({ description: 'Unique name: letters, digits, underscore, hyphen.' }),
-    dim: Type.Integer({ minimum: dimensionMin, maximum: dimensionMax, description: 'Numbers per vector.' }),
-    space_type: Type.String({ description: 'cosine, l2 or ip.' }),
+    dim: Type.Integer({ minimum: dimensionMin, maximum: dimensionMax, description: 'Number of dimensions.' }),
+    space_type: Type.String({ description: 'cosine, l2, or ip.' }),
     M: optionalInteger({ minimum: mMin, maximum: mMax }, 'Links per node of the graph; default 16.'),
     ef_con: optionalInteger(
       { minimum: efConstructionMin, maximum: efConstructionMax },
@@ -39,9 +39,9 @@ export const createIndexBody = Type.Object(
     precision: optionalText(
       'binary, int8 (default), int16, float16 or float32; int8d and int16d are taken for int8 and int16.',
     ),
-    sparse_dim: optionalInteger({ minimum: 0, maximum: sparseDimensionMax }, 'Above 0 makes the index hybrid.'),
-    sparse_model: optionalText('None, default or endee_bm25; other than None makes the index hybrid.'),
-    size_in_millions: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Ignored: memory grows with what is stored.'),
+    sparse_dim: optionalInteger({ minimum: 0, maximum: sparseDimensionMax }, 'A value above 0 makes the index hybrid.'),
+    sparse_model: optionalText('None, default, or endee_bm25; any value other than None makes the index hybrid.'),
+    size_in_millions: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Ignored: memory grows with the stored data.'),
     checksum: optionalInteger({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }, 'Ignored.'),
     version: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
   },

@@ -26,7 +26,8 @@ export function updateFiltersBody(batchMax: number) {
     {
       updates: Type.Array(Type.Unknown(), {
         maxItems: batchMax,
-        description: 'Entries {"id","filter"}; the whole filter is replaced. Entries without either are skipped.',
+        description:
+          'Entries {"id","filter"}; each filter is replaced completely. Entries without an id or a filter are skipped.',
       }),
     },
     { $id: 'UpdateFilters' },

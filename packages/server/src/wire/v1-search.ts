@@ -30,15 +30,18 @@ const rrfWeightDefault = 0.5
 export function searchBody(topKMax: number) {
   return Type.Object(
     {
-      k: optionalInteger({ minimum: 1, maximum: topKMax }, 'Results wanted; default 10.'),
-      ef: optionalInteger({ minimum: 1, maximum: efMax }, 'Pool of the graph walk; default 128.'),
-      vector: optionalNumbers('Dense query, as many numbers as the index has dimensions.'),
-      sparse_indices: optionalNumbers('Positions of the sparse query.'),
-      sparse_values: optionalNumbers('Weights of the sparse query, as many as positions.'),
+      k: optionalInteger({ minimum: 1, maximum: topKMax }, 'Number of results; default 10.'),
+      ef: optionalInteger(
+        { minimum: 1, maximum: efMax },
+        'Number of candidates that the graph walk keeps; default 128.',
+      ),
+      vector: optionalNumbers('Dense query vector; its length is the dimension of the index.'),
+      sparse_indices: optionalNumbers('Indices of the sparse query.'),
+      sparse_values: optionalNumbers('Weights of the sparse query, one for each index.'),
       filter: Type.Optional(
         Type.Unsafe<string | readonly unknown[] | null>({
           type: ['string', 'array', 'null'],
-          description: 'Conditions that must all hold, as an array or as the JSON text of one.',
+          description: 'Conditions that must all be true, as an array or as its JSON text.',
         }),
       ),
       ...tuningProperties,

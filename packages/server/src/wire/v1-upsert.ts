@@ -11,12 +11,12 @@ import type { IndexShape } from './v1-index.ts'
 
 const insertItem = Type.Object({
   id: Type.Union([Type.String(), Type.Integer()], { description: 'Unique in the index, 1 to 512 bytes.' }),
-  vector: Type.Array(Type.Number(), { description: 'As many numbers as the index has dimensions.' }),
-  norm: Type.Optional(Type.Number({ description: 'Only for cosine vectors that were divided by it already.' })),
-  meta: Type.Optional(Type.Union([Type.Object({}), Type.String()], { description: 'Anything, at most 64 KiB.' })),
-  filter: Type.Optional(
-    Type.Union([Type.Object({}), Type.String()], { description: 'Values that filters can ask for.' }),
+  vector: Type.Array(Type.Number(), { description: 'The vector; its length is the dimension of the index.' }),
+  norm: Type.Optional(Type.Number({ description: 'Only for cosine vectors that were already divided by it.' })),
+  meta: Type.Optional(
+    Type.Union([Type.Object({}), Type.String()], { description: 'A JSON object or text, at most 64 KiB.' }),
   ),
+  filter: Type.Optional(Type.Union([Type.Object({}), Type.String()], { description: 'Values to filter by.' })),
   sparse_indices: Type.Optional(Type.Array(Type.Integer())),
   sparse_values: Type.Optional(Type.Array(Type.Number())),
 })

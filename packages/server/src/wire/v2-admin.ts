@@ -14,7 +14,7 @@ import { tokenHash } from '../access/auth.ts'
 import { invalidArgument } from '../http/errors.ts'
 import type { Infer } from './schema.ts'
 
-const databaseType = Type.String({ description: `One of ${databaseTypes.join(', ')}; capitals do not matter.` })
+const databaseType = Type.String({ description: `One of ${databaseTypes.join(', ')}; case-insensitive.` })
 
 export const createDatabaseBody = Type.Object(
   {
@@ -31,7 +31,7 @@ export type DatabaseTypeBody = Infer<typeof databaseTypeBody>
 export const createTokenBody = Type.Object(
   {
     name: Type.String({ description: 'Unique among the tokens of the database.' }),
-    token_type: Type.Optional(Type.String({ description: 'rw (default) or r, which reads and searches only.' })),
+    token_type: Type.Optional(Type.String({ description: 'rw (default), or r for reads and searches only.' })),
   },
   { $id: 'CreateToken' },
 )
@@ -40,7 +40,7 @@ export type CreateTokenBody = Infer<typeof createTokenBody>
 export const databaseParam = Type.Object({ database: Type.String({ description: 'Name of the database.' }) })
 export const databaseChildParams = Type.Object({
   database: Type.String({ description: 'Name of the database.' }),
-  name: Type.String({ description: 'Name of what is in it.' }),
+  name: Type.String({ description: 'Name of the collection or token.' }),
 })
 
 /** The first token of a database, which its creation makes. */

@@ -11,10 +11,10 @@ export const createCollectionBody = Type.Object(
       Type.Unsafe<object>({
         type: 'object',
         description:
-          'A dense field {"name","type":"vector","params":{"dimension","space_type","precision","M","ef_con"}} a sparse one {"name","type":"sparse","sparse_model"}, or one of several vectors per object: "multi_vector" with the params of a dense one and "pooling".',
+          'A dense field {"name","type":"vector","params":{"dimension","space_type","precision","M","ef_con"}}, a sparse field {"name","type":"sparse","sparse_model"}, or a field with several vectors per object: type "multi_vector" with the params of a dense field and "pooling".',
         properties: {
           name: { type: 'string' },
-          type: { type: 'string', description: 'vector, sparse or multi_vector' },
+          type: { type: 'string', description: 'vector, sparse, or multi_vector' },
           params: { type: 'object' },
           sparse_model: { type: 'string', description: 'default or endee_bm25' },
         },

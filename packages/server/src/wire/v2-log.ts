@@ -16,21 +16,23 @@ import { timeFrom } from './time.ts'
 const digits = (most: number, description: string) =>
   Type.Optional(Type.String({ pattern: `^\\d{1,${most}}$`, description }))
 const time = (description: string) => Type.Optional(Type.String({ maxLength: 40, description }))
-const collection = Type.Optional(Type.String({ description: 'Of this collection only, also one that was dropped.' }))
+const collection = Type.Optional(
+  Type.String({ description: 'Only events of this collection, which may have been deleted.' }),
+)
 
 export const eventsQuery = Type.Object({
-  from: digits(15, 'The first LSN wanted.'),
+  from: digits(15, 'The first LSN to return.'),
   before: digits(15, 'The newest events below this LSN.'),
-  since: time('Events not earlier: ISO 8601, or seconds since 1970.'),
-  limit: digits(4, 'Events wanted, at most 500; default 100.'),
+  since: time('Events from this time on: ISO 8601, or seconds since 1970.'),
+  limit: digits(4, 'Number of events, at most 500; default 100.'),
   collection,
 })
 export type EventsQuery = Infer<typeof eventsQuery>
 
 export const activityQuery = Type.Object({
-  from: time('Not earlier: ISO 8601, or seconds since 1970.'),
-  to: time('Not later.'),
-  buckets: digits(5, 'Stretches of time wanted, at most 1,000; default 120.'),
+  from: time('Start: ISO 8601, or seconds since 1970.'),
+  to: time('End, in the same forms.'),
+  buckets: digits(5, 'Number of intervals, at most 1,000; default 120.'),
   collection,
 })
 export type ActivityQuery = Infer<typeof activityQuery>

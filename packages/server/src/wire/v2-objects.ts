@@ -20,8 +20,8 @@ export const upsertObjectsBody = Type.Object({
   objects: Type.Array(
     Type.Object({
       id: Type.Union([Type.String(), Type.Integer()], { description: 'Unique in the collection, 1 to 512 bytes.' }),
-      meta: Type.Optional(Type.Object({}, { description: 'Anything, at most 64 KiB.' })),
-      filter: Type.Optional(Type.Object({}, { description: 'Values that filters can ask for.' })),
+      meta: Type.Optional(Type.Object({}, { description: 'Any JSON object, at most 64 KiB.' })),
+      filter: Type.Optional(Type.Object({}, { description: 'Values to filter by.' })),
       fields: Type.Object(
         {},
         {
@@ -38,7 +38,7 @@ export function queryObjectsBody(batchMax: number) {
     {
       ids: Type.Array(Type.Unsafe<string | number>({ type: ['string', 'integer'] }), {
         maxItems: batchMax,
-        description: 'Ids of the objects wanted; unknown ones are left out of the answer.',
+        description: 'Ids of the objects; unknown ids are left out of the reply.',
       }),
     },
     { $id: 'QueryObjects' },

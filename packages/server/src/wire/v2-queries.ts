@@ -28,7 +28,7 @@ export const facetsBody = Type.Object(
   {
     key: Type.String({ description: 'A filter key.' }),
     filter: Type.Optional(filterConditions),
-    limit: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Values wanted; default 10.'),
+    limit: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Number of values; default 10.'),
   },
   { $id: 'Facets' },
 )
@@ -42,8 +42,8 @@ export function scrollBody(batchMax: number) {
         { minimum: 1, maximum: batchMax },
         'Objects wanted; default 100. A page of large objects ends earlier; its cursor leads on.',
       ),
-      cursor: optionalText('Of the page before.'),
-      include_vectors: optionalBoolean('Default true. Without them objects have no fields: id, meta and filter alone.'),
+      cursor: optionalText('Cursor from the previous page.'),
+      include_vectors: optionalBoolean('Default true. If false, objects have only id, meta, and filter.'),
     },
     { $id: 'ScrollObjects' },
   )
@@ -54,10 +54,10 @@ export type ScrollBody = Infer<ReturnType<typeof scrollBody>>
 const countText = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{1,6}$', description }))
 
 export const recallQuery = Type.Object({
-  field: Type.Optional(Type.String({ description: 'A dense field; the first one when not given.' })),
-  sample: countText('Stored vectors to ask with, at most 1,000; default 100.'),
-  limit: countText('Results compared; default 10.'),
-  ef: countText('Pool of the graph walk; default 128.'),
+  field: Type.Optional(Type.String({ description: 'A dense field; by default the first one.' })),
+  sample: countText('Number of stored vectors used as queries, at most 1,000; default 100.'),
+  limit: countText('Number of results compared; default 10.'),
+  ef: countText('Number of candidates that the graph walk keeps; default 128.'),
 })
 export type RecallQuery = Infer<typeof recallQuery>
 

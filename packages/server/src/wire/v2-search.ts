@@ -55,14 +55,14 @@ export function searchCollectionBody(topKMax: number) {
         method: Type.Unsafe<Fusion['method']>({
           type: 'string',
           enum: ['rrf', 'relative_score'],
-          description: 'By reciprocal ranks, or by similarities as shares of their range.',
+          description: 'rrf: by reciprocal ranks; relative_score: by similarities scaled to their range.',
         }),
         k: Type.Optional(Type.Number({ exclusiveMinimum: 0, description: 'Rank constant of rrf; default 60.' })),
         weights: Type.Optional(
           Type.Record(Type.String(), Type.Number({ minimum: 0 }), { description: 'By field; default 1 each.' }),
         ),
         limit: Type.Optional(
-          Type.Integer({ minimum: 1, maximum: topKMax, description: 'Fused results wanted; default 10.' }),
+          Type.Integer({ minimum: 1, maximum: topKMax, description: 'Number of fused results; default 10.' }),
         ),
       }),
     ),
