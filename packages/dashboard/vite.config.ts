@@ -6,7 +6,7 @@ export default defineConfig({
   base: './',
   build: {
     target: 'es2023',
-    // Every file is fetched under the policy of the server, which knows no data: URLs but for pictures.
+    // Every file is loaded under the server's content security policy, which allows data: URLs only for images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

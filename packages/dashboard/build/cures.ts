@@ -1,4 +1,4 @@
-// What docs/reference/errors.md says about each code, as the module `virtual:cures`: the dashboard shows the same words.
+// The causes and fixes of docs/reference/errors.md as the module `virtual:cures`, so that the dashboard shows the same text.
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
@@ -24,7 +24,7 @@ export function cures(): Plugin {
   }
 }
 
-/** Rows `| code | ... | cause | cure |` of every table on the page. */
+/** Rows `| code | ... | cause | fix |` of every table on the page. */
 export function curesIn(markdown: string): { [code: string]: Cure } {
   const rows = [...markdown.matchAll(/^\| `(\w+)` \|(.+)\|$/gm)]
   return Object.fromEntries(
@@ -36,7 +36,7 @@ export function curesIn(markdown: string): { [code: string]: Cure } {
   )
 }
 
-/** Without the marks of Markdown, which the dashboard does not read. */
+/** Removes Markdown marks, which the dashboard does not render. */
 function plain(cell: string): string {
   return cell
     .trim()

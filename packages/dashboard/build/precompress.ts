@@ -1,4 +1,4 @@
-// Each built file beside its brotli and gzip forms, so that a server only chooses and never compresses.
+// Writes the brotli and gzip forms of each built file next to it, so that the server never compresses.
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Plugin } from 'vite'
 

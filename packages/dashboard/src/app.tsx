@@ -1,12 +1,12 @@
-// The whole: first the way in, then the frame with the page that the address names.
+// The root component: sign-in first, then the frame with the page that the address names.
 import { useEffect } from 'preact/hooks'
-import { approach, gate } from './gate.ts'
+import { checkServer, gate } from './gate.ts'
 import { SignIn } from './pages/sign-in.tsx'
 import { Toasts } from './parts/toast.tsx'
 import { Shell } from './shell.tsx'
 
 export function App() {
-  useEffect(() => void approach(), [])
+  useEffect(() => void checkServer(), [])
   return (
     <>
       {gate.value.kind === 'in' ? <Shell /> : <SignIn state={gate.value} />}

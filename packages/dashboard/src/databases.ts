@@ -1,4 +1,4 @@
-// The databases there are, for the root token: the frame chooses one, the page administers them.
+// The list of databases, for the root token: the frame selects one, the databases page manages them.
 import { signal } from '@preact/signals'
 import { type Database, listDatabases } from './api/databases.ts'
 import { access, chooseDatabase } from './session.ts'

@@ -1,4 +1,4 @@
-// The way in: asks the server what it wants, and tries a token. Nothing but health is asked before that is known.
+// Sign-in: reads what the server requires and verifies a token. Until then only health is requested.
 import { signal } from '@preact/signals'
 import { listDatabases } from './api/databases.ts'
 import { CallFailure } from './api/request.ts'
@@ -6,25 +6,25 @@ import { type Health, health, info, stats } from './api/server.ts'
 import { type Access, access, forget, remember, rememberedToken } from './session.ts'
 
 export type Gate =
-  | { readonly kind: 'asking' }
+  | { readonly kind: 'checking' }
   | { readonly kind: 'unreachable' }
   | { readonly kind: 'starting'; readonly progress: Health['progress'] }
   | { readonly kind: 'failed'; readonly reasons: readonly string[] }
   | { readonly kind: 'token'; readonly error?: Error }
   | { readonly kind: 'in' }
 
-export const gate = signal<Gate>({ kind: 'asking' })
+export const gate = signal<Gate>({ kind: 'checking' })
 
-const againMs = 1_500
+const retryMs = 1_500
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Finds out what stands between the user and the server; asks again by itself while only waiting helps. */
-export async function approach(): Promise<void> {
+/** Determines whether the server is reachable, ready and open, and repeats the check while waiting can help. */
+export async function checkServer(): Promise<void> {
   clearTimeout(timer)
   const token = rememberedToken()
   gate.value = await stateOfServer(token)
   if (gate.value.kind === 'unreachable' || gate.value.kind === 'starting') {
-    timer = setTimeout(() => void approach(), againMs)
+    timer = setTimeout(() => void checkServer(), retryMs)
   }
 }
 
@@ -48,7 +48,7 @@ async function stateOfServer(token: string | undefined): Promise<Gate> {
   }
 }
 
-/** Throws what the server says when the token is not good. */
+/** Throws the server's error if the token is invalid. */
 export async function signIn(token: string, { keep }: { readonly keep: boolean }): Promise<void> {
   access.value = await accessWith(token)
   if (keep) remember(token)
@@ -68,7 +68,7 @@ async function openAccess(): Promise<Access> {
 async function accessWith(token: string): Promise<Access> {
   const { mode } = await info({ token })
   if (mode === 'plain') return { kind: 'token', token }
-  // Figures of the whole server are for the root token alone; the token of a database gets the rest without them.
+  // Only the root token reads figures of the whole server; a database token gets the reply without them.
   const { lsn } = await stats({ token })
   if (lsn === undefined) return { kind: 'token', token }
   const dbs = await listDatabases({ token })

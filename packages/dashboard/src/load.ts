@@ -1,37 +1,37 @@
-// A question to the server as a state that a page draws: loading, failed or ready; asked anew on demand or every so often.
+// A request to the server as state that a page renders: loading, failed or ready. It repeats on demand or at an interval.
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
 export type Loaded<T> =
   | { readonly kind: 'loading' }
   | { readonly kind: 'failed'; readonly error: Error }
-  /** `stale` when the newest try failed and what is shown is of before. */
+  /** `stale` is set when the latest request failed and the value is from an earlier one. */
   | { readonly kind: 'ready'; readonly value: T; readonly stale?: Error }
 
 export interface LoadOptions {
-  /** Asks again so long after each answer, while the tab is seen. */
+  /** Repeats the request this long after each reply, while the tab is visible. */
   readonly everyMs?: number | undefined
 }
 
 export function useLoad<T>(
-  ask: (signal: AbortSignal) => Promise<T>,
-  about: readonly unknown[],
+  request: (signal: AbortSignal) => Promise<T>,
+  keyParts: readonly unknown[],
   { everyMs }: LoadOptions = {},
 ): Loaded<T> & { readonly again: () => void } {
   const [state, setState] = useState<Loaded<T>>({ kind: 'loading' })
   const [round, setRound] = useState(0)
-  const asked = useRef(ask)
-  asked.current = ask
-  // Another question begins anew; the same one asked again keeps showing its last answer.
-  const question = JSON.stringify(about)
-  const shown = useRef(question)
+  const latestRequest = useRef(request)
+  latestRequest.current = request
+  // A new key resets the state. Repeating the same key keeps the last value on screen.
+  const key = JSON.stringify(keyParts)
+  const shown = useRef(key)
 
   useEffect(() => {
     const abort = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined
-    if (shown.current !== question) setState({ kind: 'loading' })
-    shown.current = question
+    if (shown.current !== key) setState({ kind: 'loading' })
+    shown.current = key
     const run = async (): Promise<void> => {
-      const next = await asked.current(abort.signal).then(
+      const next = await latestRequest.current(abort.signal).then(
         (value): Loaded<T> => ({ kind: 'ready', value }),
         (error: unknown): Loaded<T> => ({ kind: 'failed', error: asError(error) }),
       )
@@ -52,13 +52,13 @@ export function useLoad<T>(
       abort.abort()
       clearTimeout(timer)
     }
-  }, [question, round, everyMs])
+  }, [key, round, everyMs])
 
   const again = useCallback(() => setRound((before) => before + 1), [])
   return { ...state, again }
 }
 
-/** A value once it has stayed the same for a moment: what is being pulled or typed is not asked for at every step. */
+/** The value once it has not changed for a moment, so that typing and dragging do not send a request at every step. */
 export function useRested<T>(value: T, restMs = 120): T {
   const [rested, setRested] = useState(value)
   useEffect(() => {
@@ -68,7 +68,7 @@ export function useRested<T>(value: T, restMs = 120): T {
   return rested
 }
 
-/** Something the user started: whether it runs, and how it failed. */
+/** An action that the user started: whether it is running, and its error. */
 export function useAction() {
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()

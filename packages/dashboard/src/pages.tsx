@@ -1,18 +1,18 @@
-// Which page an address means.
+// Maps an address to a page.
 import { Backups } from './pages/backups/backups.tsx'
 import { CollectionPage } from './pages/collection/collection.tsx'
 import { Collections } from './pages/collections/collections.tsx'
 import { Console } from './pages/console/console.tsx'
 import { Databases } from './pages/databases/databases.tsx'
-import { Licence } from './pages/licence.tsx'
+import { LicensePage } from './pages/license.tsx'
 import { Log } from './pages/log/log.tsx'
 import { Operations } from './pages/operations/operations.tsx'
 import { Empty } from './parts/states.tsx'
 import { route } from './route.ts'
 import { access } from './session.ts'
 
-/** Pages that are about the server and not about data. */
-const withoutDatabase = new Set(['databases', 'licence', 'operations', 'console'])
+/** Pages about the server rather than its data. */
+const withoutDatabase = new Set(['databases', 'license', 'operations', 'console'])
 
 export function Page() {
   const [section, name, tab] = route.value.segments
@@ -32,11 +32,11 @@ export function Page() {
       return <Console />
     case 'databases':
       return <Databases />
-    case 'licence':
-      return <Licence />
+    case 'license':
+      return <LicensePage />
     default:
       return (
-        <Empty title="There is no such page">
+        <Empty title="Page not found">
           <a href="#/collections">Go to the collections</a>
         </Empty>
       )
@@ -45,11 +45,11 @@ export function Page() {
 
 function NoDatabase() {
   return (
-    <Empty title="There is no database yet">
-      <p>Collections live in databases. The root token makes them.</p>
+    <Empty title="No databases yet">
+      <p>Every collection belongs to a database. Sign in with the root token to create one.</p>
       <div class="row">
         <a class="button primary" href="#/databases">
-          Make the first one
+          Create a database
         </a>
       </div>
     </Empty>

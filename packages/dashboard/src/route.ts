@@ -1,4 +1,4 @@
-// Where the user is, kept behind the # of the address: segments and settings that can be shared. Tokens never go here.
+// The current page, kept after the # of the address: path segments and settings that can be shared. It never contains tokens.
 import { computed, signal } from '@preact/signals'
 
 const hash = signal(location.hash)
@@ -19,7 +19,7 @@ export function parseRoute(text: string): Route {
   return { segments: segments.map(decoded), query: new URLSearchParams(query) }
 }
 
-/** The address of a page: segments are encoded, settings that are undefined or empty are left out. */
+/** The address of a page. Segments are encoded; settings that are undefined or empty are left out. */
 export function href(segments: readonly string[], query: { readonly [name: string]: string | undefined } = {}): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '')
   const text = given.length === 0 ? '' : `?${new URLSearchParams(given)}`

@@ -1,19 +1,19 @@
-// Who is asking: what the server wants to be told, and the token while it is known. The token lives in memory, and in this
-// tab's session storage where the user wishes so; it goes into one header and nowhere else.
+// The access mode of the server and the token of the session. The token is kept in memory and, if the user chooses, in the session
+// storage of this tab; it is sent in one header and nowhere else.
 import { signal } from '@preact/signals'
 
 export type Access =
   | { readonly kind: 'open' }
-  /** The one token of a plain server, or the token of one database. */
+  /** The token of a plain server, or of one database. */
   | { readonly kind: 'token'; readonly token: string }
-  /** The root token: administers, and works in a database by naming it. */
+  /** The root token. It administers the server and selects a database by name. */
   | { readonly kind: 'root'; readonly token: string; readonly database: string | undefined }
 
 const storageKey = 'annal.token'
 
 export const access = signal<Access>({ kind: 'open' })
 
-/** The Authorization header of a call: `control` for what only the root token may do. */
+/** The Authorization header of a call. The scope `control` is for calls that require the root token. */
 export function authorization(scope: 'data' | 'control' = 'data'): string | undefined {
   const now = access.value
   if (now.kind === 'open') return undefined

@@ -1,8 +1,8 @@
-// The frame around every page: where one can go, how the server feels, who is signed in.
+// The frame around every page: navigation, the state of the server, and who is signed in.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { signOut } from './gate.ts'
-import { licenceWarning } from './licence-term.ts'
+import { licenseWarning } from './license-term.ts'
 import mark from './mark.svg'
 import { DatabasePicker } from './pages/databases/picker.tsx'
 import { Page } from './pages.tsx'
@@ -31,7 +31,7 @@ export function Shell() {
   return (
     <div class={drawer ? 'shell drawer-open' : 'shell'}>
       <button type="button" class="skip" onClick={() => main.current?.focus()}>
-        Skip to the page
+        Skip to content
       </button>
       <div class="topbar">
         <button
@@ -47,11 +47,11 @@ export function Shell() {
           <img src={mark} alt="" /> Annal
         </a>
       </div>
-      <button type="button" class="scrim" aria-label="Close the menu" tabIndex={-1} onClick={() => setDrawer(false)} />
+      <button type="button" class="scrim" aria-label="Close menu" tabIndex={-1} onClick={() => setDrawer(false)} />
       <Sidebar />
       <main class="page" id="main" ref={main} tabIndex={-1} key={key}>
         <HealthNotice />
-        <LicenceNotice />
+        <LicenseNotice />
         <Page />
       </main>
     </div>
@@ -95,8 +95,8 @@ function Sidebar() {
             </Link>
           )}
           {serverInfo.value?.mode === 'enterprise' && (
-            <Link to={['licence']} icon="licence">
-              Licence
+            <Link to={['license']} icon="license">
+              License
             </Link>
           )}
         </div>
@@ -152,7 +152,7 @@ function Foot() {
       <a class="status" href="#/operations" title="Operations">
         <span class={`dot ${kind}`} />
         <span class="truncate">
-          {health?.status ?? 'no answer'}
+          {health?.status ?? 'no response'}
           {version && ` · ${version}`}
         </span>
       </a>
@@ -174,7 +174,7 @@ function Foot() {
   )
 }
 
-/** What keeps the server from its best, and where to read what to do. */
+/** A notice when the server is not healthy, with a link to advice. */
 function HealthNotice() {
   const health = serverHealth.value
   if (health === undefined || health.status === 'ok') return null
@@ -189,17 +189,17 @@ function HealthNotice() {
   )
 }
 
-/** Without a licence an enterprise server is restricted; in its last week the end is told. */
-function LicenceNotice() {
+/** Without a license an enterprise server is restricted; in its last week the license shows a notice. */
+function LicenseNotice() {
   const said = serverInfo.value
-  if (said?.mode !== 'enterprise' || route.value.segments[0] === 'licence') return null
-  const text = licenceWarning(said.license)
+  if (said?.mode !== 'enterprise' || route.value.segments[0] === 'license') return null
+  const text = licenseWarning(said.license)
   if (text === undefined) return null
   return (
     <div class="notice warn" role="status">
       <Icon name="warning" />
       <div class="grow">{text}</div>
-      <a href="#/licence">Licence</a>
+      <a href="#/license">License</a>
     </div>
   )
 }

@@ -1,4 +1,4 @@
-// Numbers, sizes and times as people read them.
+// Formats numbers, sizes and times.
 
 const counts = new Intl.NumberFormat('en-US')
 
@@ -6,7 +6,7 @@ export function count(value: number): string {
   return counts.format(value)
 }
 
-/** 1,234,567 as 1.23 M; small ones as they are. */
+/** 1,234,567 as 1.23 M; small numbers unchanged. */
 export function compact(value: number): string {
   if (Math.abs(value) < 10_000) return counts.format(Math.round(value * 100) / 100)
   const [size, unit] = value < 1e6 ? [1e3, 'k'] : value < 1e9 ? [1e6, 'M'] : [1e9, 'G']
@@ -60,7 +60,7 @@ export function json(value: unknown, lengthMax = 160): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1)}…`
 }
 
-/** The beginning of a vector, and how long it is. */
+/** The first numbers of a vector, and its length. */
 export function vector(values: readonly number[], shown = 6): string {
   const head = values.slice(0, shown).map((value) => String(Math.round(value * 1e4) / 1e4))
   return values.length <= shown ? `[${head.join(', ')}]` : `[${head.join(', ')}, … ${count(values.length)}]`

@@ -1,4 +1,4 @@
-// Light, dark, or as the system says; the choice is kept on this machine.
+// Light, dark, or the system setting; the choice is stored on this machine.
 import { effect, signal } from '@preact/signals'
 
 export type Theme = 'system' | 'light' | 'dark'

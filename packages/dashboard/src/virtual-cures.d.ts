@@ -1,4 +1,4 @@
 declare module 'virtual:cures' {
-  /** By error code: why it happens and what to do. */
+  /** Cause and fix by error code. */
   export const cures: { readonly [code: string]: { readonly cause: string; readonly cure: string } }
 }

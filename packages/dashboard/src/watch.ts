@@ -1,4 +1,4 @@
-// What the frame shows on every page: the collections there are and how the server feels, asked every few seconds.
+// State that the frame shows on every page: the collections and the health of the server, refreshed every few seconds.
 import { signal } from '@preact/signals'
 import { type Collection, listCollections } from './api/collections.ts'
 import { type Health, health, type Info, info } from './api/server.ts'
@@ -9,10 +9,10 @@ export const serverHealth = signal<Health | undefined>(undefined)
 export const serverInfo = signal<Info | undefined>(undefined)
 
 const everyMs = 4_000
-/** A long list is asked for less often: it is long to tell. */
+/** A long list is refreshed less often, because it is expensive to send. */
 const collectionsPerStep = 250
 
-/** Asks now: after something was made or deleted. */
+/** Refreshes now, after a change. */
 export async function refresh(): Promise<void> {
   await Promise.all([refreshCollections(), refreshHealth()])
 }
@@ -32,7 +32,7 @@ async function refreshHealth(): Promise<void> {
   serverInfo.value ??= await info().catch(() => undefined)
 }
 
-/** What the server is changes rarely: asked anew after something changed it. */
+/** The server information rarely changes; it is reloaded after a change. */
 export async function refreshInfo(): Promise<void> {
   serverInfo.value = await info()
 }

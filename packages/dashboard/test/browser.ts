@@ -1,4 +1,4 @@
-// Headless Chromium that is installed on the machine, and pages in it that remember whatever should not have happened.
+// An installed headless Chromium, and pages that record errors and other events that must not occur.
 import { existsSync } from 'node:fs'
 import { mkdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -17,39 +17,39 @@ const candidates = [
 const executable = candidates.find((file) => file !== undefined && existsSync(file))
 const built = existsSync(new URL('../dist/index.html', import.meta.url))
 
-/** Why tests in a browser cannot run here, false when they can. */
+/** Why browser tests cannot run here, or false when they can. */
 export const skip =
   executable === undefined ? 'no Chromium is installed' : built ? false : 'the dashboard is not built: npm run build'
 
 const run = fileURLToPath(new URL('../run/', import.meta.url))
-/** Long, since machines that test are busy; nothing waits longer than it must. */
+/** Long, because test machines are busy; a test waits no longer than necessary. */
 const settleMs = 30_000
 
 export interface Watched {
   readonly page: Page
-  /** Errors in the console and of scripts, dialogs, requests to other hosts. */
+  /** Console and script errors, dialogs, and requests to other hosts. */
   readonly faults: string[]
-  /** Clicks the button of that accessible name, once it can be clicked. */
+  /** Clicks the button with this accessible name, once it can be clicked. */
   click(name: string): Promise<void>
-  /** The same of a link. */
+  /** Clicks the link with this name. */
   follow(name: string): Promise<void>
-  /** The same of a box to tick. */
+  /** Clicks the checkbox with this label. */
   tick(name: string): Promise<void>
-  /** Types into the field of that label, instead of what is in it. */
+  /** Replaces the text of the field with this label. */
   fill(label: string, text: string): Promise<void>
-  /** Waits until the page says so. */
+  /** Waits until the page shows the text. */
   sees(text: string): Promise<void>
   go(hash: string): Promise<void>
   picture(name: string): Promise<void>
-  /** What axe finds serious or critical. */
+  /** The findings of axe that are serious or critical. */
   barriers(): Promise<string[]>
 }
 
-/** `names` are hosts that resolve to this machine, as if an attacker's name server said so. */
+/** `names` are host names that resolve to this machine, as if an attacker's name server returned it. */
 export async function browserFor(t: Test, names: readonly string[] = []): Promise<Browser> {
   const browser = await puppeteer.launch({
     executablePath: executable!,
-    // Containers rarely allow the sandbox, and nothing but our own page is opened.
+    // Containers rarely allow the sandbox, and only our own page is opened.
     args: [
       ...['--no-sandbox', '--disable-dev-shm-usage'],
       `--host-resolver-rules=${names.map((name) => `MAP ${name} 127.0.0.1`).join(',')}`,
@@ -64,14 +64,14 @@ export interface View {
   readonly width?: number
   readonly height?: number
   readonly theme?: 'light' | 'dark'
-  /** Failed requests that are part of what is tested; the browser writes them into its console. */
+  /** Expected request failures, which the browser also writes to its console. */
   readonly expectedStatus?: number | readonly number[]
-  /** Folder that takes downloads. */
+  /** Folder for downloads. */
   readonly downloads?: string
 }
 
 export async function openPage(browser: Browser, address: string, view: View = {}): Promise<Watched> {
-  // A context of its own: nothing is remembered from one page to the next.
+  // A new browser context, so that pages share no state.
   const { downloads } = view
   const context = await browser.createBrowserContext(
     downloads === undefined ? {} : { downloadBehavior: { policy: 'allow', downloadPath: downloads } },
@@ -87,7 +87,7 @@ export async function openPage(browser: Browser, address: string, view: View = {
   const picture = async (name: string) => {
     await page.screenshot({ path: path.join(run, `${name}.png`) as `${string}.png` })
   }
-  /** What was tried and did not go is named, and seen in a picture. */
+  /** On failure the step is named and a screenshot is taken. */
   const trying = async (what: string, work: Promise<unknown>): Promise<void> => {
     try {
       await work
@@ -105,8 +105,8 @@ export async function openPage(browser: Browser, address: string, view: View = {
     tick: (name) => trying(`tick ${name}`, page.locator(named(name, 'checkbox')).click()),
     fill: (label, text) => trying(`fill ${label}`, page.locator(named(label)).fill(text)),
     sees(text) {
-      const told = page.waitForFunction((wanted) => document.body.textContent.includes(wanted), {}, text)
-      return trying(`see ${text}`, told)
+      const shown = page.waitForFunction((wanted) => document.body.textContent.includes(wanted), {}, text)
+      return trying(`see ${text}`, shown)
     },
     async go(hash) {
       await page.evaluate((to) => {

@@ -1,9 +1,9 @@
-// A licence and a collection's life by clicking only: activated, created, loaded, searched, compared, backed up, changed, restored to a moment between
-// two changes, rebuilt, deleted.
+// A license and the life of a collection by clicks only: activate, create, load, search, compare, back up, change, restore to a time
+// between two changes, rebuild, delete.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
-import { vendorOfLicences } from './licences.ts'
-import { ask, realServer } from './real-server.ts'
+import { vendorOfLicenses } from './licenses.ts'
+import { callServer, realServer } from './real-server.ts'
 import { chooseFile, root, signIn, submit } from './steps.ts'
 
 interface Described {
@@ -11,53 +11,53 @@ interface Described {
   readonly lsn: number
 }
 
-test('a licence is activated, a collection created, loaded, searched, backed up and restored to a moment, by clicking', {
+test('clicks activate a license, then create, load, search, back up and restore a collection', {
   skip,
   timeout: 120_000,
 }, async (t) => {
-  const vendor = await vendorOfLicences(t)
+  const vendor = await vendorOfLicenses(t)
   const address = await realServer(t, {
     NDD_ROOT_TOKEN: root,
     NDD_LICENSE_PUBLIC_KEY: vendor.publicKey,
     NDD_ARCHIVE_HOURS: '1',
   })
   const described = async (name: string) =>
-    (await ask(address, 'GET', `/api/v2/collection/${name}`, undefined, `root/default:${root}`)) as Described
+    (await callServer(address, 'GET', `/api/v2/collection/${name}`, undefined, `root/default:${root}`)) as Described
   const seen = await openPage(await browserFor(t), address, { expectedStatus: 401 })
 
   await signIn(seen, root)
-  await seen.follow('Licence')
-  await chooseFile(t, seen, 'license.lic', await vendor.issue('licence-of-the-tests'))
+  await seen.follow('License')
+  await chooseFile(t, seen, 'license.lic', await vendor.issue('license-of-the-tests'))
   await seen.click('Activate')
-  await seen.sees('licence-of-the-tests')
+  await seen.sees('license-of-the-tests')
   await seen.follow('Collections')
   await seen.sees('No collections yet')
-  await seen.follow('Create the first one')
+  await seen.follow('Create a collection')
   await seen.click('Sparse field')
   await submit(seen, { Name: 'shop', Dimension: '8' }, 'Create collection', 'Collection shop created.')
   await seen.picture('clicked-created')
 
   await seen.follow('Objects')
   await seen.click('Insert objects')
-  await seen.click('Fill with examples')
+  await seen.click('Insert examples')
   await seen.click('Write objects')
   await seen.sees('20 objects written.')
   await seen.sees('example-20')
   t.equal((await described('shop')).total_elements, 20)
 
   await seen.click('Condition')
-  await seen.fill('Key', 'colour')
+  await seen.fill('Key', 'color')
   await seen.fill('Value', 'red')
-  await seen.sees('[{"colour":{"$eq":"red"}}]')
+  await seen.sees('[{"color":{"$eq":"red"}}]')
   await seen.sees('7 matching objects')
   await seen.picture('clicked-filtered')
 
   await seen.click('example-1')
   await seen.click('Search near this')
-  await seen.sees('How it was found')
+  await seen.sees('Query plan')
   await seen.tick('text')
   await seen.click('Compare two settings')
-  await seen.page.locator('fieldset:nth-of-type(2) input[placeholder="id of an object"]').fill('example-1')
+  await seen.page.locator('fieldset:nth-of-type(2) input[placeholder="object id"]').fill('example-1')
   await seen.click('Search')
   await seen.sees('A and B share')
   await seen.sees('Fusion')
@@ -73,15 +73,15 @@ test('a licence is activated, a collection created, loaded, searched, backed up 
   await seen.click('Measure recall')
   await seen.sees('worst of 20')
   await seen.click('Back up…')
-  await seen.fill('Name of the backup', 'before')
-  await seen.click('Make the backup')
+  await seen.fill('Backup name', 'before')
+  await seen.click('Create backup')
   await seen.click('Restore before')
   await seen.click('Cancel')
 
   const removeObject = async (id: string) => {
     await seen.go(`#/collections/shop/objects?id=${id}`)
     await seen.click('Delete…')
-    await seen.click('Delete it')
+    await seen.click('Delete')
     await seen.sees(`${id} deleted.`)
   }
   await removeObject('example-3')
@@ -91,21 +91,21 @@ test('a licence is activated, a collection created, loaded, searched, backed up 
 
   await seen.go('#/backups')
   await seen.click('Restore before')
-  await seen.click('An event')
-  const then = { 'Event (LSN)': String(between), 'Name of the new collection': 'shop_then' }
+  await seen.click('Event')
+  const then = { 'Event (LSN)': String(between), 'New collection name': 'shop_then' }
   await submit(seen, then, 'Restore', 'Restored as shop_then.')
-  t.equal((await described('shop_then')).total_elements, 19, 'as it was between the two deletions')
+  t.equal((await described('shop_then')).total_elements, 19, 'the state between the two deletions')
 
   await seen.go('#/backups')
   await seen.click('New schedule')
   await submit(seen, { 'Hours between backups': '48' }, 'Save schedule', '2 days')
   await seen.click('Change the schedule of shop')
-  await submit(seen, { 'Backups kept': '3' }, 'Save schedule', '3, each proved')
+  await submit(seen, { 'Backups to keep': '3' }, 'Save schedule', '3, each verified')
   await seen.picture('clicked-schedule')
   await seen.click('Delete the schedule of shop')
-  await seen.sees('Nothing is backed up by itself')
+  await seen.sees('No automatic backups')
   await seen.click('Verify before')
-  await seen.sees('Backup before is whole')
+  await seen.sees('Backup before is intact')
   await seen.click('Delete before')
   await submit(seen, { 'Type before to confirm': 'before' }, 'Delete backup', 'No backups yet')
 

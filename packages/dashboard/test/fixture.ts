@@ -1,12 +1,12 @@
-// Collections with something in them, always the same.
-import { ask } from './real-server.ts'
+// Collections with fixed content.
+import { callServer } from './real-server.ts'
 
 const dimension = 16
-const colours = ['red', 'green', 'blue']
+const colors = ['red', 'green', 'blue']
 
 /** `articles`: 300 objects with a dense, a sparse and a multi-vector field. */
 export async function makeArticles(address: string, objects = 300): Promise<void> {
-  await ask(address, 'POST', '/api/v2/collection', {
+  await callServer(address, 'POST', '/api/v2/collection', {
     name: 'articles',
     fields: [
       { name: 'embedding', type: 'vector', params: { dimension, space_type: 'cosine', precision: 'int8' } },
@@ -18,14 +18,14 @@ export async function makeArticles(address: string, objects = 300): Promise<void
   const made = Array.from({ length: objects }, (_, i) => ({
     id: `article-${i}`,
     meta: { title: `Article ${i}` },
-    filter: { colour: colours[i % colours.length], year: 2000 + (i % 25) },
+    filter: { color: colors[i % colors.length], year: 2000 + (i % 25) },
     fields: {
       embedding: Array.from({ length: dimension }, () => random() - 0.5 + (i % 3)),
       text: { indices: [i % 7, 10 + (i % 11), 30 + (i % 13)], values: [1, 2, 3] },
       passages: { vectors: [Array.from({ length: 4 }, random), Array.from({ length: 4 }, random)] },
     },
   }))
-  await ask(address, 'POST', '/api/v2/collection/articles/objects', { objects: made })
+  await callServer(address, 'POST', '/api/v2/collection/articles/objects', { objects: made })
 }
 
 function randomFrom(seed: number): () => number {

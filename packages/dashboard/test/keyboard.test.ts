@@ -1,4 +1,4 @@
-// The keyboard alone, and what is shown while the server cannot be used yet.
+// Keyboard-only use, and the pages that are shown while the server is not available.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { realServer } from './real-server.ts'
@@ -10,7 +10,7 @@ test('a collection is created with the keyboard alone', { skip, timeout: 120_000
   const { keyboard } = seen.page
   const focused = () => seen.page.evaluate(() => document.activeElement?.textContent ?? '')
   await keyboard.press('Tab')
-  t.match(await focused(), 'Skip to the page')
+  t.match(await focused(), 'Skip to content')
   await keyboard.press('Enter')
   await keyboard.press('Tab')
   t.match(await focused(), 'New collection')
@@ -27,14 +27,14 @@ test('a collection is created with the keyboard alone', { skip, timeout: 120_000
   t.strictSame(seen.faults, [])
 })
 
-test('a server that starts is waited for with its progress, one that is gone is asked again', {
+test('the page shows the progress of a starting server and retries a server that does not respond', {
   skip,
   timeout: 120_000,
 }, async (t) => {
   const address = await realServer(t)
   const seen = await openPage(await browserFor(t), address, { expectedStatus: 503 })
   await seen.sees('No collections yet')
-  // A start that lasts is not to be had from a small directory, so its answers are put in the server's mouth.
+  // A small directory starts too fast, so the test replaces the server's replies.
   let state: 'starting' | 'gone' | 'back' = 'starting'
   await seen.page.setRequestInterception(true)
   seen.page.on('request', (request) => {
@@ -53,7 +53,7 @@ test('a server that starts is waited for with its progress, one that is gone is 
   await seen.sees('Replaying the log: 300 of 1,000 records')
   await seen.picture('starting')
   state = 'gone'
-  await seen.sees('The server does not answer')
+  await seen.sees('The server does not respond')
   state = 'back'
   await seen.sees('No collections yet')
   const other = seen.faults.filter((fault) => !fault.includes('ERR_FAILED'))

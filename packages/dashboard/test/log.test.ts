@@ -1,28 +1,28 @@
-// Log and time: what happened is drawn and told, any moment is reached with the slider, and what was deleted comes back.
+// Log and time: events are drawn and described, the slider selects any time, and deleted data can be restored.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
-import { ask, realServer } from './real-server.ts'
+import { callServer, realServer } from './real-server.ts'
 import { submit } from './steps.ts'
 
-interface Told {
+interface LogReply {
   readonly events: readonly { readonly lsn: number; readonly type: string }[]
 }
 
-test('a moment is found with the slider and the keyboard, and a deleted collection restored to it', {
+test('the slider and the keyboard select a time, and a deleted collection is restored to it', {
   skip,
   timeout: 120_000,
 }, async (t) => {
   const address = await realServer(t)
   await makeArticles(address, 40)
-  await ask(address, 'DELETE', '/api/v2/collection/articles/objects/article-7')
-  await ask(address, 'DELETE', '/api/v2/collection/articles')
-  const { events } = (await ask(address, 'GET', '/api/v2/log/events')) as Told
+  await callServer(address, 'DELETE', '/api/v2/collection/articles/objects/article-7')
+  await callServer(address, 'DELETE', '/api/v2/collection/articles')
+  const { events } = (await callServer(address, 'GET', '/api/v2/log/events')) as LogReply
   const seen = await openPage(await browserFor(t), address)
   await seen.go('#/log')
   await seen.sees('collection deleted')
   await seen.sees('40 objects written')
-  await seen.sees('Every moment from the first record can be restored.')
+  await seen.sees('Any time from the first record can be restored.')
   await seen.sees('NDD_ARCHIVE_HOURS=24')
   await seen.click('Events')
   await seen.click('Bytes')
@@ -41,11 +41,11 @@ test('a moment is found with the slider and the keyboard, and a deleted collecti
   await seen.picture('log-event')
 
   await seen.click('Restore to here…')
-  await seen.sees('Name of the new collection')
+  await seen.sees('New collection name')
   await seen.picture('log-restore')
   t.strictSame(await seen.barriers(), [])
-  await submit(seen, { 'Name of the new collection': 'articles_back' }, 'Restore', 'Restored as articles_back.')
-  t.match(await ask(address, 'GET', '/api/v2/collection/articles_back'), { total_elements: 40 })
+  await submit(seen, { 'New collection name': 'articles_back' }, 'Restore', 'Restored as articles_back.')
+  t.match(await callServer(address, 'GET', '/api/v2/collection/articles_back'), { total_elements: 40 })
 
   await seen.go('#/log?collection=articles_back')
   await seen.sees('collection restored')

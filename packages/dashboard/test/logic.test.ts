@@ -1,10 +1,10 @@
-// The parts that compute and draw nothing.
+// The parts that compute and do not render.
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { curesIn } from '../build/cures.ts'
 import { bodyExample, callsOf, matching } from '../src/pages/console/calls.ts'
 import { filterOf, literal, literalText, newRow, rowsOf } from '../src/pages/filter/filter-draft.ts'
-import { colouringBy } from '../src/pages/map/colouring.ts'
+import { coloringBy } from '../src/pages/map/coloring.ts'
 import { nearestRows } from '../src/pages/map/nearest-rows.ts'
 import { principal } from '../src/pages/map/pca.ts'
 import { inside, nearest, toScreen, zoomed } from '../src/pages/map/view.ts'
@@ -13,9 +13,9 @@ import { readMetrics } from '../src/pages/operations/metrics-text.ts'
 import { quantile } from '../src/pages/operations/quantile.ts'
 import { snippet } from '../src/pages/search/snippets.ts'
 
-test('rows become the filter they say, and the filter becomes rows again', (t) => {
+test('rows produce a filter, and the filter parses back into rows', (t) => {
   const rows = [
-    newRow('colour', '$in', 'red, "1", 2'),
+    newRow('color', '$in', 'red, "1", 2'),
     newRow('size', '$range', '1, 9.5'),
     newRow('open', '$eq', 'true'),
     newRow('note', '$exists', 'false'),
@@ -23,7 +23,7 @@ test('rows become the filter they say, and the filter becomes rows again', (t) =
   ]
   const filter = filterOf({ kind: 'rows', rows })
   t.strictSame(filter, [
-    { colour: { $in: ['red', '1', 2] } },
+    { color: { $in: ['red', '1', 2] } },
     { size: { $range: [1, 9.5] } },
     { open: { $eq: true } },
     { note: { $exists: false } },
@@ -31,18 +31,18 @@ test('rows become the filter they say, and the filter becomes rows again', (t) =
   ])
   const again = rowsOf(filter)
   t.strictSame(again && filterOf(again), filter)
-  t.equal(rowsOf([{ $or: [] }]), undefined, 'more than rows can say')
+  t.equal(rowsOf([{ $or: [] }]), undefined, 'more than rows can express')
   for (const value of ['red', '1', 'true', 'a, b', 1.5, true, '']) t.equal(literal(literalText(value)), value)
   t.throws(() => filterOf({ kind: 'text', text: '{"a":1}' }), /array of conditions/)
   t.end()
 })
 
-test('objects come out of JSON, of lines and of a reply, and go in batches', (t) => {
+test('objects are parsed from JSON, JSON Lines and a reply, and are split into batches', (t) => {
   t.strictSame(objectsIn('{"id":"a"}'), [{ id: 'a' }])
   t.strictSame(objectsIn('[{"id":"a"},{"id":"b"}]'), [{ id: 'a' }, { id: 'b' }])
   t.strictSame(objectsIn('{"id":"a"}\n\n{"id":"b"}\n'), [{ id: 'a' }, { id: 'b' }])
   t.strictSame(objectsIn('{"objects":[{"id":"a"}]}'), [{ id: 'a' }])
-  t.throws(() => objectsIn('{"id":"a"}\nnonsense'), /line 2 is no JSON/)
+  t.throws(() => objectsIn('{"id":"a"}\nnonsense'), /line 2 is not JSON/)
   const many = Array.from({ length: 1_201 }, (_, i) => ({ id: String(i) }))
   t.strictSame(
     [...batchesOf(many)].map((batch) => batch.length),
@@ -60,22 +60,22 @@ test('objects come out of JSON, of lines and of a reply, and go in batches', (t)
   t.end()
 })
 
-test('snippets are programs, and hold no token', (t) => {
+test('snippets are programs without a token', (t) => {
   const body = { fields: { v: { query: [1, 2], limit: 3 } }, exact: true, filter: [{ a: { $eq: "it's null, true" } }] }
-  const of = { origin: 'http://h', collection: 'c d', body, withToken: true }
-  const python = snippet('Python', of)
+  const source = { origin: 'http://h', collection: 'c d', body, withToken: true }
+  const python = snippet('Python', source)
   t.match(python, '"exact": True')
-  t.match(python, '"it\'s null, true"', 'words within texts stay')
+  t.match(python, '"it\'s null, true"', 'keywords inside strings stay')
   t.match(python, '"query": [1, 2]')
-  t.match(snippet('TypeScript', of), 'exact": true')
-  const curl = snippet('curl', of)
+  t.match(snippet('TypeScript', source), 'exact": true')
+  const curl = snippet('curl', source)
   t.match(curl, "/api/v2/collection/c%20d/search'")
   t.match(curl, "it'\\''s")
-  for (const language of ['curl', 'TypeScript', 'Python'] as const) t.match(snippet(language, of), 'ANNAL_TOKEN')
+  for (const language of ['curl', 'TypeScript', 'Python'] as const) t.match(snippet(language, source), 'ANNAL_TOKEN')
   t.end()
 })
 
-test('paths find their calls, and bodies are begun with what is required', (t) => {
+test('paths match their calls, and example bodies have the required properties', (t) => {
   const operation = { operationId: 'x', summary: 's' }
   const calls = callsOf({
     paths: { '/c/{name}': { get: operation }, '/c/list': { get: operation }, '/c/{name}/x': { post: operation } },
@@ -93,7 +93,7 @@ test('paths find their calls, and bodies are begun with what is required', (t) =
   t.end()
 })
 
-test('metrics are read back, and quantiles found in their buckets', (t) => {
+test('metrics are parsed, and quantiles are computed from buckets', (t) => {
   t.strictSame(readMetrics('# HELP x y\na_total{m="G\\"E\\nT",s="2"} 5\nb 0.5\n'), [
     { name: 'a_total', labels: { m: 'G"E\nT', s: '2' }, value: 5 },
     { name: 'b', labels: {}, value: 0.5 },
@@ -109,13 +109,13 @@ test('metrics are read back, and quantiles found in their buckets', (t) => {
   t.end()
 })
 
-test('the map keeps what lies apart apart, and finds what is pointed at', (t) => {
+test('the map separates clusters and selects the object under the pointer', (t) => {
   const rows = Array.from({ length: 40 }, (_, i) =>
     Float32Array.from([i % 2 === 0 ? 5 : -5, Math.sin(i), Math.cos(i) / 2, 0]),
   )
   const flat = principal(rows, 2)
   const sides = new Set(rows.map((_, i) => `${i % 2}${Math.sign(flat[2 * i]!)}`))
-  t.equal(sides.size, 2, 'the strongest direction tells both halves apart')
+  t.equal(sides.size, 2, 'the strongest direction separates both halves')
   const size = { width: 400, height: 400 }
   const view = { x: 0, y: 0, zoom: 1 }
   const points = Float32Array.from([0, 0, 1, 1])
@@ -137,17 +137,17 @@ test('the map keeps what lies apart apart, and finds what is pointed at', (t) =>
   )
   const corner = toScreen(1, 1, view, size)
   const near = toScreen(1, 1, zoomed(view, 3, corner, size), size)
-  t.ok(Math.hypot(near.x - corner.x, near.y - corner.y) < 1e-9, 'what is zoomed at stays where it is')
+  t.ok(Math.hypot(near.x - corner.x, near.y - corner.y) < 1e-9, 'the point under the pointer stays fixed while zooming')
   const objects = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((year) => ({
     id: String(year),
     filter: { year, kind: year < 5 ? 'a' : 'b' },
   }))
-  t.equal(colouringBy(objects, 'kind').legend.length, 2)
-  t.equal(new Set(colouringBy(objects, 'year').colours).size, 6, 'many numbers are a ramp')
+  t.equal(coloringBy(objects, 'kind').legend.length, 2)
+  t.equal(new Set(coloringBy(objects, 'year').colors).size, 6, 'keys with many numbers use a gradient')
   t.end()
 })
 
-test('every documented error code has its cure', async (t) => {
+test('every documented error code has a fix', async (t) => {
   const page = await readFile(new URL('../../../docs/reference/errors.md', import.meta.url), 'utf8')
   const cures = curesIn(page)
   t.match(cures.invalid_token, { cure: 'Send a valid token.' })
@@ -157,7 +157,7 @@ test('every documented error code has its cure', async (t) => {
   }
 })
 
-test('the nearest rows are those that comparing with every row finds', async (t) => {
+test('the nearest rows equal those of an exhaustive comparison', async (t) => {
   const [n, width, k] = [60, 5, 7]
   const rows = Float32Array.from({ length: n * width }, (_, i) => Math.sin(i * i))
   const row = (i: number) => rows.subarray(i * width, (i + 1) * width)
@@ -166,10 +166,10 @@ test('the nearest rows are those that comparing with every row finds', async (t)
   for (let i = 0; i < n; i++) {
     const all = Array.from({ length: n }, (_, j) => far(i, j)).sort((a, b) => a - b)
     t.equal(indices[i]?.[0], i, 'itself first')
-    for (const [at, j] of indices[i]!.entries()) {
-      t.ok(Math.abs(distances[i]![at]! - all[at]!) < 1e-5)
-      t.ok(Math.abs(far(i, j) - distances[i]![at]!) < 1e-5)
+    for (const [index, j] of indices[i]!.entries()) {
+      t.ok(Math.abs(distances[i]![index]! - all[index]!) < 1e-5)
+      t.ok(Math.abs(far(i, j) - distances[i]![index]!) < 1e-5)
     }
   }
-  t.equal(nearestRows(rows.subarray(0, 2 * width), width, k).indices[0]?.length, 2, 'no more than there are')
+  t.equal(nearestRows(rows.subarray(0, 2 * width), width, k).indices[0]?.length, 2, 'no more than the number of rows')
 })

@@ -1,10 +1,10 @@
-// The map: drawn in a worker under the strict policy, zoomed, and objects chosen with a lasso.
+// The map: drawn in a worker under the strict policy, zoomed, and objects selected with a lasso.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
 import { realServer } from './real-server.ts'
 
-test('a sample is drawn, zoomed and chosen from, and a point leads to its neighbours', {
+test('a sample is drawn, zoomed and selected with a lasso, and a point leads to its neighbors', {
   skip,
   timeout: 120_000,
 }, async (t) => {
@@ -15,17 +15,17 @@ test('a sample is drawn, zoomed and chosen from, and a point leads to its neighb
   await seen.click('Draw')
   await seen.sees('Drawn')
   await seen.sees('300 objects')
-  await seen.page.select('::-p-aria([name="Colour by"])', 'colour')
+  await seen.page.select('::-p-aria([name="Color by"])', 'color')
   await seen.sees('green')
   await seen.picture('map')
-  const colours = await seen.page.$eval('canvas', (canvas) => {
+  const colors = await seen.page.$eval('canvas', (canvas) => {
     const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height)
     const found = new Set<string>()
     for (let i = 0; i < data.length; i += 4)
       if (data[i + 3]! > 200) found.add(`${data[i]},${data[i + 1]},${data[i + 2]}`)
     return found.size
   })
-  t.ok(colours >= 3, 'points of three colours')
+  t.ok(colors >= 3, 'points of three colors')
 
   await seen.click('Zoom in')
   await seen.click('All')
@@ -47,6 +47,6 @@ test('a sample is drawn, zoomed and chosen from, and a point leads to its neighb
 
   await seen.fill('From object', 'article-3')
   await seen.click('Start')
-  await seen.sees('is linked with')
+  await seen.sees('is linked to')
   t.strictSame(seen.faults, [])
 })

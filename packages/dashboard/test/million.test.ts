@@ -1,9 +1,5 @@
-// A million objects: how long the browse page takes to answer, and the map of a large sample to be drawn, and whether the page can
-// be used meanwhile. Prints figures and judges only that everything is shown: how fast is for the machine to say.
-//
-//   ANNAL_LONG=1 [ANNAL_MILLION_DIR=DIR] [ANNAL_OBJECTS=1000000] node --conditions=annal-source packages/dashboard/test/million.test.ts
-//
-// DIR keeps what was loaded, for the next time.
+// A million objects: how long the browse page and the map of a large sample take, and whether the page stays responsive. Prints figures
+// and asserts only that everything is shown, because speed depends on the machine.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -14,7 +10,7 @@ import { promisify } from 'node:util'
 import type { Page } from 'puppeteer-core'
 import { type Test, test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
-import { ask, realServer } from './real-server.ts'
+import { callServer, realServer } from './real-server.ts'
 
 const objects = Number(process.env.ANNAL_OBJECTS ?? 1_000_000)
 const loader = fileURLToPath(new URL('../../../benchmarks/src/browse/load.ts', import.meta.url))
@@ -28,31 +24,35 @@ test('a million objects are browsed, and a sample of them drawn', {
   const dataDir = await loaded(t)
   const address = await realServer(t, { NDD_DATA_DIR: dataDir, NDD_NUM_THREADS: '2' })
   await t.test('answers', async (t) => {
-    const filter = [{ colour: { $eq: 'red' } }]
+    const filter = [{ color: { $eq: 'red' } }]
     const body = { limit: 50, include_vectors: false }
-    await told(t, 'first page', () => ask(address, 'POST', '/api/v2/collection/million/objects/scroll', body))
+    await timed(t, 'first page', () => callServer(address, 'POST', '/api/v2/collection/million/objects/scroll', body))
     const far = { ...body, cursor: `o${Math.floor(objects / 2).toString(36)}` }
-    await told(t, 'a page in the middle', () => ask(address, 'POST', '/api/v2/collection/million/objects/scroll', far))
-    await told(t, 'a page of a third', () =>
-      ask(address, 'POST', '/api/v2/collection/million/objects/scroll', { ...body, filter }),
+    await timed(t, 'a page in the middle', () =>
+      callServer(address, 'POST', '/api/v2/collection/million/objects/scroll', far),
     )
-    await told(t, 'how many match', () => ask(address, 'POST', '/api/v2/collection/million/objects/count', { filter }))
+    await timed(t, 'a page of a third', () =>
+      callServer(address, 'POST', '/api/v2/collection/million/objects/scroll', { ...body, filter }),
+    )
+    await timed(t, 'how many match', () =>
+      callServer(address, 'POST', '/api/v2/collection/million/objects/count', { filter }),
+    )
   })
   const seen = await openPage(await browserFor(t), address)
   await seen.sees('million')
   for (let i = 0; i < 3; i++) {
     await seen.go('#/backups')
-    await seen.sees('How far back')
+    await seen.sees('Data safety')
     const started = performance.now()
     await seen.go('#/collections/million/objects')
     await seen.sees('object-49')
     t.comment(`the browse page is there after ${Math.round(performance.now() - started)} ms`)
   }
   await seen.picture('million-browse')
-  for (const method of ['By spread (PCA)', 'By neighbourhood (UMAP)']) {
+  for (const method of ['By spread (PCA)', 'By neighborhood (UMAP)']) {
     await seen.go('#/collections')
     await seen.go('#/collections/million/map')
-    // The tab of that name is a link.
+    // There is a link with the same name.
     await seen.page.locator('::-p-aria([name="Objects"][role="spinbutton"])').fill('5000')
     await seen.click(method)
     await watchFrames(seen.page)
@@ -69,7 +69,7 @@ test('a million objects are browsed, and a sample of them drawn', {
   t.strictSame(seen.faults, [])
 })
 
-async function told(t: Test, what: string, act: () => Promise<unknown>): Promise<void> {
+async function timed(t: Test, what: string, act: () => Promise<unknown>): Promise<void> {
   const times: number[] = []
   for (let i = 0; i < rounds; i++) {
     const started = performance.now()
@@ -80,7 +80,7 @@ async function told(t: Test, what: string, act: () => Promise<unknown>): Promise
   t.comment(`${what}: median ${times[rounds >> 1]?.toFixed(1)} ms, slowest ${times.at(-1)?.toFixed(1)} ms`)
 }
 
-/** The longest time between two frames is how long a key or a click may wait. */
+/** The longest time between two frames is how long a key press or a click may wait. */
 async function watchFrames(page: Page): Promise<void> {
   await page.evaluate(() => {
     const held = window as unknown as { longest: number }

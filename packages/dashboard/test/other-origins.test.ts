@@ -1,16 +1,16 @@
 // What pages of other origins can do to a server on this machine, in a real browser: nothing, unless a setting names them. The same
-// page tries the same requests against a server that names it, so that each refusal is seen to be one.
+// page sends the same requests to a server that names it, so that the test proves each refusal.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'puppeteer-core'
 import { type Test, test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
-import { ask, realDashboard, realServer } from './real-server.ts'
+import { callServer, realDashboard, realServer } from './real-server.ts'
 
 const token = 'a-token-of-enough-characters'
 const fields = [{ name: 'v', type: 'vector', params: { dimension: 2, space_type: 'l2', precision: 'float32' } }]
 
-/** A site of somebody else on this machine; resolves to its port. */
+/** A site of another origin on this machine; resolves to its port. */
 async function otherSite(t: Test): Promise<number> {
   const site = createServer((_request, response) => response.setHeader('content-type', 'text/html').end('<p>hello'))
   await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve))
@@ -24,7 +24,7 @@ async function pageAt(browser: Browser, address: string): Promise<Page> {
   return page
 }
 
-/** What a request of the page came to: a status that it could read, `opaque` when it could not, or `blocked`. */
+/** The outcome of a request of the page: a status that it could read, `opaque` when it could not, or `blocked`. */
 function sent(page: Page, url: string, options: RequestInit = {}): Promise<number | 'opaque' | 'blocked'> {
   return page.evaluate(
     (to, how) =>
@@ -47,18 +47,18 @@ const simple: readonly (readonly [route: string, body?: string])[] = [
 
 async function withCollection(t: Test, settings: Readonly<Record<string, string>>): Promise<string> {
   const address = await realServer(t, settings)
-  await ask(address, 'POST', '/api/v2/collection', { name: 'docs', fields }, settings.NDD_AUTH_TOKEN)
+  await callServer(address, 'POST', '/api/v2/collection', { name: 'docs', fields }, settings.NDD_AUTH_TOKEN)
   return address
 }
 
 async function backupsOf(address: string): Promise<string[]> {
-  // A backup that was begun is there when it is done.
+  // A backup that was started is listed once it is complete.
   for (;;) {
-    const { status } = (await ask(address, 'GET', '/api/v2/status/backup')) as { status: string }
+    const { status } = (await callServer(address, 'GET', '/api/v2/status/backup')) as { status: string }
     if (status !== 'running' && status !== 'in_progress') break
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  return Object.keys((await ask(address, 'GET', '/api/v2/backup')) as object)
+  return Object.keys((await callServer(address, 'GET', '/api/v2/backup')) as object)
 }
 
 async function submitForm(page: Page, action: string): Promise<number | undefined> {
@@ -85,11 +85,15 @@ test('a page of another origin changes nothing on a server without a token', { s
   }
   for (const method of ['DELETE', 'PUT'])
     t.equal(await sent(page, `${closed}/api/v2/collection/docs`, { method }), 'blocked', method)
-  t.equal(await sent(page, `${closed}/api/v2/collection`), 'blocked', 'nor reads anything')
-  t.strictSame(await backupsOf(closed), [], 'and nothing is done')
+  t.equal(await sent(page, `${closed}/api/v2/collection`), 'blocked', 'and it reads nothing')
+  t.strictSame(await backupsOf(closed), [], 'and nothing changed')
 
   const backup = { method: 'POST' }
-  t.equal(await sent(page, `${open}${simple[0]![0]}`, backup), 202, 'where the setting names it, the same is done')
+  t.equal(
+    await sent(page, `${open}${simple[0]![0]}`, backup),
+    202,
+    'the same requests succeed when the setting names the origin',
+  )
   t.equal((await backupsOf(open)).length, 1)
   t.equal(await sent(page, `${open}/api/v2/collection`), 200)
   const json = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"ids":["a"]}' }
@@ -109,12 +113,12 @@ test('a page whose name was bound to this machine gets nothing from a server wit
   for (const allowed of [false, true]) {
     const address = await withCollection(t, allowed ? { NDD_ALLOWED_HOSTS: 'rebound.example' } : {})
     const { port } = new URL(address)
-    // For the browser the page and the server are of one origin now.
+    // To the browser the page and the server now have one origin.
     const page = await pageAt(browser, `http://rebound.example:${port}/api/v2/health`)
     const status = allowed ? 200 : 403
     t.equal(await sent(page, '/api/v2/collection'), status)
     t.equal(await sent(page, '/api/v2/collection/docs', { method: 'DELETE' }), status)
-    const left = (await ask(address, 'GET', '/api/v2/collection')) as { collections: readonly unknown[] }
+    const left = (await callServer(address, 'GET', '/api/v2/collection')) as { collections: readonly unknown[] }
     t.equal(left.collections.length, allowed ? 0 : 1)
   }
 })
@@ -144,7 +148,7 @@ test('an application on a named origin works with a token, and another page does
   t.equal(await sent(app, `${address}/api/v2/collection`, { headers: wrong }), 401, 'a refusal can be read')
 })
 
-test('the dashboard in a process of its own serves its page and no other', { skip, timeout: 300_000 }, async (t) => {
+test('the dashboard in its own process serves only its page', { skip, timeout: 300_000 }, async (t) => {
   const port = await otherSite(t)
   const server = await withCollection(t, {})
   const dashboard = await realDashboard(t, server)
@@ -159,7 +163,7 @@ test('the dashboard in a process of its own serves its page and no other', { ski
   t.strictSame(await backupsOf(server), [])
   const { port: own } = new URL(dashboard)
   const rebound = await pageAt(browser, `http://site.example:${own}/health`)
-  t.equal(await sent(rebound, '/api/v2/collection'), 403, 'nor under a name that was bound to it')
+  t.equal(await sent(rebound, '/api/v2/collection'), 403, 'also not under a name that was bound to it')
   t.equal(await sent(seen.page, simple[0]![0], { method: 'POST' }), 202)
   t.equal((await backupsOf(server)).length, 1)
   t.strictSame(seen.faults, [])

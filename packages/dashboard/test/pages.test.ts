@@ -1,23 +1,23 @@
-// Every page against the real server: in light, and in dark on a phone, without an error, a foreign request or a barrier.
+// Every page against the real server, in light, and in dark at phone size, without errors, foreign requests or accessibility barriers.
 import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
 import { realServer } from './real-server.ts'
 
-/** Address, and a text that is there once the page is. */
+/** An address, and a text that the page shows once it is ready. */
 const pages = [
   ['collections', '#/collections', 'New collection'],
   ['create', '#/collections?new=1', 'Create collection'],
-  ['overview', '#/collections/articles', 'Recall self-check'],
-  ['search', '#/collections/articles/search?near=article-3', 'How it was found'],
+  ['overview', '#/collections/articles', 'Recall check'],
+  ['search', '#/collections/articles/search?near=article-3', 'Query plan'],
   ['objects', '#/collections/articles/objects', 'article-5'],
   ['object', '#/collections/articles/objects?id=article-5', 'Save changes'],
-  ['map', '#/collections/articles/map?walk=article-3', 'is linked with'],
+  ['map', '#/collections/articles/map?walk=article-3', 'is linked to'],
   ['backups', '#/backups', 'No backups yet'],
-  ['log', '#/log', 'Events around it'],
+  ['log', '#/log', 'Nearby events'],
   ['operations', '#/operations', 'NDD_TOP_K_MAX'],
-  ['console', '#/console', 'No answer yet'],
-  ['nowhere', '#/nowhere', 'There is no such page'],
+  ['console', '#/console', 'No reply yet'],
+  ['nowhere', '#/nowhere', 'Page not found'],
 ] as const
 
 const views = [
@@ -35,7 +35,7 @@ test('every page is drawn, without errors, foreign requests or barriers', { skip
       await seen.go(hash)
       await seen.sees(text)
       await seen.picture(`${name}-${look}`)
-      t.strictSame(await seen.barriers(), [], `${name}, ${look}: nothing keeps anybody out`)
+      t.strictSame(await seen.barriers(), [], `${name}, ${look}: no accessibility barriers`)
       if (look === 'phone') {
         const wide = await seen.page.evaluate(() => document.documentElement.scrollWidth)
         t.ok(wide <= 390, `${name} fits the phone (${wide})`)

@@ -1,4 +1,4 @@
-// Ways to smuggle script into a page that takes text for markup, one per way browsers were ever tricked.
+// Known ways to smuggle script into a page that renders text as markup, one per technique.
 export const payloads: readonly string[] = [
   '<script>alert(1)</script>',
   '"><script>alert(2)</script>',

@@ -1,4 +1,4 @@
-// The real server from source, and the dashboard's own process: child processes on ports of their own, and an empty directory.
+// The real server from source, and the dashboard's own process: child processes on their own ports, with an empty directory.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -12,14 +12,14 @@ const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta
 
 const cli = fileURLToPath(new URL('../../cli/src/annal.ts', import.meta.url))
 
-/** Resolves to its address. The test ends it and checks that it ends cleanly. */
+/** Resolves to the server's address. The test stops it and checks that it exits cleanly. */
 export async function realServer(t: Test, settings: Readonly<Record<string, string>> = {}): Promise<string> {
   const dataDir = await mkdtemp(path.join(os.tmpdir(), 'annal-dashboard-test-'))
   t.teardown(() => rm(dataDir, { recursive: true }))
   return serving(t, [serverMain], { NDD_SERVER_PORT: '0', NDD_NUM_THREADS: '1', NDD_DATA_DIR: dataDir, ...settings })
 }
 
-/** The dashboard in a process of its own, as `annal dashboard` starts it. Resolves to its address. */
+/** The dashboard in its own process, as `annal dashboard` starts it. Resolves to its address. */
 export async function realDashboard(t: Test, server: string): Promise<string> {
   return serving(t, [cli, 'dashboard', '--server', server, '--host', '127.0.0.1', '--port', '0'], {})
 }
@@ -41,10 +41,10 @@ async function serving(
     if (child.exitCode !== null) return
     child.kill('SIGTERM')
     const [code] = await once(child, 'exit')
-    if (code !== 0) throw new Error(`the process ended with ${code} when asked to stop:\n${complaints}`)
+    if (code !== 0) throw new Error(`the process ended with ${code} when it was stopped:\n${complaints}`)
   })
   const address = await addressOf(child)
-  if (address === undefined) throw new Error(`the process ended before it served:\n${complaints}`)
+  if (address === undefined) throw new Error(`the process exited before it was ready:\n${complaints}`)
   return address
 }
 
@@ -56,8 +56,8 @@ async function addressOf(child: ChildProcess): Promise<string | undefined> {
   return undefined
 }
 
-/** A call past the dashboard, to prepare what it is to show and to look at what it did. */
-export async function ask(
+/** A call that bypasses the dashboard, to prepare data and to inspect results. */
+export async function callServer(
   address: string,
   method: string,
   route: string,

@@ -1,4 +1,4 @@
-// What several tests do on their way, by clicking.
+// Steps that several tests share, by clicking.
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -8,16 +8,16 @@ import type { Watched } from './browser.ts'
 
 export const root = 'the-root-token-of-the-tests'
 
-/** Fills fields by their labels, presses the button, and waits until the page says so. */
+/** Fills fields by label, clicks the button, and waits until the page shows the text. */
 export async function submit(
   seen: Watched,
   fields: Readonly<Record<string, string>>,
   button: string,
-  told: string,
+  report: string,
 ): Promise<void> {
   for (const [label, text] of Object.entries(fields)) await seen.fill(label, text)
   await seen.click(button)
-  await seen.sees(told)
+  await seen.sees(report)
 }
 
 export async function signIn(seen: Watched, token: string): Promise<void> {
@@ -30,7 +30,7 @@ export async function startTrial(seen: Watched): Promise<void> {
   await seen.sees('The trial is active')
 }
 
-/** Puts a file with the text where the page, or its dialog, asks for one. */
+/** Chooses a file with this content in the page's, or its dialog's, file input. */
 export async function chooseFile(t: Test, seen: Watched, name: string, text: string): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'annal-chosen-'))
   t.teardown(() => rm(folder, { recursive: true }))

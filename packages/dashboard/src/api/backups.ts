@@ -1,4 +1,4 @@
-// Backups of a database: made in the background, restored into new collections, carried away and brought back.
+// Backups of a database: created in the background, restored into new collections, downloaded and uploaded.
 import { type CallOptions, call, download, segment } from './request.ts'
 
 export interface Backup {
@@ -8,7 +8,7 @@ export interface Backup {
   readonly timestamp: number
   readonly size_bytes: number
   readonly lsn: number
-  /** Of the newest event in it. */
+  /** Time of the newest event in the backup. */
   readonly log_time: string
   readonly digest: string
   readonly params: { readonly total_elements: number }
@@ -26,10 +26,10 @@ export interface Job {
 export type Moment = { readonly lsn: number } | { readonly time: string }
 
 const base = '/api/v2/backup'
-const at = (name: string) => `${base}/${segment(name)}`
+const pathOf = (name: string) => `${base}/${segment(name)}`
 const ofCollection = (name: string) => `/api/v2/collection/${segment(name)}`
 
-/** The newest first. */
+/** Newest first. */
 export async function listBackups(options?: CallOptions): Promise<readonly Backup[]> {
   const byName = await call<{ [name: string]: Omit<Backup, 'name'> }>('GET', base, options)
   return Object.entries(byName)
@@ -42,11 +42,13 @@ export const createBackup = (collection: string, name: string) =>
 export const backupStatus = (options?: CallOptions) => call<Job>('GET', '/api/v2/status/backup', options)
 export const restoreStatus = (options?: CallOptions) => call<Job>('GET', '/api/v2/status/restore', options)
 export const restoreBackup = (name: string, target: string, moment: Moment | undefined) =>
-  call<object>('POST', `${at(name)}/restore`, { body: { target_collection_name: target, ...moment } })
-export const deleteBackup = (name: string) => call<object>('DELETE', at(name))
+  call<object>('POST', `${pathOf(name)}/restore`, { body: { target_collection_name: target, ...moment } })
+export const deleteBackup = (name: string) => call<object>('DELETE', pathOf(name))
 export const verifyBackup = (name: string) =>
-  call<{ status: 'ok' | 'damaged'; faults: readonly unknown[] }>('POST', `${at(name)}/verify`, { body: { deep: true } })
-export const downloadBackup = (name: string) => download(`${at(name)}/download`)
+  call<{ status: 'ok' | 'damaged'; faults: readonly unknown[] }>('POST', `${pathOf(name)}/verify`, {
+    body: { deep: true },
+  })
+export const downloadBackup = (name: string) => download(`${pathOf(name)}/download`)
 export const uploadBackup = (name: string, file: File) =>
   call<object>('POST', `${base}/upload`, { query: { name }, raw: { type: 'application/x-tar', data: file } })
 export const cloneCollection = (name: string, target: string) =>

@@ -64,7 +64,7 @@ export interface Recall {
   readonly recall_worst: number
 }
 
-/** What an object holds in a field, as an upsert takes it. */
+/** The value of a field, as an upsert accepts it. */
 export interface NewField {
   readonly name: string
   readonly type: Field['type']
@@ -73,24 +73,26 @@ export interface NewField {
 }
 
 const base = '/api/v2/collection'
-const at = (name: string) => `${base}/${segment(name)}`
+const pathOf = (name: string) => `${base}/${segment(name)}`
 
 export const listCollections = async (options?: CallOptions) =>
   (await call<{ collections: readonly Collection[] }>('GET', base, options)).collections
-export const describeCollection = (name: string, options?: CallOptions) => call<Collection>('GET', at(name), options)
+export const describeCollection = (name: string, options?: CallOptions) =>
+  call<Collection>('GET', pathOf(name), options)
 export const createCollection = (name: string, fields: readonly NewField[]) =>
   call<Collection>('POST', base, { body: { name, fields } })
-export const deleteCollection = (name: string) => call<object>('DELETE', at(name))
+export const deleteCollection = (name: string) => call<object>('DELETE', pathOf(name))
 export const rebuildStatus = (name: string, options?: CallOptions) =>
-  call<RebuildStatus>('GET', `${at(name)}/rebuild/status`, options)
+  call<RebuildStatus>('GET', `${pathOf(name)}/rebuild/status`, options)
 export const rebuild = (name: string, fields: readonly { field: string; M?: number; ef_con?: number }[]) =>
-  call<object>('POST', `${at(name)}/rebuild`, { body: { fields } })
-export const shrink = (name: string) => call<{ reclaimed_bytes: number }>('POST', `${at(name)}/shrink`, { body: {} })
+  call<object>('POST', `${pathOf(name)}/rebuild`, { body: { fields } })
+export const vacuum = (name: string) =>
+  call<{ reclaimed_bytes: number }>('POST', `${pathOf(name)}/shrink`, { body: {} })
 export const recall = (
   name: string,
   query: { readonly field: string; readonly sample: number; readonly limit: number; readonly ef: number },
   options?: CallOptions,
-) => call<Recall>('GET', `${at(name)}/recall`, { query, ...options })
+) => call<Recall>('GET', `${pathOf(name)}/recall`, { query, ...options })
 
 export const isDense = (field: Field): field is DenseField => field.type === 'vector'
 export const hasGraph = (field: Field): field is DenseField | MultiField => field.type !== 'sparse'

@@ -1,4 +1,4 @@
-// What happened in the database and when, as far back as the server keeps it.
+// Events of the database and their times, as far back as the server keeps them.
 import type { Moment } from './backups.ts'
 import { type CallOptions, call, segment } from './request.ts'
 
@@ -24,14 +24,14 @@ export interface LogEvent {
   readonly bytes: number
   readonly collection?: string
   readonly objects?: number
-  /** Of the first few objects. */
+  /** Ids of the first few objects. */
   readonly ids?: readonly string[]
   readonly fields?: readonly string[]
   readonly token?: string
   readonly active?: boolean
 }
 
-/** A long log is read in steps; another call reads on. */
+/** A long log is read in steps; another call reads the next step. */
 interface Reading {
   readonly complete: boolean
   readonly segments_read: number
@@ -57,7 +57,7 @@ export interface Bucket {
 export interface Activity extends Reading {
   readonly bucket_seconds: number
   readonly buckets: readonly Bucket[]
-  /** Why history begins where it does, and how far back it is to reach; null where none is kept. */
+  /** Why history begins where it does, and how far back it should reach; null when history is off. */
   readonly history: {
     readonly begins: 'first_record' | 'age' | 'size' | 'disk' | 'start'
     readonly hours: number
@@ -79,7 +79,7 @@ export const logActivity = (collection: string | undefined, options?: CallOption
 export const logEvents = (query: EventsQuery, options?: CallOptions) =>
   call<EventPage>('GET', '/api/v2/log/events', { ...options, query: { ...query } })
 
-/** A collection as it was, also one that is gone, as a new one. */
+/** Restores the past state of a collection, including a deleted one, as a new collection. */
 export const restorePast = (collection: string, target: string, moment: Moment) =>
   call<object>('POST', `/api/v2/collection/${segment(collection)}/restore`, {
     body: { target_collection_name: target, ...moment },

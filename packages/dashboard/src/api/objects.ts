@@ -24,13 +24,13 @@ export interface StoredObject {
   readonly id: string
   readonly meta?: Json
   readonly meta_base64?: string
-  /** The limit that kept stored JSON packed: that of one object, or that of the reply. */
+  /** The limit that left stored JSON packed: the limit per object or the limit per reply. */
   readonly meta_limit?: 'object' | 'reply'
   readonly filter: JsonMap
   readonly fields: { readonly [field: string]: DenseValue | MultiValue | SparseValue }
 }
 
-/** Without what it has in its fields, which a list does not show and which is most of its size. */
+/** Without the values of its fields, which a list does not show and which are most of its size. */
 export type ListedObject = Omit<StoredObject, 'fields'>
 
 export interface Page<T> {
@@ -44,10 +44,10 @@ export interface Facets {
   readonly distinct: number
 }
 
-/** Conditions that must all hold; docs/reference/filters.md. */
+/** Conditions that must all hold; see docs/reference/filters.md. */
 export type Filter = readonly JsonMap[]
 
-const at = (collection: string) => `/api/v2/collection/${segment(collection)}`
+const pathOf = (collection: string) => `/api/v2/collection/${segment(collection)}`
 
 interface PageWish {
   readonly filter?: Filter
@@ -56,25 +56,25 @@ interface PageWish {
 }
 
 export const scroll = (collection: string, page: PageWish, options?: CallOptions) =>
-  call<Page<StoredObject>>('POST', `${at(collection)}/objects/scroll`, { body: page, ...options })
+  call<Page<StoredObject>>('POST', `${pathOf(collection)}/objects/scroll`, { body: page, ...options })
 
 export const listObjects = (collection: string, page: PageWish, options?: CallOptions) =>
-  call<Page<ListedObject>>('POST', `${at(collection)}/objects/scroll`, {
+  call<Page<ListedObject>>('POST', `${pathOf(collection)}/objects/scroll`, {
     body: { ...page, include_vectors: false },
     ...options,
   })
 
 export const count = async (collection: string, filter: Filter, options?: CallOptions) =>
-  (await call<{ count: number }>('POST', `${at(collection)}/objects/count`, { body: { filter }, ...options })).count
+  (await call<{ count: number }>('POST', `${pathOf(collection)}/objects/count`, { body: { filter }, ...options })).count
 
 export const facets = (
   collection: string,
-  question: { readonly key: string; readonly limit: number; readonly filter?: Filter },
+  request: { readonly key: string; readonly limit: number; readonly filter?: Filter },
   options?: CallOptions,
-) => call<Facets>('POST', `${at(collection)}/facets`, { body: question, ...options })
+) => call<Facets>('POST', `${pathOf(collection)}/facets`, { body: request, ...options })
 
-export async function getObjects(collection: string, ids: readonly string[], options?: CallOptions) {
-  const reply = await call<{ objects: readonly StoredObject[] }>('POST', `${at(collection)}/objects/query`, {
+export async function getMany(collection: string, ids: readonly string[], options?: CallOptions) {
+  const reply = await call<{ objects: readonly StoredObject[] }>('POST', `${pathOf(collection)}/objects/query`, {
     body: { ids },
     ...options,
   })
@@ -82,20 +82,20 @@ export async function getObjects(collection: string, ids: readonly string[], opt
 }
 
 export const upsert = (collection: string, objects: readonly unknown[]) =>
-  call<{ upserted: number; lsn: number }>('POST', `${at(collection)}/objects`, { body: { objects } })
+  call<{ upserted: number; lsn: number }>('POST', `${pathOf(collection)}/objects`, { body: { objects } })
 
 export const updateFilter = (collection: string, id: string, filter: JsonMap) =>
-  call<{ updated: number }>('POST', `${at(collection)}/filters`, { body: { updates: [{ id, filter }] } })
+  call<{ updated: number }>('POST', `${pathOf(collection)}/filters`, { body: { updates: [{ id, filter }] } })
 
 export const deleteObject = (collection: string, id: string) =>
-  call<object>('DELETE', objectPath(`${at(collection)}/objects`, id))
+  call<object>('DELETE', objectPath(`${pathOf(collection)}/objects`, id))
 
 export const deleteWhere = (collection: string, filter: Filter) =>
-  call<{ deleted: number }>('DELETE', `${at(collection)}/objects`, { body: { filter } })
+  call<{ deleted: number }>('DELETE', `${pathOf(collection)}/objects`, { body: { filter } })
 
 export const links = (collection: string, id: string, field: string, options?: CallOptions) =>
   call<{ links: readonly string[] }>(
     'GET',
-    objectPath(`${at(collection)}/objects`, id, `/field/${segment(field)}/links`),
+    objectPath(`${pathOf(collection)}/objects`, id, `/field/${segment(field)}/links`),
     options,
   )

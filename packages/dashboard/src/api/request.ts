@@ -1,18 +1,18 @@
-// One call to the server: JSON there and back, the token in its header, and every way it can go wrong as one kind of error.
+// One call to the server: JSON request and reply, the token in its header, and one kind of error for every failure.
 import { authorization } from '../session.ts'
 
 export interface CallOptions {
   readonly body?: unknown
-  /** Sent as it is instead of as JSON. */
+  /** Sent unchanged instead of as JSON. */
   readonly raw?: { readonly type: string; readonly data: Blob | string }
   readonly query?: { readonly [name: string]: string | number | undefined }
   readonly signal?: AbortSignal | undefined
   readonly scope?: 'data' | 'control'
-  /** Instead of the session's: while a token is being tried. */
+  /** Replaces the token of the session while a token is being verified. */
   readonly token?: string
 }
 
-/** A refusal as the server words it, or what kept the call from being answered. */
+/** An error reply of the server, or the reason why there was no reply. */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure'
   readonly code: string
@@ -38,10 +38,10 @@ export async function call<T>(method: string, path: string, options: CallOptions
   const response = await send(method, path, options)
   const text = await response.text()
   if (!response.ok) throw failureOf(response, text)
-  return parsed(text) as T
+  return parseJson(text) as T
 }
 
-/** The reply as text, whatever the status: for the console, which shows both. */
+/** The reply as text, whatever its status, for the console, which shows both. */
 export async function callText(method: string, path: string, options: CallOptions = {}) {
   const started = performance.now()
   const response = await send(method, path, options)
@@ -73,7 +73,7 @@ async function send(method: string, path: string, options: CallOptions): Promise
     })
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new CallFailure('the server does not answer', { code: 'unreachable', status: 0 })
+    throw new CallFailure('the server does not respond', { code: 'unreachable', status: 0 })
   }
 }
 
@@ -83,10 +83,10 @@ function queryText(query: CallOptions['query'] = {}): string {
 }
 
 function failureOf(response: Response, text: string): CallFailure {
-  const said = parsed(text)
+  const said = parseJson(text)
   const requestId = response.headers.get('x-request-id') ?? undefined
   if (typeof said !== 'object' || said === null || !('code' in said)) {
-    const message = text.slice(0, 300) || `answered with status ${response.status}`
+    const message = text.slice(0, 300) || `the server responded with status ${response.status}`
     return new CallFailure(message, { code: 'http_error', status: response.status, ...(requestId && { requestId }) })
   }
   const { error, code, field, limit } = said as { error?: unknown; code?: unknown; field?: unknown; limit?: unknown }
@@ -99,7 +99,7 @@ function failureOf(response: Response, text: string): CallFailure {
   })
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -107,10 +107,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** One path segment out of a user's text. */
+/** Encodes user input as one path segment. */
 export const segment = encodeURIComponent
 
-/** The path of an object; an id that a path cannot name without doubt stands in the query as well. */
+/** The path of an object. An id that a path cannot name unambiguously is also sent in the query string. */
 export function objectPath(before: string, id: string, after = ''): string {
   const encoded = segment(id)
   if (id === '.' || id === '..') return `${before}/-${after}?id=${encoded}`

@@ -1,4 +1,4 @@
-// What is backed up by itself.
+// Schedules of automatic backups.
 import { type CallOptions, call, segment } from './request.ts'
 
 export interface Every {
@@ -15,12 +15,13 @@ export interface Schedule extends Every {
 
 export interface SchedulesReply {
   readonly schedules: readonly Schedule[]
-  /** Of collections without a schedule of their own. */
+  /** The default for collections without a schedule of their own. */
   readonly server: Every | null
 }
 
-const at = (collection: string) => `/api/v2/collection/${segment(collection)}/schedule`
+const pathOf = (collection: string) => `/api/v2/collection/${segment(collection)}/schedule`
 
 export const listSchedules = (options?: CallOptions) => call<SchedulesReply>('GET', '/api/v2/schedules', options)
-export const putSchedule = (collection: string, every: Every) => call<Schedule>('PUT', at(collection), { body: every })
-export const deleteSchedule = (collection: string) => call<object>('DELETE', at(collection))
+export const putSchedule = (collection: string, every: Every) =>
+  call<Schedule>('PUT', pathOf(collection), { body: every })
+export const deleteSchedule = (collection: string) => call<object>('DELETE', pathOf(collection))

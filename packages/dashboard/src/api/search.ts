@@ -1,4 +1,4 @@
-// The search request and reply of /api/v2, as docs/reference/search.md explains them.
+// The search request and reply of /api/v2; see docs/reference/search.md.
 import type { Filter, Json, JsonMap } from './objects.ts'
 import { type CallOptions, call, segment } from './request.ts'
 

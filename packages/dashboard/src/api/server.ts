@@ -1,4 +1,4 @@
-// What the server says about itself.
+// The server's health, version, statistics, metrics, logs and settings.
 import { type CallOptions, call, callText } from './request.ts'
 
 export interface Health {
@@ -18,7 +18,7 @@ export interface Stats {
   /** Seconds. */
   readonly uptime: number
   readonly total_requests: number
-  /** These only for who may know the server as a whole. */
+  /** Only in replies to tokens that may read figures of the whole server. */
   readonly collections?: number
   readonly objects?: number
   readonly lsn?: { readonly applied: number; readonly durable: number; readonly checkpoint: number }
@@ -27,7 +27,7 @@ export interface Stats {
   readonly memory?: { readonly [part: string]: number }
 }
 
-/** Backups there are, and moments that can be restored. */
+/** The backups that exist and the times that can be restored. */
 export interface Safety {
   readonly count: number
   readonly bytes: number
@@ -54,12 +54,12 @@ export interface Info {
   readonly license: License | null
 }
 
-/** Health is told with status 503 while the server starts, so the status is no failure here. */
+/** While the server starts, health replies with status 503, which is not a failure here. */
 export async function health(options: CallOptions = {}): Promise<Health> {
   const { text } = await callText('GET', '/api/v2/health', { scope: 'control', ...options })
   const said: unknown = JSON.parse(text)
   if (typeof said === 'object' && said !== null && 'status' in said) return said as Health
-  throw new Error('the answer is not that of an Annal server')
+  throw new Error('the reply is not from an Annal server')
 }
 
 export const stats = (options?: CallOptions) => call<Stats>('GET', '/api/v2/stats', { scope: 'control', ...options })

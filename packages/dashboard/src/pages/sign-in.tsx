@@ -1,6 +1,6 @@
-// Everything that can stand between the user and the server: it starts, it does not answer, it wants a token.
+// The pages before sign-in: the server is starting, does not respond, or requires a token.
 import { useState } from 'preact/hooks'
-import { approach, type Gate, signIn } from '../gate.ts'
+import { checkServer, type Gate, signIn } from '../gate.ts'
 import { useAction } from '../load.ts'
 import mark from '../mark.svg'
 import { Check, TextField } from '../parts/form.tsx'
@@ -27,16 +27,16 @@ export function SignIn({ state }: { readonly state: Exclude<Gate, { kind: 'in' }
 
 function State({ state }: { readonly state: Exclude<Gate, { kind: 'in' }> }) {
   switch (state.kind) {
-    case 'asking':
-      return <p class="muted">Asking the server…</p>
+    case 'checking':
+      return <p class="muted">Connecting to the server…</p>
     case 'unreachable':
       return (
         <>
-          <h1>The server does not answer</h1>
-          <p class="muted">It may be stopped, or the network is down. This page tries again by itself.</p>
+          <h1>The server does not respond</h1>
+          <p class="muted">It may be stopped, or the network may be down. This page retries automatically.</p>
           <div>
-            <button type="button" onClick={() => void approach()}>
-              Try now
+            <button type="button" onClick={() => void checkServer()}>
+              Retry now
             </button>
           </div>
         </>
@@ -50,7 +50,7 @@ function State({ state }: { readonly state: Exclude<Gate, { kind: 'in' }> }) {
           {state.reasons.map((reason) => (
             <p key={reason}>{reason}</p>
           ))}
-          <p class="muted">Its log says more. What was acknowledged is on disk.</p>
+          <p class="muted">See the server log for details. All acknowledged writes are on disk.</p>
         </>
       )
     case 'token':
@@ -65,10 +65,10 @@ function Starting({ progress }: { readonly progress: Extract<Gate, { kind: 'star
     <>
       <h1>The server is starting</h1>
       {progress === undefined ? (
-        <p class="muted">It reads its log. Every write that was acknowledged is there when it is done.</p>
+        <p class="muted">It is reading its log. Every acknowledged write is available when it is done.</p>
       ) : (
         <>
-          <Bar share={share} label="Progress of the start" />
+          <Bar share={share} label="Start progress" />
           <p class="muted num">
             {jobs[progress.job] ?? progress.job}
             {progress.collection && ` of ${progress.collection}`}: {count(progress.done)} of {count(progress.total)}{' '}
@@ -94,7 +94,7 @@ function TokenForm({ error: before }: { readonly error: Error | undefined }) {
       }}
     >
       <h1>Sign in</h1>
-      <p class="muted">This server asks for a token: the server's own, a database's, or the root token.</p>
+      <p class="muted">This server requires a token: the server token, a database token or the root token.</p>
       <TextField
         label="Token"
         type="password"
@@ -102,12 +102,12 @@ function TokenForm({ error: before }: { readonly error: Error | undefined }) {
         onInput={setToken}
         autocomplete="current-password"
         focus
-        error={shown === undefined ? undefined : 'This token did not open the server.'}
+        error={shown === undefined ? undefined : 'Invalid token.'}
       />
       <Check label="Remember until this tab is closed" checked={keep} onInput={setKeep} />
       {shown && <Failure error={shown} />}
       <button type="submit" class="primary" disabled={busy || token.trim() === ''}>
-        {busy ? 'Checking…' : 'Sign in'}
+        {busy ? 'Signing in…' : 'Sign in'}
       </button>
     </form>
   )

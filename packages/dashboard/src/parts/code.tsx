@@ -1,4 +1,4 @@
-// Text that can be copied: JSON, snippets, tokens.
+// Text to copy: JSON, snippets and tokens.
 import { Icon } from './icon.tsx'
 import { copyText } from './toast.tsx'
 
@@ -12,7 +12,7 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: string; re
 
 const rowsMax = 28
 
-/** Read only, and still a place that the keyboard reaches, scrolls and selects from. */
+/** Read-only, but focusable, so that the keyboard can scroll and select. */
 export function Code({
   text,
   label,

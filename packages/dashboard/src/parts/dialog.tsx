@@ -1,4 +1,4 @@
-// Modal dialogs on the browser's own element: it keeps the focus inside, Escape closes it, the focus goes back after it.
+// Modal dialogs on the browser's own element: it traps focus, Escape closes it, and focus returns afterward.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAction } from '../load.ts'
@@ -10,7 +10,7 @@ export function Dialog(props: {
   readonly title: string
   readonly onClose: () => void
   readonly wide?: boolean
-  /** Makes the content a form. */
+  /** Wraps the content in a form. */
   readonly onSubmit?: () => void
   readonly footer?: ComponentChildren
   readonly children: ComponentChildren
@@ -18,7 +18,7 @@ export function Dialog(props: {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     element.current?.showModal()
-    // Where there is something to fill in, that is what the dialog is for; else the browser chooses.
+    // Focuses the first input if there is one; otherwise the browser chooses.
     element.current?.querySelector<HTMLElement>('.dialog-body input')?.focus()
     return () => element.current?.close()
   }, [])
@@ -60,11 +60,11 @@ export function Dialog(props: {
   )
 }
 
-/** The way out of a dialog and the way on; the latter submits it. */
+/** The buttons that cancel and submit a dialog. */
 export function Buttons(props: {
   readonly onCancel: () => void
   readonly action: string
-  /** Instead of `action` while it is under way. */
+  /** Shown instead of `action` while the action runs. */
   readonly doing: string
   readonly busy: boolean
   readonly disabled?: boolean
@@ -82,7 +82,7 @@ export function Buttons(props: {
   )
 }
 
-/** For what cannot be undone: the name has to be typed. */
+/** For actions that cannot be undone: the user must type the name. */
 export function TypedConfirmation(props: {
   readonly title: string
   readonly name: string

@@ -1,15 +1,15 @@
-// Labelled inputs. A label always belongs to its input, and what is wrong is said beside it.
+// Inputs with labels. Each label belongs to its input, and an error is shown next to it.
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
-interface Labelled {
+interface Labeled {
   readonly label: string
   readonly hint?: ComponentChildren
   readonly error?: string | undefined
 }
 
 export function TextField(
-  props: Labelled & {
+  props: Labeled & {
     readonly value: string
     readonly onInput: (value: string) => void
     readonly type?: 'text' | 'password' | 'datetime-local'
@@ -26,7 +26,7 @@ export function TextField(
       <input
         id={id}
         ref={props.focus ? focusOnce : null}
-        // The types tell inputs apart by kind, and this one is of several with the same attributes.
+        // The types distinguish inputs by kind; several kinds share these attributes.
         type={(props.type ?? 'text') as 'text'}
         value={props.value}
         placeholder={props.placeholder}
@@ -50,7 +50,7 @@ export function TextField(
 }
 
 export function NumberField(
-  props: Labelled & {
+  props: Labeled & {
     readonly value: number | undefined
     readonly onInput: (value: number | undefined) => void
     readonly min?: number
@@ -84,7 +84,7 @@ export function NumberField(
 }
 
 export function SelectField<T extends string>(
-  props: Labelled & {
+  props: Labeled & {
     readonly value: T
     readonly options: readonly (T | readonly [T, string])[]
     readonly onInput: (value: T) => void
@@ -113,7 +113,7 @@ export function SelectField<T extends string>(
 }
 
 export function TextArea(
-  props: Labelled & {
+  props: Labeled & {
     readonly value: string
     readonly onInput: (value: string) => void
     readonly rows?: number
@@ -181,7 +181,7 @@ export function Segmented<T extends string>(props: {
   )
 }
 
-function Labels(props: Labelled & { readonly id: string; readonly children: ComponentChildren }) {
+function Labels(props: Labeled & { readonly id: string; readonly children: ComponentChildren }) {
   return (
     <div class="field">
       <label for={props.id}>{props.label}</label>

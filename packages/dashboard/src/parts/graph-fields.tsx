@@ -1,4 +1,4 @@
-// The parameters of a graph, where they may be chosen.
+// Inputs for the parameters of a graph.
 import { NumberField } from './form.tsx'
 
 export interface GraphChoice {
@@ -8,7 +8,7 @@ export interface GraphChoice {
 
 export function GraphFields(props: {
   readonly chosen: GraphChoice
-  /** What holds where nothing is chosen. */
+  /** The values in effect when nothing is entered. */
   readonly fallback: { readonly M: number; readonly ef: number }
   readonly onChange: (choice: GraphChoice) => void
 }) {
@@ -21,16 +21,16 @@ export function GraphFields(props: {
         min={4}
         max={512}
         placeholder={String(fallback.M)}
-        hint="More: better recall, more memory."
+        hint="Higher: better recall, more memory."
         onInput={(M) => onChange({ M })}
       />
       <NumberField
-        label="ef at construction"
+        label="ef (construction)"
         value={chosen.ef}
         min={8}
         max={4_096}
         placeholder={String(fallback.ef)}
-        hint="More: better graph, slower to build."
+        hint="Higher: better graph, slower build."
         onInput={(ef) => onChange({ ef })}
       />
     </div>

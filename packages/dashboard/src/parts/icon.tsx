@@ -1,4 +1,4 @@
-// The few pictures of the dashboard, drawn as strokes on a 16 by 16 grid.
+// The icons of the dashboard, as strokes on a 16 by 16 grid.
 const paths = {
   collection: 'M2.5 4.5 8 2l5.5 2.5L8 7zM2.5 8 8 10.5 13.5 8M2.5 11.5 8 14l5.5-2.5',
   search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10zM10.7 10.7 14 14',
@@ -22,7 +22,7 @@ const paths = {
   leave: 'M9.5 2.5h-6v11h6M6.5 8h7M11 5.5 13.5 8 11 10.5',
   map: 'M3.5 4.5h.01M7 7.5h.01M5 11h.01M11.5 4h.01M10.5 9.5h.01M12.5 12h.01M8.5 3.2h.01',
   warning: 'M8 2.5 14.2 13H1.8zM8 6.5v3M8 11.4v.1',
-  licence: 'M3 2h7l3 3v9H3zM5.5 7.5h5M5.5 10h5',
+  license: 'M3 2h7l3 3v9H3zM5.5 7.5h5M5.5 10h5',
   compare: 'M2.5 3h4.5v10H2.5zM9 3h4.5v10H9z',
 } as const
 

@@ -1,4 +1,4 @@
-// A titled box, a row of figures, a list of facts.
+// A titled box, a row of figures, and a list of facts.
 import type { ComponentChildren } from 'preact'
 
 export function Panel(props: {
@@ -32,10 +32,10 @@ export function Stat(props: { readonly label: string; readonly value: ComponentC
   )
 }
 
-export function Facts({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }) {
+export function Facts({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) {
   return (
     <dl class="facts">
-      {of.map(([term, value]) => (
+      {facts.map(([term, value]) => (
         <>
           <dt>{term}</dt>
           <dd>{value}</dd>

@@ -1,4 +1,4 @@
-// What a page shows while it waits, when there is nothing, and when something went wrong: the same everywhere.
+// The loading, empty and error states, the same on every page.
 
 import { cures } from 'virtual:cures'
 import type { ComponentChildren } from 'preact'
@@ -25,7 +25,7 @@ export function Empty(props: { readonly title: string; readonly children?: Compo
   )
 }
 
-/** An error with its code and what cures it, in the words of the reference. */
+/** An error with its code and the advice of the error reference. */
 export function Failure({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
   const coded = error instanceof CallFailure ? error : undefined
   const known = coded === undefined ? undefined : cures[coded.code]
@@ -39,7 +39,7 @@ export function Failure({ error, retry }: { readonly error: Error; readonly retr
       {retry && (
         <div>
           <button type="button" class="compact" onClick={retry}>
-            Try again
+            Retry
           </button>
         </div>
       )}
@@ -51,19 +51,19 @@ function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** Draws a loaded value, or why there is none yet. */
+/** Renders a loaded value, or why there is none yet. */
 export function Show<T>(props: {
-  readonly of: Loaded<T> & { readonly again: () => void }
+  readonly source: Loaded<T> & { readonly again: () => void }
   readonly lines?: number
   readonly children: (value: T) => ComponentChildren
 }) {
-  const { of } = props
-  if (of.kind === 'loading') return <Loading {...(props.lines === undefined ? {} : { lines: props.lines })} />
-  if (of.kind === 'failed') return <Failure error={of.error} retry={of.again} />
+  const { source } = props
+  if (source.kind === 'loading') return <Loading {...(props.lines === undefined ? {} : { lines: props.lines })} />
+  if (source.kind === 'failed') return <Failure error={source.error} retry={source.again} />
   return (
     <>
-      {of.stale && <Failure error={of.stale} retry={of.again} />}
-      {props.children(of.value)}
+      {source.stale && <Failure error={source.stale} retry={source.again} />}
+      {props.children(source.value)}
     </>
   )
 }

@@ -1,7 +1,7 @@
-// A table with its heads; wider ones are scrolled inside their box.
+// A table with headers; a wide table scrolls inside its box.
 import type { ComponentChildren } from 'preact'
 
-/** The last head of rows that end with buttons: said, not shown. */
+/** The header of the column of buttons: read by screen readers, not visible. */
 export const actions = { name: 'Actions', hidden: true } as const
 
 type Head = string | { readonly name: string; readonly right?: true; readonly hidden?: true }

@@ -1,4 +1,4 @@
-// Short news of what was done, in a corner, read out by screen readers.
+// Short notices in a corner, read out by screen readers.
 import { signal } from '@preact/signals'
 
 interface Toast {
@@ -37,6 +37,6 @@ export async function copyText(text: string): Promise<void> {
     await navigator.clipboard.writeText(text)
     tell('Copied.')
   } catch {
-    tell('The browser does not allow copying here; select the text instead.', { bad: true })
+    tell('The browser does not allow copying here. Select the text instead.', { bad: true })
   }
 }

@@ -1,4 +1,4 @@
-// Backing up, and cloning, the collection whose page this is.
+// Buttons that back up and clone the collection of this page.
 import { useState } from 'preact/hooks'
 import { cloneCollection } from '../../api/backups.ts'
 import { useAction } from '../../load.ts'
@@ -12,17 +12,17 @@ import { NewBackup } from './new-backup.tsx'
 import { watchBackup } from './progress.tsx'
 
 export function BackupButton({ collection }: { readonly collection: string }) {
-  const [asked, setAsked] = useState<'backup' | 'clone'>()
-  const close = () => setAsked(undefined)
+  const [openDialog, setOpenDialog] = useState<'backup' | 'clone'>()
+  const close = () => setOpenDialog(undefined)
   return (
     <>
-      <button type="button" onClick={() => setAsked('backup')}>
+      <button type="button" onClick={() => setOpenDialog('backup')}>
         Back up…
       </button>
-      <button type="button" onClick={() => setAsked('clone')}>
+      <button type="button" onClick={() => setOpenDialog('clone')}>
         Clone…
       </button>
-      {asked === 'backup' && (
+      {openDialog === 'backup' && (
         <NewBackup
           collection={collection}
           onClose={close}
@@ -33,7 +33,7 @@ export function BackupButton({ collection }: { readonly collection: string }) {
           }}
         />
       )}
-      {asked === 'clone' && <Clone collection={collection} onClose={close} />}
+      {openDialog === 'clone' && <Clone collection={collection} onClose={close} />}
     </>
   )
 }
@@ -56,8 +56,10 @@ function Clone({ collection, onClose }: { readonly collection: string; readonly 
       footer={<Buttons onCancel={onClose} busy={busy} doing="Cloning…" action="Clone" disabled={target === ''} />}
     >
       <div class="form">
-        <p class="muted">A new collection with what this one holds now; both go their own ways from there.</p>
-        <TextField label="Name of the clone" value={target} onInput={setTarget} required />
+        <p class="muted">
+          Creates a new collection with the current content of this one. They are independent from then on.
+        </p>
+        <TextField label="Clone name" value={target} onInput={setTarget} required />
         {error && <Failure error={error} />}
       </div>
     </Dialog>

@@ -1,4 +1,4 @@
-// One line per backup.
+// One row per backup.
 import type { Backup } from '../../api/backups.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { actions, Table } from '../../parts/table.tsx'
@@ -6,22 +6,22 @@ import { bytes, count, dateTime } from '../../show.ts'
 import type { BackupAction } from './backups.tsx'
 
 export function BackupTable(props: {
-  readonly of: readonly Backup[]
-  readonly onAct: (action: BackupAction, of: Backup) => void
+  readonly backups: readonly Backup[]
+  readonly onAct: (action: BackupAction, backup: Backup) => void
 }) {
   return (
     <Table
       heads={[
         'Name',
         'Collection',
-        'Taken',
+        'Created',
         { name: 'Objects', right: true },
         { name: 'LSN', right: true },
         { name: 'Size', right: true },
         actions,
       ]}
     >
-      {props.of.map((backup) => {
+      {props.backups.map((backup) => {
         const act = (action: BackupAction) => () => props.onAct(action, backup)
         return (
           <tr key={backup.name}>

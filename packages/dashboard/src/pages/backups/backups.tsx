@@ -1,4 +1,4 @@
-// Backups: what there is, making one, and what can be done with each.
+// Backups: the list, creating one, and the actions on each.
 import { useState } from 'preact/hooks'
 import { type Backup, deleteBackup, downloadBackup, listBackups, verifyBackup } from '../../api/backups.ts'
 import { useAction, useLoad } from '../../load.ts'
@@ -19,25 +19,25 @@ import { Schedules } from './schedules.tsx'
 import { Upload } from './upload-dialog.tsx'
 
 export type BackupAction = 'restore' | 'info' | 'download' | 'verify' | 'delete'
-type Asked =
+type OpenDialog =
   | { readonly kind: 'create' | 'upload' }
-  | { readonly kind: 'restore' | 'info' | 'delete'; readonly of: Backup }
+  | { readonly kind: 'restore' | 'info' | 'delete'; readonly backup: Backup }
 
 const everyMs = 5_000
 
 export function Backups() {
-  const [asked, setAsked] = useState<Asked>()
+  const [openDialog, setOpenDialog] = useState<OpenDialog>()
   const list = useLoad((signal) => listBackups({ signal }), ['backups'], { everyMs })
   const { busy, error, run } = useAction()
-  const close = () => setAsked(undefined)
+  const close = () => setOpenDialog(undefined)
   const changed = () => {
     close()
     list.again()
   }
-  const act = (kind: BackupAction, of: Backup) => {
-    if (kind === 'download') void run(() => save(of))
-    else if (kind === 'verify') void run(() => verify(of))
-    else setAsked({ kind, of })
+  const act = (kind: BackupAction, backup: Backup) => {
+    if (kind === 'download') void run(() => save(backup))
+    else if (kind === 'verify') void run(() => verify(backup))
+    else setOpenDialog({ kind, backup })
   }
   return (
     <>
@@ -45,14 +45,14 @@ export function Backups() {
         title="Backups"
         actions={
           <>
-            <button type="button" onClick={() => setAsked({ kind: 'upload' })}>
+            <button type="button" onClick={() => setOpenDialog({ kind: 'upload' })}>
               <Icon name="upload" size={14} /> Upload
             </button>
             <button
               type="button"
               class="primary"
               disabled={collections.value?.length === 0}
-              onClick={() => setAsked({ kind: 'create' })}
+              onClick={() => setOpenDialog({ kind: 'create' })}
             >
               <Icon name="plus" size={14} /> New backup
             </button>
@@ -61,11 +61,11 @@ export function Backups() {
       />
       <div class="stack">
         <BackupProgress onChange={list.again} />
-        {busy && <p class="muted">Working on it…</p>}
+        {busy && <p class="muted">Working…</p>}
         {error && <Failure error={error} />}
         <Reach />
         <Schedules />
-        <Show of={list}>
+        <Show source={list}>
           {(backups) => (
             <Panel
               flush
@@ -78,18 +78,18 @@ export function Backups() {
               {backups.length === 0 ? (
                 <Empty title="No backups yet">
                   <p>
-                    A backup is a whole collection as it was at one event. Making one neither stops searches nor holds
-                    writes up for long.
+                    A backup is a copy of a collection as of one event. Searches continue while it is created, and
+                    writes pause only briefly.
                   </p>
                 </Empty>
               ) : (
-                <BackupTable of={backups} onAct={act} />
+                <BackupTable backups={backups} onAct={act} />
               )}
             </Panel>
           )}
         </Show>
       </div>
-      {asked?.kind === 'create' && (
+      {openDialog?.kind === 'create' && (
         <NewBackup
           onClose={close}
           onBegun={() => {
@@ -98,24 +98,24 @@ export function Backups() {
           }}
         />
       )}
-      {asked?.kind === 'upload' && <Upload onClose={close} onDone={changed} />}
-      {asked?.kind === 'info' && <BackupInfo of={asked.of} onClose={close} />}
-      {asked?.kind === 'restore' && <Restore of={asked.of} onClose={close} />}
-      {asked?.kind === 'delete' && (
+      {openDialog?.kind === 'upload' && <Upload onClose={close} onDone={changed} />}
+      {openDialog?.kind === 'info' && <BackupInfo backup={openDialog.backup} onClose={close} />}
+      {openDialog?.kind === 'restore' && <Restore backup={openDialog.backup} onClose={close} />}
+      {openDialog?.kind === 'delete' && (
         <TypedConfirmation
           title="Delete backup"
-          name={asked.of.name}
+          name={openDialog.backup.name}
           action="Delete backup"
           onClose={close}
           onConfirm={async () => {
-            await deleteBackup(asked.of.name)
-            tell(`Backup ${asked.of.name} deleted.`)
+            await deleteBackup(openDialog.backup.name)
+            tell(`Backup ${openDialog.backup.name} deleted.`)
             changed()
           }}
         >
           <p>
-            The backup of <strong>{asked.of.original_collection}</strong> with {count(asked.of.params.total_elements)}{' '}
-            objects is deleted. The collection stays as it is.
+            The backup of <strong>{openDialog.backup.original_collection}</strong> with{' '}
+            {count(openDialog.backup.params.total_elements)} objects is deleted. The collection stays as it is.
           </p>
         </TypedConfirmation>
       )}
@@ -123,18 +123,19 @@ export function Backups() {
   )
 }
 
-/** The token goes in the header, so the bytes come here first and are handed to the browser as a file. */
-async function save(of: Backup): Promise<void> {
-  const address = URL.createObjectURL(await downloadBackup(of.name))
+/** The token is sent in a header, so the page downloads the bytes and hands them to the browser as a file. */
+async function save(backup: Backup): Promise<void> {
+  const address = URL.createObjectURL(await downloadBackup(backup.name))
   const link = document.createElement('a')
   link.href = address
-  link.download = `${of.name}.tar`
+  link.download = `${backup.name}.tar`
   link.click()
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }
 
-async function verify(of: Backup): Promise<void> {
-  const { status, faults } = await verifyBackup(of.name)
-  if (status === 'ok') tell(`Backup ${of.name} is whole: every file, and the collection built from it.`)
-  else throw new Error(`backup ${of.name} is damaged: ${faults.map((fault) => JSON.stringify(fault)).join('; ')}`)
+async function verify(backup: Backup): Promise<void> {
+  const { status, faults } = await verifyBackup(backup.name)
+  if (status === 'ok')
+    tell(`Backup ${backup.name} is intact: every file was verified, and the collection was rebuilt from it.`)
+  else throw new Error(`backup ${backup.name} is damaged: ${faults.map((fault) => JSON.stringify(fault)).join('; ')}`)
 }

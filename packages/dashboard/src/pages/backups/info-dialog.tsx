@@ -1,24 +1,24 @@
-// The facts of one backup.
+// Details of one backup.
 import type { Backup } from '../../api/backups.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Facts } from '../../parts/panel.tsx'
 import { bytes, count, dateTime } from '../../show.ts'
 
-export function BackupInfo({ of, onClose }: { readonly of: Backup; readonly onClose: () => void }) {
+export function BackupInfo({ backup, onClose }: { readonly backup: Backup; readonly onClose: () => void }) {
   return (
-    <Dialog title={of.name} onClose={onClose}>
+    <Dialog title={backup.name} onClose={onClose}>
       <Facts
-        of={[
-          ['Collection', of.original_collection],
-          ['Taken', dateTime(of.timestamp * 1_000)],
-          ['Newest event', `LSN ${count(of.lsn)}, ${dateTime(Date.parse(of.log_time))}`],
-          ['Objects', count(of.params.total_elements)],
-          ['Size', bytes(of.size_bytes)],
+        facts={[
+          ['Collection', backup.original_collection],
+          ['Created', dateTime(backup.timestamp * 1_000)],
+          ['Newest event', `LSN ${count(backup.lsn)}, ${dateTime(Date.parse(backup.log_time))}`],
+          ['Objects', count(backup.params.total_elements)],
+          ['Size', bytes(backup.size_bytes)],
           [
             'Fields',
-            of.fields.map(({ name, kind, element_count: held }) => `${name} (${kind}, ${count(held)})`).join(', '),
+            backup.fields.map(({ name, kind, element_count: held }) => `${name} (${kind}, ${count(held)})`).join(', '),
           ],
-          ['Digest', <span class="mono">{of.digest}</span>],
+          ['Digest', <span class="mono">{backup.digest}</span>],
         ]}
       />
     </Dialog>

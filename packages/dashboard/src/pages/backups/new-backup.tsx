@@ -1,4 +1,4 @@
-// Asks for a backup of a collection; the server makes it in the background.
+// Dialog that starts a backup of a collection. The server creates it in the background.
 import { useState } from 'preact/hooks'
 import { createBackup } from '../../api/backups.ts'
 import { useAction } from '../../load.ts'
@@ -9,7 +9,7 @@ import { tell } from '../../parts/toast.tsx'
 import { collections } from '../../watch.ts'
 
 export function NewBackup(props: {
-  /** Of this collection; else it is chosen. */
+  /** Backs up this collection. Without it the user chooses one. */
   readonly collection?: string
   readonly onClose: () => void
   readonly onBegun: () => void
@@ -21,7 +21,7 @@ export function NewBackup(props: {
   const begin = () =>
     run(async () => {
       const { backup_name: made } = await createBackup(collection, name)
-      tell(`Backup ${made} is being made.`)
+      tell(`Backup ${made} started.`)
       props.onBegun()
     })
   return (
@@ -34,7 +34,7 @@ export function NewBackup(props: {
           onCancel={props.onClose}
           busy={busy}
           doing="Starting…"
-          action="Make the backup"
+          action="Create backup"
           disabled={collection === ''}
         />
       }
@@ -44,11 +44,11 @@ export function NewBackup(props: {
           <SelectField label="Collection" value={collection} options={names} onInput={setCollection} />
         )}
         <TextField
-          label="Name of the backup"
+          label="Backup name"
           value={name}
           onInput={setName}
-          placeholder="made of name and time"
-          hint="Letters, digits, underscore, hyphen."
+          placeholder="default: collection and time"
+          hint="Letters, digits, underscores and hyphens."
         />
         {error && <Failure error={error} />}
       </div>

@@ -1,4 +1,4 @@
-// How far the backup that is being made is; silent while none is.
+// Progress of the running backup. Renders nothing while none runs.
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { backupStatus } from '../../api/backups.ts'
@@ -10,7 +10,7 @@ const runningMs = 400
 const idleMs = 5_000
 const begun = signal(0)
 
-/** A backup was just begun here: look at once. */
+/** Set when a backup was just started here, to poll at once. */
 export function watchBackup(): void {
   begun.value += 1
 }
@@ -35,7 +35,7 @@ export function BackupProgress({ onChange }: { readonly onChange: () => void }) 
         <span>
           Backup <strong>{job.backup_name}</strong> of {job.collection} is being made.
         </span>
-        <Bar share={(job.percent_complete ?? 0) / 100} label="Progress of the backup" />
+        <Bar share={(job.percent_complete ?? 0) / 100} label="Backup progress" />
       </div>
     </Panel>
   )

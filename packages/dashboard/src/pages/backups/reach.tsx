@@ -1,4 +1,4 @@
-// How safe the data is: how old the newest backup is, what is made by itself, and how far back a restore reaches.
+// How safe the data is: the age of the newest backup, the schedule, and how far back a restore can reach.
 import { stats } from '../../api/server.ts'
 import { useLoad } from '../../load.ts'
 import { Facts, Panel } from '../../parts/panel.tsx'
@@ -6,7 +6,7 @@ import { bytes, dateTime, duration } from '../../show.ts'
 
 const everyMs = 15_000
 
-/** Undefined for the token of a database, which is not told. */
+/** Undefined for a database token, which may not read it. */
 export function useSafety() {
   const loaded = useLoad(async (signal) => (await stats({ signal })).backups, ['safety'], { everyMs })
   return loaded.kind === 'ready' ? loaded.value : undefined
@@ -17,20 +17,17 @@ export function Reach() {
   if (safety === undefined) return null
   const { newest_age_seconds: age, restorable_from: from, restorable_to: to, archive } = safety
   return (
-    <Panel title="How far back">
+    <Panel title="Data safety">
       <Facts
-        of={[
+        facts={[
           ['Newest backup', age === undefined ? 'none yet' : `${duration(age)} ago`],
           [
-            'Any moment',
+            'Point-in-time restore',
             from === undefined
               ? 'Point-in-time restore is off. Set NDD_ARCHIVE_HOURS to turn it on.'
               : `from ${dateTime(Date.parse(from.time))} (LSN ${from.lsn}) to ${to === undefined ? 'now' : dateTime(Date.parse(to.time))}`,
           ],
-          [
-            'Disk',
-            `${bytes(safety.bytes)} of backups${archive === undefined ? '' : `, ${bytes(archive.bytes)} of log`}`,
-          ],
+          ['Disk', `${bytes(safety.bytes)} backups${archive === undefined ? '' : `, ${bytes(archive.bytes)} log`}`],
         ]}
       />
     </Panel>

@@ -1,4 +1,4 @@
-// A backup, or the past of its collection, as a new collection. Nothing that exists is touched.
+// Restores a backup, or a past state of its collection, into a new collection. Existing collections do not change.
 import { useState } from 'preact/hooks'
 import { type Backup, type Moment, restoreBackup, restoreStatus } from '../../api/backups.ts'
 import type { Safety } from '../../api/server.ts'
@@ -15,45 +15,46 @@ import { useSafety } from './reach.tsx'
 
 const progressMs = 500
 
-export function Restore({ of, onClose }: { readonly of: Backup; readonly onClose: () => void }) {
-  const [target, setTarget] = useState(`${of.original_collection}_restored`)
+export function Restore({ backup, onClose }: { readonly backup: Backup; readonly onClose: () => void }) {
+  const [target, setTarget] = useState(`${backup.original_collection}_restored`)
   const [kind, setKind] = useState<'backup' | 'lsn' | 'time'>('backup')
-  const [lsn, setLsn] = useState<number | undefined>(of.lsn)
+  const [lsn, setLsn] = useState<number | undefined>(backup.lsn)
   const [time, setTime] = useState('')
   const safety = useSafety()
   const { busy, error, run } = useAction()
   const restore = () =>
     run(async () => {
-      await restoreBackup(of.name, target, momentOf(kind, lsn, time))
+      await restoreBackup(backup.name, target, momentOf(kind, lsn, time))
       await refresh()
       tell(`Restored as ${target}.`)
       go(href(['collections', target]))
     })
   return (
     <Dialog
-      title={`Restore ${of.name}`}
+      title={`Restore ${backup.name}`}
       onClose={onClose}
       onSubmit={() => void restore()}
       footer={<Buttons onCancel={onClose} busy={busy} doing="Restoring…" action="Restore" disabled={target === ''} />}
     >
       <div class="form">
-        <TextField label="Name of the new collection" value={target} onInput={setTarget} required />
+        <TextField label="New collection name" value={target} onInput={setTarget} required />
         <div class="field">
           <span class="label">As of</span>
           <Segmented
             label="As of"
             value={kind}
             options={[
-              ['backup', 'The backup'],
-              ['lsn', 'An event'],
-              ['time', 'A time'],
+              ['backup', 'Backup'],
+              ['lsn', 'Event'],
+              ['time', 'Time'],
             ]}
             onInput={setKind}
           />
         </div>
         {kind === 'backup' && (
           <p class="muted">
-            {count(of.params.total_elements)} objects as of LSN {count(of.lsn)}, {dateTime(Date.parse(of.log_time))}.
+            {count(backup.params.total_elements)} objects as of LSN {count(backup.lsn)},{' '}
+            {dateTime(Date.parse(backup.log_time))}.
           </p>
         )}
         {kind === 'lsn' && (
@@ -62,16 +63,16 @@ export function Restore({ of, onClose }: { readonly of: Backup; readonly onClose
             value={lsn}
             min={0}
             onInput={setLsn}
-            hint={`Up to and with this event. ${reachText(safety)}`}
+            hint={`Up to and including this event. ${reachText(safety)}`}
           />
         )}
         {kind === 'time' && (
           <TextField
-            label="Time, in your time zone"
+            label="Time (local)"
             type="datetime-local"
             value={time}
             onInput={setTime}
-            hint={`Everything acknowledged up to then. ${reachText(safety)}`}
+            hint={`Every write acknowledged up to this time. ${reachText(safety)}`}
           />
         )}
         {busy && <RestoreProgress />}
@@ -84,23 +85,23 @@ export function Restore({ of, onClose }: { readonly of: Backup; readonly onClose
 function RestoreProgress() {
   const status = useLoad((signal) => restoreStatus({ signal }), ['restore'], { everyMs: progressMs })
   const job = status.kind === 'ready' && status.value.status === 'running' ? status.value : undefined
-  return <Bar share={(job?.percent_complete ?? 0) / 100} label="Progress of the restore" />
+  return <Bar share={(job?.percent_complete ?? 0) / 100} label="Restore progress" />
 }
 
 function reachText(safety: Safety | undefined): string {
   if (safety === undefined) return 'As far back as the log is kept.'
   const from = safety.restorable_from
-  if (from === undefined) return 'This server keeps no moments of the past: NDD_ARCHIVE_HOURS turns that on.'
-  return `Kept from LSN ${count(from.lsn)}, ${dateTime(Date.parse(from.time))}.`
+  if (from === undefined) return 'Point-in-time restore is off. Set NDD_ARCHIVE_HOURS to turn it on.'
+  return `History begins at LSN ${count(from.lsn)}, ${dateTime(Date.parse(from.time))}.`
 }
 
 function momentOf(kind: 'backup' | 'lsn' | 'time', lsn: number | undefined, time: string): Moment | undefined {
   if (kind === 'backup') return undefined
   if (kind === 'lsn') {
-    if (lsn === undefined) throw new Error('name the event, by its LSN')
+    if (lsn === undefined) throw new Error('enter the LSN of an event')
     return { lsn }
   }
-  const at = new Date(time)
-  if (Number.isNaN(at.getTime())) throw new Error('name the time')
-  return { time: at.toISOString() }
+  const moment = new Date(time)
+  if (Number.isNaN(moment.getTime())) throw new Error('enter a time')
+  return { time: moment.toISOString() }
 }

@@ -1,4 +1,4 @@
-// A schedule that is made or changed.
+// Dialog that creates or changes a schedule.
 import { useState } from 'preact/hooks'
 import { putSchedule, type Schedule } from '../../api/schedules.ts'
 import { useAction } from '../../load.ts'
@@ -8,26 +8,26 @@ import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
 
 export function ScheduleDialog(props: {
-  /** A new one when not given. */
-  readonly of: Schedule | undefined
+  /** Undefined to create a new schedule. */
+  readonly schedule: Schedule | undefined
   readonly collections: readonly string[]
   readonly onClose: () => void
   readonly onDone: () => void
 }) {
-  const [collection, setCollection] = useState(props.of?.collection ?? props.collections[0] ?? '')
-  const [every, setEvery] = useState<number | undefined>(props.of?.every_hours ?? 24)
-  const [keep, setKeep] = useState<number | undefined>(props.of?.keep ?? 7)
-  const [check, setCheck] = useState(props.of?.check ?? true)
+  const [collection, setCollection] = useState(props.schedule?.collection ?? props.collections[0] ?? '')
+  const [every, setEvery] = useState<number | undefined>(props.schedule?.every_hours ?? 24)
+  const [keep, setKeep] = useState<number | undefined>(props.schedule?.keep ?? 7)
+  const [check, setCheck] = useState(props.schedule?.check ?? true)
   const { busy, error, run } = useAction()
   const save = () =>
     run(async () => {
       await putSchedule(collection, { every_hours: every ?? 0, keep: keep ?? 0, check })
-      tell(`${collection} is backed up by itself.`)
+      tell(`Schedule of ${collection} saved.`)
       props.onDone()
     })
   return (
     <Dialog
-      title={props.of === undefined ? 'New schedule' : `Schedule of ${collection}`}
+      title={props.schedule === undefined ? 'New schedule' : `Schedule of ${collection}`}
       onClose={props.onClose}
       onSubmit={() => void save()}
       footer={
@@ -41,7 +41,7 @@ export function ScheduleDialog(props: {
       }
     >
       <div class="form">
-        {props.of === undefined && (
+        {props.schedule === undefined && (
           <SelectField label="Collection" value={collection} options={props.collections} onInput={setCollection} />
         )}
         <div class="columns">
@@ -52,12 +52,14 @@ export function ScheduleDialog(props: {
             max={8_760}
             required
             onInput={setEvery}
-            hint="Nothing is made while nothing changes."
+            hint="No backup is created while the collection does not change."
           />
-          <NumberField label="Backups kept" value={keep} min={1} max={10_000} required onInput={setKeep} />
+          <NumberField label="Backups to keep" value={keep} min={1} max={10_000} required onInput={setKeep} />
         </div>
-        <Check label="Prove each: build it aside and compare" checked={check} onInput={setCheck} />
-        <p class="muted">Backups that people made are never removed. The first one is made within a minute or two.</p>
+        <Check label="Verify each backup with a test restore" checked={check} onInput={setCheck} />
+        <p class="muted">
+          Backups created manually are never removed. The first scheduled backup starts within two minutes.
+        </p>
         {error && <Failure error={error} />}
       </div>
     </Dialog>

@@ -1,4 +1,4 @@
-// Which collections are backed up by themselves, how often, and when next; made, changed and ended here.
+// Backup schedules of collections: interval, number kept and next run; created, changed and deleted here.
 import { useState } from 'preact/hooks'
 import { deleteSchedule, type Every, listSchedules, type Schedule } from '../../api/schedules.ts'
 import { useAction, useLoad } from '../../load.ts'
@@ -16,14 +16,14 @@ const everyMs = 15_000
 
 export function Schedules() {
   const loaded = useLoad((signal) => listSchedules({ signal }), ['schedules'], { everyMs })
-  const [asked, setAsked] = useState<Schedule | 'new'>()
+  const [openDialog, setOpenDialog] = useState<Schedule | 'new'>()
   const { error, run } = useAction()
   const all = loaded.kind === 'ready' ? loaded.value.schedules : []
   const without = (collections.value ?? []).filter(({ name }) => all.every(({ collection }) => collection !== name))
   const end = ({ collection }: Schedule) =>
     run(async () => {
       await deleteSchedule(collection)
-      tell(`${collection} is not backed up by its schedule any more. Its backups stay.`)
+      tell(`Schedule of ${collection} deleted. Its backups are kept.`)
       loaded.again()
     })
   return (
@@ -31,33 +31,33 @@ export function Schedules() {
       flush
       title="Schedules"
       actions={
-        <button type="button" class="compact" disabled={without.length === 0} onClick={() => setAsked('new')}>
+        <button type="button" class="compact" disabled={without.length === 0} onClick={() => setOpenDialog('new')}>
           <Icon name="plus" size={13} /> New schedule
         </button>
       }
     >
       {error && <Failure error={error} />}
-      <Show of={loaded} lines={2}>
+      <Show source={loaded} lines={2}>
         {({ schedules, server }) => (
           <>
             {schedules.length === 0 ? (
-              <Empty title={server === null ? 'Nothing is backed up by itself' : 'No collection has its own schedule'}>
+              <Empty title={server === null ? 'No automatic backups' : 'No collection has its own schedule'}>
                 {server && <p>{othersLine(server)}</p>}
               </Empty>
             ) : (
-              <ScheduleTable of={schedules} onChange={setAsked} onEnd={(schedule) => void end(schedule)} />
+              <ScheduleTable schedules={schedules} onChange={setOpenDialog} onEnd={(schedule) => void end(schedule)} />
             )}
             {schedules.length > 0 && server && <p class="muted small more">{othersLine(server)}</p>}
           </>
         )}
       </Show>
-      {asked && (
+      {openDialog && (
         <ScheduleDialog
-          of={asked === 'new' ? undefined : asked}
+          schedule={openDialog === 'new' ? undefined : openDialog}
           collections={without.map(({ name }) => name)}
-          onClose={() => setAsked(undefined)}
+          onClose={() => setOpenDialog(undefined)}
           onDone={() => {
-            setAsked(undefined)
+            setOpenDialog(undefined)
             loaded.again()
           }}
         />
@@ -67,13 +67,13 @@ export function Schedules() {
 }
 
 function ScheduleTable(props: {
-  readonly of: readonly Schedule[]
+  readonly schedules: readonly Schedule[]
   readonly onChange: (schedule: Schedule) => void
   readonly onEnd: (schedule: Schedule) => void
 }) {
   return (
     <Table heads={['Collection', 'Every', 'Kept', 'Newest', 'Next', actions]}>
-      {props.of.map((schedule) => (
+      {props.schedules.map((schedule) => (
         <tr key={schedule.collection}>
           <td>
             <a href={href(['collections', schedule.collection])}>{schedule.collection}</a>
@@ -81,7 +81,7 @@ function ScheduleTable(props: {
           <td class="num">{hours(schedule.every_hours)}</td>
           <td class="num">
             {schedule.keep}
-            {schedule.check && <span class="muted">, each proved</span>}
+            {schedule.check && <span class="muted">, each verified</span>}
           </td>
           <td class="num">{schedule.last_at === null ? 'none yet' : dateTime(Date.parse(schedule.last_at))}</td>
           <td class="num">{nextOf(schedule)}</td>
@@ -111,11 +111,11 @@ function ScheduleTable(props: {
 
 function nextOf({ next_at: next }: Schedule): string {
   if (next === null) return 'within two minutes'
-  return Date.parse(next) <= Date.now() ? 'with the next change' : dateTime(Date.parse(next))
+  return Date.parse(next) <= Date.now() ? 'after the next change' : dateTime(Date.parse(next))
 }
 
 function othersLine({ every_hours: every, keep }: Every): string {
-  return `The server backs up all others every ${hours(every)} when they changed, and keeps ${keep} of each (NDD_BACKUP_EVERY_HOURS).`
+  return `All other changed collections are backed up every ${hours(every)}; ${keep} backups of each are kept (NDD_BACKUP_EVERY_HOURS).`
 }
 
 function hours(number: number): string {

@@ -1,4 +1,4 @@
-// A backup that was downloaded, here or elsewhere, brought back. The server checks all of it before it is there.
+// Uploads a downloaded backup of this or another server. The server verifies it completely before it is listed.
 import { useState } from 'preact/hooks'
 import { uploadBackup } from '../../api/backups.ts'
 import { useAction } from '../../load.ts'
@@ -28,7 +28,7 @@ export function Upload({ onClose, onDone }: { readonly onClose: () => void; read
         <Buttons
           onCancel={onClose}
           busy={busy}
-          doing="Uploading and checking…"
+          doing="Uploading and verifying…"
           action="Upload"
           disabled={file === undefined || name === ''}
         />
@@ -36,7 +36,7 @@ export function Upload({ onClose, onDone }: { readonly onClose: () => void; read
     >
       <div class="form">
         <label class="field">
-          <span class="label">File that a download gave</span>
+          <span class="label">Backup file (.tar)</span>
           <input
             type="file"
             accept=".tar"
@@ -48,7 +48,7 @@ export function Upload({ onClose, onDone }: { readonly onClose: () => void; read
           />
         </label>
         {file && <p class="muted num">{bytes(file.size)}</p>}
-        <TextField label="Name of the backup" value={name} onInput={setName} required />
+        <TextField label="Backup name" value={name} onInput={setName} required />
         {error && <Failure error={error} />}
       </div>
     </Dialog>

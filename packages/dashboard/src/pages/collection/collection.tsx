@@ -1,4 +1,4 @@
-// One collection: its parts as tabs that have addresses of their own.
+// One collection. Its parts are tabs with their own addresses.
 import type { Collection } from '../../api/collections.ts'
 import { describeCollection } from '../../api/collections.ts'
 import { useLoad } from '../../load.ts'
@@ -37,19 +37,20 @@ export function CollectionPage({ name, tab }: { readonly name: string; readonly 
         actions={
           collection && (
             <span class="row muted num">
-              {count(collection.total_elements)} objects · LSN {count(collection.lsn)} <Condition of={collection} />
+              {count(collection.total_elements)} objects · LSN {count(collection.lsn)}{' '}
+              <Condition collection={collection} />
             </span>
           )
         }
       />
-      <nav class="tabs" aria-label="Parts of the collection">
+      <nav class="tabs" aria-label="Collection tabs">
         {tabs.map(([key, text]) => (
           <a key={key} href={href(['collections', name, key])} aria-current={key === tab ? 'page' : undefined}>
             {text}
           </a>
         ))}
       </nav>
-      <Show of={described}>{(value) => <Tab tab={tab} collection={value} again={described.again} />}</Show>
+      <Show source={described}>{(value) => <Tab tab={tab} collection={value} again={described.again} />}</Show>
     </>
   )
 }
@@ -65,6 +66,6 @@ function Tab({ tab, ...props }: CollectionTab & { readonly tab: string }) {
     case 'map':
       return <MapTab {...props} />
     default:
-      return <Empty title="There is no such part" />
+      return <Empty title="Tab not found" />
   }
 }

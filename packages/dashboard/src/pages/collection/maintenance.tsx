@@ -1,4 +1,4 @@
-// Rebuild, vacuum, delete: what works on a whole collection, with its progress.
+// Actions on a whole collection (rebuild, vacuum, delete) and their progress.
 import { useState } from 'preact/hooks'
 import {
   type Collection,
@@ -7,7 +7,7 @@ import {
   type RebuildStatus,
   rebuild,
   rebuildStatus,
-  shrink,
+  vacuum,
 } from '../../api/collections.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Buttons, Dialog, TypedConfirmation } from '../../parts/dialog.tsx'
@@ -24,20 +24,26 @@ import type { CollectionTab } from './collection.tsx'
 const runningMs = 500
 const idleMs = 5_000
 
-export function Maintenance({ of, again }: { readonly of: Collection; readonly again: CollectionTab['again'] }) {
-  const [asked, setAsked] = useState<'rebuild' | 'delete'>()
+export function Maintenance({
+  collection,
+  again,
+}: {
+  readonly collection: Collection
+  readonly again: CollectionTab['again']
+}) {
+  const [openDialog, setOpenDialog] = useState<'rebuild' | 'delete'>()
   const [running, setRunning] = useState(false)
-  const status = useLoad((signal) => rebuildStatus(of.name, { signal }), [of.name], {
+  const status = useLoad((signal) => rebuildStatus(collection.name, { signal }), [collection.name], {
     everyMs: running ? runningMs : idleMs,
   })
   const state = status.kind === 'ready' ? status.value : undefined
   const inProgress = state?.status === 'in_progress'
   if (inProgress !== running && state !== undefined) setRunning(inProgress)
   const { busy, error, run } = useAction()
-  const vacuum = () =>
+  const runVacuum = () =>
     run(async () => {
-      const { reclaimed_bytes: reclaimed } = await shrink(of.name)
-      tell(reclaimed > 0 ? `${bytes(reclaimed)} given back.` : 'There was nothing to give back.')
+      const { reclaimed_bytes: reclaimed } = await vacuum(collection.name)
+      tell(reclaimed > 0 ? `${bytes(reclaimed)} freed.` : 'No memory to free.')
       again()
       status.again()
     })
@@ -45,49 +51,50 @@ export function Maintenance({ of, again }: { readonly of: Collection; readonly a
     <Panel title="Maintenance">
       <div class="stack tight">
         <div class="row">
-          <BackupButton collection={of.name} />
-          <button type="button" disabled={inProgress} onClick={() => setAsked('rebuild')}>
+          <BackupButton collection={collection.name} />
+          <button type="button" disabled={inProgress} onClick={() => setOpenDialog('rebuild')}>
             Rebuild…
           </button>
-          <button type="button" disabled={busy || inProgress} onClick={() => void vacuum()}>
+          <button type="button" disabled={busy || inProgress} onClick={() => void runVacuum()}>
             {busy ? 'Vacuuming…' : 'Vacuum'}
           </button>
-          <button type="button" class="danger" onClick={() => setAsked('delete')}>
+          <button type="button" class="danger" onClick={() => setOpenDialog('delete')}>
             Delete…
           </button>
         </div>
         <p class="muted">
-          A rebuild links everything anew; a vacuum gives back what deleted objects held. Searches go on meanwhile,
-          writes wait.
+          Rebuild recreates the graph. Vacuum frees the memory of deleted objects. Searches continue meanwhile; writes
+          wait.
         </p>
         {error && <Failure error={error} />}
-        {state && <Progress of={state} />}
+        {state && <Progress status={state} />}
       </div>
-      {asked === 'rebuild' && (
+      {openDialog === 'rebuild' && (
         <Rebuild
-          of={of}
-          onClose={() => setAsked(undefined)}
-          onBegun={() => {
-            setAsked(undefined)
+          collection={collection}
+          onClose={() => setOpenDialog(undefined)}
+          onStarted={() => {
+            setOpenDialog(undefined)
             status.again()
           }}
         />
       )}
-      {asked === 'delete' && (
+      {openDialog === 'delete' && (
         <TypedConfirmation
           title="Delete collection"
-          name={of.name}
+          name={collection.name}
           action="Delete collection"
-          onClose={() => setAsked(undefined)}
+          onClose={() => setOpenDialog(undefined)}
           onConfirm={async () => {
-            await deleteCollection(of.name)
+            await deleteCollection(collection.name)
             await refresh()
-            tell(`Collection ${of.name} deleted.`)
+            tell(`Collection ${collection.name} deleted.`)
             go('#/collections')
           }}
         >
           <p>
-            {count(of.total_elements)} objects and their index are deleted. Backups of it stay. This cannot be undone.
+            {count(collection.total_elements)} objects and their index will be deleted. Backups of the collection are
+            kept. This cannot be undone.
           </p>
         </TypedConfirmation>
       )}
@@ -95,47 +102,51 @@ export function Maintenance({ of, again }: { readonly of: Collection; readonly a
   )
 }
 
-function Progress({ of }: { readonly of: RebuildStatus }) {
-  if (of.status === 'idle') return null
-  if (of.status === 'failed') return <Failure error={new Error(of.error ?? 'The rebuild failed.')} />
-  if (of.status === 'completed') {
-    const at = of.completed_at === undefined ? '' : ` ${dateTime(Date.parse(of.completed_at))}`
-    return <p class="good">Rebuilt{at}.</p>
+function Progress({ status }: { readonly status: RebuildStatus }) {
+  if (status.status === 'idle') return null
+  if (status.status === 'failed') return <Failure error={new Error(status.error ?? 'The rebuild failed.')} />
+  if (status.status === 'completed') {
+    const completed = status.completed_at === undefined ? '' : ` ${dateTime(Date.parse(status.completed_at))}`
+    return <p class="good">Rebuilt{completed}.</p>
   }
   return (
     <div class="stack tight" role="status">
-      <Bar share={of.percent_complete / 100} label="Progress of the rebuild" />
+      <Bar share={status.percent_complete / 100} label="Rebuild progress" />
       <p class="muted num">
-        Rebuilding: {count(of.objects_processed)} of {count(of.total_objects)} objects
+        Rebuilding: {count(status.objects_processed)} of {count(status.total_objects)} objects
       </p>
     </div>
   )
 }
 
-function Rebuild(props: { readonly of: Collection; readonly onClose: () => void; readonly onBegun: () => void }) {
-  const dense = props.of.fields.filter(hasGraph)
+function Rebuild(props: {
+  readonly collection: Collection
+  readonly onClose: () => void
+  readonly onStarted: () => void
+}) {
+  const dense = props.collection.fields.filter(hasGraph)
   const [chosen, setChosen] = useState<{ readonly [field: string]: GraphChoice }>({})
   const { busy, error, run } = useAction()
-  const begin = () =>
+  const start = () =>
     run(async () => {
       await rebuild(
-        props.of.name,
+        props.collection.name,
         dense.map(({ name }) => {
           const { M, ef } = chosen[name] ?? {}
           return { field: name, ...(M !== undefined && { M }), ...(ef !== undefined && { ef_con: ef }) }
         }),
       )
-      props.onBegun()
+      props.onStarted()
     })
   return (
     <Dialog
-      title={`Rebuild ${props.of.name}`}
+      title={`Rebuild ${props.collection.name}`}
       onClose={props.onClose}
-      onSubmit={() => void begin()}
+      onSubmit={() => void start()}
       footer={<Buttons onCancel={props.onClose} busy={busy} doing="Starting…" action="Rebuild" />}
     >
       <div class="form">
-        <p class="muted">Empty means: as it is. Distance and precision cannot be changed.</p>
+        <p class="muted">Empty fields keep their current value. Distance and precision cannot be changed.</p>
         {dense.map(({ name, params }) => (
           <fieldset key={name}>
             <legend>{name}</legend>

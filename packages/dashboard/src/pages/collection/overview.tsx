@@ -1,4 +1,4 @@
-// What a collection is made of and costs, how well its index answers, and the jobs that work on the whole of it.
+// The fields, size and cost of a collection, the recall of its index, and maintenance actions.
 import { type Collection, hasGraph } from '../../api/collections.ts'
 import { Badge, Facts, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
@@ -14,27 +14,27 @@ export function Overview({ collection, again }: CollectionTab) {
   return (
     <div class="stack">
       {collection.reason && <Failure error={new Error(collection.reason)} />}
-      <Fields of={collection} />
+      <Fields collection={collection} />
       <div class="grid">
         <div class="stack">
-          <Memory of={collection} />
+          <Memory collection={collection} />
           <Panel title="Facts">
             <Facts
-              of={[
+              facts={[
                 ['Objects', count(collection.total_elements)],
                 ['Created', dateTime(collection.created_at * 1_000)],
                 [
                   'Newest event',
                   <a href={href(['log'], { collection: collection.name })}>LSN {count(collection.lsn)}</a>,
                 ],
-                ['Condition', collection.condition],
+                ['State', collection.condition],
               ]}
             />
           </Panel>
         </div>
         <div class="stack">
-          <RecallCheck of={collection} />
-          <Maintenance of={collection} again={again} />
+          <RecallCheck collection={collection} />
+          <Maintenance collection={collection} again={again} />
         </div>
       </div>
     </div>
@@ -43,7 +43,7 @@ export function Overview({ collection, again }: CollectionTab) {
 
 const kinds = { vector: 'dense', multi_vector: 'multi-vector', sparse: 'sparse' } as const
 
-function Fields({ of }: { readonly of: Collection }) {
+function Fields({ collection }: { readonly collection: Collection }) {
   return (
     <Panel flush title="Fields">
       <Table
@@ -54,14 +54,14 @@ function Fields({ of }: { readonly of: Collection }) {
           'Distance',
           'Precision',
           { name: 'M', right: true },
-          { name: 'ef at construction', right: true },
+          { name: 'ef (construction)', right: true },
           { name: 'Vectors', right: true },
         ]}
       >
-        {of.fields.map((field) => (
+        {collection.fields.map((field) => (
           <tr key={field.name}>
             <td>
-              <a href={href(['collections', of.name, 'search'])}>
+              <a href={href(['collections', collection.name, 'search'])}>
                 <strong>{field.name}</strong>
               </a>
             </td>
@@ -81,7 +81,7 @@ function Fields({ of }: { readonly of: Collection }) {
   )
 }
 
-/** A sparse field without a dimension takes any 32-bit index. */
+/** A sparse field without a dimension accepts any 32-bit index. */
 function dimensionText(dimension: number | undefined): string {
   return dimension === undefined || dimension === 2 ** 32 ? 'any' : count(dimension)
 }

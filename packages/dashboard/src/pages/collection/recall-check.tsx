@@ -1,4 +1,4 @@
-// Asks the index with vectors it stores and compares with exact answers.
+// Searches for stored vectors and compares the results with exact search.
 import { useState } from 'preact/hooks'
 import { type Collection, isDense, type Recall, recall } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
@@ -9,8 +9,8 @@ import { percent } from '../../show.ts'
 
 const good = 0.95
 
-export function RecallCheck({ of }: { readonly of: Collection }) {
-  const dense = of.fields.filter(isDense).map(({ name }) => name)
+export function RecallCheck({ collection }: { readonly collection: Collection }) {
+  const dense = collection.fields.filter(isDense).map(({ name }) => name)
   const [field, setField] = useState(dense[0] ?? '')
   const [sample, setSample] = useState<number | undefined>(100)
   const [limit, setLimit] = useState<number | undefined>(10)
@@ -26,10 +26,10 @@ export function RecallCheck({ of }: { readonly of: Collection }) {
   }
   const measure = () =>
     run(async () =>
-      setFound(await recall(of.name, { field, sample: sample ?? 100, limit: limit ?? 10, ef: ef ?? 128 })),
+      setFound(await recall(collection.name, { field, sample: sample ?? 100, limit: limit ?? 10, ef: ef ?? 128 })),
     )
   return (
-    <Panel title="Recall self-check">
+    <Panel title="Recall check">
       <form
         class="form"
         onSubmit={(event) => {
@@ -37,39 +37,39 @@ export function RecallCheck({ of }: { readonly of: Collection }) {
           void measure()
         }}
       >
-        <p class="muted">Stored vectors are asked for, and each answer is compared with the exact one.</p>
+        <p class="muted">Runs sample queries and compares each result with exact search.</p>
         <div class="columns">
           <SelectField label="Field" value={field} options={dense} onInput={setField} />
-          <NumberField label="Questions" value={sample} min={1} max={1_000} onInput={setSample} />
+          <NumberField label="Queries" value={sample} min={1} max={1_000} onInput={setSample} />
           <NumberField label="Results" value={limit} min={1} max={512} onInput={setLimit} />
           <NumberField label="ef" value={ef} min={1} max={1_024} onInput={setEf} />
         </div>
         <div class="row">
-          <button type="submit" disabled={busy || of.total_elements === 0}>
+          <button type="submit" disabled={busy || collection.total_elements === 0}>
             {busy ? 'Measuring…' : 'Measure recall'}
           </button>
-          {of.total_elements === 0 && <span class="muted">There are no objects to ask with.</span>}
+          {collection.total_elements === 0 && <span class="muted">The collection has no objects.</span>}
         </div>
         {error && <Failure error={error} />}
-        {found && <Found of={found} />}
+        {found && <Found recall={found} />}
       </form>
     </Panel>
   )
 }
 
-function Found({ of }: { readonly of: Recall }) {
+function Found({ recall }: { readonly recall: Recall }) {
   return (
     <div class="stack tight" role="status">
       <div class="row spread num">
-        <strong class={of.recall >= good ? 'good' : 'warn'}>Recall {percent(of.recall)}</strong>
+        <strong class={recall.recall >= good ? 'good' : 'warn'}>Recall {percent(recall.recall)}</strong>
         <span class="muted">
-          worst of {of.sample}: {percent(of.recall_worst)}
+          worst of {recall.sample}: {percent(recall.recall_worst)}
         </span>
       </div>
-      <Bar share={of.recall} label="Recall" />
-      {of.recall < good && (
+      <Bar share={recall.recall} label="Recall" />
+      {recall.recall < good && (
         <p class="muted">
-          Raise ef for better answers at once; rebuild with a larger M for better ones at the same ef.
+          A larger ef improves recall at once. A rebuild with a larger M improves recall at the same ef.
         </p>
       )}
     </div>

@@ -1,4 +1,4 @@
-// All collections with what they hold and cost, and the way to a new one.
+// All collections with their size and cost, and the button that creates one.
 import { useState } from 'preact/hooks'
 import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -33,10 +33,10 @@ export function Collections() {
       ) : all.length === 0 ? (
         <Panel>
           <Empty title="No collections yet">
-            <p>A collection holds objects with vectors, and finds the nearest ones.</p>
+            <p>A collection stores objects with vectors and finds the nearest ones.</p>
             <div class="row">
               <a class="button primary" href="#/collections?new=1">
-                Create the first one
+                Create a collection
               </a>
             </div>
           </Empty>
@@ -44,7 +44,7 @@ export function Collections() {
       ) : (
         <Panel
           flush
-          title={<Totals of={all} />}
+          title={<Totals collections={all} />}
           actions={
             all.length > 8 && (
               <input
@@ -57,9 +57,9 @@ export function Collections() {
             )
           }
         >
-          <CollectionTable of={shown.slice(0, rowsMax)} />
+          <CollectionTable collections={shown.slice(0, rowsMax)} />
           {shown.length > rowsMax && (
-            <p class="more muted num">{count(shown.length - rowsMax)} more; filter by name to see them.</p>
+            <p class="more muted num">{count(shown.length - rowsMax)} more. Filter by name to see them.</p>
           )}
         </Panel>
       )}
@@ -68,18 +68,18 @@ export function Collections() {
   )
 }
 
-function Totals({ of }: { readonly of: readonly Collection[] }) {
-  const objects = of.reduce((total, { total_elements: elements }) => total + elements, 0)
-  const memory = of.reduce((total, collection) => total + sum(collection.memory), 0)
+function Totals({ collections }: { readonly collections: readonly Collection[] }) {
+  const objects = collections.reduce((total, { total_elements: elements }) => total + elements, 0)
+  const memory = collections.reduce((total, collection) => total + sum(collection.memory), 0)
   return (
     <span class="num">
-      {count(of.length)} {of.length === 1 ? 'collection' : 'collections'} · {count(objects)} objects
+      {count(collections.length)} {collections.length === 1 ? 'collection' : 'collections'} · {count(objects)} objects
       {memory > 0 && ` · ${bytes(memory)}`}
     </span>
   )
 }
 
-function CollectionTable({ of }: { readonly of: readonly Collection[] }) {
+function CollectionTable({ collections }: { readonly collections: readonly Collection[] }) {
   return (
     <Table
       heads={[
@@ -92,7 +92,7 @@ function CollectionTable({ of }: { readonly of: readonly Collection[] }) {
         'State',
       ]}
     >
-      {of.map((collection) => (
+      {collections.map((collection) => (
         <tr key={collection.name}>
           <td>
             <a href={href(['collections', collection.name])}>
@@ -111,7 +111,7 @@ function CollectionTable({ of }: { readonly of: readonly Collection[] }) {
           <td class="right">{count(collection.lsn)}</td>
           <td class="fit muted">{dateTime(collection.created_at * 1_000)}</td>
           <td class="fit">
-            <Condition of={collection} />
+            <Condition collection={collection} />
           </td>
         </tr>
       ))}
@@ -119,13 +119,13 @@ function CollectionTable({ of }: { readonly of: readonly Collection[] }) {
   )
 }
 
-export function Condition({ of }: { readonly of: Collection }) {
-  const kind = of.condition === 'ready' ? 'good' : of.condition === 'loading' ? 'warn' : 'bad'
-  return <Badge kind={kind}>{of.condition}</Badge>
+export function Condition({ collection }: { readonly collection: Collection }) {
+  const kind = collection.condition === 'ready' ? 'good' : collection.condition === 'loading' ? 'warn' : 'bad'
+  return <Badge kind={kind}>{collection.condition}</Badge>
 }
 
 function shortField(field: Field): string {
   if (!hasGraph(field)) return `${field.name} · sparse`
   const { dimension, space_type: space, precision } = field.params
-  return `${field.name} · ${field.type === 'multi_vector' ? 'many × ' : ''}${dimension} ${space} ${precision}`
+  return `${field.name} · ${field.type === 'multi_vector' ? 'multi ×  ' : ''}${dimension} ${space} ${precision}`
 }

@@ -1,4 +1,4 @@
-// A new collection: a name and one or more fields, with the parameters of the graph for those who want them.
+// Dialog that creates a collection: a name and one or more fields, with optional graph parameters.
 import { useState } from 'preact/hooks'
 import { createCollection, type Field, type NewField } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
@@ -50,8 +50,8 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
   const [name, setName] = useState('')
   const [fields, setFields] = useState<readonly Draft[]>([first])
   const { busy, error, run } = useAction()
-  const change = (at: number, draft: Partial<Draft>) =>
-    setFields(fields.map((field, i) => (i === at ? { ...field, ...draft } : field)))
+  const change = (index: number, draft: Partial<Draft>) =>
+    setFields(fields.map((field, i) => (i === index ? { ...field, ...draft } : field)))
   const create = () =>
     run(async () => {
       await createCollection(name, fields.map(definitionOf))
@@ -76,11 +76,11 @@ export function CreateCollection({ onClose }: { readonly onClose: () => void }) 
           onInput={setName}
           focus
           required
-          hint="Letters, digits, underscore, hyphen; up to 64."
+          hint="Up to 64 letters, digits, underscores and hyphens."
         />
         {fields.map((field, i) => (
           <FieldDraft
-            // Fields have no identity but their place.
+            // Fields are identified only by their position.
             key={i}
             number={i + 1}
             draft={field}
@@ -166,7 +166,7 @@ function FieldDraft(props: {
               value={draft.model}
               options={[
                 ['default', 'as given'],
-                ['endee_bm25', 'times rarity (BM25)'],
+                ['endee_bm25', 'multiplied by rarity (BM25)'],
               ]}
               onInput={(model) => onChange({ model })}
             />
@@ -202,7 +202,7 @@ function definitionOf(draft: Draft): NewField {
   return { name: draft.name, type: draft.type, params }
 }
 
-/** Vectors and the links of the lowest level; what ids, filters and meta take depends on them. */
+/** Vectors and the links of the lowest level. Ids, filters and meta come on top and depend on their size. */
 function memoryLine(fields: readonly Draft[]): string {
   const dense = fields.filter(({ type }) => type !== 'sparse')
   const million = 1_000_000

@@ -1,4 +1,4 @@
-// The calls that openapi.json describes, and examples of their bodies.
+// The calls that openapi.json describes, and example bodies.
 import type { OpenApi, Schema } from '../../api/server.ts'
 
 export interface Call {
@@ -19,7 +19,7 @@ export function callsOf({ paths }: OpenApi): readonly Call[] {
   )
 }
 
-/** The call that a path means: one without parameters before one with. */
+/** The call that a path belongs to. Paths without parameters match first. */
 export function matching(calls: readonly Call[], method: string, path: string): Call | undefined {
   const plain = path.split('?')[0] as string
   return calls
@@ -38,7 +38,7 @@ function patternOf(template: string): RegExp {
 
 const depthMax = 6
 
-/** A body with what is required. */
+/** A body with the required properties. */
 export function bodyExample(schema: Schema, depth = 0): unknown {
   const type = Array.isArray(schema.type) ? schema.type[0] : schema.type
   if (schema.enum !== undefined) return schema.enum[0]

@@ -1,4 +1,4 @@
-// Any call of the API, with its paths and bodies completed from the server's own description.
+// Sends any API call. Paths and bodies are completed from the server's own description.
 import { useEffect, useId, useState } from 'preact/hooks'
 import { callText } from '../../api/request.ts'
 import { openapi } from '../../api/server.ts'
@@ -26,16 +26,16 @@ export function Console() {
   return (
     <>
       <PageHead title="Console" />
-      <Show of={described}>{(document) => <Desk calls={callsOf(document)} />}</Show>
+      <Show source={described}>{(document) => <Desk calls={callsOf(document)} />}</Show>
     </>
   )
 }
 
 function Desk({ calls }: { readonly calls: readonly Call[] }) {
   const id = useId()
-  const asked = route.value.query
-  const [method, setMethod] = useState(asked.get('method') ?? 'GET')
-  const [path, setPath] = useState(asked.get('path') ?? '/api/v2/stats')
+  const query = route.value.query
+  const [method, setMethod] = useState(query.get('method') ?? 'GET')
+  const [path, setPath] = useState(query.get('path') ?? '/api/v2/stats')
   const [body, setBody] = useState('')
   const [scope, setScope] = useState<'data' | 'control'>('data')
   const [answer, setAnswer] = useState<Answer>()
@@ -97,35 +97,35 @@ function Desk({ calls }: { readonly calls: readonly Call[] }) {
             />
           )}
           {takesBody && <TextArea label="Body" rows={12} value={body} onInput={setBody} />}
-          {known?.body && <BodyFields of={known.body} />}
+          {known?.body && <BodyFields body={known.body} />}
           {error && <Failure error={error} />}
         </form>
       </Panel>
       {answer === undefined ? (
         <Panel>
-          <Empty title="No answer yet">
-            <p>Choose a path; paths and bodies come from the server's description of itself.</p>
+          <Empty title="No reply yet">
+            <p>Choose a path. Paths and bodies come from the server's OpenAPI description.</p>
           </Empty>
         </Panel>
       ) : (
-        <AnswerPanel of={answer} />
+        <AnswerPanel answer={answer} />
       )}
     </div>
   )
 }
 
-function BodyFields({ of }: { readonly of: NonNullable<Call['body']> }) {
-  const fields = Object.entries(of.properties ?? {})
+function BodyFields({ body }: { readonly body: NonNullable<Call['body']> }) {
+  const fields = Object.entries(body.properties ?? {})
   if (fields.length === 0) return null
   return (
     <details>
-      <summary>What the body may hold</summary>
+      <summary>Body properties</summary>
       <dl class="facts">
         {fields.map(([name, schema]) => (
           <>
             <dt class="mono">
               {name}
-              {of.required?.includes(name) && <span class="bad"> *</span>}
+              {body.required?.includes(name) && <span class="bad"> *</span>}
             </dt>
             <dd>
               <span class="muted">{String(schema.type ?? '')}</span> {schema.description}
@@ -137,22 +137,22 @@ function BodyFields({ of }: { readonly of: NonNullable<Call['body']> }) {
   )
 }
 
-function AnswerPanel({ of }: { readonly of: Answer }) {
-  const text = pretty(of.text)
+function AnswerPanel({ answer }: { readonly answer: Answer }) {
+  const text = pretty(answer.text)
   return (
     <Panel
-      title="Answer"
+      title="Reply"
       actions={
         <>
-          <Badge kind={of.status < 400 ? 'good' : of.status < 500 ? 'warn' : 'bad'}>{of.status}</Badge>
+          <Badge kind={answer.status < 400 ? 'good' : answer.status < 500 ? 'warn' : 'bad'}>{answer.status}</Badge>
           <span class="muted num">
-            {ms(of.ms)} · {bytes(new Blob([of.text]).size)}
+            {ms(answer.ms)} · {bytes(new Blob([answer.text]).size)}
           </span>
-          <CopyButton text={of.text} />
+          <CopyButton text={answer.text} />
         </>
       }
     >
-      <Code label="The answer" text={text.length > shownMax ? `${text.slice(0, shownMax)}\n…` : text} rows={36} />
+      <Code label="Reply" text={text.length > shownMax ? `${text.slice(0, shownMax)}\n…` : text} rows={36} />
     </Panel>
   )
 }
@@ -165,7 +165,7 @@ function pretty(text: string): string {
   }
 }
 
-/** Templates as they are, and filled with the collections there are. */
+/** Path templates, and paths filled in with the existing collections. */
 function completions(calls: readonly Call[], method: string) {
   return calls
     .filter((call) => call.method === method)

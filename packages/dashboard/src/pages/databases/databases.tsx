@@ -1,4 +1,4 @@
-// Databases, for the root token: made, switched off and on, deleted; each with the tokens that open it.
+// Databases, for the root token: creating, activating, deactivating and deleting them, and their tokens.
 import { useEffect, useState } from 'preact/hooks'
 import { createDatabase, type Database, deleteDatabase, setActive } from '../../api/databases.ts'
 import { databases, refreshDatabases } from '../../databases.ts'
@@ -15,18 +15,18 @@ import { chooseDatabase } from '../../session.ts'
 import { dateTime } from '../../show.ts'
 import { NewToken, Tokens } from './tokens.tsx'
 
-type Asked =
+type OpenDialog =
   | { readonly kind: 'create' }
   | { readonly kind: 'delete'; readonly database: Database }
   | { readonly kind: 'tokens'; readonly database: Database }
   | { readonly kind: 'made'; readonly name: string; readonly token: string }
 
 export function Databases() {
-  const [asked, setAsked] = useState<Asked>()
+  const [openDialog, setOpenDialog] = useState<OpenDialog>()
   const { error, run } = useAction()
   useEffect(() => void run(refreshDatabases), [])
   const all = databases.value
-  const close = () => setAsked(undefined)
+  const close = () => setOpenDialog(undefined)
   const toggle = (database: Database) =>
     run(async () => {
       await setActive(database.db_name, !database.is_active)
@@ -38,7 +38,7 @@ export function Databases() {
       <PageHead
         title="Databases"
         actions={
-          <button type="button" class="primary" onClick={() => setAsked({ kind: 'create' })}>
+          <button type="button" class="primary" onClick={() => setOpenDialog({ kind: 'create' })}>
             <Icon name="plus" size={14} /> New database
           </button>
         }
@@ -51,35 +51,35 @@ export function Databases() {
           <Panel flush label="Databases">
             {all.length === 0 ? (
               <Empty title="No databases yet">
-                <p>A database holds collections and has tokens of its own.</p>
+                <p>A database holds collections and has its own tokens.</p>
               </Empty>
             ) : (
-              <DatabaseTable of={all} onAsk={setAsked} onToggle={(database) => void toggle(database)} />
+              <DatabaseTable databases={all} onOpen={setOpenDialog} onToggle={(database) => void toggle(database)} />
             )}
           </Panel>
         )}
       </div>
-      {asked?.kind === 'create' && (
-        <Create onClose={close} onMade={(name, token) => setAsked({ kind: 'made', name, token })} />
+      {openDialog?.kind === 'create' && (
+        <Create onClose={close} onMade={(name, token) => setOpenDialog({ kind: 'made', name, token })} />
       )}
-      {asked?.kind === 'made' && (
-        <NewToken title={`Database ${asked.name} is there`} token={asked.token} onClose={close} />
+      {openDialog?.kind === 'made' && (
+        <NewToken title={`Database ${openDialog.name} created`} token={openDialog.token} onClose={close} />
       )}
-      {asked?.kind === 'tokens' && <Tokens database={asked.database.db_name} onClose={close} />}
-      {asked?.kind === 'delete' && (
+      {openDialog?.kind === 'tokens' && <Tokens database={openDialog.database.db_name} onClose={close} />}
+      {openDialog?.kind === 'delete' && (
         <TypedConfirmation
           title="Delete database"
-          name={asked.database.db_name}
+          name={openDialog.database.db_name}
           action="Delete database"
           onClose={close}
           onConfirm={async () => {
-            await deleteDatabase(asked.database.db_name)
+            await deleteDatabase(openDialog.database.db_name)
             await refreshDatabases()
-            tell(`Database ${asked.database.db_name} deleted.`)
+            tell(`Database ${openDialog.database.db_name} deleted.`)
             close()
           }}
         >
-          <p>All its collections and tokens are deleted. This cannot be undone.</p>
+          <p>All its collections and tokens will be deleted. This cannot be undone.</p>
         </TypedConfirmation>
       )}
     </>
@@ -87,13 +87,13 @@ export function Databases() {
 }
 
 function DatabaseTable(props: {
-  readonly of: readonly Database[]
-  readonly onAsk: (asked: Asked) => void
+  readonly databases: readonly Database[]
+  readonly onOpen: (dialog: OpenDialog) => void
   readonly onToggle: (database: Database) => void
 }) {
   return (
     <Table heads={['Name', 'Type', 'State', 'Created', actions]}>
-      {props.of.map((database) => (
+      {props.databases.map((database) => (
         <tr key={database.db_name}>
           <td>
             <button
@@ -114,13 +114,13 @@ function DatabaseTable(props: {
           <td class="muted fit">{createdText(database.created_at)}</td>
           <td class="fit">
             <span class="row tight together">
-              <button type="button" class="compact" onClick={() => props.onAsk({ kind: 'tokens', database })}>
+              <button type="button" class="compact" onClick={() => props.onOpen({ kind: 'tokens', database })}>
                 <Icon name="key" size={13} /> Tokens
               </button>
               <button type="button" class="compact" onClick={() => props.onToggle(database)}>
                 {database.is_active ? 'Deactivate' : 'Activate'}
               </button>
-              <button type="button" class="compact danger" onClick={() => props.onAsk({ kind: 'delete', database })}>
+              <button type="button" class="compact danger" onClick={() => props.onOpen({ kind: 'delete', database })}>
                 Delete…
               </button>
             </span>
@@ -163,7 +163,7 @@ function Create(props: { readonly onClose: () => void; readonly onMade: (name: s
           value={type}
           options={['starter', 'pro', 'scale', 'enterprise']}
           onInput={setType}
-          hint="Smaller types have limits of size and number."
+          hint="Smaller types limit size and number."
         />
         {error && <Failure error={error} />}
       </div>
@@ -171,7 +171,7 @@ function Create(props: { readonly onClose: () => void; readonly onMade: (name: s
   )
 }
 
-function createdText(at: number | string): string {
-  if (at === 0) return 'from the start'
-  return dateTime(typeof at === 'number' ? at * 1_000 : Date.parse(at))
+function createdText(created: number | string): string {
+  if (created === 0) return 'from the start'
+  return dateTime(typeof created === 'number' ? created * 1_000 : Date.parse(created))
 }

@@ -1,4 +1,4 @@
-// Which database the pages about data work in: the root token has to choose.
+// Selects the database of the data pages, for the root token.
 import { useEffect } from 'preact/hooks'
 import { databases, refreshDatabases } from '../../databases.ts'
 import { go } from '../../route.ts'

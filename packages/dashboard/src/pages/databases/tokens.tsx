@@ -1,4 +1,4 @@
-// The tokens of one database. A token is shown once, when it is made.
+// Tokens of one database. A token is shown once, when it is created.
 import { useState } from 'preact/hooks'
 import { createToken, deleteToken, listTokens, type Token } from '../../api/databases.ts'
 import { useAction, useLoad } from '../../load.ts'
@@ -17,15 +17,15 @@ export function NewToken(props: { readonly title: string; readonly token: string
       onClose={props.onClose}
       footer={
         <button type="button" class="primary" onClick={props.onClose}>
-          I have kept it
+          I have stored it
         </button>
       }
     >
       <div class="form">
         <p>
-          This is its token. <strong>It is shown this once</strong>; only its hash is kept.
+          This is the new token. <strong>It is shown only once</strong>; the server stores only its hash.
         </p>
-        <Code text={props.token} label="The token" />
+        <Code text={props.token} label="Token" />
         <div>
           <CopyButton text={props.token} label="Copy the token" />
         </div>
@@ -66,9 +66,9 @@ export function Tokens({ database, onClose }: { readonly database: string; reado
             void create()
           }}
         >
-          <TextField label="Name of a new token" value={name} onInput={setName} />
+          <TextField label="New token name" value={name} onInput={setName} />
           <SelectField
-            label="May"
+            label="Access"
             value={type}
             options={[
               ['rw', 'read and write'],
@@ -77,14 +77,14 @@ export function Tokens({ database, onClose }: { readonly database: string; reado
             onInput={setType}
           />
           <button type="submit" class="primary" disabled={busy || name === ''}>
-            Make a token
+            Create token
           </button>
         </form>
         {error && <Failure error={error} />}
-        <Show of={tokens}>
+        <Show source={tokens}>
           {(list) =>
             list.length === 0 ? (
-              <Empty title="No tokens: nobody but root reaches this database" />
+              <Empty title="No tokens: only the root token can use this database" />
             ) : (
               <div class="table-wrap">
                 <table class="tight">

@@ -1,4 +1,4 @@
-// Puts a filter together row by row and shows the JSON it writes; or takes the JSON.
+// Builds a filter row by row and shows its JSON, or edits the JSON directly.
 import { useId, useState } from 'preact/hooks'
 import { asError } from '../../load.ts'
 import { prettyJson } from '../../parts/code.tsx'
@@ -30,7 +30,7 @@ export function FilterBuilder(props: {
   const asRows = () => {
     try {
       const rows = rowsOf(filterOf(draft))
-      if (rows === undefined) setRefused('This filter says more than rows can; edit it as JSON.')
+      if (rows === undefined) setRefused('Rows cannot express this filter. Edit it as JSON.')
       else onChange(rows)
     } catch (error) {
       setRefused(asError(error).message)
@@ -145,7 +145,7 @@ function Condition(props: {
           <option key={literalText(value)} value={literalText(value)} label={`${literalText(value)} (${count})`} />
         ))}
       </datalist>
-      <button type="button" class="plain icon" aria-label="Remove the condition" onClick={props.onRemove}>
+      <button type="button" class="plain icon" aria-label="Remove condition" onClick={props.onRemove}>
         <Icon name="close" size={14} />
       </button>
     </div>

@@ -1,4 +1,4 @@
-// A filter while it is being put together: rows of key, operator and text, and the conditions they mean.
+// A filter that is being edited: rows of key, operator and text, and the conditions they produce.
 import type { Filter, Json, JsonMap } from '../../api/objects.ts'
 
 export const operators = [
@@ -17,7 +17,7 @@ export const operators = [
 export type Operator = (typeof operators)[number][0]
 
 export interface Row {
-  /** Tells rows apart while they are edited. */
+  /** Identifies a row while it is edited. */
   readonly number: number
   readonly key: string
   readonly operator: Operator
@@ -37,7 +37,7 @@ export function newRow(key = '', operator: Operator = '$eq', text = ''): Row {
   return { number: rowsMade, key, operator, text }
 }
 
-/** The filter a draft means; throws an error for people while it means none. */
+/** The filter that a draft produces; throws a readable error while the draft is invalid. */
 export function filterOf(draft: FilterDraft): Filter {
   return draft.kind === 'rows' ? draft.rows.filter(({ key }) => key !== '').map(conditionOf) : parsedFilter(draft.text)
 }
@@ -60,7 +60,7 @@ function operand(operator: Operator, text: string): Json {
   }
 }
 
-/** A number, true or false where the text is one; in quotes it is text whatever it looks like. */
+/** Parses a number, true or false; text in quotes is always a string. */
 export function literal(text: string): Json {
   const trimmed = text.trim()
   if (trimmed === 'true') return true
@@ -70,13 +70,13 @@ export function literal(text: string): Json {
   return quoted === null ? trimmed : quoted[1]!
 }
 
-/** The text that `literal` reads back as this value. */
+/** The text that `literal` parses back into this value. */
 export function literalText(value: Json): string {
   if (typeof value !== 'string') return JSON.stringify(value)
   return typeof literal(value) === 'string' && !value.includes(',') ? value : `"${value}"`
 }
 
-/** Separated by commas, except within quotes. */
+/** Splits at commas outside quotes. */
 function items(text: string): string[] {
   return (text.match(/"[^"]*"|[^,]+/g) ?? []).map((item) => item.trim()).filter((item) => item !== '')
 }
@@ -84,11 +84,12 @@ function items(text: string): string[] {
 function parsedFilter(text: string): Filter {
   if (text.trim() === '') return []
   const value: unknown = JSON.parse(text)
-  if (!Array.isArray(value)) throw new Error('a filter is an array of conditions: [{"key": {"$eq": "value"}}]')
+  if (!Array.isArray(value))
+    throw new Error('a filter must be an array of conditions, such as [{"key": {"$eq": "value"}}]')
   return value as Filter
 }
 
-/** The same filter as rows, where rows can say it. */
+/** The same filter as rows, if rows can express it. */
 export function rowsOf(filter: Filter): FilterDraft | undefined {
   const rows: Row[] = []
   for (const condition of filter) {

@@ -1,4 +1,4 @@
-// Filter keys that the first objects of a collection have, and the most frequent values of one: suggestions, never all there is.
+// Filter keys of the first objects of a collection, and the most frequent values of a key. They are suggestions, not complete lists.
 import { facets, listObjects } from '../../api/objects.ts'
 import { useLoad } from '../../load.ts'
 

@@ -1,48 +1,47 @@
-// How much happened when: a bar for each stretch of time, drawn by hand. A bar leads to its first event; whoever uses the keyboard
-// moves the slider below instead.
+// A bar chart of events per time interval. Clicking a bar selects its first event; keyboard users move the slider below the chart.
 import { useRef, useState } from 'preact/hooks'
 import type { Activity, Bucket } from '../../api/log.ts'
 import { Segmented } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { bytes, compact, count, dateTime, duration } from '../../show.ts'
 import { niceTop } from '../operations/chart.tsx'
+import type { Tone } from './describe-event.ts'
 import { beginOfHistory } from './history-begins.tsx'
-import type { Tone } from './told.ts'
 
 type Measure = 'objects' | 'events' | 'bytes'
 
 interface Part {
   readonly tone: Tone
   readonly name: string
-  readonly of: (bucket: Bucket) => number
+  readonly valueOf: (bucket: Bucket) => number
 }
 
 const parts: { readonly [M in Measure]: readonly Part[] } = {
   objects: [
-    { tone: 'written', name: 'written', of: ({ written }) => written },
-    { tone: 'refiltered', name: 'given other filters', of: ({ refiltered }) => refiltered },
-    { tone: 'deleted', name: 'deleted', of: ({ deleted }) => deleted },
+    { tone: 'written', name: 'written', valueOf: ({ written }) => written },
+    { tone: 'refiltered', name: 'filters updated:', valueOf: ({ refiltered }) => refiltered },
+    { tone: 'deleted', name: 'deleted', valueOf: ({ deleted }) => deleted },
   ],
   events: [
-    { tone: 'written', name: 'about objects', of: ({ records, changes }) => records - changes },
-    { tone: 'changes', name: 'about collections, tokens, databases', of: ({ changes }) => changes },
+    { tone: 'written', name: 'objects', valueOf: ({ records, changes }) => records - changes },
+    { tone: 'changes', name: 'collections, tokens, databases', valueOf: ({ changes }) => changes },
   ],
-  bytes: [{ tone: 'written', name: 'of log', of: (bucket) => bucket.bytes }],
+  bytes: [{ tone: 'written', name: 'in the log', valueOf: (bucket) => bucket.bytes }],
 }
 
 const width = 960
 const height = 150
-/** A short past does not fill the width: its bars stand at the end. */
+/** When there is little history, the bars are aligned to the right. */
 const slotsMin = 60
-/** What happened once among millions is still seen. */
+/** The minimum height, so that one event among millions is visible. */
 const barMin = 2
 
 export function ActivityChart(props: {
-  readonly of: Activity
-  readonly at: number
+  readonly activity: Activity
+  readonly lsn: number
   readonly onPick: (lsn: number) => void
 }) {
-  const { buckets, bucket_seconds: seconds } = props.of
+  const { buckets, bucket_seconds: seconds } = props.activity
   const [measure, setMeasure] = useState<Measure>('objects')
   const [over, setOver] = useState<number>()
   const box = useRef<SVGSVGElement>(null)
@@ -50,11 +49,11 @@ export function ActivityChart(props: {
   const end = (starts.at(-1) ?? 0) + seconds
   const slots = Math.max(slotsMin, Math.round((end - (starts[0] ?? 0)) / seconds))
   const begin = end - slots * seconds
-  const history = beginOfHistory(props.of)
+  const history = beginOfHistory(props.activity)
   const slotOf = (i: number) => Math.round(((starts[i] ?? 0) - begin) / seconds)
-  const heights = buckets.map((bucket) => parts[measure].reduce((sum, part) => sum + part.of(bucket), 0))
+  const heights = buckets.map((bucket) => parts[measure].reduce((sum, part) => sum + part.valueOf(bucket), 0))
   const top = niceTop(Math.max(...heights))
-  const here = buckets.findLastIndex(({ lsn_first: first }) => first <= props.at)
+  const here = buckets.findLastIndex(({ lsn_first: first }) => first <= props.lsn)
   const shown = buckets[over ?? here]
   const indexAt = (event: PointerEvent): number | undefined => {
     const area = box.current?.getBoundingClientRect()
@@ -64,14 +63,14 @@ export function ActivityChart(props: {
     return near.indexOf(Math.min(...near))
   }
   const show = measure === 'bytes' ? bytes : compact
-  const total = (part: Part) => buckets.reduce((sum, bucket) => sum + part.of(bucket), 0)
+  const total = (part: Part) => buckets.reduce((sum, bucket) => sum + part.valueOf(bucket), 0)
   const sentence = parts[measure].map((part) => `${show(total(part))} ${part.name}`).join(', ')
   return (
     <Panel
       title="Activity"
       actions={
         <Segmented
-          label="What the bars count"
+          label="Unit of the bars"
           value={measure}
           options={[
             ['objects', 'Objects'],
@@ -86,8 +85,8 @@ export function ActivityChart(props: {
         {parts[measure].map((part) => (
           <li key={part.tone}>
             <span class={`key tone tone-${part.tone}`} /> <span class="muted">{part.name}</span>{' '}
-            <strong>{shown === undefined ? '–' : show(part.of(shown))}</strong>
-            {shown !== undefined && <span class="muted"> {rate(part.of(shown) / seconds, show)}</span>}
+            <strong>{shown === undefined ? '–' : show(part.valueOf(shown))}</strong>
+            {shown !== undefined && <span class="muted"> {rate(part.valueOf(shown) / seconds, show)}</span>}
           </li>
         ))}
         <li class="muted">
@@ -131,7 +130,7 @@ export function ActivityChart(props: {
               key={bucket.time}
               x={(slotOf(i) / slots) * width}
               wide={width / slots}
-              values={parts[measure].map((part) => [part.tone, part.of(bucket)])}
+              values={parts[measure].map((part) => [part.tone, part.valueOf(bucket)])}
               top={top}
               here={i === here}
               over={i === over}

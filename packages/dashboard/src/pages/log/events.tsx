@@ -1,35 +1,35 @@
-// The events around a place in the log, and the one that is looked at in full.
+// The events around a position in the log, and the details of the selected one.
 import type { LogEvent } from '../../api/log.ts'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { href } from '../../route.ts'
 import { bytes, count, dateTime } from '../../show.ts'
 import { collections } from '../../watch.ts'
-import { told, toneOf } from './told.ts'
+import { describeEvent, toneOf } from './describe-event.ts'
 
 export function Events(props: {
-  readonly of: readonly LogEvent[]
-  readonly at: number
+  readonly events: readonly LogEvent[]
+  readonly lsn: number
   readonly onPick: (lsn: number) => void
 }) {
   return (
-    <Panel title="Events around it" flush>
-      {props.of.length === 0 ? (
-        <Empty title="Nothing happened here" />
+    <Panel title="Nearby events" flush>
+      {props.events.length === 0 ? (
+        <Empty title="No events here" />
       ) : (
         <ol class="events">
-          {props.of.map((event) => (
-            <li key={event.lsn} class={event.lsn > props.at ? 'later' : ''}>
+          {props.events.map((event) => (
+            <li key={event.lsn} class={event.lsn > props.lsn ? 'later' : ''}>
               <button
                 type="button"
                 class="plain"
-                aria-current={event.lsn === props.at ? 'true' : undefined}
+                aria-current={event.lsn === props.lsn ? 'true' : undefined}
                 onClick={() => props.onPick(event.lsn)}
               >
                 <span class="num lsn">{count(event.lsn)}</span>
                 <span class={`key tone tone-${toneOf(event)}`} />
                 <span class="grow">
-                  {event.collection && <strong>{event.collection}</strong>} {told(event)}
+                  {event.collection && <strong>{event.collection}</strong>} {describeEvent(event)}
                 </span>
                 <span class="num muted time">{dateTime(Date.parse(event.time))}</span>
               </button>
@@ -42,14 +42,14 @@ export function Events(props: {
 }
 
 export function EventDetail(props: {
-  readonly of: LogEvent | undefined
-  readonly at: number
+  readonly event: LogEvent | undefined
+  readonly lsn: number
   readonly onRestore: () => void
 }) {
-  const event = props.of
+  const event = props.event
   return (
     <Panel
-      title={`As of LSN ${count(props.at)}`}
+      title={`As of LSN ${count(props.lsn)}`}
       actions={
         <button type="button" class="primary" onClick={props.onRestore}>
           Restore to here…
@@ -57,14 +57,14 @@ export function EventDetail(props: {
       }
     >
       {event === undefined ? (
-        <p class="muted">Nothing had happened yet.</p>
+        <p class="muted">No events before this position.</p>
       ) : (
         <Facts
-          of={[
+          facts={[
             ['Newest event', `LSN ${count(event.lsn)}, ${dateTime(Date.parse(event.time))}`],
             ...(event.collection === undefined ? [] : ([['Collection', event.collection]] as const)),
-            ['What', told(event)],
-            ...(event.ids === undefined ? [] : ([['Objects', <Ids of={event} />]] as const)),
+            ['Change', describeEvent(event)],
+            ...(event.ids === undefined ? [] : ([['Objects', <Ids event={event} />]] as const)),
             ['Size in the log', bytes(event.bytes)],
           ]}
         />
@@ -73,7 +73,7 @@ export function EventDetail(props: {
   )
 }
 
-function Ids({ of: { ids = [], objects = 0, collection, type } }: { readonly of: LogEvent }) {
+function Ids({ event: { ids = [], objects = 0, collection, type } }: { readonly event: LogEvent }) {
   const there = type !== 'objects-deleted' && collections.value?.some(({ name }) => name === collection)
   return (
     <ul class="ids">

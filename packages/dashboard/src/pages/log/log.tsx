@@ -1,4 +1,4 @@
-// The log as a way through time: how much happened when, what exactly, and how to have any of it back.
+// The log as a timeline: activity over time, the events, and restoring any past state.
 import { useRef, useState } from 'preact/hooks'
 import { type Activity, type LogEvent, logActivity, logEvents } from '../../api/log.ts'
 import { type Loaded, useLoad, useRested } from '../../load.ts'
@@ -15,7 +15,7 @@ import { RestoreHere } from './restore-here.tsx'
 import { When } from './when.tsx'
 
 const everyMs = 5_000
-/** While the log is being read, each answer has read a step more. */
+/** While the server reads the log, each reply has read one more step. */
 const readingMs = 50
 const aroundIt = 12
 const all = ''
@@ -37,12 +37,12 @@ export function Log() {
   return (
     <>
       <PageHead title="Log and time" actions={<ChooseCollection value={collection} onInput={setCollection} />} />
-      <Show of={activity}>
+      <Show source={activity}>
         {(found) =>
           found.complete ? (
-            <Past key={collection} of={found} collection={only} from={numberOf(query.get('at'))} />
+            <Past key={collection} activity={found} collection={only} from={numberOf(query.get('at'))} />
           ) : (
-            <Reading of={found} />
+            <Reading activity={found} />
           )
         }
       </Show>
@@ -58,7 +58,7 @@ function ChooseCollection(props: { readonly value: string; readonly onInput: (na
       <SelectField
         label="Collection"
         value={props.value}
-        options={[[all, 'All of the database'], ...[...names, ...gone].map((name) => [name, name] as const)]}
+        options={[[all, 'Whole database'], ...[...names, ...gone].map((name) => [name, name] as const)]}
         onInput={props.onInput}
       />
     </div>
@@ -66,74 +66,80 @@ function ChooseCollection(props: { readonly value: string; readonly onInput: (na
 }
 
 function Past(props: {
-  readonly of: Activity
+  readonly activity: Activity
   readonly collection: string | undefined
   readonly from: number | undefined
 }) {
-  const { buckets } = props.of
+  const { buckets } = props.activity
   const [picked, setPicked] = useState(props.from)
   const [restoring, setRestoring] = useState(false)
-  // Nothing picked: the end, and with it whatever comes.
-  const at = picked ?? buckets.at(-1)?.lsn_last ?? 0
-  // While the slider is pulled the last answer stays until the next one is there.
+  // Without a selection the position is the end of the log and follows new events.
+  const lsn = picked ?? buckets.at(-1)?.lsn_last ?? 0
+  // While the slider moves, the last events stay until the next reply arrives.
   const held = useRef<readonly LogEvent[]>([])
-  const around = useAround(useRested(at), props.collection)
+  const around = useAround(useRested(lsn), props.collection)
   if (buckets.length === 0) {
     return (
       <div class="panel">
-        <Empty title="Nothing has happened yet">
-          <p>Every write is an event in the log. They appear here, and each is a moment that can be restored.</p>
+        <Empty title="No events yet">
+          <p>
+            Every write is an event in the log. Events appear here, and the state after each of them can be restored.
+          </p>
         </Empty>
       </div>
     )
   }
   const events = around.kind === 'ready' ? around.value : held.current
   held.current = events
-  const newest = events.findLast(({ lsn }) => lsn <= at)
+  const newest = events.findLast((event) => event.lsn <= lsn)
   return (
     <div class="stack">
-      <ActivityChart of={props.of} at={at} onPick={setPicked} />
-      <When of={props.of} collection={props.collection} at={at} onPick={setPicked} />
+      <ActivityChart activity={props.activity} lsn={lsn} onPick={setPicked} />
+      <When activity={props.activity} collection={props.collection} lsn={lsn} onPick={setPicked} />
       <div class="split">
-        <EventDetail of={newest} at={at} onRestore={() => setRestoring(true)} />
+        <EventDetail event={newest} lsn={lsn} onRestore={() => setRestoring(true)} />
         {around.kind === 'failed' ? (
           <Failure error={around.error} retry={around.again} />
         ) : around.kind === 'loading' && events.length === 0 ? (
           <Loading />
         ) : (
-          <Events of={events} at={newest?.lsn ?? at} onPick={setPicked} />
+          <Events events={events} lsn={newest?.lsn ?? lsn} onPick={setPicked} />
         )}
       </div>
-      <HistoryBegins of={props.of} />
+      <HistoryBegins activity={props.activity} />
       {restoring && (
-        <RestoreHere collection={props.collection ?? newest?.collection} at={at} onClose={() => setRestoring(false)} />
+        <RestoreHere
+          collection={props.collection ?? newest?.collection}
+          lsn={lsn}
+          onClose={() => setRestoring(false)}
+        />
       )}
     </div>
   )
 }
 
-/** The newest events up to a place and the next ones after it, oldest first. */
-function useAround(at: number, collection: string | undefined): Loaded<readonly LogEvent[]> & { again: () => void } {
+/** The newest events up to a position and the events after it, oldest first. */
+function useAround(lsn: number, collection: string | undefined): Loaded<readonly LogEvent[]> & { again: () => void } {
   return useLoad(
     async (signal) => {
       const [before, after] = await Promise.all([
-        logEvents({ before: at + 1, limit: aroundIt, collection }, { signal }),
-        logEvents({ from: at + 1, limit: aroundIt, collection }, { signal }),
+        logEvents({ before: lsn + 1, limit: aroundIt, collection }, { signal }),
+        logEvents({ from: lsn + 1, limit: aroundIt, collection }, { signal }),
       ])
       return [...before.events, ...after.events]
     },
-    [at, collection],
+    [lsn, collection],
   )
 }
 
-function Reading({ of }: { readonly of: Activity }) {
+function Reading({ activity }: { readonly activity: Activity }) {
   return (
     <Panel>
       <div class="stack tight" role="status">
         <span>
-          The log is being read: {count(of.segments_read)} of {count(of.segments)} segments.
+          Reading the log: {count(activity.segments_read)} of {count(activity.segments)} segments.
         </span>
-        <Bar share={of.segments_read / Math.max(1, of.segments)} label="Progress of reading the log" />
+        <Bar share={activity.segments_read / Math.max(1, activity.segments)} label="Log reading progress" />
       </div>
     </Panel>
   )

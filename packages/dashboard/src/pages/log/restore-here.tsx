@@ -1,4 +1,4 @@
-// A collection as it was at the place in the log that is looked at, as a new one. Nothing that exists is touched.
+// Restores a collection as of the selected log position into a new collection. Existing collections do not change.
 import { useState } from 'preact/hooks'
 import { restorePast } from '../../api/log.ts'
 import { useAction } from '../../load.ts'
@@ -12,23 +12,23 @@ import { collections, refresh } from '../../watch.ts'
 
 export function RestoreHere(props: {
   readonly collection: string | undefined
-  readonly at: number
+  readonly lsn: number
   readonly onClose: () => void
 }) {
   const names = (collections.value ?? []).map(({ name }) => name)
   const [collection, setCollection] = useState(props.collection ?? names[0] ?? '')
-  const [target, setTarget] = useState(collection === '' ? '' : `${collection}_${props.at}`)
+  const [target, setTarget] = useState(collection === '' ? '' : `${collection}_${props.lsn}`)
   const { busy, error, run } = useAction()
   const restore = () =>
     run(async () => {
-      await restorePast(collection, target, { lsn: props.at })
+      await restorePast(collection, target, { lsn: props.lsn })
       await refresh()
       tell(`Restored as ${target}.`)
       go(href(['collections', target]))
     })
   return (
     <Dialog
-      title={`Restore to LSN ${count(props.at)}`}
+      title={`Restore to LSN ${count(props.lsn)}`}
       onClose={props.onClose}
       onSubmit={() => void restore()}
       footer={
@@ -43,11 +43,11 @@ export function RestoreHere(props: {
     >
       <div class="form">
         <p class="muted">
-          A new collection is made with what the one named here held just after this event, also if that one was deleted
-          since. Nothing that exists is touched.
+          Creates a new collection with the state of the named one just after this event, even if that one was deleted
+          later. Existing collections do not change.
         </p>
         <TextField label="Collection" value={collection} onInput={setCollection} list={names} required />
-        <TextField label="Name of the new collection" value={target} onInput={setTarget} required />
+        <TextField label="New collection name" value={target} onInput={setTarget} required />
         {error && <Failure error={error} />}
       </div>
     </Dialog>

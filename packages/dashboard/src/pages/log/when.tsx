@@ -1,4 +1,4 @@
-// Where in the past one looks: a slider over events or over time, and the same as numbers.
+// Selects a position in the log: a slider over events or over time, and the same value as a number.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Activity, logEvents } from '../../api/log.ts'
 import { useAction } from '../../load.ts'
@@ -7,16 +7,16 @@ import { Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { count, dateTime } from '../../show.ts'
 
-/** A slider that is being pulled asks when it rests. */
+/** A moving slider sends its request when it stops. */
 const restMs = 150
 
 export function When(props: {
-  readonly of: Activity
+  readonly activity: Activity
   readonly collection: string | undefined
-  readonly at: number
+  readonly lsn: number
   readonly onPick: (lsn: number) => void
 }) {
-  const { buckets } = props.of
+  const { buckets } = props.activity
   const [kind, setKind] = useState<'event' | 'time'>('event')
   const first = buckets[0]?.lsn_first ?? 0
   const last = buckets.at(-1)?.lsn_last ?? 0
@@ -25,7 +25,7 @@ export function When(props: {
       title="Go to"
       actions={
         <Segmented
-          label="What the slider moves over"
+          label="Slider unit"
           value={kind}
           options={[
             ['event', 'Events'],
@@ -42,13 +42,13 @@ export function When(props: {
             aria-label="Event (LSN)"
             min={first}
             max={last}
-            value={props.at}
-            aria-valuetext={`LSN ${props.at}`}
+            value={props.lsn}
+            aria-valuetext={`LSN ${props.lsn}`}
             onInput={({ currentTarget }) => props.onPick(Number(currentTarget.value))}
           />
           <NumberField
             label="LSN"
-            value={props.at}
+            value={props.lsn}
             min={first}
             max={last}
             onInput={(lsn) => lsn !== undefined && props.onPick(Math.max(first, Math.min(last, lsn)))}
@@ -63,12 +63,12 @@ export function When(props: {
 }
 
 function Time(props: {
-  readonly of: Activity
+  readonly activity: Activity
   readonly collection: string | undefined
   readonly last: number
   readonly onPick: (lsn: number) => void
 }) {
-  const { buckets, bucket_seconds: wide } = props.of
+  const { buckets, bucket_seconds: wide } = props.activity
   const begin = Math.floor(Date.parse(buckets[0]?.time ?? '') / 1_000)
   const end = Math.floor(Date.parse(buckets.at(-1)?.time ?? '') / 1_000) + wide
   const [second, setSecond] = useState(end)
@@ -76,14 +76,14 @@ function Time(props: {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)
   useEffect(() => () => clearTimeout(timer.current), [])
   const pick = (wanted: number): void => {
-    const at = Math.max(begin, Math.min(end, wanted))
-    setSecond(at)
+    const second = Math.max(begin, Math.min(end, wanted))
+    setSecond(second)
     clearTimeout(timer.current)
     timer.current = setTimeout(() => {
       void run(async () => {
-        const since = new Date((at + 1) * 1_000).toISOString()
+        const since = new Date((second + 1) * 1_000).toISOString()
         const { events } = await logEvents({ since, limit: 1, collection: props.collection })
-        // As of the end of that second: just before whatever came next.
+        // The end of that second: just before the next event.
         props.onPick(events[0] === undefined ? props.last : events[0].lsn - 1)
       })
     }, restMs)
@@ -100,7 +100,7 @@ function Time(props: {
         onInput={({ currentTarget }) => pick(Number(currentTarget.value))}
       />
       <div class="field">
-        <label for="log-second">Second, in your time zone</label>
+        <label for="log-second">Time (local), to the second</label>
         <input
           id="log-second"
           type="datetime-local"

@@ -1,32 +1,32 @@
-// A map in the making: starts the worker, keeps what it says, ends it when another map is wanted.
+// The state of a map that is being drawn: starts the worker, keeps its messages, and stops it when another map is requested.
 import { useEffect, useState } from 'preact/hooks'
 import { CallFailure } from '../../api/request.ts'
 import workerAddress from './map-worker.ts?worker&url'
-import type { MapAnswer, MapObject, MapQuestion } from './messages.ts'
+import type { MapAnswer, MapObject, MapRequest } from './messages.ts'
 
 export interface Drawing {
   readonly loaded: number
   readonly objects: readonly MapObject[]
   readonly points: Float32Array | undefined
-  /** Of the layout; 1 when it is done. */
+  /** Progress of the layout; 1 when it is complete. */
   readonly share: number
   readonly error: Error | undefined
 }
 
 const blank: Drawing = { loaded: 0, objects: [], points: undefined, share: 0, error: undefined }
 
-export function useDrawing(question: MapQuestion | undefined): Drawing {
+export function useDrawing(request: MapRequest | undefined): Drawing {
   const [drawing, setDrawing] = useState(blank)
   useEffect(() => {
-    if (question === undefined) return
+    if (request === undefined) return
     setDrawing(blank)
     const worker = startWorker()
     worker.addEventListener('message', ({ data }: MessageEvent<MapAnswer>) => {
       setDrawing((before) => withAnswer(before, data))
     })
-    worker.postMessage(question)
+    worker.postMessage(request)
     return () => worker.terminate()
-  }, [question])
+  }, [request])
   return drawing
 }
 
@@ -59,7 +59,7 @@ interface TrustedTypes {
 
 let policy: ReturnType<TrustedTypes['createPolicy']> | undefined
 
-/** The one address that the page ever runs a script from besides its own: a constant of the build. */
+/** The only script address besides the page's own: a constant of the build. */
 function startWorker(): Worker {
   const { trustedTypes } = window as { trustedTypes?: TrustedTypes }
   policy ??= trustedTypes?.createPolicy('annal', {

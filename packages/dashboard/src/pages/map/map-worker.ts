@@ -1,17 +1,17 @@
-// Fetches a sample of a collection and lays it out on a plane, beside the page so that the page stays quick.
+// Loads a sample of a collection and lays it out on a plane, in a worker so that the page stays responsive.
 import { UMAP } from 'umap-js'
-import type { MapAnswer, MapObject, MapQuestion } from './messages.ts'
+import type { MapAnswer, MapObject, MapRequest } from './messages.ts'
 import { nearestRows } from './nearest-rows.ts'
 import { principal } from './pca.ts'
 
-/** Of the first page; how many numbers the others may hold. */
+/** Objects of the first page; numbers per page for the others. */
 const firstPageSize = 100
 const pageSizeMax = 500
 const pageNumbers = 400_000
-/** Neighbours are told apart well enough in so many directions, and found much sooner. */
+/** Reducing vectors to this many dimensions keeps neighbors well enough and is much faster. */
 const reducedDimensions = 16
-const neighbours = 10
-/** Few objects are laid out with more patience: what is drawn is to be there in seconds. */
+const neighbors = 10
+/** Few objects get more iterations, because the layout must be ready within seconds. */
 const epochsMax = 150
 const epochsMin = 60
 const objectEpochs = 300_000
@@ -26,7 +26,7 @@ interface ScrollPage {
   readonly cursor: string | null
 }
 
-self.addEventListener('message', ({ data }: MessageEvent<MapQuestion>) => {
+self.addEventListener('message', ({ data }: MessageEvent<MapRequest>) => {
   draw(data).catch((error: Error & { code?: string }) => {
     tell({ kind: 'failed', message: error.message, ...(error.code !== undefined && { code: error.code }) })
   })
@@ -36,8 +36,8 @@ function tell(answer: MapAnswer): void {
   self.postMessage(answer)
 }
 
-async function draw(question: MapQuestion): Promise<void> {
-  const { objects, rows } = await sample(question)
+async function draw(request: MapRequest): Promise<void> {
+  const { objects, rows } = await sample(request)
   tell({ kind: 'objects', objects })
   if (rows.length < 3) {
     tell({ kind: 'points', points: fitted(rows.map((_, i) => [i, 0])), share: 1 })
@@ -47,16 +47,16 @@ async function draw(question: MapQuestion): Promise<void> {
   const width = reduced.length / rows.length
   const coordinates = rows.map((_, i) => Array.from(reduced.subarray(i * width, (i + 1) * width)))
   const flat = coordinates.map(([x = 0, y = 0]): Point => [x, y])
-  const refine = question.method === 'umap' && rows.length > neighbours
+  const refine = request.method === 'umap' && rows.length > neighbors
   tell({ kind: 'points', points: fitted(flat), share: refine ? 0 : 1 })
-  if (refine) layOut(coordinates, nearestRows(reduced, width, neighbours))
+  if (refine) layOut(coordinates, nearestRows(reduced, width, neighbors))
 }
 
 type Point = readonly [x: number, y: number]
 
 function layOut(coordinates: number[][], { indices, distances }: ReturnType<typeof nearestRows>): void {
   const nEpochs = Math.round(Math.max(epochsMin, Math.min(epochsMax, objectEpochs / coordinates.length)))
-  const umap = new UMAP({ nComponents: 2, nNeighbors: neighbours, nEpochs, random: steadyRandom() })
+  const umap = new UMAP({ nComponents: 2, nNeighbors: neighbors, nEpochs, random: steadyRandom() })
   umap.setPrecomputedKNN(indices, distances)
   const total = umap.initializeFit(coordinates)
   for (let epoch = 1; epoch <= total; epoch++) {
@@ -67,7 +67,7 @@ function layOut(coordinates: number[][], { indices, distances }: ReturnType<type
   }
 }
 
-async function sample({ collection, field, filter, objects: wanted, authorization }: MapQuestion) {
+async function sample({ collection, field, filter, objects: wanted, authorization }: MapRequest) {
   const objects: MapObject[] = []
   const rows: Float32Array[] = []
   let cursor: string | null | undefined
@@ -104,7 +104,7 @@ async function pageOf(collection: string, authorization: string | undefined, bod
   throw Object.assign(new Error(said.error ?? `status ${response.status}`), { code: said.code })
 }
 
-/** Into the square from -1 to 1, both axes alike. */
+/** Scales into the square from -1 to 1, both axes by the same factor. */
 function fitted(points: readonly Point[]): Float32Array {
   const [left, right] = rangeOf(points.map(([x]) => x))
   const [low, high] = rangeOf(points.map(([, y]) => y))

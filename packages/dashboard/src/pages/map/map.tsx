@@ -1,4 +1,4 @@
-// A sample of a collection drawn on a plane, coloured by a filter key; and the walk from neighbour to neighbour.
+// A sample of a collection on a plane, colored by a filter key, and the walk from neighbor to neighbor.
 import { useMemo, useState } from 'preact/hooks'
 import { isDense } from '../../api/collections.ts'
 import { NumberField, Segmented, SelectField } from '../../parts/form.tsx'
@@ -11,9 +11,9 @@ import type { CollectionTab } from '../collection/collection.tsx'
 import { FilterBuilder } from '../filter/filter-builder.tsx'
 import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
 import { useFilterKeys } from '../filter/known-keys.ts'
-import { type Colouring, colouringBy } from './colouring.ts'
+import { type Coloring, coloringBy } from './coloring.ts'
 import { type Drawing, useDrawing } from './drawing.ts'
-import type { MapQuestion } from './messages.ts'
+import type { MapRequest } from './messages.ts'
 import { Plot } from './plot.tsx'
 import { Walk } from './walk.tsx'
 
@@ -28,12 +28,12 @@ export function MapTab({ collection }: CollectionTab) {
   const [method, setMethod] = useState<'umap' | 'pca'>('umap')
   const [filter, setFilter] = useState<FilterDraft>(noFilter)
   const [key, setKey] = useState('')
-  const [question, setQuestion] = useState<MapQuestion>()
+  const [request, setRequest] = useState<MapRequest>()
   const [chosen, setChosen] = useState<ReadonlySet<number>>(new Set())
   const [fault, setFault] = useState<Error>()
   const keys = useFilterKeys(collection.name)
-  const drawing = useDrawing(question)
-  const colouring = useMemo(() => colouringBy(drawing.objects, key), [drawing.objects, key])
+  const drawing = useDrawing(request)
+  const coloring = useMemo(() => coloringBy(drawing.objects, key), [drawing.objects, key])
   const start = route.value.query.get('walk') ?? undefined
   if (dense.length === 0) {
     return (
@@ -46,9 +46,9 @@ export function MapTab({ collection }: CollectionTab) {
     setChosen(new Set())
     try {
       const wanted = Math.min(objects ?? objectsDefault, objectsMax)
-      const asked = { collection: collection.name, field, filter: filterOf(filter), objects: wanted, method }
+      const request = { collection: collection.name, field, filter: filterOf(filter), objects: wanted, method }
       setFault(undefined)
-      setQuestion({ ...asked, authorization: authorization() })
+      setRequest({ ...request, authorization: authorization() })
     } catch (error) {
       setFault(error instanceof Error ? error : new Error(String(error)))
     }
@@ -73,10 +73,10 @@ export function MapTab({ collection }: CollectionTab) {
                 min={3}
                 max={objectsMax}
                 onInput={setObjects}
-                hint="The first that match."
+                hint="The first matching objects."
               />
               <SelectField
-                label="Colour by"
+                label="Color by"
                 value={key}
                 options={[['', 'nothing'], ...keys.map((name) => [name, name] as const)]}
                 onInput={setKey}
@@ -87,7 +87,7 @@ export function MapTab({ collection }: CollectionTab) {
               label="Layout"
               value={method}
               options={[
-                ['umap', 'By neighbourhood (UMAP)'],
+                ['umap', 'By neighborhood (UMAP)'],
                 ['pca', 'By spread (PCA)'],
               ]}
               onInput={setMethod}
@@ -106,8 +106,8 @@ export function MapTab({ collection }: CollectionTab) {
         {drawing.error && <Failure error={drawing.error} />}
         <Sheet
           drawing={drawing}
-          asked={question !== undefined}
-          colouring={colouring}
+          requested={request !== undefined}
+          coloring={coloring}
           chosen={chosen}
           onChoose={(indices) => setChosen(new Set(indices))}
           onOpen={walkFrom}
@@ -135,24 +135,24 @@ export function MapTab({ collection }: CollectionTab) {
 
 function Sheet(props: {
   readonly drawing: Drawing
-  readonly asked: boolean
-  readonly colouring: Colouring
+  readonly requested: boolean
+  readonly coloring: Coloring
   readonly chosen: ReadonlySet<number>
   readonly onChoose: (indices: readonly number[]) => void
   readonly onOpen: (id: string) => void
 }) {
-  const { drawing, colouring } = props
+  const { drawing, coloring } = props
   const { points, objects, share } = drawing
   if (points === undefined) {
     return (
       <Panel>
-        {props.asked && drawing.error === undefined ? (
+        {props.requested && drawing.error === undefined ? (
           <p class="muted num" role="status">
             {count(drawing.loaded)} objects fetched…
           </p>
         ) : (
           <Empty title="No map yet">
-            <p>Objects that lie near each other on the map have vectors that are near each other.</p>
+            <p>Objects that are close on the map have similar vectors.</p>
           </Empty>
         )}
       </Panel>
@@ -164,12 +164,12 @@ function Sheet(props: {
       actions={<span class="muted">{share < 1 ? 'Drawing…' : 'Drawn'}</span>}
     >
       <div class="stack tight">
-        {share < 1 && <Bar share={share} label="Progress of the map" />}
-        {colouring.legend.length > 0 && (
+        {share < 1 && <Bar share={share} label="Map progress" />}
+        {coloring.legend.length > 0 && (
           <ul class="times num small">
-            {colouring.legend.map(({ label, colour, count: held }) => (
+            {coloring.legend.map(({ label, color, count: held }) => (
               <li key={label}>
-                <span class="key" style={{ background: `var(${colour})` }} /> {label}{' '}
+                <span class="key" style={{ background: `var(${color})` }} /> {label}{' '}
                 <span class="muted">{count(held)}</span>
               </li>
             ))}
@@ -177,14 +177,15 @@ function Sheet(props: {
         )}
         <Plot
           points={points}
-          colours={colouring.colours}
+          colors={coloring.colors}
           labels={objects.map(({ id }) => id)}
           chosen={props.chosen}
           onChoose={props.onChoose}
           onOpen={(index) => props.onOpen(objects[index]!.id)}
         />
         <p class="muted small">
-          Wheel or buttons zoom, dragging moves, Shift and dragging draws a lasso, a click walks from there.
+          Zoom with the wheel or the buttons. Drag to move. Hold Shift and drag to draw a lasso. Click an object to walk
+          the graph from it.
         </p>
       </div>
     </Panel>

@@ -1,7 +1,7 @@
-// What the page and the worker that draws the map say to each other.
+// Messages between the page and the worker that draws the map.
 import type { Filter, JsonMap } from '../../api/objects.ts'
 
-export interface MapQuestion {
+export interface MapRequest {
   readonly collection: string
   readonly field: string
   readonly filter: Filter
@@ -17,8 +17,8 @@ export interface MapObject {
 
 export type MapAnswer =
   | { readonly kind: 'loading'; readonly loaded: number }
-  /** Once, before the first points. */
+  /** Sent once, before the first points. */
   | { readonly kind: 'objects'; readonly objects: readonly MapObject[] }
-  /** x and y of every object in turn, between -1 and 1; comes again as the map gets better. */
+  /** x and y of every object in turn, between -1 and 1. Sent again as the layout improves. */
   | { readonly kind: 'points'; readonly points: Float32Array; readonly share: number }
   | { readonly kind: 'failed'; readonly message: string; readonly code?: string }

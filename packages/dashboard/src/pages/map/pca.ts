@@ -1,10 +1,10 @@
-// The directions in which vectors differ most, by iterating on a few of them at once; enough for a map, and quick.
+// The directions of greatest variance, by iterating on a few of them at once: accurate enough for a map, and fast.
 
 const rounds = 8
-/** Directions are found by so many rows, spread over all of them. */
+/** Directions are computed from this many rows, spread over all rows. */
 const rowsLookedAt = 800
 
-/** Each row told by its `components` strongest coordinates, row after row. */
+/** The coordinates of each row along its `components` strongest directions, row by row. */
 export function principal(rows: readonly Float32Array[], components: number): Float32Array {
   const dimension = rows[0]?.length ?? 0
   const wanted = Math.min(components, dimension)
@@ -42,7 +42,7 @@ function along(row: Float32Array, mean: Float64Array, direction: Float64Array): 
   return sum
 }
 
-/** The same at every call, so that a map does not change from one look to the next. */
+/** A fixed sequence, so that a map does not change between two draws. */
 function startingBasis(count: number, dimension: number): Float64Array[] {
   let state = 12_345
   const next = () => {

@@ -1,4 +1,4 @@
-// Points on a canvas: zoomed and moved by wheel, fingers, keys and buttons; chosen one by one, or many within a drawn line.
+// Points on a canvas. It zooms and moves by wheel, touch, keys and buttons, and selects one point or the points within a lasso.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { theme } from '../../theme.ts'
 import { inside, nearest, type Place, toScreen, type View, zoomed } from './view.ts'
@@ -11,15 +11,15 @@ const step = 1.4
 
 interface PlotProps {
   readonly points: Float32Array
-  /** Custom properties, by point. */
-  readonly colours: readonly string[]
+  /** CSS custom properties, one per point. */
+  readonly colors: readonly string[]
   readonly labels: readonly string[]
   readonly chosen: ReadonlySet<number>
   readonly onChoose: (chosen: readonly number[]) => void
   readonly onOpen: (index: number) => void
 }
 
-export function Plot({ points, colours, labels, chosen, onChoose, onOpen }: PlotProps) {
+export function Plot({ points, colors, labels, chosen, onChoose, onOpen }: PlotProps) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [view, setView] = useState(whole)
   const [lasso, setLasso] = useState<readonly Place[]>()
@@ -36,16 +36,16 @@ export function Plot({ points, colours, labels, chosen, onChoose, onOpen }: Plot
     return () => observer.disconnect()
   }, [])
   useEffect(() => {
-    if (canvas.current !== null) paint(canvas.current, { points, colours, chosen, view, lasso, width })
-  }, [points, colours, chosen, view, lasso, width, theme.value])
+    if (canvas.current !== null) paint(canvas.current, { points, colors, chosen, view, lasso, width })
+  }, [points, colors, chosen, view, lasso, width, theme.value])
 
   const placeOf = (event: PointerEvent | WheelEvent): Place => {
     const box = canvas.current!.getBoundingClientRect()
     return { x: event.clientX - box.left, y: event.clientY - box.top }
   }
   const size = { width, height }
-  const zoomBy = (factor: number, at: Place = { x: width / 2, y: height / 2 }) =>
-    setView(zoomed(view, factor, at, size))
+  const zoomBy = (factor: number, center: Place = { x: width / 2, y: height / 2 }) =>
+    setView(zoomed(view, factor, center, size))
   return (
     <div class="plot">
       <div class="row plot-tools">
@@ -66,7 +66,7 @@ export function Plot({ points, colours, labels, chosen, onChoose, onOpen }: Plot
         ref={canvas}
         class={lassoing ? 'lassoing' : ''}
         role="img"
-        aria-label={`A map of ${labels.length} objects; near ones lie near each other`}
+        aria-label={`Map of ${labels.length} objects; similar objects are close to each other`}
         onWheel={(event) => {
           event.preventDefault()
           zoomBy(event.deltaY < 0 ? 1.15 : 1 / 1.15, placeOf(event))
@@ -113,14 +113,14 @@ export function Plot({ points, colours, labels, chosen, onChoose, onOpen }: Plot
 
 interface Painting {
   readonly points: Float32Array
-  readonly colours: readonly string[]
+  readonly colors: readonly string[]
   readonly chosen: ReadonlySet<number>
   readonly view: View
   readonly lasso: readonly Place[] | undefined
   readonly width: number
 }
 
-function paint(canvas: HTMLCanvasElement, { points, colours, chosen, view, lasso, width }: Painting): void {
+function paint(canvas: HTMLCanvasElement, { points, colors, chosen, view, lasso, width }: Painting): void {
   const ratio = devicePixelRatio
   canvas.width = Math.round(width * ratio)
   canvas.height = Math.round(height * ratio)
@@ -128,15 +128,13 @@ function paint(canvas: HTMLCanvasElement, { points, colours, chosen, view, lasso
   if (context === null) return
   context.scale(ratio, ratio)
   const style = getComputedStyle(canvas)
-  const resolved = new Map(
-    [...new Set([...colours, '--text', '--accent'])].map((name) => [name, colourOf(style, name)]),
-  )
+  const resolved = new Map([...new Set([...colors, '--text', '--accent'])].map((name) => [name, colorOf(style, name)]))
   const dim = chosen.size > 0
   for (let i = 0; i * 2 < points.length; i++) {
     const { x, y } = toScreen(points[2 * i]!, points[2 * i + 1]!, view, { width, height })
     if (x < -5 || y < -5 || x > width + 5 || y > height + 5) continue
     context.globalAlpha = dim && !chosen.has(i) ? 0.22 : 0.85
-    context.fillStyle = resolved.get(colours[i] ?? '--c1')!
+    context.fillStyle = resolved.get(colors[i] ?? '--c1')!
     context.beginPath()
     context.arc(x, y, chosen.has(i) ? radius + 1.2 : radius, 0, 2 * Math.PI)
     context.fill()
@@ -151,8 +149,8 @@ function paint(canvas: HTMLCanvasElement, { points, colours, chosen, view, lasso
   }
 }
 
-/** light-dark() as the colour it is now: a canvas does not resolve it. */
-function colourOf(style: CSSStyleDeclaration, name: string): string {
+/** Resolves light-dark() to the current color, because a canvas does not. */
+function colorOf(style: CSSStyleDeclaration, name: string): string {
   const value = style.getPropertyValue(name).trim()
   const both = /^light-dark\((.+?),\s*(.+)\)$/.exec(value)
   if (both === null) return value

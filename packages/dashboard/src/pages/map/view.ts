@@ -1,11 +1,11 @@
-// Where points of the map lie on the screen, and which are meant by a place or a line on it.
+// Screen positions of the points, and the points that a position or a lasso selects.
 
 export interface Place {
   readonly x: number
   readonly y: number
 }
 
-/** Moved by so many pixels, and so many times as large as the whole map. */
+/** The offset in pixels, and the scale relative to the whole map. */
 export interface View extends Place {
   readonly zoom: number
 }
@@ -23,11 +23,11 @@ export function toScreen(x: number, y: number, view: View, { width, height }: Si
   return { x: width / 2 + view.x + x * half, y: height / 2 + view.y - y * half }
 }
 
-/** What is at a place stays there. */
-export function zoomed(view: View, factor: number, at: Place, { width, height }: Size): View {
+/** The point under `center` stays where it is. */
+export function zoomed(view: View, factor: number, center: Place, { width, height }: Size): View {
   const zoom = Math.min(zoomMax, Math.max(0.5, view.zoom * factor))
   const real = zoom / view.zoom
-  const [dx, dy] = [at.x - width / 2 - view.x, at.y - height / 2 - view.y]
+  const [dx, dy] = [center.x - width / 2 - view.x, center.y - height / 2 - view.y]
   return { zoom, x: view.x + dx * (1 - real), y: view.y + dy * (1 - real) }
 }
 

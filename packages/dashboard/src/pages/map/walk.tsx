@@ -1,6 +1,6 @@
-// From an object to the ones it is linked with in the graph, and on from there: how a search gets about.
+// From an object to its neighbors in the graph, and on from there: the path that a search takes.
 import { useEffect, useState } from 'preact/hooks'
-import { getObjects, links } from '../../api/objects.ts'
+import { getMany, links } from '../../api/objects.ts'
 import { useLoad } from '../../load.ts'
 import { TextField } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
@@ -39,7 +39,7 @@ export function Walk(props: {
           </button>
         </form>
         {path.length > 1 && (
-          <nav class="row tight small" aria-label="The way here">
+          <nav class="row tight small" aria-label="Path">
             {path.slice(0, -1).map((id, i) => (
               <button key={`${i}-${id}`} type="button" class="link mono" onClick={() => props.onStep(id)}>
                 {id} →
@@ -47,13 +47,13 @@ export function Walk(props: {
             ))}
           </nav>
         )}
-        {start !== undefined && <Neighbours {...props} start={start} />}
+        {start !== undefined && <Neighbors {...props} start={start} />}
       </div>
     </Panel>
   )
 }
 
-function Neighbours(props: {
+function Neighbors(props: {
   readonly collection: string
   readonly field: string
   readonly start: string
@@ -63,7 +63,7 @@ function Neighbours(props: {
   const around = useLoad(
     async (signal) => {
       const { links: ids } = await links(collection, start, field, { signal })
-      return getObjects(collection, ids, { signal })
+      return getMany(collection, ids, { signal })
     },
     [collection, start, field],
   )
@@ -73,14 +73,14 @@ function Neighbours(props: {
         <a class="mono wrap-anywhere" href={href(['collections', collection, 'objects'], { id: start })}>
           <strong>{start}</strong>
         </a>{' '}
-        <span class="muted">is linked with</span>
+        <span class="muted">is linked to</span>
       </div>
-      <Show of={around}>
+      <Show source={around}>
         {(objects) =>
           objects.length === 0 ? (
-            <Empty title="No other object" />
+            <Empty title="No neighbors" />
           ) : (
-            <ol class="neighbours">
+            <ol class="neighbors">
               {objects.map(({ id, meta, filter }) => (
                 <li key={id}>
                   <button type="button" class="link mono" onClick={() => props.onStep(id)}>

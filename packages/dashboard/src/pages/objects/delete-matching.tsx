@@ -1,4 +1,4 @@
-// Deleting by filter: how many it will be is counted first.
+// Deletes the objects that match a filter, after counting them.
 import { count as countObjects, deleteWhere, type Filter } from '../../api/objects.ts'
 import { useLoad } from '../../load.ts'
 import { TypedConfirmation } from '../../parts/dialog.tsx'
@@ -26,8 +26,8 @@ export function DeleteMatching(props: {
       }}
     >
       <p>
-        <strong class="num">{matches.kind === 'ready' ? count(matches.value) : '…'}</strong> objects match and are
-        deleted for good.
+        <strong class="num">{matches.kind === 'ready' ? count(matches.value) : '…'}</strong> objects match and will be
+        deleted permanently.
       </p>
       <pre class="written">{JSON.stringify(filter)}</pre>
     </TypedConfirmation>

@@ -1,4 +1,4 @@
-// Inserting or replacing objects: as JSON that is typed or pasted, or from a file of JSON or JSON lines.
+// Inserts or replaces objects from JSON that is typed or pasted, or from a file of JSON or JSON Lines.
 import { useState } from 'preact/hooks'
 import type { Collection } from '../../api/collections.ts'
 import { upsert } from '../../api/objects.ts'
@@ -52,7 +52,9 @@ export function Insert(props: {
       }
     >
       <div class="form">
-        <p class="muted">One object, an array of objects, or one per line. Objects with ids that exist are replaced.</p>
+        <p class="muted">
+          One object, an array of objects, or one object per line. Existing objects with the same id are replaced.
+        </p>
         {file === undefined ? (
           <TextArea
             label="Objects as JSON"
@@ -88,7 +90,7 @@ export function Insert(props: {
                 setText(exampleObjects(collection.fields, examples ?? 20))
               }}
             >
-              Fill with examples
+              Insert examples
             </button>
           </div>
         </div>

@@ -1,7 +1,7 @@
-// One object in full: read, change its filter or meta, delete it, go on from it.
+// All details of one object: view it, change its filter or meta, delete it, or search from it.
 import { useState } from 'preact/hooks'
 import type { Collection } from '../../api/collections.ts'
-import { deleteObject, getObjects, type JsonMap, type StoredObject, updateFilter, upsert } from '../../api/objects.ts'
+import { deleteObject, getMany, type JsonMap, type StoredObject, updateFilter, upsert } from '../../api/objects.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Code, prettyJson } from '../../parts/code.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -18,13 +18,13 @@ export function ObjectDialog(props: {
   readonly onWritten: () => void
 }) {
   const { collection, id } = props
-  const found = useLoad((signal) => getObjects(collection.name, [id], { signal }), [collection.name, id])
+  const found = useLoad((signal) => getMany(collection.name, [id], { signal }), [collection.name, id])
   return (
     <Dialog title={id} wide onClose={props.onClose}>
-      <Show of={found}>
+      <Show source={found}>
         {([object]) =>
           object === undefined ? (
-            <Empty title="There is no object of that id" />
+            <Empty title="There is no object with this id" />
           ) : (
             <OneObject object={object} collection={collection} onWritten={props.onWritten} />
           )
@@ -68,16 +68,16 @@ function OneObject(props: {
           Search near this
         </button>
         <button type="button" onClick={() => go(href(['collections', collection.name, 'map'], { walk: object.id }))}>
-          Walk its neighbours
+          Walk the graph
         </button>
         {deleting ? (
           <>
             <span>Delete this object?</span>
             <button type="button" class="danger primary" disabled={busy} onClick={() => void remove()}>
-              Delete it
+              Delete
             </button>
             <button type="button" onClick={() => setDeleting(false)}>
-              Keep it
+              Cancel
             </button>
           </>
         ) : (
@@ -90,7 +90,7 @@ function OneObject(props: {
         {opaque ? (
           <div class="field">
             <span class="label">
-              {object.meta_limit ? 'Meta, too long to unpack, as base64' : 'Meta, bytes that are no JSON, as base64'}
+              {object.meta_limit ? 'Meta as base64 (too long to unpack)' : 'Meta as base64 (not JSON)'}
             </span>
             <Code text={object.meta_base64 ?? ''} label="Meta as base64" rows={6} />
           </div>
@@ -101,8 +101,8 @@ function OneObject(props: {
       </div>
       {metaChanged && (
         <p class="muted">
-          Changed meta writes the whole object again, with its vectors as the server gives them back: in a field that is
-          kept below float32 they are rounded once more.
+          Saving new meta writes the whole object again with the vectors as stored. Vectors of fields below float32
+          precision are rounded again.
         </p>
       )}
       <div class="row">
@@ -116,16 +116,16 @@ function OneObject(props: {
         </button>
       </div>
       {error && <Failure error={error} />}
-      <Vectors of={object} />
+      <Vectors object={object} />
     </div>
   )
 }
 
-function Vectors({ of }: { readonly of: StoredObject }) {
+function Vectors({ object }: { readonly object: StoredObject }) {
   return (
     <div class="stack tight">
       <h3>Fields</h3>
-      {Object.entries(of.fields).map(([name, value]) => (
+      {Object.entries(object.fields).map(([name, value]) => (
         <details key={name}>
           <summary>
             {name} <span class="mono">{shortOf(value)}</span>

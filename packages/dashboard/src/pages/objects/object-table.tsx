@@ -1,4 +1,4 @@
-// One line per object.
+// One row per object.
 import type { ListedObject } from '../../api/objects.ts'
 import { Table } from '../../parts/table.tsx'
 import { json } from '../../show.ts'

@@ -1,19 +1,19 @@
-// Objects out of text, in batches that the server takes; and examples of the right shape.
+// Parses objects from text, splits them into batches that the server accepts, and generates examples.
 import { type Field, hasGraph } from '../../api/collections.ts'
 
 const batchObjectsMax = 500
-/** Far below what an upsert takes, so that progress shows. */
+/** Far below the limit of an upsert, so that progress is visible. */
 const batchCharactersMax = 4_000_000
 
-/** Objects out of JSON or JSON lines; an error names the line. */
+/** Parses objects from JSON or JSON Lines; an error names the line. */
 export function objectsIn(text: string): readonly object[] {
-  const whole = parsed(text)
+  const whole = parseJson(text)
   if (whole !== undefined) return listOf(whole)
   const lines = text.split('\n')
   const objects = lines.flatMap((line, i) => {
     if (line.trim() === '') return []
-    const object = parsed(line)
-    if (object === undefined) throw new Error(`line ${i + 1} is no JSON: ${line.slice(0, 60)}`)
+    const object = parseJson(line)
+    if (object === undefined) throw new Error(`line ${i + 1} is not JSON: ${line.slice(0, 60)}`)
     return listOf(object)
   })
   return objects
@@ -23,10 +23,10 @@ function listOf(value: unknown): readonly object[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value]
   const isObject = (item: unknown): item is object => typeof item === 'object' && item !== null && !Array.isArray(item)
   if (list.every(isObject)) return list.flatMap((item) => ('objects' in item ? listOf(item.objects) : [item]))
-  throw new Error('objects are wanted, such as {"id": "a", "fields": {"vector": [0.1, 0.2]}}')
+  throw new Error('expected objects, such as {"id": "a", "fields": {"vector": [0.1, 0.2]}}')
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -50,9 +50,9 @@ export function* batchesOf(objects: readonly object[]): Generator<readonly objec
   if (batch.length > 0) yield batch
 }
 
-/** Random objects, one a line, that the collection takes. */
+/** Random objects that the collection accepts, one per line. */
 export function exampleObjects(fields: readonly Field[], number: number): string {
-  const colours = ['red', 'green', 'blue']
+  const colors = ['red', 'green', 'blue']
   const round = (value: number) => Math.round(value * 1_000) / 1_000
   const exampleOf = (field: Field) => {
     if (hasGraph(field)) {
@@ -68,7 +68,7 @@ export function exampleObjects(fields: readonly Field[], number: number): string
     JSON.stringify({
       id: `example-${i + 1}`,
       meta: { title: `Example ${i + 1}` },
-      filter: { colour: colours[i % colours.length], number: i + 1 },
+      filter: { color: colors[i % colors.length], number: i + 1 },
       fields: Object.fromEntries(fields.map((field) => [field.name, exampleOf(field)])),
     }),
   )

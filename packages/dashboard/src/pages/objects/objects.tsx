@@ -1,4 +1,4 @@
-// Browsing: pages of the objects that match a filter, one of them in full, and the ways to write and delete.
+// Browses the objects that match a filter in pages, opens one of them, and inserts or deletes objects.
 import { useState } from 'preact/hooks'
 import { count as countObjects, type Filter, listObjects } from '../../api/objects.ts'
 import { asError, useLoad } from '../../load.ts'
@@ -19,25 +19,25 @@ const pageSize = 50
 
 export function Objects({ collection, again }: CollectionTab) {
   const [draft, setDraft] = useState<FilterDraft>(noFilter)
-  // The pages gone through: the last cursor is that of the page shown.
+  // Cursors of the visited pages; the last one is that of the current page.
   const [cursors, setCursors] = useState<readonly (string | undefined)[]>([undefined])
-  const [asked, setAsked] = useState<'insert' | 'delete'>()
+  const [openDialog, setOpenDialog] = useState<'insert' | 'delete'>()
   const shownId = route.value.query.get('id')
   const { filter, fault } = usable(draft)
   const cursor = cursors.at(-1)
-  const question = [collection.name, filter, collection.lsn]
+  const key = [collection.name, filter, collection.lsn]
   const page = useLoad(
     (signal) => listObjects(collection.name, { filter, limit: pageSize, cursor }, { signal }),
-    [...question, cursor],
+    [...key, cursor],
   )
-  const matches = useLoad((signal) => countObjects(collection.name, filter, { signal }), question)
+  const matches = useLoad((signal) => countObjects(collection.name, filter, { signal }), key)
   const show = (id: string | undefined) => go(href(['collections', collection.name, 'objects'], { id }))
   const changeFilter = (next: FilterDraft) => {
     setDraft(next)
     setCursors([undefined])
   }
   const written = () => {
-    setAsked(undefined)
+    setOpenDialog(undefined)
     setCursors([undefined])
     again()
     page.again()
@@ -47,19 +47,19 @@ export function Objects({ collection, again }: CollectionTab) {
   return (
     <div class="stack">
       <Panel
-        title="Which objects"
+        title="Filter"
         actions={
           <>
             <IdBox onShow={show} />
-            <button type="button" onClick={() => setAsked('insert')}>
+            <button type="button" onClick={() => setOpenDialog('insert')}>
               <Icon name="plus" size={14} /> Insert
             </button>
             <button
               type="button"
               class="danger"
               disabled={filter.length === 0 || fault !== undefined}
-              title={filter.length === 0 ? 'Give a filter first' : undefined}
-              onClick={() => setAsked('delete')}
+              title={filter.length === 0 ? 'Enter a filter first' : undefined}
+              onClick={() => setOpenDialog('delete')}
             >
               Delete matching…
             </button>
@@ -99,13 +99,13 @@ export function Objects({ collection, again }: CollectionTab) {
           </>
         }
       >
-        <Show of={page} lines={8}>
+        <Show source={page} lines={8}>
           {({ objects }) =>
             objects.length === 0 ? (
               <Empty title={filter.length === 0 ? 'No objects yet' : 'Nothing matches'}>
                 {filter.length === 0 && (
                   <div class="row">
-                    <button type="button" class="primary" onClick={() => setAsked('insert')}>
+                    <button type="button" class="primary" onClick={() => setOpenDialog('insert')}>
                       Insert objects
                     </button>
                   </div>
@@ -117,12 +117,14 @@ export function Objects({ collection, again }: CollectionTab) {
           }
         </Show>
       </Panel>
-      {asked === 'insert' && <Insert collection={collection} onClose={() => setAsked(undefined)} onWritten={written} />}
-      {asked === 'delete' && (
+      {openDialog === 'insert' && (
+        <Insert collection={collection} onClose={() => setOpenDialog(undefined)} onWritten={written} />
+      )}
+      {openDialog === 'delete' && (
         <DeleteMatching
           collection={collection.name}
           filter={filter}
-          onClose={() => setAsked(undefined)}
+          onClose={() => setOpenDialog(undefined)}
           onWritten={written}
         />
       )}
@@ -142,7 +144,7 @@ export function Objects({ collection, again }: CollectionTab) {
   )
 }
 
-/** The last filter that could be used stays in force while another is being typed. */
+/** The last valid filter stays in effect while another is being typed. */
 function usable(draft: FilterDraft): { readonly filter: Filter; readonly fault?: Error } {
   try {
     return { filter: filterOf(draft) }
@@ -162,7 +164,7 @@ function IdBox({ onShow }: { readonly onShow: (id: string) => void }) {
       }}
     >
       <input
-        aria-label="Id of an object"
+        aria-label="Object id"
         class="id-box"
         placeholder="Open by id"
         value={id}

@@ -1,10 +1,10 @@
-// A chart of lines over time: drawn by hand, read by pointer, and told in words to those who do not see it.
+// A line chart over time with values under the pointer and a text description for screen readers.
 import { useRef, useState } from 'preact/hooks'
 import { dateTime } from '../../show.ts'
 
 export interface Line {
   readonly name: string
-  readonly colour: string
+  readonly color: string
   readonly values: readonly (number | undefined)[]
 }
 
@@ -19,31 +19,31 @@ export function Chart(props: {
   readonly show: (value: number) => string
 }) {
   const { times, lines, show } = props
-  const [at, setAt] = useState<number>()
+  const [pointed, setPointed] = useState<number>()
   const box = useRef<SVGSVGElement>(null)
   const top = niceTop(Math.max(0, ...lines.flatMap(({ values }) => values.map((value) => value ?? 0))))
   const last = times.length - 1
-  const i = at === undefined ? last : Math.min(at, last)
+  const i = pointed === undefined ? last : Math.min(pointed, last)
   const x = (n: number) => (last <= 0 ? width : (n / last) * width)
   const y = (value: number) => height - (value / top) * (height - 6)
   const follow = (event: PointerEvent) => {
     const area = box.current?.getBoundingClientRect()
-    if (area !== undefined && last > 0) setAt(Math.round(((event.clientX - area.left) / area.width) * last))
+    if (area !== undefined && last > 0) setPointed(Math.round(((event.clientX - area.left) / area.width) * last))
   }
-  const said = lines.map(({ name, values }) => `${name} ${told(values[last], show)}`).join(', ')
+  const said = lines.map(({ name, values }) => `${name} ${textOf(values[last], show)}`).join(', ')
   return (
     <figure class="panel chart">
       <figcaption>
         <h2>{props.title}</h2>
         <span class="muted num small">
-          {at !== undefined && times[i] !== undefined ? dateTime(times[i]).slice(11) : ''}
+          {pointed !== undefined && times[i] !== undefined ? dateTime(times[i]).slice(11) : ''}
         </span>
       </figcaption>
       <ul class="chart-now num">
-        {lines.map(({ name, colour, values }) => (
+        {lines.map(({ name, color, values }) => (
           <li key={name}>
-            <span class="key" style={{ background: colour }} /> <span class="muted">{name}</span>{' '}
-            <strong>{told(values[i], show)}</strong>
+            <span class="key" style={{ background: color }} /> <span class="muted">{name}</span>{' '}
+            <strong>{textOf(values[i], show)}</strong>
           </li>
         ))}
       </ul>
@@ -55,15 +55,15 @@ export function Chart(props: {
           role="img"
           aria-label={`${props.title}: now ${said}`}
           onPointerMove={follow}
-          onPointerLeave={() => setAt(undefined)}
+          onPointerLeave={() => setPointed(undefined)}
         >
           {[0, 0.5, 1].map((share) => (
             <line key={share} x1={0} x2={width} y1={y(share * top)} y2={y(share * top)} class="chart-grid" />
           ))}
-          {lines.map(({ name, colour, values }) => (
-            <path key={name} d={pathOf(values, x, y)} style={{ stroke: colour }} class="chart-line" />
+          {lines.map(({ name, color, values }) => (
+            <path key={name} d={pathOf(values, x, y)} style={{ stroke: color }} class="chart-line" />
           ))}
-          {at !== undefined && <line x1={x(i)} x2={x(i)} y1={0} y2={height} class="chart-cursor" />}
+          {pointed !== undefined && <line x1={x(i)} x2={x(i)} y1={0} y2={height} class="chart-cursor" />}
         </svg>
         <span class="chart-scale top num">{show(top)}</span>
         <span class="chart-scale bottom num">{show(0)}</span>
@@ -72,11 +72,11 @@ export function Chart(props: {
   )
 }
 
-function told(value: number | undefined, show: (value: number) => string): string {
+function textOf(value: number | undefined, show: (value: number) => string): string {
   return value === undefined ? '–' : show(value)
 }
 
-/** Breaks where there is no value. */
+/** The line breaks where there is no value. */
 function pathOf(
   values: readonly (number | undefined)[],
   x: (n: number) => number,
@@ -95,7 +95,7 @@ function pathOf(
   return path
 }
 
-/** The next round number at or above. */
+/** The next round number that is at least the value. */
 export function niceTop(value: number): number {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))

@@ -1,4 +1,4 @@
-// The settings the server runs with; secrets are told as set or not set.
+// The settings of the running server. Secrets are shown only as set or not set.
 import { configuration } from '../../api/server.ts'
 import { useLoad } from '../../load.ts'
 import { Badge, Panel } from '../../parts/panel.tsx'
@@ -7,8 +7,8 @@ import { Show } from '../../parts/states.tsx'
 export function Configuration() {
   const settings = useLoad((signal) => configuration({ signal }), ['configuration'])
   return (
-    <Panel flush title="Configuration in force">
-      <Show of={settings}>
+    <Panel flush title="Current configuration">
+      <Show source={settings}>
         {(list) => (
           <div class="table-wrap">
             <table class="tight">

@@ -1,18 +1,21 @@
-// Health in words: each reason the server gives, and what to do about it.
+// Health checks: each reason that the server gives, and what to do about it.
 import { Badge, Panel } from '../../parts/panel.tsx'
 import { serverHealth } from '../../watch.ts'
 
-/** By words of a reason. The first that fits is shown. */
+/** Advice by words of a reason. The first match is shown. */
 const advice: readonly (readonly [RegExp, string])[] = [
-  [/token/i, 'Set a token of at least 16 characters, then start the server again.'],
-  [/audit/i, 'Look whether the audit folder of the data directory can be written and the disk has room.'],
-  [/disk|space|full/i, 'Free space on the disk of the data directory. Writing resumes by itself.'],
-  [/quarantin|damaged/i, 'Restore the collection from a backup under a new name. The others serve meanwhile.'],
-  [/backup|archive/i, 'Make a backup now and look at why the last one failed.'],
-  [/licen[cs]e/i, 'Activate a licence; everything unlocks at once.'],
-  [/fsync|slow/i, 'Look at the disk: its own health, and who else writes to it.'],
-  [/memory/i, 'Delete what is not needed, use a smaller precision, or give the server more memory.'],
-  [/root token/i, 'Choose a root token of 32 random bytes and start again.'],
+  [/token/i, 'Set a token of at least 16 characters and restart the server.'],
+  [/audit/i, 'Check that the audit folder of the data directory is writable and that the disk has free space.'],
+  [/disk|space|full/i, 'Free space on the disk of the data directory. Writes resume automatically.'],
+  [
+    /quarantin|damaged/i,
+    'Restore the collection from a backup under a new name. The other collections remain available.',
+  ],
+  [/backup|archive/i, 'Create a backup now and check why the last one failed.'],
+  [/licen[cs]e/i, 'Activate a license. No restart is needed.'],
+  [/fsync|slow/i, 'Check the health of the disk and which other processes write to it.'],
+  [/memory/i, 'Delete unused data, use a smaller precision, or give the server more memory.'],
+  [/root token/i, 'Set a root token of 32 random bytes and restart the server.'],
 ]
 
 export function HealthPanel() {
@@ -27,8 +30,8 @@ export function HealthPanel() {
       {(health.reasons ?? []).length === 0 ? (
         <p class="muted">
           {ok
-            ? 'Everything acknowledged is durable and visible. Nothing needs to be done.'
-            : 'The server gives no reason to this token; its log does.'}
+            ? 'Every acknowledged write is durable and visible. No action is needed.'
+            : 'This token may not read the reason. See the server log.'}
         </p>
       ) : (
         <ul class="stack tight">
@@ -45,5 +48,5 @@ export function HealthPanel() {
 }
 
 function adviceFor(reason: string): string {
-  return advice.find(([words]) => words.test(reason))?.[1] ?? 'The log of the server tells more.'
+  return advice.find(([words]) => words.test(reason))?.[1] ?? 'See the server log for details.'
 }

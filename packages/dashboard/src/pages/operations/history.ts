@@ -1,5 +1,5 @@
-// What the charts show: figures of the server every two seconds, kept while the dashboard is open. Rates and latencies are of
-// the time between two looks.
+// The data of the charts: server metrics read every two seconds while the dashboard is open. Rates and latencies are measured between
+// two readings.
 import { signal } from '@preact/signals'
 import { metrics } from '../../api/server.ts'
 import { readMetrics, type Sample } from './metrics-text.ts'
@@ -7,22 +7,22 @@ import { quantile } from './quantile.ts'
 
 export interface Moment {
   /** Milliseconds since 1970. */
-  readonly at: number
+  readonly timeMs: number
   readonly requestsPerS: number
   readonly errorsPerS: number
-  /** Seconds; undefined when nothing was asked. */
+  /** Seconds; undefined when there were no requests. */
   readonly p50: number | undefined
   readonly p99: number | undefined
   readonly appendsPerS: number
   readonly syncsPerS: number
-  /** Events that are durable and not yet seen by searches. */
+  /** Events that are durable but not yet visible to searches. */
   readonly applyLag: number
   /** Events that a recovery would replay. */
   readonly sinceCheckpoint: number
   readonly logBytes: number
   readonly residentBytes: number
   readonly accountedBytes: number
-  /** Cores kept busy. */
+  /** CPU cores in use. */
   readonly cpu: number
 }
 
@@ -34,12 +34,12 @@ export const moments = signal<readonly Moment[]>([])
 export const newest = signal<readonly Sample[]>([])
 export const historyError = signal<Error | undefined>(undefined)
 
-let before: { readonly at: number; readonly totals: Totals } | undefined
+let before: { readonly timeMs: number; readonly totals: Totals } | undefined
 
 interface Totals {
   readonly requests: number
   readonly errors: number
-  /** Counts at or below each bound, by bound. */
+  /** Cumulative counts by upper bound. */
   readonly buckets: ReadonlyMap<number, number>
   readonly appends: number
   readonly syncs: number
@@ -51,7 +51,7 @@ export function record(): () => void {
   let timer: ReturnType<typeof setTimeout>
   let ended = false
   const tick = async (): Promise<void> => {
-    if (!document.hidden) await look()
+    if (!document.hidden) await readServer()
     if (!ended) timer = setTimeout(() => void tick(), everyMs)
   }
   void tick()
@@ -62,16 +62,16 @@ export function record(): () => void {
   }
 }
 
-async function look(): Promise<void> {
+async function readServer(): Promise<void> {
   try {
     const samples = readMetrics(await metrics())
-    const at = Date.now()
+    const timeMs = Date.now()
     const totals = totalsOf(samples)
     if (before !== undefined) {
-      const moment = momentOf(samples, totals, before.totals, (at - before.at) / 1_000, at)
+      const moment = momentOf(samples, totals, before.totals, (timeMs - before.timeMs) / 1_000, timeMs)
       moments.value = [...moments.value.slice(1 - momentsMax), moment]
     }
-    before = { at, totals }
+    before = { timeMs, totals }
     newest.value = samples
     historyError.value = undefined
   } catch (error) {
@@ -102,19 +102,19 @@ function totalsOf(samples: readonly Sample[]): Totals {
   }
 }
 
-/** Without what this page itself asks all the time. */
+/** Excludes the requests that the dashboard itself sends regularly. */
 function isWork(route: string | undefined): boolean {
   return route !== undefined && !watched.has(route)
 }
 
-function momentOf(samples: readonly Sample[], now: Totals, last: Totals, seconds: number, at: number): Moment {
+function momentOf(samples: readonly Sample[], now: Totals, last: Totals, seconds: number, timeMs: number): Moment {
   const rate = (to: number, from: number) => Math.max(0, to - from) / seconds
   const grown = [...now.buckets].map(([bound, n]) => [bound, n - (last.buckets.get(bound) ?? 0)] as const)
   const sum = (name: string) => samples.reduce((total, sample) => total + (sample.name === name ? sample.value : 0), 0)
   const durable = metric(samples, 'annal_lsn_durable')
   const applied = metric(samples, 'annal_lsn_applied')
   return {
-    at,
+    timeMs,
     requestsPerS: rate(now.requests, last.requests),
     errorsPerS: rate(now.errors, last.errors),
     p50: quantile(grown, 0.5),
@@ -130,7 +130,7 @@ function momentOf(samples: readonly Sample[], now: Totals, last: Totals, seconds
   }
 }
 
-/** Openings and closings are records of the log that no search ever sees: the smallest difference that was met. */
+/** Opening and closing write log records that searches never see; the smallest difference seen is their number. */
 let markers = Number.POSITIVE_INFINITY
 
 function lagOf(durable: number, applied: number): number {

@@ -1,4 +1,4 @@
-// The newest requests, followed live.
+// The newest requests, updated live.
 import { useState } from 'preact/hooks'
 import { logs } from '../../api/server.ts'
 import { useLoad } from '../../load.ts'
@@ -25,8 +25,8 @@ export function LogTail() {
           <input
             type="search"
             class="id-box"
-            aria-label="Only lines with"
-            placeholder="Only lines with…"
+            aria-label="Filter lines"
+            placeholder="Filter lines…"
             value={words}
             onInput={(event) => setWords(event.currentTarget.value)}
           />
@@ -34,23 +34,23 @@ export function LogTail() {
         </>
       }
     >
-      <Show of={tail}>
-        {({ lines }) => <Lines of={lines.filter((line) => line.toLowerCase().includes(words.toLowerCase()))} />}
+      <Show source={tail}>
+        {({ lines }) => <Lines lines={lines.filter((line) => line.toLowerCase().includes(words.toLowerCase()))} />}
       </Show>
     </Panel>
   )
 }
 
-function Lines({ of }: { readonly of: readonly string[] }) {
-  if (of.length === 0) return <Empty title="No such lines" />
+function Lines({ lines }: { readonly lines: readonly string[] }) {
+  if (lines.length === 0) return <Empty title="No such lines" />
   return (
-    <ol class="log" aria-label="Newest requests, the newest first">
-      {[...of]
+    <ol class="log" aria-label="Requests, newest first">
+      {[...lines]
         .reverse()
         .slice(0, linesShown)
         .map((line, i) => (
-          // Lines are equal at times, and have no other identity than their place.
-          <li key={`${of.length - i} ${line}`} class={levelOf(line)}>
+          // Lines can repeat and are identified only by their position.
+          <li key={`${lines.length - i} ${line}`} class={levelOf(line)}>
             {line}
           </li>
         ))}

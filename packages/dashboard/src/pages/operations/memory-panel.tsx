@@ -4,15 +4,17 @@ import { bytes, sum } from '../../show.ts'
 import { Parts } from '../collection/memory.tsx'
 import type { Sample } from './metrics-text.ts'
 
-export function MemoryPanel({ of }: { readonly of: readonly Sample[] }) {
+export function MemoryPanel({ samples }: { readonly samples: readonly Sample[] }) {
   const parts = Object.fromEntries(
-    of.filter(({ name }) => name === 'annal_memory_bytes').map(({ labels, value }) => [labels.part ?? 'other', value]),
+    samples
+      .filter(({ name }) => name === 'annal_memory_bytes')
+      .map(({ labels, value }) => [labels.part ?? 'other', value]),
   )
   const total = sum(parts)
   if (total === 0) return null
   return (
     <Panel title="Memory of all collections" actions={<span class="muted num">{bytes(total)}</span>}>
-      <Parts of={parts} />
+      <Parts memory={parts} />
     </Panel>
   )
 }

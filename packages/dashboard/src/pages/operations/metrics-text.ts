@@ -1,4 +1,4 @@
-// The text form of Prometheus, read back into numbers.
+// Parses the Prometheus text format.
 
 export interface Sample {
   readonly name: string

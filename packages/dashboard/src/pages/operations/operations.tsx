@@ -1,4 +1,4 @@
-// How the server does: health with what to do about it, live charts, the newest requests, the settings in force.
+// The state of the server: health checks, live charts, recent requests and the current configuration.
 import { useEffect } from 'preact/hooks'
 import { PageHead, Stat } from '../../parts/panel.tsx'
 import { Empty, Failure } from '../../parts/states.tsx'
@@ -22,18 +22,18 @@ export function Operations() {
         {error && <Failure error={error} />}
         {samples.length > 0 && (
           <div class="grid narrow">
-            <Stat label="Up for" value={duration(metric(samples, 'annal_uptime_seconds'))} />
+            <Stat label="Uptime" value={duration(metric(samples, 'annal_uptime_seconds'))} />
             <Stat label="Objects" value={count(metric(samples, 'annal_objects'))} />
             <Stat label="Newest event" value={count(metric(samples, 'annal_lsn_applied'))} unit="LSN" />
             <Stat label="Log on disk" value={bytes(metric(samples, 'annal_log_bytes'))} />
             <Stat label="Process memory" value={bytes(metric(samples, 'process_resident_memory_bytes'))} />
           </div>
         )}
-        {!error && <Charts of={moments.value} />}
+        {!error && <Charts moments={moments.value} />}
         <div class="halves">
           <LogTail />
           <div class="stack">
-            <MemoryPanel of={samples} />
+            <MemoryPanel samples={samples} />
             <Configuration />
           </div>
         </div>
@@ -42,21 +42,21 @@ export function Operations() {
   )
 }
 
-function Charts({ of }: { readonly of: readonly Moment[] }) {
-  if (of.length < 2) {
+function Charts({ moments }: { readonly moments: readonly Moment[] }) {
+  if (moments.length < 2) {
     return (
       <div class="panel">
         <Empty title="Measuring">
-          <p>The charts begin when two looks at the server lie between them.</p>
+          <p>Charts appear after two measurements.</p>
         </Empty>
       </div>
     )
   }
-  const times = of.map(({ at }) => at)
-  const line = (name: string, colour: number, pick: (moment: Moment) => number | undefined): Line => ({
+  const times = moments.map(({ timeMs }) => timeMs)
+  const line = (name: string, color: number, pick: (moment: Moment) => number | undefined): Line => ({
     name,
-    colour: `var(--c${colour})`,
-    values: of.map(pick),
+    color: `var(--c${color})`,
+    values: moments.map(pick),
   })
   const seconds = (value: number) => ms(value * 1_000)
   const perSecond = (value: number) => `${compact(value)}/s`
@@ -97,7 +97,7 @@ function Charts({ of }: { readonly of: readonly Moment[] }) {
         title="Apply lag"
         times={times}
         show={(v) => `${compact(v)} events`}
-        lines={[line('durable, not yet visible', 5, (m) => m.applyLag)]}
+        lines={[line('durable but not yet visible', 5, (m) => m.applyLag)]}
       />
       <Chart
         title="Since the checkpoint"

@@ -1,6 +1,6 @@
 // Quantiles of a histogram.
 
-/** Within the bucket that holds it, as if its requests were spread evenly. */
+/** Interpolates within the bucket, as if its requests were spread evenly. */
 export function quantile(buckets: readonly (readonly [bound: number, below: number])[], share: number) {
   const sorted = [...buckets].sort(([a], [b]) => a - b)
   const total = sorted.at(-1)?.[1] ?? 0

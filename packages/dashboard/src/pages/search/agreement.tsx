@@ -1,4 +1,4 @@
-// How far two answers agree.
+// How much two results agree.
 import type { SearchReply } from '../../api/search.ts'
 import { percent } from '../../show.ts'
 import { firstList, ranksOf } from './answer.tsx'

@@ -14,7 +14,7 @@ export interface Ranked {
   readonly score: number
   readonly meta: Json | undefined
   readonly filter: JsonMap
-  /** Standing in each field, of a fused hit. */
+  /** Rank and similarity in each field, for a fused hit. */
   readonly fields?: { readonly [field: string]: { readonly rank: number; readonly similarity: number } }
 }
 
@@ -38,13 +38,13 @@ export function Answer(props: {
     <div class="stack">
       <Panel
         flush
-        label={`Answer ${props.title}`}
+        label={`Result ${props.title}`}
         title={props.title}
         actions={
           <>
-            {!reply.complete && <Badge kind="warn">fewer than asked</Badge>}
+            {!reply.complete && <Badge kind="warn">fewer than requested</Badge>}
             <span class="muted num">
-              {hits.length} hits · {reply.explain && `${msText(reply.explain.total_ms)} in the server · `}
+              {hits.length} hits · {reply.explain && `${msText(reply.explain.total_ms)} on the server · `}
               {msText(props.ms)} here
             </span>
           </>
@@ -62,15 +62,15 @@ export function Answer(props: {
         )}
         {hits.length === 0 ? (
           <Empty title="Nothing found">
-            <p>No object matches the filter, or shares anything with a sparse query.</p>
+            <p>No object matches the filter or has a term in common with the sparse query.</p>
           </Empty>
         ) : (
-          <Hits of={hits} others={others} collection={props.collection} onNear={props.onNear} />
+          <Hits hits={hits} others={others} collection={props.collection} onNear={props.onNear} />
         )}
       </Panel>
       {reply.explain && (
-        <Panel title="How it was found" label={`Plan ${props.title}`}>
-          <Plan of={reply.explain} fused={reply.fused !== undefined} />
+        <Panel title="Query plan" label={`Plan ${props.title}`}>
+          <Plan explanation={reply.explain} fused={reply.fused !== undefined} />
         </Panel>
       )}
     </div>
@@ -78,17 +78,17 @@ export function Answer(props: {
 }
 
 function Hits(props: {
-  readonly of: readonly Ranked[]
+  readonly hits: readonly Ranked[]
   readonly others: ReadonlyMap<string, number> | undefined
   readonly collection: string
   readonly onNear: (id: string) => void
 }) {
-  const scores = props.of.map(({ score }) => score)
+  const scores = props.hits.map(({ score }) => score)
   const best = Math.max(...scores)
   const worst = Math.min(...scores)
   return (
     <ol class="hits">
-      {props.of.map((hit, i) => (
+      {props.hits.map((hit, i) => (
         <li key={hit.id}>
           <span class="rank num">{i + 1}</span>
           <div class="grow">
@@ -107,7 +107,7 @@ function Hits(props: {
             <div class="score-line" aria-hidden="true">
               <span style={{ width: `${best === worst ? 100 : 12 + (88 * (hit.score - worst)) / (best - worst)}%` }} />
             </div>
-            {hit.fields && <Standings of={hit.fields} />}
+            {hit.fields && <Standings fields={hit.fields} />}
             <div class="muted small wrap-anywhere">
               {hit.meta !== undefined && json(hit.meta) !== '{}' && <span>{json(hit.meta)} </span>}
               {Object.entries(hit.filter).map(([key, value]) => (
@@ -123,10 +123,10 @@ function Hits(props: {
   )
 }
 
-function Standings({ of }: { readonly of: NonNullable<Ranked['fields']> }) {
+function Standings({ fields }: { readonly fields: NonNullable<Ranked['fields']> }) {
   return (
     <div class="row tight standings">
-      {Object.entries(of).map(([field, { rank, similarity }]) => (
+      {Object.entries(fields).map(([field, { rank, similarity }]) => (
         <Badge key={field}>
           <span class="num">
             {field} #{rank} · {scoreText(similarity)}
@@ -137,7 +137,7 @@ function Standings({ of }: { readonly of: NonNullable<Ranked['fields']> }) {
   )
 }
 
-/** Where the other side of a comparison has the hit. */
+/** The rank of the hit on the other side of a comparison. */
 function Moved({ from, to }: { readonly from: number | undefined; readonly to: number }) {
   if (from === undefined) return <Badge kind="warn">only here</Badge>
   return from === to ? <Badge>same</Badge> : <Badge kind="accent">other: {from}</Badge>

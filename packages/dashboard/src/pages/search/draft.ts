@@ -1,4 +1,4 @@
-// A search while it is being put together, and the request it means. Kept per collection while the dashboard is open.
+// A search that is being edited, and the request it produces. Kept per collection while the dashboard is open.
 import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
 import type { Query, SearchBody } from '../../api/search.ts'
 import { type FilterDraft, filterOf, noFilter } from '../filter/filter-draft.ts'
@@ -11,7 +11,7 @@ export interface FieldDraft {
   readonly weight: number | undefined
 }
 
-/** What two sides of a comparison may differ in. */
+/** The settings in which the two sides of a comparison may differ. */
 export interface Settings {
   readonly ef: number | undefined
   readonly exact: boolean
@@ -26,7 +26,7 @@ export interface SearchDraft {
   readonly limit: number | undefined
   readonly filter: FilterDraft
   readonly settings: Settings
-  /** The other side; none when nothing is compared. */
+  /** The other side; undefined when nothing is compared. */
   readonly other: Settings | undefined
 }
 
@@ -66,18 +66,18 @@ function freshDraft({ fields }: Collection): SearchDraft {
   }
 }
 
-/** The draft that asks for what is near a stored object. */
+/** A draft that searches near a stored object. */
 export function nearObject(collection: Collection, id: string): SearchDraft {
   const fresh = freshDraft(collection)
   const fields = Object.fromEntries(Object.entries(fresh.fields).map(([name, field]) => [name, { ...field, id }]))
   return { ...fresh, fields }
 }
 
-/** Throws an error for people while the draft cannot be asked. */
+/** Throws a readable error while the draft is incomplete. */
 export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly Field[]): SearchBody {
   const limit = draft.limit ?? limitDefault
-  const asked = fields.filter(({ name }) => draft.fields[name]?.on)
-  if (asked.length === 0) throw new Error('switch at least one field on')
+  const used = fields.filter(({ name }) => draft.fields[name]?.on)
+  if (used.length === 0) throw new Error('select at least one field')
   const filter = filterOf(draft.filter)
   const params = {
     ...(settings.threshold === undefined ? {} : { prefilter_threshold: settings.threshold }),
@@ -85,7 +85,7 @@ export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly 
   }
   return {
     fields: Object.fromEntries(
-      asked.map((field) => [
+      used.map((field) => [
         field.name,
         {
           query: queryOf(field, draft.fields[field.name]!),
@@ -98,17 +98,17 @@ export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly 
     ...(Object.keys(params).length > 0 && { filter_params: params }),
     ...(settings.exact && { exact: true }),
     ...(settings.rescore && { rescore: true }),
-    ...(asked.length > 1 && { fusion: { method: settings.method, weights: weightsOf(asked, draft), limit } }),
+    ...(used.length > 1 && { fusion: { method: settings.method, weights: weightsOf(used, draft), limit } }),
   }
 }
 
-function weightsOf(asked: readonly Field[], draft: SearchDraft) {
-  return Object.fromEntries(asked.map(({ name }) => [name, draft.fields[name]?.weight ?? 1]))
+function weightsOf(used: readonly Field[], draft: SearchDraft) {
+  return Object.fromEntries(used.map(({ name }) => [name, draft.fields[name]?.weight ?? 1]))
 }
 
 function queryOf(field: Field, { by, id, text }: FieldDraft): Query {
   if (by === 'object') {
-    if (id === '') throw new Error(`${field.name}: name a stored object`)
+    if (id === '') throw new Error(`${field.name}: enter the id of a stored object`)
     return { id }
   }
   if (field.type === 'multi_vector') return manyQuery(field.name, text)
@@ -120,19 +120,19 @@ function manyQuery(name: string, text: string): readonly (readonly number[])[] {
     const vectors: unknown = JSON.parse(text)
     if (Array.isArray(vectors) && vectors.length > 0 && vectors.every(Array.isArray)) return vectors as number[][]
   } catch {
-    // Said below, like every other text that is no list of vectors.
+    // Reported below, like all other text that is not a list of vectors.
   }
-  throw new Error(`${name}: write the vectors as JSON, such as [[0.1, 0.2], [0.3, 0.4]]`)
+  throw new Error(`${name}: enter the vectors as JSON, such as [[0.1, 0.2], [0.3, 0.4]]`)
 }
 
-/** Numbers as JSON or separated by anything. */
+/** A JSON array, or numbers with any separator. */
 function denseQuery(name: string, text: string): readonly number[] {
   const numbers = text
     .split(/[\s,;[\]]+/)
     .filter((part) => part !== '')
     .map(Number)
   if (numbers.length > 0 && numbers.every(Number.isFinite)) return numbers
-  throw new Error(`${name}: write the vector as numbers, such as 0.1, 0.2, 0.3`)
+  throw new Error(`${name}: enter the vector as numbers, such as 0.1, 0.2, 0.3`)
 }
 
 /** `{"indices":[...],"values":[...]}`, or `12:0.5 40:1.2`. */
@@ -144,5 +144,5 @@ function sparseQuery(name: string, text: string): Query {
     .map((part) => part.split(':').map(Number))
   if (pairs.length > 0 && pairs.every((pair) => pair.length === 2 && pair.every(Number.isFinite)))
     return { indices: pairs.map(([index]) => index!), values: pairs.map(([, value]) => value!) }
-  throw new Error(`${name}: write the sparse vector as index:weight, such as 12:0.5 40:1.2`)
+  throw new Error(`${name}: enter the sparse vector as index:weight, such as 12:0.5 40:1.2`)
 }

@@ -1,24 +1,24 @@
-// An explanation drawn as a plan: filter, a branch per field, fusion, objects; and where the time went.
+// A query plan as a diagram: filter, one branch per field, fusion and objects, with the time of each.
 import type { Explanation, FieldPlan } from '../../api/search.ts'
 import { compact, count, ms, percent } from '../../show.ts'
 
 const words: Record<FieldPlan['plan'], string> = {
-  nothing: 'Nothing to do',
+  nothing: 'No candidates',
   scan: 'Exact scan',
   walk: 'Graph walk',
   lists: 'Inverted lists',
 }
 
-export function Plan({ of, fused }: { readonly of: Explanation; readonly fused: boolean }) {
-  const fields = Object.entries(of.fields)
+export function Plan({ explanation, fused }: { readonly explanation: Explanation; readonly fused: boolean }) {
+  const fields = Object.entries(explanation.fields)
   return (
     <div class="stack">
       <div class="plan">
         <Step name="Query" lines={[fields.length === 1 ? 'one field' : `${fields.length} fields`]} />
         <Arrow />
-        {of.filter && (
+        {explanation.filter && (
           <>
-            <Step name="Filter" ms={of.filter.ms} lines={[`${count(of.filter.matches)} match`]} />
+            <Step name="Filter" ms={explanation.filter.ms} lines={[`${count(explanation.filter.matches)} match`]} />
             <Arrow />
           </>
         )}
@@ -30,13 +30,13 @@ export function Plan({ of, fused }: { readonly of: Explanation; readonly fused: 
         <Arrow />
         {fused && (
           <>
-            <Step name="Fusion" ms={of.fuse_ms} lines={[]} />
+            <Step name="Fusion" ms={explanation.fuse_ms} lines={[]} />
             <Arrow />
           </>
         )}
-        <Step name="Objects" ms={of.decorate_ms} lines={['ids, meta, filters']} />
+        <Step name="Objects" ms={explanation.decorate_ms} lines={['ids, meta, filters']} />
       </div>
-      <Times of={of} />
+      <Times explanation={explanation} />
     </div>
   )
 }
@@ -69,23 +69,23 @@ function FieldStep({ name, plan }: { readonly name: string; readonly plan: Field
         {plan.ef !== undefined && `ef ${plan.ef} · `}
         {count(plan.visited)} visited · {count(plan.distances)} compared
       </span>
-      {plan.costs && <Costs of={plan.costs} taken={plan.plan} />}
+      {plan.costs && <Costs costs={plan.costs} taken={plan.plan} />}
     </div>
   )
 }
 
-/** What the planner weighed against each other. */
-function Costs({ of, taken }: { readonly of: NonNullable<FieldPlan['costs']>; readonly taken: string }) {
-  const most = Math.max(of.scan, of.walk, 1)
+/** The costs that the planner compared. */
+function Costs({ costs, taken }: { readonly costs: NonNullable<FieldPlan['costs']>; readonly taken: string }) {
+  const most = Math.max(costs.scan, costs.walk, 1)
   return (
     <div class="costs num small">
       {(['scan', 'walk'] as const).map((plan) => (
         <div key={plan} class={plan === taken ? '' : 'muted'}>
           <span>{plan}</span>
           <span class="cost" aria-hidden="true">
-            <span style={{ width: `${Math.max(2, (100 * of[plan]) / most)}%` }} />
+            <span style={{ width: `${Math.max(2, (100 * costs[plan]) / most)}%` }} />
           </span>
-          <span>{compact(of[plan])}</span>
+          <span>{compact(costs[plan])}</span>
         </div>
       ))}
     </div>
@@ -96,30 +96,30 @@ function Arrow() {
   return <div class="arrow" aria-hidden="true" />
 }
 
-function Times({ of }: { readonly of: Explanation }) {
+function Times({ explanation }: { readonly explanation: Explanation }) {
   const parts: (readonly [string, number])[] = [
-    ...(of.filter ? [['filter', of.filter.ms] as const] : []),
-    ...Object.entries(of.fields).map(([name, plan]) => [name, plan.ms] as const),
-    ['fusion', of.fuse_ms],
-    ['objects', of.decorate_ms],
+    ...(explanation.filter ? [['filter', explanation.filter.ms] as const] : []),
+    ...Object.entries(explanation.fields).map(([name, plan]) => [name, plan.ms] as const),
+    ['fusion', explanation.fuse_ms],
+    ['objects', explanation.decorate_ms],
   ]
   const known = parts.reduce((total, [, time]) => total + time, 0)
-  // Fields are searched side by side, so their times may add up to more than the whole.
-  const rest = of.total_ms - known
-  const all = [...parts, ['waiting and the rest', Math.max(0, rest)] as const].filter(([, time]) => time > 0.0005)
+  // Fields are searched in parallel, so their times can add up to more than the total.
+  const rest = explanation.total_ms - known
+  const all = [...parts, ['waiting and other', Math.max(0, rest)] as const].filter(([, time]) => time > 0.0005)
   const total = all.reduce((sum, [, time]) => sum + time, 0) || 1
-  const colour = (i: number) => `var(--c${(i % 8) + 1})`
+  const color = (i: number) => `var(--c${(i % 8) + 1})`
   return (
     <div class="stack tight">
       <div class="shares" aria-hidden="true">
         {all.map(([name, time], i) => (
-          <span key={name} style={{ width: `${(100 * time) / total}%`, background: colour(i) }} />
+          <span key={name} style={{ width: `${(100 * time) / total}%`, background: color(i) }} />
         ))}
       </div>
       <ul class="times num small">
         {all.map(([name, time], i) => (
           <li key={name}>
-            <span class="key" style={{ background: colour(i) }} /> {name} <span class="muted">{ms(time)}</span>{' '}
+            <span class="key" style={{ background: color(i) }} /> {name} <span class="muted">{ms(time)}</span>{' '}
             <span class="muted">{percent(time / total)}</span>
           </li>
         ))}

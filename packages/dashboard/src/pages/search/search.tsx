@@ -1,4 +1,4 @@
-// Searching: the question on one side, the answer on the other; two settings beside each other when compared.
+// Search: the query on one side, the results on the other; two results side by side when settings are compared.
 import { useEffect, useState } from 'preact/hooks'
 import { type SearchReply, search } from '../../api/search.ts'
 import { asError, useAction } from '../../load.ts'
@@ -9,13 +9,13 @@ import type { CollectionTab } from '../collection/collection.tsx'
 import { Agreement } from './agreement.tsx'
 import { Answer } from './answer.tsx'
 import { bodyOf, draftOf, keepDraft, nearObject, type SearchDraft, type Settings } from './draft.ts'
-import { Question } from './question.tsx'
+import { QueryForm } from './query-form.tsx'
 import { Snippets } from './snippets-dialog.tsx'
 
 interface Side {
   readonly settings: Settings
   readonly reply: SearchReply
-  /** As the browser saw it, network included. */
+  /** As measured by the browser, including the network. */
   readonly ms: number
 }
 
@@ -31,13 +31,13 @@ export function Search({ collection }: CollectionTab) {
     keepDraft(collection.name, next)
     setDraft(next)
   }
-  const ask = (asked: SearchDraft) =>
+  const runSearch = (draft: SearchDraft) =>
     run(async () => {
       const answered: Side[] = []
-      const variants = asked.other === undefined ? [asked.settings] : [asked.settings, asked.other]
-      // One after the other: side by side they would slow each other down.
+      const variants = draft.other === undefined ? [draft.settings] : [draft.settings, draft.other]
+      // One after the other, because concurrent searches would slow each other down.
       for (const settings of variants) {
-        const body = { ...bodyOf(asked, settings, collection.fields), explain: true }
+        const body = { ...bodyOf(draft, settings, collection.fields), explain: true }
         const startedAt = performance.now()
         const reply = await search(collection.name, body)
         answered.push({ settings, reply, ms: performance.now() - startedAt })
@@ -46,20 +46,20 @@ export function Search({ collection }: CollectionTab) {
     })
   useEffect(() => {
     if (near === null) return
-    const asked = nearObject(collection, near)
-    change(asked)
-    void ask(asked)
-    // The address would otherwise bring this question back on every visit.
+    const nearDraft = nearObject(collection, near)
+    change(nearDraft)
+    void runSearch(nearDraft)
+    // Otherwise the address would start this search again on every visit.
     history.replaceState(null, '', href(['collections', collection.name, 'search']))
   }, [near])
   return (
     <div class="split">
-      <Question
+      <QueryForm
         collection={collection}
         draft={draft}
         busy={busy}
         onChange={change}
-        onAsk={() => void ask(draft)}
+        onSubmit={() => void runSearch(draft)}
         onCopy={() => setCopying(true)}
       />
       <div class="stack">
@@ -82,8 +82,8 @@ function Answers(props: {
   if (sides === undefined) {
     return (
       <Panel>
-        <Empty title="Nothing asked yet">
-          <p>Name a stored object or give a vector, then search.</p>
+        <Empty title="No search yet">
+          <p>Enter an object id or a vector.</p>
         </Empty>
       </Panel>
     )

@@ -1,4 +1,4 @@
-// The search as code to take along.
+// The search as source code to copy.
 import { useState } from 'preact/hooks'
 import type { SearchBody } from '../../api/search.ts'
 import { Code, CopyButton } from '../../parts/code.tsx'
@@ -33,11 +33,11 @@ export function Snippets(props: {
           {text && <CopyButton text={text} />}
         </div>
         {text === undefined ? (
-          <Failure error={props.fault ?? new Error('there is nothing to ask yet')} />
+          <Failure error={props.fault ?? new Error('the search is empty')} />
         ) : (
           <Code text={text} label={`The search in ${language}`} />
         )}
-        {withToken && <p class="muted">The token is not written out; put it into ANNAL_TOKEN.</p>}
+        {withToken && <p class="muted">The code does not contain the token. Set it in ANNAL_TOKEN.</p>}
       </div>
     </Dialog>
   )

@@ -1,4 +1,4 @@
-// A search as a program: curl, TypeScript, Python. The token is never written out.
+// A search as a program: curl, TypeScript or Python. It never contains the token.
 import type { SearchBody } from '../../api/search.ts'
 
 export const languages = ['curl', 'TypeScript', 'Python'] as const
@@ -11,15 +11,15 @@ export interface SnippetOf {
   readonly withToken: boolean
 }
 
-export function snippet(language: Language, of: SnippetOf): string {
-  const url = `${of.origin}/api/v2/collection/${encodeURIComponent(of.collection)}/search`
+export function snippet(language: Language, source: SnippetOf): string {
+  const url = `${source.origin}/api/v2/collection/${encodeURIComponent(source.collection)}/search`
   switch (language) {
     case 'curl':
-      return curl(url, of)
+      return curl(url, source)
     case 'TypeScript':
-      return typescript(url, of)
+      return typescript(url, source)
     case 'Python':
-      return python(url, of)
+      return python(url, source)
   }
 }
 
@@ -74,7 +74,7 @@ interface Words {
 const inJson: Words = { true: 'true', false: 'false', null: 'null', indent: 2 }
 const inPython: Words = { true: 'True', false: 'False', null: 'None', indent: 4 }
 
-/** A value in the words of a language; lists of plain values on one line. */
+/** A value as a literal of the language; lists of plain values stay on one line. */
 function literal(value: unknown, words: Words, depth: number): string {
   if (typeof value === 'boolean') return value ? words.true : words.false
   if (typeof value === 'number' || typeof value === 'string') return JSON.stringify(value)

@@ -1,8 +1,8 @@
-// Events as people say them.
+// Descriptions of events.
 import type { LogEvent } from '../../api/log.ts'
 import { count } from '../../show.ts'
 
-export function told({ type, objects = 0, fields = [], token, active }: LogEvent): string {
+export function describeEvent({ type, objects = 0, fields = [], token, active }: LogEvent): string {
   const many = `${count(objects)} ${objects === 1 ? 'object' : 'objects'}`
   switch (type) {
     case 'objects-upserted':
@@ -10,7 +10,7 @@ export function told({ type, objects = 0, fields = [], token, active }: LogEvent
     case 'objects-deleted':
       return `${many} deleted`
     case 'filters-replaced':
-      return `filter of ${many} replaced`
+      return `filters of ${many} updated`
     case 'collection-created':
       return `collection created with ${fields.join(', ')}`
     case 'collection-restored':
@@ -26,7 +26,7 @@ export function told({ type, objects = 0, fields = [], token, active }: LogEvent
     case 'database-changed':
       return `database ${active ? 'changed' : 'deactivated'}`
     case 'token-put':
-      return `token ${token ?? ''} made`
+      return `token ${token ?? ''} created`
     case 'token-dropped':
       return `token ${token ?? ''} deleted`
     case 'setting-put':
@@ -36,7 +36,7 @@ export function told({ type, objects = 0, fields = [], token, active }: LogEvent
 
 export type Tone = 'written' | 'deleted' | 'refiltered' | 'changes'
 
-/** Which colour it has, here and in the chart. */
+/** The color of an event, here and in the chart. */
 export function toneOf({ type }: LogEvent): Tone {
   if (type === 'objects-upserted') return 'written'
   if (type === 'objects-deleted') return 'deleted'

@@ -1,8 +1,8 @@
-// The licence: what there is, a trial, and activating one that was pasted or chosen as a file.
+// The license: its status, a trial, and activating a license from text or a file.
 import { useState } from 'preact/hooks'
-import { takeTrial, validateLicence } from '../api/licence.ts'
+import { takeTrial, validateLicense } from '../api/license.ts'
 import { info, type License } from '../api/server.ts'
-import { isActive, licenceWarning } from '../licence-term.ts'
+import { isActive, licenseWarning } from '../license-term.ts'
 import { useAction, useLoad } from '../load.ts'
 import { TextArea } from '../parts/form.tsx'
 import { Icon } from '../parts/icon.tsx'
@@ -12,7 +12,7 @@ import { tell } from '../parts/toast.tsx'
 import { access } from '../session.ts'
 import { refreshInfo } from '../watch.ts'
 
-export function Licence() {
+export function LicensePage() {
   const about = useLoad((signal) => info({ signal }), ['info'])
   const changed = (message: string) => {
     tell(message)
@@ -20,18 +20,20 @@ export function Licence() {
   }
   return (
     <>
-      <PageHead title="Licence" />
-      <Show of={about}>
+      <PageHead title="License" />
+      <Show source={about}>
         {({ license, mode }) =>
           mode === 'plain' ? (
             <Panel>
-              <Empty title="This server needs no licence">
-                <p>It has one database. A root token turns databases, tokens and licences on.</p>
+              <Empty title="This server needs no license">
+                <p>
+                  It runs in plain mode with one database. Set a root token to turn on databases, tokens and licenses.
+                </p>
               </Empty>
             </Panel>
           ) : (
             <div class="halves">
-              <Status of={license} />
+              <Status license={license} />
               <Activate onDone={changed} withTrial={!isActive(license)} />
             </div>
           )
@@ -41,20 +43,23 @@ export function Licence() {
   )
 }
 
-function Status({ of }: { readonly of: License | null }) {
-  if (of === null) {
+function Status({ license }: { readonly license: License | null }) {
+  if (license === null) {
     return (
-      <Panel title="Status" actions={<Badge kind="bad">No active licence</Badge>}>
+      <Panel title="Status" actions={<Badge kind="bad">No active license</Badge>}>
         <p>
-          Until a licence is active the server is restricted: what there is can be listed and described, and nothing can
-          be changed, searched or backed up. Everything unlocks at once.
+          Without a license the server only lists and describes databases and collections. Changes, searches and backups
+          are refused until a license is activated. No restart is needed.
         </p>
       </Panel>
     )
   }
-  const warning = licenceWarning(of)
+  const warning = licenseWarning(license)
   return (
-    <Panel title="Status" actions={<Badge kind={isActive(of) ? 'good' : 'bad'}>{of.status ?? 'unknown'}</Badge>}>
+    <Panel
+      title="Status"
+      actions={<Badge kind={isActive(license) ? 'good' : 'bad'}>{license.status ?? 'unknown'}</Badge>}
+    >
       <div class="stack tight">
         {warning && (
           <div class="notice warn">
@@ -62,11 +67,11 @@ function Status({ of }: { readonly of: License | null }) {
           </div>
         )}
         <Facts
-          of={[
-            ['Plan', of.plan_type ?? '–'],
-            ['Licence id', <span class="mono">{of.license_id ?? '–'}</span>],
-            ['From', of.start_date ?? '–'],
-            ['Until', of.end_date ?? '–'],
+          facts={[
+            ['Plan', license.plan_type ?? '–'],
+            ['License ID', <span class="mono">{license.license_id ?? '–'}</span>],
+            ['From', license.start_date ?? '–'],
+            ['Until', license.end_date ?? '–'],
           ]}
         />
       </div>
@@ -86,7 +91,7 @@ function Activate(props: { readonly withTrial: boolean; readonly onDone: (messag
           onSubmit={(event) => {
             event.preventDefault()
             void activation.run(async () => {
-              const { message } = await validateLicence(text)
+              const { message } = await validateLicense(text)
               setText('')
               props.onDone(message)
             })
@@ -113,7 +118,7 @@ function Activate(props: { readonly withTrial: boolean; readonly onDone: (messag
       {props.withTrial && (
         <Panel title="Trial">
           <div class="form">
-            <p class="muted">One month, once for this data directory.</p>
+            <p class="muted">Valid for one month. Each data directory can start one trial.</p>
             {access.value.kind === 'root' ? (
               <div>
                 <button
@@ -125,7 +130,7 @@ function Activate(props: { readonly withTrial: boolean; readonly onDone: (messag
                 </button>
               </div>
             ) : (
-              <p class="muted">Sign in with the root token to start it.</p>
+              <p class="muted">Sign in with the root token to start the trial.</p>
             )}
             {trial.error && <Failure error={trial.error} />}
           </div>

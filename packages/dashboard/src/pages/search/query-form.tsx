@@ -1,4 +1,4 @@
-// The form of a search: what to look near, among which objects, and how hard to look.
+// The search form: the query of each field, the filter and the search settings.
 import { useState } from 'preact/hooks'
 import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
 import { scroll } from '../../api/objects.ts'
@@ -10,22 +10,22 @@ import { FilterBuilder } from '../filter/filter-builder.tsx'
 import type { FieldDraft, SearchDraft, Settings } from './draft.ts'
 import { settingsDefault } from './draft.ts'
 
-interface QuestionProps {
+interface QueryFormProps {
   readonly collection: Collection
   readonly draft: SearchDraft
   readonly busy: boolean
   readonly onChange: (draft: SearchDraft) => void
-  readonly onAsk: () => void
+  readonly onSubmit: () => void
   readonly onCopy: () => void
 }
 
-export function Question({ collection, draft, busy, onChange, onAsk, onCopy }: QuestionProps) {
+export function QueryForm({ collection, draft, busy, onChange, onSubmit, onCopy }: QueryFormProps) {
   const on = collection.fields.filter(({ name }) => draft.fields[name]?.on)
   const changeField = (name: string, to: Partial<FieldDraft>) =>
     onChange({ ...draft, fields: { ...draft.fields, [name]: { ...draft.fields[name]!, ...to } } })
   return (
     <Panel
-      title="Question"
+      title="Query"
       actions={
         <button type="button" class="compact" onClick={onCopy}>
           <Icon name="copy" size={13} /> As code
@@ -36,11 +36,11 @@ export function Question({ collection, draft, busy, onChange, onAsk, onCopy }: Q
         class="form"
         onSubmit={(event) => {
           event.preventDefault()
-          onAsk()
+          onSubmit()
         }}
       >
         {collection.fields.map((field) => (
-          <FieldQuestion
+          <FieldQuery
             key={field.name}
             collection={collection.name}
             field={field}
@@ -52,7 +52,7 @@ export function Question({ collection, draft, busy, onChange, onAsk, onCopy }: Q
         ))}
         <div>
           <div class="label" id="filter-label">
-            Only among
+            Filter
           </div>
           <fieldset class="bare" aria-labelledby="filter-label">
             <FilterBuilder
@@ -70,14 +70,14 @@ export function Question({ collection, draft, busy, onChange, onAsk, onCopy }: Q
           onInput={(limit) => onChange({ ...draft, limit })}
         />
         <SettingsForm
-          title={draft.other === undefined ? 'How' : 'A: how'}
+          title={draft.other === undefined ? 'Search settings' : 'A: search settings'}
           settings={draft.settings}
           fused={on.length > 1}
           onChange={(settings) => onChange({ ...draft, settings })}
         />
         {draft.other !== undefined && (
           <SettingsForm
-            title="B: how"
+            title="B: search settings"
             settings={draft.other}
             fused={on.length > 1}
             onChange={(other) => onChange({ ...draft, other })}
@@ -105,7 +105,7 @@ export function Question({ collection, draft, busy, onChange, onAsk, onCopy }: Q
   )
 }
 
-function FieldQuestion(props: {
+function FieldQuery(props: {
   readonly collection: string
   readonly field: Field
   readonly draft: FieldDraft
@@ -122,7 +122,7 @@ function FieldQuestion(props: {
     const page = await scroll(props.collection, { limit: 200 }).catch(() => undefined)
     setLooking(false)
     const found = page?.objects.filter(({ fields }) => field.name in fields) ?? []
-    if (found.length === 0) tell('There is no object to ask with.', { bad: true })
+    if (found.length === 0) tell('No object has this field.', { bad: true })
     else onChange({ id: found[Math.floor(Math.random() * found.length)]!.id })
   }
   if (!draft.on) return <Check label={field.name} checked={false} onInput={(on) => onChange({ on })} />
@@ -135,7 +135,7 @@ function FieldQuestion(props: {
         <div class="form">
           <div class="row spread">
             <Segmented
-              label={`Ask ${field.name} by`}
+              label={`Query ${field.name} by`}
               value={draft.by}
               options={[
                 ['object', 'Stored object'],
@@ -149,7 +149,7 @@ function FieldQuestion(props: {
           </div>
           {draft.by === 'object' ? (
             <div class="with-button">
-              <TextField label="Id" value={draft.id} onInput={(id) => onChange({ id })} placeholder="id of an object" />
+              <TextField label="Id" value={draft.id} onInput={(id) => onChange({ id })} placeholder="object id" />
               <button type="button" disabled={looking} onClick={() => void anyObject()}>
                 Any
               </button>
@@ -165,7 +165,7 @@ function FieldQuestion(props: {
           )}
           {props.weighed && (
             <NumberField
-              label="Weight in the fusion"
+              label="Fusion weight"
               value={draft.weight}
               min={0}
               step="any"

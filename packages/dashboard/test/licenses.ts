@@ -1,4 +1,4 @@
-// A vendor of licences for one test, as a vendor has them: made by the command line.
+// A license vendor for one test, created with the command line.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
@@ -12,11 +12,11 @@ const cli = fileURLToPath(new URL('../../cli/src/annal.ts', import.meta.url))
 
 export interface Vendor {
   readonly publicKey: string
-  /** The text of a license.lic that is in force from now on. */
+  /** The text of a license.lic that is valid from now on. */
   issue(id: string): Promise<string>
 }
 
-export async function vendorOfLicences(t: Test): Promise<Vendor> {
+export async function vendorOfLicenses(t: Test): Promise<Vendor> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'annal-vendor-'))
   t.teardown(() => rm(folder, { recursive: true }))
   const key = path.join(folder, 'private.key')
