@@ -13,8 +13,7 @@ const atATime = 500
 /** Throws backup_damaged, naming the object. */
 export async function auditReplica(replica: Replica): Promise<void> {
   const ordinals = replica.filters.evaluate([]).bitmap.toOrdinals()
-  if (ordinals.length !== replica.objects.count)
-    throw wrong(`${ordinals.length} of ${replica.objects.count} objects can be found`)
+  if (ordinals.length !== replica.count) throw wrong(`${ordinals.length} of ${replica.count} objects can be found`)
   for (const [i, ordinal] of ordinals.entries()) {
     if (i % atATime === 0) await nextTurn()
     try {
@@ -25,9 +24,10 @@ export async function auditReplica(replica: Replica): Promise<void> {
   }
 }
 
-function auditObject({ objects, dense, sparse, definition, version }: Replica, ordinal: number): void {
+function auditObject(replica: Replica, ordinal: number): void {
+  const { objects, dense, sparse, definition, version } = replica
   const id = parseId(objects.idAt(ordinal), 'id')
-  if (objects.find(id) !== ordinal) throw wrong('its id leads elsewhere')
+  if (replica.find(id) !== ordinal) throw wrong('its id leads elsewhere')
   if (objects.meta(ordinal).length > metaBytesMax) throw wrong('its meta is too long')
   const filter = objects.filterText(ordinal)
   if (filter !== '') parseFilterValues(filter)

@@ -170,10 +170,10 @@ function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
     collection.checkOpen()
     const { replica } = collection
     replica.checkWhole()
-    const { definition, objects } = replica
+    const { definition, count: objects } = replica
     const fieldsNow = definition.fields.map((field, at) => ({ ...field, elements: replica.rowsAt(at) }))
     const digest = sizeOf(replica) <= digestAtOnceMax ? replica.digest() : ''
-    const facts = { objects: objects.count, fieldsNow, digest }
+    const facts = { objects, fieldsNow, digest }
     // Kept open until the digest is taken, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
     const release = replica.pins.pin(Number.MAX_SAFE_INTEGER)
     const heldMs = performance.now() - from

@@ -31,7 +31,7 @@ import { objectBytes } from '../search/answer-room.ts'
 import { facetsOf, parseFacets } from '../search/facets.ts'
 import { neighboursOf } from '../search/neighbors.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
-import { parseSearch } from '../search/request.ts'
+import { needsWholeVersion, parseSearch } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
 import { search } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
@@ -89,7 +89,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async upsert(objects: ObjectsInput): Promise<Acknowledgement & { readonly upserted: number }> {
-    await this.served()
+    await this.loaded()
     const { columns, filters } = await parseObjects(objects, this.definition, this.#limits)
     if (columns.ids.length === 0) return { ...this.#nothingToDo(), upserted: 0 }
     const pieces = columnBytes(columns) < upsertPiecesFrom ? undefined : await collectInSlices(upsertPieces(columns))
@@ -106,7 +106,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     await this.served()
     const { replica } = this
     const found = parseIds(ids)
-      .map((id) => replica.objects.find(id))
+      .map((id) => replica.find(id))
       .filter((ordinal) => ordinal >= 0)
     if (room) room.take(found.reduce((sum, ordinal) => sum + objectBytes(replica, ordinal, true), 0))
     return storedObjects(replica, found)
@@ -116,7 +116,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     await this.served()
     const wanted = [...new Set(parseIds(ids))]
     // With nothing on its way, ids that are not there need no record.
-    const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.objects.find(id) >= 0)
+    const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.find(id) >= 0)
     if (found.length === 0) return { ...this.#nothingToDo(), deleted: [] }
     const { lsn, durable, result } = await this.#write(
       { kind: 'objects-deleted', collectionId: this.entry.id, ids: found },
@@ -155,7 +155,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     const needs = new FilterNeeds()
     const slices = new Slices()
     for (const [id, text] of filters) {
-      if (this.gate.pending.events === 0 && this.replica.objects.find(id) < 0) continue
+      if (this.gate.pending.events === 0 && this.replica.find(id) < 0) continue
       found.push([id, text])
       if (text !== '') needs.add(parseFilterValues(text).values)
       if (slices.areDue) await slices.rest()
@@ -164,7 +164,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     const ids = found.map(([id]) => id)
     const texts = found.map(([, text]) => text)
     const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
-    const { lsn, durable, result } = await this.#write(draft, roomForFilters(this.replica.objects, ids, texts), needs)
+    const { lsn, durable, result } = await this.#write(draft, roomForFilters(this.replica, ids, texts), needs)
     return { lsn, durable, updated: result.touched.length }
   }
 
@@ -177,9 +177,7 @@ export class LocalCollection extends CollectionLife implements Collection {
       if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, noFilters)
       const needs = FilterNeeds.of(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
       const room =
-        draft.kind === 'objects-upserted'
-          ? roomFor(draft)
-          : roomForFilters(this.replica.objects, draft.ids, draft.filters)
+        draft.kind === 'objects-upserted' ? roomFor(draft) : roomForFilters(this.replica, draft.ids, draft.filters)
       return this.#begin(draft, room, needs)
     })
     this.#repeating = begun.catch(() => undefined)
@@ -190,16 +188,22 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async search(request: SearchRequest, room?: AnswerRoom): Promise<SearchResult> {
-    await this.served()
+    await this.loaded()
     const parsed = parseSearch(request, this.definition, this.#limits)
+    if (needsWholeVersion(parsed)) await this.published()
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     return await search(this.replica, parsed, { room })
   }
 
   async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
-    await this.served()
+    await this.loaded()
     checkBatch(requests, 'searches', searchesMax)
     const parsed = requests.map((request) => parseSearch(request, this.definition, this.#limits))
+    if (parsed.some(needsWholeVersion)) {
+      await this.published()
+      // Not by the second search, when the first one has its version already.
+      this.replica.publish()
+    }
     for (const request of requests)
       this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     // All begin in this turn, hence at the same version.
@@ -209,8 +213,9 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   count(filter: FilterInput = []): { readonly count: number; readonly lsn: number } {
     this.checkOpen()
-    const { filters, lsnApplied } = this.replica
-    return { count: filters.evaluate(parseFilter(filter)).count, lsn: lsnApplied }
+    const { replica } = this
+    const { count } = replica.filters.evaluate(parseFilter(filter))
+    return { count, lsn: replica.lsnApplied }
   }
 
   facets(request: FacetRequest): Facets {

@@ -44,9 +44,23 @@ export class CollectionLife {
   }
 
   async served(): Promise<void> {
+    await this.loaded()
+    await this.published()
+  }
+
+  /** Resolves when there is a replica, of which ids and filters may be those of no version for a moment. */
+  protected async loaded(): Promise<void> {
     this.checkOpen()
     await this.#arrival?.wait()
     this.checkOpen()
+  }
+
+  /** Resolves when ids and filters are those of one version. A read in the same turn then ends no write in its own time. */
+  protected async published(): Promise<void> {
+    for (let over = this.#replica?.publishing; over; over = this.#replica?.publishing) {
+      await over
+      this.checkOpen()
+    }
   }
 
   /** What becomes the replica, while it is not there. */
@@ -136,7 +150,7 @@ export class CollectionLife {
   }
 
   get objects(): number {
-    return this.#replica?.objects.count ?? this.#arrival?.coming.objects ?? 0
+    return this.#replica?.count ?? this.#arrival?.coming.objects ?? 0
   }
 
   get isClosed(): boolean {

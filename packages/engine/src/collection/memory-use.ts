@@ -8,7 +8,7 @@ export function heldBy(collections: Iterable<{ readonly recovering: Replica | un
   const memory: Record<string, number> = {}
   let objects = 0
   for (const { recovering } of collections) {
-    objects += recovering?.objects.count ?? 0
+    objects += recovering?.count ?? 0
     for (const [part, size] of Object.entries(recovering?.bytes() ?? {})) memory[part] = (memory[part] ?? 0) + size
   }
   return { objects, memory }

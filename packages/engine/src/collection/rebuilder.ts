@@ -52,7 +52,7 @@ export class Rebuilder {
   async run(fields: readonly FieldDefinition[], collection: Rebuildable): Promise<Acknowledgement> {
     if (this.#status.status === 'running')
       throw new EngineError('rebuild_running', 'the collection is being rebuilt already')
-    const objects = collection.replica.objects.count
+    const objects = collection.replica.count
     this.#status = { status: 'running', objectsDone: 0, objects, startedAt: Date.now() }
     try {
       const { lsn, durable } = await collection.gate.hold(() => this.#rebuildAndCommit(fields, collection))
@@ -65,10 +65,10 @@ export class Rebuilder {
   }
 
   /** Whether so much is dead that a rebuild is due by itself: soon done, and most of the memory comes back. */
-  isDue({ ordinals, objects }: Replica): boolean {
-    const dead = ordinals.end - objects.count
+  isDue({ ordinals, count }: Replica): boolean {
+    const dead = ordinals.end - count
     const rested = this.#status.status !== 'running' && Date.now() - (this.#status.completedAt ?? 0) > restMs
-    return rested && dead >= deadMin && dead >= deadShare * ordinals.end && objects.count <= liveMax
+    return rested && dead >= deadMin && dead >= deadShare * ordinals.end && count <= liveMax
   }
 
   /** The replica that a record of a rebuild stands for. Given up as soon as `checkWanted` throws. */

@@ -1,6 +1,7 @@
 // What a write may need of memory, reckoned before it is appended.
 import type { ObjectColumns } from '../input/objects.ts'
-import { type ObjectStore, recordBytes } from '../replica/object-store.ts'
+import { recordBytes } from '../replica/object-store.ts'
+import type { Replica } from '../replica/replica.ts'
 
 /** What a write may need of memory; counted while it waits to be applied. */
 export interface Room {
@@ -31,8 +32,11 @@ export function roomFor({ ids, metas, filters, sparse, multi }: ObjectColumns): 
 }
 
 /** Records are written anew with other filters; what they hold besides stays. */
-export function roomForFilters(objects: ObjectStore, ids: readonly string[], filters: readonly string[]): Room {
-  const kept = ids.reduce((sum, id) => sum + (objects.find(id) < 0 ? 0 : objects.recordBytesAt(objects.find(id))), 0)
+export function roomForFilters(replica: Replica, ids: readonly string[], filters: readonly string[]): Room {
+  const kept = ids.reduce((sum, id) => {
+    const ordinal = replica.find(id)
+    return ordinal < 0 ? sum : sum + replica.objects.recordBytesAt(ordinal)
+  }, 0)
   const recordBytes = filters.reduce((sum, text) => sum + text.length * 3, kept)
   return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0 }
 }

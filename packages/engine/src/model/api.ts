@@ -249,8 +249,10 @@ export interface Collection {
   readonly name: string
   describe(): CollectionDescription
   /**
-   * Resolves when the collection can be asked: at once, but for a clone whose files are still being read. Promises of other calls
-   * wait for it by themselves, half a minute at most; what answers without a promise throws collection_loading until then.
+   * Resolves when the collection can answer: at once, except for a clone whose files are still being read (calls that return a
+   * promise wait for them, half a minute at most; calls that return a value throw collection_loading) and while a large write
+   * becomes visible. A call that returns a value does not wait for that write: it completes the write first, which can take
+   * hundreds of milliseconds.
    */
   served(): Promise<void>
   /**

@@ -11,10 +11,13 @@ export class EarlierFilters {
   /** In the order of versions. */
   readonly #replaced = new Set<Replaced>()
 
-  /** Keeps the texts that ordinals had before `version`, for as long as anybody looks at one. */
-  keep(replaced: Replaced, pins: Pins): void {
+  /**
+   * Keeps the texts that ordinals had before `version`; more may come while the version is published. What is returned is to be
+   * called when no search can begin below it any more: it lets go of them once nobody looks at an earlier version.
+   */
+  keep(replaced: Replaced): (pins: Pins) => void {
     this.#replaced.add(replaced)
-    void pins.until(replaced.version).then(() => this.#replaced.delete(replaced))
+    return (pins) => void pins.until(replaced.version).then(() => this.#replaced.delete(replaced))
   }
 
   /** The text an ordinal had as of a version; undefined where it was not replaced since. */

@@ -23,6 +23,7 @@ import { Ordinals } from './ordinals.ts'
 import { Originals } from './originals.ts'
 import { type OriginalsPlace, originalsOf } from './originals-of.ts'
 import { Pins } from './pins.ts'
+import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
 import { addedRows, keptRows, sparseByObject } from './sparse-rows.ts'
 
@@ -50,6 +51,19 @@ export interface ReplicaParts {
   readonly lsnApplied: number
 }
 
+/** What objects have, by ordinal: valid for the ordinals of a pinned version, whatever is applied meanwhile. */
+export type StoredRecords = Pick<
+  ObjectStore,
+  'idAt' | 'recordBytesAt' | 'textBytesAt' | 'meta' | 'metaCopy' | 'filterText' | 'sparse'
+>
+
+/** What is left of an event when its fields have their rows. */
+interface Prepared {
+  readonly touched: readonly string[]
+  /** Gives the work that each step took, see Publication. */
+  readonly work: Generator<number, void>
+}
+
 /** What replicas are made with. */
 export interface ReplicaHost {
   readonly seed: HashSeed
@@ -60,34 +74,37 @@ export interface ReplicaHost {
 export class Replica {
   readonly id: number
   readonly definition: CollectionDefinition
-  readonly objects: ObjectStore
-  readonly filters: FilterIndex
-  readonly matches: RecentMatches
   readonly dense: readonly (DenseField | undefined)[]
   readonly sparse: readonly (SparseField | undefined)[]
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
   readonly generation: number
   readonly pins = new Pins()
+  readonly #objects: ObjectStore
+  readonly #filters: FilterIndex
+  readonly #matches: RecentMatches
   readonly #earlierFilters = new EarlierFilters()
   #version: number
+  #count: number
   #rows: readonly number[]
   #lsnApplied: number
   #applying = false
+  #publication: Publication | undefined
   #broken: unknown
 
   constructor(parts: ReplicaParts) {
     this.id = parts.id
     this.definition = parts.definition
-    this.objects = parts.objects
-    this.filters = parts.filters
-    this.matches = new RecentMatches(parts.filters)
+    this.#objects = parts.objects
+    this.#filters = parts.filters
+    this.#matches = new RecentMatches(parts.filters)
     this.dense = parts.dense
     this.sparse = parts.sparse
     this.originals = parts.originals
     this.ordinals = parts.ordinals
     this.generation = parts.generation
     this.#version = parts.version
+    this.#count = parts.objects.count
     this.#rows = this.#countRows()
     this.#lsnApplied = parts.lsnApplied
   }
@@ -133,6 +150,49 @@ export class Replica {
     return this.#lsnApplied
   }
 
+  /** Objects as of the version. */
+  get count(): number {
+    return this.#count
+  }
+
+  get objects(): StoredRecords {
+    return this.#objects
+  }
+
+  /** The ordinal that an id leads to as of the version, or -1. Ends what is being published, see `publish`. */
+  find(id: string): number {
+    this.publish()
+    return this.#objects.find(id)
+  }
+
+  /** What filters match as of the version. Ends what is being published, see `publish`. */
+  get filters(): Pick<FilterIndex, 'evaluate' | 'valuesOf'> {
+    this.publish()
+    return this.#filters
+  }
+
+  /** The same for filters that come again and again. Nothing may be being published: the caller knows the version already. */
+  get matches(): RecentMatches {
+    assert(!this.#publication, 'matches are taken of a whole version')
+    return this.#matches
+  }
+
+  /**
+   * Resolves when the event ends that is being published: until then ids and filters are those of no version. Undefined when none
+   * is, which is nearly always.
+   */
+  get publishing(): Promise<void> | undefined {
+    return this.#publication?.over
+  }
+
+  /**
+   * Ends what is being published, in this turn. Who needs ids or filters calls it before it takes the version, and waits for
+   * `publishing` before that where it can, since this may take as long as a large write does.
+   */
+  publish(): void {
+    this.#publication?.finish()
+  }
+
   /** Rows that the field at a position of the definition has, as of the version: an event under way is not counted. */
   rowsAt(field: number): number {
     return this.#rows[field] ?? 0
@@ -169,20 +229,18 @@ export class Replica {
     filters: FilterNeeds,
   ): void {
     const end = this.ordinals.end + room.objects
-    this.filters.reserve(filters, end)
+    this.#filters.reserve(filters, end)
     for (const [at, { name }] of this.definition.fields.entries())
       naming(name, () => {
         this.dense[at]?.reserve(end)
         this.sparse[at]?.reserve(end, room.sparseTerms)
       })
-    this.objects.reserve(room.objects, room.idBytes, room.recordBytes)
+    this.#objects.reserve(room.objects, room.idBytes, room.recordBytes)
   }
 
   async apply(lsn: number, event: ObjectEvent): Promise<Applied> {
     assert(lsn > this.#lsnApplied, `record ${lsn} is applied after ${this.#lsnApplied}`)
-    const applied = await this.adopt(event)
-    this.#lsnApplied = lsn
-    return applied
+    return this.#apply(event, lsn)
   }
 
   /** What was adopted so far is the state as of this record. */
@@ -193,15 +251,26 @@ export class Replica {
 
   /** Applies an event that has no record of its own: a part of a rebuild. */
   async adopt(event: ObjectEvent): Promise<Applied> {
+    return this.#apply(event, this.#lsnApplied)
+  }
+
+  async #apply(event: ObjectEvent, lsn: number): Promise<Applied> {
     assert(!this.#applying, 'events are applied one at a time')
     this.checkWhole()
     this.#applying = true
     try {
-      const applied = await this.#applyOne(this.#version + 1, event)
-      // From this turn on searches see the new version.
-      this.#version++
-      this.#rows = this.#countRows()
-      return applied
+      const version = this.#version + 1
+      const { touched, work } = await this.#prepareEvent(version, event)
+      this.#publication = new Publication(work, () => {
+        // From this turn on searches see the new version.
+        this.#version = version
+        this.#count = this.#objects.count
+        this.#rows = this.#countRows()
+        this.#lsnApplied = lsn
+        this.#publication = undefined
+      })
+      await this.#publication.run()
+      return { touched }
     } catch (error) {
       this.#broken = error
       throw error
@@ -215,7 +284,7 @@ export class Replica {
     if (this.#broken !== undefined) throw this.#broken
   }
 
-  #applyOne(version: number, event: ObjectEvent): Promise<Applied> | Applied {
+  #prepareEvent(version: number, event: ObjectEvent): Promise<Prepared> | Prepared {
     switch (event.kind) {
       case 'objects-upserted':
         return this.#upsert(version, event)
@@ -226,7 +295,7 @@ export class Replica {
     }
   }
 
-  async #upsert(version: number, event: ObjectsUpserted): Promise<Applied> {
+  async #upsert(version: number, event: ObjectsUpserted): Promise<Prepared> {
     await this.#ripen(version)
     const ordinals = this.ordinals.take(event.ids.length)
     const added = this.definition.fields.map((field, at) => addedVectors(event, at, field, ordinals))
@@ -235,7 +304,7 @@ export class Replica {
       const rows = added[at]?.originals.rows ?? 0
       if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
     }
-    const replaced = Uint32Array.from(event.ids.map((id) => this.objects.find(id)).filter((ordinal) => ordinal >= 0))
+    const replaced = Uint32Array.from(event.ids.map((id) => this.#objects.find(id)).filter((ordinal) => ordinal >= 0))
     await Promise.all(
       this.dense.map((field, at) => {
         const { rows, originals } = added[at] ?? {}
@@ -245,62 +314,73 @@ export class Replica {
     )
     await Promise.all(
       this.sparse.map((field, at) =>
-        field?.apply(version, addedRows(event, at, ordinals), keptRows(this.objects, at, replaced)),
+        field?.apply(version, addedRows(event, at, ordinals), keptRows(this.#objects, at, replaced)),
       ),
     )
-    // One turn of the event loop from here on: nobody sees half of it.
+    return { touched: event.ids, work: this.#publishUpsert(version, event, ordinals) }
+  }
+
+  *#publishUpsert(version: number, event: ObjectsUpserted, ordinals: Uint32Array): Generator<number, void> {
     const sparse = sparseByObject(event)
-    event.ids.forEach((id, i) => {
+    for (const [i, id] of event.ids.entries()) {
       const ordinal = ordinals[i] as number
       const filter = event.filters[i] as string
-      const before = this.objects.put(ordinal, id, {
-        meta: event.metas[i] as Uint8Array,
-        filter,
-        sparse: sparse.get(i) ?? [],
-      })
-      if (before >= 0) this.#retire(before, version)
-      this.filters.set(ordinal, filterValues(filter))
-    })
-    return { touched: event.ids }
+      const parts = { meta: event.metas[i] as Uint8Array, filter, sparse: sparse.get(i) ?? [] }
+      const before = this.#objects.put(ordinal, id, parts)
+      const retired = before >= 0 ? this.#retire(before, version) : 0
+      this.#filters.set(ordinal, filterValues(filter))
+      yield retired + filter.length + copyingWork(this.#objects.recordBytesAt(ordinal))
+    }
   }
 
-  async #delete(version: number, event: ObjectsDeleted): Promise<Applied> {
+  async #delete(version: number, event: ObjectsDeleted): Promise<Prepared> {
     await this.#ripen(version)
-    const touched = event.ids.filter((id) => this.objects.find(id) >= 0)
-    const removed = Uint32Array.from(touched, (id) => this.objects.find(id))
+    const touched = event.ids.filter((id) => this.#objects.find(id) >= 0)
+    const removed = Uint32Array.from(touched, (id) => this.#objects.find(id))
     await Promise.all(this.dense.map((field) => field?.apply(version, undefined, removed)))
     await Promise.all(
-      this.sparse.map((field, at) => field?.apply(version, undefined, keptRows(this.objects, at, removed))),
+      this.sparse.map((field, at) => field?.apply(version, undefined, keptRows(this.#objects, at, removed))),
     )
-    for (const id of touched) this.#retire(this.objects.remove(id), version)
-    return { touched }
+    return { touched, work: this.#publishDelete(version, touched) }
   }
 
-  #replaceFilters(version: number, event: FiltersReplaced): Applied {
+  *#publishDelete(version: number, ids: readonly string[]): Generator<number, void> {
+    for (const id of ids) yield this.#retire(this.#objects.remove(id), version)
+  }
+
+  #replaceFilters(version: number, event: FiltersReplaced): Prepared {
+    const touched: string[] = []
+    return { touched, work: this.#publishFilters(version, event, touched) }
+  }
+
+  *#publishFilters(version: number, event: FiltersReplaced, touched: string[]): Generator<number, void> {
     const texts = new Map<number, string>()
-    const touched = event.ids.filter((id, i) => {
-      const ordinal = this.objects.find(id)
-      if (ordinal < 0) return false
-      const [before, filter] = [this.objects.filterText(ordinal), event.filters[i] as string]
+    const letGo = this.#earlierFilters.keep({ version, texts })
+    for (const [i, id] of event.ids.entries()) {
+      const ordinal = this.#objects.find(id)
+      if (ordinal < 0) continue
+      touched.push(id)
+      const [before, filter] = [this.#objects.filterText(ordinal), event.filters[i] as string]
       if (!texts.has(ordinal)) texts.set(ordinal, before)
-      this.filters.remove(ordinal, filterValues(before))
-      this.objects.replaceFilter(ordinal, filter)
-      this.filters.set(ordinal, filterValues(filter))
-      return true
-    })
-    this.#earlierFilters.keep({ version, texts }, this.pins)
-    return { touched }
+      this.#filters.remove(ordinal, filterValues(before))
+      this.#objects.replaceFilter(ordinal, filter)
+      this.#filters.set(ordinal, filterValues(filter))
+      yield before.length + filter.length + copyingWork(this.#objects.recordBytesAt(ordinal))
+    }
+    letGo(this.pins)
   }
 
   /** The filter text of an ordinal as of a pinned version. */
   filterTextAt(ordinal: number, version: number): string {
-    return this.#earlierFilters.textAt(ordinal, version) ?? this.objects.filterText(ordinal)
+    return this.#earlierFilters.textAt(ordinal, version) ?? this.#objects.filterText(ordinal)
   }
 
-  /** The ordinal's object is gone for new searches; its memory stays for those under way. */
-  #retire(ordinal: number, version: number): void {
-    this.filters.remove(ordinal, filterValues(this.objects.filterText(ordinal)))
+  /** The ordinal's object is gone for new searches; its memory stays for those under way. Gives the work it took. */
+  #retire(ordinal: number, version: number): number {
+    const filter = this.#objects.filterText(ordinal)
+    this.#filters.remove(ordinal, filterValues(filter))
     this.ordinals.retire(ordinal, version)
+    return filter.length + objectWork
   }
 
   async #ripen(version: number): Promise<void> {
@@ -309,9 +389,9 @@ export class Replica {
     await this.pins.until(ripe)
     const freed = this.ordinals.ripen(version)
     const ascending = Uint32Array.from(freed).sort()
-    for (const [at, field] of this.sparse.entries()) await field?.purge(keptRows(this.objects, at, ascending))
+    for (const [at, field] of this.sparse.entries()) await field?.purge(keptRows(this.#objects, at, ascending))
     for (const ordinal of freed) {
-      this.objects.release(ordinal)
+      this.#objects.release(ordinal)
       for (const originals of this.originals) originals?.release(ordinal)
     }
   }
@@ -319,7 +399,7 @@ export class Replica {
   /** The bytes of everything but the fields, as of now: writers may go on while they are written out. */
   dumpObjects(): Section[] {
     const originals = this.originals.flatMap((of, at) => of?.dump(`originals.${at}`, this.ordinals.end) ?? [])
-    return [...this.objects.dump('objects'), ...this.filters.dump('filters'), ...originals]
+    return [...this.#objects.dump('objects'), ...this.#filters.dump('filters'), ...originals]
   }
 
   /** Hash of everything the events made. Where they stand in the log is no part of it: the same events elsewhere make the same. */
@@ -358,8 +438,8 @@ export class Replica {
   /** Memory by part, in bytes. */
   bytes(): Record<string, number> {
     const parts: Record<string, number> = {
-      ...this.objects.bytes(),
-      filters: this.filters.bytes() + this.matches.bytes(),
+      ...this.#objects.bytes(),
+      filters: this.#filters.bytes() + this.#matches.bytes(),
     }
     const originals = this.originals.reduce((sum, of) => sum + (of?.bytes() ?? 0), 0)
     if (originals > 0) parts.originals = originals
@@ -379,6 +459,15 @@ export class Replica {
     await Promise.all([...this.dense, ...this.sparse].map((field) => field?.close()))
     await Promise.all(this.originals.map((originals) => originals?.remove()))
   }
+}
+
+/** What an object takes besides its filter values, in bytes of such. */
+const objectWork = 128
+/** So many bytes are copied while one of filter values is indexed. */
+const copiedPerByte = 16
+
+function copyingWork(bytes: number): number {
+  return objectWork + bytes / copiedPerByte
 }
 
 /** Says which field there is no memory for. */

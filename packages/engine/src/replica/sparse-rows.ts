@@ -32,7 +32,7 @@ export function addedRows(event: ObjectsUpserted, field: number, ordinals: Uint3
 }
 
 /** The rows that objects have in one field, out of their records. */
-export function keptRows(objects: ObjectStore, field: number, ordinals: Uint32Array): SparseRows {
+export function keptRows(objects: Pick<ObjectStore, 'sparse'>, field: number, ordinals: Uint32Array): SparseRows {
   const rows = [...ordinals].flatMap((ordinal) => {
     const terms = objects.sparse(ordinal).find((candidate) => candidate.field === field)
     return terms === undefined ? [] : [{ ordinal, ...terms }]

@@ -6,7 +6,7 @@ import type { Replica } from '../replica/replica.ts'
 /** Ids of the living neighbours of an object, as the graph has them now. */
 export function neighboursOf(replica: Replica, field: string, id: string): readonly string[] {
   const dense = denseFieldOf(replica, field)
-  const ordinal = replica.objects.find(parseId(id, 'id'))
+  const ordinal = replica.find(parseId(id, 'id'))
   if (ordinal < 0) {
     throw new EngineError('object_not_found', `there is no object of id ${printed(id)}`, { field: 'id', value: id })
   }

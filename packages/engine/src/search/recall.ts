@@ -42,6 +42,7 @@ export async function measureRecall(
   replica: Replica,
   { at, field: name, sample, k, ef }: RecallInput,
 ): Promise<RecallReport> {
+  replica.publish()
   const { version, lsnApplied } = replica
   const release = replica.pins.pin(version)
   try {

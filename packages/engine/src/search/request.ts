@@ -83,6 +83,11 @@ export interface FusionPlan {
   readonly limit: number
 }
 
+/** Whether the search asks for ids or for what filters match: of an event that is being published it must see all or nothing. */
+export function needsWholeVersion({ tasks, filter, exact }: SearchPlanInput): boolean {
+  return filter !== undefined || tasks.some(({ asked, kind }) => asked.kind === 'stored' || (exact && kind === 'multi'))
+}
+
 /** Throws invalid_argument, invalid_filter, limit_exceeded or field_not_found. */
 export function parseSearch(request: SearchRequest, definition: CollectionDefinition, limits: Limits): SearchPlanInput {
   const names = Object.keys(request.fields ?? {})

@@ -105,7 +105,7 @@ async function runSparse(task: SparseTask, k: number, { replica, version, matche
 }
 
 export function ordinalOf(replica: Replica, id: string): number {
-  const ordinal = replica.objects.find(id)
+  const ordinal = replica.find(id)
   if (ordinal >= 0) return ordinal
   throw new EngineError('object_not_found', `there is no object of id ${JSON.stringify(id)} to search with`, {
     value: id,
@@ -113,14 +113,14 @@ export function ordinalOf(replica: Replica, id: string): number {
 }
 
 function rowOf(field: DenseField, replica: Replica, id: string, task: DenseTask): Float32Array {
-  const ordinal = replica.objects.find(id)
+  const ordinal = replica.find(id)
   const row = field.has(ordinal, replica.version) ? field.row(ordinal) : undefined
   if (row !== undefined) return row
   throw withoutField(task)
 }
 
 function termsOf(replica: Replica, task: SparseTask, id: string): { indices: Uint32Array; values: Float32Array } {
-  const terms = replica.objects.sparse(replica.objects.find(id)).find(({ field }) => field === task.at)
+  const terms = replica.objects.sparse(replica.find(id)).find(({ field }) => field === task.at)
   if (terms !== undefined) return terms
   throw withoutField(task)
 }

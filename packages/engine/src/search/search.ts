@@ -5,7 +5,7 @@ import type { Replica } from '../replica/replica.ts'
 import { hitBytes } from './answer-room.ts'
 import { fuse } from './fuse.ts'
 import { hitsOf, vectorFieldOf } from './hits.ts'
-import type { SearchPlanInput, Task } from './request.ts'
+import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
 import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
 import type { Turns } from './turns.ts'
@@ -23,6 +23,7 @@ export async function search(
   { room, turns }: SearchCaller = {},
 ): Promise<SearchResult> {
   const started = performance.now()
+  if (needsWholeVersion(input)) replica.publish()
   const version = replica.version
   const lsn = replica.lsnApplied
   const release = replica.pins.pin(version)

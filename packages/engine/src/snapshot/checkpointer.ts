@@ -273,7 +273,7 @@ function held(source: CheckpointSource | undefined): { readonly objects: number;
   let objects = 0
   let bytes = 0
   for (const { recovering: replica } of source?.collections ?? []) {
-    objects += replica?.objects.count ?? 0
+    objects += replica?.count ?? 0
     for (const size of Object.values(replica?.bytes() ?? {})) bytes += size
   }
   return { objects, bytes }

@@ -1,0 +1,65 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'tap'
+import { Publication } from '../../src/replica/publication.ts'
+
+/** Steps of so much work each; `done` counts them. */
+function publicationOf(steps: number, work: number, failAt = -1) {
+  const state = { done: 0, ended: 0 }
+  function* working(): Generator<number, void> {
+    for (; state.done < steps; state.done++) {
+      if (state.done === failAt) throw new Error(`step ${failAt}`)
+      yield work
+    }
+  }
+  const publication = new Publication(working(), () => {
+    state.ended++
+  })
+  return { state, publication }
+}
+
+test('a small publication ends in the turn in which it begins', async (t) => {
+  const { state, publication } = publicationOf(1_000, 128)
+  const running = publication.run()
+  t.same(state, { done: 1_000, ended: 1 })
+  t.equal(publication.over, undefined)
+  await running
+  t.same(state, { done: 1_000, ended: 1 })
+})
+
+test('a large publication gives the event loop a turn after each part of it', async (t) => {
+  const { state, publication } = publicationOf(20, 65_536)
+  const steps: number[] = []
+  const running = publication.run()
+  const { over } = publication
+  for (let seen = -1; publication.over; await nextTurn()) {
+    if (state.done !== seen) steps.push(state.done)
+    seen = state.done
+  }
+  // A step is counted when the next one is asked for.
+  t.same(steps, [1, 3, 5, 7, 9, 11, 13, 15, 17, 19])
+  t.equal(state.ended, 1)
+  await Promise.all([running, over])
+})
+
+test('a reader that cannot wait ends a publication in its own turn, once', async (t) => {
+  const { state, publication } = publicationOf(20, 65_536)
+  const running = publication.run()
+  t.ok(state.done < 20)
+  publication.finish()
+  t.same(state, { done: 20, ended: 1 })
+  publication.finish()
+  await running
+  t.same(state, { done: 20, ended: 1 })
+})
+
+test('a publication that fails never ends: who runs it and who finishes it hear why, who waits goes on', async (t) => {
+  const { state, publication } = publicationOf(20, 65_536, 10)
+  const running = publication.run()
+  const { over } = publication
+  t.throws(() => publication.finish(), { message: 'step 10' })
+  t.equal(publication.over, undefined)
+  await over
+  await t.rejects(running, { message: 'step 10' })
+  t.throws(() => publication.finish(), { message: 'step 10' })
+  t.equal(state.ended, 0)
+})
