@@ -23,7 +23,7 @@ usage: install.sh [install] [options]     installs, or upgrades what is installe
   --web-image IMAGE    image of the dashboard             (annal/web:latest)
   --build              build both images from this checkout instead of pulling them
   --no-pull            take the images that are here
-  --no-trial           do not begin the trial month       (a licence is then needed to write)
+  --no-trial           do not begin the trial month       (a license is then needed to write)
   --wait SECONDS       how long to wait for health        (300)
 TEXT
 }
@@ -260,7 +260,7 @@ install() {
 
 # The month that every new deployment has. What the server says goes to whoever installs; a directory that had its month keeps what it has.
 begin_trial() {
-  step 'Licence'
+  step 'License'
   # shellcheck disable=SC2016 # The program is for node, not for this shell.
   compose exec -T server node -e '
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${process.env.NDD_ROOT_TOKEN}` }

@@ -1,6 +1,6 @@
 // `node scripts/pack.ts OUT [NAME ...]`: makes of every package, or of those named, the tarball that is published. Expects that
 // `npm run build` was done. What only this repository needs is left out: the condition that points at sources, scripts,
-// development dependencies; the licence is put in.
+// development dependencies; the license is put in.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import os from 'node:os'

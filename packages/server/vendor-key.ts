@@ -1,4 +1,4 @@
-// What a build knows of its vendor: the public half of the key that its licences are signed with, from ANNAL_VENDOR_KEY.
+// What a build knows of its vendor: the public half of the key that its licenses are signed with, from ANNAL_VENDOR_KEY.
 import { isPublicKey } from './src/license/license-file.ts'
 
 /** For esbuild; without a key nothing is put in. Throws for what is no key, so that no build is made with a wrong one. */

@@ -131,7 +131,7 @@ async function clone(engine: Engine, seed: number): Promise<{ readonly existsMs:
   const search = { fields: { v: { query: vectorOf(seed), limit: 10 } } }
   await database.collection('clone').search(search)
   const answersMs = rounded(performance.now() - began)
-  await database.dropCollection('clone')
+  await database.deleteCollection('clone')
   return { existsMs, answersMs }
 }
 

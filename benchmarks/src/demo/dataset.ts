@@ -13,8 +13,8 @@ export interface Dataset {
   readonly recallMin: number
   base(row: number): ArrayLike<number>
   query(row: number): ArrayLike<number>
-  /** Rows of the exact nearest neighbours, nearest first, at least ten. */
-  neighbours(query: number): ArrayLike<number>
+  /** Rows of the exact nearest neighbors, nearest first, at least ten. */
+  neighbors(query: number): ArrayLike<number>
   /** Squared distance of each of them. */
   distances(query: number): ArrayLike<number>
 }
@@ -26,9 +26,9 @@ export function readDataset(folder: string): Dataset {
   if (meta.metric !== 'l2') throw new Error(`${folder} is measured by ${meta.metric}; the demo takes l2 sets`)
   const base = readRows(folder, 'base', meta.n, meta.d)
   const queries = readRows(folder, 'queries', meta.nq, meta.d)
-  const neighbours = new Int32Array(bytesOf(path.join(folder, 'groundtruth.i32')))
+  const neighbors = new Int32Array(bytesOf(path.join(folder, 'groundtruth.i32')))
   const distances = new Float32Array(bytesOf(path.join(folder, 'groundtruth_dist.f32')))
-  const depth = neighbours.length / meta.nq
+  const depth = neighbors.length / meta.nq
   return {
     title: `${meta.name}: ${meta.n.toLocaleString('en')} x ${meta.d}, with its shipped exact ground truth`,
     space: 'l2',
@@ -38,7 +38,7 @@ export function readDataset(folder: string): Dataset {
     recallMin: 0.99,
     base: (row) => base.subarray(row * meta.d, (row + 1) * meta.d),
     query: (row) => queries.subarray(row * meta.d, (row + 1) * meta.d),
-    neighbours: (query) => neighbours.subarray(query * depth, (query + 1) * depth),
+    neighbors: (query) => neighbors.subarray(query * depth, (query + 1) * depth),
     distances: (query) => distances.subarray(query * depth, (query + 1) * depth),
   }
 }

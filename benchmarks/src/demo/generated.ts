@@ -34,11 +34,11 @@ export function generateDataset(size: GeneratedSize, seed: number): Dataset {
     dimension,
     count,
     queryCount,
-    // Neighbours in a round cloud differ less in distance than int8 steps can tell apart, which real data seldom does.
+    // Neighbors in a round cloud differ less in distance than int8 steps can tell apart, which real data seldom does.
     recallMin: 0.95,
     base: (row) => base[row] as Float32Array,
     query: (row) => queries[row] as Float32Array,
-    neighbours: (query) => truth(query).rows,
+    neighbors: (query) => truth(query).rows,
     distances: (query) => truth(query).distances,
   }
 }

@@ -21,7 +21,7 @@ export async function readHdf5(path: string): Promise<Dataset> {
     if (metric === undefined) throw new Error(`${path} is of distance ${distance}; angular and euclidean are known`)
     const [train, test, neighbors] = [numbers('train'), numbers('test'), numbers('neighbors')]
     if (neighbors.columns < 10)
-      throw new Error(`${path} has ${neighbors.columns} neighbours of each query, 10 are needed`)
+      throw new Error(`${path} has ${neighbors.columns} neighbors of each query, 10 are needed`)
     return prepared({
       name: basename(path, '.hdf5'),
       dimension: train.columns,

@@ -36,7 +36,7 @@ export async function loadDirectly(trace: OpenTrace, dataDir: string): Promise<n
       objects += event.ids.length
     } else if (event.kind === 'filters-replaced') {
       const updates = event.ids.map((id, i) => ({ id, filter: event.filters[i] as string }))
-      changes.push((collection) => collection.replaceFilters(updates))
+      changes.push((collection) => collection.updateFilters(updates))
       objects += updates.length
     }
   }

@@ -38,7 +38,7 @@ import {
 import { beat } from './scratch'
 import { classesAreDue, makeClasses, standingFor } from './hnsw/classes'
 import { follow } from './hnsw/copies'
-import { PARTITIONS, findNeighbours, linkBack } from './hnsw/link'
+import { PARTITIONS, findNeighbors, linkBack } from './hnsw/link'
 import { mend, mendIsDue } from './hnsw/mend'
 import { inOrder, orderSubBatch } from './hnsw/order'
 import { SWEEP_STEP, endSweep, releaseItems, repairAroundItems, sweep } from './hnsw/repair'
@@ -85,7 +85,7 @@ export function claimed(): u32 {
 
 /** Does the claimed piece of work of the kinds that need nothing from the host. */
 export function work(kind: i32): void {
-  if (kind == FIND) findNeighbours(inOrder(ticket))
+  if (kind == FIND) findNeighbors(inOrder(ticket))
   else if (kind == LINK) linkBack(ticket, partitions())
   else if (kind == REPAIR) repairAroundItems()
   else if (kind == SWEEP) sweep(ticket)

@@ -14,7 +14,7 @@
 export const HEADER: usize = 4096
 export const NONE: u32 = 0xffffffff
 /**
- * Words of a list from here on are no neighbours: NONE ends a list, and with this bit an ordinal is that of a row's leader or of
+ * Words of a list from here on are no neighbors: NONE ends a list, and with this bit an ordinal is that of a row's leader or of
  * the first of its copies (hnsw/copies.ts).
  */
 export const MARKED: u32 = 0x80000000
@@ -223,7 +223,7 @@ export function linksOf(id: u32, level: i32): usize {
 export function degreeAt(level: i32): i32 {
   return level == 0 ? M0 : M
 }
-/** How many neighbours the node's list at a level has room for: the last word of a leader's names its first copy. */
+/** How many neighbors the node's list at a level has room for: the last word of a leader's names its first copy. */
 export function degreeOf(id: u32, level: i32): i32 {
   if (level > 0) return M
   const last = load<u32>(baseLinksOf(id) + (<usize>(M0 - 1) << 2))

@@ -57,7 +57,11 @@ export class LocalControl implements ControlPlane {
     return this.#described(name)
   }
 
-  async dropDatabase(name: string): Promise<Acknowledgement> {
+  dropDatabase(name: string): Promise<Acknowledgement> {
+    return this.deleteDatabase(name)
+  }
+
+  async deleteDatabase(name: string): Promise<Acknowledgement> {
     let shut: readonly LocalCollection[] = []
     const dropping = this.#host.commitAlone(() => {
       const { id: databaseId } = this.#entry(name)
@@ -115,7 +119,11 @@ export class LocalControl implements ControlPlane {
     return made ? describeToken(made) : refuseToken(token.name)
   }
 
-  async dropToken(database: string, name: string): Promise<Acknowledgement> {
+  dropToken(database: string, name: string): Promise<Acknowledgement> {
+    return this.deleteToken(database, name)
+  }
+
+  async deleteToken(database: string, name: string): Promise<Acknowledgement> {
     return this.#host.commitAlone(() => {
       const { id: databaseId } = this.#entry(database)
       const token = this.#host.catalog.token(databaseId, name) ?? refuseToken(name)

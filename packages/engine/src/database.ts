@@ -146,7 +146,11 @@ export class LocalDatabase implements Database {
     return { collections, objects }
   }
 
-  async dropCollection(name: string): Promise<Acknowledgement> {
+  dropCollection(name: string): Promise<Acknowledgement> {
+    return this.deleteCollection(name)
+  }
+
+  async deleteCollection(name: string): Promise<Acknowledgement> {
     const collection = this.collection(name)
     let shut = false
     const dropping = this.#host.commit(() => {

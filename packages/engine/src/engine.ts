@@ -230,7 +230,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       ...this.backups.stats(),
       log: { bytes, segments, appends, syncs, syncMs, queuedRecords, queuedBytes },
       checkpoints: this.#checkpointer.stats(),
-      workers: { threads, lost, questionsWaiting: waiting },
+      workers: { threads, lost, queriesWaiting: waiting },
     }
   }
 

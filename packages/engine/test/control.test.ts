@@ -45,7 +45,7 @@ test('a database is made with its first token, changed and dropped with everythi
   t.match(await control.setDatabaseType('acme', 'starter'), { active: false, type: 'starter' })
   t.equal(acme.describe().active, false)
 
-  await control.dropDatabase('acme')
+  await control.deleteDatabase('acme')
   t.equal(control.findToken(hashOf('main')), undefined)
   t.throws(() => engine.database('acme'), { code: 'database_not_found' })
   t.throws(() => acme.collections(), { code: 'database_not_found' })
@@ -66,8 +66,8 @@ test('what cannot be is refused by name, and changes nothing', async (t) => {
     ['invalid_argument', () => control.createDatabase({ name: '__proto__' })],
     ['invalid_argument', () => control.createDatabase({ name: 'a/b' })],
     ['invalid_argument', () => control.createDatabase({ name: 'x', type: 'huge' as 'pro' })],
-    ['invalid_argument', () => control.dropDatabase('default')],
-    ['database_not_found', () => control.dropDatabase('none')],
+    ['invalid_argument', () => control.deleteDatabase('default')],
+    ['database_not_found', () => control.deleteDatabase('none')],
     ['database_not_found', () => control.setDatabaseActive('none', true)],
     ['database_not_found', () => control.setDatabaseType('none', 'pro')],
     ['database_not_found', () => control.putToken('none', token('t'))],
@@ -75,7 +75,7 @@ test('what cannot be is refused by name, and changes nothing', async (t) => {
     ['token_exists', () => control.putToken('acme', token('other', 'main'))],
     ['invalid_argument', () => control.putToken('acme', { ...token('t'), hash: 'short' })],
     ['invalid_argument', () => control.putToken('acme', { ...token('t'), kind: 'w' as 'r' })],
-    ['token_not_found', () => control.dropToken('acme', 'none')],
+    ['token_not_found', () => control.deleteToken('acme', 'none')],
     ['invalid_argument', () => control.putSetting('', 'x')],
     ['limit_exceeded', () => control.putSetting('key', 'x'.repeat(4_097))],
   ]
@@ -121,7 +121,7 @@ test('a collection asked for while its database is dropped is either in the drop
     const asked = [
       acme.createCollection({ name: 'a', fields }),
       acme.createCollection({ name: 'b', fields }),
-      engine.control.dropDatabase('acme'),
+      engine.control.deleteDatabase('acme'),
       acme.createCollection({ name: 'c', fields }),
     ]
     const [, , dropped, late] = await Promise.allSettled(asked)
@@ -142,8 +142,8 @@ test('everything is there again after a start from a checkpoint and after a repl
   await first.control.putToken('acme', { ...token('reader'), kind: 'r' })
   await first.control.putSetting('trial', '12')
   await first.checkpoint()
-  await first.control.dropDatabase('gone')
-  await first.control.dropToken('acme', 'main')
+  await first.control.deleteDatabase('gone')
+  await first.control.deleteToken('acme', 'main')
   now = 4_000
   await first.control.setDatabaseActive('acme', false)
   t.equal(first.timeMs, 5_000)
@@ -212,7 +212,7 @@ test('the backups of a dropped database go with it, also those being made, and a
     await engine.database(name).backups.settled()
   }
   await engine.database('acme').backups.create('a', 'second')
-  await control.dropDatabase('acme')
+  await control.deleteDatabase('acme')
   await control.createDatabase({ name: 'acme' })
   t.strictSame(engine.database('acme').backups.list(), [])
   t.equal(engine.database('acme').backups.status().status, 'idle')

@@ -89,7 +89,7 @@ test('replacing, deleting and filtering show exactly what is there', async (t) =
       t.notOk((await nearest(things, 5, 2)).includes('id-5'))
       t.strictSame((await things.delete(['id-6', 'nobody'])).deleted, ['id-6'])
       t.strictSame(
-        (await things.get(['id-6', 'id-7'])).map((object) => object.id),
+        (await things.getMany(['id-6', 'id-7'])).map((object) => object.id),
         ['id-7'],
       )
       const even = await things.search({
@@ -102,14 +102,14 @@ test('replacing, deleting and filtering show exactly what is there', async (t) =
       t.equal((await things.deleteWhere([])).deleted, 0, 'an empty filter deletes nothing')
       t.equal(
         (
-          await things.replaceFilters([
+          await things.updateFilters([
             { id: 'id-50', filter: { color: 'red' } },
             { id: 'nobody', filter: {} },
           ])
         ).updated,
         1,
       )
-      t.strictSame((await things.get(['id-50']))[0]?.filter, { color: 'red' }, 'the whole filter is replaced')
+      t.strictSame((await things.getMany(['id-50']))[0]?.filter, { color: 'red' }, 'the whole filter is replaced')
       t.equal(things.describe().objects, 89)
     })
   })
@@ -125,7 +125,7 @@ test('a replay of the log gives the same digest as the run that wrote it', async
         if (round % 3 === 0) await things.delete([`id-${round}`, `id-${round * 5}`])
         if (round === 20) await engine.checkpoint()
       }
-      await engine.database().dropCollection('gone')
+      await engine.database().deleteCollection('gone')
       await engine.database().createCollection({ ...definition, name: 'gone' })
       return [things.stateDigest(), engine.database().collection('gone').stateDigest()]
     })

@@ -32,10 +32,10 @@ if (act === 'refuse') {
     const { code, message, details } = error as { code: string; message: string; details: { field: string } }
     refusal = { code, message, field: details.field, appended: engine.stats().lsnApplied - before }
   }
-  await database.dropCollection('more')
+  await database.deleteCollection('more')
   // What a dropped collection held makes room, once every thread has collected.
   const [first = ''] = names.filter((_, i) => conditions[i] === 'ready')
-  await database.dropCollection(first)
+  await database.deleteCollection(first)
   const other = await database.createCollection({ name: first, fields })
   for (let refused = true; refused; ) {
     await new Promise((resolve) => setImmediate(resolve))

@@ -81,14 +81,14 @@ for (const kind of Object.keys(kinds) as Kind[])
       const collection = await filled(database, `c${round}`, kind, 1)
       const { value } = kinds[kind]
       if (kind !== 'multi') await collection.search({ fields: { v: { query: value(0) as number[], limit: 1 } } })
-      await database.dropCollection(`c${round}`)
+      await database.deleteCollection(`c${round}`)
     }),
   )
 
 test('small fields that grow are built again at their precision', { skip }, (t) =>
   runRounds(t, 160, async (database) => async (round) => {
     await filled(database, `c${round}`, 'int8', 300)
-    await database.dropCollection(`c${round}`)
+    await database.deleteCollection(`c${round}`)
   }),
 )
 
@@ -109,7 +109,7 @@ test('clones that are dropped', { skip }, (t) =>
     return async (round) => {
       await database.backups.clone('source', `c${round}`)
       await database.collection(`c${round}`).served()
-      await database.dropCollection(`c${round}`)
+      await database.deleteCollection(`c${round}`)
     }
   }),
 )
@@ -121,7 +121,7 @@ test('restores that are dropped, and verified backups', { skip }, (t) =>
     await database.backups.settled()
     return async (round) => {
       await database.backups.restore(name, `c${round}`)
-      await database.dropCollection(`c${round}`)
+      await database.deleteCollection(`c${round}`)
       if (round % 2 === 0) await database.backups.verify(name, { deep: true })
     }
   }),

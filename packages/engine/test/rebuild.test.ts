@@ -45,7 +45,7 @@ async function create(engine: Engine, precision: string): Promise<Collection> {
 
 /** What must not change: objects as they came, and exact answers. Quantised rows may, since their centre is made anew. */
 async function seen(collection: Collection): Promise<unknown> {
-  const got = await collection.get(['1', '250', '1777', '1999', '0'])
+  const got = await collection.getMany(['1', '250', '1777', '1999', '0'])
   const hits = async (n: number) => {
     const query = { v: { query: vector(n), ef: 512 }, s: { query: { indices: [n % 50], values: [1] }, limit: 5 } }
     const { results } = await collection.search({

@@ -89,7 +89,7 @@ test('a collection that cannot be rebuilt is set aside, named, kept as it is, an
     for (const path of kept)
       t.ok((await readdir(path)).includes('collection-1-part-0.snap'), 'its files are still there')
     const engine = await openEngine({ dataDir, threads: 1 })
-    await engine.database().dropCollection('a')
+    await engine.database().deleteCollection('a')
     const again = await engine.database().createCollection({ name: 'a', fields })
     t.equal(again.describe().objects, 0)
     await engine.close()
@@ -126,7 +126,7 @@ test('a collection whose last record is applied serves while another is still re
               seen.push(serving.health().status)
               // In the same turn: nobody knows how far the replay is when the search is answered.
               await Promise.all([
-                t.rejects(serving.database().collection('large').get(['1']), { code: 'collection_loading' }),
+                t.rejects(serving.database().collection('large').getMany(['1']), { code: 'collection_loading' }),
                 t.rejects(serving.database().createCollection({ name: 'new', fields }), { code: 'collection_loading' }),
               ])
               seen.push((await found).results.v?.[0]?.id ?? 'nothing')

@@ -28,12 +28,12 @@ async function fill(engine: Engine): Promise<void> {
   const other = await engine.database('other').createCollection({ name: 'a', fields })
   for (let round = 0; round < 8; round++) {
     await Promise.all([a.upsert(objects(round * 40, 60)), other.upsert(objects(round * 3, 5))])
-    await a.replaceFilters([{ id: `object ${round * 40 + 1}`, filter: { tag: 'new', n: round } }])
+    await a.updateFilters([{ id: `object ${round * 40 + 1}`, filter: { tag: 'new', n: round } }])
     await a.delete([`object ${round * 40}`, `object ${round * 40 + 5}`])
     await a.deleteWhere([{ n: { $range: [round * 40 + 10, round * 40 + 20] } }])
     if (round === 4) await a.rebuild({ v: { M: 6 } })
   }
-  await database.dropCollection('b')
+  await database.deleteCollection('b')
 }
 
 test('the events of a log, committed once more, make the same state digest for digest', async (t) => {

@@ -36,7 +36,7 @@ async function mixed(engine: Engine, operations: number): Promise<Record<string,
         })),
       )
     } else if (kind === 7) await collection.delete([id(), id()])
-    else if (kind === 8) await collection.replaceFilters([{ id: id(), filter: { city: 'Oslo', age: next(90) } }])
+    else if (kind === 8) await collection.updateFilters([{ id: id(), filter: { city: 'Oslo', age: next(90) } }])
     else await collection.deleteWhere([{ age: { $eq: next(90) } }])
   }
   return Object.fromEntries(collections.map((one) => [`1/${one.name}`, one.stateDigest()]))
@@ -78,7 +78,7 @@ test('a window is put upon what was there before it', async (t) => {
       const [a, b] = [engine, replayed].map((one) => one.database().collection(name))
       const page = await (a as Collection).scroll({ limit: 1000 })
       t.equal(b?.describe().objects, a?.describe().objects)
-      const found = await (b as Collection).get(page.objects.map(({ id }) => id))
+      const found = await (b as Collection).getMany(page.objects.map(({ id }) => id))
       const shown = (objects: typeof found) =>
         new Map(
           objects.map(({ id, metaBytes, filterText, sparse }) => [

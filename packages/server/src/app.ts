@@ -23,7 +23,7 @@ import type { DescribedRoute } from './http/openapi.ts'
 import { addReplyBudget } from './http/replies.ts'
 import type { RouteContext } from './http/route-context.ts'
 import { methodsOf } from './http/route-methods.ts'
-import { licencePlace } from './license/license-place.ts'
+import { licensePlace } from './license/license-place.ts'
 import { createLicensing, type Licensing } from './license/licensing.ts'
 import { builtInPublicKey } from './license/public-key.ts'
 import { type Audit, noAudit } from './observe/audit.ts'
@@ -40,7 +40,7 @@ import { v1IndexRoutes } from './routes/v1-indexes.ts'
 import { v1VectorRoutes } from './routes/v1-vectors.ts'
 import { v2AdminRoutes } from './routes/v2-admin.ts'
 import { v2CollectionRoutes } from './routes/v2-collections.ts'
-import { v2LicenceRoutes } from './routes/v2-license.ts'
+import { v2LicenseRoutes } from './routes/v2-license.ts'
 import { v2LogRoutes } from './routes/v2-log.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
 import { v2QuestionRoutes } from './routes/v2-queries.ts'
@@ -52,7 +52,7 @@ export interface AppOptions {
   readonly config: Config
   /** Where changes and refusals are written down; nowhere when not given. */
   readonly audit?: Audit
-  /** With a root token everything that needs a licence is refused unless one is in force. */
+  /** With a root token everything that needs a license is refused unless one is in force. */
   readonly licensing?: Licensing
   /** Speaks HTTPS when given. */
   readonly tls?: TlsOptions | undefined
@@ -145,11 +145,11 @@ export function schedulesIn(slot: EngineSlot): Schedules {
   return new Schedules(() => slot.engine().control)
 }
 
-/** A plain deployment needs no licence. */
+/** A plain deployment needs no license. */
 export function licensingFor(config: Config, slot: EngineSlot): Licensing | undefined {
   if (config.rootToken === undefined) return undefined
   const publicKey = config.licensePublicKey ?? builtInPublicKey
-  return createLicensing({ publicKey, place: licencePlace(config.dataDir), engine: () => slot.engine() })
+  return createLicensing({ publicKey, place: licensePlace(config.dataDir), engine: () => slot.engine() })
 }
 
 /** Plain or over TLS; the bounds that Node's own parser keeps are the same for both. */
@@ -189,7 +189,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       logsRoute(v2, context)
       v2AdminRoutes(v2, context)
       v2TokenRoutes(v2, context)
-      v2LicenceRoutes(v2, context)
+      v2LicenseRoutes(v2, context)
       v2CollectionRoutes(v2)
       v2ObjectRoutes(v2, context)
       v2QuestionRoutes(v2, context)

@@ -22,7 +22,7 @@ export interface Config {
   readonly dataDir: string
   /** Undefined: everybody may do everything. */
   readonly authToken: string | undefined
-  /** Given: databases with tokens of their own, and a licence. */
+  /** Given: databases with tokens of their own, and a license. */
   readonly rootToken: string | undefined
   /** Undefined: the one that is built in. */
   readonly licensePublicKey: string | undefined

@@ -104,9 +104,12 @@ function whileRecovering(database: Database): Database {
     usage() {
       throw new ServerError('starting', 'the server is starting: the log is still being replayed')
     },
-    async dropCollection(name) {
+    async deleteCollection(name) {
       collection(name)
-      return database.dropCollection(name)
+      return database.deleteCollection(name)
+    },
+    dropCollection(name) {
+      return this.deleteCollection(name)
     },
   }
 }

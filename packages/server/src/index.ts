@@ -14,11 +14,11 @@ export { type Exit, exitOf } from './exit.ts'
 export { type DashboardOptions, type RunningDashboard, startDashboard } from './http/dashboard-server.ts'
 export type { ErrorBody, ServerErrorCode } from './http/errors.ts'
 export {
-  createLicenceKeys,
-  issueLicence,
-  type Licence,
-  type LicenceKeys,
-  readLicence,
+  createLicenseKeys,
+  issueLicense,
+  type License,
+  type LicenseKeys,
+  readLicense,
 } from './license/license-file.ts'
 export { builtInPublicKey } from './license/public-key.ts'
 export { verifyAudit } from './observe/audit.ts'

@@ -52,7 +52,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     early = engine
     // Only now that the engine owns the directory: nothing is written into one that another process has open.
     audited = audit.open()
-    // What a licence unlocks is not refused for the moment that reading it takes.
+    // What a license unlocks is not refused for the moment that reading it takes.
     licensed = (licensing?.open(engine.id) ?? Promise.resolve()).then(() => slot.fillEarly(engine))
   }
   const notice = (sentence: string): void => app.log.warn(sentence)

@@ -7,7 +7,7 @@ import { createAttempts } from '../src/access/attempts.ts'
 import { createApp, readConfig, slotWith, verifyAudit } from '../src/index.ts'
 import { createAudit } from '../src/observe/audit.ts'
 import type { AuditEvent, AuditLine } from '../src/observe/audit-chain.ts'
-import { layLicence, testLicensing } from './licences.ts'
+import { layLicense, testLicensing } from './licenses.ts'
 import { send, temporaryDirectory } from './running-app.ts'
 
 const event = (action: string): AuditEvent => ({ action, status: 200, request_id: 'r', ip: '127.0.0.1' })
@@ -155,7 +155,7 @@ test('each act of the control plane, and each refusal, is one line that names th
   const dir = await temporaryDirectory(t)
   const rootToken = 'a-root-token-that-nobody-may-see'
   const engine = await openEngine({ dataDir: dir, threads: 1 })
-  await layLicence(dir)
+  await layLicense(dir)
   const audit = createAudit(path.join(dir, 'audit'))
   await audit.open()
   const config = { ...readConfig({}).config, rootToken, logLevel: 'silent' as const }

@@ -135,7 +135,7 @@ test('schedules are of one database and of no later one under its name, and ther
     'none of those that are put at once is lost',
   )
   t.same(schedules.of({ name: 'default' }), [])
-  await control.dropDatabase('x')
+  await control.deleteDatabase('x')
   t.same(schedules.all(), [])
   const second = await control.createDatabase({ name: 'x' })
   t.same(schedules.of(second), [])

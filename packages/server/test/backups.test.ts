@@ -66,7 +66,7 @@ test('the backup routes of v1 take collections of v2, and a request without a bo
       json: { target_index_name: 'again' },
     })
     t.equal(restored.status, 201, restored.text)
-    await running.engine.database().dropCollection('again')
+    await running.engine.database().deleteCollection('again')
     t.equal((await running.send('DELETE', `/api/v1/backups/${name}`)).status, 204)
   }
   t.equal((await running.send('POST', '/api/v1/index/none/backup')).status, 404)

@@ -3,7 +3,7 @@
 import { test } from 'tap'
 import { admin, rootToken } from './contract/admin.ts'
 import { backups } from './contract/backups.ts'
-import { licence } from './contract/licence.ts'
+import { license } from './contract/license.ts'
 import { rows } from './contract/rows.ts'
 import { type Player, play, type Transcript } from './contract/transcript.ts'
 import { v1Indexes } from './contract/v1-indexes.ts'
@@ -15,7 +15,7 @@ import { runningApp } from './running-app.ts'
 const data: readonly Transcript[] = [...v1Indexes, ...v1Vectors, ...v2Collections, ...v2Objects, ...backups]
 
 test('every row of the tables is in a transcript, and transcripts name no other', (t) => {
-  const named = new Set([...data, ...admin, ...licence].flatMap(({ steps }) => steps.flatMap((step) => step.rows)))
+  const named = new Set([...data, ...admin, ...license].flatMap(({ steps }) => steps.flatMap((step) => step.rows)))
   t.strictSame([...named].sort(), [...new Set(rows)].sort())
   t.end()
 })
@@ -38,7 +38,7 @@ for (const transcript of admin) {
   }
 }
 
-for (const transcript of licence) {
+for (const transcript of license) {
   test(transcript.name, async (t) => {
     await play(t, transcript, await runningApp(t, { rootToken }, { licensed: false }), { packed: false })
   })

@@ -1,8 +1,8 @@
-// The whole of enterprise mode with a real process: start, trial, database, token, data, kill, an ended licence, a new one.
+// The whole of enterprise mode with a real process: start, trial, database, token, data, kill, an ended license, a new one.
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import tap, { type Test, test } from 'tap'
-import { dayMs, issued, layLicence, vendor } from './licences.ts'
+import { dayMs, issued, layLicense, vendor } from './licenses.ts'
 import { type Answer, send, temporaryDirectory } from './running-app.ts'
 import { type RunningProcess, startProcess } from './running-process.ts'
 
@@ -38,7 +38,7 @@ async function started(t: Test, dataDir: string, environment: Record<string, str
   }
 }
 
-test('databases, tokens and the licence live through kills and restarts', { timeout: 300_000 }, async (t) => {
+test('databases, tokens and the license live through kills and restarts', { timeout: 300_000 }, async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
   const first = await started(t, dataDir)
   const database = { db_name: 'acme', db_type: 'enterprise' }
@@ -86,9 +86,9 @@ test('databases, tokens and the licence live through kills and restarts', { time
   await fourth.process.ended
 })
 
-test('a licence laid into the directory is taken at the start, and a weak root token stays at home', async (t) => {
+test('a license laid into the directory is taken at the start, and a weak root token stays at home', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
-  await layLicence(dataDir)
+  await layLicense(dataDir)
   const weak = { NDD_ROOT_TOKEN: 'unsafe_root_token', NDD_HOST: '0.0.0.0' }
   const served = await started(t, dataDir, weak)
   t.match(await served.process.serving, /^http:\/\/127\.0\.0\.1:/)

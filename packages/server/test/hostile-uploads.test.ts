@@ -83,7 +83,7 @@ test(`${uploads} damaged backups uploaded over HTTP, seed ${seed}`, { timeout },
     if (restored.status === 201) {
       counts.whole += 1
       if (database.collection('again').stateDigest() !== digest) t.fail(`${where}: restored to something else`)
-      await database.dropCollection('again')
+      await database.deleteCollection('again')
     } else {
       counts['refused at its restore'] += 1
       if (restored.status < 400 || restored.status >= 500) t.fail(`${where}: ${restored.text}`)

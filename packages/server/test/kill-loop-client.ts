@@ -86,7 +86,7 @@ function someOperation(client: Client, random: Random): Operation {
   if (kind < 4) return upsert(client, 'docs', someIds(client, random, 40), random)
   if (kind === 4) return deleteOne(client, random)
   if (kind === 5) return deleteByTag(client, random)
-  if (kind === 6) return replaceFilters(client, random)
+  if (kind === 6) return updateFilters(client, random)
   if (client.acknowledged.own === undefined) return createOwn(client)
   if (kind === 9 && random.chance(0.7)) return dropOwn(client)
   return upsert(client, 'own', someIds(client, random, 20), random)
@@ -146,7 +146,7 @@ function deleteByTag(client: Client, random: Random): Operation {
   }
 }
 
-function replaceFilters(client: Client, random: Random): Operation {
+function updateFilters(client: Client, random: Random): Operation {
   const filterVersion = ++versions
   const tag = tags[random.below(tags.length)] as string
   const after = new Map(client.acknowledged.docs)

@@ -65,7 +65,7 @@ test('every route is described, and everything described is a route', async (t) 
   t.ok(description.components.schemas.Error.properties.code.enum.includes('limit_exceeded'))
 })
 
-test('every route but health and licences refuses requests without the token, with none and with a wrong one', async (t) => {
+test('every route but health and licenses refuses requests without the token, with none and with a wrong one', async (t) => {
   const running = await runningApp(t, { authToken })
   const headers = { authorization: authToken }
   const description = (await running.send('GET', '/api/v2/openapi.json', { headers })).json() as unknown as Described

@@ -92,6 +92,8 @@ test('where both exist nothing is deleted, and the query says which is meant', a
   t.match((await links('a%20b')).json(), { code: 'id_ambiguous' })
   t.match((await links('-', '?id=a%20b')).json(), { id: 'a b' })
   t.match((await links('a%2520b')).json(), { id: 'a%20b' })
+  const neighbors = await running.send('GET', '/api/v2/collection/docs/objects/c/field/dense/neighbors')
+  t.strictSame(neighbors.json(), { id: 'c', field: 'dense', neighbors: (await links('c')).json().links })
 })
 
 test('only what is no percent-encoding is changed, and only where an id stands', (t) => {

@@ -1,10 +1,10 @@
-// What goes on without a licence and what does not: every route in every state of the licence, beside the list of the
+// What goes on without a license and what does not: every route in every state of the license, beside the list of the
 // specification.
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Test, test } from 'tap'
 import { createApp, slotWith } from '../src/index.ts'
-import { dayMs, issued, layLicence, testLicensing } from './licences.ts'
+import { dayMs, issued, layLicense, testLicensing } from './licenses.ts'
 import { callers } from './route-table.ts'
 import { type RunningApp, runningApp } from './running-app.ts'
 
@@ -31,7 +31,7 @@ interface State {
 }
 
 const states: readonly State[] = [
-  { name: 'never a licence', isRestricted: true, enter: async () => ({}) },
+  { name: 'never a license', isRestricted: true, enter: async () => ({}) },
   {
     name: 'a trial',
     isRestricted: false,
@@ -42,19 +42,19 @@ const states: readonly State[] = [
   },
   { name: 'a trial that ended', isRestricted: true, enter: async () => ({ now: () => Date.now() + 31 * dayMs }) },
   {
-    name: 'a licence',
+    name: 'a license',
     isRestricted: false,
     async enter({ dataDir }) {
-      await layLicence(dataDir, issued({ endMs: Date.now() + 400 * dayMs }))
+      await layLicense(dataDir, issued({ endMs: Date.now() + 400 * dayMs }))
       return { now: () => Date.now() + 300 * dayMs }
     },
   },
-  { name: 'a licence that ended', isRestricted: true, enter: async () => ({ now: () => Date.now() + 500 * dayMs }) },
+  { name: 'a license that ended', isRestricted: true, enter: async () => ({ now: () => Date.now() + 500 * dayMs }) },
   {
-    name: 'a licence that does not fit',
+    name: 'a license that does not fit',
     isRestricted: true,
     async enter({ dataDir }) {
-      await layLicence(dataDir, issued({ directory: '00000000-0000-4000-8000-000000000000' }))
+      await layLicense(dataDir, issued({ directory: '00000000-0000-4000-8000-000000000000' }))
       return { now: () => Date.now() + 500 * dayMs }
     },
   },
@@ -74,7 +74,7 @@ async function withDatabase(t: Test): Promise<{ readonly running: RunningApp; re
   return { running, token }
 }
 
-test('every route in every state of the licence', { timeout: 120_000 }, async (t) => {
+test('every route in every state of the license', { timeout: 120_000 }, async (t) => {
   const { running, token } = await withDatabase(t)
   const { engine, dataDir, app: made } = running
   const config = { ...running.config, logLevel: 'silent' as const }
@@ -87,7 +87,7 @@ test('every route in every state of the licence', { timeout: 120_000 }, async (t
     const known = licensing.status()
     const digests = () => [engine.control.digest(), engine.database('acme').collection('x').stateDigest()].join()
     // An expiry that is seen for the first time is written down.
-    while (known?.status === 'expired' && engine.control.setting('license-expired') !== known.licence.id)
+    while (known?.status === 'expired' && engine.control.setting('license-expired') !== known.license.id)
       await new Promise((resolve) => setTimeout(resolve, 5))
     // Opening writes down how late it is, in the background; this comes after it in the log.
     await licensing.noteTime()
@@ -115,7 +115,7 @@ test('every route in every state of the licence', { timeout: 120_000 }, async (t
   t.ok(cells > 4 * callers.size, `${cells} cells`)
 })
 
-test('what the specification lists goes on without a licence, and objects can be read', async (t) => {
+test('what the specification lists goes on without a license, and objects can be read', async (t) => {
   const { running, token } = await withDatabase(t)
   const app = createApp({
     slot: slotWith(running.engine),

@@ -7,7 +7,7 @@ import { decode, encode } from '@msgpack/msgpack'
 import type { FastifyInstance } from 'fastify'
 import { type Attempts, createAttempts } from '../src/access/attempts.ts'
 import { type Config, createApp, readConfig, slotWith } from '../src/index.ts'
-import { layLicence, testLicensing } from './licences.ts'
+import { layLicense, testLicensing } from './licenses.ts'
 
 export interface Answer {
   readonly status: number
@@ -71,7 +71,7 @@ export async function runningApp(
   const { topKMax, batchMax, collectionsMax } = config
   const engine = await openEngine({ dataDir, threads: 1, limits: { topKMax, batchMax, collectionsMax } })
   const slot = slotWith(engine)
-  if (licensed && config.rootToken !== undefined) await layLicence(dataDir)
+  if (licensed && config.rootToken !== undefined) await layLicense(dataDir)
   const licensing = config.rootToken === undefined ? undefined : await testLicensing(dataDir, engine)
   const app = createApp({ slot, config, attempts, ...(licensing === undefined ? {} : { licensing }) })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })

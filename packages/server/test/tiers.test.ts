@@ -80,7 +80,7 @@ test('objects beyond the type are refused before they are written', async (t) =>
   Object.defineProperty(collection, 'objects', { configurable: true, get: () => 1_000_000 })
   refused(t, await upsert('b'), 'objects', 1_000_000)
   Reflect.deleteProperty(collection, 'objects')
-  t.strictSame(await collection.get(['b']), [])
+  t.strictSame(await collection.getMany(['b']), [])
 })
 
 function refused(t: Test, answer: Answer, fieldName: string, limit: unknown): void {

@@ -1,18 +1,18 @@
-// A build for a vendor, as tsup makes it: licences of the vendor are taken, nobody else's, whatever the environment says.
+// A build for a vendor, as tsup makes it: licenses of the vendor are taken, nobody else's, whatever the environment says.
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { test } from 'tap'
-import { createLicenceKeys, readConfig } from '../src/index.ts'
+import { createLicenseKeys, readConfig } from '../src/index.ts'
 import { vendorDefines } from '../vendor-key.ts'
-import { issued, vendor } from './licences.ts'
+import { issued, vendor } from './licenses.ts'
 import { send, temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const forger = createLicenceKeys()
+const forger = createLicenseKeys()
 
 test('what is no key ends the build', (t) => {
   t.same(vendorDefines({}), {})
@@ -22,7 +22,7 @@ test('what is no key ends the build', (t) => {
   t.end()
 })
 
-test('a build for a vendor takes the licences of its vendor and no others', { timeout: 120_000 }, async (t) => {
+test('a build for a vendor takes the licenses of its vendor and no others', { timeout: 120_000 }, async (t) => {
   // Inside the package, whose dependencies it has.
   const dir = await mkdtemp(path.join(root, 'dist-vendor-'))
   t.teardown(() => rm(dir, { recursive: true, force: true }))

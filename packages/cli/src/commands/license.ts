@@ -1,14 +1,14 @@
 // `annal license`: makes the vendor's keys, issues licences with them, and says what a licence says. Needs no server.
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { builtInPublicKey, createLicenceKeys, issueLicence, type Licence, readLicence } from '@annal/server'
+import { builtInPublicKey, createLicenseKeys, issueLicense, type License, readLicense } from '@annal/server'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
 
 const dayMs = 24 * 3_600_000
 
 export async function licenseKeys({ out }: { readonly out: string }, terminal: Terminal): Promise<number> {
-  const { publicKey, privateKey } = createLicenceKeys()
+  const { publicKey, privateKey } = createLicenseKeys()
   // A key is never written over: licences that were issued with it would be worth nothing.
   await writeFile(out, privateKey, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
     throw usageError(`${out} cannot be made: ${reason(error)}`)
@@ -51,17 +51,17 @@ export async function licenseShow(
   return exitCode.attention
 }
 
-function issued(licence: Licence, privateKey: string): string {
+function issued(licence: License, privateKey: string): string {
   try {
-    return issueLicence(licence, privateKey)
+    return issueLicense(licence, privateKey)
   } catch (error) {
     throw usageError(reason(error))
   }
 }
 
-function checked(text: string, publicKey: string): Licence {
+function checked(text: string, publicKey: string): License {
   try {
-    return readLicence(text, publicKey)
+    return readLicense(text, publicKey)
   } catch (error) {
     throw new CommandEnd(exitCode.damaged, reason(error))
   }

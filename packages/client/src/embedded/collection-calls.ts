@@ -23,7 +23,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
   listCollections: ({ database }) => database.collections().map(descriptionOf),
   describeCollection: ({ database }, { collection }) => descriptionOf(database.collection(collection).describe()),
   async deleteCollection({ database }, { collection }) {
-    await database.dropCollection(collection)
+    await database.deleteCollection(collection)
     return undefined
   },
   async upsertObjects({ database }, { collection, objects }) {
@@ -31,7 +31,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return { lsn, durable }
   },
   async getObjects({ database }, { collection, ids }) {
-    return storedAll(await database.collection(collection).get(ids))
+    return storedAll(await database.collection(collection).getMany(ids))
   },
   async deleteObject({ database }, { collection, id }) {
     return (await database.collection(collection).delete([id])).deleted.length > 0
@@ -40,7 +40,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return (await database.collection(collection).deleteWhere(filterInput(filter))).deleted
   },
   async updateObjectFilters({ database }, { collection, updates }) {
-    return (await database.collection(collection).replaceFilters(updates)).updated
+    return (await database.collection(collection).updateFilters(updates)).updated
   },
   async search({ database }, { collection, request }) {
     return resultOf(await database.collection(collection).search(searchInput(request)))

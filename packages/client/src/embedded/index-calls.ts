@@ -22,7 +22,7 @@ export const indexCalls: Calls<keyof IndexOperations> = {
   describeIndex: ({ database }, { index }) => open(database, index).index,
   async deleteIndex({ database }, { index }) {
     open(database, index)
-    await database.dropCollection(index)
+    await database.deleteCollection(index)
     return undefined
   },
   async upsert({ database }, { index, records }) {
@@ -45,7 +45,7 @@ export const indexCalls: Calls<keyof IndexOperations> = {
   },
   async get({ database }, { index, id }) {
     const { collection, names } = open(database, index)
-    const [object] = await collection.get([id])
+    const [object] = await collection.getMany([id])
     return object === undefined ? undefined : storedVector(storedOf(object, new MetaBudget()), names)
   },
   async delete({ database }, { index, id }) {
@@ -55,7 +55,7 @@ export const indexCalls: Calls<keyof IndexOperations> = {
     return (await open(database, index).collection.deleteWhere(filterInput(filter))).deleted
   },
   async updateFilters({ database }, { index, updates }) {
-    return (await open(database, index).collection.replaceFilters(updates)).updated
+    return (await open(database, index).collection.updateFilters(updates)).updated
   },
 }
 

@@ -1,5 +1,5 @@
-// The walk of a selective filter: over allowed rows alone. From an allowed row it goes to its allowed neighbours, and past
-// neighbours that are not to theirs, until enough allowed ones are found; distances are computed for allowed rows only. A walk
+// The walk of a selective filter: over allowed rows alone. From an allowed row it goes to its allowed neighbors, and past
+// neighbors that are not to theirs, until enough allowed ones are found; distances are computed for allowed rows only. A walk
 // through rows that are not allowed would compute ten distances for one that counts where one row in ten is allowed.
 import { IP, M, M0, MARKED, NONE, baseLinksOf, metric } from '../layout'
 import { ids, poolMax, ranked, visited } from '../scratch'
@@ -150,7 +150,7 @@ function touchList(id: u32): void {
   sink ^= load<u32>(list) ^ load<u32>(list, 64)
 }
 
-/** Reads a row's list: allowed neighbours are listed, the others wait to be passed over. */
+/** Reads a row's list: allowed neighbors are listed, the others wait to be passed over. */
 function readList(node: u32, mark: u32, listed: i32): i32 {
   countHop()
   const full = ranked + (<usize>poolMax << 3)

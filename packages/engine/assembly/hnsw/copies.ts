@@ -1,7 +1,7 @@
 // Rows that a walk cannot tell apart are one node of the graph, however many there are: they would fill its pools and lists and
 // cut it in two. One of them, the leader, has lists. The others follow it: no list names them, and what would be their own
 // orders them by ordinal, as a skip list whose shape depends on nothing but who is in it.
-//   list of a leader      neighbours | its first follower, marked, in the last word
+//   list of a leader      neighbors | its first follower, marked, in the last word
 //   list of a follower    leader, marked | next follower | next of those that reach height 1 | ...
 //   list of a removed row that follows nobody any more    OUTSIDE
 // Lists are changed by one thread, between the phases of a job, while others read them: what is new is written before the
@@ -120,7 +120,7 @@ function clearList(id: u32): void {
   touch(id)
 }
 
-/** Puts a row that is in no list behind a leader. Where the leader's list was full its last neighbour gives way. */
+/** Puts a row that is in no list behind a leader. Where the leader's list was full its last neighbor gives way. */
 export function follow(leader: u32, id: u32): void {
   if (levelOf(id) > 0 && load<u32>(upperOf(id)) != NONE)
     for (let l = levelOf(id); l > 0; --l) memory.fill(linksOf(id, l), 0xff, <usize>M << 2)

@@ -39,7 +39,7 @@ function asideOf(index: u32, level: i32): usize {
 }
 
 /** Step 1 for one node of the sub-batch. */
-export function findNeighbours(index: u32): void {
+export function findNeighbors(index: u32): void {
   const id = itemOf(index)
   const entry = load<u32>(ENTRY)
   const top = entry == NONE ? -1 : levelOf(entry)

@@ -1,4 +1,4 @@
-// In which order the nodes of a sub-batch look for their neighbours: those that stand near each other one after another, for
+// In which order the nodes of a sub-batch look for their neighbors: those that stand near each other one after another, for
 // they meet the same rows, which the processor has at hand by then. What they find is the same in any order.
 import { JOB_ORDER, JOB_START, JOB_STOP, rowOf } from '../layout'
 import { ids, keys, ranked, rowCode } from '../scratch'

@@ -1,7 +1,7 @@
 // The sorted pool of a walk: u64 entries, key first, so that one comparison orders them; ties fall to the ordinal.
 //   bits 63..32 key (order-preserving) | 31..2 ordinal | 1 hidden | 0 expanded
 // Hidden rows steer the walk and are never returned: only the others count against the pool's size, so that a
-// neighbourhood of removed rows cannot crowd out the living ones.
+// neighborhood of removed rows cannot crowd out the living ones.
 import { floatOf, orderOf } from '../lanes'
 import { pool, poolMax } from '../scratch'
 

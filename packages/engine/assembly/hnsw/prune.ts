@@ -1,4 +1,4 @@
-// Which candidates become neighbours: nearest first, and only those nearer to the node than to any already chosen, so
+// Which candidates become neighbors: nearest first, and only those nearer to the node than to any already chosen, so
 // that links point in different directions.
 import { rowOf } from '../layout'
 import { beat, chosen } from '../scratch'

@@ -1,9 +1,9 @@
 // Taking removed rows out of the graph, so that nothing leads to them and what they joined stays joined. Two ways:
-//   around one row   when a few ordinals are about to be reused: its neighbours put the nearest of its other neighbours in
+//   around one row   when a few ordinals are about to be reused: its neighbors put the nearest of its other neighbors in
 //                    its place; links to it from elsewhere stay and are links to whatever the ordinal becomes, which harms
 //                    nothing but a little speed
 //   sweep            when many are: every list with a removed row in it is chosen anew from its living members and the
-//                    living neighbours of its removed ones; afterwards no link leads to a removed row
+//                    living neighbors of its removed ones; afterwards no link leads to a removed row
 // A node's new list depends on its own list and on lists of removed rows, which a sweep does not change, so threads may take
 // nodes in any order.
 import {
@@ -80,18 +80,18 @@ export function releaseItems(): void {
   endHandingOver()
 }
 
-/** The heir gets the neighbours of the row at level 0, and those that know the row know the heir instead. */
+/** The heir gets the neighbors of the row at level 0, and those that know the row know the heir instead. */
 function takePlace(id: u32, heir: u32): void {
   const list = linksOf(id, 0)
   const own = linksOf(heir, 0)
   for (let i: i32 = 0; i < M0 - 1; ++i) {
-    const neighbour = load<u32>(list + (<usize>i << 2))
-    if (neighbour >= MARKED) break
-    store<u32>(own + (<usize>i << 2), neighbour)
-    const place = placeOf(id, linksOf(neighbour, 0), M0)
+    const neighbor = load<u32>(list + (<usize>i << 2))
+    if (neighbor >= MARKED) break
+    store<u32>(own + (<usize>i << 2), neighbor)
+    const place = placeOf(id, linksOf(neighbor, 0), M0)
     if (place == 0) continue
     atomic.store<u32>(place, heir)
-    touch(neighbour)
+    touch(neighbor)
   }
   touch(heir)
 }
@@ -110,10 +110,10 @@ function repairAround(id: u32, level: i32): void {
   const list = linksOf(id, level)
   const degree = degreeAt(level)
   for (let i: i32 = 0; i < degree; ++i) {
-    const neighbour = load<u32>(list + (<usize>i << 2))
-    if (neighbour >= MARKED) break
-    const place = placeOf(id, linksOf(neighbour, level), degree)
-    if (place != 0) replace(neighbour, place, list, level, degree)
+    const neighbor = load<u32>(list + (<usize>i << 2))
+    if (neighbor >= MARKED) break
+    const place = placeOf(id, linksOf(neighbor, level), degree)
+    if (place != 0) replace(neighbor, place, list, level, degree)
   }
 }
 
@@ -180,7 +180,7 @@ function sweepList(id: u32, level: i32): void {
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(list + (<usize>i << 2))
     if (other >= MARKED) break
-    if (!isStanding(other)) count = offerNeighbours(other, level, degree, mark, count)
+    if (!isStanding(other)) count = offerNeighbors(other, level, degree, mark, count)
   }
   relink(id, list, count, degree, before)
 }
@@ -194,7 +194,7 @@ function offer(id: u32, mark: u8, count: i32): i32 {
   return count + 1
 }
 
-function offerNeighbours(removed: u32, level: i32, degree: i32, mark: u8, count: i32): i32 {
+function offerNeighbors(removed: u32, level: i32, degree: i32, mark: u8, count: i32): i32 {
   const list = linksOf(removed, level)
   let n = count
   for (let i: i32 = 0; i < degree; ++i) {

@@ -127,7 +127,7 @@ export function countHop(): void {
 
 let nearest: f32 = 0
 /**
- * Follows the nearest neighbour until none is nearer, past whatever bears the mark: what was compared before is no nearer.
+ * Follows the nearest neighbor until none is nearer, past whatever bears the mark: what was compared before is no nearer.
  * Leaves the key in `nearest`.
  */
 function descend(from: u32, key: f32, level: i32, mark: u32): u32 {
@@ -177,7 +177,7 @@ function expandAfter(current: i32, level: i32): usize {
   return linksOf(idOf(at(next)), level)
 }
 
-/** Lists the neighbours not seen yet behind the `count` ordinals already listed; returns how many are listed then. */
+/** Lists the neighbors not seen yet behind the `count` ordinals already listed; returns how many are listed then. */
 @inline
 function gather(from: usize, degree: i32, mark: u32, listed: i32): i32 {
   let list = from

@@ -1,4 +1,4 @@
-// The nodes that are being linked together. While they look for their neighbours the graph is as it was before them: a reused
+// The nodes that are being linked together. While they look for their neighbors the graph is as it was before them: a reused
 // ordinal may still have links to it from its former place, and must be met by nobody, since its lists are being written.
 import { JOB_ITEMS, JOB_START, JOB_STOP } from '../layout'
 import { visited } from '../scratch'

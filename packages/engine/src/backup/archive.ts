@@ -248,7 +248,7 @@ export async function sweepArchive({ vfs, dataDir }: ArchivePlace): Promise<void
   for (const name of await vfs.list(dir)) if (name.endsWith('.tmp')) await vfs.removeTree(join(dir, name))
 }
 
-/** The one whose neighbours are nearest to each other; never the oldest, which is where everything begins. */
+/** The one whose neighbors are nearest to each other; never the oldest, which is where everything begins. */
 function leastUseful(bases: readonly Checkpoint[]): Checkpoint {
   let best = bases[1] as Checkpoint
   let gap = Number.POSITIVE_INFINITY

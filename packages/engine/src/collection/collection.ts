@@ -29,7 +29,7 @@ import type {
 import type { Applied, Replica, ReplicaHost } from '../replica/replica.ts'
 import { objectBytes } from '../search/answer-room.ts'
 import { facetsOf, parseFacets } from '../search/facets.ts'
-import { neighboursOf } from '../search/neighbors.ts'
+import { neighborsOf } from '../search/neighbors.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
 import { needsWholeVersion, parseSearch } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
@@ -102,7 +102,14 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { lsn, durable, upserted: result.touched.length }
   }
 
-  async get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]> {
+  get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined>
+  get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]>
+  async get(idOrIds: string | readonly string[], room?: AnswerRoom) {
+    if (Array.isArray(idOrIds)) return this.getMany(idOrIds, room)
+    return (await this.getMany([idOrIds as string], room))[0]
+  }
+
+  async getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]> {
     await this.served()
     const { replica } = this
     const found = parseIds(ids)
@@ -148,7 +155,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { lsn, durable, deleted: result.touched.length }
   }
 
-  async replaceFilters(updates: FilterUpdatesInput): Promise<Acknowledgement & { readonly updated: number }> {
+  async updateFilters(updates: FilterUpdatesInput): Promise<Acknowledgement & { readonly updated: number }> {
     await this.served()
     const filters = await parseFilterUpdates(updates, this.#limits)
     const found: [string, string][] = []
@@ -166,6 +173,10 @@ export class LocalCollection extends CollectionLife implements Collection {
     const draft: Draft = { kind: 'filters-replaced', collectionId: this.entry.id, ids, filters: texts }
     const { lsn, durable, result } = await this.#write(draft, roomForFilters(this.replica, ids, texts), needs)
     return { lsn, durable, updated: result.touched.length }
+  }
+
+  replaceFilters(updates: FilterUpdatesInput): Promise<Acknowledgement & { readonly updated: number }> {
+    return this.updateFilters(updates)
   }
 
   /** Commits the same change that a record of another log made. Calls take effect in their order, without waiting for each other. */
@@ -233,9 +244,13 @@ export class LocalCollection extends CollectionLife implements Collection {
     return measureRecall(this.replica, parseRecall(request, this.definition, this.#limits))
   }
 
-  neighbours(field: string, id: string): readonly string[] {
+  neighbors(field: string, id: string): readonly string[] {
     this.checkOpen()
-    return neighboursOf(this.replica, field, id)
+    return neighborsOf(this.replica, field, id)
+  }
+
+  neighbours(field: string, id: string): readonly string[] {
+    return this.neighbors(field, id)
   }
 
   async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {

@@ -210,9 +210,9 @@ export class ValueRun {
     else if (count * 4 <= this.#in.room(page) && count > roomFirst) this.#resize(index, roomFor(count * 2))
   }
 
-  /** Whether a neighbour and `count` entries would make half a page. */
-  #fits(count: number, neighbour: number): boolean {
-    const page = this.#pages[neighbour]
+  /** Whether a neighbor and `count` entries would make half a page. */
+  #fits(count: number, neighbor: number): boolean {
+    const page = this.#pages[neighbor]
     return page !== undefined && count + this.#in.count(page) <= roomMax / 2
   }
 

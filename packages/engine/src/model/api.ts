@@ -111,7 +111,7 @@ export interface EngineStats {
     /** Ended without being asked to, and replaced. */
     readonly lost: number
     /** Questions that no thread has begun with. */
-    readonly questionsWaiting: number
+    readonly queriesWaiting: number
   }
   /** Bytes of memory by part, over all collections. */
   readonly memory: { readonly [part: string]: number }
@@ -171,6 +171,8 @@ export interface ControlPlane {
     readonly token?: TokenFacts
   }): Promise<DatabaseDescription>
   /** With every collection in it and all its tokens, at once. `default` stays. Throws database_not_found, invalid_argument. */
+  deleteDatabase(name: string): Promise<Acknowledgement>
+  /** @deprecated Use deleteDatabase. */
   dropDatabase(name: string): Promise<Acknowledgement>
   setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription>
   setDatabaseType(name: string, type: DatabaseType): Promise<DatabaseDescription>
@@ -179,6 +181,8 @@ export interface ControlPlane {
   /** Throws database_not_found, token_exists, invalid_argument, limit_exceeded. */
   putToken(database: string, token: TokenFacts): Promise<TokenDescription>
   /** Throws database_not_found, token_not_found. */
+  deleteToken(database: string, name: string): Promise<Acknowledgement>
+  /** @deprecated Use deleteToken. */
   dropToken(database: string, name: string): Promise<Acknowledgement>
   /** Whose token has this SHA-256, hexadecimal. How long it takes depends on the hash alone. */
   findToken(hash: string): TokenOwner | undefined
@@ -242,6 +246,9 @@ export interface Database {
   collections(): readonly CollectionDescription[]
   /** How much there is: collections with those being made or restored, and objects in all of them. Costs little. */
   usage(): { readonly collections: number; readonly objects: number }
+  /** Deletes a collection with everything in it. Throws collection_not_found. */
+  deleteCollection(name: string): Promise<Acknowledgement>
+  /** @deprecated Use deleteCollection. */
   dropCollection(name: string): Promise<Acknowledgement>
 }
 
@@ -262,12 +269,20 @@ export interface Collection {
   upsert(
     objects: readonly ObjectInput[] | AsyncIterable<ObjectInput>,
   ): Promise<Acknowledgement & { readonly upserted: number }>
-  /** The objects found, in the order asked; unknown ids are left out. */
+  /** Returns the object with this id, or undefined where there is none. */
+  get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined>
+  /** @deprecated Use getMany. */
   get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]>
+  /** Returns the objects with these ids in the order of `ids`; unknown ids are left out. */
+  getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]>
   delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
   /** Logged as the ids it found. An empty filter deletes nothing. */
   deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }>
   /** Replaces whole filter objects; unknown ids are skipped. Updates may come one after another, as objects of an upsert may. */
+  updateFilters(
+    updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
+  ): Promise<Acknowledgement & { readonly updated: number }>
+  /** @deprecated Use updateFilters. */
   replaceFilters(
     updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
   ): Promise<Acknowledgement & { readonly updated: number }>
@@ -284,6 +299,8 @@ export interface Collection {
   /** Asks the index for stored vectors and compares with exact answers: a number to watch. */
   recall(request?: RecallRequest): Promise<RecallReport>
   /** Ids of the objects that an object is linked to at the base of a dense field's graph; none where it has no vector. Throws object_not_found, field_not_found or invalid_argument. */
+  neighbors(field: string, id: string): readonly string[]
+  /** @deprecated Use neighbors. */
   neighbours(field: string, id: string): readonly string[]
   /**
    * Builds everything anew from the live objects, with other graph parameters where given. Searches go on; writers wait, and

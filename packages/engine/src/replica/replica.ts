@@ -291,7 +291,7 @@ export class Replica {
       case 'objects-deleted':
         return this.#delete(version, event)
       case 'filters-replaced':
-        return this.#replaceFilters(version, event)
+        return this.#updateFilters(version, event)
     }
   }
 
@@ -348,7 +348,7 @@ export class Replica {
     for (const id of ids) yield this.#retire(this.#objects.remove(id), version)
   }
 
-  #replaceFilters(version: number, event: FiltersReplaced): Prepared {
+  #updateFilters(version: number, event: FiltersReplaced): Prepared {
     const touched: string[] = []
     return { touched, work: this.#publishFilters(version, event, touched) }
   }

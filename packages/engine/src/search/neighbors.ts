@@ -3,8 +3,8 @@ import { EngineError } from '../errors.ts'
 import { parseId, printed } from '../model/ids.ts'
 import type { Replica } from '../replica/replica.ts'
 
-/** Ids of the living neighbours of an object, as the graph has them now. */
-export function neighboursOf(replica: Replica, field: string, id: string): readonly string[] {
+/** Ids of the living neighbors of an object, as the graph has them now. */
+export function neighborsOf(replica: Replica, field: string, id: string): readonly string[] {
   const dense = denseFieldOf(replica, field)
   const ordinal = replica.find(parseId(id, 'id'))
   if (ordinal < 0) {

@@ -114,28 +114,28 @@ test(`a clone exists before it is loaded, and whoever asks it waits (ANNAL_SEED=
   let answered = 0
   const asked = [
     clone.search(query),
-    clone.get(['o1']),
+    clone.getMany(['o1']),
     clone.scroll({ limit: 5 }),
     clone.upsert([{ id: 'later', fields: { v: someVector(random) } }]),
     clone.served(),
     clone.searchBatch([query]),
     clone.delete(['none']),
     clone.deleteWhere([{ n: { $eq: -1 } }]),
-    clone.replaceFilters([{ id: 'none', filter: {} }]),
+    clone.updateFilters([{ id: 'none', filter: {} }]),
     clone.recall({ sample: 1 }),
     clone.rebuild(),
     database.backups.clone('b', 'c'),
   ].map((answer) => answer.then(() => answered++))
   await source.upsert([{ id: 'of the source', fields: { v: someVector(random) } }])
   await engine.checkpoint()
-  await database.dropCollection('a')
+  await database.deleteCollection('a')
   t.equal(answered, 0, 'writes, checkpoints and drops elsewhere did not wait for it')
   const again = await crashed(t, dataDir)
   t.equal(again.database().collection('b').stateDigest(), digest, 'a crash now loses nothing of it')
   disk.allow()
   await Promise.all(asked)
-  t.equal((await clone.get(['later'])).length, 1)
-  t.equal((await clone.get(['of the source'])).length, 0)
+  t.equal((await clone.getMany(['later'])).length, 1)
+  t.equal((await clone.getMany(['of the source'])).length, 0)
   await clone.delete(['later'])
   t.equal(clone.describe().objects, objects)
   await database.collection('c').served()
@@ -178,7 +178,7 @@ test('a clone under writers holds what was written up to one record, and every w
     const { count } = clone.count()
     t.ok(count >= before, 'everything acknowledged before')
     t.equal(
-      (await clone.get([`n${count - 1}`, `n${count}`])).length,
+      (await clone.getMany([`n${count - 1}`, `n${count}`])).length,
       Math.min(1, count),
       'nothing is left out, or more',
     )
@@ -250,7 +250,7 @@ test('a clone that is dropped while it is loaded leaves nothing', async (t) => {
   const { engine, database, disk, dataDir } = await world(t, seededRandom(seed + 4))
   await database.backups.clone('a', 'b')
   const asked = database.collection('b').search(query)
-  const dropped = database.dropCollection('b')
+  const dropped = database.deleteCollection('b')
   disk.allow()
   await t.rejects(asked, { code: 'collection_not_found' })
   await dropped
@@ -278,7 +278,7 @@ test('a clone whose files cannot be read is out of service by itself, and can be
   await statusIs(database, 'failed')
   t.match(database.backups.restoreStatus().error, /EIO/)
   await source.search(query)
-  await database.dropCollection('b')
+  await database.deleteCollection('b')
   t.equal(engine.health().status, 'ok')
 })
 

@@ -61,7 +61,7 @@ test('clones and restores that are dropped leave nothing behind, however often',
     await database.collection('b').served()
     // One that a checkpoint holds, and one that none ever held.
     if (i % 3 === 0) await engine.checkpoint()
-    await database.dropCollection('b')
+    await database.deleteCollection('b')
     await source.delete([`o${i}`])
     await engine.checkpoint()
     t.same(await imports(dataDir), [], `round ${i}: no image`)
@@ -96,7 +96,7 @@ test('the image of a clone that lives goes when two checkpoints hold the clone',
   const past = database.backups.restorePast('b', 'c', { lsn: engine.stats().lsnApplied })
   await past
   t.equal(database.collection('c').stateDigest(), digest)
-  await database.dropCollection('c')
+  await database.deleteCollection('c')
   await engine.close()
   t.match(await verifyDataDirectory({ dataDir, deep: true, threads: 1 }), { isGood: true })
   const again = await openedEngine(t, { dataDir })
@@ -128,9 +128,9 @@ async function livedUnderLooks(dataDir: string, look: () => Promise<void>, every
   await source.delete(['o1'])
   await engine.checkpoint()
   await database.backups.restore('kept', 'c')
-  await database.dropCollection('b')
+  await database.deleteCollection('b')
   await engine.checkpoint()
-  await database.dropCollection('c')
+  await database.deleteCollection('c')
   await source.delete(['o2'])
   await engine.checkpoint()
   isLooking = false
@@ -200,7 +200,7 @@ test('with history every moment of a dropped clone stays reachable, and its imag
   note(database.collection('b'))
   await filled(database.collection('b'), random, 10)
   note(database.collection('b'))
-  await database.dropCollection('b')
+  await database.deleteCollection('b')
   const step = async () => {
     nowMs += 600_000
     await filled(source, random, 2)
@@ -211,7 +211,7 @@ test('with history every moment of a dropped clone stays reachable, and its imag
   for (const { lsn, digest } of moments) {
     await database.backups.restorePast('b', 'past', { lsn })
     t.equal(database.collection('past').stateDigest(), digest, `LSN ${lsn}`)
-    await database.dropCollection('past')
+    await database.deleteCollection('past')
     const to = join(await temporaryDirectory(t), 'restored')
     await restoreDataDirectory({ from: dataDir, to, lsn })
     const restored = await openedEngine(t, { dataDir: to })
@@ -233,7 +233,7 @@ test('an engine that keeps the whole log keeps what its replay needs', async (t)
   await filled(source, random, 50)
   await database.backups.clone('a', 'b')
   await database.collection('b').served()
-  await database.dropCollection('b')
+  await database.deleteCollection('b')
   for (let i = 0; i < 3; i++) {
     await source.delete([`o${i}`])
     await engine.checkpoint()

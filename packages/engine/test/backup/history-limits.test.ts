@@ -96,7 +96,7 @@ test('history that is turned on begins then, and one that is turned off is remov
   const engine = await life.open(limits)
   const { lsn } = engine.database().collection('a').describe()
   await engine.database().backups.restorePast('a', 'past', { lsn: Math.max(on?.lsn ?? 0, lsn - 1) })
-  await engine.database().dropCollection('past')
+  await engine.database().deleteCollection('past')
   await engine.close()
   // Whoever opens it without a word about history leaves what there is; what was not archived meanwhile ends it.
   const before = await life.archived()

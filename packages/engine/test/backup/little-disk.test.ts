@@ -113,7 +113,7 @@ test('a drop on a full disk gives back what checkpoints hold, and a start agrees
   })
   await database.collection('a').delete(['nothing'])
   const { lsnCheckpoint } = engine.stats()
-  await database.dropCollection('b')
+  await database.deleteCollection('b')
   await until(async () =>
     (await readdir(dataDir, { recursive: true })).every((name) => !name.includes('collection-2-')),
   )
@@ -161,7 +161,7 @@ test('a kill while a drop gives its room back leaves a directory that opens', as
     found.push(`${status} ${reasons} ${left.database().collection('a').stateDigest() === digest} ${collections.length}`)
     await left.close()
   }
-  await database.dropCollection('b')
+  await database.deleteCollection('b')
   await until(async () =>
     (await readdir(dataDir, { recursive: true })).every((name) => !name.includes('collection-2-')),
   )

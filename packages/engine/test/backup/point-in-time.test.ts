@@ -100,7 +100,7 @@ test(`any moment of a collection comes back into a new name (ANNAL_SEED=${seed})
   for (const lsn of lsns) {
     await database.backups.restore('middle', 'past', { lsn })
     t.equal(database.collection('past').stateDigest(), digestAt(timeline, lsn), `LSN ${lsn}`)
-    await database.dropCollection('past')
+    await database.deleteCollection('past')
   }
   for (let i = 0; i < targets / 4; i++) {
     const { timeMs } = timeline[random.below(timeline.length)] as Timeline[number]
@@ -108,10 +108,10 @@ test(`any moment of a collection comes back into a new name (ANNAL_SEED=${seed})
     const expected = timeline.findLast((one) => one.timeMs <= asked)?.digest
     await database.backups.restore('middle', 'past', { timeMs: asked })
     t.equal(database.collection('past').stateDigest(), expected, `time ${asked}`)
-    await database.dropCollection('past')
+    await database.deleteCollection('past')
   }
   // The collection itself need not be there any more.
-  await database.dropCollection('a')
+  await database.deleteCollection('a')
   await database.backups.restore('middle', 'a', { lsn: last })
   t.equal(database.collection('a').stateDigest(), digestAt(timeline, last), 'a dropped collection')
   const collections = database.collections().length
@@ -128,7 +128,7 @@ test(`any moment of a collection comes back into a new name (ANNAL_SEED=${seed})
     t.match(refused, { code: 'restore_unreachable' }, JSON.stringify(moment))
   }
   const lsnNow = engine.stats().lsnApplied
-  await database.dropCollection('a')
+  await database.deleteCollection('a')
   t.equal(database.collections().length, collections - 1, 'nothing was made')
   t.ok(engine.stats().lsnApplied > lsnNow)
 })

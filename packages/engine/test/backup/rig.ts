@@ -47,7 +47,7 @@ export async function someLife(collection: Collection, random: Random, steps: nu
   for (let step = 0; step < steps; step++) {
     const kind = random.below(12)
     if (kind === 0) await collection.delete([id(), id()])
-    else if (kind === 1) await collection.replaceFilters([{ id: id(), filter: { n: random.below(9) } }])
+    else if (kind === 1) await collection.updateFilters([{ id: id(), filter: { n: random.below(9) } }])
     else if (kind === 2)
       await collection.deleteWhere([{ n: { $eq: random.below(9) } }, { m: { $eq: random.below(3) } }])
     else if (kind === 3 && random.below(4) === 0) await collection.rebuild()

@@ -223,7 +223,7 @@ test('however a backup ends, writers go on and nothing of it is left', async (t)
       async () => {
         await engine.database().createCollection({ name: 'gone', fields: [denseField()] })
         await backups.create('gone')
-        await engine.database().dropCollection('gone')
+        await engine.database().deleteCollection('gone')
       },
     ],
   ]

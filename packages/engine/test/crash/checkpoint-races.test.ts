@@ -101,7 +101,7 @@ test('a collection dropped and created again during a checkpoint is the new one 
   await inDirectory(async (dataDir, pool) => {
     const engine = await withMeanwhile(dataDir, pool, async (serving) => {
       const database = serving.database()
-      await Promise.all([database.dropCollection('first'), database.dropCollection('second')])
+      await Promise.all([database.deleteCollection('first'), database.deleteCollection('second')])
       for (const name of ['second', 'first']) await database.createCollection({ name, fields })
       await database.collection('first').upsert(objects(5))
     })
@@ -116,7 +116,7 @@ test('a collection dropped and created again during a checkpoint is the new one 
 
 test('a collection dropped before its turn in a checkpoint does not spoil it', async (t) => {
   await inDirectory(async (dataDir, pool) => {
-    const engine = await withMeanwhile(dataDir, pool, (serving) => serving.database().dropCollection('second'))
+    const engine = await withMeanwhile(dataDir, pool, (serving) => serving.database().deleteCollection('second'))
     t.equal(engine.stats().checkpoints.failed, 0)
     t.equal(engine.health().status, 'ok')
     const live = digestsOf(engine)

@@ -91,7 +91,7 @@ test(`every name is durable when the call that made it returns, seed ${seed}`, a
     settled('clone')
     await database.backups.restore(`kept${start}`, 'c')
     settled('restore')
-    for (const name of ['b', 'c']) await database.dropCollection(name)
+    for (const name of ['b', 'c']) await database.deleteCollection(name)
     await someLife(collection, random, 3)
     await engine.checkpoint()
     settled('another checkpoint')

@@ -71,7 +71,7 @@ async function faultIn(dataDir: string, known: Known, pool: WorkerPool): Promise
     if (there) {
       const ids = [...new Set([...known.stored.keys(), ...(known.begun ? idsOf(known.begun) : [])])]
       const collection = engine.database().collection('c')
-      for (const { id, meta } of await collection.get(ids)) found.set(id, `${meta?.life},${meta?.batch}`)
+      for (const { id, meta } of await collection.getMany(ids)) found.set(id, `${meta?.life},${meta?.batch}`)
       if (collection.count().count !== found.size)
         return `${collection.count().count} objects, of which ${found.size} are known`
     }

@@ -41,7 +41,7 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
       engine.database().createCollection({ name, fields }),
     )
   const drop = (name: string): void =>
-    step(`drop ${name}`, withCollection(name, undefined), (engine) => engine.database().dropCollection(name))
+    step(`drop ${name}`, withCollection(name, undefined), (engine) => engine.database().deleteCollection(name))
   const upsert = (name: string, from: number, count: number): void => {
     const objects = Array.from({ length: count }, (_, i) => objectOf(`${from + i}`, number++))
     const after = new Map(contents.get(name))
@@ -84,8 +84,8 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
       control.putToken(name, tokenOf(name, 'more')),
     )
   }
-  const dropDatabase = (name: string): void =>
-    step(`drop database ${name}`, withCollection(name, undefined), ({ control }) => control.dropDatabase(name))
+  const deleteDatabase = (name: string): void =>
+    step(`drop database ${name}`, withCollection(name, undefined), ({ control }) => control.deleteDatabase(name))
 
   for (const name of ['kept', 'dropped']) if (!contents.has(name)) create(name)
   upsert('kept', 0, 6)
@@ -96,7 +96,7 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
   if (contents.has('copied')) drop('copied')
   clone('kept', 'copied')
   removeAbove('kept', number - 2)
-  if (contents.has('acme')) dropDatabase('acme')
+  if (contents.has('acme')) deleteDatabase('acme')
   makeDatabase('acme')
   checkpoint()
   create('dropped')
@@ -105,7 +105,7 @@ export function someSteps(before: Contents, numberFrom: number): Step[] {
   drop('copied')
   checkpoint()
   removeAbove('dropped', number - 2)
-  dropDatabase('acme')
+  deleteDatabase('acme')
   return steps
 }
 
@@ -127,7 +127,7 @@ export async function contentsOf(engine: Engine): Promise<Contents> {
   for (const { name, objects: count, condition } of engine.database().collections()) {
     if (condition !== 'ready') throw new Error(`${name} is ${condition}`)
     const collection = engine.database().collection(name)
-    const found = await collection.get(Array.from({ length: 20 }, (_, i) => `${i}`))
+    const found = await collection.getMany(Array.from({ length: 20 }, (_, i) => `${i}`))
     const { results } = await collection.search({ fields: { v: { query: [0, 0, 0, 0], limit: 20 } } })
     const searched = (results.v ?? []).map(({ id }) => id).sort()
     if (String(searched) !== String(found.map(({ id }) => id).sort()) || found.length !== count)

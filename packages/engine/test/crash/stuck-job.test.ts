@@ -28,7 +28,7 @@ test('a job that is stuck is ended, and no write that was acknowledged is lost',
   const engine = await openEngine({ dataDir, threads: 2 })
   const collection = engine.database().collection('c')
   const ids = Array.from({ length: told.acknowledged }, (_, i) => String(i))
-  const found = await collection.get(ids)
+  const found = await collection.getMany(ids)
   t.equal(found.length, told.acknowledged)
   const { results } = await collection.search({ fields: { v: { query: { id: '7' }, limit: 10 } } })
   t.equal(results.v?.length, 10)

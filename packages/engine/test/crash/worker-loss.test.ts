@@ -135,7 +135,7 @@ async function search(
 
 async function settle(collection: Collection, known: Known): Promise<string[]> {
   const ids = Array.from({ length: 20 * batch }, (_, i) => `${i}`)
-  const found = new Map((await collection.get(ids)).map(({ id, meta }) => [id, Number(meta?.version)]))
+  const found = new Map((await collection.getMany(ids)).map(({ id, meta }) => [id, Number(meta?.version)]))
   const allowed = [known.acknowledged, ...(known.pending ? [known.pending] : [])]
   const same = allowed.some((state) => state.size === found.size && [...state].every(([id, v]) => found.get(id) === v))
   known.acknowledged = found

@@ -56,7 +56,7 @@ function write(collections: readonly Collection[], random: Random): Promise<unkn
   const tag = tags[random.below(tags.length)] as string
   const kind = random.below(20)
   if (kind === 0) return collection.delete([id(), id()])
-  if (kind === 1) return collection.replaceFilters([{ id: id(), filter: { tag } }])
+  if (kind === 1) return collection.updateFilters([{ id: id(), filter: { tag } }])
   if (kind === 2) return collection.deleteWhere([{ tag: { $eq: tag } }, { n: { $lt: random.below(40) } }])
   const ids = new Set(Array.from({ length: 1 + random.below(6) }, id))
   const objects = [...ids].map((one) => ({

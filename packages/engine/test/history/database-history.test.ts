@@ -47,7 +47,7 @@ async function withPast(t: Test): Promise<Engine & { readonly dataDir: string }>
       await engine.control.putSetting('secret-setting', 'secret-value')
       await database.createCollection({ name: 'gone', fields: [denseField()] })
       await someLife(database.collection('gone'), random, 6)
-      await database.dropCollection('gone')
+      await database.deleteCollection('gone')
       await database.createCollection({ name: 'a', fields: [denseField(), { name: 's', type: 'sparse' }] })
     }
     await someLife(database.collection('a'), random, 12)
@@ -170,7 +170,7 @@ test('a collection that was deleted comes back as it was at any event, without a
     await someLife(first, random, 2)
     digests.set(first.describe().lsn, first.stateDigest())
   }
-  const { lsn: dropped } = await database.dropCollection('a')
+  const { lsn: dropped } = await database.deleteCollection('a')
   await engine.checkpoint()
   const second = await database.createCollection({ name: 'a', fields: [denseField()] })
   await someLife(second, random, 2)

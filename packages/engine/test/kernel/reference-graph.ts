@@ -83,7 +83,7 @@ export class ReferenceGraph {
     }
   }
 
-  /** Whether the row is a node; where it follows another, that one's last neighbour gives way if need be. */
+  /** Whether the row is a node; where it follows another, that one's last neighbor gives way if need be. */
   #isNode(id: number): boolean {
     const row = this.#rows[id]
     if (row === undefined || (this.#params.rules ?? 1) < 2) return true
@@ -117,7 +117,7 @@ export class ReferenceGraph {
   #link(nodes: readonly number[]): void {
     for (const id of nodes) this.links[id] = Array.from({ length: this.#level(id) + 1 }, () => [])
     const forward: number[][][] = []
-    for (const [i, id] of nodes.entries()) forward.push(this.#findNeighbours(id, nodes.slice(0, i)))
+    for (const [i, id] of nodes.entries()) forward.push(this.#findNeighbors(id, nodes.slice(0, i)))
     const nodeAt = (i: number) => nodes[i] ?? -1
     forward.forEach((lists, i) => {
       lists.forEach((list, level) => {
@@ -132,7 +132,7 @@ export class ReferenceGraph {
     this.#linked += nodes.length
   }
 
-  #findNeighbours(id: number, earlier: readonly number[]): number[][] {
+  #findNeighbors(id: number, earlier: readonly number[]): number[][] {
     const forward: number[][] = []
     const { M, efConstruction } = this.#params
     const top = this.#entry < 0 ? -1 : this.#level(this.#entry)

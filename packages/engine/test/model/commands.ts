@@ -73,7 +73,7 @@ function create(at: string, spaceType: ModelCollection['spaceType'], precision: 
 
 function drop(at: string): Command {
   return command(`drop ${at}`, async (model, { engine }) => {
-    const code = await codeOf(engine.database().dropCollection(at))
+    const code = await codeOf(engine.database().deleteCollection(at))
     check(code === (model.delete(at) ? 'none' : 'collection_not_found'), `drop answered ${code}`)
   })
 }
@@ -110,12 +110,12 @@ function removeWhere(at: string, where: ModelFilter): Command {
   })
 }
 
-function replaceFilters(at: string, updates: readonly (readonly [string, ModelObject['filter']])[]): Command {
+function updateFilters(at: string, updates: readonly (readonly [string, ModelObject['filter']])[]): Command {
   return onCollection(`filters of ${updates.map(([key]) => key).join(', ')}`, at, async (model, real) => {
     const last = new Map(updates)
     const found = [...last].filter(([key]) => model.objects.has(key))
     check(
-      (await real.replaceFilters(updates.map(([key, values]) => ({ id: key, filter: values })))).updated ===
+      (await real.updateFilters(updates.map(([key, values]) => ({ id: key, filter: values })))).updated ===
         found.length,
       'updated filters',
     )
@@ -126,7 +126,7 @@ function replaceFilters(at: string, updates: readonly (readonly [string, ModelOb
 
 function get(at: string, ids: readonly string[]): Command {
   return onCollection(`get ${ids.join(', ')}`, at, async (model, real) => {
-    const found = await real.get(ids)
+    const found = await real.getMany(ids)
     const expected = ids.filter((key) => model.objects.has(key))
     check(JSON.stringify(found.map((one) => one.id)) === JSON.stringify(expected), 'ids got')
     for (const one of found) {
@@ -262,7 +262,7 @@ export const commands: fc.Arbitrary<Command>[] = [
   fc.tuple(name, filter).map((args) => removeWhere(...args)),
   fc
     .tuple(name, fc.array(fc.tuple(id, filterValues), { minLength: 1, maxLength: 6 }))
-    .map((args) => replaceFilters(...args)),
+    .map((args) => updateFilters(...args)),
   fc.tuple(name, fc.array(id, { minLength: 1, maxLength: 6 })).map((args) => get(...args)),
   ...Array.from({ length: 3 }, () =>
     fc

@@ -22,7 +22,7 @@ function create(at: string): Command {
 
 function drop(at: string): Command {
   return command(`drop database ${at}`, async ({ databases }, { engine }) => {
-    const code = await codeOf(engine.control.dropDatabase(at))
+    const code = await codeOf(engine.control.deleteDatabase(at))
     check(code === (databases.delete(at) ? 'none' : 'database_not_found'), `drop database answered ${code}`)
   })
 }
@@ -46,11 +46,11 @@ function createCollection(at: string, collection: string): Command {
   })
 }
 
-function dropCollection(at: string, collection: string): Command {
+function deleteCollection(at: string, collection: string): Command {
   return command(`drop ${collection} in ${at}`, async ({ databases }, { engine }) => {
     const expected = databases.get(at)
     const there = expected?.collections.delete(collection) ? 'none' : 'collection_not_found'
-    const code = await codeOf((async () => engine.database(at).dropCollection(collection))())
+    const code = await codeOf((async () => engine.database(at).deleteCollection(collection))())
     check(code === (expected ? there : 'database_not_found'), `drop in ${at} answered ${code}`)
   })
 }
@@ -65,11 +65,11 @@ function putToken(at: string, token: string): Command {
   })
 }
 
-function dropToken(at: string, token: string): Command {
+function deleteToken(at: string, token: string): Command {
   return command(`drop token ${token} of ${at}`, async ({ databases }, { engine }) => {
     const expected = databases.get(at)
     const there = expected?.tokens.delete(token) ? 'none' : 'token_not_found'
-    const code = await codeOf(engine.control.dropToken(at, token))
+    const code = await codeOf(engine.control.deleteToken(at, token))
     check(code === (expected ? there : 'database_not_found'), `drop token answered ${code}`)
   })
 }
@@ -118,9 +118,9 @@ export const controlCommands: fc.Arbitrary<Command>[] = [
   database.map(drop),
   fc.tuple(database, fc.boolean()).map((args) => setActive(...args)),
   fc.tuple(database, name).map((args) => createCollection(...args)),
-  fc.tuple(database, name).map((args) => dropCollection(...args)),
+  fc.tuple(database, name).map((args) => deleteCollection(...args)),
   fc.tuple(database, fc.constantFrom('first', 'second')).map((args) => putToken(...args)),
-  fc.tuple(database, fc.constantFrom('first', 'second')).map((args) => dropToken(...args)),
+  fc.tuple(database, fc.constantFrom('first', 'second')).map((args) => deleteToken(...args)),
   fc.integer({ min: 0, max: 9 }).map(putSetting),
   fc.constant(list()),
 ]

@@ -143,7 +143,7 @@ async function lookBack(engine: Engine, dataDir: string, world: World): Promise<
     try {
       await restore()
       if (engine.database().collection('t').stateDigest() !== digest) faults.push(`${what} restores another state`)
-      await engine.database().dropCollection('t')
+      await engine.database().deleteCollection('t')
       return false
     } catch (error) {
       if (!isNamed(error as Error)) faults.push(`${what}: ${(error as Error).stack}`)

@@ -113,7 +113,7 @@ export async function answersOf(engine: Engine): Promise<Map<string, Answers>> {
       const ids = Array.from({ length: 70 }, (_, i) => `o${i}`)
       answers.set(`${database}/${name}`, {
         digest: await orRefused(async () => collection.stateDigest()),
-        objects: await orRefused(async () => JSON.stringify(await collection.get(ids))),
+        objects: await orRefused(async () => JSON.stringify(await collection.getMany(ids))),
         hits: await orRefused(async () => JSON.stringify((await collection.search(rescored)).results)),
       })
     }

@@ -125,7 +125,7 @@ test('rescored answers are exact, survive restarts, replays and a lost directory
     engine = await open()
     await check(engine, 'by replay over what was there')
     t.equal(engine.database().collection('v').stateDigest(), digest)
-    await engine.database().dropCollection('v')
+    await engine.database().deleteCollection('v')
     // In the background: it does not end before the files are gone.
     while ((await readdir(join(dataDir, 'originals'))).length > 0) await sleep(10)
     await copyFile(join(dir, 'copy'), join(dataDir, 'originals', 'collection-1-generation-0-field-0-chunk-0.f32'))

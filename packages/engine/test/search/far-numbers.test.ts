@@ -91,7 +91,7 @@ for (const fields of collectionsFields) {
       t.equal(hits.length, 1)
       t.notMatch(inspect(hits[0]?.toJSON(), { depth: 9 }), minusZero, name)
     }
-    const [object] = await collection.get(['zero'])
+    const [object] = await collection.getMany(['zero'])
     t.notMatch(inspect(object?.dense, { depth: 9 }), minusZero)
   })
 }
@@ -111,5 +111,5 @@ test('JSON of a stored object has all its fields', async (t) => {
     ],
   }
   await collection.upsert([{ id: 'a', fields }])
-  t.match(JSON.parse(JSON.stringify(await collection.get(['a']))), [{ id: 'a', fields }])
+  t.match(JSON.parse(JSON.stringify(await collection.getMany(['a']))), [{ id: 'a', fields }])
 })

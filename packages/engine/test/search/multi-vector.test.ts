@@ -130,7 +130,7 @@ test('members come back as they were given, with get, scroll and search, and onl
     { id: 'b', fields: { passages: rows[0] as number[], v: [1, 0] } },
     { id: 'c', fields: { v: [0, 1] } },
   ])
-  const [a, b, c] = await collection.get(['a', 'b', 'c'])
+  const [a, b, c] = await collection.getMany(['a', 'b', 'c'])
   t.same(
     a?.multi.passages?.map(({ vector }) => [...vector]),
     rows,
@@ -218,7 +218,7 @@ test('a definition of a field of several vectors is checked', async (t) => {
 
 /** All that can be seen, for comparison before and after. */
 async function seen(collection: Collection, list: readonly Thing[], query: Rows): Promise<unknown> {
-  const got = await collection.get(list.map(({ id }) => id))
+  const got = await collection.getMany(list.map(({ id }) => id))
   const { results } = await collection.search({ fields: { passages: { query, limit: 20 } }, exact: true })
   return [
     got.map(({ id, multi }) => [id, multi.passages?.map(({ vector }) => [...vector])]),
@@ -300,7 +300,7 @@ test('searches and reads go on while objects are replaced, and each sees one ver
   while (!done) {
     const [{ results }, got, near] = await Promise.all([
       collection.search({ fields: { passages: { query: [[1, 0]], limit: 40 } }, includeVectors: true }),
-      collection.get(['3', '7', '39']),
+      collection.getMany(['3', '7', '39']),
       collection.search({ fields: { passages: { query: { id: '5' } } } }),
     ])
     const mixed = (results.passages ?? []).filter(

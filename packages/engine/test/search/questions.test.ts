@@ -153,7 +153,7 @@ test('the ordinal of an object used again does not bring back its vectors', asyn
   // Ordinals rest for a while before they are used again.
   for (let i = 0; i < 20; i++) await collection.upsert([{ id: 'rest', fields: { dense: [1, 1] } }])
   await collection.upsert(all.map(({ id, fields }) => ({ id, fields: { words: fields.words } })))
-  t.same(Object.keys((await collection.get(['3']))[0]?.dense ?? {}), [])
+  t.same(Object.keys((await collection.getMany(['3']))[0]?.dense ?? {}), [])
   const { results } = await collection.search({ fields: { words: { query: words(3) } }, includeVectors: true })
   t.match(results.words, [{ id: '3', norm: 1, vector: undefined }])
 })
@@ -279,7 +279,7 @@ test('hits show the filter values that were asked for, also when these are repla
         rescore: true,
       }),
     )
-    await collection.replaceFilters(ids.map((id) => ({ id, filter: { side: side(id, round) } })))
+    await collection.updateFilters(ids.map((id) => ({ id, filter: { side: side(id, round) } })))
     for (const { results } of await Promise.all(asked)) {
       searches++
       const hits = [...(results.dense ?? []), ...(results.words ?? [])]

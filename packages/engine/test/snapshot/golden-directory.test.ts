@@ -61,7 +61,7 @@ async function fill(engine: Engine): Promise<void> {
     await database.collection(precision).upsert(objects(10, 265))
     await database.collection(precision).delete(['copy-0', 'copy-1', 'copy-50'])
     await database.collection(precision).upsert(copies(5, 60))
-    await database.collection(precision).replaceFilters([{ id: '7', filter: { third: 9 } }])
+    await database.collection(precision).updateFilters([{ id: '7', filter: { third: 9 } }])
     await database.collection(precision).deleteWhere([{ third: { $eq: 1 } }])
   }
   await database.collection('int8').rebuild()

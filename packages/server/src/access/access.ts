@@ -11,7 +11,7 @@ import type { Principal } from './auth.ts'
  * - `any`: every token.
  * - `server`: the server as a whole: the owner of a plain deployment, else the root token.
  * - `control`: databases and their tokens: the root token, which plain deployments do not have.
- * - `read`, `search`, `write`: what is in one database; `write` asks for a token that may. Without a licence only `read` goes on.
+ * - `read`, `search`, `write`: what is in one database; `write` asks for a token that may. Without a license only `read` goes on.
  */
 export type Access = 'open' | 'any' | 'server' | 'control' | 'read' | 'search' | 'write'
 
@@ -62,14 +62,14 @@ export function checkAccess({ kind, ...principal }: Principal, access: Access): 
     throw new ServerError('access_denied', 'the root token is for databases and tokens, not for data')
 }
 
-/** Whether a licence must be in force for a call; without one, what only looks goes on, except for searches. */
-export function needsLicence(access: Access, method: string): boolean {
+/** Whether a license must be in force for a call; without one, what only looks goes on, except for searches. */
+export function needsLicense(access: Access, method: string): boolean {
   if (access === 'control') return method !== 'GET' && method !== 'HEAD'
   return access === 'write' || access === 'search'
 }
 
 export function enterpriseOnly(): ServerError {
-  return new ServerError('enterprise_only', 'this server has one database and no licence; NDD_ROOT_TOKEN changes that')
+  return new ServerError('enterprise_only', 'this server has one database and no license; NDD_ROOT_TOKEN changes that')
 }
 
 /** One sentence for all that is not the token's: it does not tell what exists. */

@@ -1,6 +1,6 @@
 // What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Access, checkAccess, needsLicence } from '../access/access.ts'
+import { type Access, checkAccess, needsLicense } from '../access/access.ts'
 import { addressKey } from '../access/addresses.ts'
 import { tokenId } from '../access/auth.ts'
 import { createHostCheck, type HostCheck } from '../access/hosts.ts'
@@ -49,7 +49,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
       if (access === 'open') return
       request.principal = guard.check(tokenOf(request, route), request.ip)
       checkAccess(request.principal, access)
-      if (needsLicence(access, request.method)) licensing?.require()
+      if (needsLicense(access, request.method)) licensing?.require()
       if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
       held.push((access === 'write' ? writes : questions).take(1))
       refuseEncodings(request)
@@ -161,12 +161,12 @@ function pathOf(request: FastifyRequest): string {
 
 const refusals: ReadonlyMap<number, string> = new Map([
   [401, 'auth.refused'],
-  [402, 'licence.refused'],
+  [402, 'license.refused'],
   [403, 'access.refused'],
   [429, 'rate.refused'],
 ])
 
-/** Changes of what the server holds, and requests refused for their token or for want of a licence. */
+/** Changes of what the server holds, and requests refused for their token or for want of a license. */
 function auditRequest(
   { audit, slot }: RouteContext,
   request: FastifyRequest,

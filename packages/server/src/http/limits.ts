@@ -80,8 +80,8 @@ export const authDelayMs = 1_000
 export const authDelayedMax = 100
 /** SPEC.md: a trial of one month; the published service says 30 days. */
 export const trialMs = 30 * 24 * 3_600_000
-/** A licence may start so much later than this machine's clock says: clocks differ, and it was issued just now. */
-export const licenceClockLeewayMs = 24 * 3_600_000
+/** A license may start so much later than this machine's clock says: clocks differ, and it was issued just now. */
+export const licenseClockLeewayMs = 24 * 3_600_000
 
 /** Addresses, or callers, remembered for that and for NDD_RATE_LIMIT; the oldest is forgotten first. */
 export const authAddressesMax = 10_000

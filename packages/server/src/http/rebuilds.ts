@@ -55,7 +55,7 @@ export async function beginRebuild(
 }
 
 /** Gives memory and disk back and says how much, once that is done. */
-export async function shrink(collection: Collection): Promise<{ readonly reclaimedBytes: number }> {
+export async function vacuum(collection: Collection): Promise<{ readonly reclaimedBytes: number }> {
   await collection.served()
   refuseWhileRebuilding(collection)
   const shrunk = collection.vacuum()

@@ -1,10 +1,10 @@
-// The file license.lic: three lines, of which the second is what the licence says and the third who signed it. The algorithm is
+// The file license.lic: three lines, of which the second is what the license says and the third who signed it. The algorithm is
 // Ed25519, whatever a file may claim, and what is signed is the exact text. Nothing is believed before the signature fits.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { ServerError } from '../http/errors.ts'
 
-/** What a licence says. Times are milliseconds since 1970. */
-export interface Licence {
+/** What a license says. Times are milliseconds since 1970. */
+export interface License {
   readonly id: string
   readonly plan: string
   readonly startMs: number
@@ -15,7 +15,7 @@ export interface Licence {
 
 const firstLine = 'ANNAL LICENSE 1'
 const product = 'annal'
-export const licenceBytesMax = 16_384
+export const licenseBytesMax = 16_384
 /** 64 bytes, in base64url. */
 const signaturePattern = /^[A-Za-z0-9_-]{86}(?![\s\S])/
 const payloadPattern = /^[A-Za-z0-9_-]+(?![\s\S])/
@@ -31,14 +31,14 @@ interface Payload {
   readonly directory: string
 }
 
-export interface LicenceKeys {
+export interface LicenseKeys {
   /** 32 bytes in base64url; what NDD_LICENSE_PUBLIC_KEY takes. */
   readonly publicKey: string
-  /** PKCS #8 in PEM form. Whoever has it can issue licences. */
+  /** PKCS #8 in PEM form. Whoever has it can issue licenses. */
   readonly privateKey: string
 }
 
-export function createLicenceKeys(): LicenceKeys {
+export function createLicenseKeys(): LicenseKeys {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   return {
     publicKey: publicKey.export({ format: 'jwk' }).x ?? '',
@@ -46,20 +46,20 @@ export function createLicenceKeys(): LicenceKeys {
   }
 }
 
-/** The contents of a license.lic. Throws license_invalid when what it would say is no licence. */
-export function issueLicence(licence: Licence, privateKey: string): string {
-  const payload = textOf(licence)
+/** The contents of a license.lic. Throws license_invalid when what it would say is no license. */
+export function issueLicense(license: License, privateKey: string): string {
+  const payload = textOf(license)
   readPayload(payload)
   const signature = sign(null, signedBytes(payload), createPrivateKey(privateKey))
   return `${firstLine}\n${Buffer.from(payload).toString('base64url')}\n${signature.toString('base64url')}\n`
 }
 
 /** Throws license_invalid. Whose directory it is for, and when, is for the caller to judge. */
-export function readLicence(text: string, publicKey: string): Licence {
-  if (text.length > licenceBytesMax) throw invalid(`a licence has at most ${licenceBytesMax} characters`)
+export function readLicense(text: string, publicKey: string): License {
+  if (text.length > licenseBytesMax) throw invalid(`a license has at most ${licenseBytesMax} characters`)
   const [first, encoded = '', signature = '', ...rest] = text.replace(/\r?\n$/, '').split(/\r?\n/)
   if (first !== firstLine || rest.length > 0 || !payloadPattern.test(encoded) || !signaturePattern.test(signature))
-    throw invalid('this is no licence: paste the whole of license.lic, from its first line to its third')
+    throw invalid('this is no license: paste the whole of license.lic, from its first line to its third')
   const payload = decoded(encoded)
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })
   if (payload === undefined || !verify(null, signedBytes(payload), key, decodedBytes(signature)))
@@ -76,7 +76,7 @@ function signedBytes(payload: string): Buffer {
   return Buffer.from(`${firstLine}\n${payload}`)
 }
 
-/** Undefined when the same bytes are usually written otherwise: of each licence there is one text. */
+/** Undefined when the same bytes are usually written otherwise: of each license there is one text. */
 function decoded(encoded: string): string | undefined {
   const bytes = decodedBytes(encoded)
   const text = bytes.toString('utf8')
@@ -89,26 +89,26 @@ function decodedBytes(encoded: string): Buffer {
   return bytes.toString('base64url') === encoded ? bytes : Buffer.alloc(0)
 }
 
-function textOf({ id, plan, startMs, endMs, directory }: Licence): string {
+function textOf({ id, plan, startMs, endMs, directory }: License): string {
   const start = new Date(startMs).toISOString()
   const end = new Date(endMs).toISOString()
   return JSON.stringify({ product, license_id: id, plan, start, end, directory } satisfies Payload)
 }
 
-function readPayload(text: string): Licence {
+function readPayload(text: string): License {
   const said = parsed(text)
-  if (said.product !== product) throw invalid('the licence is for another product')
-  const licence = {
+  if (said.product !== product) throw invalid('the license is for another product')
+  const license = {
     id: word(said.license_id, 'license_id'),
     plan: word(said.plan, 'plan'),
     startMs: moment(said.start, 'start'),
     endMs: moment(said.end, 'end'),
     directory: word(said.directory, 'directory'),
   }
-  if (licence.endMs <= licence.startMs) throw invalid('the licence ends before it starts')
+  if (license.endMs <= license.startMs) throw invalid('the license ends before it starts')
   // Unknown, doubled and reordered keys, spaces: whatever is not exactly what would be written today.
-  if (textOf(licence) !== text) throw invalid('the licence says what this version does not know')
-  return licence
+  if (textOf(license) !== text) throw invalid('the license says what this version does not know')
+  return license
 }
 
 function parsed(text: string): Partial<Record<keyof Payload, unknown>> {
@@ -118,18 +118,18 @@ function parsed(text: string): Partial<Record<keyof Payload, unknown>> {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw invalid('the licence holds no JSON object')
+  throw invalid('the license holds no JSON object')
 }
 
 function word(value: unknown, field: string): string {
   if (typeof value === 'string' && wordPattern.test(value)) return value
-  throw invalid(`${field} of the licence must be letters, digits, "_" and "-"`)
+  throw invalid(`${field} of the license must be letters, digits, "_" and "-"`)
 }
 
 function moment(value: unknown, field: string): number {
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
   if (Number.isFinite(ms)) return ms
-  throw invalid(`${field} of the licence is no time`)
+  throw invalid(`${field} of the license is no time`)
 }
 
 function invalid(message: string): ServerError {

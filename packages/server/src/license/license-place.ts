@@ -1,18 +1,18 @@
-// Where a licence lies: license/license.lic in the data directory, a plain file of a bounded size. It is never followed anywhere
+// Where a license lies: license/license.lic in the data directory, a plain file of a bounded size. It is never followed anywhere
 // else, never waited for, and never written but whole.
 import { constants } from 'node:fs'
 import { lstat, mkdir, open } from 'node:fs/promises'
 import path from 'node:path'
 import { createWhole, nodeVfs, writeFully } from '@annal/wal'
-import { licenceBytesMax } from './license-file.ts'
+import { licenseBytesMax } from './license-file.ts'
 
-export interface LicencePlace {
+export interface LicensePlace {
   /** Undefined when there is none. Throws when what is there is no plain file, or too large. */
   read(): Promise<string | undefined>
   write(text: string): Promise<void>
 }
 
-export function licencePlace(dataDir: string): LicencePlace {
+export function licensePlace(dataDir: string): LicensePlace {
   const dir = path.join(dataDir, 'license')
   const file = path.join(dir, 'license.lic')
   return {
@@ -22,7 +22,7 @@ export function licencePlace(dataDir: string): LicencePlace {
       if (handle === undefined) return undefined
       try {
         const stat = await handle.stat()
-        if (!stat.isFile() || stat.size > licenceBytesMax) throw new Error('license.lic is no plain file of a licence')
+        if (!stat.isFile() || stat.size > licenseBytesMax) throw new Error('license.lic is no plain file of a license')
         const bytes = Buffer.alloc(stat.size)
         await handle.read(bytes, 0, stat.size, 0)
         return bytes.toString('latin1')

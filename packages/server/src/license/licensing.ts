@@ -1,21 +1,21 @@
-// Whether a licence is in force. It comes from license.lic, or is the trial: a fact in the log, since nobody here has the key to
-// sign one (decision 0010). Trouble with a licence restricts what is served and touches no data.
+// Whether a license is in force. It comes from license.lic, or is the trial: a fact in the log, since nobody here has the key to
+// sign one (decision 0010). Trouble with a license restricts what is served and touches no data.
 import type { Engine } from '@annal/engine'
 import { ServerError } from '../http/errors.ts'
-import { licenceClockLeewayMs, trialMs } from '../http/limits.ts'
-import { type Licence, readLicence } from './license-file.ts'
-import type { LicencePlace } from './license-place.ts'
+import { licenseClockLeewayMs, trialMs } from '../http/limits.ts'
+import { type License, readLicense } from './license-file.ts'
+import type { LicensePlace } from './license-place.ts'
 
-export interface LicenceStatus {
+export interface LicenseStatus {
   readonly status: 'active' | 'expired'
-  readonly licence: Licence
+  readonly license: License
 }
 
 export interface Licensing {
   /** Applies the file that lies in the directory with this id; called before anything is served. What is wrong with it is told by `fault`. */
   open(directory: string): Promise<void>
   /** Undefined: there never was one. */
-  status(): LicenceStatus | undefined
+  status(): LicenseStatus | undefined
   /** Throws license_required. */
   require(): void
   /** Why nothing is active, for operators; undefined when something is. */
@@ -24,16 +24,16 @@ export interface Licensing {
    * In force when it resolves. `byRoot` may put any in the place of the one in force, others only one that ends later. Throws
    * license_invalid, license_expired.
    */
-  activate(text: string, options: { readonly byRoot: boolean }): Promise<LicenceStatus>
+  activate(text: string, options: { readonly byRoot: boolean }): Promise<LicenseStatus>
   /** Throws trial_taken. */
-  takeTrial(): Promise<LicenceStatus>
+  takeTrial(): Promise<LicenseStatus>
   /** Writes down how late it is where the log does not say it yet. To be called now and then, and before the engine is closed. */
   noteTime(): Promise<void>
 }
 
 export interface LicensingOptions {
   readonly publicKey: string
-  readonly place: LicencePlace
+  readonly place: LicensePlace
   /** Throws while there is none. */
   engine(): Engine
   readonly now?: () => number
@@ -51,7 +51,7 @@ const seenStepMs = 3_600_000
 
 export function createLicensing(options: LicensingOptions): Licensing {
   const { publicKey, place, engine, now = Date.now, elapsed = () => performance.now() } = options
-  let filed: Licence | undefined
+  let filed: License | undefined
   let fileFault: string | undefined
   let expiryTold = ''
   let trialAsked = false
@@ -73,7 +73,7 @@ export function createLicensing(options: LicensingOptions): Licensing {
     if (today() >= notedMs() + seenStepMs) await engine().control.putSetting(seenKey, String(Math.floor(today())))
   }
 
-  const trial = (): Licence | undefined => {
+  const trial = (): License | undefined => {
     const taken = engine().control.setting(trialKey)
     if (taken === undefined) return undefined
     const startMs = Number(taken)
@@ -82,7 +82,7 @@ export function createLicensing(options: LicensingOptions): Licensing {
   }
 
   /** Once an expiry was seen it is in the log, and stays true whatever the clock says later. */
-  const tellExpiry = ({ id }: Licence): void => {
+  const tellExpiry = ({ id }: License): void => {
     if (expiryTold === id || engine().control.setting(expiredKey) === id) return
     expiryTold = id
     engine()
@@ -94,27 +94,27 @@ export function createLicensing(options: LicensingOptions): Licensing {
       })
   }
 
-  const status = (): LicenceStatus | undefined => {
-    const known = [filed, trial()].filter((licence) => licence !== undefined)
+  const status = (): LicenseStatus | undefined => {
+    const known = [filed, trial()].filter((license) => license !== undefined)
     const latest = known.toSorted((a, b) => b.endMs - a.endMs)[0]
     if (latest === undefined) return undefined
-    const active = known.find((licence) => isInForce(licence, today()))
-    if (active !== undefined) return { status: 'active', licence: active }
+    const active = known.find((license) => isInForce(license, today()))
+    if (active !== undefined) return { status: 'active', license: active }
     tellExpiry(latest)
-    return { status: 'expired', licence: latest }
+    return { status: 'expired', license: latest }
   }
 
-  /** Throws what keeps a licence from being in force here. */
-  const judged = (text: string): Licence => {
-    const licence = readLicence(text, publicKey)
-    if (licence.directory !== 'any' && licence.directory !== engine().id) {
-      throw new ServerError('license_invalid', 'the licence is for another data directory', { field: 'license' })
+  /** Throws what keeps a license from being in force here. */
+  const judged = (text: string): License => {
+    const license = readLicense(text, publicKey)
+    if (license.directory !== 'any' && license.directory !== engine().id) {
+      throw new ServerError('license_invalid', 'the license is for another data directory', { field: 'license' })
     }
-    if (licence.startMs > today() + licenceClockLeewayMs) {
-      throw new ServerError('license_invalid', `the licence starts on ${dayOf(licence.startMs)}`, { field: 'license' })
+    if (license.startMs > today() + licenseClockLeewayMs) {
+      throw new ServerError('license_invalid', `the license starts on ${dayOf(license.startMs)}`, { field: 'license' })
     }
-    if (licence.endMs > today()) return licence
-    throw new ServerError('license_expired', `the licence ended on ${dayOf(licence.endMs)}`, { field: 'license' })
+    if (license.endMs > today()) return license
+    throw new ServerError('license_expired', `the license ended on ${dayOf(license.endMs)}`, { field: 'license' })
   }
 
   return {
@@ -136,21 +136,21 @@ export function createLicensing(options: LicensingOptions): Licensing {
     fault() {
       const found = status()
       if (found?.status === 'active') return undefined
-      if (found !== undefined) return `the license ${found.licence.id} ended on ${dayOf(found.licence.endMs)}`
+      if (found !== undefined) return `the license ${found.license.id} ended on ${dayOf(found.license.endMs)}`
       return fileFault === undefined ? 'no license is active' : `no license is active: ${fileFault}`
     },
     async activate(text, { byRoot }) {
-      const licence = judged(text)
-      if (!byRoot && filed !== undefined && isInForce(filed, today()) && licence.endMs < filed.endMs) {
+      const license = judged(text)
+      if (!byRoot && filed !== undefined && isInForce(filed, today()) && license.endMs < filed.endMs) {
         throw new ServerError('license_invalid', 'the license in force ends later; the root token may replace it', {
           field: 'license',
         })
       }
-      await engine().control.putSetting(appliedKey, licence.id)
+      await engine().control.putSetting(appliedKey, license.id)
       await place.write(`${text.trimEnd()}\n`)
-      filed = licence
+      filed = license
       fileFault = undefined
-      return { status: 'active', licence }
+      return { status: 'active', license }
     },
     async noteTime() {
       if (status() !== undefined) await noteTime()
@@ -164,22 +164,22 @@ export function createLicensing(options: LicensingOptions): Licensing {
       await control.putSetting(trialKey, String(today())).finally(() => {
         trialAsked = false
       })
-      const licence = trial()
-      if (licence === undefined) throw new ServerError('internal', 'the trial is not in the log')
-      return { status: 'active', licence }
+      const license = trial()
+      if (license === undefined) throw new ServerError('internal', 'the trial is not in the log')
+      return { status: 'active', license }
     },
   }
 }
 
 /** A file that was applied once stays what it is when it has ended: its end is what people want to know. */
-function kept(text: string, publicKey: string, directory: string): Licence {
-  const licence = readLicence(text.trimEnd(), publicKey)
-  if (licence.directory === 'any' || licence.directory === directory) return licence
+function kept(text: string, publicKey: string, directory: string): License {
+  const license = readLicense(text.trimEnd(), publicKey)
+  if (license.directory === 'any' || license.directory === directory) return license
   throw new ServerError('license_invalid', 'license.lic is for another data directory')
 }
 
-function isInForce({ startMs, endMs }: Licence, nowMs: number): boolean {
-  return startMs <= nowMs + licenceClockLeewayMs && nowMs < endMs
+function isInForce({ startMs, endMs }: License, nowMs: number): boolean {
+  return startMs <= nowMs + licenseClockLeewayMs && nowMs < endMs
 }
 
 function dayOf(ms: number): string {

@@ -1,4 +1,4 @@
-// The key that licences are checked with. Whoever sells licences builds with the public half of a pair of their own
+// The key that licenses are checked with. Whoever sells licenses builds with the public half of a pair of their own
 // (ANNAL_VENDOR_KEY, put in by tsup.config.ts), and such a build takes no other.
 
 declare const ANNAL_VENDOR_KEY: string | undefined

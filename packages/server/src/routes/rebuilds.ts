@@ -1,6 +1,6 @@
-// Rebuilding and shrinking, under both versions.
+// Rebuild and vacuum, under both versions.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { beginRebuild, newestRebuild, rebuildReport, shrink } from '../http/rebuilds.ts'
+import { beginRebuild, newestRebuild, rebuildReport, vacuum } from '../http/rebuilds.ts'
 import type { NamedRequest } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import {
@@ -63,11 +63,14 @@ export function v2RebuildRoutes(app: FastifyInstance): void {
     return report === undefined ? noRebuild : collectionRebuildStatus(report)
   })
 
-  const shrinking = { schema: { params }, config: { doc: docs.shrink, audit: 'collection.shrink' } }
-  app.post<Named>('/collection/:name/shrink', shrinking, async (request) => {
-    const { reclaimedBytes } = await shrink(open(request))
+  const vacuuming = async (request: FastifyRequest<Named>) => {
+    const { reclaimedBytes } = await vacuum(open(request))
     return { status: 'ok', reclaimed_bytes: reclaimedBytes }
-  })
+  }
+  const audit = 'collection.vacuum'
+  app.post<Named>('/collection/:name/vacuum', { schema: { params }, config: { doc: docs.vacuum, audit } }, vacuuming)
+  // The published name of the same call.
+  app.post<Named>('/collection/:name/shrink', { schema: { params }, config: { doc: docs.vacuum, audit } }, vacuuming)
 }
 
 /** Nobody waits for a rebuild any more when it fails; its status tells, and the log of the server in full. */
@@ -91,7 +94,7 @@ const docs = {
     summary: 'Returns the running rebuild of any collection, or the last one.',
     reply: { description: 'status is idle, in_progress, completed, or failed; collection is its collection.' },
   },
-  shrink: {
+  vacuum: {
     access: 'write',
     summary: 'Frees the memory and disk space of deleted and replaced objects. Searches continue, writes wait.',
     reply: { description: 'The vacuum is complete; reclaimed_bytes is the memory that it freed.' },

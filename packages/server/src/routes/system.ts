@@ -7,7 +7,7 @@ import { ServerError } from '../http/errors.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { capitalised } from '../wire/v2-admin.ts'
-import { licenceInfo } from '../wire/v2-license.ts'
+import { licenseInfo } from '../wire/v2-license.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']
 /** The user that the published servers and dashboards know in a plain deployment. */
@@ -93,7 +93,7 @@ export function infoRoute(app: FastifyInstance, { version, config, slot, licensi
       build_arch: os.arch(),
       node: process.version,
       machine_id: slot.engine().id,
-      license: status === undefined ? null : licenceInfo(status),
+      license: status === undefined ? null : licenseInfo(status),
     }
   })
 }

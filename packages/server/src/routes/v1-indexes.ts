@@ -50,7 +50,7 @@ export function v1IndexRoutes(app: FastifyInstance): void {
     { schema: { params: nameParam }, config: { doc: docs.drop, audit: 'index.delete' } },
     async (request, reply) => {
       openIndex(request.database, request.params.name)
-      const done = await request.database.dropCollection(request.params.name)
+      const done = await request.database.deleteCollection(request.params.name)
       return sendText(reply, 'Index deleted successfully', done)
     },
   )

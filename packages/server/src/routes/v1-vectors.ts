@@ -62,7 +62,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     }
     lists.post<Named & { Body: ArrivingBody }>('/index/:name/filters/update', update, async (request, reply) => {
       const updates = await readList(request.body, filterUpdatesReader(config.batchMax))
-      const done = await open(request).collection.replaceFilters(present(updates))
+      const done = await open(request).collection.updateFilters(present(updates))
       return sendText(reply, `${done.updated} filters updated`, done)
     })
   })
@@ -85,7 +85,10 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   app.post<Named & { Body: GetVectorBody }>('/index/:name/vector/get', get, async (request, reply) => {
     const id = String(request.body.id)
     const { collection, shape } = open(request)
-    const [object] = await collection.get([id], answerRoom(reply, 'read it in a backup or with the embedded library'))
+    const [object] = await collection.getMany(
+      [id],
+      answerRoom(reply, 'read it in a backup or with the embedded library'),
+    )
     if (object === undefined) throw notFound(id)
     return sendEither(reply, {
       msgpack: () => objectReplyMsgpack(object, shape),

@@ -44,7 +44,7 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
   app.delete<Of>('/admin/dbs/:database', drop, async ({ params }) => ({
     message: 'Database deleted',
     db_name: params.database,
-    ...(await control().dropDatabase(params.database)),
+    ...(await control().deleteDatabase(params.database)),
   }))
 
   for (const [verb, active] of [
@@ -82,13 +82,13 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
       .map(({ name }) => ({ db_name: name, collections: names(name), count: names(name).length })),
   }))
 
-  const dropCollection = {
+  const deleteCollection = {
     schema: { params: databaseChildParams },
-    config: { doc: docs.dropCollection, audit: 'collection.delete' },
+    config: { doc: docs.deleteCollection, audit: 'collection.delete' },
   }
-  app.delete<Child>('/admin/dbs/:database/collection/:name', dropCollection, async ({ params }) => ({
+  app.delete<Child>('/admin/dbs/:database/collection/:name', deleteCollection, async ({ params }) => ({
     message: 'Collection deleted',
-    ...(await slot.database(params.database).dropCollection(params.name)),
+    ...(await slot.database(params.database).deleteCollection(params.name)),
   }))
 }
 
@@ -134,7 +134,7 @@ const docs = {
     summary: 'Lists the collections of every database.',
     reply: { description: 'collections: one entry per database.' },
   },
-  dropCollection: {
+  deleteCollection: {
     access: 'control',
     summary: 'Deletes a collection of a database.',
     reply: { description: 'It is deleted.' },

@@ -35,7 +35,7 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
     { schema: { params }, config: { doc: docs.drop, audit: 'collection.delete' } },
     async (request) => ({
       message: 'Collection deleted',
-      ...(await request.database.dropCollection(request.params.name)),
+      ...(await request.database.deleteCollection(request.params.name)),
     }),
   )
 }

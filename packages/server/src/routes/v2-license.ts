@@ -6,17 +6,17 @@ import { enterpriseOnly } from '../access/access.ts'
 import { invalidArgument } from '../http/errors.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
-import { licenceBytesMax } from '../license/license-file.ts'
-import type { LicenceStatus, Licensing } from '../license/licensing.ts'
+import { licenseBytesMax } from '../license/license-file.ts'
+import type { LicenseStatus, Licensing } from '../license/licensing.ts'
 import { type Infer, optionalText } from '../wire/schema.ts'
-import { licenceInfo } from '../wire/v2-license.ts'
+import { licenseInfo } from '../wire/v2-license.ts'
 
 const generateBody = Type.Unsafe<{ readonly email?: string | null } | null>({
   type: ['object', 'null'],
   properties: { email: optionalText('Asked for by published dashboards; kept nowhere.') },
 })
 
-export function v2LicenceRoutes(app: FastifyInstance, { licensing, guard }: RouteContext): void {
+export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard }: RouteContext): void {
   const required = (): Licensing => {
     if (licensing === undefined) throw enterpriseOnly()
     return licensing
@@ -32,21 +32,21 @@ export function v2LicenceRoutes(app: FastifyInstance, { licensing, guard }: Rout
   app.register(async (scope) => {
     scope.addContentTypeParser(
       ['text/plain', 'application/octet-stream'],
-      { parseAs: 'string', bodyLimit: licenceBytesMax },
+      { parseAs: 'string', bodyLimit: licenseBytesMax },
       (_request, body, done) => done(null, body),
     )
-    const validate = { bodyLimit: licenceBytesMax, config: { doc: docs.validate, audit: 'license.validate' } }
+    const validate = { bodyLimit: licenseBytesMax, config: { doc: docs.validate, audit: 'license.validate' } }
     scope.post('/license/validate', validate, async ({ body, headers, ip }) => {
-      const licences = required()
+      const licenses = required()
       if (typeof body !== 'string') throw invalidArgument('send the text of license.lic', { field: 'body' })
       const byRoot = await guard.mayKnowAll(headers.authorization, ip)
-      return told('The license is active', await licences.activate(body.trim(), { byRoot }))
+      return told('The license is active', await licenses.activate(body.trim(), { byRoot }))
     })
   })
 }
 
-function told(what: string, status: LicenceStatus) {
-  const license = licenceInfo(status)
+function told(what: string, status: LicenseStatus) {
+  const license = licenseInfo(status)
   return { message: `${what} until ${license.end_date} UTC`, license }
 }
 

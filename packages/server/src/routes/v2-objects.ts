@@ -58,7 +58,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     }
     lists.post<Named & { Body: ArrivingBody }>('/collection/:name/filters', update, async (request) => {
       const updates = await readList(request.body, filterUpdatesReader(config.batchMax))
-      return open(request).replaceFilters(present(updates))
+      return open(request).updateFilters(present(updates))
     })
   })
 
@@ -69,7 +69,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   }
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
     const room = answerRoom(reply, 'ask for fewer ids at a time')
-    const objects = await open(request).get(request.body.ids.map(String), room)
+    const objects = await open(request).getMany(request.body.ids.map(String), room)
     return sendEither(reply, { msgpack: () => objectBatchReply(objects), json: () => objectsJsonReply(objects) })
   })
 

@@ -1,6 +1,6 @@
-// /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbours.
+// /api/v2/collection/{name}: batches of searches, counts, facets, pages, recall, neighbors.
 import type { Collection, Database } from '@annal/engine'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { bodyBytesQueryMax } from '../http/limits.ts'
 import { answerRoom, sendJson } from '../http/replies.ts'
 import type { RouteContext } from '../http/route-context.ts'
@@ -13,8 +13,8 @@ import {
   countBody,
   type FacetsBody,
   facetsBody,
-  type LinkParams,
-  linkParams,
+  type NeighborParams,
+  neighborParams,
   type RecallQuery,
   readFacets,
   readFilter,
@@ -77,15 +77,25 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     },
   )
 
-  const links = { schema: { params: linkParams, querystring: idQuery }, config: { doc: docs.links } }
-  app.get<{ Params: LinkParams }>('/collection/:name/objects/:id/field/:field/links', links, async (request) => {
-    const { database, params } = request
-    const { name, field } = params
-    const collection = await served(database, name)
-    const ids = idsOfPath(request, params.id, (rest) => rest.split('/', 1)[0] ?? '')
-    const id = await onlyId(collection, ids)
-    return { id, field, links: collection.neighbours(field, id) }
+  const object = '/collection/:name/objects/:id/field/:field'
+  const neighbors = { schema: { params: neighborParams, querystring: idQuery }, config: { doc: docs.neighbors } }
+  app.get<{ Params: NeighborParams }>(`${object}/neighbors`, neighbors, readNeighbors)
+
+  // The published name of the same call.
+  const links = { schema: neighbors.schema, config: { doc: docs.links } }
+  app.get<{ Params: NeighborParams }>(`${object}/links`, links, async (request) => {
+    const { neighbors, ...rest } = await readNeighbors(request)
+    return { ...rest, links: neighbors }
   })
+}
+
+async function readNeighbors(request: FastifyRequest<{ Params: NeighborParams }>) {
+  const { database, params } = request
+  const { name, field } = params
+  const collection = await served(database, name)
+  const ids = idsOfPath(request, params.id, (rest) => rest.split('/', 1)[0] ?? '')
+  const id = await onlyId(collection, ids)
+  return { id, field, neighbors: collection.neighbors(field, id) }
 }
 
 /** A clone may still be on its way. */
@@ -121,9 +131,14 @@ const docs = {
     summary: 'Runs sample queries with stored vectors and compares each result with exact search.',
     reply: { description: 'recall: the mean of the sample; recall_worst: that of the worst query.' },
   },
-  links: {
+  neighbors: {
     access: 'read',
     summary: 'Returns the neighbors of an object in the graph of a dense field.',
+    reply: { description: 'neighbors: the ids, empty if the object has no vector in the field.' },
+  },
+  links: {
+    access: 'read',
+    summary: 'The published name of `neighbors`.',
     reply: { description: 'links: the ids of the neighbors, empty if the object has no vector in the field.' },
   },
 } satisfies Record<string, RouteDoc>

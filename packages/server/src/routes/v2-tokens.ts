@@ -63,7 +63,7 @@ export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteConte
     const remove = { schema: { ...child }, config: { doc: docs.remove, audit: 'token.delete' } }
     app.delete<{ Params: { name: string } }>(`${path}/:name`, remove, async (request) => ({
       message: 'Token deleted',
-      ...(await control().dropToken(databaseOf(request), request.params.name)),
+      ...(await control().deleteToken(databaseOf(request), request.params.name)),
     }))
   }
 }

@@ -9,7 +9,7 @@ const slabFloats = 16_384
 let slab = new Float32Array(slabFloats)
 let slabUsed = 0
 
-/** Room for a vector that lives as long as its request: what is kept longer keeps its neighbours too. */
+/** Room for a vector that lives as long as its request: what is kept longer keeps its neighbors too. */
 export function floatRoom(length: number): Float32Array {
   if (length > slabFloats / 8) return new Float32Array(length)
   if (slabUsed + length > slabFloats) {

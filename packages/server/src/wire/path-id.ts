@@ -41,7 +41,7 @@ export function idsOfPath(
 export async function onlyId(collection: Collection, ids: readonly string[]): Promise<string> {
   const [first = ''] = ids
   if (ids.length < 2) return first
-  const found = (await collection.get(ids.filter((id) => Buffer.byteLength(id) <= idBytesMax))).map(({ id }) => id)
+  const found = (await collection.getMany(ids.filter((id) => Buffer.byteLength(id) <= idBytesMax))).map(({ id }) => id)
   if (found.length < 2) return found[0] ?? first
   const names = found.map((id) => JSON.stringify(id)).join(' and ')
   const message = `the path may mean ${names}, and there are objects of both ids; say which in the query parameter id`

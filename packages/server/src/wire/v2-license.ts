@@ -1,8 +1,8 @@
-// A licence as /api/v2 tells of it.
-import type { LicenceStatus } from '../license/licensing.ts'
+// A license as /api/v2 tells of it.
+import type { LicenseStatus } from '../license/licensing.ts'
 
-export function licenceInfo({ status, licence }: LicenceStatus) {
-  const { id, plan, startMs, endMs } = licence
+export function licenseInfo({ status, license }: LicenseStatus) {
+  const { id, plan, startMs, endMs } = license
   return { license_id: id, plan_type: plan, status, start_date: utc(startMs), end_date: utc(endMs) }
 }
 

@@ -61,8 +61,8 @@ export const recallQuery = Type.Object({
 })
 export type RecallQuery = Infer<typeof recallQuery>
 
-export const linkParams = Type.Object({ name: Type.String(), id: Type.String(), field: Type.String() })
-export type LinkParams = Infer<typeof linkParams>
+export const neighborParams = Type.Object({ name: Type.String(), id: Type.String(), field: Type.String() })
+export type NeighborParams = Infer<typeof neighborParams>
 
 export function readFilter({ filter }: { readonly filter?: unknown }): FilterInput | undefined {
   return filter === undefined ? undefined : readConditions(filter)

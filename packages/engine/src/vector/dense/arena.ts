@@ -84,7 +84,7 @@ const page = 65536
 const headerBytes = 4096
 const magic = 0x4c4e4e41
 export const none = 0xffffffff
-/** Words of a list from here on are no neighbours. */
+/** Words of a list from here on are no neighbors. */
 export const marked = 0x80000000
 /** Items of one job; a larger apply is several jobs. */
 export const jobItemsMax = 16_384

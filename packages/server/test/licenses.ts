@@ -1,25 +1,25 @@
-// Licences of a vendor that exists for one test run.
+// Licenses of a vendor that exists for one test run.
 import { mkdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import type { Engine } from '@annal/engine'
-import { createLicenceKeys, issueLicence, type Licence } from '../src/index.ts'
-import { licencePlace } from '../src/license/license-place.ts'
+import { createLicenseKeys, issueLicense, type License } from '../src/index.ts'
+import { licensePlace } from '../src/license/license-place.ts'
 import { createLicensing, type Licensing } from '../src/license/licensing.ts'
 
-export const vendor = createLicenceKeys()
+export const vendor = createLicenseKeys()
 export const dayMs = 24 * 3_600_000
 
 /** In force for any directory, for a month from yesterday on, where nothing else is said. */
-export function licence(changes: Partial<Licence> = {}): Licence {
+export function license(changes: Partial<License> = {}): License {
   const startMs = changes.startMs ?? Date.now() - dayMs
   return { id: 'lic-1', plan: 'enterprise', startMs, endMs: startMs + 31 * dayMs, directory: 'any', ...changes }
 }
 
-export function issued(changes: Partial<Licence> = {}, privateKey = vendor.privateKey): string {
-  return issueLicence(licence(changes), privateKey)
+export function issued(changes: Partial<License> = {}, privateKey = vendor.privateKey): string {
+  return issueLicense(license(changes), privateKey)
 }
 
-export async function layLicence(dataDir: string, text = issued()): Promise<void> {
+export async function layLicense(dataDir: string, text = issued()): Promise<void> {
   await mkdir(path.join(dataDir, 'license'), { recursive: true })
   await writeFile(path.join(dataDir, 'license', 'license.lic'), text)
 }
@@ -31,7 +31,7 @@ export async function testLicensing(
   now?: () => number,
   elapsed?: () => number,
 ): Promise<Licensing> {
-  const place = licencePlace(dataDir)
+  const place = licensePlace(dataDir)
   const clock = { ...(now && { now }), ...(elapsed && { elapsed }) }
   const licensing = createLicensing({ publicKey: vendor.publicKey, place, engine: () => engine, ...clock })
   await licensing.open(engine.id)

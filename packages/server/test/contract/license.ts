@@ -1,5 +1,5 @@
-// A server without a licence, the month it may be tried, and a licence pasted by its operator.
-import { issued } from '../licences.ts'
+// A server without a license, the month it may be tried, and a license pasted by its operator.
+import { issued } from '../licenses.ts'
 import { rootToken } from './admin.ts'
 import type { Transcript } from './transcript.ts'
 
@@ -7,7 +7,7 @@ const api = '/api/v2'
 const root = { authorization: rootToken }
 const times = { start_date: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/, end_date: /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/ }
 
-const licences: Transcript = {
+const licenses: Transcript = {
   name: 'a server is tried, and licensed without a restart',
   steps: [
     { rows: ['3.3 GET /info'], send: ['GET', `${api}/info`, { headers: root }], status: 200, body: { license: null } },
@@ -45,7 +45,7 @@ const licences: Transcript = {
     },
     {
       rows: ['3.3 POST /license/validate'],
-      send: ['POST', `${api}/license/validate`, { body: 'no licence', type: 'text/plain' }],
+      send: ['POST', `${api}/license/validate`, { body: 'no license', type: 'text/plain' }],
       status: 400,
     },
     {
@@ -69,4 +69,4 @@ const licences: Transcript = {
   ],
 }
 
-export const licence: readonly Transcript[] = [licences]
+export const license: readonly Transcript[] = [licenses]

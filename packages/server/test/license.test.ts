@@ -1,12 +1,12 @@
-// Licences: what is believed, what is not, how long it lasts, and what it unlocks without a restart.
+// Licenses: what is believed, what is not, how long it lasts, and what it unlocks without a restart.
 import { createHash, createPrivateKey, sign } from 'node:crypto'
 import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { openEngine } from '@annal/engine'
 import { seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
-import { createLicenceKeys, readLicence } from '../src/index.ts'
-import { dayMs, issued, layLicence, licence, testLicensing, vendor } from './licences.ts'
+import { createLicenseKeys, readLicense } from '../src/index.ts'
+import { dayMs, issued, layLicense, license, testLicensing, vendor } from './licenses.ts'
 import { runningApp, send, temporaryDirectory } from './running-app.ts'
 
 const rootToken = 'the-root-token-0123456789'
@@ -14,13 +14,13 @@ const authorization = rootToken
 const heading = 'ANNAL LICENSE 1'
 
 test('what was issued is read as it was', (t) => {
-  const wanted = licence({ id: 'LIC-2026-07', plan: 'pro', directory: '0f0e0d0c-1111-4222-8333-444455556666' })
-  t.strictSame(readLicence(issued(wanted), vendor.publicKey), wanted)
-  t.strictSame(readLicence(issued(wanted).replaceAll('\n', '\r\n'), vendor.publicKey), wanted, 'as Windows saves it')
+  const wanted = license({ id: 'LIC-2026-07', plan: 'pro', directory: '0f0e0d0c-1111-4222-8333-444455556666' })
+  t.strictSame(readLicense(issued(wanted), vendor.publicKey), wanted)
+  t.strictSame(readLicense(issued(wanted).replaceAll('\n', '\r\n'), vendor.publicKey), wanted, 'as Windows saves it')
   t.end()
 })
 
-/** Signed with the vendor's own key, but not by the program that issues licences. */
+/** Signed with the vendor's own key, but not by the program that issues licenses. */
 function signedText(payload: string, first = heading): string {
   const signature = sign(null, Buffer.from(`${first}\n${payload}`), createPrivateKey(vendor.privateKey))
   return `${first}\n${Buffer.from(payload).toString('base64url')}\n${signature.toString('base64url')}\n`
@@ -39,7 +39,7 @@ function forgeries(directory: string): [string, string][] {
   const good = issued({ directory })
   const [, encoded = '', signature = ''] = good.split('\n')
   const payload = payloadOf(good)
-  const other = createLicenceKeys()
+  const other = createLicenseKeys()
   const later = payload.replace(/"end":"\d{4}/, '"end":"2999')
   const withPayload = (text: string) => `${heading}\n${Buffer.from(text).toString('base64url')}\n${signature}\n`
   const lastOf = (text: string) => text.slice(0, -1) + (text.endsWith('A') ? 'B' : 'A')
@@ -58,7 +58,7 @@ function forgeries(directory: string): [string, string][] {
     ['another directory under the same signature', withPayload(payload.replace(directory, 'any'))],
     ['another plan under the same signature', withPayload(payload.replace('enterprise', 'unlimited'))],
     ['another key', issued({ directory }, other.privateKey)],
-    ['the signature of another licence', `${heading}\n${encoded}\n${issued({ id: 'x' }).split('\n')[2]}\n`],
+    ['the signature of another license', `${heading}\n${encoded}\n${issued({ id: 'x' }).split('\n')[2]}\n`],
     ['algorithm none', signedText(payload.replace('{', '{"alg":"none",'))],
     ['algorithm none, unsigned', `${heading}\n${Buffer.from('{"alg":"none"}').toString('base64url')}\n${signature}\n`],
     ['a JSON web token', `${Buffer.from('{"alg":"none"}').toString('base64url')}.${encoded}.`],
@@ -105,7 +105,7 @@ test('of more than forty forgeries none is accepted, by HTTP or as a file, and t
   for (const [name, text] of all) {
     const answer = await validate(text.trim() === text.trimEnd() ? text : `x${text}`)
     t.ok(answer.status >= 400 && answer.status < 500, `${name}: ${answer.status} ${answer.text}`)
-    await layLicence(dataDir, Buffer.from(text, 'latin1').toString('latin1'))
+    await layLicense(dataDir, Buffer.from(text, 'latin1').toString('latin1'))
     const fromFile = await testLicensing(dataDir, engine)
     t.throws(() => fromFile.require(), { code: 'license_required' }, `${name}, as a file`)
   }
@@ -128,7 +128,7 @@ test('of more than forty forgeries none is accepted, by HTTP or as a file, and t
   })
 })
 
-test('a thousand damaged licences are refused, and none breaks anything', (t) => {
+test('a thousand damaged licenses are refused, and none breaks anything', (t) => {
   const random = seededRandom(17)
   const good = Buffer.from(issued())
   for (let i = 0; i < 1_000; i++) {
@@ -138,7 +138,7 @@ test('a thousand damaged licences are refused, and none breaks anything', (t) =>
     const text = cut.toString('latin1')
     if (text.trimEnd() === good.toString().trimEnd()) continue
     try {
-      readLicence(text, vendor.publicKey)
+      readLicense(text, vendor.publicKey)
       t.fail(`accepted: ${JSON.stringify(text)}`)
     } catch (error) {
       if ((error as { code?: string }).code !== 'license_invalid') throw error
@@ -148,7 +148,7 @@ test('a thousand damaged licences are refused, and none breaks anything', (t) =>
   t.end()
 })
 
-test('a licence file is not followed elsewhere, nor waited for', async (t) => {
+test('a license file is not followed elsewhere, nor waited for', async (t) => {
   const dir = await temporaryDirectory(t)
   const outside = path.join(dir, 'outside.lic')
   await writeFile(outside, issued())
@@ -169,7 +169,7 @@ test('a licence file is not followed elsewhere, nor waited for', async (t) => {
   }
   const linked = path.join(dir, 'linked')
   await mkdir(linked)
-  await layLicence(path.join(dir, 'elsewhere'))
+  await layLicense(path.join(dir, 'elsewhere'))
   await symlink(path.join(dir, 'elsewhere', 'license'), path.join(linked, 'license'))
   const licensing = await testLicensing(linked, engine)
   t.throws(() => licensing.require(), { code: 'license_required' }, 'a link to a directory')
@@ -187,7 +187,7 @@ test('the trial lasts a month, comes once per data directory, and is there after
   t.equal(licensing.fault(), 'no license is active')
   t.throws(() => licensing.require(), { code: 'license_required' })
   const [taken, refused] = await Promise.allSettled([licensing.takeTrial(), licensing.takeTrial()])
-  t.match(taken, { value: { status: 'active', licence: { plan: 'trial', startMs: day } } })
+  t.match(taken, { value: { status: 'active', license: { plan: 'trial', startMs: day } } })
   t.match(refused, { reason: { code: 'trial_taken' } }, 'of two who ask at once one gets it')
   licensing.require()
   await t.rejects(licensing.takeTrial(), { code: 'trial_taken' })
@@ -200,7 +200,7 @@ test('the trial lasts a month, comes once per data directory, and is there after
   again.require()
   now = day + 30 * dayMs
   t.throws(() => again.require(), { code: 'license_required' })
-  t.match(again.status(), { status: 'expired', licence: { plan: 'trial' } })
+  t.match(again.status(), { status: 'expired', license: { plan: 'trial' } })
   await t.rejects(again.takeTrial(), { code: 'trial_taken' })
 })
 
@@ -270,7 +270,7 @@ test('a clock set back while the server was stopped gives no time back, though n
   t.throws(() => later.require(), { code: 'license_required' }, 'and stays ended')
 })
 
-test('without the root token a licence is prolonged and never shortened', async (t) => {
+test('without the root token a license is prolonged and never shortened', async (t) => {
   const running = await runningApp(t, { rootToken })
   const validate = (days: number, headers = {}) =>
     running.send('POST', '/api/v2/license/validate', {
@@ -286,7 +286,7 @@ test('without the root token a licence is prolonged and never shortened', async 
   t.match(info.json(), { license: { license_id: 'days-50' } })
 })
 
-test('a plain deployment asks for no licence and takes none', async (t) => {
+test('a plain deployment asks for no license and takes none', async (t) => {
   const running = await runningApp(t)
   t.match((await running.send('GET', '/api/v2/info')).json(), { license: null })
   for (const route of ['generate', 'validate']) {
