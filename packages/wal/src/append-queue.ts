@@ -1,11 +1,11 @@
-// What waits for the writer, in the order of the calls, with a bound on bytes and on records.
+// The bounded queue in front of the writer. Entries keep the order of the calls; bytes and records are limited.
 import type { BatchRecord } from './batch.ts'
 import { WalError } from './errors.ts'
 import { recordType } from './frame.ts'
 import { batchBytesMax, batchRecordsMax, payloadBytesMax } from './limits.ts'
 import type { Appended, Lsn, NewRecord } from './log.ts'
 
-/** `barrier`: everything before it is to be made durable. `resume`: try to leave the read-only state. */
+/** `barrier`: make every earlier entry durable. `resume`: try to leave the read-only state. */
 export type QueueEntry =
   | {
       readonly kind: 'record'
@@ -46,7 +46,7 @@ export class AppendQueue {
     return this.#head === this.#entries.length
   }
 
-  /** The reason why a record of this size cannot wait now, if there is one. A single record always fits an empty queue. */
+  /** Returns the error for a record of this size when the queue is full. An empty queue accepts any single record. */
   refusal(length: number): WalError | undefined {
     const { queueBytesMax, queueRecordsMax } = this.#limits
     const fits = this.#records < queueRecordsMax && (this.#records === 0 || this.#bytes + length <= queueBytesMax)
@@ -65,7 +65,9 @@ export class AppendQueue {
     this.#bytes += entry.record.length
   }
 
-  /** The next batch: as much as one write should carry, at least one entry. A resume travels alone. */
+  /**
+   * Takes the next batch: at most one write's worth, at least one entry. A resume entry is always alone in its batch.
+   */
   take(): QueueEntry[] {
     const batch: QueueEntry[] = []
     let bytes = 0
@@ -84,8 +86,8 @@ export class AppendQueue {
     return batch
   }
 
-  /** Takes a settled batch out of the counts; what is being written still counts as waiting. */
-  settled(batch: readonly QueueEntry[]): void {
+  /** Removes a settled batch from the counts. A batch that is being written still counts as queued. */
+  removeSettled(batch: readonly QueueEntry[]): void {
     for (const entry of batch) {
       if (entry.kind !== 'record') continue
       this.#records--
@@ -104,8 +106,8 @@ export class AppendQueue {
   }
 }
 
-/** A record as the writer needs it, or the reason why it can never be appended. */
-export function checkedRecord(record: NewRecord): BatchRecord | WalError {
+/** Returns the record in the form the writer needs, or the error that makes it impossible to append. */
+export function checkRecord(record: NewRecord): BatchRecord | WalError {
   const { type, version, payload } = record
   const pieces = payload instanceof Uint8Array ? [payload] : payload
   let length = 0
@@ -116,7 +118,7 @@ export function checkedRecord(record: NewRecord): BatchRecord | WalError {
   if (!Number.isInteger(version) || version < 0 || version > 0xffff) {
     return new WalError('record_invalid', `payload version ${version} is not in 0..65535`, { value: version })
   }
-  // An empty buffer decodes as a valid message of defaults, so it can never be told from a mistake.
+  // An empty buffer decodes as a valid message of default values, so an empty payload would hide a bug in the caller.
   if (length === 0) return new WalError('record_invalid', 'a record needs a payload', { value: 0 })
   if (length > payloadBytesMax) {
     return new WalError('record_too_large', `the payload has ${length} bytes; the limit is ${payloadBytesMax}`, {

@@ -1,5 +1,5 @@
-// Turns queued records into the bytes of one write. Small records are copied together; big payloads go to the disk from
-// where they are. The arena is reused, so a batch must be written before the next one is made.
+// Encodes queued records as the bytes of one write. Small records are copied into an arena; large payloads are written
+// from their own buffers. The arena is reused, so a batch must be written before the next one is encoded.
 import { frameBytes, frameHeaderBytes, paddingOf, sealFrame, sealFrameInPieces, writeFrameHeader } from './frame.ts'
 import { directWriteBytesMin } from './limits.ts'
 
@@ -18,7 +18,7 @@ export interface BatchStart {
 }
 
 export interface Batch {
-  /** What to write, in order. */
+  /** Buffers to write, in order. */
   readonly chunks: readonly Uint8Array[]
   readonly bytes: number
   readonly lsnLast: number
@@ -37,33 +37,33 @@ export class BatchEncoder {
     let chain = start.chain
     let lsn = start.lsnFirst - 1
     let bytes = 0
-    let at = 0
+    let offset = 0
     let chunkStart = 0
     for (const record of records) {
       lsn++
       bytes += frameBytes(record.length)
       const header = { ...start, ...record, flags: 0, lsn, prevSum: chain }
-      writeFrameHeader(arena, at, header, start.seed)
+      writeFrameHeader(arena, offset, header, start.seed)
       const padding = paddingOf(record.length)
       if (isDirect(record)) {
-        chain = sealFrameInPieces(arena, at, [...record.pieces, zeros.subarray(0, padding)])
-        chunks.push(arena.subarray(chunkStart, at + frameHeaderBytes), ...record.pieces)
-        chunkStart = at + frameHeaderBytes
-        at = chunkStart
+        chain = sealFrameInPieces(arena, offset, [...record.pieces, zeros.subarray(0, padding)])
+        chunks.push(arena.subarray(chunkStart, offset + frameHeaderBytes), ...record.pieces)
+        chunkStart = offset + frameHeaderBytes
+        offset = chunkStart
       } else {
-        let to = at + frameHeaderBytes
+        let to = offset + frameHeaderBytes
         for (const piece of record.pieces) {
           arena.set(piece, to)
           to += piece.length
         }
         arena.fill(0, to, to + padding)
-        chain = sealFrame(arena, at, record.length)
-        at = to
+        chain = sealFrame(arena, offset, record.length)
+        offset = to
       }
-      if (isDirect(record)) arena.fill(0, at, at + padding)
-      at += padding
+      if (isDirect(record)) arena.fill(0, offset, offset + padding)
+      offset += padding
     }
-    if (at > chunkStart) chunks.push(arena.subarray(chunkStart, at))
+    if (offset > chunkStart) chunks.push(arena.subarray(chunkStart, offset))
     return { chunks, bytes, lsnLast: lsn, chain }
   }
 
@@ -75,7 +75,7 @@ export class BatchEncoder {
   }
 }
 
-/** One big payload is worth a write of its own; a thousand small pieces are not. */
+/** A large payload gets its own write. Many small pieces do not. */
 function isDirect(record: BatchRecord): boolean {
   return record.length >= directWriteBytesMin && record.length >= record.pieces.length * directWriteBytesMin
 }

@@ -1,9 +1,13 @@
-// xxh32 and xxh64 over bytes. They find damage, not tampering: what leaves the data directory carries SHA-256 instead.
+// xxh32 and xxh64 over bytes. They detect damage, not tampering; data that leaves the data directory carries SHA-256
+// instead.
 import xxhash from 'xxhash-wasm'
 
 const xx = await xxhash()
 
-/** The hash copies its input into its own memory, which never shrinks; feeding it in steps keeps that memory this small. */
+/**
+ * The hash copies its input into WebAssembly memory, which never gets smaller. Input in steps keeps that memory at this
+ * size.
+ */
 const stepBytes = 1024 * 1024
 
 export function xxh32(bytes: Uint8Array, seed: number): number {
@@ -14,11 +18,12 @@ export function xxh64(bytes: Uint8Array): bigint {
   return bytes.length <= stepBytes ? xx.h64Raw(bytes) : xxh64Pieces([bytes])
 }
 
-/** The hash of the pieces as if they were one. */
+/** Hashes the pieces as one byte sequence. */
 export function xxh64Pieces(pieces: Iterable<Uint8Array>): bigint {
   const state = xx.create64()
   for (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += stepBytes) state.update(piece.subarray(at, at + stepBytes))
+    for (let offset = 0; offset < piece.length; offset += stepBytes)
+      state.update(piece.subarray(offset, offset + stepBytes))
   }
   return state.digest()
 }

@@ -1,9 +1,12 @@
-// Time as the log needs it: how long something took, and "call me later". A test turns the hands itself.
+// The time source of the log: elapsed milliseconds and delayed calls. Tests advance a manual clock instead.
 
 export interface Clock {
-  /** Milliseconds that only ever grow; not a date. */
+  /** Milliseconds from a monotonic clock; not a date. */
   nowMs(): number
-  /** Calls once after the delay, unless the returned function is called first. Waiting never keeps a process alive. */
+  /**
+   * Calls `call` once after the delay, unless the returned function cancels it first. A pending call never keeps the
+   * process alive.
+   */
   after(delayMs: number, call: () => void): () => void
 }
 

@@ -1,5 +1,5 @@
-// Opens a data directory in the only safe order: lock, identity, log; and closes it in the reverse one. A new directory
-// gets its log first and its identity last, so that an identity without a log always means that something was lost.
+// Opens a data directory in the only safe order: lock, identity, log. Closes it in the reverse order. A new directory
+// gets its log first and its identity last, so an identity without a log always means lost data.
 import { join } from 'node:path'
 import { createIdentity, type Identity, newTimeline, readIdentity } from './identity.ts'
 import { acquireLock } from './lock.ts'
@@ -12,9 +12,12 @@ import type { Vfs } from './vfs.ts'
 import { makeNamedDirectory } from './whole-file.ts'
 
 export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist' | 'recoverFrom'> {
-  /** The data directory; the log lives in its folder `wal`. */
+  /** The data directory. The log is in its folder `wal`. */
   readonly dir: string
-  /** Finds the first LSN the user will read, from checkpoints for instance. Called under the lock, before the log is opened. */
+  /**
+   * Finds the first LSN the caller will read, for example from checkpoints. Called under the lock, before the log is
+   * opened.
+   */
   readonly findStart?: (known: Identity | undefined) => Promise<Lsn | undefined>
   readonly forceUnlock?: boolean
 }
@@ -23,7 +26,7 @@ export interface DataDirectory {
   readonly identity: Identity
   readonly isNew: boolean
   readonly log: Log
-  /** Closes the log, then gives the lock back. Idempotent. */
+  /** Closes the log, then releases the lock. Idempotent. */
   close(): Promise<void>
 }
 
@@ -38,7 +41,7 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
     const recoverFrom = await findStart?.(known)
     const existing = known === undefined ? { mustBeNew: true } : { mustExist: true }
     const start = recoverFrom === undefined ? {} : { recoverFrom }
-    // A number of its own, in the header of every segment: a segment of another directory is refused.
+    // A random number in the header of every segment, so that a segment of another directory is refused.
     const timeline = known?.timeline ?? (await firstTimeline(vfs, join(dir, 'wal')))
     const line = { timeline, ...(known && { timelineAfter: known.forkedAfterLsn }) }
     const places = { dir: join(dir, 'wal'), reservePath: join(dir, 'RESERVE') }
@@ -67,7 +70,10 @@ export async function openDataDirectory(options: DataDirectoryOptions): Promise<
   }
 }
 
-/** That of the segment there is, when a start was cut short before it made the identity; otherwise a new one. */
+/**
+ * Returns the timeline of an existing segment when an earlier start stopped before it wrote the identity; otherwise a
+ * new one.
+ */
 async function firstTimeline(vfs: Vfs, dir: string): Promise<number> {
   const [first] = (await listLogFiles(vfs, dir)).segments
   if (first === undefined) return newTimeline()

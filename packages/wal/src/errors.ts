@@ -1,6 +1,6 @@
-// What can be wrong with the world below the log, each with a stable code. Our own mistakes are assertions, not these.
+// Errors caused by the environment of the log, each with a stable code. Bugs in Annal are assertions instead.
 
-/** Every code is explained with cause and cure in docs/reference/errors.md. */
+/** docs/reference/errors.md explains every code with its cause and fix. */
 export type WalErrorCode =
   | 'log_damaged'
   | 'log_failed'
@@ -15,7 +15,7 @@ export type WalErrorCode =
   | 'identity_damaged'
   | 'repair_refused'
 
-/** What a process should end with when it cannot go on because of the error; codes that need not end a process have none. */
+/** Exit codes for errors that must end the process. Errors that need not end a process have none. */
 const exitCodes: Partial<Record<WalErrorCode, number>> = {
   log_damaged: 65,
   identity_damaged: 65,
@@ -25,14 +25,14 @@ const exitCodes: Partial<Record<WalErrorCode, number>> = {
   format_too_new: 78,
 }
 
-/** Where it is and what was found: file, offset, lsn, evidence, limit, value. */
+/** The location and the finding: file, offset, lsn, evidence, limit, value. */
 export type WalErrorDetails = Readonly<Record<string, string | number | boolean | undefined>>
 
 export class WalError extends Error {
   override readonly name = 'WalError'
   readonly code: WalErrorCode
   readonly details: WalErrorDetails
-  /** The exit code for a process that must stop because of this error, if there is one. */
+  /** The exit code for a process that must stop because of this error; undefined when it need not stop. */
   readonly exitCode: number | undefined
 
   constructor(code: WalErrorCode, message: string, details: WalErrorDetails = {}, options?: ErrorOptions) {
@@ -43,20 +43,22 @@ export class WalError extends Error {
   }
 }
 
-/** The errno name a system call failed with, or undefined when the error is of another kind. */
+/** Returns the errno name of a failed system call; undefined for any other error. */
 export function errnoOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  // Node's own codes for misuse look like ERR_OUT_OF_RANGE; those are bugs, not the world.
+  // Node's own codes for misuse look like ERR_OUT_OF_RANGE; those are bugs.
   return typeof error.code === 'string' && /^E[A-Z0-9]+$/.test(error.code) ? error.code : undefined
 }
 
-/** True for the errors that mean "no room": they make the log read-only, where any other write error ends it. */
+/** True for errors that mean a full disk. They make the log read-only; any other write error stops the log for good. */
 export function isDiskFull(error: unknown): boolean {
   const errno = errnoOf(error)
   return errno === 'ENOSPC' || errno === 'EDQUOT' || errno === 'EFBIG'
 }
 
-/** States what must hold; when it does not, the bug is ours and the process may not go on as if nothing was. */
+/**
+ * Throws when the condition is false. That is a bug in Annal, and the process must not continue with a broken state.
+ */
 export function assert(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(`broken invariant: ${what}`)
 }

@@ -1,6 +1,6 @@
-// The log over files. One loop writes: it takes what has queued up, writes it at once, syncs once, and answers in order.
-// While a sync runs the next batch gathers, so there is no timer between a client and the disk.
-import { AppendQueue, checkedRecord, ownRecord, type QueueEntry } from './append-queue.ts'
+// The log over files. One loop writes: it takes the queued entries, writes them in one call, syncs once, and settles
+// the promises in order. The next batch collects during a sync, so no timer delays a client.
+import { AppendQueue, checkRecord, ownRecord, type QueueEntry } from './append-queue.ts'
 import { BatchEncoder, type BatchRecord } from './batch.ts'
 import type { Clock } from './clock.ts'
 import { assert, errnoOf, isDiskFull, WalError } from './errors.ts'
@@ -32,16 +32,16 @@ export interface FileLogParts {
   readonly place: TailPlace
   readonly clock: Clock
   readonly segments: readonly HeldSegment[]
-  /** Where segments go that are given up. */
+  /** The folder that keeps removed segments. */
   readonly archiveDir: string | undefined
   readonly tip: Tip
-  /** Absent when the disk was too full to make one; `recover` is then tried again when there is room. */
+  /** Undefined when the disk was too full to create the tail. `recover` is tried again when there is space. */
   readonly tail: Tail | undefined
   readonly recover: () => Promise<Tail>
   readonly lsnLast: number
   readonly chain: bigint
   readonly reason: string | undefined
-  /** Absent where nothing is kept for records that free something. */
+  /** Undefined when no reserve is kept for records that free space. */
   readonly reserve: Reserve | undefined
   readonly makeRoom: MakeRoom
   readonly onFailed: (error: WalError) => void
@@ -99,13 +99,13 @@ export class FileLog implements Log {
     })
   }
 
-  /** Looks at the room on the disk for the first time. */
+  /** Runs the first check of free disk space. */
   async begin(): Promise<void> {
     await this.#space.begin()
   }
 
   append(record: NewRecord): Promise<Appended> {
-    const checked = checkedRecord(record)
+    const checked = checkRecord(record)
     if (checked instanceof WalError) return Promise.reject(checked)
     const usesReserve = record.usesReserve ?? false
     const refusal = this.#refusal(usesReserve) ?? this.#queue.refusal(checked.length)
@@ -135,7 +135,7 @@ export class FileLog implements Log {
       lsnFirst: (this.#segments.lsnFirst ?? this.#lsnLast + 1) as Lsn,
       lsnLast: this.#lsnLast as Lsn,
       lsnDurable: this.#lsnDurable as Lsn,
-      bytes: this.#segments.bytesBut(this.#tail?.header.id) + (this.#tail?.bytes ?? 0),
+      bytes: this.#segments.bytesWithout(this.#tail?.header.id) + (this.#tail?.bytes ?? 0),
       segments: this.#segments.count,
       appends: this.#appends,
       syncs: this.#syncs,
@@ -163,7 +163,7 @@ export class FileLog implements Log {
     const { dir } = this.#parts.place
     return new WalError(
       'disk_full',
-      `nothing can be written to ${dir} for now: ${this.#reason ?? ''}. Reads, deletes and drops go on; writing resumes by itself when there is room.`,
+      `the log in ${dir} is read-only: ${this.#reason ?? ''}. Reads, deletes and deletions of collections still work; writes resume automatically when there is space.`,
       { file: dir },
     )
   }
@@ -174,7 +174,7 @@ export class FileLog implements Log {
   }
 
   async #work(): Promise<void> {
-    // Calls made in the same turn travel in the same batch.
+    // Calls made in the same turn of the event loop share a batch.
     await undefined
     while (!this.#queue.isEmpty) {
       const batch = this.#queue.take()
@@ -183,7 +183,7 @@ export class FileLog implements Log {
       } catch (error) {
         refuse(batch, this.#fail(error, 'the log cannot be written'))
       }
-      this.#queue.settled(batch)
+      this.#queue.removeSettled(batch)
     }
     this.#working = undefined
   }
@@ -195,15 +195,15 @@ export class FileLog implements Log {
     const lsnBefore = this.#lsnLast
     if (records.length > 0 && !(await this.#place(records))) return this.#commitReserved(batch)
     if (this.#settings.fsync === 'always' || batch.some((entry) => entry.kind !== 'record')) await this.#sync()
-    // TIP may have failed meanwhile: after a failure nothing is acknowledged.
+    // TIP may have failed in the meantime. After a failure nothing is acknowledged.
     if (this.#failure !== undefined) return refuse(batch, this.#failure)
     this.#appends += acknowledge(batch, lsnBefore, this.#lsnDurable)
     this.#armTimers()
   }
 
   /**
-   * Writes the records after what is there, beginning a new segment when it is time. Where the disk is full, what can be done
-   * without goes first. False when they cannot be written now.
+   * Writes the records after the tail, in a new segment when the current one is full. On a full disk it first frees
+   * whatever is expendable. Returns false when the records cannot be written now.
    */
   async #place(records: readonly BatchRecord[]): Promise<boolean> {
     while (this.#condition === 'ok') {
@@ -215,7 +215,7 @@ export class FileLog implements Log {
     return false
   }
 
-  /** What frees something is still written, and the rest of the batch refused. */
+  /** Writes only the records that free space, and refuses the rest of the batch. */
   async #commitReserved(batch: readonly QueueEntry[]): Promise<void> {
     const reserved = batch.filter((entry) => entry.kind === 'record' && entry.usesReserve)
     if (reserved.length < batch.length) await this.#refuse(batch.filter((entry) => !reserved.includes(entry)))
@@ -234,13 +234,16 @@ export class FileLog implements Log {
     try {
       return (await this.#parts.reserve?.give()) ?? false
     } catch (error) {
-      // It is no part of the log: what it cannot give it does not have.
+      // The reserve is not part of the log, so its failure changes nothing: it simply frees no space.
       if (errnoOf(error) === undefined) throw error
       return false
     }
   }
 
-  /** The reason why the disk has no room for the records; undefined when they are written. Nothing is left of what fell short. */
+  /**
+   * Returns why the disk has no space for the records; undefined when they are written. A failed write leaves no bytes
+   * behind.
+   */
   async #attempt(records: readonly BatchRecord[]): Promise<string | undefined> {
     const reason = this.#isDueToRoll()
       ? await this.#roll()
@@ -256,7 +259,7 @@ export class FileLog implements Log {
     try {
       const start = { lsnFirst: this.#lsnLast + 1, durableLsn: this.#lsnDurable, chain: this.#chain, seed: tail.seed }
       const encoded = this.#encoder.encode(records, start)
-      this.#segments.mark(tail.header, start.lsnFirst, tail.bytes)
+      this.#segments.noteRecord(tail.header, start.lsnFirst, tail.bytes)
       await tail.write(encoded)
       this.#lsnLast = encoded.lsnLast
       this.#chain = encoded.chain
@@ -276,12 +279,15 @@ export class FileLog implements Log {
     return this.#sealEarly || this.#tail.bytes >= this.#settings.segmentBytesMax
   }
 
-  /** Seals the tail and begins the next segment. Gives the reason why the disk has no room for that; a failed sync or close is thrown. */
+  /**
+   * Seals the tail and begins the next segment. Returns the reason when the disk has no space for it; throws when a
+   * sync or close fails.
+   */
   async #roll(): Promise<string | undefined> {
     const tail = this.#tail
     assert(tail !== undefined, 'only a tail can be sealed')
     await this.#sync()
-    this.#segments.sealed(tail.header.id, tail.bytes)
+    this.#segments.markSealed(tail.header.id, tail.bytes)
     const start = { id: tail.header.id + 1, lsnFirst: this.#lsnLast + 1, chainBefore: this.#chain }
     this.#recover = () => createSegment(this.#parts.place, start)
     this.#tail = undefined
@@ -289,7 +295,7 @@ export class FileLog implements Log {
     return this.#openNext()
   }
 
-  /** Makes the tail after a roll or a start; TIP learns of the segment before the first record goes into it. */
+  /** Creates the tail after a roll or a start. TIP records the segment before the first record is written to it. */
   async #openNext(): Promise<string | undefined> {
     try {
       this.#adopt(await this.#recover())
@@ -336,11 +342,11 @@ export class FileLog implements Log {
 
   #intervalSync(): void {
     this.#cancelInterval = undefined
-    // A refused sync has already failed the log, which is where it is told.
+    // A refused sync has already failed the log, and the failure is reported there.
     this.sync().catch(() => undefined)
   }
 
-  /** Stamps the newest record as durable, so that damage to it can be told from a tear. */
+  /** Stamps the newest record as durable, so that a reader can distinguish damage to it from a torn write. */
   #mark(): void {
     if (this.#refusal() === undefined && this.#queue.isEmpty && this.#working === undefined) {
       this.#enqueue(ownRecord(recordType.marker))
@@ -370,7 +376,7 @@ export class FileLog implements Log {
     const where = this.#tail?.path ?? dir
     this.#failure = new WalError(
       'log_failed',
-      `${what}: ${where}: ${messageOf(cause)}. Whether the newest bytes are on the disk is unknown, so nothing is written any more; restart to recover what is.`,
+      `${what}: ${where}: ${messageOf(cause)}. It is unknown whether the newest bytes are on the disk, so the log accepts no more writes. Restart to recover the records on the disk.`,
       { file: where, lsn: this.#lsnDurable, evidence: messageOf(cause) },
       { cause },
     )
@@ -382,12 +388,15 @@ export class FileLog implements Log {
     return this.#failure
   }
 
-  /** What a failing TIP does to the log. */
+  /** Fails the log because TIP cannot be written or synced. */
   tipFailed(error: unknown): void {
     this.#fail(error, 'TIP cannot be written')
   }
 
-  /** Nothing of the batch is in the log. On a full disk what came before can still be made durable, and is. */
+  /**
+   * Refuses the batch: none of its records is in the log. On a full disk earlier records can still be made durable, and
+   * are.
+   */
   async #refuse(batch: readonly QueueEntry[]): Promise<void> {
     if (this.#failure === undefined) await this.#sync()
     refuse(batch, this.#failure ?? this.#diskFull(), this.#failure === undefined ? this.#lsnDurable : undefined)

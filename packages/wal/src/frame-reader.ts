@@ -1,5 +1,5 @@
-// Reads frames from a segment file one after the other, in bounded memory: a block, or one frame when that is bigger.
-// It says whether a frame verifies alone; whether it belongs where it lies is for the caller to judge.
+// Reads frames from a segment file in order and in bounded memory: one block, or one frame when the frame is larger. It
+// verifies each frame alone; the caller decides whether the frame belongs at its place.
 import { type FrameHeader, frameBytes, frameHeaderBytes, readFrameHeader, seedOf, verifyFrame } from './frame.ts'
 import { readBlockBytes } from './limits.ts'
 import type { VfsFile } from './vfs.ts'
@@ -17,9 +17,9 @@ export interface ReadFrame {
 export interface FrameReaderOptions {
   readonly epoch: bigint
   readonly position: number
-  /** Where the file ends, as far as this reader is concerned. */
+  /** The end of the range this reader may read. */
   readonly end: number
-  /** `lend`: payloads are valid until the next call. `give`: their memory is never written again. */
+  /** `lend`: payloads are valid until the next call. `give`: their memory is never overwritten. */
   readonly payloads: 'lend' | 'give'
 }
 
@@ -29,7 +29,7 @@ export class FrameReader {
   readonly #end: number
   readonly #lend: boolean
   #block: Buffer = Buffer.alloc(0)
-  /** Position in the file of the block's first byte, and how many of its bytes are filled. */
+  /** File offset of the block's first byte, and the number of filled bytes. */
   #blockStart: number
   #filled = 0
   #position: number
@@ -47,23 +47,29 @@ export class FrameReader {
     return this.#position
   }
 
-  /** The frame at the position, which moves past it; undefined, without moving, when no frame verifies there. */
+  /**
+   * Returns the frame at the position and moves past it. Returns undefined, without moving, when no frame verifies
+   * there.
+   */
   async next(): Promise<ReadFrame | undefined> {
     if (!this.#holds(frameHeaderBytes) && !(await this.#fill(frameHeaderBytes))) return undefined
     const header = readFrameHeader(this.#block, this.#position - this.#blockStart, this.#seed)
     if (header === undefined) return undefined
     const bytes = frameBytes(header.length)
     if (!this.#holds(bytes) && !(await this.#fill(bytes))) return undefined
-    const at = this.#position - this.#blockStart
-    const sum = verifyFrame(this.#block, at, header.length)
+    const start = this.#position - this.#blockStart
+    const sum = verifyFrame(this.#block, start, header.length)
     if (sum === undefined) return undefined
-    const payload = this.#block.subarray(at + frameHeaderBytes, at + frameHeaderBytes + header.length)
+    const payload = this.#block.subarray(start + frameHeaderBytes, start + frameHeaderBytes + header.length)
     const frame = { header, offset: this.#position, bytes, sum, payload }
     this.#position += bytes
     return frame
   }
 
-  /** The next frame at or after the position that verifies alone; looks at every eighth byte. */
+  /**
+   * Finds the next frame at or after the position that verifies alone. Frames are aligned to 8 bytes, so it checks
+   * every eighth byte.
+   */
   async find(): Promise<ReadFrame | undefined> {
     for (;;) {
       const frame = await this.next()
@@ -76,8 +82,8 @@ export class FrameReader {
   /** True when everything from the position to the end is zero. */
   async onlyZerosLeft(): Promise<boolean> {
     const block = Buffer.alloc(Math.min(readBlockBytes, Math.max(0, this.#end - this.#position)))
-    for (let at = this.#position; at < this.#end; at += block.length) {
-      const got = await readFully(this.#file, block.subarray(0, Math.min(block.length, this.#end - at)), at)
+    for (let offset = this.#position; offset < this.#end; offset += block.length) {
+      const got = await readFully(this.#file, block.subarray(0, Math.min(block.length, this.#end - offset)), offset)
       for (let i = 0; i < got; i++) if (block[i] !== 0) return false
     }
     return true
@@ -87,11 +93,11 @@ export class FrameReader {
     return this.#position - this.#blockStart + bytes <= this.#filled
   }
 
-  /** Makes the block hold `bytes` from the position on; false when the file ends before. */
+  /** Loads `bytes` bytes from the position on. Returns false when the file ends earlier. */
   async #fill(bytes: number): Promise<boolean> {
     if (this.#position + bytes > this.#end) return false
     const left = this.#end - this.#position
-    // One header more than the frame, so that the next frame's size is known when its block is made.
+    // Loads one more header than the frame, so that the size of the next frame is known when its block is allocated.
     const wanted = Math.min(left, Math.max(Math.min(readBlockBytes, left), bytes + frameHeaderBytes))
     const kept = this.#block.subarray(Math.min(this.#position - this.#blockStart, this.#filled), this.#filled)
     const fresh = this.#lend && this.#block.length >= wanted ? this.#block : Buffer.allocUnsafeSlow(wanted)

@@ -1,5 +1,5 @@
-// Records out of segments that lie in several directories, a log's own and those it was archived to: read and checked as one
-// log from one record to another, or copied as one. Nothing is written to any of them.
+// Reads segments that are in several directories, the log and its archives, as one log: checks that records follow one
+// another, yields or copies a range. It never writes to these directories.
 import { join } from 'node:path'
 import { WalError } from './errors.ts'
 import { recordType } from './frame.ts'
@@ -15,13 +15,13 @@ import { createWhole, writeFully } from './whole-file.ts'
 
 export interface HistoryPlace {
   readonly vfs: Vfs
-  /** Of the archive first, of the log last. One that does not exist holds nothing. */
+  /** Archives first, the log last. A directory that does not exist counts as empty. */
   readonly dirs: readonly string[]
-  /** Segments that begin after `after` must say that they are of this line of history; others are of an earlier one. */
+  /** Segments that begin after LSN `after` must have this timeline; earlier segments may have an older one. */
   readonly timeline?: { readonly id: number; readonly after: number }
 }
 
-/** The segments there are, oldest first. Throws log_damaged when two that differ have one number. */
+/** Returns the segments, oldest first. Throws log_damaged when two different segments have one number. */
 export async function historySegments({ vfs, dirs }: HistoryPlace): Promise<SegmentFile[]> {
   const byId = new Map<number, SegmentFile>()
   for (const dir of dirs) {
@@ -29,7 +29,7 @@ export async function historySegments({ vfs, dirs }: HistoryPlace): Promise<Segm
     for (const segment of segments) {
       const other = byId.get(segment.id)
       if (other !== undefined && other.lsnFirst !== segment.lsnFirst)
-        throw damaged(segment, segment.lsnFirst, `${other.path} has the same number and is another segment`)
+        throw damaged(segment, segment.lsnFirst, `${other.path} has the same number and different content`)
       byId.set(segment.id, segment)
     }
   }
@@ -37,8 +37,8 @@ export async function historySegments({ vfs, dirs }: HistoryPlace): Promise<Segm
 }
 
 /**
- * Records with `from <= lsn <= to`, every one of which must be there. Throws lsn_not_held when the history begins later or
- * ends before, log_damaged when something in between is missing, damaged or of another history.
+ * Yields all records with `from <= lsn <= to`. Throws lsn_not_held when the history begins later or ends earlier, and
+ * log_damaged when a record in between is missing, damaged or of another history.
  */
 export async function* readHistory(
   place: HistoryPlace,
@@ -46,12 +46,12 @@ export async function* readHistory(
 ): AsyncGenerator<LogRecord> {
   for await (const { frame } of framesOf(place, { from, to })) {
     const { lsn, type, version } = frame.header
-    // The branded number is made here, where it was read and checked.
+    // The value was read and checked, so the brand is applied here.
     if (type >= recordType.userMin) yield { lsn: lsn as Lsn, type, version, payload: frame.payload }
   }
 }
 
-/** Makes a log of the records up to `to` in an empty directory. Sealed segments are linked where they can be. */
+/** Writes a log of the records up to `to` into an empty directory. Links sealed segments where possible. */
 export async function copyHistory(
   place: HistoryPlace,
   { from, to, into }: { readonly from: number; readonly to: number; readonly into: string },
@@ -77,7 +77,7 @@ interface PlacedFrame {
   readonly frame: ReadFrame
 }
 
-/** Every frame in order, also those of the log's own records; all are proved to follow one another. */
+/** Yields every frame in order, including the log's own records, and checks that each follows the one before. */
 async function* framesOf(
   place: HistoryPlace,
   { from, to }: { readonly from: number; readonly to: number },
@@ -138,7 +138,11 @@ function headerOf(
   const header = checkHeader(segment, head, expected)
   if ('why' in header) throw damaged(segment, segment.lsnFirst, header.why)
   if (timeline !== undefined && segment.lsnFirst > timeline.after && header.timeline !== timeline.id)
-    throw damaged(segment, segment.lsnFirst, `it is of timeline ${header.timeline}, where ${timeline.id} goes on`)
+    throw damaged(
+      segment,
+      segment.lsnFirst,
+      `its timeline is ${header.timeline}; the log continues on timeline ${timeline.id}`,
+    )
   return header
 }
 

@@ -1,4 +1,4 @@
-// IDENTITY: what makes a data directory this one and no other. One line of JSON with its own checksum, written once.
+// IDENTITY identifies one data directory. One line of JSON with its own checksum, written once.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { xxh64 } from './checksum.ts'
@@ -11,9 +11,9 @@ export interface Identity {
   readonly uuid: string
   readonly formatVersion: number
   readonly createdAt: string
-  /** Which line of history its log goes on with. */
+  /** The timeline that the log of this directory continues. */
   readonly timeline: number
-  /** The log up to this record came from another directory, as of a moment of its past. */
+  /** Records up to this LSN came from another directory, through a clone or a restore. */
   readonly forkedAfterLsn: number
 }
 
@@ -25,14 +25,14 @@ export interface IdentityPlace {
 const identityName = 'IDENTITY'
 const identityBytesMax = 4096
 
-/** The identity of the directory, or undefined when it has none yet. */
+/** Returns the identity of the directory; undefined when it has none yet. */
 export async function readIdentity(place: IdentityPlace): Promise<Identity | undefined> {
   const path = join(place.dir, identityName)
   if (!(await place.vfs.exists(path))) return undefined
   return decodeIdentity(await readSmall(place.vfs, path, identityBytesMax), path)
 }
 
-/** Gives the directory its identity. Comes last when a directory is made: an identity promises that there is a log. */
+/** Writes the identity. This is the last step when a directory is created: an identity promises that there is a log. */
 export async function createIdentity(
   place: IdentityPlace,
   line: Pick<Identity, 'timeline' | 'forkedAfterLsn'> & Partial<Pick<Identity, 'uuid'>> = {
@@ -45,7 +45,10 @@ export async function createIdentity(
   return identity
 }
 
-/** What tells the segments of a new directory from those of others. Those of the first versions all had 1. */
+/**
+ * A random number that separates the segments of a new directory from those of others. Directories of the first
+ * versions all had 1.
+ */
 export function newTimeline(): number {
   for (;;) {
     const timeline = randomBytes(4).readUInt32LE()
@@ -53,7 +56,7 @@ export function newTimeline(): number {
   }
 }
 
-/** Reads the identity, or makes one when there is none. */
+/** Reads the identity, or creates one when there is none. */
 export async function openIdentity(place: IdentityPlace): Promise<Identity> {
   return (await readIdentity(place)) ?? (await createIdentity(place))
 }
@@ -67,24 +70,24 @@ export function decodeIdentity(bytes: Buffer, path: string): Identity {
   const found = /^(\{.*),"xxh64":"([0-9a-f]{16})"\}\n$/.exec(bytes.toString('latin1'))
   const body = `${found?.[1] ?? ''}}`
   if (found === null || checksumOf(body) !== found[2]) throw damaged(path)
-  const parsed: unknown = JSON.parse(body)
-  if (!isIdentity(parsed)) throw damaged(path)
-  if (parsed.formatVersion > formatVersion) {
+  const fields: unknown = JSON.parse(body)
+  if (!isIdentity(fields)) throw damaged(path)
+  if (fields.formatVersion > formatVersion) {
     throw new WalError(
       'format_too_new',
-      `${path} says that the data directory has format ${parsed.formatVersion}; this version of Annal knows ${formatVersion}. Start the version that wrote it, or a newer one.`,
-      { file: path, version: parsed.formatVersion },
+      `${path} declares data directory format ${fields.formatVersion}; this version of Annal supports ${formatVersion}. Start the version that wrote it, or a newer one.`,
+      { file: path, version: fields.formatVersion },
     )
   }
-  const { uuid, createdAt, timeline = 1, forkedAfterLsn = 0 } = parsed
-  return { uuid, formatVersion: parsed.formatVersion, createdAt, timeline, forkedAfterLsn }
+  const { uuid, createdAt, timeline = 1, forkedAfterLsn = 0 } = fields
+  return { uuid, formatVersion: fields.formatVersion, createdAt, timeline, forkedAfterLsn }
 }
 
 function checksumOf(body: string): string {
   return xxh64(Buffer.from(body, 'latin1')).toString(16).padStart(16, '0')
 }
 
-/** Those of the first versions say nothing of a timeline. */
+/** Identities of the first versions have no timeline. */
 type WrittenIdentity = Pick<Identity, 'uuid' | 'formatVersion' | 'createdAt'> & Partial<Identity>
 
 function isIdentity(value: unknown): value is WrittenIdentity {
@@ -98,7 +101,7 @@ function isIdentity(value: unknown): value is WrittenIdentity {
 function damaged(path: string): WalError {
   return new WalError(
     'identity_damaged',
-    `${path} is damaged: its checksum does not fit. Nothing was changed. Put back the file from a copy of the directory, or restore a backup with \`annal restore\`.`,
+    `${path} is damaged: its checksum does not match. Nothing was changed. Restore the file from a copy of the directory, or restore a backup with \`annal restore\`.`,
     { file: path },
   )
 }

@@ -1,6 +1,7 @@
-// One process per data directory. Two means, because each alone has a hole: a LOCK file that names its owner (a file
-// outlives its owner), and on Linux an abstract socket that the kernel gives up with the process (but which other
-// network namespaces do not see). The socket comes first, so that only one process at a time judges an old LOCK file.
+// One process per data directory. It takes two locks, because each alone has a gap. A LOCK file names its owner, but it
+// remains after the owner ends. On Linux an abstract socket is released by the kernel with the process, but other
+// network namespaces do not see it. The socket is taken first, so that only one process at a time judges an old LOCK
+// file.
 import { createServer, type Server } from 'node:net'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -14,9 +15,9 @@ import { readSmall, writeFully } from './whole-file.ts'
 
 export interface LockOptions {
   readonly vfs?: Vfs
-  /** Take the directory from an owner on another host, which cannot be asked whether it lives. */
+  /** Take the directory from an owner on another host, whose state cannot be checked. */
   readonly force?: boolean
-  /** Called once when the owner is just ending and is waited for. */
+  /** Called once when the owner is exiting and this process waits for it. */
   readonly onWait?: (pid: number | undefined) => void
 }
 
@@ -25,25 +26,31 @@ export interface DirectoryLock {
   release(): Promise<void>
 }
 
-/** What LOCK says. The directory is in it so that a LOCK that came with a copy of a directory in use is seen for what it is. */
+/**
+ * The content of LOCK. It names the directory, so that a LOCK copied together with a directory in use is recognized as
+ * a copy.
+ */
 interface Owner extends ProcessFacts {
   readonly directory: string
 }
 
 const lockName = 'LOCK'
 const lockBytesMax = 4096
-/** How long an owner that is just ending is waited for: the kernel takes its memory apart first, a gigabyte in a quarter of a second. */
+/**
+ * How long to wait for an owner that is exiting. The kernel frees its memory first, about a gigabyte in a quarter of a
+ * second.
+ */
 const waitMsMax = 5_000
 const waitStepMs = 25
 
 export interface LockHolder {
   readonly pid: number
   readonly host: string
-  /** The process ended without giving the lock back; the next start takes it. */
+  /** The process ended without releasing the lock; the next start takes it. */
   readonly isGone: boolean
 }
 
-/** Who holds the directory, without touching it; undefined when nobody does. */
+/** Returns the holder of the directory without changing anything; undefined when nobody holds it. */
 export async function lockHolder(dir: string, options: Pick<LockOptions, 'vfs'> = {}): Promise<LockHolder | undefined> {
   const owner = await ownerOf(options.vfs ?? nodeVfs(), join(dir, lockName))
   if (owner === undefined) return undefined
@@ -52,8 +59,8 @@ export async function lockHolder(dir: string, options: Pick<LockOptions, 'vfs'> 
 }
 
 /**
- * Takes the directory or rejects with `directory_locked`, having changed nothing. An owner that is just ending is waited for;
- * one that lives is not.
+ * Locks the directory or rejects with `directory_locked`, having changed nothing. Waits for an owner that is exiting,
+ * not for one that runs.
  */
 export async function acquireLock(dir: string, options: LockOptions = {}): Promise<DirectoryLock> {
   const vfs = options.vfs ?? nodeVfs()
@@ -84,54 +91,54 @@ export async function acquireLock(dir: string, options: LockOptions = {}): Promi
 }
 
 /**
- * The kernel gives the socket up last: between its owner's end, or the removal of its LOCK, and that moment lies a little time. As
- * much lies between the binding of it and the LOCK of a process that just starts, which is then refused by name.
+ * The kernel releases the socket last, shortly after its owner ended or removed its LOCK. There is a similar gap
+ * between the binding of the socket and the LOCK of a process that is starting; that process is then refused by name.
  */
 async function freeSocket(
   dir: string,
   onWait: LockOptions['onWait'],
   look: () => Promise<{ readonly pid: number | undefined; readonly isEnding: boolean }>,
 ): Promise<Server | 'taken' | undefined> {
-  let isTold = false
+  let hasNotified = false
   for (let waitedMs = 0; ; waitedMs += waitStepMs) {
     const socket = await bindSocket(dir)
     if (socket !== 'taken' || waitedMs >= waitMsMax) return socket
     const { pid, isEnding } = await look()
     if (!isEnding) return socket
-    if (!isTold && waitedMs > 0) onWait?.(pid)
-    isTold ||= waitedMs > 0
+    if (!hasNotified && waitedMs > 0) onWait?.(pid)
+    hasNotified ||= waitedMs > 0
     await sleep(waitStepMs)
   }
 }
 
 async function takeFile(vfs: Vfs, path: string, facts: Owner, force: boolean): Promise<void> {
   const claim = `${path}.${facts.pid}-${facts.started}.tmp`
-  await removed(vfs, claim)
+  await removeIfPresent(vfs, claim)
   await writeClaim(vfs, claim, facts)
   try {
-    // A link appears whole or fails, so nobody ever reads half an owner.
+    // A link appears whole or fails, so no process reads an incomplete owner.
     for (let tries = 0; tries < 3; tries++) {
-      if (await linked(vfs, claim, path)) return await settle(vfs, path)
+      if (await tryLink(vfs, claim, path)) return await settle(vfs, path)
       const owner = await ownerOf(vfs, path)
       if (owner !== undefined && !force && !(await isGone(owner, facts))) throw locked(path, owner)
-      await setAside(vfs, path, `${claim}-old`, owner)
+      await moveAway(vfs, path, `${claim}-old`, owner)
     }
     throw locked(path, await ownerOf(vfs, path))
   } finally {
-    await removed(vfs, claim)
+    await removeIfPresent(vfs, claim)
   }
 }
 
-/** The name is made durable, and claims of processes that were killed while they asked are swept away. */
+/** Makes the name durable and removes claims of processes that were killed during their attempt. */
 async function settle(vfs: Vfs, path: string): Promise<void> {
   for (const name of await vfs.list(dirname(path))) {
-    if (/^LOCK\.\d+-\d*\.tmp/.test(name)) await removed(vfs, join(dirname(path), name))
+    if (/^LOCK\.\d+-\d*\.tmp/.test(name)) await removeIfPresent(vfs, join(dirname(path), name))
   }
   await vfs.syncDirectory(dirname(path))
 }
 
-/** A claim may be swept away by the winner before the loser takes it back. */
-async function removed(vfs: Vfs, path: string): Promise<void> {
+/** The winner may remove a claim before the loser does. */
+async function removeIfPresent(vfs: Vfs, path: string): Promise<void> {
   try {
     await vfs.remove(path)
   } catch (error) {
@@ -148,33 +155,36 @@ async function writeClaim(vfs: Vfs, claim: string, facts: Owner): Promise<void> 
   }
 }
 
-async function linked(vfs: Vfs, from: string, to: string): Promise<boolean> {
+async function tryLink(vfs: Vfs, from: string, to: string): Promise<boolean> {
   try {
     await vfs.link(from, to)
     return true
   } catch (error) {
-    // Either somebody has the name, or the winner has already swept this claim away.
+    // Either another process has the name, or the winner has already removed this claim.
     if (errnoOf(error) !== 'EEXIST' && errnoOf(error) !== 'ENOENT') throw error
     return false
   }
 }
 
-/** Moves the old file away and makes sure that it was the one that was judged, not a new owner's. */
-async function setAside(vfs: Vfs, path: string, aside: string, judged: Owner | undefined): Promise<void> {
+/** Moves the old file away and checks that it was the judged one, not that of a new owner. */
+async function moveAway(vfs: Vfs, path: string, target: string, judged: Owner | undefined): Promise<void> {
   try {
-    await vfs.rename(path, aside)
+    await vfs.rename(path, target)
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error
     return
   }
-  const moved = await ownerOf(vfs, aside)
+  const moved = await ownerOf(vfs, target)
   const isJudged = JSON.stringify(moved) === JSON.stringify(judged)
-  if (!isJudged) await linked(vfs, aside, path)
-  await vfs.remove(aside)
+  if (!isJudged) await tryLink(vfs, target, path)
+  await vfs.remove(target)
   if (!isJudged) throw locked(path, moved)
 }
 
-/** An owner is gone when it owned another directory, its machine was started again, or its process ended or is another one by now. */
+/**
+ * An owner is gone when it owned another directory, its machine restarted, or its process ended or its pid belongs to
+ * another process now.
+ */
 async function isGone(owner: Owner, own: Owner): Promise<boolean> {
   if (owner.directory !== own.directory) return true
   if (owner.host !== own.host) return false
@@ -185,10 +195,10 @@ async function isGone(owner: Owner, own: Owner): Promise<boolean> {
 
 async function ownerOf(vfs: Vfs, path: string): Promise<Owner | undefined> {
   try {
-    const parsed: unknown = JSON.parse((await readSmall(vfs, path, lockBytesMax)).toString())
-    return isFacts(parsed) ? parsed : undefined
+    const owner: unknown = JSON.parse((await readSmall(vfs, path, lockBytesMax)).toString())
+    return isFacts(owner) ? owner : undefined
   } catch (error) {
-    // No file, or one cut short by a power cut: nobody who lives left it.
+    // No file, or one truncated by a power cut: no running process left it.
     if (error instanceof SyntaxError || errnoOf(error) === 'ENOENT') return undefined
     throw error
   }

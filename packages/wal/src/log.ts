@@ -1,16 +1,22 @@
-// The log as its users see it: an ordered list of records, each known by its LSN. Nothing here says "file"; a replicated
-// log can stand behind the same interface.
+// The log as its users see it: an ordered list of records, each identified by its LSN. The interface does not mention
+// files; a replicated log can implement it.
 
 /**
- * Number of a record: 1, 2, 3 ... one sequence for a whole data directory. The log's own records (markers, the clean end)
- * take numbers too and are never given to readers, so a reader sees numbers that grow, not numbers without gaps.
+ * Number of a record: 1, 2, 3 ... one sequence for a whole data directory. The log's own records (markers, the clean
+ * end) take numbers too but are never given to readers, so a reader sees increasing numbers with gaps.
  */
 export type Lsn = number & { readonly __brand: 'Lsn' }
 
-/** When an append is acknowledged. `always`: durable first. `interval`: after the write, durable within the interval. `none`: when the system likes. */
+/**
+ * When an append is acknowledged. `always`: after the sync. `interval`: after the write, durable within the interval.
+ * `none`: after the write; the system decides when it becomes durable.
+ */
 export type FsyncPolicy = 'always' | 'interval' | 'none'
 
-/** What the log keeps of one append. `type` is 16..255 (lower numbers belong to the log itself); `version` is the payload's schema version. */
+/**
+ * One record of the log. `type` is 16..255 (lower numbers belong to the log itself); `version` is the payload's schema
+ * version.
+ */
 export interface LogRecord {
   readonly lsn: Lsn
   readonly type: number
@@ -18,12 +24,18 @@ export interface LogRecord {
   readonly payload: Uint8Array
 }
 
-/** A record not yet numbered. The payload may come in pieces, which are joined in the log; it must not change until the append settles. */
+/**
+ * A record without a number yet. The payload may consist of pieces, which the log joins. It must not change until the
+ * append settles.
+ */
 export interface NewRecord {
   readonly type: number
   readonly version: number
   readonly payload: Uint8Array | readonly Uint8Array[]
-  /** It frees something, or takes a right away: appended also while the log is read-only, into room that is kept for it. */
+  /**
+   * The record frees space or revokes a permission. It is also appended while the log is read-only, into reserved
+   * space.
+   */
   readonly usesReserve?: boolean
 }
 
@@ -34,7 +46,7 @@ export interface Appended {
 }
 
 export interface LogState {
-  /** The oldest record still held, or the next LSN when none is. */
+  /** The oldest record in the log, or the next LSN when it is empty. */
   readonly lsnFirst: Lsn
   /** The newest record written; 0 when there is none. */
   readonly lsnLast: Lsn
@@ -44,21 +56,27 @@ export interface LogState {
   readonly segments: number
   readonly appends: number
   readonly syncs: number
-  /** Time spent in them, in milliseconds. */
+  /** Total time of these syncs, in milliseconds. */
   readonly syncMs: number
   readonly queuedBytes: number
   readonly queuedRecords: number
-  /** `failed` is final: an fsync was refused. `read-only` ends by itself when the disk has room again. */
+  /** `failed` is final: a sync failed. `read-only` ends automatically when the disk has space again. */
   readonly condition: 'ok' | 'read-only' | 'failed' | 'closed'
   readonly reason?: string
 }
 
 export interface Log {
-  /** Appends one record. While the log is read-only only those that use the reserve. LSNs are given in the order of the calls, and promises settle in that order. Rejects with a WalError and appends nothing. */
+  /**
+   * Appends one record. A read-only log accepts only records that use the reserve. LSNs are assigned in the order of
+   * the calls, and promises settle in that order. Rejects with a WalError and then appends nothing.
+   */
   append(record: NewRecord): Promise<Appended>
-  /** Reads records with `from <= lsn` in order, up to the newest durable one at the time of the call. Memory use does not grow with the log. */
+  /**
+   * Yields records with `from <= lsn` in order, up to the newest durable one at the time of the call. Memory use does
+   * not depend on the size of the log.
+   */
   read(from: Lsn): AsyncIterable<LogRecord>
-  /** Gives up records below `lsn`; the log may keep more than it must, never less. */
+  /** Allows the log to remove records below `lsn`. It may keep more than it must, never less. */
   truncateBefore(lsn: Lsn): Promise<void>
   /** Makes everything appended so far durable and returns the newest durable LSN. */
   sync(): Promise<Lsn>

@@ -1,4 +1,4 @@
-// The real disk. The only file of the package that knows node:fs. Files are private to their owner (0600, 0700).
+// The real disk. The only file of the package that uses node:fs. Files are private to their owner (0600, 0700).
 import {
   access,
   close,
@@ -29,7 +29,7 @@ import type { OpenMode, Vfs, VfsFile } from './vfs.ts'
 
 type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void
 
-/** Positions are explicit, so files are never opened for appending, where the system would ignore them. */
+/** Positions are explicit, so files are never opened in append mode, where the system would ignore positions. */
 const flags: Record<OpenMode, number> = {
   read: constants.O_RDONLY,
   write: constants.O_RDWR,
@@ -38,17 +38,17 @@ const flags: Record<OpenMode, number> = {
 
 const sharedMin = 16
 const sharedMax = 4_096
-/** Where the system does not tell. */
+/** Used where the system reports no limit. */
 const limitAssumed = 512
 
-/** Files of this process that are open for long and seldom used share half of what it may have open. */
+/** Files that stay open for long but are rarely used share half of the descriptors this process may have. */
 export const processFiles = new OpenFiles(shareOf(openFilesLimit()))
 
 function shareOf(limit = limitAssumed): number {
   return Math.max(sharedMin, Math.min(sharedMax, Math.floor(limit / 2)))
 }
 
-/** Descriptors that this process may have; undefined where the system does not tell. */
+/** Descriptors that this process may have; undefined where the system reports no limit. */
 export function openFilesLimit(): number | undefined {
   try {
     const limit = /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'latin1'))?.[1]
@@ -61,24 +61,26 @@ export function openFilesLimit(): number | undefined {
 export function nodeVfs(): Vfs {
   return {
     async open(path, mode) {
-      return nodeFile(await processFiles.opened(() => asked<number>((done) => open(path, flags[mode], 0o600, done))))
+      return nodeFile(
+        await processFiles.openWithRetry(() => promiseOf<number>((done) => open(path, flags[mode], 0o600, done))),
+      )
     },
-    rename: (from, to) => asked<void>((done) => rename(from, to, nothing(done))),
-    remove: (path) => asked<void>((done) => unlink(path, nothing(done))),
-    removeTree: (path) => asked<void>((done) => rm(path, { recursive: true, force: true }, nothing(done))),
-    link: (existing, path) => asked<void>((done) => link(existing, path, nothing(done))),
+    rename: (from, to) => promiseOf<void>((done) => rename(from, to, nothing(done))),
+    remove: (path) => promiseOf<void>((done) => unlink(path, nothing(done))),
+    removeTree: (path) => promiseOf<void>((done) => rm(path, { recursive: true, force: true }, nothing(done))),
+    link: (existing, path) => promiseOf<void>((done) => link(existing, path, nothing(done))),
     makeDirectory,
-    list: (path) => asked<string[]>((done) => readdir(path, done)),
+    list: (path) => promiseOf<string[]>((done) => readdir(path, done)),
     exists: (path) => new Promise((resolve) => access(path, (error) => resolve(error === null))),
     syncDirectory,
     async freeBytes(path) {
-      const facts = await asked<{ bavail: number; bsize: number }>((done) => statfs(path, done))
+      const facts = await promiseOf<{ bavail: number; bsize: number }>((done) => statfs(path, done))
       return facts.bavail * facts.bsize
     },
   }
 }
 
-/** A name for a directory that does not depend on the path it is reached by: other mounts and links give the same. */
+/** Identifies a directory independently of its path: other mounts and links give the same key. */
 export function directoryKey(path: string): string {
   const facts = statSync(path)
   return `${facts.dev}:${facts.ino}`
@@ -86,20 +88,20 @@ export function directoryKey(path: string): string {
 
 function nodeFile(fd: number): VfsFile {
   return {
-    write: (bytes, position) => asked<number>((done) => write(fd, bytes, 0, bytes.length, position, done)),
-    read: (bytes, position) => asked<number>((done) => read(fd, bytes, 0, bytes.length, position, done)),
-    datasync: () => asked<void>((done) => fdatasync(fd, nothing(done))),
-    truncate: (size) => asked<void>((done) => ftruncate(fd, size, nothing(done))),
+    write: (bytes, position) => promiseOf<number>((done) => write(fd, bytes, 0, bytes.length, position, done)),
+    read: (bytes, position) => promiseOf<number>((done) => read(fd, bytes, 0, bytes.length, position, done)),
+    datasync: () => promiseOf<void>((done) => fdatasync(fd, nothing(done))),
+    truncate: (size) => promiseOf<void>((done) => ftruncate(fd, size, nothing(done))),
     async size() {
-      return (await asked<{ size: number }>((done) => fstat(fd, done))).size
+      return (await promiseOf<{ size: number }>((done) => fstat(fd, done))).size
     },
-    close: () => asked<void>((done) => close(fd, nothing(done))),
+    close: () => promiseOf<void>((done) => close(fd, nothing(done))),
   }
 }
 
 /**
- * Makes a directory and those above it that are missing. Step by step: where a virtual file system refuses a name as if what is
- * above it were missing (below /proc, say), the recursive call of node:fs never returns.
+ * Makes a directory and its missing parents, one level at a time. Where a virtual file system refuses a name as if its
+ * parent were missing (below /proc, for example), the recursive call of node:fs never returns.
  */
 async function makeDirectory(path: string): Promise<void> {
   try {
@@ -114,27 +116,27 @@ async function makeDirectory(path: string): Promise<void> {
 
 async function makeOneDirectory(path: string): Promise<void> {
   try {
-    await asked<void>((done) => mkdir(path, { mode: 0o700 }, nothing(done)))
+    await promiseOf<void>((done) => mkdir(path, { mode: 0o700 }, nothing(done)))
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error
-    const facts = await asked<Stats>((done) => stat(path, done))
+    const facts = await promiseOf<Stats>((done) => stat(path, done))
     if (!facts.isDirectory()) throw error
   }
 }
 
 async function syncDirectory(path: string): Promise<void> {
-  // Windows cannot sync a directory; its file systems journal names by themselves.
+  // Windows cannot sync a directory; its file systems journal names on their own.
   if (process.platform === 'win32') return
-  const fd = await processFiles.opened(() => asked<number>((done) => open(path, constants.O_RDONLY, done)))
+  const fd = await processFiles.openWithRetry(() => promiseOf<number>((done) => open(path, constants.O_RDONLY, done)))
   try {
-    await asked<void>((done) => fsync(fd, nothing(done)))
+    await promiseOf<void>((done) => fsync(fd, nothing(done)))
   } finally {
-    await asked<void>((done) => close(fd, nothing(done)))
+    await promiseOf<void>((done) => close(fd, nothing(done)))
   }
 }
 
-/** A call of the callback kind as a promise; the promise kind of node:fs costs about twice as much per call. */
-function asked<T>(call: (done: Done<T>) => void): Promise<T> {
+/** Turns a callback call into a promise. The promise functions of node:fs cost about twice as much per call. */
+function promiseOf<T>(call: (done: Done<T>) => void): Promise<T> {
   return new Promise((resolve, reject) => {
     call((error, value) => {
       if (error === null || error === undefined) resolve(value)
@@ -143,7 +145,7 @@ function asked<T>(call: (done: Done<T>) => void): Promise<T> {
   })
 }
 
-/** Calls that answer with an error or nothing. */
+/** For calls whose callback gets an error or nothing. */
 function nothing(done: Done<void>): (error: NodeJS.ErrnoException | null) => void {
   return (error) => done(error, undefined)
 }

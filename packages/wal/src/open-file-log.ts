@@ -1,4 +1,5 @@
-// Opens a log directory: scan and judge, and only when nothing is refused clean up, make the tail safe and begin a segment.
+// Opens a log directory. It scans and judges first; only a log that is accepted is cleaned up, gets a safe tail and a
+// new segment.
 import { type Clock, systemClock } from './clock.ts'
 import { errnoOf, isDiskFull, WalError } from './errors.ts'
 import { FileLog, type FileLogSettings } from './file-log.ts'
@@ -16,12 +17,15 @@ import type { Vfs } from './vfs.ts'
 import { syncNameOf } from './whole-file.ts'
 
 export interface FileLogOptions {
-  /** The log's own directory (`<data>/wal`); made when it does not exist. */
+  /** The log's own directory (`<data>/wal`); created when it does not exist. */
   readonly dir: string
   readonly vfs?: Vfs
   readonly fsync?: FsyncPolicy
   readonly fsyncIntervalMs?: number
-  /** `commit` syncs TIP with every batch: one more sync, and no window in which damage could pass for a tear. */
+  /**
+   * `commit` syncs TIP with every batch: one more sync, and no window in which damage could be mistaken for a torn
+   * write.
+   */
   readonly tipSync?: 'timer' | 'commit'
   readonly segmentBytesMax?: number
   readonly queueBytesMax?: number
@@ -30,25 +34,31 @@ export interface FileLogOptions {
   readonly freeBytesLow?: number
   readonly resumeAfterMs?: number
   readonly spaceCheckMs?: number
-  /** The first LSN the user will read; what lies below is in a verified checkpoint. The log must reach up to it and hold it. */
+  /**
+   * The first LSN the caller will read; earlier records are in a verified checkpoint. The log must reach this LSN and
+   * hold it.
+   */
   readonly recoverFrom?: Lsn
-  /** True when the data directory has held a log before: then an empty directory is refused, not filled. */
+  /** True when the data directory has held a log before. An empty directory is then refused, not filled. */
   readonly mustExist?: boolean
-  /** True when the directory must be new: then a log with records of its user is refused. */
+  /** True when the directory must be new. A log with user records is then refused. */
   readonly mustBeNew?: boolean
   readonly timeline?: number
-  /** Segments that begin after this record must be of the timeline; without it, none needs to be. */
+  /** Segments that begin after this record must have the timeline. Without it, no segment is checked. */
   readonly timelineAfter?: number
-  /** A file of room for records that free something; none is kept when it is not given. */
+  /** Path of a file of reserved space for records that free space. Without it, no reserve is kept. */
   readonly reservePath?: string
-  /** Called when the disk is nearly full: gives up what can be done without, for about so many bytes, and says whether there was any. */
+  /**
+   * Called when the disk is nearly full. Frees expendable data, about this many bytes, and returns whether it freed
+   * any.
+   */
   readonly makeRoom?: MakeRoom
-  /** Where segments are kept that the log gives up; they are gone when it is not given. */
+  /** Folder that keeps removed segments. Without it, they are deleted. */
   readonly archiveDir?: string
   readonly clock?: Clock
   readonly makeEpoch?: () => bigint
   readonly onProgress?: (progress: ScanProgress) => void
-  /** Called once when the log fails for good; the process should end with the error's exit code. */
+  /** Called once when the log fails for good. The process should end with the error's exit code. */
   readonly onFailed?: (error: WalError) => void
   readonly onNotice?: (notice: LogNotice) => void
 }
@@ -68,16 +78,16 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
     return recoverTail(place, scan)
   }
   const clock = options.clock ?? systemClock()
-  const tipWay: { failed: (error: unknown) => void } = { failed: () => undefined }
+  const tipHandler: { failed: (error: unknown) => void } = { failed: () => undefined }
   const tipOptions = {
     vfs,
     dir,
     clock,
     syncEveryMs: limits.tipSyncMs,
     found: scan.tip,
-    onError: (error: unknown) => tipWay.failed(error),
+    onError: (error: unknown) => tipHandler.failed(error),
   }
-  const { tail, tip, reason } = await failing(dir, async () => {
+  const { tail, tip, reason } = await wrapErrors(dir, async () => {
     await unlessFull(() => removeTemporaries(vfs, dir, scan))
     const made = await unlessFull(recover)
     if (made.value === undefined) await syncTailInPlace(vfs, dir, scan)
@@ -112,13 +122,13 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
     onFailed: options.onFailed ?? (() => undefined),
     onNotice: notice,
   })
-  tipWay.failed = (error) => log.tipFailed(error)
+  tipHandler.failed = (error) => log.tipFailed(error)
   try {
     await tip.sync()
     await log.begin()
   } catch (error) {
     log.tipFailed(error)
-    // Closing a failed log gives its files back and rejects with what failed it.
+    // Closing a failed log releases its files and rejects with the error that failed it.
     await log.close()
   }
   return log
@@ -128,9 +138,9 @@ async function scanOrStart(vfs: Vfs, options: FileLogOptions): Promise<LogScan> 
   const { dir } = options
   const mustExist = options.mustExist ?? false
   const mayBeMade = !mustExist && (options.recoverFrom ?? 1) <= 1
-  await failing(dir, async () => {
+  await wrapErrors(dir, async () => {
     if (mayBeMade && !(await vfs.exists(dir))) await vfs.makeDirectory(dir)
-    // Every time: the start that made the directory may have been killed before its name was durable.
+    // Synced at every start: the process that created the directory may have been killed before its name was durable.
     await syncNameOf(vfs, dir)
   })
   const { timeline: id, timelineAfter: after } = options
@@ -142,12 +152,12 @@ function refuseRecords(dir: string, scan: LogScan): void {
   if (scan.segments.every((segment) => segment.userFrames === 0)) return
   throw new WalError(
     'identity_damaged',
-    `${dir} holds a log of ${scan.lsnLast} records, and its data directory has no IDENTITY. Nothing was changed. Put IDENTITY back from a copy of the directory, or restore a backup with \`annal restore\`.`,
+    `${dir} holds a log of ${scan.lsnLast} records, but its data directory has no IDENTITY. Nothing was changed. Restore IDENTITY from a copy of the directory, or restore a backup with \`annal restore\`.`,
     { file: dir, lsn: scan.lsnLast },
   )
 }
 
-/** The segments the log holds after the scan; one without records gives way to the new tail. */
+/** The segments of the log after the scan. A last segment without records is replaced by the new tail. */
 function heldSegments(scan: LogScan) {
   const { id } = startAfter(scan)
   const held = scan.segments.filter((segment) => segment.file.id !== id || segment.frames > 0)
@@ -173,8 +183,8 @@ function settingsOf(options: FileLogOptions): FileLogSettings {
   }
 }
 
-/** What fails while the log is being opened, and is neither damage nor a full disk, is a failing disk. */
-async function failing<T>(dir: string, act: () => Promise<T>): Promise<T> {
+/** Reports an error during opening as a failed disk, unless it is damage or a full disk. */
+async function wrapErrors<T>(dir: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (error) {
@@ -183,7 +193,7 @@ async function failing<T>(dir: string, act: () => Promise<T>): Promise<T> {
     if (isDiskFull(error))
       throw new WalError(
         'disk_full',
-        `there is no room to open the log in ${dir}: ${what}`,
+        `there is no space to open the log in ${dir}: ${what}`,
         { file: dir },
         { cause: error },
       )

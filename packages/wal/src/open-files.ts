@@ -1,12 +1,12 @@
-// Lets a process have more files open than the system gives it descriptors. A file that is opened through `OpenFiles.vfs` gives
-// its descriptor up when others need one, longest unused first, and gets another when it is used again. The log's tail, the lock
-// and files that are read once are opened on the Vfs below: theirs are never closed by others.
+// Lets a process have more files open than it has descriptors. A file opened through `OpenFiles.vfs` gives its
+// descriptor up when others need one, least recently used first, and gets another when it is used again. The log's
+// tail, the lock and files that are read once are opened on the Vfs below; their descriptors are never taken.
 //
-// What callers of VfsFile rely on holds:
-//   - What was written is synced before its descriptor closes: the system reports a failed write to those who have the file open
-//     then, and may forget it. A failure is kept, and every later datasync of the file reports it.
-//   - A file outlives its name: where it is removed or replaced through this Vfs, it keeps its descriptor. Renamed through it, it
-//     is found under the new name. Names that are changed elsewhere are not noticed.
+// The guarantees of VfsFile hold:
+// - Written data is synced before its descriptor closes, because the system reports a failed write only to descriptors
+// that are open at that time. A failure is kept, and every later datasync of the file reports it.
+// - A file survives the removal or replacement of its name through this Vfs: it keeps its descriptor. After a rename
+// through this Vfs it is found under the new name. Names that are changed elsewhere are not noticed.
 import { sep } from 'node:path'
 import { errnoOf } from './errors.ts'
 import { SharedFile } from './shared-file.ts'
@@ -20,24 +20,24 @@ export class OpenFiles {
   #taken = 0
   #uses = 0
 
-  /** At most `max` descriptors; more while as many files are in use at one time, or have lost their names. */
+  /** At most `max` descriptors; more only while that many files are in use at once or have lost their names. */
   constructor(max: number) {
     this.max = max
   }
 
-  /** Descriptors that are open, or about to be. */
+  /** Descriptors that are open or being opened. */
   get taken(): number {
     return this.#taken
   }
 
-  /** A Vfs whose files share the descriptors; the same one for the same `inner`. */
+  /** Returns a Vfs whose files share the descriptors; always the same one for the same `inner`. */
   vfs(inner: Vfs): Vfs {
     const known = this.#wrapped.get(inner) ?? sharingVfs(this, inner)
     this.#wrapped.set(inner, known)
     return known
   }
 
-  /** Closes an eighth of the descriptors that nobody uses now, at least one. False where there are none. */
+  /** Closes an eighth of the idle descriptors, at least one. Returns false when there are none. */
   async #shed(): Promise<boolean> {
     const wanted = Math.max(1, this.#holding.size >> 3)
     const unused = [...this.#holding].filter(({ isIdle }) => isIdle).sort((a, b) => a.lastUse - b.lastUse)
@@ -45,26 +45,26 @@ export class OpenFiles {
     return unused.length > 0
   }
 
-  /** Counts a use, which makes the file the one used last. */
+  /** Counts a use, which makes the file the most recently used one. */
   countUse(): number {
     return ++this.#uses
   }
 
-  /** Opens a descriptor for a file once there is room for it. */
-  async open<T>(file: SharedFile, open: () => Promise<T>): Promise<T> {
+  /** Opens a descriptor for a file once one is available. */
+  async open<T>(file: SharedFile, openDescriptor: () => Promise<T>): Promise<T> {
     this.#taken++
     try {
       await this.trim()
-      const opened = await this.opened(open)
+      const descriptor = await this.openWithRetry(openDescriptor)
       this.#holding.add(file)
-      return opened
+      return descriptor
     } catch (error) {
       this.#taken--
       throw error
     }
   }
 
-  /** Closes as many as there are beyond `max`, as far as they are idle. */
+  /** Closes idle descriptors until at most `max` are open. */
   async trim(): Promise<void> {
     while (this.#taken > this.max) {
       const unused = this.#longestUnused()
@@ -73,8 +73,8 @@ export class OpenFiles {
     }
   }
 
-  /** Opens what the system may refuse a descriptor; then some of those here are closed. */
-  async opened<T>(open: () => Promise<T>): Promise<T> {
+  /** Runs an open call. When the system is out of descriptors, it closes some idle ones and tries again. */
+  async openWithRetry<T>(open: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await open()
@@ -84,8 +84,8 @@ export class OpenFiles {
     }
   }
 
-  /** The file is about to close its descriptor; `done` says that it did. */
-  leaving(file: SharedFile): { readonly done: () => void } {
+  /** The file is about to close its descriptor; call `done` when it is closed. */
+  beginClose(file: SharedFile): { readonly done: () => void } {
     this.#holding.delete(file)
     return { done: () => void this.#taken-- }
   }
@@ -97,7 +97,7 @@ export class OpenFiles {
   }
 }
 
-/** The process, or the whole system, has no descriptor left. */
+/** The process or the whole system is out of descriptors. */
 function isOutOfDescriptors(error: unknown): boolean {
   const errno = errnoOf(error)
   return errno === 'EMFILE' || errno === 'ENFILE'
@@ -111,7 +111,7 @@ function sharingVfs(owner: OpenFiles, inner: Vfs): Vfs {
     files?.delete(file)
     if (files?.size === 0) named.delete(file.path)
   }
-  const at = (path: string): SharedFile[] => [...(named.get(path) ?? [])]
+  const filesAt = (path: string): SharedFile[] => [...(named.get(path) ?? [])]
   const atOrBelow = (path: string): SharedFile[] =>
     [...named].flatMap(([name, files]) => (name === path || name.startsWith(path + sep) ? [...files] : []))
   const loseNames = (files: readonly SharedFile[]) => {
@@ -120,8 +120,8 @@ function sharingVfs(owner: OpenFiles, inner: Vfs): Vfs {
       file.keepDescriptor()
     }
   }
-  /** Acts while the files have descriptors that they keep, so that it does not matter what becomes of their names. */
-  const holding = async (files: readonly SharedFile[], act: () => Promise<void>): Promise<void> => {
+  /** Runs the operation while the files hold their descriptors, so that changes of their names do not matter. */
+  const runHolding = async (files: readonly SharedFile[], act: () => Promise<void>): Promise<void> => {
     const releases = await Promise.all(files.map((file) => file.hold()))
     try {
       await act()
@@ -129,8 +129,8 @@ function sharingVfs(owner: OpenFiles, inner: Vfs): Vfs {
       for (const release of releases) release()
     }
   }
-  const removing = (files: readonly SharedFile[], remove: () => Promise<void>) =>
-    holding(files, async () => {
+  const runRemoving = (files: readonly SharedFile[], remove: () => Promise<void>) =>
+    runHolding(files, async () => {
       await remove()
       loseNames(files)
     })
@@ -143,8 +143,8 @@ function sharingVfs(owner: OpenFiles, inner: Vfs): Vfs {
       return file
     },
     rename(from, to) {
-      const [moved, replaced] = [atOrBelow(from), at(to)]
-      return holding([...moved, ...replaced], async () => {
+      const [moved, replaced] = [atOrBelow(from), filesAt(to)]
+      return runHolding([...moved, ...replaced], async () => {
         await inner.rename(from, to)
         loseNames(replaced)
         for (const file of moved) {
@@ -154,8 +154,8 @@ function sharingVfs(owner: OpenFiles, inner: Vfs): Vfs {
         }
       })
     },
-    remove: (path) => removing(at(path), () => inner.remove(path)),
-    removeTree: (path) => removing(atOrBelow(path), () => inner.removeTree(path)),
+    remove: (path) => runRemoving(filesAt(path), () => inner.remove(path)),
+    removeTree: (path) => runRemoving(atOrBelow(path), () => inner.removeTree(path)),
     link: (existing, path) => inner.link(existing, path),
     makeDirectory: (path) => inner.makeDirectory(path),
     list: (path) => inner.list(path),

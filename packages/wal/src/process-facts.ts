@@ -1,4 +1,4 @@
-// Which process this is, in words another process can check: a pid alone is used again sooner or later, and in a
+// Identifies this process so that another process can check it. A pid alone is reused sooner or later, and in a
 // container every server has pid 1.
 import { hostname } from 'node:os'
 import { errnoOf } from './errors.ts'
@@ -7,9 +7,9 @@ import { readSmall } from './whole-file.ts'
 
 export interface ProcessFacts {
   readonly pid: number
-  /** When the process started, in the kernel's ticks; empty where /proc does not exist. */
+  /** When the process started, in kernel ticks; empty where /proc does not exist. */
   readonly started: string
-  /** Changes whenever the machine starts; empty where /proc does not exist. */
+  /** Changes at every start of the machine; empty where /proc does not exist. */
   readonly boot: string
   readonly host: string
 }
@@ -20,21 +20,23 @@ export async function processFacts(): Promise<ProcessFacts> {
 }
 
 export interface FoundProcess {
-  /** In the kernel's ticks; empty where /proc does not exist. */
+  /** In kernel ticks; empty where /proc does not exist. */
   readonly started: string
-  /** It runs no more of its program: the kernel takes it apart, or its parent has not looked yet how it ended. */
+  /**
+   * The process no longer runs its program: the kernel is removing it, or its parent has not collected its exit status.
+   */
   readonly isEnding: boolean
 }
 
-/** Of the kernel: the process is being taken apart. */
+/** Kernel flag: the process is exiting. */
 const exitingFlag = 0x4
 
-/** The process with this pid, or undefined when there is none. */
+/** Returns the process with this pid; undefined when there is none. */
 export async function processAt(pid: number): Promise<FoundProcess | undefined> {
   const stat = await readProc(`/proc/${pid}/stat`)
   if (stat === undefined) return isAlive(pid) ? { started: '', isEnding: false } : undefined
-  // The second field is the program's name in brackets, which may hold anything; after it come the state, the 9th field with the
-  // kernel's flags and the 22nd with the start time.
+  // The second field is the program's name in parentheses, which may contain anything. The state follows it; the 9th
+  // field holds the kernel flags, the 22nd the start time.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const isEnding = /^[ZXx]/.test(fields[0] ?? '') || (Number(fields[6]) & exitingFlag) !== 0
   return { started: fields[19] ?? '', isEnding }
@@ -54,7 +56,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Not permitted means that it exists and is somebody else's.
+    // EPERM means that the process exists and belongs to another user.
     return errnoOf(error) === 'EPERM'
   }
 }

@@ -1,4 +1,4 @@
-// Reads records back in order, segment by segment, verifying each again on the way.
+// Reads records in order, segment by segment, and verifies each one again.
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WalError } from './errors.ts'
 import { recordType } from './frame.ts'
@@ -9,12 +9,12 @@ import { checkHeader, type SegmentFile } from './scan-segment.ts'
 import { segmentHeaderBytes } from './segment-header.ts'
 import type { Vfs, VfsFile } from './vfs.ts'
 
-/** A millisecond's worth of small frames. */
+/** About a millisecond of small frames. */
 const framesATurn = 128
-/** A mark for so many bytes. */
+/** One mark per this many bytes. */
 const markBytes = 512 * 1024
 
-/** Where records of a segment begin: any of them, so that reading does not have to begin with the first. */
+/** Offsets of some records of a segment, so that reading need not begin with the first. */
 export class PositionMarks {
   readonly #marks: { readonly lsn: number; readonly offset: number }[]
 
@@ -22,13 +22,13 @@ export class PositionMarks {
     this.#marks = [{ lsn: lsnFirst, offset: segmentHeaderBytes }]
   }
 
-  /** Keeps a mark when it is far enough behind the last one. */
+  /** Adds a mark when it is far enough from the last one. */
   note(lsn: number, offset: number): void {
     const last = this.#marks.at(-1)
     if (last === undefined || offset >= last.offset + markBytes) this.#marks.push({ lsn, offset })
   }
 
-  /** The last mark at or before the record. */
+  /** Returns the last mark at or before the record. */
   before(lsn: number): { readonly lsn: number; readonly offset: number } {
     return this.#marks.findLast((mark) => mark.lsn <= lsn) ?? (this.#marks[0] as { lsn: number; offset: number })
   }
@@ -36,11 +36,11 @@ export class PositionMarks {
 
 export interface ReadRange {
   readonly from: number
-  /** The last LSN to give. */
+  /** The last LSN to yield. */
   readonly to: number
 }
 
-/** Payloads keep their memory: it is never written again. */
+/** Payload memory is never overwritten, so callers may keep payloads. */
 export async function* readRecords(
   vfs: Vfs,
   segments: readonly { readonly file: SegmentFile; readonly marks: PositionMarks }[],
@@ -70,16 +70,16 @@ async function* readSegment(
   const start = marks.before(range.from)
   const reader = await openReader(file, segment, start.offset, bytes)
   for (let lsn = start.lsn; lsn <= range.to; lsn++) {
-    // Frames of one block follow one another without waiting for the disk: others want their turn in between.
+    // The frames of one block need no disk access, so the loop yields to other work in between.
     if (lsn % framesATurn === 0) await nextTurn()
     const offset = reader.position
     marks.note(lsn, offset)
     const frame = await reader.next()
     if (frame === undefined || frame.header.lsn !== lsn) {
-      throw refusal(segment, offset, lsn, 'a frame that was good before does not verify now', bytes)
+      throw refusal(segment, offset, lsn, 'a frame that verified earlier does not verify now', bytes)
     }
     if (lsn < range.from || frame.header.type < recordType.userMin) continue
-    // The branded number is made here, where it was read and checked.
+    // The value was read and checked, so the brand is applied here.
     yield { lsn: lsn as Lsn, type: frame.header.type, version: frame.header.version, payload: frame.payload }
   }
 }
@@ -93,7 +93,7 @@ async function openReader(file: VfsFile, segment: SegmentFile, position: number,
 }
 
 export function notHeld(from: number, lsnFirst: number): WalError {
-  return new WalError('lsn_not_held', `LSN ${from} was given up; the oldest record still held is LSN ${lsnFirst}`, {
+  return new WalError('lsn_not_held', `LSN ${from} is no longer in the log; the oldest record is LSN ${lsnFirst}`, {
     lsn: from,
     limit: lsnFirst,
   })

@@ -1,12 +1,13 @@
-// Makes the end of a scanned log safe to build on. After an unclean stop the page cache may hold bytes the disk never got
-// (a failed sync marks them clean), so the good part is written again into a fresh file; old tails are never appended to.
+// Makes the end of a scanned log safe to append to. After an unclean stop the page cache may hold bytes that the disk
+// never received (a failed sync marks pages as clean). So the good part is written again into a new file; old tails are
+// never appended to.
 import { join } from 'node:path'
 import { tornBytesMax } from './limits.ts'
 import type { LogScan } from './scan-log.ts'
 import { copyRange, createSegment, startAfter, type Tail, type TailPlace } from './tail.ts'
 import type { Vfs } from './vfs.ts'
 
-/** Writes the last segment again when the stop was not clean, and gives the new segment to append to. Can be tried again. */
+/** Rewrites the last segment when the stop was not clean, and returns the new segment to append to. Can be retried. */
 export async function recoverTail(place: TailPlace, scan: LogScan): Promise<Tail> {
   const last = scan.segments.at(-1)
   if (last !== undefined && last.frames !== 0 && !scan.cleanlyClosed) {
@@ -15,7 +16,10 @@ export async function recoverTail(place: TailPlace, scan: LogScan): Promise<Tail
   return createSegment(place, startAfter(scan))
 }
 
-/** Keeps what is to be cut off in a file beside the segment, and returns its path; undefined when nothing is worth keeping. */
+/**
+ * Copies the bytes that will be cut off into a file next to the segment. Returns its path; undefined when nothing is
+ * worth keeping.
+ */
 export async function keepTorn(vfs: Vfs, scan: LogScan): Promise<string | undefined> {
   const last = scan.segments.at(-1)
   if (last === undefined || scan.torn === undefined || scan.torn.onlyZeros) return undefined
@@ -25,7 +29,7 @@ export async function keepTorn(vfs: Vfs, scan: LogScan): Promise<string | undefi
   return target
 }
 
-/** On a disk too full to rewrite the tail, at least what is there is synced, so that it may be read until there is room. */
+/** On a disk too full to rewrite the tail, syncs the existing tail so that it can be read until there is space. */
 export async function syncTailInPlace(vfs: Vfs, dir: string, scan: LogScan): Promise<void> {
   await vfs.syncDirectory(dir)
   const last = scan.segments.at(-1)
@@ -43,7 +47,7 @@ export async function removeTemporaries(vfs: Vfs, dir: string, scan: LogScan): P
   if (scan.files.temporaries.length > 0) await vfs.syncDirectory(dir)
 }
 
-/** Broken bytes are never written over by newer broken bytes. */
+/** Earlier torn bytes are never overwritten by later ones. */
 async function freeName(vfs: Vfs, path: string): Promise<string> {
   let name = path
   for (let i = 2; await vfs.exists(name); i++) name = `${path}-${i}`

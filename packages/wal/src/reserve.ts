@@ -1,5 +1,5 @@
-// Room that is kept for records that free something: a file of bytes that mean nothing, parts of which are given back to the disk
-// when it is full. Where so much is free that nobody fills it between two looks, none is held.
+// Reserved space for records that free space: a file of meaningless bytes, parts of which are released when the disk is
+// full. None is kept while the disk has so much free space that nothing fills it between two checks.
 import { randomFillSync } from 'node:crypto'
 import type { Vfs } from './vfs.ts'
 import { writeFully } from './whole-file.ts'
@@ -19,21 +19,21 @@ export class Reserve {
     this.#options = options
   }
 
-  /** Takes the room up to its full size. A disk that has none left over is no failure: what could be taken is kept. */
+  /** Extends the reserve to its full size. A full disk is no failure: the part that fits is kept. */
   async take(): Promise<void> {
     const { vfs, path, bytes } = this.#options
     const file = await vfs.open(path, (await vfs.exists(path)) ? 'write' : 'create')
     try {
-      // Bytes that a file system cannot make smaller: zeros may take no room at all.
+      // Random bytes, because a file system may compress zeros to nothing.
       const block = randomFillSync(Buffer.alloc(stepBytes))
-      for (let at = await file.size(); at < bytes; at += block.length)
-        await writeFully(file, block.subarray(0, Math.min(block.length, bytes - at)), at)
+      for (let offset = await file.size(); offset < bytes; offset += block.length)
+        await writeFully(file, block.subarray(0, Math.min(block.length, bytes - offset)), offset)
     } finally {
       await file.close()
     }
   }
 
-  /** Gives a part back to the disk; false when nothing is left. */
+  /** Releases one part to the disk; false when nothing is left. */
   async give(): Promise<boolean> {
     const { vfs, path } = this.#options
     if (!(await vfs.exists(path))) return false
@@ -42,7 +42,7 @@ export class Reserve {
       const size = await file.size()
       if (size === 0) return false
       await file.truncate(Math.max(0, size - stepBytes))
-      // Some file systems give blocks to others only when their journal is written.
+      // Some file systems release blocks only when their journal is written.
       await file.datasync()
       return true
     } finally {

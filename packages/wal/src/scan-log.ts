@@ -1,4 +1,4 @@
-// Reads the whole log and finds its end. Writes nothing: a log that is refused is left exactly as it was found.
+// Reads the whole log and finds its end. It writes nothing: a refused log stays exactly as found.
 import { join } from 'node:path'
 import { errnoOf, WalError } from './errors.ts'
 import { FrameReader } from './frame-reader.ts'
@@ -26,9 +26,9 @@ export interface ScanProgress {
 export interface ScanOptions {
   readonly vfs: Vfs
   readonly dir: string
-  /** The first LSN the user will read: everything below it is in a checkpoint. Older segments are not read. */
+  /** The first LSN the caller will read; earlier records are in a checkpoint. Older segments are not read. */
   readonly recoverFrom: number | undefined
-  /** Segments that begin after record `after` must say that they are of this timeline. */
+  /** Segments that begin after record `after` must have this timeline. */
   readonly timeline?: { readonly id: number; readonly after: number } | undefined
   /** True when this data directory has held a log before. */
   readonly mustExist: boolean
@@ -42,18 +42,18 @@ export interface LogScan {
   readonly lsnLast: number
   readonly chain: bigint
   /**
-   * The last record is CleanClose, nothing follows it, and TIP says that it was synced. The frame alone proves nothing: a
-   * process killed between writing and syncing it leaves it in the page cache, where it can be read and later be lost.
+   * The last record is CleanClose, nothing follows it, and TIP says that it was synced. The frame alone proves nothing:
+   * a process killed between write and sync leaves it in the page cache, where it can be read now and lost later.
    */
   readonly cleanlyClosed: boolean
-  /** Bytes of the last segment that are to be cut off, when there are any. */
+  /** Bytes at the end of the last segment that must be cut off. */
   readonly torn: { readonly offset: number; readonly bytes: number; readonly onlyZeros: boolean } | undefined
 }
 
 export async function scanLog(options: ScanOptions): Promise<LogScan> {
   const { vfs, dir } = options
-  const files = await reading(dir, () => listLogFiles(vfs, dir))
-  const tip = await reading(join(dir, tipName), () => readTip(vfs, dir))
+  const files = await wrapReadErrors(dir, () => listLogFiles(vfs, dir))
+  const tip = await wrapReadErrors(join(dir, tipName), () => readTip(vfs, dir))
   refuseMissing(options, files, tip)
   const segments: ScannedSegment[] = []
   let bytesDone = 0
@@ -61,7 +61,7 @@ export async function scanLog(options: ScanOptions): Promise<LogScan> {
   for (const [i, file] of files.segments.entries()) {
     const follower = files.segments[i + 1]
     const settled = follower !== undefined && follower.lsnFirst <= (options.recoverFrom ?? 0)
-    const scanned = await reading(file.path, () =>
+    const scanned = await wrapReadErrors(file.path, () =>
       settled ? skipSegment(vfs, file, follower, before) : scanSegment(vfs, file, expectationAfter(before)),
     )
     if (follower !== undefined && scanned.bad !== undefined) {
@@ -102,14 +102,16 @@ function refuseStranger({ timeline }: ScanOptions, { file, header, bytes }: Scan
   throw refusal(file, 0, file.lsnFirst, why, bytes)
 }
 
-/** What the segment after this one must be. A segment whose frames were not read gives no chain value. */
+/** What the next segment must match. A segment whose frames were not read gives no chain value. */
 export function expectationAfter(before: ScannedSegment | undefined) {
   if (before === undefined) return { id: undefined, lsnFirst: undefined, chainBefore: undefined }
   const chainBefore = before.frames < 0 ? undefined : before.chain
   return { id: before.file.id + 1, lsnFirst: before.lsnLast + 1, chainBefore }
 }
 
-/** Below the checkpoint only the header is read; the next segment's name says where this one ends. */
+/**
+ * For a segment below the checkpoint only the header is read; the name of the next segment says where this one ends.
+ */
 function skipSegment(vfs: Vfs, file: SegmentFile, follower: SegmentFile, before: ScannedSegment | undefined) {
   return withSegment(vfs, file, async (_file, head, bytes): Promise<ScannedSegment> => {
     const header = checkHeader(file, head, expectationAfter(before))
@@ -133,7 +135,7 @@ async function endOf(options: ScanOptions, last: ScannedSegment, tip: TipReading
   const tipLsn = tip.newest?.durableLsn ?? 0
   const durable = needed > tipLsn ? { lsn: needed, source: 'the checkpoint' } : { lsn: tipLsn, source: 'TIP' }
   const epoch = last.header?.epoch ?? 0n
-  const verdict = await reading(last.file.path, () =>
+  const verdict = await wrapReadErrors(last.file.path, () =>
     withSegment(options.vfs, last.file, (file) => {
       const reader = new FrameReader(file, { epoch, position: last.end, end: last.bytes, payloads: 'lend' })
       return judgeTail({ reader, bytes: last.bytes, lsnExpected, durable })
@@ -143,26 +145,26 @@ async function endOf(options: ScanOptions, last: ScannedSegment, tip: TipReading
   return verdict.kind === 'torn' ? { offset: last.end, bytes: verdict.bytes, onlyZeros: verdict.onlyZeros } : undefined
 }
 
-/** Never starts empty where there was something, and never with a hole at either end. */
+/** Refuses a log that is empty although it held records, or that misses records at either end. */
 function refuseMissing(options: ScanOptions, files: LogFiles, tip: TipReading): void {
   const { dir, recoverFrom } = options
   const strange = files.strange[0]
-  if (strange !== undefined) throw missing(dir, `${strange} has a name like a segment's and is none`)
+  if (strange !== undefined) throw missing(dir, `${strange} is named like a segment but is not one`)
   const first = files.segments[0]
   const lastId = files.segments.at(-1)?.id ?? 0
   const tipSegment = tip.newest?.segmentId ?? 0
   if (first === undefined && options.mustExist)
-    throw missing(dir, 'the data directory has an identity, and its log is gone')
-  if (tipSegment > lastId) throw missing(dir, `TIP names segment ${tipSegment}, and the newest one found is ${lastId}`)
+    throw missing(dir, 'the data directory has an identity, but its log is missing')
+  if (tipSegment > lastId) throw missing(dir, `TIP names segment ${tipSegment}, but the newest segment is ${lastId}`)
   if (first === undefined && (recoverFrom ?? 1) > 1)
-    throw missing(dir, `a checkpoint needs LSN ${recoverFrom}, and there is no log`)
+    throw missing(dir, `a checkpoint needs LSN ${recoverFrom}, but there is no log`)
   if (first !== undefined && recoverFrom !== undefined && first.lsnFirst > recoverFrom) {
-    throw missing(dir, `LSN ${recoverFrom} is needed, and the oldest segment begins at LSN ${first.lsnFirst}`)
+    throw missing(dir, `LSN ${recoverFrom} is needed, but the oldest segment begins at LSN ${first.lsnFirst}`)
   }
 }
 
-/** A log that cannot be read is not called damaged: cutting it would be the wrong cure for a loose cable. */
-async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+/** An unreadable log is not reported as damaged: cutting it would be the wrong fix for a loose cable. */
+async function wrapReadErrors<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read()
   } catch (error) {
@@ -181,7 +183,7 @@ export function refusal(file: SegmentFile, offset: number, lsn: number, evidence
   const bytesAfter = Math.max(0, bytes - offset)
   return new WalError(
     'log_damaged',
-    `the log is damaged: ${file.path} at offset ${offset}, where LSN ${lsn} is expected: ${evidence}. ${bytesAfter} bytes lie after it. Nothing was changed.\n${waysOut(lsn)}`,
+    `the log is damaged: ${file.path} at offset ${offset}, where LSN ${lsn} is expected: ${evidence}. ${bytesAfter} bytes lie after it. Nothing was changed.\n${recoveryAdvice(lsn)}`,
     { file: file.path, offset, lsn, evidence, bytesAfter },
   )
 }
@@ -189,7 +191,7 @@ export function refusal(file: SegmentFile, offset: number, lsn: number, evidence
 function missing(dir: string, evidence: string): WalError {
   return new WalError(
     'log_damaged',
-    `the log in ${dir} is not complete: ${evidence}. Nothing was changed.\n${waysOut(undefined)}`,
+    `the log in ${dir} is not complete: ${evidence}. Nothing was changed.\n${recoveryAdvice(undefined)}`,
     {
       file: dir,
       evidence,
@@ -197,9 +199,9 @@ function missing(dir: string, evidence: string): WalError {
   )
 }
 
-function waysOut(lsn: number | undefined): string {
+function recoveryAdvice(lsn: number | undefined): string {
   return [
-    'Ways out: look with `annal wal verify`;',
+    'Options: inspect the log with `annal wal verify`;',
     lsn === undefined
       ? 'restore a backup with `annal restore`;'
       : `restore with \`annal restore --to-lsn ${lsn - 1}\`;`,

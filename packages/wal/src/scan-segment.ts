@@ -1,4 +1,4 @@
-// Reads one segment file from its header to the first byte that is not a good frame. It only reports what it finds.
+// Reads one segment file from its header to the first byte that is not part of a good frame. It only reports findings.
 import { join } from 'node:path'
 import { WalError } from './errors.ts'
 import { recordType } from './frame.ts'
@@ -16,20 +16,20 @@ import { readFully, temporarySuffix } from './whole-file.ts'
 export interface SegmentFile {
   readonly name: string
   readonly path: string
-  /** As the name says; the header must say the same. */
+  /** Taken from the file name; the header must agree. */
   readonly id: number
   readonly lsnFirst: number
 }
 
 export interface LogFiles {
   readonly segments: readonly SegmentFile[]
-  /** Left over from something that was being made; safe to remove. */
+  /** Leftovers of an interrupted write; safe to remove. */
   readonly temporaries: readonly string[]
-  /** Look like segments and are none: never ignored, because an ignored segment is lost data. */
+  /** Named like segments but not segments. Never ignored, because an ignored segment is lost data. */
   readonly strange: readonly string[]
 }
 
-/** The first thing wrong in a segment. `offset` is where the good part ends. */
+/** The first fault in a segment. `offset` is the end of the good part. */
 export interface BadSpot {
   readonly offset: number
   readonly why: string
@@ -39,14 +39,14 @@ export interface ScannedSegment {
   readonly file: SegmentFile
   readonly header: SegmentHeader | undefined
   readonly bytes: number
-  /** Where the good part ends. */
+  /** The end of the good part. */
   readonly end: number
   readonly lsnLast: number
-  /** Checksum of the last good frame, or what the header says of the segment before. */
+  /** Checksum of the last good frame, or the header's value for the segment before. */
   readonly chain: bigint
-  /** -1 when they were not read, which is so for segments below the checkpoint. */
+  /** -1 when the frames were not read, as for segments below the checkpoint. */
   readonly frames: number
-  /** Those of the log's user. */
+  /** Frames of the log's user. */
   readonly userFrames: number
   readonly cleanlyClosed: boolean
   readonly bad: BadSpot | undefined
@@ -66,16 +66,16 @@ export async function listLogFiles(vfs: Vfs, dir: string): Promise<LogFiles> {
   for (const name of names) {
     if (name.endsWith(temporarySuffix)) temporaries.push(name)
     else if (name.endsWith('.wal')) {
-      const parsed = parseSegmentName(name)
-      if (parsed === undefined) strange.push(name)
-      else segments.push({ name, path: join(dir, name), ...parsed })
+      const numbers = parseSegmentName(name)
+      if (numbers === undefined) strange.push(name)
+      else segments.push({ name, path: join(dir, name), ...numbers })
     }
   }
   segments.sort((a, b) => a.id - b.id || a.lsnFirst - b.lsnFirst)
   return { segments, temporaries, strange }
 }
 
-/** Opens a segment, gives its header and size, and closes it again whatever `use` does. */
+/** Opens a segment, passes its header and size to `use`, and always closes it again. */
 export async function withSegment<T>(
   vfs: Vfs,
   segment: SegmentFile,
@@ -98,20 +98,20 @@ export function checkHeader(segment: SegmentFile, head: Buffer, expected: Segmen
   if (found.kind === 'too-new') {
     throw new WalError(
       'format_too_new',
-      `${segment.path} was written in log format ${found.version}, which needs a reader of at least ${found.versionMin}; this one knows ${formatVersion}. Start the version of Annal that wrote it, or a newer one.`,
+      `${segment.path} was written in log format ${found.version}, which needs a reader of at least ${found.versionMin}; this one supports ${formatVersion}. Start the version of Annal that wrote it, or a newer one.`,
       { file: segment.path, version: found.version, versionMin: found.versionMin },
     )
   }
   if (found.kind === 'damaged') return { offset: 0, why: found.why }
   const { header } = found
   if (header.id !== segment.id || header.lsnFirst !== segment.lsnFirst) {
-    return { offset: 0, why: `the header is that of segment ${header.id} with first LSN ${header.lsnFirst}` }
+    return { offset: 0, why: `the header belongs to segment ${header.id} with first LSN ${header.lsnFirst}` }
   }
   if (expected.id !== undefined && header.id !== expected.id) {
     return { offset: 0, why: `segment ${expected.id} is missing before it` }
   }
   if (expected.lsnFirst !== undefined && header.lsnFirst !== expected.lsnFirst) {
-    return { offset: 0, why: `its first LSN is ${header.lsnFirst}, where ${expected.lsnFirst} must follow` }
+    return { offset: 0, why: `its first LSN is ${header.lsnFirst}; the next record must be LSN ${expected.lsnFirst}` }
   }
   if (expected.chainBefore !== undefined && header.chainBefore !== expected.chainBefore) {
     return { offset: 0, why: 'it does not continue the segment before it (chain value)' }
@@ -159,8 +159,7 @@ export function scanSegment(
     while (end < bytes) {
       const frame = await reader.next()
       if (frame === undefined) bad = { offset: end, why: 'no frame verifies here (checksum, length or type)' }
-      else if (frame.header.lsn !== lsn + 1)
-        bad = { offset: end, why: `a frame with LSN ${frame.header.lsn} lies here` }
+      else if (frame.header.lsn !== lsn + 1) bad = { offset: end, why: `the frame here has LSN ${frame.header.lsn}` }
       else if (frame.header.prevSum !== chain)
         bad = { offset: end, why: 'the frame does not follow the one before it (chain)' }
       if (frame === undefined || bad !== undefined) break

@@ -12,10 +12,10 @@ export const formatVersion = 1
 const magic = Buffer.from('ANNLWAL1', 'latin1')
 
 export interface SegmentHeader {
-  /** Strictly one more than the segment before. */
+  /** Exactly one more than the segment before. */
   readonly id: number
   readonly lsnFirst: number
-  /** Random per file: bytes of an older file or of a copy can never verify here. */
+  /** Random per file, so that bytes of an older file or of a copy never verify here. */
   readonly epoch: bigint
   /** Checksum of the last frame of the segment before; 0 for the first. */
   readonly chainBefore: bigint
@@ -58,7 +58,7 @@ export function decodeSegmentHeader(bytes: Buffer): HeaderFinding {
   return { kind: 'header', header: { id, lsnFirst, epoch, chainBefore, timeline: bytes.readUInt32LE(48) } }
 }
 
-/** Numbers with leading zeros, so that names sort as numbers do. */
+/** Numbers have leading zeros, so that names sort in numeric order. */
 export function segmentName(id: number, lsnFirst: number): string {
   return `${String(id).padStart(20, '0')}-${String(lsnFirst).padStart(20, '0')}.wal`
 }

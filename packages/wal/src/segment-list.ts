@@ -1,4 +1,4 @@
-// The segments a log holds, oldest first, the tail last: what can be read, and what may go.
+// The segments of an open log, oldest first, the tail last. It decides which can be read and which can be removed.
 
 import { archiveSegment } from './archive-segment.ts'
 import type { LogRecord } from './log.ts'
@@ -16,12 +16,12 @@ export class SegmentList {
   readonly #dir: string
   readonly #archiveDir: string | undefined
   readonly #readers = new Set<{ lsn: number }>()
-  /** By the segment's number. */
+  /** Keyed by segment number. */
   readonly #marks = new Map<number, PositionMarks>()
   #held: HeldSegment[]
   #removalFailed: unknown
 
-  /** Segments that are given up are kept in `archiveDir`, when there is one. */
+  /** Removed segments are kept in `archiveDir`, when it is given. */
   constructor(vfs: Vfs, dir: string, held: readonly HeldSegment[], archiveDir?: string) {
     this.#vfs = vfs
     this.#dir = dir
@@ -37,22 +37,22 @@ export class SegmentList {
     return this.#held[0]?.file.lsnFirst
   }
 
-  /** Bytes of all segments but the one being written. */
-  bytesBut(tailId: number | undefined): number {
+  /** Bytes of all segments except the one being written. */
+  bytesWithout(tailId: number | undefined): number {
     let bytes = 0
     for (const { file, bytes: size } of this.#held) if (file.id !== tailId) bytes += size
     return bytes
   }
 
-  /** A new tail; it takes the place of an empty segment of the same id. */
+  /** Adds a new tail; it replaces an empty segment of the same id. */
   add(file: SegmentFile): void {
     this.#held = this.#held.filter((held) => held.file.id !== file.id)
     this.#marks.delete(file.id)
     this.#held.push({ file, bytes: 0 })
   }
 
-  /** A record is written at this place of the tail. */
-  mark({ id, lsnFirst }: Pick<SegmentFile, 'id' | 'lsnFirst'>, lsn: number, offset: number): void {
+  /** Notes that a record begins at this offset of the tail. */
+  noteRecord({ id, lsnFirst }: Pick<SegmentFile, 'id' | 'lsnFirst'>, lsn: number, offset: number): void {
     this.#marksOf({ id, lsnFirst }).note(lsn, offset)
   }
 
@@ -62,7 +62,7 @@ export class SegmentList {
     return marks
   }
 
-  sealed(id: number, bytes: number): void {
+  markSealed(id: number, bytes: number): void {
     this.#held = this.#held.map((held) => (held.file.id === id ? { file: held.file, bytes } : held))
   }
 
@@ -82,13 +82,13 @@ export class SegmentList {
     }
   }
 
-  /** Removes the segments all of whose records are below `lsn`; never the tail, never one a reader still needs. */
+  /** Removes the segments whose records are all below `lsn`; never the tail, never one that a reader still needs. */
   async removeBefore(lsn: number): Promise<void> {
     for (;;) {
       const [oldest, follower] = this.#held
       if (oldest === undefined || follower === undefined) return
       if (follower.file.lsnFirst > lsn || this.#isPinned(follower.file)) return
-      // After a failure nobody knows which names the disk keeps; removing more could leave a gap.
+      // After a failed removal it is unknown which names the disk keeps; removing more could leave a gap.
       if (this.#removalFailed !== undefined) throw this.#removalFailed
       if (this.#archiveDir !== undefined) await archiveSegment(this.#vfs, oldest.file, this.#archiveDir)
       this.#held.shift()
@@ -100,7 +100,7 @@ export class SegmentList {
   async #remove(path: string): Promise<void> {
     try {
       await this.#vfs.remove(path)
-      // One at a time, or a power cut could keep an older name and drop a newer one: a gap.
+      // One removal at a time. Otherwise a power cut could keep an older name and lose a newer one, which leaves a gap.
       await this.#vfs.syncDirectory(this.#dir)
     } catch (error) {
       this.#removalFailed = error
@@ -108,7 +108,7 @@ export class SegmentList {
     }
   }
 
-  /** True while a reader has not yet come as far as `follower`: the segment before it must stay. */
+  /** True while a reader has not reached `follower`: the segment before it must stay. */
   #isPinned(follower: SegmentFile): boolean {
     for (const reader of this.#readers) if (reader.lsn < follower.lsnFirst) return true
     return false

@@ -1,10 +1,10 @@
-// Answers to a batch, in the order of the calls.
+// Settles the promises of a batch, in the order of the calls.
 import type { QueueEntry } from './append-queue.ts'
 import type { BatchRecord } from './batch.ts'
 import type { WalError } from './errors.ts'
 import type { Lsn } from './log.ts'
 
-/** Acknowledges the batch whose records follow `lsnBefore`; returns how many appends that were. */
+/** Acknowledges the batch whose records follow `lsnBefore`; returns the number of appends. */
 export function acknowledge(batch: readonly QueueEntry[], lsnBefore: number, lsnDurable: number): number {
   let lsn = lsnBefore
   let appends = 0
@@ -12,7 +12,7 @@ export function acknowledge(batch: readonly QueueEntry[], lsnBefore: number, lsn
     if (entry.kind === 'record') {
       lsn++
       appends++
-      // The branded number is made here, where it is given out.
+      // The log assigns the number here, so the brand is applied here.
       entry.resolve({ lsn: lsn as Lsn, durable: lsn <= lsnDurable })
     } else if (entry.kind === 'own') lsn++
     else if (entry.kind === 'barrier') entry.resolve(lsnDurable as Lsn)
@@ -20,7 +20,10 @@ export function acknowledge(batch: readonly QueueEntry[], lsnBefore: number, lsn
   return appends
 }
 
-/** Tells everybody in the batch that nothing of it is in the log; whoever only waits for a sync is told how far that came, if it did. */
+/**
+ * Rejects every append of the batch: none of its records is in the log. A barrier resolves with `lsnDurable` when that
+ * is given.
+ */
 export function refuse(batch: readonly QueueEntry[], error: WalError, lsnDurable?: number): void {
   for (const entry of batch) {
     if (entry.kind === 'record') entry.reject(error)

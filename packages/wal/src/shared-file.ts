@@ -1,4 +1,5 @@
-// One file whose descriptor comes and goes. Its owner, `OpenFiles`, decides when it goes; what it promises stands there.
+// One file whose descriptor may be closed and reopened. Its owner, `OpenFiles`, decides when, and documents the
+// guarantees.
 import type { OpenFiles } from './open-files.ts'
 import type { OpenMode, Vfs, VfsFile } from './vfs.ts'
 
@@ -11,12 +12,12 @@ export class SharedFile implements VfsFile {
   #file: VfsFile | undefined
   #opening: Promise<VfsFile> | undefined
   #givingUp: Promise<void> | undefined
-  /** Calls under way, and whoever holds the descriptor for another reason. */
+  /** Running calls, plus other users of the descriptor. */
   #users = 0
   #keeps = false
   #closed = false
   #lastUse = 0
-  /** Rises when a write begins and when it ends, so that a sync in between is not taken to cover it. */
+  /** Increases when a write begins and when it ends, so that a sync in between does not count as covering it. */
   #writes = 0
   #synced = 0
   #failure: { readonly error: unknown } | undefined
@@ -35,10 +36,10 @@ export class SharedFile implements VfsFile {
     this.#onClose = options.onClose
   }
 
-  /** Opens it for the first time, as its mode says. */
+  /** Opens the file for the first time, in its mode. */
   async begin(): Promise<void> {
     this.#lastUse = this.#owner.countUse()
-    await this.#opened(this.#mode)
+    await this.#ensureOpen(this.#mode)
     await this.#owner.trim()
   }
 
@@ -51,7 +52,7 @@ export class SharedFile implements VfsFile {
     return this.#file !== undefined && this.#users === 0 && !this.#keeps
   }
 
-  /** Syncs and closes the descriptor of a file that is idle. Never rejects: the next datasync reports what failed. */
+  /** Syncs and closes the descriptor of an idle file. Never rejects: the next datasync reports a failure. */
   giveUp(): Promise<void> {
     this.#givingUp ??= this.#giveUp().finally(() => {
       this.#givingUp = undefined
@@ -63,7 +64,7 @@ export class SharedFile implements VfsFile {
     const file = this.#file
     if (file === undefined) return
     this.#file = undefined
-    const { done } = this.#owner.leaving(this)
+    const { done } = this.#owner.beginClose(this)
     try {
       if (this.#writes > this.#synced) await this.#sync(file)
       await file.close()
@@ -74,11 +75,11 @@ export class SharedFile implements VfsFile {
     }
   }
 
-  /** Keeps a descriptor until the function returned is called. */
+  /** Keeps the descriptor open until the returned function is called. */
   async hold(): Promise<() => void> {
     this.#users++
     try {
-      await this.#opened()
+      await this.#ensureOpen()
     } catch (error) {
       this.#users--
       throw error
@@ -86,26 +87,26 @@ export class SharedFile implements VfsFile {
     return () => void this.#users--
   }
 
-  /** From now on no other descriptor leads to the file. */
+  /** From now on no other descriptor leads to this file, because its name is gone. */
   keepDescriptor(): void {
     this.#keeps = true
   }
 
   write(bytes: Uint8Array, position: number): Promise<number> {
-    return this.#writing((file) => file.write(bytes, position))
+    return this.#runWrite((file) => file.write(bytes, position))
   }
   read(bytes: Uint8Array, position: number): Promise<number> {
-    return this.#using((file) => file.read(bytes, position))
+    return this.#run((file) => file.read(bytes, position))
   }
   truncate(size: number): Promise<void> {
-    return this.#writing((file) => file.truncate(size))
+    return this.#runWrite((file) => file.truncate(size))
   }
   size(): Promise<number> {
-    return this.#using((file) => file.size())
+    return this.#run((file) => file.size())
   }
 
   async datasync(): Promise<void> {
-    await this.#using((file) => {
+    await this.#run((file) => {
       if (this.#failure !== undefined) throw this.#failure.error
       return this.#sync(file)
     })
@@ -122,7 +123,7 @@ export class SharedFile implements VfsFile {
     }
   }
 
-  /** As any descriptor: what was not synced may be lost. */
+  /** As with any descriptor, data that was not synced may be lost. */
   async close(): Promise<void> {
     if (this.#closed) throw this.#refusal()
     this.#closed = true
@@ -131,7 +132,7 @@ export class SharedFile implements VfsFile {
     const file = this.#file ?? (await this.#opening?.catch(() => undefined))
     if (file === undefined) return
     this.#file = undefined
-    const { done } = this.#owner.leaving(this)
+    const { done } = this.#owner.beginClose(this)
     try {
       await file.close()
     } finally {
@@ -143,8 +144,8 @@ export class SharedFile implements VfsFile {
     return Object.assign(new Error(`EBADF: ${this.path} is closed`), { code: 'EBADF' })
   }
 
-  #writing<T>(act: (file: VfsFile) => Promise<T>): Promise<T> {
-    return this.#using(async (file) => {
+  #runWrite<T>(act: (file: VfsFile) => Promise<T>): Promise<T> {
+    return this.#run(async (file) => {
       this.#writes++
       try {
         return await act(file)
@@ -154,19 +155,19 @@ export class SharedFile implements VfsFile {
     })
   }
 
-  async #using<T>(act: (file: VfsFile) => Promise<T>): Promise<T> {
+  async #run<T>(act: (file: VfsFile) => Promise<T>): Promise<T> {
     this.#users++
     this.#lastUse = this.#owner.countUse()
     try {
-      return await act(this.#file ?? (await this.#opened()))
+      return await act(this.#file ?? (await this.#ensureOpen()))
     } finally {
       this.#users--
-      // Files in use at one time may have had more descriptors than there should be.
+      // Files in use at once may have taken more descriptors than the limit.
       await this.#owner.trim()
     }
   }
 
-  #opened(mode: OpenMode = this.#mode === 'read' ? 'read' : 'write'): Promise<VfsFile> {
+  #ensureOpen(mode: OpenMode = this.#mode === 'read' ? 'read' : 'write'): Promise<VfsFile> {
     if (this.#file !== undefined) return Promise.resolve(this.#file)
     this.#opening ??= this.#open(mode).finally(() => {
       this.#opening = undefined

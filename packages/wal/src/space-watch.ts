@@ -1,5 +1,5 @@
-// Watches the room on the disk: has what can be done without given up in time, warns before the disk refuses, and finds out when
-// there is room again.
+// Watches the free space of the disk. It has expendable data freed in time, stops writing before the disk refuses, and
+// detects when there is space again.
 import { join } from 'node:path'
 import type { Clock } from './clock.ts'
 import { errnoOf } from './errors.ts'
@@ -9,15 +9,15 @@ import type { Vfs } from './vfs.ts'
 import { writeFully } from './whole-file.ts'
 
 export interface SpaceLimits {
-  /** Less than this and writing stops. */
+  /** Writing stops below this. */
   readonly freeBytesHard: number
-  /** As much as this for `resumeAfterMs`, and writing starts again. */
+  /** Writing resumes after this much has been free for `resumeAfterMs`. */
   readonly freeBytesLow: number
   readonly resumeAfterMs: number
   readonly checkEveryMs: number
 }
 
-/** Gives up what can be done without, for about so many bytes; says whether there was any. Never rejects. */
+/** Frees expendable data, about this many bytes; returns whether it freed any. Never rejects. */
 export type MakeRoom = (bytes: number) => Promise<boolean>
 
 export interface SpaceWatchOptions {
@@ -29,7 +29,7 @@ export interface SpaceWatchOptions {
   readonly makeRoom: MakeRoom
   readonly reserve: Reserve | undefined
   readonly onLow: (reason: string) => void
-  /** There has been room for long enough, and a probe was written and synced. */
+  /** There has been space for long enough, and a probe was written and synced. */
   readonly onRoom: () => void
 }
 
@@ -44,7 +44,7 @@ export class SpaceWatch {
     this.#arm()
   }
 
-  /** The first look, at once; its failure says nothing that the next would not. */
+  /** Runs the first check at once. Its failure is ignored, because the next check reports the same. */
   async begin(): Promise<void> {
     await this.#check().catch(ignoreDisk)
   }
@@ -59,7 +59,7 @@ export class SpaceWatch {
     this.#cancel = clock.after(limits.checkEveryMs, () => {
       this.#check().then(
         () => !this.#stopped && this.#arm(),
-        // A disk that cannot even be asked is no reason to stop watching it.
+        // A failed check does not end the watch.
         () => !this.#stopped && this.#arm(),
       )
     })
@@ -83,7 +83,7 @@ export class SpaceWatch {
     if (await this.#probe()) this.#options.onRoom()
   }
 
-  /** After everything that can be done without is gone, where there is little. */
+  /** Returns the free bytes. When they are few, it frees all expendable data first. */
   async #free(): Promise<number> {
     const { vfs, dir, limits, makeRoom, reserve } = this.#options
     let free = await vfs.freeBytes(dir)
@@ -93,7 +93,7 @@ export class SpaceWatch {
     return free
   }
 
-  /** Free bytes can be promised and then refused (quotas, reserves), so a real write and a real sync are asked. */
+  /** Reported free bytes can still be refused (quotas, reserves), so the probe does a real write and a real sync. */
   async #probe(): Promise<boolean> {
     const { vfs, dir } = this.#options
     const path = join(dir, 'probe.tmp')

@@ -1,29 +1,29 @@
-// The heart: what an end of the log that does not verify means. Un-synced sectors reach the disk in any order, so "a hole,
-// then a good frame" is what a power cut may lawfully leave; and cutting at the first bad byte turns bit rot into silent
-// loss. What tells them apart is proof that the missing record was durable: a later frame's stamp, or TIP.
+// Decides what an unverifiable end of the log means. A power cut may persist unsynced sectors in any order, so "a hole,
+// then a good frame" is a legal result of a crash. Cutting at the first bad byte, on the other hand, turns bit rot into
+// silent loss. The difference is proof that the missing record was durable: the stamp of a later frame, or TIP.
 import type { FrameReader } from './frame-reader.ts'
 
 export type TailVerdict =
   | { readonly kind: 'clean' }
-  /** Never acknowledged as durable: may be cut off, keeping a copy. */
+  /** Never acknowledged as durable. It may be cut off; a copy is kept. */
   | { readonly kind: 'torn'; readonly bytes: number; readonly onlyZeros: boolean }
   | { readonly kind: 'damaged'; readonly evidence: string; readonly bytesAfter: number }
 
-export interface TailQuestion {
-  /** Stands at the first byte that is not a good frame of its place. */
+export interface TailFacts {
+  /** Positioned at the first byte that is not a good frame at its place. */
   readonly reader: FrameReader
   readonly bytes: number
-  /** The LSN that is expected there. */
+  /** The LSN expected at that position. */
   readonly lsnExpected: number
-  /** Lower bound of what is durable, from outside the segment; 0 when there is none. */
+  /** Lower bound of the durable LSN, from outside the segment; 0 when there is none. */
   readonly durable: { readonly lsn: number; readonly source: string }
 }
 
-export async function judgeTail(question: TailQuestion): Promise<TailVerdict> {
-  const { reader, bytes, lsnExpected, durable } = question
+export async function judgeTail(facts: TailFacts): Promise<TailVerdict> {
+  const { reader, bytes, lsnExpected, durable } = facts
   const bytesAfter = bytes - reader.position
   if (durable.lsn >= lsnExpected) {
-    const evidence = `${durable.source} says that LSN ${durable.lsn} was durable, and the log ends at LSN ${lsnExpected - 1}`
+    const evidence = `${durable.source} says that LSN ${durable.lsn} was durable, but the log ends at LSN ${lsnExpected - 1}`
     return { kind: 'damaged', evidence, bytesAfter }
   }
   if (bytesAfter === 0) return { kind: 'clean' }

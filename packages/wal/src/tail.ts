@@ -1,5 +1,5 @@
-// The end of the log being written: one segment file, one position. It knows bytes and syncs; what a failure means is
-// decided by its owner.
+// The end of the log being written: one segment file and one position. It handles bytes and syncs; its owner decides
+// what a failure means.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Batch } from './batch.ts'
@@ -41,21 +41,21 @@ export class Tail {
     return this.#position
   }
 
-  /** Writes the batch after what is there. The position moves only when every byte was taken. */
+  /** Appends the batch. The position moves only when every byte was written. */
   async write(batch: Batch): Promise<void> {
-    let at = this.#position
+    let offset = this.#position
     for (const chunk of batch.chunks) {
-      await writeFully(this.#file, chunk, at)
-      at += chunk.length
+      await writeFully(this.#file, chunk, offset)
+      offset += chunk.length
     }
-    this.#position = at
+    this.#position = offset
   }
 
   sync(): Promise<void> {
     return this.#file.datasync()
   }
 
-  /** After a write that failed half-way: leaves nothing behind the last whole batch. */
+  /** Truncates the file to the last whole batch after a failed write. */
   async cutBack(): Promise<void> {
     await this.#file.truncate(this.#position)
     await this.#file.datasync()
@@ -66,7 +66,7 @@ export class Tail {
   }
 }
 
-/** A new segment, visible only once its header is durable. */
+/** Creates a new segment, which becomes visible only when its header is durable. */
 export async function createSegment(place: TailPlace, start: SegmentStart): Promise<Tail> {
   const header = { ...start, epoch: place.makeEpoch(), timeline: place.timeline }
   const path = join(place.dir, segmentName(start.id, start.lsnFirst))
@@ -78,7 +78,10 @@ export function randomEpoch(): bigint {
   return randomBytes(8).readBigUInt64LE()
 }
 
-/** Where the next segment begins after a scan. A last segment without records is replaced, so that crash loops leave no trail of them. */
+/**
+ * Where the next segment begins after a scan. A last segment without records is replaced, so that repeated crashes
+ * leave no chain of empty segments.
+ */
 export function startAfter(scan: LogScan): SegmentStart {
   const last = scan.segments.at(-1)
   const lsnFirst = scan.lsnLast + 1
@@ -89,7 +92,7 @@ export function startAfter(scan: LogScan): SegmentStart {
 
 const copyBytes = 1024 * 1024
 
-/** Copies `[from, to)` of the file at `source` into a new whole file at `target`, which may be the same path. */
+/** Copies `[from, to)` of the file at `source` into a new file at `target`, which may be the same path. */
 export async function copyRange(
   vfs: Vfs,
   range: { source: string; target: string; from: number; to: number },
@@ -98,11 +101,11 @@ export async function copyRange(
   try {
     await createWhole(vfs, range.target, async (target) => {
       const block = Buffer.allocUnsafeSlow(Math.min(copyBytes, range.to - range.from))
-      for (let at = range.from; at < range.to; at += block.length) {
-        const part = block.subarray(0, Math.min(block.length, range.to - at))
-        const got = await readFully(source, part, at)
+      for (let offset = range.from; offset < range.to; offset += block.length) {
+        const part = block.subarray(0, Math.min(block.length, range.to - offset))
+        const got = await readFully(source, part, offset)
         assert(got === part.length, `${range.source} became shorter while it was copied`)
-        await writeFully(target, part, at - range.from)
+        await writeFully(target, part, offset - range.from)
       }
     })
   } finally {

@@ -1,6 +1,6 @@
-// TIP: how far the log is known to be durable, kept beside it. It is written only after a sync of the log has returned, so
-// what it says is always a lower bound and never a reason for a false alarm. Of its two slots, each in a sector of its own,
-// the one that was synced last is never touched: whatever becomes of a write, what a sync of TIP covered stays.
+// TIP: how far the log is known to be durable, kept in a file next to the segments. It is written only after a sync of
+// the log has returned, so its value is always a lower bound and never causes a false alarm. It has two slots, each in
+// its own sector. The slot that was synced last is never touched, so a failed write cannot destroy a synced value.
 //
 //   slot, 512 bytes:  0       8     16           24           32       40
 //                    +-------+-----+------------+------------+--------+-------+
@@ -25,7 +25,7 @@ export interface TipSlot {
   readonly segmentId: number
 }
 
-/** What a reader found: the newest good slot and where it lies, and how many slots were damaged. `missing` is a TIP that does not exist. */
+/** The newest good slot and its index, and the number of damaged slots. `missing`: TIP does not exist. */
 export interface TipReading {
   readonly newest: TipSlot | undefined
   readonly newestIndex: number
@@ -43,7 +43,7 @@ export async function readTip(vfs: Vfs, dir: string): Promise<TipReading> {
   return { newest: slots[newestIndex], newestIndex, damagedSlots, missing: false }
 }
 
-/** A whole TIP, with the slot in its first place. */
+/** Encodes a whole TIP with the slot at index 0. */
 export function encodeTip(slot: TipSlot): Buffer {
   return Buffer.concat([encodeSlot(slot), encodeSlot({ ...slot, seq: slot.seq - 1 })])
 }
@@ -54,17 +54,20 @@ export interface TipOptions {
   readonly clock: Clock
   readonly syncEveryMs: number
   readonly found: TipReading
-  /** Called when TIP cannot be written or synced: the log must stop. */
+  /** Called when TIP cannot be written or synced. The log must stop then. */
   readonly onError: (error: unknown) => void
 }
 
-/** The directory must have been synced since TIP was found in it: a name that a killed process left may not be durable yet. */
+/**
+ * The directory must have been synced since TIP was found in it: a name left by a killed process may not be durable
+ * yet.
+ */
 export async function openTip(options: TipOptions, first: { durableLsn: number; segmentId: number }): Promise<Tip> {
   const { vfs, dir, found } = options
   const path = join(dir, tipName)
   if (found.newest !== undefined) {
     const file = await vfs.open(path, 'write')
-    // What a killed process left in the page cache becomes durable before any of it is written over.
+    // Bytes that a killed process left in the page cache become durable before any of them is overwritten.
     await file.datasync()
     return new Tip(options, file, found.newest, found.newestIndex)
   }
@@ -78,9 +81,9 @@ export class Tip {
   readonly #options: TipOptions
   #seq: number
   #known: { durableLsn: number; segmentId: number }
-  /** The slot that holds what was synced last. */
+  /** Index of the slot that was synced last. */
   #syncedIndex: number
-  /** Writes and syncs follow one another: a slot is never written while it is being synced. */
+  /** Writes and syncs run one after the other: a slot is never written while it is being synced. */
   #work: Promise<void> = Promise.resolve()
   readonly #slot = Buffer.alloc(slotBytes)
   #isWriteQueued = false
@@ -96,7 +99,7 @@ export class Tip {
     this.#syncedIndex = syncedIndex
   }
 
-  /** Takes note of what is durable now. Returns at once; the newest note wins. */
+  /** Records what is durable now. Returns at once; the newest value wins. */
   note(durableLsn: number, segmentId: number): void {
     this.#known = { durableLsn, segmentId }
     if (this.#isWriteQueued) return
@@ -104,15 +107,15 @@ export class Tip {
     this.#work = this.#work.then(() => this.#write())
   }
 
-  /** Makes the newest note durable. */
+  /** Makes the newest value durable. */
   sync(): Promise<void> {
     const synced = this.#work.then(() => this.#sync())
-    // Whoever asked is told; what follows finds a TIP that is given up.
+    // The caller gets the error. Later operations find an abandoned TIP.
     this.#work = synced.catch(() => this.abandon())
     return synced
   }
 
-  /** Gives up: nothing is written or synced any more, because what follows a failed sync cannot be trusted. */
+  /** Stops all writes and syncs, because nothing after a failed sync can be trusted. */
   abandon(): void {
     this.#dead = true
     this.#cancelTimer?.()
@@ -135,7 +138,7 @@ export class Tip {
       this.#unsynced = true
       this.#armTimer()
     } catch (error) {
-      // An older note is still a true lower bound, so a full disk may keep it; anything else is a failing disk.
+      // An older value is still a true lower bound, so a full disk may keep it. Any other error means a failing disk.
       if (!isDiskFull(error)) this.#options.onError(error)
     }
   }

@@ -1,14 +1,14 @@
-// The same bytes under a second name: a hard link where the file system has them, a durable copy where it has not.
+// Gives a file a second name: by a hard link where the file system supports them, by a durable copy where it does not.
 import { errnoOf } from './errors.ts'
 import { copyRange } from './tail.ts'
 import type { Vfs } from './vfs.ts'
 
-/** Other file systems, ones without links, too many links of one file, files of another owner. */
+/** Another file system, one without links, too many links of one file, or a file of another owner. */
 const unlinkable: readonly (string | undefined)[] = ['EXDEV', 'EPERM', 'EMLINK', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP']
 
 /**
- * Gives a file that is never written again a second name; says whether bytes were copied for it. The new name becomes
- * durable with its directory.
+ * Gives an immutable file a second name and returns whether its bytes were copied. The new name becomes durable with
+ * its directory.
  */
 export async function linkOrCopy(vfs: Vfs, from: string, to: string): Promise<'linked' | 'copied'> {
   try {

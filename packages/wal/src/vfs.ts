@@ -1,12 +1,12 @@
-// The disk as the log and the snapshots see it. Every durable byte of wal and engine goes through this seam, which is
-// what lets a test lose un-synced bytes, tear writes and fail on demand. Only node-vfs.ts knows node:fs.
+// The disk interface of the log and the snapshots. Every durable byte of wal and engine goes through it, so tests can
+// lose unsynced bytes, tear writes and inject failures. Only node-vfs.ts uses node:fs.
 
 export interface VfsFile {
-  /** Writes at `position` and returns how many bytes were taken, which may be fewer than given: a full disk looks like that. */
+  /** Writes at `position` and returns the number of bytes written. A full disk may write fewer bytes than given. */
   write(bytes: Uint8Array, position: number): Promise<number>
-  /** Reads into `bytes` from `position` and returns how many bytes were read; 0 at the end. */
+  /** Reads into `bytes` from `position` and returns the number of bytes read; 0 at the end. */
   read(bytes: Uint8Array, position: number): Promise<number>
-  /** Makes the file's data durable. A failure is final for this file: never retry it. */
+  /** Makes the file's data durable. A failure is final for this file: do not retry it. */
   datasync(): Promise<void>
   truncate(size: number): Promise<void>
   size(): Promise<number>
@@ -26,8 +26,10 @@ export interface Vfs {
   makeDirectory(path: string): Promise<void>
   list(path: string): Promise<string[]>
   exists(path: string): Promise<boolean>
-  /** Makes the names in a directory durable: after every create, rename and remove that correctness depends on. */
+  /**
+   * Makes the names in a directory durable. Required after every create, rename and remove that correctness depends on.
+   */
   syncDirectory(path: string): Promise<void>
-  /** Bytes a process without privileges can still write on the file system that holds `path`. */
+  /** Bytes that an unprivileged process can still write on the file system of `path`. */
   freeBytes(path: string): Promise<number>
 }

@@ -1,11 +1,11 @@
-// New files appear whole or not at all: written under a temporary name, synced, renamed, and the directory synced.
+// New files appear whole or not at all: written under a temporary name, synced, renamed, then the directory is synced.
 import { dirname, resolve } from 'node:path'
 import { errnoOf } from './errors.ts'
 import type { Vfs, VfsFile } from './vfs.ts'
 
 export const temporarySuffix = '.tmp'
 
-/** Writes every byte or fails. A file system that takes nothing without saying why is full. */
+/** Writes every byte or fails. A write of 0 bytes without an error means a full disk. */
 export async function writeFully(file: VfsFile, bytes: Uint8Array, position: number): Promise<void> {
   let done = 0
   while (done < bytes.length) {
@@ -16,7 +16,7 @@ export async function writeFully(file: VfsFile, bytes: Uint8Array, position: num
   }
 }
 
-/** Reads until the buffer is full or the file ends; returns how many bytes were read. */
+/** Reads until the buffer is full or the file ends; returns the number of bytes read. */
 export async function readFully(file: VfsFile, into: Uint8Array, position: number): Promise<number> {
   let done = 0
   while (done < into.length) {
@@ -41,7 +41,7 @@ export async function createWhole(vfs: Vfs, path: string, fill: (file: VfsFile) 
       await file.close()
     }
   } catch (error) {
-    // On a full disk what is half there must not go on taking room.
+    // On a full disk a partial file must not keep its space.
     await vfs.remove(temporary).catch(() => undefined)
     throw error
   }
@@ -50,16 +50,22 @@ export async function createWhole(vfs: Vfs, path: string, fill: (file: VfsFile) 
 }
 
 /**
- * Makes a directory and those above it that are missing, with durable names up to `root`, which must be there and durable. Names
- * are synced also where the directories exist: whoever made them may have been killed before.
+ * Makes a directory and its missing parents, with durable names up to `root`, which must exist and be durable. It also
+ * syncs the names of existing directories: the process that created them may have been killed before it did.
  */
 export async function makeDurableDirectory(vfs: Vfs, dir: string, root: string): Promise<void> {
   await vfs.makeDirectory(dir)
-  for (let at = resolve(dir); at !== resolve(root) && at !== dirname(at); at = dirname(at))
-    await vfs.syncDirectory(dirname(at))
+  for (
+    let current = resolve(dir);
+    current !== resolve(root) && current !== dirname(current);
+    current = dirname(current)
+  )
+    await vfs.syncDirectory(dirname(current))
 }
 
-/** Makes the directory's own name durable. Whoever may not read the directory above did not name anything in it either. */
+/**
+ * Makes the directory's own name durable. A process without access to the parent did not create a name in it either.
+ */
 export async function syncNameOf(vfs: Vfs, dir: string): Promise<void> {
   try {
     await vfs.syncDirectory(dirname(resolve(dir)))
@@ -69,16 +75,21 @@ export async function syncNameOf(vfs: Vfs, dir: string): Promise<void> {
   }
 }
 
-/** Makes the directory, with those above it that are missing, and all their names durable. */
+/** Makes the directory and its missing parents, and makes all their names durable. */
 export async function makeNamedDirectory(vfs: Vfs, dir: string): Promise<void> {
   const made = [resolve(dir)]
-  for (let at = resolve(dir); !(await vfs.exists(at)) && at !== dirname(at); at = dirname(at)) made.push(dirname(at))
+  for (
+    let current = resolve(dir);
+    !(await vfs.exists(current)) && current !== dirname(current);
+    current = dirname(current)
+  )
+    made.push(dirname(current))
   if (made.length > 1) await vfs.makeDirectory(dir)
-  // That of the directory itself every time: the start that made it may have been killed before.
+  // The directory's own name is synced every time: the start that created it may have been killed earlier.
   for (const one of made.length > 1 ? made.slice(0, -1) : made) await syncNameOf(vfs, one)
 }
 
-/** The content of a file that is known to be small; longer ones are cut at `bytesMax`. */
+/** Returns the content of a small file; a longer file is truncated to `bytesMax`. */
 export async function readSmall(vfs: Vfs, path: string, bytesMax: number): Promise<Buffer> {
   const file = await vfs.open(path, 'read')
   try {
@@ -90,5 +101,5 @@ export async function readSmall(vfs: Vfs, path: string, bytesMax: number): Promi
 }
 
 function noSpace(): Error {
-  return Object.assign(new Error('ENOSPC: the file system took no more bytes'), { code: 'ENOSPC' })
+  return Object.assign(new Error('ENOSPC: the file system accepted no more bytes'), { code: 'ENOSPC' })
 }

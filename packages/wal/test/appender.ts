@@ -1,5 +1,5 @@
-// A process that appends to a log and tells what was acknowledged: the real thing, for tests that trace it or make its
-// system calls fail. Arguments: directory, how many records, how many at once.
+// A process that appends to a log and prints what was acknowledged. Tests trace it or make its system calls fail.
+// Arguments: directory, number of records, number of parallel appends.
 import { writeSync } from 'node:fs'
 import { openFileLog, WalError } from '../src/index.ts'
 
@@ -9,7 +9,7 @@ function say(text: string): void {
   writeSync(1, `${text}\n`)
 }
 
-/** Every acknowledgement leaves the process before anything else happens. */
+/** Every acknowledgment leaves the process before anything else happens. */
 function stop(error: unknown): never {
   const isExpected = error instanceof WalError
   say(`stopped ${isExpected ? error.code : String(error)}`)

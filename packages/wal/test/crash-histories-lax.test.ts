@@ -1,4 +1,5 @@
-// The same with the policies that acknowledge before the sync: what a sync covered survives, and the rest is a prefix.
+// Crash histories under the policies that acknowledge before the sync: synced records survive, and the rest is a
+// prefix.
 import { test } from 'tap'
 import { chosenSeed } from '../src/testing/index.ts'
 import { runHistories } from './many-histories.ts'

@@ -1,5 +1,5 @@
-// Power cuts and kills at any call, with the policy `always`: nothing acknowledged is lost, nothing appears that was not
-// issued, and no lawful picture of the disk is refused.
+// Power cuts and kills at any call, with the policy `always`: no acknowledged record is lost, no record appears that
+// was not issued, and no legal state of the disk is refused.
 import { test } from 'tap'
 import { chosenSeed } from '../src/testing/index.ts'
 import { runHistories } from './many-histories.ts'

@@ -1,5 +1,5 @@
-// A crash and a failing medium together. With TIP synced at every commit no damage passes for a tear; by default only the
-// records of the newest sync can, as long as nothing after them has stamped them as durable.
+// A crash together with a failing medium. With TIP synced at every commit no damage passes for a torn write. By default
+// only the records of the newest sync can, as long as no later record has stamped them as durable.
 import { test } from 'tap'
 import { chosenSeed } from '../src/testing/index.ts'
 import { damageKinds } from './damage.ts'
@@ -9,17 +9,20 @@ import { patient, sized } from './patience.ts'
 const seed = chosenSeed()
 const count = sized(6_000, 100_000, 20_000)
 
-/** What is judged by how often it happens is seen in enough of them. */
+/** Statements about frequency need enough samples. */
 const countJudged = Math.max(count, 2_000)
 
-/** A sector can hold the end of a record together with everything that stamps it, so harm to a sector may reach further back than harm to a bit. */
+/**
+ * One sector can hold the end of a record and everything that stamps it, so a damaged sector may reach further back
+ * than a flipped bit.
+ */
 const reachesSector = new Set([
   'a zeroed sector',
   'two swapped sectors',
-  'a sector as it was before its last bytes were written',
+  'a sector from before its last bytes were written',
 ])
 
-test('by default only records of the newest sync can be taken for a tear', patient, async (t) => {
+test('by default only records of the newest sync can be mistaken for a torn write', patient, async (t) => {
   t.comment(`ANNAL_SEED=${seed}`)
   const tallies = await runHarmed('damage, TIP synced now and then', countJudged, seed)
   for (const [kind, tally] of Object.entries(tallies)) {
@@ -27,7 +30,7 @@ test('by default only records of the newest sync can be taken for a tear', patie
     t.same(tally.examples, [], `${kind}: ANNAL_SEED=${seed} repeats it`)
     t.ok(
       tally.lostStamped <= (reachesSector.has(kind) ? countJudged / 200 : 0),
-      `${kind}: what a later record stamped is never lost silently`,
+      `${kind}: a record that a later one stamped is never lost silently`,
     )
     t.ok(tally.refused > tally.lostNewest, `${kind}: most damage is found even so`)
   }

@@ -1,4 +1,4 @@
-// What a failing medium, a careless copy or a hasty hand does to the files of a log, on the simulated disk.
+// Damage to the files of a log on the simulated disk, as by a failing medium, a careless copy or a manual mistake.
 import { type Random, SimDirectory, type SimDisk, SimFile, sectorBytes } from '../src/testing/index.ts'
 import type { History, Scene } from './history.ts'
 
@@ -6,30 +6,30 @@ const dir = '/data/wal'
 
 export type Damage = (scene: Scene) => void
 
-/** Kinds that need no memory of an earlier state. */
+/** Kinds that need no earlier state. */
 export const damageKinds: Readonly<Record<string, Damage>> = {
   'one flipped bit': ({ disk, random }) =>
-    inSegment(disk, random, (content, at) => {
-      content[at] = (content[at] ?? 0) ^ (1 << random.below(8))
+    inSegment(disk, random, (content, offset) => {
+      content[offset] = (content[offset] ?? 0) ^ (1 << random.below(8))
     }),
   'a zeroed sector': ({ disk, random }) =>
-    inSegment(disk, random, (content, at) => {
-      const start = at - (at % sectorBytes)
+    inSegment(disk, random, (content, offset) => {
+      const start = offset - (offset % sectorBytes)
       content.fill(0, start, Math.min(content.length, start + sectorBytes))
     }),
   'two swapped sectors': ({ disk, random }) =>
-    inSegment(disk, random, (content, at) => {
+    inSegment(disk, random, (content, offset) => {
       const sectors = Math.floor(content.length / sectorBytes)
       if (sectors < 2) return
-      const one = Math.min(sectors - 1, Math.floor(at / sectorBytes)) * sectorBytes
+      const one = Math.min(sectors - 1, Math.floor(offset / sectorBytes)) * sectorBytes
       const two = random.below(sectors) * sectorBytes
       const kept = Buffer.from(content.subarray(one, one + sectorBytes))
       content.copy(content, one, two, two + sectorBytes)
       kept.copy(content, two)
     }),
-  'a sector as it was before its last bytes were written': ({ disk, random }) =>
-    inSegment(disk, random, (content, at) => {
-      const start = at - (at % 8)
+  'a sector from before its last bytes were written': ({ disk, random }) =>
+    inSegment(disk, random, (content, offset) => {
+      const start = offset - (offset % 8)
       content.fill(0, start, Math.min(content.length, start + sectorBytes - (start % sectorBytes)))
     }),
   'a segment that is there twice': ({ disk, random }) =>
@@ -47,7 +47,7 @@ export const damageKinds: Readonly<Record<string, Damage>> = {
     }),
 }
 
-/** Puts back an older TIP. */
+/** Restores an older TIP. */
 export function olderTip(): Damage {
   let kept: SimFile | undefined
   return ({ disk, history, random }) => {
@@ -59,7 +59,7 @@ export function olderTip(): Damage {
   }
 }
 
-/** Puts back the whole directory as it was before an earlier start; what was acknowledged since is knowingly given up. */
+/** Restores the whole directory from before an earlier start; records acknowledged since are lost on purpose. */
 export function olderDirectory(lastGeneration: number): Damage {
   let kept: { root: SimDirectory; history: History } | undefined
   return ({ disk, history }) => {
@@ -80,8 +80,8 @@ function segmentNamed(id: number, lsn: number): string {
   return `${String(id).padStart(20, '0')}-${String(lsn).padStart(20, '0')}.wal`
 }
 
-/** Harm at a random byte of the log, each byte as likely as any other. */
-function inSegment(disk: SimDisk, random: Random, change: (content: Buffer, at: number) => void): void {
+/** Damages a random byte of the log; every byte is equally likely. */
+function inSegment(disk: SimDisk, random: Random, change: (content: Buffer, offset: number) => void): void {
   const directory = disk.node(dir)
   if (!(directory instanceof SimDirectory)) return
   const files: SimFile[] = []
@@ -89,13 +89,13 @@ function inSegment(disk: SimDisk, random: Random, change: (content: Buffer, at: 
     const file = directory.get(name)
     if (name.endsWith('.wal') && file instanceof SimFile && file.size > 0) files.push(file)
   }
-  let at = random.below(files.reduce((sum, file) => sum + file.size, 0))
+  let offset = random.below(files.reduce((sum, file) => sum + file.size, 0))
   for (const file of files) {
-    if (at >= 0 && at < file.size) {
-      const here = at
+    if (offset >= 0 && offset < file.size) {
+      const here = offset
       file.damage((content) => change(content, here))
     }
-    at -= file.size
+    offset -= file.size
   }
 }
 

@@ -1,4 +1,4 @@
-// A full disk: the log goes read-only, keeps every acknowledged record, goes on being read, and comes back by itself.
+// A full disk: the log becomes read-only, keeps every acknowledged record, stays readable, and resumes automatically.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,12 +16,12 @@ async function texts(log: Log, from: number = log.state().lsnFirst): Promise<str
   return found
 }
 
-/** A simulated disk that takes `room` more bytes of writes and then none. */
+/** A simulated disk that accepts `room` more bytes of writes and then none. */
 function smallDisk() {
   const disk = new SimDisk({ random: seededRandom(1) })
   const room = { bytes: Infinity }
   disk.faults = ({ call, bytes, path }) => {
-    // What the reserve gives up by a step.
+    // One step of the reserve.
     if (call === 'truncate' && path === '/RESERVE') room.bytes += 1 << 20
     if (call !== 'write' || path.endsWith('TIP')) return undefined
     const taken = Math.min(bytes, room.bytes)
@@ -35,13 +35,13 @@ function smallDisk() {
 const space = { freeBytesHard: 100, freeBytesLow: 1000, resumeAfterMs: 5000, spaceCheckMs: 1000 }
 
 async function pass(clock: ManualClock, ms: number): Promise<void> {
-  for (let at = 0; at < ms; at += 500) {
+  for (let passedMs = 0; passedMs < ms; passedMs += 500) {
     clock.advance(500)
     await idle()
   }
 }
 
-test('a write that falls short is never acknowledged, and writing resumes by itself', async (t) => {
+test('a short write is never acknowledged, and writing resumes automatically', async (t) => {
   const { disk, room } = smallDisk()
   const clock = new ManualClock()
   const notices: LogNotice['kind'][] = []
@@ -54,8 +54,8 @@ test('a write that falls short is never acknowledged, and writing resumes by its
   t.equal(log.state().condition, 'read-only')
   t.match(log.state().reason, /ENOSPC/)
   await t.rejects(log.append(record('c')), { code: 'disk_full' })
-  t.same(await texts(log), ['a'], 'reads go on')
-  t.ok((await log.sync()) > 0, 'what was there is durable')
+  t.same(await texts(log), ['a'], 'reads still work')
+  t.ok((await log.sync()) > 0, 'earlier records are durable')
   await pass(clock, 10_000)
   t.equal(log.state().condition, 'read-only', 'free bytes are promised, but the probe cannot be written')
   room.bytes = Infinity
@@ -67,7 +67,7 @@ test('a write that falls short is never acknowledged, and writing resumes by its
   t.same(await texts(await open()), ['a', 'd'])
 })
 
-test('what frees something is appended on a full disk, from room that is kept for it', async (t) => {
+test('a record that frees space is appended on a full disk, from the reserve', async (t) => {
   const { disk, room } = smallDisk()
   disk.freeBytes = 1 << 30
   const clock = new ManualClock()
@@ -97,7 +97,7 @@ test('what frees something is appended on a full disk, from room that is kept fo
   t.same(await texts(await open()), ['a', 'b', 'd', big, 'f'])
 })
 
-test('what can be done without goes before a write is refused', async (t) => {
+test('expendable data is freed before a write is refused', async (t) => {
   const { disk, room } = smallDisk()
   const clock = new ManualClock()
   const notices: LogNotice['kind'][] = []
@@ -115,7 +115,7 @@ test('what can be done without goes before a write is refused', async (t) => {
   t.equal(spare, 1)
   disk.freeBytes = space.freeBytesLow - 1
   await pass(clock, 1500)
-  t.equal(spare, 0, 'also when a look finds little room')
+  t.equal(spare, 0, 'also when a check finds little space')
   t.same(notices, [], 'and nothing was refused')
   room.bytes = 0
   await t.rejects(log.append(record('b')), { code: 'disk_full' })
@@ -123,7 +123,7 @@ test('what can be done without goes before a write is refused', async (t) => {
   await log.close()
 })
 
-test('a write that takes nothing and says nothing is a full disk too', async (t) => {
+test('a write of 0 bytes without an error counts as a full disk', async (t) => {
   const disk = new SimDisk({ random: seededRandom(1) })
   const log = await openFileLog({ dir: '/wal', vfs: disk.vfs(), clock: new ManualClock(), ...space })
   disk.faults = ({ call, path }) => (call === 'write' && path.endsWith('.wal') ? { short: 0 } : undefined)
@@ -132,7 +132,7 @@ test('a write that takes nothing and says nothing is a full disk too', async (t)
   await log.close()
 })
 
-test('too little free space stops writing before the disk refuses, and a moment of room is not enough to resume', async (t) => {
+test('too little free space stops writing before the disk refuses, and a moment of free space is not enough to resume', async (t) => {
   const { disk } = smallDisk()
   const clock = new ManualClock()
   const log = await openFileLog({ dir: '/wal', vfs: disk.vfs(), clock, ...space })
@@ -152,7 +152,7 @@ test('too little free space stops writing before the disk refuses, and a moment 
   await log.close()
 })
 
-test('a disk without room for the next segment makes the log read-only, and the segment comes when there is room', async (t) => {
+test('a disk without space for the next segment makes the log read-only until there is space', async (t) => {
   const { disk, room } = smallDisk()
   const clock = new ManualClock()
   const log = await openFileLog({ dir: '/wal', vfs: disk.vfs(), clock, ...space, segmentBytesMax: 100 })
@@ -167,7 +167,7 @@ test('a disk without room for the next segment makes the log read-only, and the 
   await log.close()
 })
 
-test('a start on a full disk serves what is there, and writes once there is room', async (t) => {
+test('a start on a full disk serves the existing records, and writes once there is space', async (t) => {
   const { disk, room } = smallDisk()
   const first = await openFileLog({ dir: '/wal', vfs: disk.vfs(), clock: new ManualClock(), ...space })
   await first.append(record('a'))
@@ -185,7 +185,7 @@ test('a start on a full disk serves what is there, and writes once there is room
   await log.close()
 })
 
-test('fifty times full and free again on a real small file system lose nothing', patient, async (t) => {
+test('a disk that fills and empties fifty times loses nothing on a real small file system', patient, async (t) => {
   const seed = chosenSeed()
   t.comment(`ANNAL_SEED=${seed}`)
   const random = seededRandom(seed)
@@ -221,7 +221,7 @@ test('fifty times full and free again on a real small file system lose nothing',
     t.match(refused, { code: 'disk_full' })
     t.equal(log.state().condition, 'read-only')
     newest = [...acked.keys()].at(-1) ?? 0
-    t.same(await texts(log, newest), [acked.get(newest)], 'reads go on')
+    t.same(await texts(log, newest), [acked.get(newest)], 'reads still work')
     if (round % 10 === 9) {
       // A process that ends here leaves a full disk to the next one.
       await log.close()

@@ -1,4 +1,4 @@
-// Every cut and every flipped bit of a small log, one at a time: refused with the place and the reason, or harmless.
+// Every cut and every flipped bit of a small log, one at a time: refused with place and reason, or harmless.
 import { type Test, test } from 'tap'
 import { encodeIdentity } from '../src/identity.ts'
 import { type Log, type Lsn, openFileLog, readIdentity, WalError } from '../src/index.ts'
@@ -37,7 +37,7 @@ function fileOf(disk: SimDisk, name: string): SimFile {
   return node
 }
 
-/** The records a start on a harmed copy gives, or the code it refuses with. */
+/** Returns the number of records that a start on a damaged copy finds, or the code of its refusal. */
 async function startOn(made: Made, harm: (disk: SimDisk) => void): Promise<number | string> {
   const disk = new SimDisk({ random: seededRandom(2) })
   disk.replaceRoot(made.root.copy())
@@ -71,7 +71,7 @@ const removeTip = (disk: SimDisk) => {
   if (directory instanceof SimDirectory) directory.damage((names) => names.delete('TIP'))
 }
 
-/** Notes the largest buffer that is asked for. */
+/** Records the largest requested buffer. */
 function watchAllocations(): { stop(): number } {
   const { alloc, allocUnsafeSlow } = Buffer
   let largest = 0
@@ -114,7 +114,7 @@ async function every(
   t.comment(
     `${tried} cases, ${wrong.length} wrong, slowest ${slowestMs.toFixed(1)} ms, largest buffer ${largest} bytes`,
   )
-  t.ok(largest > 0 && largest <= 2 * 1024 * 1024, 'no length is believed before it is verified')
+  t.ok(largest > 0 && largest <= 2 * 1024 * 1024, 'no length is used before it is verified')
   t.same(wrong.slice(0, 5), [])
 }
 
@@ -131,7 +131,7 @@ for (const how of ['closed', 'left'] as const) {
   })
 }
 
-test('without TIP only the newest record can be taken for a tear', patient, async (t) => {
+test('without TIP only the newest record can be mistaken for a torn write', patient, async (t) => {
   const made = await makeLog('left')
   const harmed = (bit: number) =>
     startOn(made, (disk) => {

@@ -1,5 +1,5 @@
-// Every call the log makes to the disk is made to fail once, with every errno: nothing is acknowledged after the failure
-// of a write or a sync, a file whose sync failed is never synced or written again, and a restart has all that was acknowledged.
+// Every disk call of the log is made to fail once, with every errno. Nothing is acknowledged after a failed write or
+// sync, a file whose sync failed is never synced or written again, and a restart finds every acknowledged record.
 import { test } from 'tap'
 import { type Log, type Lsn, openFileLog, WalError } from '../src/index.ts'
 import { type DiskOperation, idle, ManualClock, SimDisk, seededRandom } from '../src/testing/index.ts'
@@ -16,9 +16,9 @@ interface Run {
   readonly failed: DiskOperation | undefined
   readonly ackedAfterFailure: number
   readonly condition: string
-  /** The log said so: it could not be opened, failed, or went read-only. */
+  /** The log reported it: it could not be opened, failed, or became read-only. */
   readonly isNoticed: boolean
-  readonly isTold: boolean
+  readonly isReported: boolean
   readonly callsAfterOnHandle: string[]
   readonly openError: unknown
 }
@@ -46,7 +46,7 @@ async function script(failAt: number, errno: string): Promise<Run> {
   let log: Log | undefined
   let openError: unknown
   let isNoticed = false
-  let isTold = false
+  let isReported = false
   try {
     log = await openFileLog({
       dir,
@@ -71,7 +71,8 @@ async function script(failAt: number, errno: string): Promise<Run> {
       for (const [k, result] of (await Promise.allSettled(appends)).entries()) {
         if (result.status !== 'fulfilled') continue
         if (result.value !== undefined) acked.set(result.value.lsn, k === 0 ? payload.toString() : `${i}b`)
-        // TIP is written beside the acknowledgements: what was synced before it failed may still be told.
+        // TIP is written in parallel with acknowledgments, so records that were synced before its failure may still be
+        // acknowledged.
         if (before || (failed !== undefined && !failed.path.endsWith('TIP'))) ackedAfterFailure++
       }
       if (i % 7 === 0) {
@@ -79,9 +80,9 @@ async function script(failAt: number, errno: string): Promise<Run> {
         await idle()
       }
       if (i !== 40) continue
-      // A removal that fails is told to whoever asked for it, and the log goes on.
+      // A failed removal is reported to its caller, and the log continues.
       await log.truncateBefore(20 as Lsn).catch(() => {
-        isTold = true
+        isReported = true
       })
     }
     await idle()
@@ -91,10 +92,21 @@ async function script(failAt: number, errno: string): Promise<Run> {
   }
   const condition = log?.state().condition ?? 'not open'
   await log?.close().catch(() => undefined)
-  return { disk, acked, calls, failed, ackedAfterFailure, condition, isNoticed, isTold, callsAfterOnHandle, openError }
+  return {
+    disk,
+    acked,
+    calls,
+    failed,
+    ackedAfterFailure,
+    condition,
+    isNoticed,
+    isReported: isReported,
+    callsAfterOnHandle,
+    openError,
+  }
 }
 
-/** Calls whose failure says nothing about what was or will be written to the log. */
+/** Calls whose failure does not affect the written or future content of the log. */
 function isHarmless({ call, path }: DiskOperation, errno: string): boolean {
   const isFull = errno === 'ENOSPC' || errno === 'EDQUOT'
   return ['freeBytes', 'remove', 'exists'].includes(call) || (call === 'write' && path.endsWith('TIP') && isFull)
@@ -131,12 +143,13 @@ test('no call can fail in a way that costs an acknowledged record', patient, asy
       if (run.openError !== undefined && !(run.openError instanceof WalError))
         wrong.push(`${name}: ${String(run.openError)}`)
       if (run.callsAfterOnHandle.some((call) => call !== 'close')) wrong.push(`${name}: then ${run.callsAfterOnHandle}`)
-      const isSerious = run.failed !== undefined && !isHarmless(run.failed, errno) && !(run.isTold && !run.isNoticed)
+      const isSerious =
+        run.failed !== undefined && !isHarmless(run.failed, errno) && !(run.isReported && !run.isNoticed)
       if (run.ackedAfterFailure > 0 && isSerious) wrong.push(`${name}: acknowledged after it`)
-      if (isSerious && !run.isNoticed) wrong.push(`${name}: nobody noticed`)
+      if (isSerious && !run.isNoticed) wrong.push(`${name}: not reported`)
       for (const how of ['kill', 'power'] as const) {
         const found = await recovered(run.disk, how)
-        // What lies below LSN 20 was given up by the script itself.
+        // The script itself removed the records below LSN 20.
         for (const [lsn, payload] of run.acked)
           if (lsn >= 20 && !found.includes(payload)) wrong.push(`${name}: lost LSN ${lsn} after ${how}`)
       }

@@ -1,5 +1,5 @@
-// The real process on the real disk, with system calls that fail: it acknowledges nothing more, leaves with code 74,
-// never syncs or writes that descriptor again, and a restart has all that was acknowledged.
+// A real process on a real disk whose system calls fail. It acknowledges nothing more, exits with code 74, never syncs
+// or writes that descriptor again, and a restart finds every acknowledged record.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { constants, tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { runAppender } from './real-process.ts'
 
 const source = fileURLToPath(new URL('./native/fail-calls.c', import.meta.url))
 
-/** How often each call is made by a run of 60 records, roughly; the failing one is spread over that. */
+/** Approximate number of each call in a run of 60 records; the failing call is spread over that range. */
 const calls = [
   { call: 'fdatasync', upTo: 60 },
   { call: 'pwrite64', upTo: 120 },
@@ -34,7 +34,7 @@ test('whatever system call fails, nothing acknowledged is lost', patient, async 
   let runs = 0
   for (const { call, upTo } of calls) {
     for (let i = 0; i < sized(4, 40); i++) {
-      const at = Math.min(upTo, 1 + i + Math.floor((i * upTo) / sized(4, 40)))
+      const callNumber = Math.min(upTo, 1 + i + Math.floor((i * upTo) / sized(4, 40)))
       for (const errno of call === 'pwrite64' ? ['EIO', 'ENOSPC'] : ['EIO']) {
         const place = join(dir, `run-${runs++}`)
         const wal = join(place, 'wal')
@@ -48,19 +48,19 @@ test('whatever system call fails, nothing acknowledged is lost', patient, async 
             LD_PRELOAD: shim,
             SHIM_DIR: place,
             SHIM_CALL: call,
-            SHIM_AT: String(at),
+            SHIM_AT: String(callNumber),
             SHIM_ERRNO: String(constants.errno[errno as 'EIO']),
             SHIM_LOG: log,
           },
         })
-        const name = `${call} number ${at} with ${errno}`
+        const name = `${call} number ${callNumber} with ${errno}`
         const noted = existsSync(log) ? readFileSync(log, 'utf8').trim().split('\n') : []
         t.ok(noted[0]?.startsWith('failed'), `${name}: the call was made and failed`)
         t.equal(run.exitCode, errno === 'EIO' ? 74 : run.exitCode, `${name}: ${run.lines.at(-1)}`)
         if (errno === 'EIO') {
           const again = noted.slice(1).filter((line) => /^after (fdatasync|fsync|pwrite64) /.test(line))
           t.same(again, [], `${name}: the descriptor was left alone`)
-        } else t.match(run.lines.at(-1), /stopped disk_full|closed/, `${name}: a full disk is told`)
+        } else t.match(run.lines.at(-1), /stopped disk_full|closed/, `${name}: a full disk is reported`)
         const found = await namesIn(wal)
         t.ok(
           run.acked.every((one) => found.has(one)),

@@ -1,4 +1,4 @@
-// The log on a real disk: what goes in comes out, in order, across restarts and segments.
+// The log on a real disk: records come back in order, across restarts and segments.
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -60,7 +60,7 @@ test('records come back in order after a clean close', async (t) => {
   await again.close()
 })
 
-test('records come back after a log was simply left', async (t) => {
+test('records come back after a log was not closed', async (t) => {
   const dir = directory(t)
   for (let round = 0; round < 5; round++) {
     const log = await open(dir)
@@ -129,7 +129,7 @@ test('a full queue refuses, and the limits of a record hold', async (t) => {
   await log.close()
 })
 
-test('what a lax policy has written but not synced is acknowledged as such, and not read', async (t) => {
+test('under a lax policy unsynced records are acknowledged as not durable and are not read', async (t) => {
   const dir = directory(t)
   const log = await open(dir, { fsync: 'none' })
   t.same(await log.append(text('a')), { lsn: 1, durable: false })
@@ -155,7 +155,7 @@ test('payloads that were read keep their bytes while the reader goes on', async 
   await log.close()
 })
 
-/** The real disk, and how many bytes were read of it. */
+/** The real disk, with a count of the bytes read. */
 function countingVfs(): { readonly vfs: Vfs; readonly read: () => number } {
   const inner = nodeVfs()
   let bytesRead = 0
@@ -180,7 +180,7 @@ function countingVfs(): { readonly vfs: Vfs; readonly read: () => number } {
   return { vfs, read: () => bytesRead }
 }
 
-test('the newest records are read without what comes before them in the segment', async (t) => {
+test('the newest records are read without the earlier records of the segment', async (t) => {
   const dir = join(directory(t), 'wal')
   const { vfs, read } = countingVfs()
   const log = await open(dir, { vfs })
@@ -200,7 +200,7 @@ test('the newest records are read without what comes before them in the segment'
     t.ok(read() - before < wanted + 2 * 1024 * 1024, `${read() - before} bytes are read for ${wanted}`)
   }
   await log.close()
-  // A log that was there already learns its places as it is read.
+  // A reopened log learns offsets while it is read.
   const again = await open(dir, { vfs })
   t.equal((await all(again)).length, count)
   const before = read()

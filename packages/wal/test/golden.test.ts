@@ -1,5 +1,5 @@
-// Data directories written by released versions, byte for byte: they open with all they held, and what cannot be opened
-// is refused by name and left as it is.
+// Data directories written by released versions, byte for byte. They open with all their records; a directory that
+// cannot be opened is refused by name and left unchanged.
 import { createHash } from 'node:crypto'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -79,7 +79,7 @@ const refusals: Readonly<Record<string, { readonly code: string; readonly change
 }
 
 for (const [what, { code, change }] of Object.entries(refusals)) {
-  test(`${what} is refused by name, and the directory is left as it was`, async (t) => {
+  test(`${what} is refused by name, and the directory stays unchanged`, async (t) => {
     const dir = copyOf(t, 'format-1/closed')
     change(dir)
     const before = hashOf(dir)

@@ -1,19 +1,19 @@
-// The kinds of simulated lives, by name, so that a thread of its own can be told which to run.
+// The kinds of simulated histories, by name, so that a worker thread can be given one to run.
 import { type Damage, damageKinds, olderDirectory, olderTip } from './damage.ts'
 import type { HistoryOptions, Outcome } from './history.ts'
 
 export interface HistoryPlan {
   readonly options: (index: number) => Omit<HistoryOptions, 'seed'>
-  /** What is done to the disk before the last start, by name: each to a disk of its own with the same past. */
+  /** Damage done to the disk before the last start, by name. Each kind gets its own disk with the same past. */
   readonly harms: Readonly<Record<string, Damage>>
-  /** Whether an outcome is as it should be. */
+  /** Whether the outcome is acceptable. */
   readonly isExpected: (outcome: Outcome) => boolean
 }
 
-/** Starts before the harm is done; the last start then judges. */
+/** Starts before the damage is done; one last start then judges. */
 const generations = 2
 
-/** The one start of a plan that does nothing to the disk. */
+/** The plan entry that does not change the disk. */
 export const unharmed = 'unharmed'
 const noHarm = { [unharmed]: () => undefined }
 

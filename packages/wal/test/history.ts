@@ -1,5 +1,5 @@
-// One simulated life of a log: several starts on a disk that may lose power or be killed at any call, each checked
-// against what was issued and what was acknowledged as durable.
+// One simulated history of a log: several starts on a disk that may lose power or be killed at any call. Each start is
+// checked against the issued and the acknowledged records.
 import { type FileLogOptions, type Log, type Lsn, openFileLog, WalError } from '../src/index.ts'
 import { idle, ManualClock, type Random, SimDisk, seededRandom } from '../src/testing/index.ts'
 
@@ -8,7 +8,7 @@ export interface HistoryOptions {
   readonly generations?: number
   readonly fsync?: 'always' | 'interval' | 'none'
   readonly tipSync?: 'timer' | 'commit'
-  /** What happens to the disk while the machine is off, before each start; the last start has the number `generations`. */
+  /** Changes the disk while the machine is off, before each start; the last start has the number `generations`. */
   readonly beforeStart?: (scene: Scene) => void
 }
 
@@ -19,15 +19,15 @@ export interface Scene {
 }
 
 export interface History {
-  /** Payloads in the order they were issued; what a recovery did not bring back is taken out again. */
+  /** Payloads in the order of their issue. Records that a recovery did not find are removed again. */
   readonly issued: Buffer[]
-  /** LSNs of the acknowledged ones, by the same index. */
+  /** LSNs of the acknowledged records, by the same index. */
   readonly lsns: (number | undefined)[]
-  /** How many of the issued records must survive anything. */
+  /** How many of the issued records must survive everything. */
   durable: number
-  /** How many had been stamped by a later record when the newest one was acknowledged. */
+  /** How many records a later one had stamped when the newest record was acknowledged. */
   stamped: number
-  /** Everything below this LSN is in a checkpoint, as far as the log's user is concerned. */
+  /** Records below this LSN are in a checkpoint of the log's user. */
   checkpointed: number
   generation: number
 }
@@ -48,17 +48,17 @@ export type Outcome =
 const dir = '/data/wal'
 const pool = makePool()
 
-/** A disk after some lives, with what is known of them. */
+/** A disk after some generations, with the known history. */
 export interface Lived {
   readonly options: HistoryOptions
   readonly disk: SimDisk
   readonly random: Random
   readonly history: History
-  /** How it ended, when it did not come to the last start. */
+  /** The outcome, when the history ended before the last start. */
   readonly ended?: Outcome
 }
 
-/** Lives once per generation, each life cut short by a stop. */
+/** Runs all generations; a stop ends each one early. */
 export async function liveThrough(options: HistoryOptions): Promise<Lived> {
   const random = seededRandom(options.seed)
   const disk = new SimDisk({ random })
@@ -76,7 +76,7 @@ export async function liveThrough(options: HistoryOptions): Promise<Lived> {
   return lived
 }
 
-/** The same past once more: what is done to one disk leaves the other as it is. */
+/** A copy with the same past: changes to one disk do not affect the other. */
 export function twinOf({ options, disk, history, ended }: Lived): Lived {
   const random = seededRandom(options.seed ^ 0x7477696e)
   const twin = new SimDisk({ random })
@@ -85,7 +85,7 @@ export function twinOf({ options, disk, history, ended }: Lived): Lived {
   return { options, disk: twin, random, history: known, ...(ended && { ended }) }
 }
 
-/** The last start is never disturbed: what it finds is what counts. */
+/** The last start is never disturbed: its findings are the result. */
 export async function startLast({ options, disk, random, history, ended }: Lived): Promise<Outcome> {
   if (ended !== undefined) return ended
   options.beforeStart?.({ disk, random, history })
@@ -172,22 +172,22 @@ async function start(disk: SimDisk, random: Random, options: HistoryOptions, his
   return { outcome: await compare(log, disk, history), log }
 }
 
-/** What was recovered must be what was issued, in order, from the first held on, and at least all that was durable. */
+/** The recovered records must equal the issued ones, in order, from the first held on, and include all durable ones. */
 async function compare(log: Log, disk: SimDisk, history: History): Promise<Outcome | undefined> {
   const { generation } = history
   const from = history.checkpointed as Lsn
-  let at = 1 + history.lsns.findLastIndex((lsn) => lsn !== undefined && lsn < from)
+  let index = 1 + history.lsns.findLastIndex((lsn) => lsn !== undefined && lsn < from)
   let outcome: Outcome | undefined
   let isDone = false
   const readAll = async () => {
     for await (const record of log.read(from)) {
-      const issued = history.issued[at]
-      const lsn = history.lsns[at]
+      const issued = history.issued[index]
+      const lsn = history.lsns[index]
       if (issued === undefined || !issued.equals(record.payload) || (lsn !== undefined && lsn !== record.lsn)) {
-        outcome ??= { kind: 'phantom', at, generation }
+        outcome ??= { kind: 'phantom', at: index, generation }
       }
-      history.lsns[at] = record.lsn
-      at++
+      history.lsns[index] = record.lsn
+      index++
     }
     isDone = true
   }
@@ -200,13 +200,13 @@ async function compare(log: Log, disk: SimDisk, history: History): Promise<Outco
     await reading
   }
   if (outcome !== undefined) return outcome
-  if (at < history.durable)
-    return { kind: 'lost', found: at, durable: history.durable, stamped: history.stamped, generation }
-  // Everything that was read was durable first.
-  history.issued.length = at
-  history.lsns.length = at
-  history.durable = at
-  history.stamped = Math.min(history.stamped, at)
+  if (index < history.durable)
+    return { kind: 'lost', found: index, durable: history.durable, stamped: history.stamped, generation }
+  // Everything that was read was made durable first.
+  history.issued.length = index
+  history.lsns.length = index
+  history.durable = index
+  history.stamped = Math.min(history.stamped, index)
   return undefined
 }
 
@@ -229,7 +229,7 @@ function issueSome(log: Log, random: Random, history: History): void {
   }
 }
 
-/** With the laxer policies only what a sync covered must survive. */
+/** Under the lax policies only synced records must survive. */
 async function noteSync(log: Log, random: Random, history: History): Promise<void> {
   if (random.chance(0.3)) {
     const covered = history.issued.length
@@ -250,12 +250,12 @@ async function noteSync(log: Log, random: Random, history: History): Promise<voi
 async function passTime(clock: ManualClock, disk: SimDisk, history: History, ms: number): Promise<void> {
   clock.advance(ms)
   await idle()
-  // A marker comes after 50 ms without a record and stamps all before it.
+  // A marker is written after 50 ms without a record and stamps all earlier records.
   if (ms >= 50 && !disk.isStopped) history.stamped = history.durable
 }
 
 async function prune(log: Log, random: Random, history: History): Promise<void> {
-  // A checkpoint holds what was acknowledged, so it never runs ahead of the acknowledgements.
+  // A checkpoint holds acknowledged records, so it never runs ahead of the acknowledgments.
   const newest = history.lsns[history.durable - 1] ?? 0
   history.checkpointed += random.below(Math.max(1, newest + 2 - history.checkpointed))
   log.truncateBefore(history.checkpointed as Lsn).catch(() => undefined)
@@ -265,6 +265,6 @@ async function prune(log: Log, random: Random, history: History): Promise<void> 
 function makePool(): Buffer {
   const random = seededRandom(7)
   const bytes = Buffer.alloc(64 * 1024)
-  for (let at = 0; at < bytes.length; at += 4) bytes.writeUInt32LE(random.below(2 ** 32), at)
+  for (let offset = 0; offset < bytes.length; offset += 4) bytes.writeUInt32LE(random.below(2 ** 32), offset)
   return bytes
 }

@@ -1,4 +1,4 @@
-// A process that takes and gives back locks on command: lines in, one JSON line out for each.
+// A process that takes and releases locks on command: one line in, one JSON line out.
 import { createInterface } from 'node:readline'
 import { acquireLock, type DirectoryLock, WalError } from '../src/index.ts'
 

@@ -1,4 +1,4 @@
-// One owner per directory: races have one winner, dead owners are replaced, living ones never are.
+// One owner per directory: races have one winner, dead owners are replaced, running ones never are.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ import { patient, sized } from './patience.ts'
 
 interface Helper {
   readonly child: ChildProcess
-  ask(command: string): Promise<string>
+  send(command: string): Promise<string>
 }
 
 function helper(t: { teardown(fn: () => void): void }): Helper {
@@ -27,7 +27,7 @@ function helper(t: { teardown(fn: () => void): void }): Helper {
   const lines: Interface = createInterface({ input: child.stdout })
   return {
     child,
-    async ask(command) {
+    async send(command) {
       child.stdin.write(`${command}\n`)
       const [line] = await once(lines, 'line')
       return String(line)
@@ -44,29 +44,29 @@ function directory(t: { teardown(fn: () => void): void }): string {
 const codeOf = (error: unknown) => (error instanceof WalError ? error.code : String(error))
 
 test(
-  'of two processes that start at once exactly one wins, and the other is told and changes nothing',
+  'of two processes that start at once exactly one wins, and the other is refused and changes nothing',
   patient,
   async (t) => {
     const [a, b] = [helper(t), helper(t)]
     let races = 0
     for (; races < sized(100, 1000); races++) {
       const dir = directory(t)
-      const answers = await Promise.all([a.ask(`take ${dir}`), b.ask(`take ${dir}`)])
+      const answers = await Promise.all([a.send(`take ${dir}`), b.send(`take ${dir}`)])
       if (answers.sort().join() !== 'directory_locked 73,won') t.fail(`race ${races}: ${answers.join()}`)
       const owner: unknown = JSON.parse(readFileSync(join(dir, 'LOCK'), 'utf8'))
       t.match(owner, { host: hostname() })
-      await Promise.all([a.ask('release'), b.ask('release')])
-      if (existsSync(join(dir, 'LOCK'))) t.fail('the lock was not given back')
+      await Promise.all([a.send('release'), b.send('release')])
+      if (existsSync(join(dir, 'LOCK'))) t.fail('the lock was not released')
     }
     t.pass(`${races} races`)
   },
 )
 
-test('a killed owner is replaced at once, a living one never', patient, async (t) => {
+test('a killed owner is replaced at once, a running one never', patient, async (t) => {
   for (let i = 0; i < sized(5, 100); i++) {
     const dir = directory(t)
     const owner = helper(t)
-    t.equal(await owner.ask(`take ${dir}`), 'won')
+    t.equal(await owner.send(`take ${dir}`), 'won')
     await t.rejects(acquireLock(dir), { code: 'directory_locked', details: { pid: owner.child.pid } })
     owner.child.kill('SIGKILL')
     await once(owner.child, 'exit')
@@ -96,8 +96,8 @@ test('an old LOCK file is judged by pid, start time, boot, host and directory', 
   t.equal(await outcome({ started: '1' }), 'taken', 'its pid belongs to another process now')
   t.equal(await outcome({ pid: 2 ** 22 - 1 }), 'taken', 'no such process')
   t.equal(await outcome({ boot: 'another' }), 'taken', 'the machine was started again')
-  t.equal(await outcome({ host: 'elsewhere' }), 'directory_locked', 'a host that cannot be asked')
-  t.equal(await outcome({ host: 'elsewhere', boot: 'another' }), 'directory_locked', 'that host may well live')
+  t.equal(await outcome({ host: 'elsewhere' }), 'directory_locked', 'a host whose state cannot be checked')
+  t.equal(await outcome({ host: 'elsewhere', boot: 'another' }), 'directory_locked', 'that host may be running')
   t.equal(await outcome({ directory: '1:2' }), 'taken', 'it came with a copy of a directory in use')
   writeFileSync(path, '{"pid":')
   const cut = await acquireLock(dir)
@@ -118,7 +118,7 @@ test('a directory copied while it is in use can be opened', async (t) => {
   await lock.release()
 })
 
-/** The socket that stands for a directory, bound by somebody who has no LOCK: as in the last moment of a process that ends. */
+/** Binds the socket of a directory without a LOCK: the state in the last moment of a process that exits. */
 async function bindSocketOf(dir: string): Promise<() => Promise<void>> {
   const server = createServer()
   await new Promise<void>((resolve) => {
@@ -127,7 +127,7 @@ async function bindSocketOf(dir: string): Promise<() => Promise<void>> {
   return () => new Promise((resolve) => server.close(() => resolve()))
 }
 
-test('an owner that is just ending is waited for, and it is said', {
+test('an exiting owner is waited for, with a notice', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const dir = directory(t)
@@ -143,7 +143,7 @@ test('an owner that is just ending is waited for, and it is said', {
   await lock.release()
 
   const owner = helper(t)
-  await owner.ask(`take ${dir}`)
+  await owner.send(`take ${dir}`)
   const text = readFileSync(join(dir, 'LOCK'), 'utf8')
   owner.child.kill('SIGKILL')
   await once(owner.child, 'exit')
@@ -159,7 +159,7 @@ test('an owner that is just ending is waited for, and it is said', {
   await after.release()
 })
 
-test('a process that ended and that nobody has asked how does not hold a directory', {
+test('a process that ended but was not reaped does not hold a directory', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const dir = directory(t)
@@ -167,7 +167,7 @@ test('a process that ended and that nobody has asked how does not hold a directo
   const lock = await acquireLock(dir)
   const own: Record<string, unknown> = JSON.parse(readFileSync(path, 'utf8'))
   await lock.release()
-  // A child of a shell that became another program, which never asks how its child ended.
+  // A child of a shell that became another program, which never reaps its child.
   const script = 'cat <&3 & echo $!; exec sleep 600'
   const parent = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore', 'pipe'] })
   t.teardown(() => parent.kill('SIGKILL'))

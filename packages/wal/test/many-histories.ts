@@ -1,5 +1,5 @@
-// Runs many simulated lives and counts how they ended. In a thread of its own, because the test runner watches every
-// promise of its thread, which makes a log on a simulated disk three times as slow.
+// Runs many simulated histories and counts their outcomes. It uses a worker thread, because the test runner watches
+// every promise of its own thread, which makes a log on a simulated disk three times as slow.
 import { availableParallelism } from 'node:os'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { liveThrough, type Outcome, startLast, twinOf } from './history.ts'
@@ -9,12 +9,12 @@ export interface Tally {
   readonly histories: number
   readonly whole: number
   readonly refused: number
-  /** Acknowledged records gone without a word: only from the newest sync, or also from before it. */
+  /** Acknowledged records that were lost silently: only from the newest sync, or also from before it. */
   readonly lostNewest: number
   readonly lostStamped: number
   readonly phantom: number
   readonly broken: number
-  /** The first few that did not end as they should, with what repeats them. */
+  /** The first few unexpected outcomes, with the seed that repeats them. */
   readonly examples: readonly { readonly seed: number; readonly outcome: Outcome }[]
 }
 
@@ -24,7 +24,7 @@ interface Order {
   readonly seed: number
 }
 
-/** By the name of the harm that was done before the last start. */
+/** Keyed by the name of the damage done before the last start. */
 export type Tallies = Readonly<Record<string, Tally>>
 
 const examplesMax = 5
@@ -39,12 +39,15 @@ const nothing: Tally = {
   examples: [],
 }
 
-/** Runs `count` histories with seeds from `seed` on, over as many threads as help; fewer when some end as they should not. */
+/**
+ * Runs `count` histories with seeds from `seed` on, over as many threads as help. Stops early after unexpected
+ * outcomes.
+ */
 export async function runHistories(plan: string, count: number, seed: number): Promise<Tally> {
   return (await runHarmed(plan, count, seed))[unharmed] ?? nothing
 }
 
-/** The same for a plan with harms: so many histories for each. */
+/** The same for a plan with damage: `count` histories for each kind. */
 export async function runHarmed(plan: string, count: number, seed: number): Promise<Tallies> {
   const threads = Math.min(availableParallelism(), 4, count)
   const orders: Order[] = []

@@ -1,5 +1,5 @@
-// Files that share descriptors behave as files that have their own, however few descriptors there are; nothing that a sync reported
-// or would have reported gets lost on the way.
+// Files that share descriptors behave as files with their own, however few descriptors there are. No failure that a
+// sync reported or would have reported gets lost.
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -44,7 +44,7 @@ for (const max of [1, 2, 100]) {
     test(`of ${max} descriptors: ${name}`, async (t) => {
       const files = new OpenFiles(max)
       await run(files.vfs(nodeVfs()), directory(t))
-      t.equal(files.taken, 0, 'every descriptor was given back')
+      t.equal(files.taken, 0, 'every descriptor was released')
     })
   }
 }
@@ -61,14 +61,14 @@ test('more files than descriptors keep what is written to each, and never have m
     }
   t.ok(files.taken <= 5)
   for (const [i, file] of open.entries()) t.match(await textOf(file), new RegExp(`^${i}:0;\\0*${i}:1;\\0*${i}:2;$`))
-  // Many at once may have more between them, and none afterwards.
+  // Many parallel calls may use more descriptors for a moment, but none afterwards.
   await Promise.all(open.map((file) => textOf(file)))
   for (const file of open) await file.close()
   t.equal(files.taken, 0)
   t.equal(descriptorsIn(dir) ?? 0, 0)
 })
 
-test('the file used longest ago gives its descriptor up', async (t) => {
+test('the least recently used file gives its descriptor up', async (t) => {
   const dir = directory(t)
   const opened: string[] = []
   const inner = nodeVfs()
@@ -92,7 +92,7 @@ test('the file used longest ago gives its descriptor up', async (t) => {
   for (const file of [a, b, c]) await file.close()
 })
 
-/** A disk that notes its calls and fails as it is told. */
+/** A disk that records its calls and fails on request. */
 function watched(dir: string) {
   const calls: string[] = []
   let failing: ((operation: DiskOperation) => Fault | undefined) | undefined
@@ -106,7 +106,7 @@ function watched(dir: string) {
   return { calls, vfs, failWhen }
 }
 
-test('what was written is synced before the descriptor closes, and what was not is only closed', async (t) => {
+test('a written file is synced before its descriptor closes, and an unwritten one is only closed', async (t) => {
   const dir = directory(t)
   const { calls, vfs } = watched(dir)
   const shared = new OpenFiles(1).vfs(vfs)
@@ -144,7 +144,7 @@ for (const call of ['datasync', 'close'] as const)
     await b.close()
   })
 
-test('a datasync that failed stays failed when the descriptor has come and gone', async (t) => {
+test('a datasync that failed stays failed after the descriptor was reopened', async (t) => {
   const dir = directory(t)
   const { vfs, failWhen } = watched(dir)
   const shared = new OpenFiles(1).vfs(vfs)
@@ -159,7 +159,7 @@ test('a datasync that failed stays failed when the descriptor has come and gone'
   await b.close()
 })
 
-test('a write that ends after a sync began is not taken for synced', async (t) => {
+test('a write that ends after a sync began does not count as synced', async (t) => {
   const dir = directory(t)
   const { calls, vfs } = watched(dir)
   const gate = Promise.withResolvers<void>()
@@ -218,7 +218,7 @@ test('names that change under files without a descriptor', async (t) => {
   t.equal(descriptorsIn(dir) ?? 0, 0)
 })
 
-test('a process without descriptors gets those of files that nobody uses, and an error where there are none', async (t) => {
+test('a process without descriptors gets those of idle files, and an error where there are none', async (t) => {
   const dir = directory(t)
   let left = 3
   const inner = nodeVfs()
@@ -244,11 +244,11 @@ test('a process without descriptors gets those of files that nobody uses, and an
   const open: VfsFile[] = []
   for (let i = 0; i < 10; i++) open.push(await vfs.open(join(dir, `${i}`), 'create'))
   t.ok(files.taken <= 3)
-  const others = [await files.opened(() => poor.open(join(dir, 'x'), 'create'))]
-  for (const name of ['y', 'z']) others.push(await files.opened(() => poor.open(join(dir, name), 'create')))
+  const others = [await files.openWithRetry(() => poor.open(join(dir, 'x'), 'create'))]
+  for (const name of ['y', 'z']) others.push(await files.openWithRetry(() => poor.open(join(dir, name), 'create')))
   t.equal(files.taken, 0)
   await t.rejects(
-    files.opened(() => poor.open(join(dir, 'w'), 'create')),
+    files.openWithRetry(() => poor.open(join(dir, 'w'), 'create')),
     { code: 'EMFILE' },
   )
   await t.rejects(open[0]?.size() as Promise<number>, { code: 'EMFILE' })
@@ -271,15 +271,15 @@ test('random calls on many files, all at once, leave what the same calls on plai
         own: await plain.open(join(plainDir, `${i}`), 'create'),
       })),
     )
-    const step = async ({ shared, own }: (typeof pairs)[number], kind: number, at: number): Promise<void> => {
-      const bytes = bytesOf(`${at}-${kind}`)
-      if (kind < 4) t.equal(await shared.write(bytes, at), await own.write(bytes, at))
-      else if (kind === 4) await Promise.all([shared.truncate(at), own.truncate(at)])
+    const step = async ({ shared, own }: (typeof pairs)[number], kind: number, step: number): Promise<void> => {
+      const bytes = bytesOf(`${step}-${kind}`)
+      if (kind < 4) t.equal(await shared.write(bytes, step), await own.write(bytes, step))
+      else if (kind === 4) await Promise.all([shared.truncate(step), own.truncate(step)])
       else if (kind === 5) await Promise.all([shared.datasync(), own.datasync()])
       else if (kind === 6) t.equal(await shared.size(), await own.size())
       else t.equal(await textOf(shared), await textOf(own))
     }
-    // Calls on one file are one after another, as its users make them; files go on beside each other.
+    // Calls on one file run one after another, as its users make them; different files run in parallel.
     await Promise.all(
       pairs.map(async (pair) => {
         const plans = Array.from({ length: 30 }, () => [random.below(8), random.below(100)] as const)

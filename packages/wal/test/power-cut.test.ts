@@ -1,4 +1,4 @@
-// Real power cuts: a real process on a real file system that loses everything un-synced, again and again on one directory.
+// Real power cuts: a real process on a real file system that loses everything unsynced, repeatedly on one directory.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -16,9 +16,10 @@ const cutScript = fileURLToPath(new URL('./native/power-cut.py', import.meta.url
 const quiet = { stdio: 'pipe' } as const
 
 /**
- * Runs the appender until so many records are acknowledged, cuts the power, and gives the LSN and name of each of them. What is
- * told after the cut was ordered does not count: a sync that is under way when ext4 is shut down may return without an error (a
- * bare loop of write and fdatasync shows the same), where a real machine would tell nobody anything any more.
+ * Runs the appender until `enough` records are acknowledged, cuts the power, and returns the LSN and name of each of
+ * them. Acknowledgments after the order to cut do not count: a sync in progress while ext4 shuts down may return
+ * without an error (a bare loop of write and fdatasync shows the same), whereas a real machine would not report
+ * anything any more.
  */
 async function appendUntilCut(mounted: string, dir: string, enough: number): Promise<Map<number, string>> {
   const cutter = spawn('python3', [cutScript, mounted], { stdio: ['pipe', 'inherit', 'inherit'] })
@@ -38,7 +39,7 @@ async function appendUntilCut(mounted: string, dir: string, enough: number): Pro
   return acked
 }
 
-test('what was acknowledged before the power went is there when it is back', patient, async (t) => {
+test('records acknowledged before a power cut are there afterwards', patient, async (t) => {
   const seed = chosenSeed()
   t.comment(`ANNAL_SEED=${seed}`)
   const random = seededRandom(seed)
@@ -56,7 +57,7 @@ test('what was acknowledged before the power went is there when it is back', pat
     mount()
   } catch (error) {
     rmSync(place, { recursive: true, force: true })
-    t.pass('real power cuts', { skip: `a loop mount that can be shut down is not to be had here: ${String(error)}` })
+    t.pass('real power cuts', { skip: `a loop mount that can be shut down is not available here: ${String(error)}` })
     return
   }
   t.teardown(() => {

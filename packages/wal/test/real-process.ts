@@ -1,4 +1,4 @@
-// Runs the appender in a process of its own and gives what it said.
+// Runs the appender in a child process and returns its output.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -31,15 +31,15 @@ export function runAppender(options: AppenderOptions): Promise<AppenderRun> {
   ]
   const [program = '', ...args] = [...(options.under ?? []), ...node]
   const child = spawn(program, args, { env: { ...process.env, ...options.env }, stdio: ['ignore', 'pipe', 'inherit'] })
-  let said = ''
+  let output = ''
   child.stdout.setEncoding('utf8')
   child.stdout.on('data', (text: string) => {
-    said += text
+    output += text
   })
   return new Promise((resolve, reject) => {
     child.on('error', reject)
     child.on('close', (exitCode) => {
-      const lines = said.split('\n').filter((line) => line.length > 0)
+      const lines = output.split('\n').filter((line) => line.length > 0)
       const acked = lines.filter((line) => line.startsWith('ack ')).map((line) => line.split(' ')[1] ?? '')
       resolve({ exitCode, acked, lines })
     })

@@ -1,5 +1,5 @@
-// Proof that the tests can fail: each planted bug is caught by the test file that claims to, and without one that file
-// passes in the same setting. A test that lets its bug through is itself the bug.
+// Proves that the tests can fail: each planted bug is caught by the test file that must catch it, and without a bug
+// that file passes in the same setting. A test that misses its bug is itself a bug.
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -11,7 +11,7 @@ const sampleEvery = '40'
 /** Fixed, so that a bug that is caught today is caught tomorrow. */
 const seed = '20260101'
 
-/** The exit code of one test file with these edits planted. */
+/** Returns the exit code of one test file with these edits planted. */
 function runFile(file: string, edits: PlantedBug['edits']): Promise<{ code: number | null; said: string }> {
   const path = fileURLToPath(new URL(`./${file}.test.ts`, import.meta.url))
   const env = {
@@ -21,7 +21,7 @@ function runFile(file: string, edits: PlantedBug['edits']): Promise<{ code: numb
     ANNAL_SAMPLE_EVERY: sampleEvery,
     ANNAL_SEED: seed,
     TAP_BAIL: '1',
-    // A planted bug may make a log hang, which also is being caught; it must not take for ever.
+    // A planted bug that makes a log hang also counts as caught; it must not take forever.
     TAP_TIMEOUT: '60',
   }
   const child = spawn(process.execPath, ['--conditions=annal-source', '--import', hook, path], {
@@ -42,7 +42,7 @@ function runFile(file: string, edits: PlantedBug['edits']): Promise<{ code: numb
 const files = [...new Set(plantedBugs.map(({ caughtBy }) => caughtBy))]
 
 for (const file of files) {
-  test(`${file} passes when nothing is planted, and catches every bug it is there for`, patient, async (t) => {
+  test(`${file} passes when nothing is planted, and catches every bug it is responsible for`, patient, async (t) => {
     const plain = await runFile(file, [])
     if (plain.code !== 0) return t.fail('it fails without a planted bug', { said: plain.said.slice(-2000) })
     for (const { name, edits } of plantedBugs.filter(({ caughtBy }) => caughtBy === file)) {

@@ -1,5 +1,5 @@
-// Under strace: no acknowledgement leaves the process before the sync that covers its bytes has returned, and no record is
-// acknowledged in a file whose name is not yet durable.
+// Under strace: no acknowledgment leaves the process before the sync that covers its bytes has returned, and no record
+// is acknowledged in a file whose name is not yet durable.
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,12 +11,12 @@ import { runAppender } from './real-process.ts'
 interface SystemCall {
   readonly name: string
   readonly text: string
-  /** Line numbers where it began and where it returned. */
+  /** Line numbers of its start and its return. */
   readonly began: number
   readonly ended: number
 }
 
-/** The trace as whole calls; one that was interrupted by another thread's line is joined again. */
+/** Parses the trace into whole calls; a call interrupted by another thread's line is joined again. */
 function parseTrace(trace: string): SystemCall[] {
   const calls: SystemCall[] = []
   const open = new Map<string, { name: string; text: string; began: number }>()
@@ -53,7 +53,7 @@ function judge(calls: readonly SystemCall[], dir: string): Findings {
   const writtenAt = new Map<string, { path: string; ended: number }>()
   const syncs: { path: string; began: number; ended: number }[] = []
   const named = new Map<string, number>()
-  const removed: { path: string; at: number }[] = []
+  const removed: { path: string; line: number }[] = []
   const early: string[] = []
   const nameless: string[] = []
   let acknowledged = 0
@@ -68,7 +68,7 @@ function judge(calls: readonly SystemCall[], dir: string): Findings {
       if (to.endsWith('.wal')) named.set(to, call.ended)
     } else if (call.name.startsWith('unlink')) {
       const gone = /"([^"]*)"/.exec(call.text)?.[1] ?? ''
-      if (gone.endsWith('.wal')) removed.push({ path: gone, at: call.ended })
+      if (gone.endsWith('.wal')) removed.push({ path: gone, line: call.ended })
     } else if (call.name === 'write' && call.text.includes('"ack rec-')) {
       const name = /rec-\d{6}/.exec(call.text)?.[0] ?? ''
       const written = writtenAt.get(name)
@@ -81,7 +81,7 @@ function judge(calls: readonly SystemCall[], dir: string): Findings {
       if (!syncs.some((sync) => sync.path === dir && sync.began > since && sync.ended < call.began)) nameless.push(name)
     }
   }
-  const unsyncedNames = [...named.entries(), ...removed.map(({ path, at }) => [path, at] as const)]
+  const unsyncedNames = [...named.entries(), ...removed.map(({ path, line: at }) => [path, at] as const)]
     .filter(([, at]) => !syncs.some((sync) => sync.path === dir && sync.began > at))
     .map(([path]) => basename(path))
   return { acknowledged, early, nameless, unsyncedNames }
@@ -102,7 +102,7 @@ for (const width of [1, 8]) {
     const under = ['strace', '-f', '-y', '-s', '65536', '-e', traced, '-o', output]
     const count = sized(1000, 10_000)
     const run = await runAppender({ dir: join(dir, 'wal'), count, width, under })
-    t.equal(run.exitCode, 0, run.lines.at(-1) ?? 'it said nothing')
+    t.equal(run.exitCode, 0, run.lines.at(-1) ?? 'no output')
     t.equal(run.acked.length, count)
     const findings = judge(parseTrace(readFileSync(output, 'utf8')), join(dir, 'wal'))
     t.same(findings, { acknowledged: count, early: [], nameless: [], unsyncedNames: [] })

@@ -1,14 +1,14 @@
-// TIP never says less than what its last sync covered, whatever becomes of the writes after it, and never more than it was told.
+// TIP never says less than its last sync covered, whatever happens to later writes, and never more than it was given.
 import { test } from 'tap'
 import { chosenSeed, ManualClock, SimDisk, seededRandom } from '../src/testing/index.ts'
 import { openTip, readTip } from '../src/tip.ts'
 import { patient, sized } from './patience.ts'
 
-test('what a sync of TIP covered outlives every crash', patient, async (t) => {
+test('a synced TIP value survives every crash', patient, async (t) => {
   const seed = chosenSeed()
   t.comment(`ANNAL_SEED=${seed}`)
   const wrong: string[] = []
-  // The slot that was synced last must be written over at the worst moment: some hundreds of lives show it, fewer may not.
+  // The last synced slot must be overwritten at the worst moment: some hundreds of histories show it, fewer may not.
   const count = Math.max(1000, sized(3000, 100_000))
   for (let n = 0; n < count; n++) {
     const random = seededRandom(seed + n)
@@ -21,7 +21,7 @@ test('what a sync of TIP covered outlives every crash', patient, async (t) => {
       disk.stopAt(1 + random.below(40))
       const live = async () => {
         const found = await readTip(disk.vfs(), '/wal')
-        // As a start of the log does: the names that were found are made durable first.
+        // Like a start of the log: it first makes the names it found durable.
         await disk.vfs().syncDirectory('/wal')
         const options = {
           vfs: disk.vfs(),

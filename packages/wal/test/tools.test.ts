@@ -1,4 +1,4 @@
-// Dump, verify and repair: all damage is found where it is, good logs raise no alarm, and repair keeps the original.
+// Dump, verify and repair: all damage is found at its place, good logs raise no alarm, and repair keeps the original.
 import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -73,14 +73,18 @@ test('good logs raise no alarm, closed or in use', async (t) => {
 
 type Harm = (disk: SimDisk, pick: number, random: ReturnType<typeof seededRandom>) => void
 
-/** Each harms segment number `pick` (never only its unused part), or the names. */
+/** Each one damages segment number `pick` (never only its unused part), or the names. */
 const harms: Readonly<Record<string, Harm>> = {
-  'a flipped bit': (disk, pick, random) => at(disk, pick, (bytes) => flip(bytes, random.below(bytes.length))),
-  'a flipped bit in a header': (disk, pick, random) => at(disk, pick, (bytes) => flip(bytes, random.below(64))),
-  'a flipped length': (disk, pick, random) => at(disk, pick, (bytes) => flip(bytes, 64 + 16 + random.below(4))),
-  'zeros over a sector': (disk, pick) => at(disk, pick, (bytes) => bytes.fill(0, 100, Math.min(bytes.length, 612))),
-  'zeros all over': (disk, pick) => at(disk, pick, (bytes) => bytes.fill(0)),
-  'noise at the end': (disk, pick) => at(disk, pick, (bytes) => bytes.fill(0xa5, bytes.length - 100)),
+  'a flipped bit': (disk, pick, random) =>
+    damageSegment(disk, pick, (bytes) => flip(bytes, random.below(bytes.length))),
+  'a flipped bit in a header': (disk, pick, random) =>
+    damageSegment(disk, pick, (bytes) => flip(bytes, random.below(64))),
+  'a flipped length': (disk, pick, random) =>
+    damageSegment(disk, pick, (bytes) => flip(bytes, 64 + 16 + random.below(4))),
+  'zeros over a sector': (disk, pick) =>
+    damageSegment(disk, pick, (bytes) => bytes.fill(0, 100, Math.min(bytes.length, 612))),
+  'zeros all over': (disk, pick) => damageSegment(disk, pick, (bytes) => bytes.fill(0)),
+  'noise at the end': (disk, pick) => damageSegment(disk, pick, (bytes) => bytes.fill(0xa5, bytes.length - 100)),
   'a cut': (disk, pick, random) => {
     const file = segments(disk)[pick]?.file
     file?.resize(random.below(file.size))
@@ -102,7 +106,7 @@ const harms: Readonly<Record<string, Harm>> = {
   'a strange name': (disk) => names(disk, (all) => all.set('copy of segment.wal', new SimFile())),
 }
 
-function at(disk: SimDisk, pick: number, change: (bytes: Buffer) => void): void {
+function damageSegment(disk: SimDisk, pick: number, change: (bytes: Buffer) => void): void {
   segments(disk)[pick]?.file.damage(change)
 }
 
@@ -176,7 +180,7 @@ test('repair makes a damaged log start again with everything before the damage, 
   t.equal((await readAll(disk)).length, lsn - 1)
 })
 
-test('the command works on a real directory, beside its owner where that is allowed', patient, async (t) => {
+test('the command works on a real directory, while its owner runs where that is allowed', patient, async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'annal-tool-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   const data = await openDataDirectory({ dir: root, freeBytesHard: 0 })
@@ -209,7 +213,7 @@ test('the command works on a real directory, beside its owner where that is allo
   t.ok(readFileSync(join(root, 'IDENTITY')).length > 50)
 })
 
-test('a log that is written and given up meanwhile raises no alarm', patient, async (t) => {
+test('a log that is written and truncated in the meantime raises no alarm', patient, async (t) => {
   const root = mkdtempSync(join(tmpdir(), 'annal-live-'))
   t.teardown(() => rmSync(root, { recursive: true, force: true }))
   const log = await openFileLog({ dir: root, segmentBytesMax: 4096, freeBytesHard: 0 })
@@ -233,7 +237,7 @@ test('a log that is written and given up meanwhile raises no alarm', patient, as
   await writing
   await log.close()
   t.same(alarms.slice(0, 3), [])
-  t.ok(log.state().lsnFirst > 1, 'segments were given up meanwhile')
+  t.ok(log.state().lsnFirst > 1, 'segments were removed in the meantime')
 })
 
 async function run(t: Test, ...args: string[]): Promise<{ code: number; out: string }> {

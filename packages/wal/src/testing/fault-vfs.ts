@@ -1,35 +1,35 @@
-// Any Vfs, with faults on demand. A write that is cut short really writes the part.
+// Wraps a Vfs and injects faults. A short write really writes the part.
 import type { Vfs, VfsFile } from '../vfs.ts'
 import { type DiskCall, errnoError, type Fault, type FaultPlan } from './fault.ts'
 
 export function faultVfs(inner: Vfs, plan: FaultPlan): Vfs {
   let handles = 0
 
-  async function tried<T>(call: DiskCall, path: string, act: () => Promise<T>): Promise<T> {
+  async function attempt<T>(call: DiskCall, path: string, act: () => Promise<T>): Promise<T> {
     fail(plan({ call, path, handle: 0, bytes: 0 }), call, path)
     return act()
   }
 
   return {
     async open(path, mode) {
-      const file = await tried('open', path, () => inner.open(path, mode))
+      const file = await attempt('open', path, () => inner.open(path, mode))
       handles++
       return faultFile(file, path, handles, plan)
     },
-    rename: (from, to) => tried('rename', to, () => inner.rename(from, to)),
-    remove: (path) => tried('remove', path, () => inner.remove(path)),
-    removeTree: (path) => tried('removeTree', path, () => inner.removeTree(path)),
-    link: (existing, path) => tried('link', path, () => inner.link(existing, path)),
-    makeDirectory: (path) => tried('makeDirectory', path, () => inner.makeDirectory(path)),
-    list: (path) => tried('list', path, () => inner.list(path)),
-    exists: (path) => tried('exists', path, () => inner.exists(path)),
-    syncDirectory: (path) => tried('syncDirectory', path, () => inner.syncDirectory(path)),
-    freeBytes: (path) => tried('freeBytes', path, () => inner.freeBytes(path)),
+    rename: (from, to) => attempt('rename', to, () => inner.rename(from, to)),
+    remove: (path) => attempt('remove', path, () => inner.remove(path)),
+    removeTree: (path) => attempt('removeTree', path, () => inner.removeTree(path)),
+    link: (existing, path) => attempt('link', path, () => inner.link(existing, path)),
+    makeDirectory: (path) => attempt('makeDirectory', path, () => inner.makeDirectory(path)),
+    list: (path) => attempt('list', path, () => inner.list(path)),
+    exists: (path) => attempt('exists', path, () => inner.exists(path)),
+    syncDirectory: (path) => attempt('syncDirectory', path, () => inner.syncDirectory(path)),
+    freeBytes: (path) => attempt('freeBytes', path, () => inner.freeBytes(path)),
   }
 }
 
 function faultFile(inner: VfsFile, path: string, handle: number, plan: FaultPlan): VfsFile {
-  async function tried<T>(call: DiskCall, act: () => Promise<T>): Promise<T> {
+  async function attempt<T>(call: DiskCall, act: () => Promise<T>): Promise<T> {
     fail(plan({ call, path, handle, bytes: 0 }), call, path)
     return act()
   }
@@ -43,13 +43,13 @@ function faultFile(inner: VfsFile, path: string, handle: number, plan: FaultPlan
       fail(fault, 'write', path)
       return inner.write(bytes, position)
     },
-    read: (bytes, position) => tried('read', () => inner.read(bytes, position)),
-    datasync: () => tried('datasync', () => inner.datasync()),
-    truncate: (size) => tried('truncate', () => inner.truncate(size)),
-    size: () => tried('size', () => inner.size()),
+    read: (bytes, position) => attempt('read', () => inner.read(bytes, position)),
+    datasync: () => attempt('datasync', () => inner.datasync()),
+    truncate: (size) => attempt('truncate', () => inner.truncate(size)),
+    size: () => attempt('size', () => inner.size()),
     async close() {
       const fault = plan({ call: 'close', path, handle, bytes: 0 })
-      // A descriptor is gone after close, whatever close says.
+      // A descriptor is gone after close, even when close fails.
       await inner.close()
       fail(fault, 'close', path)
     },

@@ -1,4 +1,4 @@
-// Faults on demand: what a Vfs call may be made to do instead of what it was asked.
+// Faults that can be injected into a Vfs call.
 
 export type DiskCall =
   | 'open'
@@ -21,16 +21,16 @@ export type DiskCall =
 export interface DiskOperation {
   readonly call: DiskCall
   readonly path: string
-  /** Which open file it was: two openings of one path differ. 0 for calls without one. */
+  /** Identifies the open file: two openings of one path differ. 0 for calls without one. */
   readonly handle: number
-  /** How many bytes a write brings. */
+  /** The number of bytes of a write. */
   readonly bytes: number
 }
 
-/** `errno` fails the call and does nothing; `short` takes only so many bytes of a write and says so. */
+/** `errno` fails the call without an effect; `short` writes only this many bytes and returns that count. */
 export type Fault = { readonly errno: string } | { readonly short: number }
 
-/** Asked before every call; returns what shall go wrong, if anything. */
+/** Called before every operation; returns the fault to inject, if any. */
 export type FaultPlan = (operation: DiskOperation) => Fault | undefined
 
 export function errnoError(errno: string, operation: { readonly call: string; readonly path: string }): Error {

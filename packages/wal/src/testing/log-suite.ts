@@ -1,9 +1,9 @@
-// What every Log must do, whatever it is made of. `open` called again on the same place finds what was there.
+// What every Log must do. `open` called again on the same place finds the earlier records.
 import assert from 'node:assert/strict'
 import type { Log, LogRecord, Lsn } from '../log.ts'
 
 export interface LogCase {
-  /** A sentence about behaviour. */
+  /** A sentence about behavior. */
   readonly name: string
   readonly run: (open: () => Promise<Log>) => Promise<void>
 }
@@ -12,7 +12,7 @@ const record = (text: string, type = 16, version = 1) => ({ type, version, paylo
 
 async function texts(log: Log, from?: number): Promise<string[]> {
   const found: string[] = []
-  // A branded number, made from what the test counts.
+  // A branded number, made from the test's own count.
   const start = (from ?? log.state().lsnFirst) as Lsn
   for await (const { payload } of log.read(start)) found.push(Buffer.from(payload).toString())
   return found
@@ -75,10 +75,10 @@ export const logSuite: readonly LogCase[] = [
     },
   },
   {
-    name: 'what was read stays as it was while more is written and read',
+    name: 'payloads that were read stay unchanged while more is written and read',
     async run(open) {
       const log = await open()
-      // More than any reader holds at once, so that a buffer used twice would show.
+      // More than any reader holds at once, so that a reused buffer would show.
       const payloads = Array.from({ length: 16 }, (_, i) => Buffer.alloc(150_000, i + 1))
       for (const payload of payloads) await log.append({ type: 16, version: 1, payload })
       await log.sync()
@@ -138,7 +138,7 @@ export const logSuite: readonly LogCase[] = [
     },
   },
   {
-    name: 'truncateBefore never gives up what it must keep, and a later open still reads it',
+    name: 'truncateBefore never gives up records it must keep, and a later open still reads it',
     async run(open) {
       const log = await open()
       const lsns: number[] = []

@@ -1,4 +1,4 @@
-// A clock whose hands the test turns.
+// A clock that the test advances.
 import type { Clock } from '../clock.ts'
 
 interface Alarm {
@@ -20,7 +20,7 @@ export class ManualClock implements Clock {
     return () => this.#alarms.delete(alarm)
   }
 
-  /** Lets time pass; what falls due is called in its order. */
+  /** Advances the time; calls whatever becomes due, in order. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms
     for (let due = this.#next(untilMs); due !== undefined; due = this.#next(untilMs)) {
@@ -38,7 +38,7 @@ export class ManualClock implements Clock {
   }
 }
 
-/** Returns when everything that needs no clock and no real disk has come to rest. */
+/** Resolves when all work that needs no clock and no real disk has finished. */
 export function idle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

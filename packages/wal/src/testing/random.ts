@@ -23,7 +23,7 @@ export function seededRandom(seed: number): Random {
   }
 }
 
-/** The seed a test run uses: `ANNAL_SEED` when it is set, so that a failing run can be repeated. */
+/** The seed of a test run: `ANNAL_SEED` when it is set, so that a failing run can be repeated. */
 export function chosenSeed(fallback = Date.now() % 1_000_000_000): number {
   const given = Number(process.env.ANNAL_SEED)
   return Number.isSafeInteger(given) && given > 0 ? given : fallback

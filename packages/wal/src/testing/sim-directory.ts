@@ -1,4 +1,5 @@
-// One directory of the simulated disk: the names everybody sees, and the changes a power cut may still take back.
+// One directory of the simulated disk: the names that every process sees, and the changes that a power cut may still
+// undo.
 import type { Random } from './random.ts'
 import type { SimFile } from './sim-file.ts'
 
@@ -44,7 +45,7 @@ export class SimDirectory {
     this.#changes = []
   }
 
-  /** Each change since the last sync is on the disk or is not. */
+  /** Each change since the last sync is either on the disk or not. */
   afterPowerCut(random: Random, filesDone: Map<SimFile, SimFile>): SimDirectory {
     const names = new Map(this.#durable)
     for (const change of this.#changes) if (random.chance(0.5)) apply(names, change)
@@ -58,7 +59,7 @@ export class SimDirectory {
     return after
   }
 
-  /** A copy of everything as it is seen now, durable as a whole. */
+  /** A copy of the current state, durable as a whole. */
   copy(): SimDirectory {
     const twin = new SimDirectory()
     for (const [name, node] of this.#names) twin.#names.set(name, node.copy())
@@ -66,7 +67,7 @@ export class SimDirectory {
     return twin
   }
 
-  /** Adds or takes away a name behind everybody's back. */
+  /** Adds or removes a name without the file system noticing. */
   damage(change: (names: Map<string, SimNode>) => void): void {
     change(this.#names)
     this.#durable = new Map(this.#names)
@@ -88,7 +89,7 @@ function apply(names: Map<string, SimNode>, change: Change): void {
   }
 }
 
-/** A file with two names is one file after the cut as well. */
+/** A file with two names is still one file after the cut. */
 function cutOnce(file: SimFile, random: Random, done: Map<SimFile, SimFile>): SimFile {
   const known = done.get(file)
   if (known !== undefined) return known

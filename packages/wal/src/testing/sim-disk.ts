@@ -1,5 +1,5 @@
-// A disk in memory that keeps only what it must: un-synced sectors and names are lost, torn or reordered by a power cut,
-// calls fail or fall short on demand, and the machine can stop in the middle of any call. Everything follows from the seed.
+// A disk in memory that keeps only what it must. A power cut loses, tears or reorders unsynced sectors and names; calls
+// fail or write less on request; the machine can stop in the middle of any call. Everything follows from the seed.
 import { basename, dirname, normalize } from 'node:path'
 import type { OpenMode, Vfs, VfsFile } from '../vfs.ts'
 import { type DiskCall, errnoError, type Fault, type FaultPlan } from './fault.ts'
@@ -31,7 +31,7 @@ export class SimDisk {
   freeBytes: number
   /** Calls made since the machine was started. */
   operations = 0
-  /** Every call, when recording is on. */
+  /** Every call, while recording is on. */
   trace: SimOperation[] | undefined
 
   constructor(options: SimDiskOptions) {
@@ -49,12 +49,12 @@ export class SimDisk {
     return this.#root
   }
 
-  /** The machine stops at this call, which may or may not still have happened. */
+  /** Stops the machine at this call, which may or may not still take effect. */
   stopAt(operation: number): void {
     this.#stopAt = operation
   }
 
-  /** Starts the machine again. After `kill` the system lives on and so does its cache; after `power` only the disk does. */
+  /** Starts the machine again. After `kill` the system and its cache survive; after `power` only the disk does. */
   restart(how: 'kill' | 'power'): void {
     if (how === 'power') this.#root = this.#root.afterPowerCut(this.#random, new Map())
     this.#boot++
@@ -63,12 +63,12 @@ export class SimDisk {
     this.#stopAt = Infinity
   }
 
-  /** Puts back a copy of an earlier state. */
+  /** Restores a copy of an earlier state. */
   replaceRoot(root: SimDirectory): void {
     this.#root = root
   }
 
-  /** The file or directory at a path, for tests that look or damage behind the log's back. */
+  /** The file or directory at a path, for tests that inspect or damage the disk directly. */
   node(path: string): SimNode | undefined {
     let node: SimNode | undefined = this.#root
     for (const part of partsOf(path)) {
@@ -77,7 +77,7 @@ export class SimDisk {
     return node
   }
 
-  /** The disk as a process sees it that was started now; when the machine stops, this view hangs for ever. */
+  /** The disk as a process started now sees it. When the machine stops, this view hangs forever. */
   vfs(): Vfs {
     const boot = this.#boot
     const run = <T>(call: DiskCall, path: string, act: () => T, handle = 0): Promise<T> =>
@@ -178,7 +178,7 @@ export class SimDisk {
       file.failSync()
       throw error
     }
-    // Other calls come in between, and the machine may stop before the sync has ended.
+    // Other calls run in between, and the machine may stop before the sync ends.
     for (let turns = this.#random.below(6); turns > 0; turns--) await undefined
     if (this.#stopped || boot !== this.#boot) return never()
     end()

@@ -8,17 +8,20 @@ const contentBytesMin = 1024
 
 export class SimFile {
   #content: Buffer = nothing
-  /** The content is another file's, too: whoever changes it makes one of its own first. */
+  /** Another file shares the content; copy it before a change. */
   #isShared = false
   #size = 0
-  /** The size a power cut cannot take back. */
+  /** The size that a power cut cannot undo. */
   #sizeDurable = 0
-  /** For each sector not synced: what it was before, oldest first. The newest version is in the content. */
+  /** For each unsynced sector its previous versions, oldest first. The newest version is in the content. */
   readonly #unsynced = new Map<number, Buffer[]>()
-  /** Sectors a failed sync marked clean though the disk never got them: a power cut, or a cold read, shows these bytes. */
+  /**
+   * Sectors that a failed sync marked clean although the disk never received them. A power cut or a cold read shows
+   * these bytes.
+   */
   readonly #lost = new Map<number, Buffer>()
   #sizeLost: number | undefined
-  /** How many directory entries point here. */
+  /** Number of directory entries that point to this file. */
   links = 0
 
   get size(): number {
@@ -49,8 +52,8 @@ export class SimFile {
   }
 
   /**
-   * Begins a sync and returns what ends it. A sync takes time: what is written meanwhile is not covered by it, and until it
-   * ends nothing is durable.
+   * Begins a sync and returns the function that ends it. A sync takes time: it does not cover later writes, and until
+   * it ends nothing is durable.
    */
   beginSync(): () => void {
     const size = this.#size
@@ -62,17 +65,17 @@ export class SimFile {
     }
   }
 
-  /** The versions up to the one that was overwritten last when the sync began cannot come back. */
+  /** The versions up to the last one overwritten when the sync began cannot return. */
   #settle(sector: number, newestOld: Buffer | undefined): void {
     this.#lost.delete(sector)
     const versions = this.#unsynced.get(sector)
     if (versions === undefined) return
-    const at = newestOld === undefined ? -1 : versions.indexOf(newestOld)
-    versions.splice(0, at + 1)
+    const index = newestOld === undefined ? -1 : versions.indexOf(newestOld)
+    versions.splice(0, index + 1)
     if (versions.length === 0) this.#unsynced.delete(sector)
   }
 
-  /** The trap: the sync fails, the pages count as clean all the same, and the next sync has nothing to do. */
+  /** The trap: the sync fails but the pages count as clean, and the next sync has nothing to do. */
   failSync(): void {
     for (const [sector, versions] of this.#unsynced) {
       if (!this.#lost.has(sector)) this.#lost.set(sector, versions[0] ?? Buffer.alloc(sectorBytes))
@@ -81,7 +84,7 @@ export class SimFile {
     this.#unsynced.clear()
   }
 
-  /** What the disk holds after a power cut: any mixture of old and new the rules of the disk allow. */
+  /** What the disk holds after a power cut: any mix of old and new sectors that the rules of the disk allow. */
   afterPowerCut(random: Random): SimFile {
     const size = this.#sizeAfter(random)
     const after = this.copy()
@@ -95,7 +98,7 @@ export class SimFile {
     return after
   }
 
-  /** Changes bytes behind everybody's back, as a failing medium does. */
+  /** Changes bytes without the file system noticing, as a failing medium does. */
   damage(change: (content: Buffer) => void): void {
     this.#own()
     change(this.#content.subarray(0, this.#size))
@@ -126,9 +129,9 @@ export class SimFile {
   }
 
   #place(sector: number, bytes: Buffer): void {
-    const at = sector * sectorBytes
-    if (at >= this.#size) return
-    bytes.copy(this.#own(), at, 0, Math.min(bytes.length, this.#size - at))
+    const offset = sector * sectorBytes
+    if (offset >= this.#size) return
+    bytes.copy(this.#own(), offset, 0, Math.min(bytes.length, this.#size - offset))
   }
 
   #remember(from: number, to: number): void {
@@ -141,10 +144,10 @@ export class SimFile {
     }
   }
 
-  #sectorNow(at: number): Buffer {
-    if (at >= this.#size) return zeroSector
+  #sectorNow(offset: number): Buffer {
+    if (offset >= this.#size) return zeroSector
     const bytes = Buffer.allocUnsafe(sectorBytes)
-    const copied = this.#content.copy(bytes, 0, at, at + sectorBytes)
+    const copied = this.#content.copy(bytes, 0, offset, offset + sectorBytes)
     return copied < sectorBytes ? bytes.fill(0, copied) : bytes
   }
 
@@ -156,7 +159,7 @@ export class SimFile {
     this.#isShared = false
   }
 
-  /** The content, to be changed. */
+  /** Returns a content buffer that may be changed. */
   #own(): Buffer {
     if (this.#isShared) this.#content = Buffer.from(this.#content)
     this.#isShared = false

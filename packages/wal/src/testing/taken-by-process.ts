@@ -1,4 +1,4 @@
-// What a process takes of the system, as the system counts it.
+// System resources of a process, as the system counts them.
 import { readdirSync, readFileSync } from 'node:fs'
 import { errnoOf } from '../errors.ts'
 
@@ -10,7 +10,7 @@ export interface Taken {
   readonly rssBytes: number
 }
 
-/** More than anything but a WebAssembly memory reserves at once. */
+/** Only a WebAssembly memory reserves more than this at once. */
 const reservationMin = 2 ** 32
 
 /** Undefined where the system has no /proc, or the process is gone. */
@@ -32,7 +32,7 @@ export function takenByProcess(pid: number | 'self' = 'self'): Taken | undefined
 
 const pageBytes = 4096
 
-/** Of a mapping, from a line such as `7f0c4000-7f0c8000 rw-p ...`. */
+/** Size of a mapping, from a line such as `7f0c4000-7f0c8000 rw-p ...`. */
 function sizeOf(line: string): number {
   const [from = '0', to = '0'] = (line.split(' ')[0] ?? '').split('-')
   return Number.parseInt(to, 16) - Number.parseInt(from, 16)

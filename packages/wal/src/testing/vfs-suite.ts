@@ -1,11 +1,11 @@
-// What every Vfs must do. Each case gets a fresh empty directory on the Vfs under test.
+// What every Vfs must do. Each case gets an empty directory on the Vfs under test.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { Vfs } from '../vfs.ts'
 import { createWhole, readFully, readSmall, writeFully } from '../whole-file.ts'
 
 export interface VfsCase {
-  /** A sentence about behaviour. */
+  /** A sentence about behavior. */
   readonly name: string
   readonly run: (vfs: Vfs, dir: string) => Promise<void>
 }
@@ -27,7 +27,7 @@ const coded = (code: string) => (error: unknown) => error instanceof Error && 'c
 
 export const vfsSuite: readonly VfsCase[] = [
   {
-    name: 'a file gives back what was written, at its positions',
+    name: 'a file returns the bytes that were written, at their positions',
     async run(vfs, dir) {
       const file = await vfs.open(join(dir, 'a'), 'create')
       await writeFully(file, bytesOf('hello'), 0)
@@ -120,7 +120,7 @@ export const vfsSuite: readonly VfsCase[] = [
     },
   },
   {
-    name: 'directories are made with those above them, list their names, move and go with all they hold',
+    name: 'a directory is made with its parents, lists its names, moves and is removed with its content',
     async run(vfs, dir) {
       const deep = join(dir, 'x', 'y')
       await vfs.makeDirectory(deep)
@@ -137,7 +137,7 @@ export const vfsSuite: readonly VfsCase[] = [
     },
   },
   {
-    name: 'directories can be synced, and the free space asked',
+    name: 'directories can be synced, and the free space read',
     async run(vfs, dir) {
       await vfs.syncDirectory(dir)
       assert.ok((await vfs.freeBytes(dir)) > 0)

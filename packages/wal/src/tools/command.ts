@@ -1,4 +1,4 @@
-// The command `annal-wal`: dump, verify and repair, for people. Dump and verify work beside a running server.
+// The command `annal-wal`: dump, verify and repair. Dump and verify also work while a server runs on the directory.
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { WalError } from '../errors.ts'
@@ -112,14 +112,14 @@ async function repair(
   output: ToolOutput,
 ): Promise<number> {
   if (truncateAt === undefined) throw new UsageError('--truncate-at is needed')
-  // The lock lies in the data directory, one above the log.
+  // The lock is in the data directory, the parent of the log.
   const lock = await acquireLock(join(dir, '..'))
   try {
     const report = await repairLog({ vfs: nodeVfs(), dir, truncateAt, acceptDataLoss })
     output.line(
       `the log now ends at LSN ${report.lsnLast}; ${report.droppedBytes} bytes were dropped, with ${report.droppedReadable} records that could still be read`,
     )
-    output.line(`the log as it was is kept in ${report.original}`)
+    output.line(`the original log is kept in ${report.original}`)
     return exitCode.good
   } finally {
     await lock.release()

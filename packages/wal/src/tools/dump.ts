@@ -1,4 +1,4 @@
-// Shows a log as it lies on the disk, frame by frame, good or bad. Reads only, and may run while the log is written.
+// Shows a log as it is on the disk, frame by frame, good or bad. It only reads, and may run while the log is written.
 import { recordType } from '../frame.ts'
 import { FrameReader, type ReadFrame } from '../frame-reader.ts'
 import { listLogFiles, type SegmentFile, withSegment } from '../scan-segment.ts'
@@ -35,7 +35,7 @@ export type DumpLine =
       readonly length: number
       readonly durableLsn: number
       readonly sum: string
-      /** False when the frame verifies alone but is not the one that belongs here. */
+      /** False when the frame verifies alone but does not follow the one before it. */
       readonly follows: boolean
       readonly payload?: string
     }
@@ -70,7 +70,7 @@ export async function* dumpLog(options: DumpOptions): AsyncGenerator<DumpLine> {
   }
 }
 
-/** One segment at a time is held, as lines. */
+/** Memory holds the lines of one segment at a time. */
 function dumpSegment(options: DumpOptions, segment: SegmentFile): Promise<DumpLine[]> {
   return withSegment(options.vfs, segment, async (file, head, bytes) => {
     const found = decodeSegmentHeader(head)

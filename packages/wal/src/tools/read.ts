@@ -1,5 +1,5 @@
-// Reads the records of a log without opening it: no lock, no writes, also while its owner appends. Every frame is verified and
-// must follow the one before it.
+// Reads the records of a log without opening it: no lock, no writes, also while its owner appends. Every frame is
+// verified and must follow the one before it.
 import { recordType } from '../frame.ts'
 import { FrameReader } from '../frame-reader.ts'
 import { historySegments } from '../history.ts'
@@ -13,13 +13,13 @@ import { readFully } from '../whole-file.ts'
 export interface ReadFilesOptions {
   readonly vfs: Vfs
   readonly dir: string
-  /** Where older segments were put away; may be absent. */
+  /** Folder of archived segments; may be absent. */
   readonly archiveDir?: string | undefined
   readonly lsnFrom?: number
   readonly lsnTo?: number
 }
 
-/** Where the next segment must go on. */
+/** Where the next segment must continue. */
 interface Place {
   readonly id: number
   readonly lsnFirst: number
@@ -27,12 +27,12 @@ interface Place {
 }
 
 /**
- * Records in order, as far as whole frames reach; what a write in flight has left at the very end is not given. Throws WalError
- * log_damaged where a sealed segment is not whole or does not follow the one before.
+ * Yields records in order up to the last whole frame; a write in progress at the very end is not included. Throws
+ * WalError log_damaged when a sealed segment is incomplete or does not follow the one before.
  */
 export async function* readLogFiles(options: ReadFilesOptions): AsyncGenerator<LogRecord, void> {
   const { vfs, dir, archiveDir, lsnFrom = 1, lsnTo = Infinity } = options
-  // The archive last: a segment that is put away meanwhile is then found there.
+  // Lists the archive last: a segment that is archived in the meantime is then found there.
   const segments = await historySegments({ vfs, dirs: archiveDir === undefined ? [dir] : [dir, archiveDir] })
   let place: Place | undefined
   for (const [i, segment] of segments.entries()) {
@@ -47,7 +47,7 @@ export async function* readLogFiles(options: ReadFilesOptions): AsyncGenerator<L
   }
 }
 
-/** The records of one segment, and at its end the place where the next one goes on. */
+/** Yields the records of one segment; returns the place where the next one continues. */
 async function* segmentRecords(
   vfs: Vfs,
   segment: SegmentFile,
@@ -73,10 +73,10 @@ async function* segmentRecords(
       const frame = await reader.next()
       if (frame === undefined || frame.header.lsn !== lsn || frame.header.prevSum !== chain) {
         if (isLast) return
-        throw refusal(segment, offset, lsn, 'no frame that belongs here; the segment was sealed', bytes)
+        throw refusal(segment, offset, lsn, 'the frame that belongs here is missing; the segment was sealed', bytes)
       }
       const { type, version } = frame.header
-      // The branded number is made here, where it was read and checked.
+      // The value was read and checked, so the brand is applied here.
       if (type >= recordType.userMin) yield { lsn: lsn as Lsn, type, version, payload: frame.payload }
       lsn++
       chain = frame.sum

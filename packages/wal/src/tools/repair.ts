@@ -1,5 +1,5 @@
-// Cuts a log before an LSN, on a copy: the original stays beside it under another name. The last way out, for when no
-// backup is left; everything from that LSN on is given up, and the report says what that was.
+// Cuts a log before an LSN, on a copy; the original stays next to it under another name. This is the last resort when
+// there is no backup: all records from that LSN on are lost, and the report counts them.
 import { basename, dirname, join } from 'node:path'
 import { WalError } from '../errors.ts'
 import { FrameReader } from '../frame-reader.ts'
@@ -13,17 +13,17 @@ import { createWhole, writeFully } from '../whole-file.ts'
 
 export interface RepairOptions {
   readonly vfs: Vfs
-  /** The log's directory; nobody else may have it open. */
+  /** The log's directory; no other process may have it open. */
   readonly dir: string
-  /** The first LSN that is given up. */
+  /** The first LSN that is dropped. */
   readonly truncateAt: number
-  /** Must be true: the caller has been told that data is lost. */
+  /** Must be true: the caller accepts the loss of data. */
   readonly acceptDataLoss: boolean
 }
 
 export interface RepairReport {
   readonly lsnLast: number
-  /** Where the log as it was is kept. */
+  /** Where the original log is kept. */
   readonly original: string
   readonly droppedBytes: number
   /** LSNs of dropped records that could still be read. */
@@ -32,12 +32,13 @@ export interface RepairReport {
 
 export async function repairLog(options: RepairOptions): Promise<RepairReport> {
   const { vfs, dir, truncateAt } = options
-  if (!options.acceptDataLoss) throw refused('repair gives up records for good; say that this is accepted', options)
+  if (!options.acceptDataLoss)
+    throw refusal('repair deletes records permanently; confirm that with the option for accepted data loss', options)
   const kept = await segmentsBelow(options)
   const last = kept.at(-1)
-  if (last === undefined) throw refused(`the oldest record held is not below LSN ${truncateAt}`, options)
+  if (last === undefined) throw refusal(`the oldest record held is not below LSN ${truncateAt}`, options)
   const cutAt = await offsetOf(vfs, last, truncateAt)
-  const dropped = await whatFollows(options, last.file, cutAt)
+  const dropped = await countDropped(options, last.file, cutAt)
   const copy = `${dir}.repair-tmp`
   await vfs.removeTree(copy)
   await vfs.makeDirectory(copy)
@@ -53,7 +54,7 @@ export async function repairLog(options: RepairOptions): Promise<RepairReport> {
   return { lsnLast: truncateAt - 1, original, ...dropped }
 }
 
-/** The segments that begin below the cut, each good as far as the cut needs it. */
+/** Returns the segments that begin below the cut. Each must be good as far as the cut needs it. */
 async function segmentsBelow({ vfs, dir, truncateAt }: RepairOptions): Promise<ScannedSegment[]> {
   const { segments } = await listLogFiles(vfs, dir)
   const kept: ScannedSegment[] = []
@@ -71,7 +72,7 @@ async function segmentsBelow({ vfs, dir, truncateAt }: RepairOptions): Promise<S
   return kept
 }
 
-/** Where in its segment the record of `lsn` begins, or would begin. */
+/** Returns the offset where the record of `lsn` begins, or would begin. */
 function offsetOf(vfs: Vfs, segment: ScannedSegment, lsn: number): Promise<number> {
   if (segment.lsnLast < lsn) return Promise.resolve(segment.end)
   return withSegment(vfs, segment.file, async (file) => {
@@ -82,7 +83,7 @@ function offsetOf(vfs: Vfs, segment: ScannedSegment, lsn: number): Promise<numbe
   })
 }
 
-async function whatFollows({ vfs, dir }: RepairOptions, last: SegmentFile, cutAt: number) {
+async function countDropped({ vfs, dir }: RepairOptions, last: SegmentFile, cutAt: number) {
   let droppedBytes = 0
   let droppedReadable = 0
   const { segments } = await listLogFiles(vfs, dir)
@@ -110,6 +111,6 @@ async function freeName(vfs: Vfs, path: string): Promise<string> {
   return name
 }
 
-function refused(why: string, { dir, truncateAt }: RepairOptions): WalError {
+function refusal(why: string, { dir, truncateAt }: RepairOptions): WalError {
   return new WalError('repair_refused', `${basename(dir)} was not touched: ${why}`, { file: dir, value: truncateAt })
 }

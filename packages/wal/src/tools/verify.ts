@@ -1,5 +1,5 @@
-// Checks every byte of a log and tells all that is wrong with it. Writes nothing, and may run while the log is written:
-// TIP is read first, so what it promises must already be there when the tail is read.
+// Checks every byte of a log and reports every fault. It writes nothing, and may run while the log is written: TIP is
+// read first, so the records it covers must exist when the tail is read.
 import { errnoOf } from '../errors.ts'
 import { FrameReader } from '../frame-reader.ts'
 import type { Identity } from '../identity.ts'
@@ -10,11 +10,11 @@ import { readTip, type TipReading } from '../tip.ts'
 import type { Vfs } from '../vfs.ts'
 
 export interface LogFinding {
-  /** `damage`: the log would be refused. `notice`: it would start, and this is worth knowing. */
+  /** `damage`: the log would be refused. `notice`: it would start, but the finding matters. */
   readonly severity: 'damage' | 'notice'
   readonly file: string
   readonly offset: number
-  /** The LSN that is expected there. */
+  /** The LSN expected there. */
   readonly lsn: number
   readonly what: string
 }
@@ -34,7 +34,7 @@ export interface LogReport {
 export interface VerifyOptions {
   readonly vfs: Vfs
   readonly dir: string
-  /** Of the data directory that it is the log of: segments that begin after the fork must be of its timeline. */
+  /** The identity of the data directory: segments that begin after the fork must have its timeline. */
   readonly identity?: Pick<Identity, 'timeline' | 'forkedAfterLsn'> | undefined
   readonly onProgress?: (done: { readonly segments: number; readonly bytes: number }) => void
 }
@@ -44,15 +44,15 @@ export async function verifyLog(options: VerifyOptions): Promise<LogReport> {
   const tip = await readTip(vfs, dir)
   const files = await listLogFiles(vfs, dir)
   const findings: LogFinding[] = []
-  for (const name of files.strange) findings.push(damage(name, 0, 0, 'it has a name like a segment and is none'))
+  for (const name of files.strange) findings.push(damage(name, 0, 0, 'it is named like a segment but is not one'))
   const scanned: ScannedSegment[] = []
   let bytes = 0
   for (const [i, file] of files.segments.entries()) {
     const segment = await scanAfter(vfs, file, scanned.at(-1))
     if (segment === undefined) {
-      // A log in use gives up its oldest segments, oldest first; what was read of those no longer counts.
+      // A log in use removes its oldest segments first; what was read from them no longer counts.
       if (await isGivenUp(options, file)) scanned.length = 0
-      else findings.push(damage(file.name, 0, file.lsnFirst, 'it vanished while the log was checked'))
+      else findings.push(damage(file.name, 0, file.lsnFirst, 'it disappeared while the log was checked'))
       continue
     }
     scanned.push(segment)
@@ -90,13 +90,13 @@ async function isGivenUp({ vfs, dir }: VerifyOptions, file: SegmentFile): Promis
   return segments.every(({ id }) => id > file.id)
 }
 
-/** A segment with all that must be true of it after the one before; undefined when it was removed meanwhile. */
+/** Scans a segment and checks that it follows the one before; undefined when it was removed in the meantime. */
 async function scanAfter(
   vfs: Vfs,
   file: SegmentFile,
   before: ScannedSegment | undefined,
 ): Promise<ScannedSegment | undefined> {
-  // What follows a damaged segment is checked by itself: one damage, one finding.
+  // A segment after a damaged one is checked alone: one damage, one finding.
   const isKnown = before !== undefined && before.bad === undefined
   const expected = isKnown
     ? expectationAfter(before)
@@ -117,7 +117,7 @@ async function checkEnd(vfs: Vfs, last: ScannedSegment | undefined, tip: TipRead
   if (tip.missing && lsnExpected > 1) findings.push(notice('TIP', 'it is missing'))
   else if (tip.damagedSlots > 0) findings.push(notice('TIP', `${tip.damagedSlots} of 2 slots are damaged`))
   if (known.segmentId > (last?.file.id ?? 0)) {
-    findings.push(damage(name, 0, lsnExpected, `TIP names segment ${known.segmentId}, which is not there`))
+    findings.push(damage(name, 0, lsnExpected, `TIP names segment ${known.segmentId}, which does not exist`))
   }
   if (last?.header === undefined) return findings
   const { epoch } = last.header
@@ -127,7 +127,7 @@ async function checkEnd(vfs: Vfs, last: ScannedSegment | undefined, tip: TipRead
   })
   if (verdict.kind === 'damaged') findings.push(damage(name, last.end, lsnExpected, verdict.evidence))
   if (verdict.kind === 'torn') {
-    const what = `${verdict.bytes} bytes at the end were never acknowledged: a write in flight, or the end of an unclean stop`
+    const what = `${verdict.bytes} bytes at the end were never acknowledged: a write in progress, or the result of an unclean stop`
     findings.push({ severity: 'notice', file: name, offset: last.end, lsn: lsnExpected, what })
   }
   return findings

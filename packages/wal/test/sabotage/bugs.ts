@@ -1,4 +1,4 @@
-// Bugs that people make in logs, each as a change of our source, with the test file that must catch it.
+// Typical bugs of logs, each as a change of the source, with the test file that must catch it.
 
 export interface PlantedBug {
   readonly name: string
@@ -99,17 +99,17 @@ export const plantedBugs: readonly PlantedBug[] = [
     edits: [
       {
         file: 'frame.ts',
-        find: 'const sum = xxh64(into.subarray(at + 8, at + frameBytes(length)))',
-        put: 'const sum = xxh64(into.subarray(at + 24, at + frameBytes(length)))',
+        find: 'const sum = xxh64(into.subarray(offset + 8, offset + frameBytes(length)))',
+        put: 'const sum = xxh64(into.subarray(offset + 24, offset + frameBytes(length)))',
       },
       {
         file: 'frame.ts',
-        find: 'if (xxh64(bytes.subarray(at + 8, end)) !== sum)',
-        put: 'if (xxh64(bytes.subarray(at + 24, end)) !== sum)',
+        find: 'if (xxh64(bytes.subarray(offset + 8, end)) !== sum)',
+        put: 'if (xxh64(bytes.subarray(offset + 24, end)) !== sum)',
       },
       {
         file: 'frame.ts',
-        find: 'if (xxh32(bytes.subarray(at + 12, at + frameHeaderBytes), seed) !== bytes.readUInt32LE(at + 8)) return undefined',
+        find: 'if (xxh32(bytes.subarray(offset + 12, offset + frameHeaderBytes), seed) !== bytes.readUInt32LE(offset + 8))\n    return undefined',
         put: 'void seed',
       },
     ],
@@ -125,7 +125,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'the checksum of the payload is not compared',
     'exhaustive-damage',
     'frame.ts',
-    'if (xxh64(bytes.subarray(at + 8, end)) !== sum) return undefined',
+    'if (xxh64(bytes.subarray(offset + 8, end)) !== sum) return undefined',
     '',
   ),
   bug(
@@ -143,7 +143,7 @@ export const plantedBugs: readonly PlantedBug[] = [
     'if (frame.header.durableLsn >= 0)',
   ),
   bug(
-    'TIP is not asked',
+    'TIP is not read',
     'exhaustive-damage',
     'tail-rule.ts',
     'if (durable.lsn >= lsnExpected)',
@@ -244,14 +244,14 @@ export const plantedBugs: readonly PlantedBug[] = [
     'if (this !== undefined)',
   ),
   bug(
-    'a living owner is taken for dead',
+    'a running owner counts as dead',
     'lock',
     'lock.ts',
     'return found === undefined || found.started !== owner.started || found.isEnding',
     'return true',
   ),
   bug(
-    'a dead owner is taken for living',
+    'a dead owner counts as running',
     'lock',
     'lock.ts',
     'return found === undefined || found.started !== owner.started || found.isEnding',

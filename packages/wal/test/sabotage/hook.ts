@@ -1,5 +1,6 @@
-// Plants one bug while modules are loaded: replaces text of a source file, as ANNAL_SABOTAGE says. Lives in the tests; the
-// built package knows nothing of it. A text that is not there exactly once ends the process, so that no bug goes unplanted.
+// Plants one bug while modules are loaded: replaces text of a source file, as ANNAL_SABOTAGE says. Part of the tests
+// only; the built package does not contain it. When a text does not occur exactly once, the process ends, so that no
+// bug goes unplanted.
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +11,7 @@ interface Edit {
   readonly put: string
 }
 
-// Written by the runner beside this file; a wrong shape would fail at once below.
+// Written by the runner next to this file; a wrong shape would fail immediately below.
 const edits: readonly Edit[] = JSON.parse(process.env.ANNAL_SABOTAGE ?? '[]')
 
 registerHooks({
