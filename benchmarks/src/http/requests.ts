@@ -42,7 +42,7 @@ export function pythonSearchRequest(query: Float32Array, ef: number): Buffer {
   )
 }
 
-export const infoRequest = Buffer.from('GET /api/v2/info HTTP/1.1\r\nHost: x\r\n\r\n')
+export const infoRequest = Buffer.from('GET /api/v2/info HTTP/1.1\r\nHost: localhost\r\n\r\n')
 
 function search(body: string): Buffer {
   return post('/api/v1/index/a/search', 'application/json', Buffer.from(body))
@@ -51,7 +51,7 @@ function search(body: string): Buffer {
 function post(path: string, type: string, body: Buffer): Buffer {
   const head = [
     `POST ${path} HTTP/1.1`,
-    'Host: x',
+    'Host: localhost',
     'Accept: application/json, text/plain, */*',
     `Content-Type: ${type}`,
     `Content-Length: ${body.length}`,
