@@ -6,5 +6,6 @@ import { ensureInstalled, node, root, run, runMain, turbo } from './setup.mjs'
 runMain(async (args) => {
   await ensureInstalled()
   await turbo('build')
-  return run(node, [path.join(root, 'packages', 'server', 'dist', 'main.js'), ...args])
+  // As much of V8's heap for new objects as `annal serve` gives it (packages/cli/src/young-generation.ts).
+  return run(node, ['--max-semi-space-size=8', path.join(root, 'packages', 'server', 'dist', 'main.js'), ...args])
 })

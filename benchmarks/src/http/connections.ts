@@ -73,9 +73,8 @@ function openConnection(port: number): Promise<Connection> {
     socket.on('error', (error) => (waiting ?? { reject }).reject(error))
     socket.on('data', (bytes) => {
       received = received.length === 0 ? bytes : Buffer.concat([received, bytes])
-      const from = bodyOf(received)
-      if (from === undefined) return
-      const body = received.subarray(from)
+      const body = bodyOf(received)
+      if (body === undefined) return
       const status = received.toString('latin1', 9, 12)
       received = Buffer.alloc(0)
       if (status === '200') waiting?.resolve(body)
@@ -84,10 +83,26 @@ function openConnection(port: number): Promise<Connection> {
   })
 }
 
-/** Where the body begins, once all of it is there. */
-function bodyOf(received: Buffer): number | undefined {
-  const head = received.indexOf('\r\n\r\n')
-  if (head < 0) return undefined
-  const length = /content-length: (\d+)/i.exec(received.toString('latin1', 0, head))?.[1]
-  return received.length >= head + 4 + Number(length ?? 0) ? head + 4 : undefined
+/** The body, once all of it is there. A reply that took the server long to make comes in chunks. */
+function bodyOf(received: Buffer): Buffer | undefined {
+  const headEnd = received.indexOf('\r\n\r\n')
+  if (headEnd < 0) return undefined
+  const head = received.toString('latin1', 0, headEnd)
+  const body = received.subarray(headEnd + 4)
+  if (/transfer-encoding: chunked/i.test(head)) return joinChunks(body)
+  const length = Number(/content-length: (\d+)/i.exec(head)?.[1] ?? 0)
+  return body.length >= length ? body : undefined
+}
+
+function joinChunks(body: Buffer): Buffer | undefined {
+  const chunks: Buffer[] = []
+  for (let from = 0; ; ) {
+    const lineEnd = body.indexOf('\r\n', from)
+    if (lineEnd < 0) return undefined
+    const length = Number.parseInt(body.toString('latin1', from, lineEnd), 16)
+    from = lineEnd + 2 + length + 2
+    if (from > body.length) return undefined
+    if (length === 0) return Buffer.concat(chunks)
+    chunks.push(body.subarray(lineEnd + 2, from - 2))
+  }
 }

@@ -17,7 +17,7 @@ export interface RunningProcess {
 
 /** The server of the sources, or of a build. */
 export function startProcess(environment: Readonly<Record<string, string>>, main = sources): RunningProcess {
-  const child = spawn(process.execPath, ['--conditions=annal-source', main], {
+  const child = spawn(process.execPath, ['--conditions=annal-source', '--max-semi-space-size=8', main], {
     env: {
       ...withoutSettings(process.env),
       // Reading and compiling the sources is most of a start; what one process compiled serves the next.

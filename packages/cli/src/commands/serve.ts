@@ -1,4 +1,5 @@
 // `annal serve`: the server's own process, with options instead of environment variables.
+import { capYoungGeneration } from '../young-generation.ts'
 
 export interface ServeOptions {
   readonly dataDir?: string
@@ -8,6 +9,7 @@ export interface ServeOptions {
 
 /** Resolves when the server serves; from then on the server ends the process. */
 export async function serve(options: ServeOptions): Promise<void> {
+  capYoungGeneration()
   // The server reads its settings from the environment and checks them there, whoever set them.
   if (options.dataDir !== undefined) process.env.NDD_DATA_DIR = options.dataDir
   if (options.port !== undefined) process.env.NDD_SERVER_PORT = options.port
