@@ -74,13 +74,14 @@ export default defineConfig({
         ...pagesOf('formats'),
       ]),
       section('Decisions', pagesOf('decisions')),
+      section('Lab notes', ['lab/index', ...pagesOf('lab').filter((page) => page !== 'lab/index')]),
     ],
   },
 })
 
 function section(text: string, pages: readonly string[]) {
   const items = pages.map((page) => ({ text: headingOf(page), link: `/${page.replace(/index$/, '')}` }))
-  return { text, items, collapsed: text === 'Inside' || text === 'Decisions' }
+  return { text, items, collapsed: ['Inside', 'Decisions', 'Lab notes'].includes(text) }
 }
 
 function pagesOf(folder: string): string[] {

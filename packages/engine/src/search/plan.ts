@@ -20,20 +20,19 @@ export interface DensePlan {
   readonly costs?: { readonly scan: number; readonly walk: number }
 }
 
-// Measured on Fashion-MNIST and on 900,000 scattered rows (docs/kernel.md), in comparisons of a walk without a filter: it makes
-// 7.1 for each entry of its pool. Under a filter a walk takes a third longer, and the longer the fewer rows match, for it
-// reads the lists of those that do not. Codes compared one after another, which nothing has to be fetched for but
-// themselves, take 0.4 of the time; those of a walk that found as many of the nearest would have to be more: where few match
-// in a cluster, few of their links lead to each other.
+// Measured on Fashion-MNIST and on 900,000 scattered rows (docs/lab/2026-11-22-filtered-walks.md), in comparisons of a walk without a
+// filter. Such a walk makes 7.1 comparisons for each entry of its pool. A filtered walk takes a third longer, and more if fewer rows
+// match, because it reads the lists of the rows that do not. A comparison in order takes 0.4 of the time, because it loads nothing but
+// the codes. A walk of equal recall would need more entries: if few rows of a cluster match, few of their links lead to each other.
 const walkComparisonsPerEntry = 7.1
 const filteredWalkCost = 1.3
 const listsCost = 0.035
 const comparisonCost = 0.4
 const equalRecallCost = 1.25
 
-// Without a filter, on 1,400 to 11,000 rows of five real sets (docs/kernel.md): a walk makes 50 to 66 comparisons for each
-// entry of its pool to the power of 0.6, more the harder the set; a code compared in order takes 0.45 of one. A walk now and
-// then ends in a wrong place and finds nothing true, comparing never does, so it may take twice as long.
+// Without a filter, on 1,400 to 11,000 rows of five real sets (docs/lab/2026-11-22-small-fields.md): a walk makes 50 to 66 comparisons
+// for each entry of its pool to the power of 0.6, more on harder sets. A comparison in order takes 0.45 of one in a walk. A walk
+// sometimes ends in the wrong place and finds nothing true. A scan never does, so it may take twice as long.
 const smallWalkComparisons = 66
 const smallWalkPower = 0.6
 const smallComparisonCost = 0.45
