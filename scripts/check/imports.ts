@@ -21,7 +21,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
-  ['errors', 'limits', 'file-damage', 'memory', 'slices'],
+  ['errors', 'limits', 'file-damage', 'memory'],
   ['model', 'events'],
   ['filter', 'vector', 'worker', 'catalog', 'health', 'progress'],
   ['input'],

@@ -1,5 +1,4 @@
 // Reads records in order, segment by segment, and verifies each one again.
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { WalError } from './errors.ts'
 import { recordType } from './frame.ts'
 import { FrameReader } from './frame-reader.ts'
@@ -8,6 +7,7 @@ import { refusal } from './scan-log.ts'
 import { checkHeader, type SegmentFile } from './scan-segment.ts'
 import { segmentHeaderBytes } from './segment-header.ts'
 import type { Vfs, VfsFile } from './vfs.ts'
+import { yieldToOthers } from './yield.ts'
 
 /** About a millisecond of small frames. */
 const framesATurn = 128
@@ -71,7 +71,7 @@ async function* readSegment(
   const reader = await openReader(file, segment, start.offset, bytes)
   for (let lsn = start.lsn; lsn <= range.to; lsn++) {
     // The frames of one block need no disk access, so the loop yields to other work in between.
-    if (lsn % framesATurn === 0) await nextTurn()
+    if (lsn % framesATurn === 0) await yieldToOthers()
     const offset = reader.position
     marks.note(lsn, offset)
     const frame = await reader.next()

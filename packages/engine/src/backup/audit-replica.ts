@@ -1,6 +1,6 @@
 // Looks through a replica that was built of files from outside: whatever is in it must be what a client could have written.
 // The files' checksums prove only that nothing changed on the way.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { yieldToOthers } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import { metaBytesMax } from '../limits.ts'
@@ -15,7 +15,7 @@ export async function auditReplica(replica: Replica): Promise<void> {
   const ordinals = replica.filters.evaluate([]).bitmap.toOrdinals()
   if (ordinals.length !== replica.count) throw wrong(`${ordinals.length} of ${replica.count} objects can be found`)
   for (const [i, ordinal] of ordinals.entries()) {
-    if (i % atATime === 0) await nextTurn()
+    if (i % atATime === 0) await yieldToOthers()
     try {
       auditObject(replica, ordinal)
     } catch (error) {

@@ -1,7 +1,6 @@
 // SHA-256 of a file, in slices, so that searches go on in between.
 import { createHash } from 'node:crypto'
-import { readFully, type Vfs } from '@annal/wal'
-import { givingWay } from './give-way.ts'
+import { IdlePace, readFully, type Vfs } from '@annal/wal'
 
 const sliceBytes = 256 * 1024
 
@@ -15,7 +14,7 @@ export async function hashFile(
   try {
     const hash = createHash('sha256')
     const slice = new Uint8Array(sliceBytes)
-    const giveWay = givingWay()
+    const pace = new IdlePace()
     let at = 0
     for (;;) {
       const got = await readFully(file, slice, at)
@@ -23,7 +22,7 @@ export async function hashFile(
       hash.update(slice.subarray(0, got))
       at += got
       onRead(got)
-      await giveWay(got)
+      await pace.spend(got)
     }
     return { bytes: at, sha256: hash.digest('hex') }
   } finally {

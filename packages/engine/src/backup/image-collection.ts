@@ -5,7 +5,7 @@ import { assert, EngineError } from '../errors.ts'
 import { isCatalogRecord, peekEvent } from '../events/codec.ts'
 import { isMissing } from '../file-damage.ts'
 import type { Replica } from '../replica/replica.ts'
-import { gentleDigest } from './gentle-digest.ts'
+import { digestInBackground } from './background-digest.ts'
 import type { BackupHost, Imaged } from './host.ts'
 import { type Image, readImage, type StoredImage } from './image.ts'
 import { baseOfCheckpoint, bytesOf, saysLengths } from './image-base.ts'
@@ -183,7 +183,7 @@ function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
 
 /** The digest of a large collection is taken afterwards, and is known only when nobody wrote meanwhile. */
 async function digestIfUnchanged({ replica, lsn }: Moment, checkWanted: () => void): Promise<string> {
-  return (replica.lsnApplied === lsn && (await gentleDigest(replica, checkWanted))) || ''
+  return (replica.lsnApplied === lsn && (await digestInBackground(replica, checkWanted))) || ''
 }
 
 /** Records of one collection after `from` up to `to`. */

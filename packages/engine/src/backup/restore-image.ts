@@ -9,7 +9,7 @@ import type { CollectionRestored } from '../events/event.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { ReplicaToCome } from './arrival.ts'
-import { gentleDigest } from './gentle-digest.ts'
+import { digestInBackground } from './background-digest.ts'
 import type { BackupHost } from './host.ts'
 import {
   filesOf,
@@ -121,7 +121,7 @@ export async function buildChecked(
     if (error instanceof EngineError && error.code !== 'snapshot_damaged') throw error
     throw damaged(stored, (error as Error).message, error)
   })
-  const digest = await gentleDigest(replica, watch?.checkWanted).catch(async (error) => {
+  const digest = await digestInBackground(replica, watch?.checkWanted).catch(async (error) => {
     await replica.remove()
     throw error
   })

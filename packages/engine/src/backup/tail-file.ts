@@ -2,13 +2,11 @@
 //
 //   record: | payload bytes u32 | type u16 | version u16 | LSN f64 | payload |   little endian
 import type { LogRecord, Lsn, Vfs } from '@annal/wal'
-import { payloadBytesMax } from '@annal/wal'
+import { IdlePace, payloadBytesMax, SteadyPace } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import { Pace } from '../snapshot/pace.ts'
 import { writeSnapshotFile } from '../snapshot/snapshot-file.ts'
 import type { SnapshotFileFacts } from '../snapshot/snapshot-format.ts'
 import { readSnapshotFile } from '../snapshot/snapshot-source.ts'
-import { givingWay } from './give-way.ts'
 import { tailPart } from './image.ts'
 
 const headBytes = 16
@@ -21,7 +19,7 @@ export async function writeTail(
   records: AsyncIterable<LogRecord>,
 ): Promise<SnapshotFileFacts & { readonly records: number }> {
   let count = 0
-  const giveWay = givingWay()
+  const pace = new IdlePace()
   async function* pieces(): AsyncGenerator<Uint8Array> {
     for await (const { lsn, type, version, payload } of records) {
       const head = new DataView(new ArrayBuffer(headBytes))
@@ -32,10 +30,16 @@ export async function writeTail(
       yield new Uint8Array(head.buffer)
       yield payload
       count++
-      await giveWay(headBytes + payload.length)
+      await pace.spend(headBytes + payload.length)
     }
   }
-  const facts = await writeSnapshotFile(vfs, path, { ...of, part: tailPart }, pieces(), new Pace({ hurried: true }))
+  const facts = await writeSnapshotFile(
+    vfs,
+    path,
+    { ...of, part: tailPart },
+    pieces(),
+    new SteadyPace({ hurried: true }),
+  )
   return { ...facts, records: count }
 }
 

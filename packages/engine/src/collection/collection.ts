@@ -1,5 +1,6 @@
 // One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
 
+import { collectInSlices, TimeSlice } from '@annal/wal'
 import type { Committer, EventDraft } from '../commit.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
@@ -35,8 +36,6 @@ import { needsWholeVersion, parseSearch } from '../search/request.ts'
 import { parseScroll, scroll } from '../search/scroll.ts'
 import { search } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
-import { Turns } from '../search/turns.ts'
-import { collectInSlices, Slices } from '../slices.ts'
 import { type CollectionBirth, CollectionLife } from './life.ts'
 import { Rebuilder } from './rebuilder.ts'
 import { added, noRoom, type Room, roomFor, roomForFilters } from './room.ts'
@@ -160,12 +159,12 @@ export class LocalCollection extends CollectionLife implements Collection {
     const filters = await parseFilterUpdates(updates, this.#limits)
     const found: [string, string][] = []
     const needs = new FilterNeeds()
-    const slices = new Slices()
+    const slice = new TimeSlice()
     for (const [id, text] of filters) {
       if (this.gate.pending.events === 0 && this.replica.find(id) < 0) continue
       found.push([id, text])
       if (text !== '') needs.add(parseFilterValues(text).values)
-      if (slices.areDue) await slices.rest()
+      if (slice.isOver) await slice.renew()
     }
     if (found.length === 0) return { ...this.#nothingToDo(), updated: 0 }
     const ids = found.map(([id]) => id)
@@ -218,8 +217,8 @@ export class LocalCollection extends CollectionLife implements Collection {
     for (const request of requests)
       this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
     // All begin in this turn, hence at the same version.
-    const turns = new Turns()
-    return Promise.all(parsed.map((input) => search(this.replica, input, { room, turns })))
+    const slice = new TimeSlice()
+    return Promise.all(parsed.map((input) => search(this.replica, input, { room, slice })))
   }
 
   count(filter: FilterInput = []): { readonly count: number; readonly lsn: number } {

@@ -1,10 +1,10 @@
 // Checks filters that replace those of stored objects, as people give them: all at once or one after another.
+import { TimeSlice } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { parseNewFilterValues } from '../filter/values.ts'
 import type { Limits } from '../limits.ts'
 import { checkBatch, parseId } from '../model/ids.ts'
 import type { FilterUpdate } from '../model/object.ts'
-import { Slices } from '../slices.ts'
 
 export type FilterUpdatesInput = readonly FilterUpdate[] | AsyncIterable<FilterUpdate>
 
@@ -14,7 +14,7 @@ export async function parseFilterUpdates(
   { batchMax }: Limits,
 ): Promise<Map<string, string>> {
   const texts = new Map<string, string>()
-  const slices = new Slices()
+  const slice = new TimeSlice()
   let position = 0
   const add = ({ id, filter }: FilterUpdate): void => {
     const path = `updates[${position++}].id`
@@ -24,14 +24,14 @@ export async function parseFilterUpdates(
     for await (const update of updates) {
       if (position === batchMax) throw tooMany(batchMax)
       add(update)
-      if (slices.areDue) await slices.rest()
+      if (slice.isOver) await slice.renew()
     }
     return texts
   }
   checkBatch(updates, 'updates', batchMax)
   for (const update of updates) {
     add(update)
-    if (slices.areDue) await slices.rest()
+    if (slice.isOver) await slice.renew()
   }
   return texts
 }

@@ -1,6 +1,6 @@
 // Checks objects as people give them, one after another, and lays them out as the columns of one ObjectsUpserted event. An object
 // can be let go of once it is added: nothing of it is kept but what the event says.
-import { payloadBytesMax, WalError } from '@annal/wal'
+import { payloadBytesMax, TimeSlice, WalError } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import type { DenseColumn, MultiColumn, SparseColumn } from '../events/event.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
@@ -15,7 +15,6 @@ import type {
 } from '../model/definition.ts'
 import { parseId, printed } from '../model/ids.ts'
 import type { FieldValue, ObjectInput, SparseVector } from '../model/object.ts'
-import { Slices } from '../slices.ts'
 import { checkLength, isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from './vectors.ts'
 
 /** Everything an upsert needs: what goes into the event, and what the filter index needs for it. */
@@ -44,14 +43,14 @@ export async function parseObjects(
   definition: CollectionDefinition,
   limits: Limits,
 ): Promise<ParsedObjects> {
-  const slices = new Slices()
+  const slice = new TimeSlice()
   if (isAsyncIterable(objects)) {
     const parser = new ObjectParser(definition, limits, { count: limits.batchMax })
     for await (const object of objects) {
       parser.add(object)
-      if (slices.areDue) await slices.rest()
+      if (slice.isOver) await slice.renew()
     }
-    return parser.finish(slices)
+    return parser.finish(slice)
   }
   if (!Array.isArray(objects)) {
     throw new EngineError('invalid_argument', `objects must be an array, got ${printed(objects)}`, {
@@ -63,9 +62,9 @@ export async function parseObjects(
   const parser = new ObjectParser(definition, limits, { count: objects.length })
   for (const object of objects) {
     parser.add(object)
-    if (slices.areDue) await slices.rest()
+    if (slice.isOver) await slice.renew()
   }
-  return parser.finish(slices)
+  return parser.finish(slice)
 }
 
 function isAsyncIterable(objects: ObjectsInput): objects is AsyncIterable<ObjectInput> {
@@ -170,11 +169,11 @@ class ObjectParser {
     throw new WalError('record_too_large', message, { limit: payloadBytesMax })
   }
 
-  async finish(slices: Slices): Promise<ParsedObjects> {
+  async finish(slice: TimeSlice): Promise<ParsedObjects> {
     const [dense, sparse, multi]: [DenseColumn[], SparseColumn[], MultiColumn[]] = [[], [], []]
     for (const column of this.#dense) if (column.count > 0) dense.push(column.finish())
-    for (const column of this.#sparse) if (column.count > 0) sparse.push(await column.finish(slices))
-    for (const column of this.#multi) if (column.count > 0) multi.push(await column.finish(slices))
+    for (const column of this.#sparse) if (column.count > 0) sparse.push(await column.finish(slice))
+    for (const column of this.#multi) if (column.count > 0) multi.push(await column.finish(slice))
     return {
       columns: { ids: this.#ids, metas: this.#metas, filters: this.#filters, dense, sparse, multi },
       filters: this.#needs,
@@ -262,7 +261,7 @@ class SparseParser implements ColumnParser {
     return terms.indices.length * 8
   }
 
-  async finish(slices: Slices): Promise<SparseColumn> {
+  async finish(slice: TimeSlice): Promise<SparseColumn> {
     const counts = Uint32Array.from(this.#terms, (terms) => terms.indices.length)
     const total = counts.reduce((sum, count) => sum + count, 0)
     const indices = new Uint32Array(total)
@@ -272,7 +271,7 @@ class SparseParser implements ColumnParser {
       indices.set(terms.indices, offset)
       values.set(terms.values, offset)
       offset += terms.indices.length
-      if (slices.areDue) await slices.rest()
+      if (slice.isOver) await slice.renew()
     }
     return { field: this.#at, objects: Uint32Array.from(this.#positions), counts, indices, values }
   }
@@ -300,7 +299,7 @@ class MultiParser implements ColumnParser {
     return rows.byteLength
   }
 
-  async finish(slices: Slices): Promise<MultiColumn> {
+  async finish(slice: TimeSlice): Promise<MultiColumn> {
     const { dimension } = this.field.params
     const counts = Uint32Array.from(this.#members, ({ length }) => length / dimension)
     const vectors = new Float32Array(this.#members.reduce((sum, { length }) => sum + length, 0))
@@ -308,7 +307,7 @@ class MultiParser implements ColumnParser {
     for (const rows of this.#members) {
       for (let at = 0; at < rows.length; at += copiedFloats) {
         vectors.set(rows.subarray(at, at + copiedFloats), offset + at)
-        if (slices.areDue) await slices.rest()
+        if (slice.isOver) await slice.renew()
       }
       offset += rows.length
     }

@@ -1,7 +1,7 @@
 // The last part of an event: where ids lead and what filters match, which every reader sees as of the newest version. A small one
 // ends in the turn in which it begins. A large one rests, so that the event loop has its turns; a reader that needs it whole then
 // waits for it, or ends it in the reader's own turn. Rests are counted in work, not in time: the fold asks no clock.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { yieldToOthers } from '@annal/wal'
 
 /** Work between two rests, in bytes of filter values: 2 to 20 ms, since short values take longer than long ones. */
 const restWork = 131_072
@@ -28,7 +28,7 @@ export class Publication {
   async run(): Promise<void> {
     this.#advance(restWork)
     while (!this.#isOver) {
-      await nextTurn()
+      await yieldToOthers()
       this.#advance(restWork)
     }
     if (this.#failure) throw this.#failure.error

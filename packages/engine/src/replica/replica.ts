@@ -1,13 +1,13 @@
 // The in-memory state of one collection, built only by applying events in LSN order. It asks no clock and no chance, so the
 // same events give the same bytes. Called by commit, recovery and restore, and by nobody else.
 
+import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
 import type { FiltersReplaced, ObjectEvent, ObjectsDeleted, ObjectsUpserted } from '../events/event.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import type { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseFilterValues } from '../filter/values.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
-import { withoutRests } from '../memory/rests.ts'
 import type { Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
 import { type CollectionDefinition, graphField } from '../model/definition.ts'
@@ -404,7 +404,7 @@ export class Replica {
 
   /** Hash of everything the events made. Where they stand in the log is no part of it: the same events elsewhere make the same. */
   digest(): string {
-    return withoutRests(this.digesting())
+    return runToEnd(this.digesting())
   }
 
   /** The digest with rests in between; what comes out counts only when nothing was applied meanwhile (`isApplying`, `lsnApplied`). */

@@ -1,6 +1,6 @@
 // One field of a search, with its candidates ordered anew where that is asked for or is what the field is for: by the vectors
 // as they came, or by all members of a multi-vector field. Both are read from disk.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { yieldToOthers } from '@annal/wal'
 import { pooled, unitRows } from '../input/pooling.ts'
 import { graphField, type Precision } from '../model/definition.ts'
 import type { Originals } from '../replica/originals.ts'
@@ -106,7 +106,7 @@ async function ordered(
   const { ordinals } = answer.found
   const scored: { readonly ordinal: number; readonly similarity: number }[] = []
   for (let at = 0; at < ordinals.length; at += turnCandidates) {
-    if (at > 0) await nextTurn()
+    if (at > 0) await yieldToOthers()
     const turn = Array.from(ordinals.subarray(at, at + turnCandidates), async (ordinal) => ({
       ordinal,
       similarity: score(await originals.read(ordinal)),

@@ -1,5 +1,6 @@
 // One search, from the checked request to hits: pin a version, evaluate the filter, run each field by the cheapest plan,
 // decorate, fuse, let go. The result shows the collection as of one version.
+import type { TimeSlice } from '@annal/wal'
 import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { hitBytes } from './answer-room.ts'
@@ -8,19 +9,18 @@ import { hitsOf, vectorFieldOf } from './hits.ts'
 import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
 import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
-import type { Turns } from './turns.ts'
 
 export interface SearchCaller {
   /** Asked before hits are made; an answer may take anything when it is not given. */
   readonly room?: AnswerRoom | undefined
   /** Shared by searches whose hits are made one after another. */
-  readonly turns?: Turns | undefined
+  readonly slice?: TimeSlice | undefined
 }
 
 export async function search(
   replica: Replica,
   input: SearchPlanInput,
-  { room, turns }: SearchCaller = {},
+  { room, slice }: SearchCaller = {},
 ): Promise<SearchResult> {
   const started = performance.now()
   if (needsWholeVersion(input)) replica.publish()
@@ -39,7 +39,7 @@ export async function search(
         : await answersOf(input, context)
     const searched = performance.now()
     if (room) for (const { task, answer } of answers) room.take(bytesOf(replica, task, answer, input))
-    if (turns) await turns.give()
+    if (slice) await slice.renewIfOver()
     const results = Object.fromEntries(
       answers.map(({ task, answer }) => [
         task.definition.name,

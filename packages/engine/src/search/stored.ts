@@ -1,5 +1,6 @@
 // Stored objects as their asker gets them: id, meta and filter decoded when asked for, and what they have in every field.
 
+import { TimeSlice } from '@annal/wal'
 import { lengthOf } from '../input/pooling.ts'
 import { scaleToUnit } from '../input/vectors.ts'
 import type { SpaceType } from '../model/definition.ts'
@@ -7,21 +8,20 @@ import type { JsonObject } from '../model/json.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import { decodeMeta } from './meta.ts'
-import { Turns } from './turns.ts'
 
 /** Objects read from disk at one time. */
 const objectsAtOnce = 16
 
-/** The objects as they are now, with copies of their rows; made in turns. */
+/** The objects as they are now, with copies of their rows; made in slices. */
 export async function storedObjects(replica: Replica, ordinals: readonly number[]): Promise<StoredObject[]> {
   const { version } = replica
   // What the objects have now stays until the pin is released, whatever is written meanwhile.
   const release = replica.pins.pin(version)
-  const turns = new Turns()
+  const slice = new TimeSlice()
   const objects: StoredObject[] = []
   try {
     for (let at = 0; at < ordinals.length; at += objectsAtOnce) {
-      await turns.give()
+      await slice.renewIfOver()
       const some = ordinals.slice(at, at + objectsAtOnce).map((ordinal) => storedObject(replica, ordinal, version))
       objects.push(...(await Promise.all(some)))
     }

@@ -3,7 +3,7 @@
 // links to those of the checkpoint before. The two newest are kept.
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
-import { makeDurableDirectory, type Vfs } from '@annal/wal'
+import { makeDurableDirectory, type SteadyPace, type Vfs } from '@annal/wal'
 import type { CatalogState, CollectionEntry } from '../catalog/catalog-state.ts'
 import { assert, EngineError } from '../errors.ts'
 import { accessing, isMissing } from '../file-damage.ts'
@@ -21,7 +21,6 @@ import {
   readManifest,
   writeManifest,
 } from './manifest.ts'
-import type { Pace } from './pace.ts'
 import { cutReplica, loadReplica } from './replica-parts.ts'
 import { writeSnapshotFile } from './snapshot-file.ts'
 import { SnapshotSource } from './snapshot-source.ts'
@@ -78,7 +77,7 @@ export class Damage {
 }
 
 export interface CheckpointWork {
-  readonly pace: Pace
+  readonly pace: SteadyPace
   readonly damage: Damage
   /** Whether the log has all its records: then it is a way back, too. */
   readonly isLogWhole: boolean
@@ -146,7 +145,7 @@ async function writeCollection(
   { vfs, originalsDir }: CheckpointPlace,
   dir: string,
   collection: CheckpointCollection,
-  pace: Pace,
+  pace: SteadyPace,
 ): Promise<ManifestCollection> {
   const { id } = collection.entry
   const cut = await cutReplica(collection, pace)

@@ -1,6 +1,8 @@
 // Decides when checkpoints are taken, takes them one at a time, lets the log go up to them, and finds the newest one that
 // loads when the engine opens.
+
 import type { Log, Lsn } from '@annal/wal'
+import { SteadyPace } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import type { Event } from '../events/event.ts'
@@ -20,7 +22,6 @@ import {
 } from './checkpoint.ts'
 import { CheckpointPolicy } from './checkpoint-policy.ts'
 import type { Manifest } from './manifest.ts'
-import { Pace } from './pace.ts'
 
 /** Nobody writes for so long: a good moment for a checkpoint. */
 const idleMs = 5_000
@@ -57,7 +58,7 @@ export class Checkpointer {
   #removing: Promise<boolean> | undefined
   /** Since checkpoints were looked through for them; also before the engine was opened. */
   #hasDropped = true
-  #pace = new Pace({ hurried: false })
+  #pace = new SteadyPace({ hurried: false })
   readonly #stats = { taken: 0, failed: 0, ms: 0 }
   #idleTimer: NodeJS.Timeout | undefined
   #work: { readonly log: Log; readonly source: () => CheckpointSource } | undefined

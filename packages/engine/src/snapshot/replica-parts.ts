@@ -1,4 +1,5 @@
 // A replica as the parts that its snapshot files hold, and back.
+import type { SteadyPace } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
@@ -15,7 +16,6 @@ import { loadDenseField } from '../vector/dense/field.ts'
 import type { DenseField, PreparedCut, SparseField } from '../vector/field.ts'
 import { loadSparseField } from '../vector/sparse/field.ts'
 import type { WorkerPool } from '../vector/threads/worker-pool.ts'
-import type { Pace } from './pace.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 
 /** The part that holds everything but the fields; field i is part 1 + i. */
@@ -42,7 +42,7 @@ export interface Cuttable {
  * Cuts a replica between two events. Most of what must be copied is copied beforehand while writers go on; they wait for what was
  * written meanwhile to be copied again. Undefined when there is no replica.
  */
-export async function cutReplica(collection: Cuttable, pace: Pace): Promise<ReplicaCut | undefined> {
+export async function cutReplica(collection: Cuttable, pace: SteadyPace): Promise<ReplicaCut | undefined> {
   for (;;) {
     const prepared = await collection.gate.between(() => {
       const replica = collection.recovering
@@ -54,7 +54,7 @@ export async function cutReplica(collection: Cuttable, pace: Pace): Promise<Repl
     if (!prepared) return undefined
     const { replica, fields } = prepared
     try {
-      for (const { cut } of fields) await cut.copyAhead((bytes) => pace.rest(bytes))
+      for (const { cut } of fields) await cut.copyAhead((bytes) => pace.spend(bytes))
       const taken = await collection.gate.between(() =>
         // A rebuild may have put another replica in its place.
         collection.recovering === replica ? takeCut(replica, fields) : undefined,

@@ -1,7 +1,6 @@
 // Writing one file of a snapshot (snapshot-format.ts). It does not know what the bytes mean.
-import { type Vfs, type VfsFile, writeFully } from '@annal/wal'
+import { type SteadyPace, type Vfs, type VfsFile, writeFully } from '@annal/wal'
 import { xxh64, xxh64Stream } from '../memory/xxh64.ts'
-import type { Pace } from './pace.ts'
 import {
   chunkBytesMax,
   chunkHeadBytes,
@@ -25,7 +24,7 @@ export async function writeSnapshotFile(
   path: string,
   head: SnapshotHead,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
-  pace: Pace,
+  pace: SteadyPace,
 ): Promise<SnapshotFileFacts> {
   const file = await vfs.open(path, 'create')
   try {
@@ -43,7 +42,7 @@ export async function writeSnapshotFile(
 
 class ChunkWriter {
   readonly #file: VfsFile
-  readonly #pace: Pace
+  readonly #pace: SteadyPace
   readonly #sums = xxh64Stream()
   readonly #full: Uint8Array[] = []
   readonly #spare: Uint8Array[] = []
@@ -54,7 +53,7 @@ class ChunkWriter {
   #chunks = 0
   #total = 0
 
-  constructor(file: VfsFile, pace: Pace) {
+  constructor(file: VfsFile, pace: SteadyPace) {
     this.#file = file
     this.#pace = pace
   }
@@ -95,7 +94,7 @@ class ChunkWriter {
     for (let chunk = this.#full.shift(); chunk; chunk = this.#full.shift()) {
       await this.#writeChunk(chunk)
       this.#spare.push(chunk)
-      await this.#pace.rest(chunk.length)
+      await this.#pace.spend(chunk.length)
     }
   }
 

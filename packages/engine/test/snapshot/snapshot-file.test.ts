@@ -1,9 +1,8 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nodeVfs } from '@annal/wal'
+import { nodeVfs, SteadyPace } from '@annal/wal'
 import { test } from 'tap'
-import { Pace } from '../../src/snapshot/pace.ts'
 import { writeSnapshotFile } from '../../src/snapshot/snapshot-file.ts'
 import { readSnapshotFile } from '../../src/snapshot/snapshot-source.ts'
 
@@ -29,7 +28,7 @@ test('pieces of any size come back as the same bytes', async (t) => {
     for (const sizes of [[], [0, 1], [1 << 20], [(1 << 20) + 1, 7], [3_000_000, 5, 1_048_571]]) {
       const pieces = sizes.map((size, i) => new Uint8Array(size).map((_, at) => (at * 31 + i) & 255))
       const path = join(dir, `part-${sizes.join('-')}`)
-      const facts = await writeSnapshotFile(nodeVfs(), path, head, pieces, new Pace({ hurried: true }))
+      const facts = await writeSnapshotFile(nodeVfs(), path, head, pieces, new SteadyPace({ hurried: true }))
       t.ok(
         (await readAll(path, { ...head, ...facts })).equals(Buffer.concat(pieces)),
         `pieces of ${sizes.join(', ')} bytes`,
@@ -46,7 +45,7 @@ test('every cut, every flipped bit and every foreign header is damage', async (t
       path,
       head,
       [new Uint8Array(100).fill(9)],
-      new Pace({ hurried: true }),
+      new SteadyPace({ hurried: true }),
     )
     const good = await readFile(path)
     const expected = { ...head, ...facts }

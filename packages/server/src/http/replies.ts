@@ -2,8 +2,8 @@
 // axios names JSON among others and still expects the compatible form, as do clients that say nothing. What a reply will carry is
 // counted before it is made; a long one is written piece by piece, as its reader takes it.
 import { Readable } from 'node:stream'
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AnswerRoom } from '@annal/engine'
+import { TimeSlice } from '@annal/wal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { withWarnings } from './body-keys.ts'
 import { type Budget, createBudget } from './budget.ts'
@@ -103,12 +103,9 @@ async function* inTurns(first: readonly (string | Buffer)[], pieces: Pieces): As
   yield joined(first)
   let parts: (string | Buffer)[] = []
   let size = 0
-  let began = performance.now()
+  const slice = new TimeSlice()
   for (;;) {
-    if (performance.now() - began >= replyTurnMs) {
-      await nextTurn()
-      began = performance.now()
-    }
+    await slice.renewIfOver()
     const { value, done } = pieces.next()
     if (!done) {
       parts.push(value)

@@ -1,6 +1,6 @@
 // Bodies that are lists: objects to store, filters to replace. A small one is read at once; of a large one the entries come one
 // after another while it arrives, and each is checked before the next is looked at.
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { runInTurns } from '@annal/wal'
 import type { ArrivingBody } from '../http/arriving-body.ts'
 import { parseJsonBody } from './json-body.ts'
 import { JsonItems, type ListShape } from './json-items.ts'
@@ -66,7 +66,7 @@ async function* msgpackEntries<T>(
   for await (const chunk of body.chunks()) {
     items.push(chunk)
     for (let item = items.next(); item !== undefined; item = items.next()) {
-      yield await withRests(msgpack.item(item, `${name}[${count++}]`))
+      yield await runInTurns(msgpack.item(item, `${name}[${count++}]`))
     }
   }
   const { listed, first } = items.end()
@@ -81,20 +81,4 @@ export function present<T>(entries: readonly (T | undefined)[] | AsyncIterable<T
 
 async function* arrivingPresent<T>(entries: AsyncIterable<T | undefined>): AsyncGenerator<T, void, void> {
   for await (const entry of entries) if (entry !== undefined) yield entry
-}
-
-async function withRests<T>(work: Generator<void, T>): Promise<T> {
-  for (;;) {
-    const { done, value } = work.next()
-    if (done === true) return value
-    await nextTurn()
-  }
-}
-
-/** The same, for who cannot wait. */
-export function withoutRests<T>(work: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = work.next()
-    if (done === true) return value
-  }
 }

@@ -1,9 +1,11 @@
 // Objects as /api/v2 carries them: the ObjectBatch of MessagePack, or objects with a map of fields in JSON.
+
 import { type FieldValue, MetaBudget, membersMax, type ObjectInput, type StoredObject } from '@annal/engine'
+import { runToEnd } from '@annal/wal'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { bodyBytesUpsertMax } from '../http/limits.ts'
-import { type ListReader, withoutRests } from './list-body.ts'
+import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom, vectorsFrom } from './numbers.ts'
@@ -56,7 +58,7 @@ export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInpu
   const count = reader.array('objects')
   checkBatch(count, batchMax)
   const objects: ObjectInput[] = []
-  for (let i = 0; i < count; i++) objects.push(withoutRests(readObjectTuple(reader, `objects[${i}]`)))
+  for (let i = 0; i < count; i++) objects.push(runToEnd(readObjectTuple(reader, `objects[${i}]`)))
   return objects
 }
 

@@ -2,8 +2,8 @@
 // segments by range, one arena each, so that a field may outgrow what one WebAssembly memory holds; a search asks all of
 // them and merges.
 
+import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
-import { withoutRests } from '../../memory/rests.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import type { DenseFieldDefinition } from '../../model/definition.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from '../field.ts'
@@ -362,7 +362,7 @@ class GraphField implements GraphDenseField {
   }
 
   digest(): bigint {
-    return withoutRests(this.digesting())
+    return runToEnd(this.digesting())
   }
 
   bytes(): { readonly [part: string]: number } {

@@ -2,8 +2,8 @@
 // died stay in the lists until nobody can see them; searches tell by their versions. Weights of a query are multiplied by
 // the rarity of their indices where the model says so, from counts as of the version that is searched.
 
+import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
-import { withoutRests } from '../../memory/rests.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { xxh64Stream } from '../../memory/xxh64.ts'
 import type { SparseFieldDefinition } from '../../model/definition.ts'
@@ -272,7 +272,7 @@ class InvertedField implements SparseField {
   }
 
   digest(): bigint {
-    return withoutRests(this.digesting())
+    return runToEnd(this.digesting())
   }
 
   bytes(): { readonly [part: string]: number } {

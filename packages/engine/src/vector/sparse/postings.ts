@@ -1,4 +1,5 @@
 // From rows to postings: what a batch of rows adds to each list.
+import { yieldToOthers } from '@annal/wal'
 import { at } from '../dense/arena.ts'
 import type { SparseRows } from '../field.ts'
 
@@ -26,7 +27,7 @@ export async function inTurns(rows: SparseRows, take: (postings: AddedPostings) 
       taken += postings.ordinals.length
       if (taken < turnPostings) continue
       taken = 0
-      await new Promise<void>((resume) => setImmediate(resume))
+      await yieldToOthers()
     }
   }
 }

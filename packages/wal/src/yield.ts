@@ -1,0 +1,108 @@
+// Long work on the main thread yields to others here and nowhere else, so that searches and writes never wait for all of it.
+// Work in the foreground yields after a slice of time. Work in the background also leaves most of the time to others.
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+
+/** Resolves in the next turn of the event loop, after everything that waits now. Asks no clock. */
+export function yieldToOthers(): Promise<void> {
+  return nextTurn()
+}
+
+const sliceMs = 8
+
+/** A stretch of time in the foreground. Asks a clock, so nothing in the fold uses it. */
+export class TimeSlice {
+  #began = performance.now()
+
+  /** Whether the slice is over. Reads the clock: check it once per few microseconds of work. */
+  get isOver(): boolean {
+    return performance.now() - this.#began > sliceMs
+  }
+
+  /** Yields to others and begins the next slice. */
+  async renew(): Promise<void> {
+    await nextTurn()
+    this.#began = performance.now()
+  }
+
+  /** Yields to others if the slice is over. */
+  async renewIfOver(): Promise<void> {
+    if (this.isOver) await this.renew()
+  }
+}
+
+/** Collects everything that `work` yields, and yields to others between two items when a slice is over. */
+export async function collectInSlices<T>(work: Iterable<T>): Promise<T[]> {
+  const slice = new TimeSlice()
+  const collected: T[] = []
+  for (const item of work) {
+    collected.push(item)
+    if (slice.isOver) await slice.renew()
+  }
+  return collected
+}
+
+/** Runs a generator to its end in this turn, whatever it yields, and returns its result. */
+export function runToEnd<T>(work: Generator<unknown, T>): T {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+  }
+}
+
+/** Runs a generator to its end, with a turn of the event loop for others at each yield, and returns its result. */
+export async function runInTurns<T>(work: Generator<unknown, T>): Promise<T> {
+  for (;;) {
+    const { done, value } = work.next()
+    if (done) return value
+    await nextTurn()
+  }
+}
+
+/** One gigabyte takes eight seconds. */
+const steadyBytesPerMs = 128 * 1024
+const steadyRestMsMin = 2
+
+/** A constant rate of bytes, for checkpoints: a write never meets a burst of their work. */
+export class SteadyPace {
+  #bytes = 0
+  #hurried: boolean
+
+  constructor({ hurried }: { readonly hurried: boolean }) {
+    this.#hurried = hurried
+  }
+
+  /** From now on, only yields between pieces. For a process that ends. */
+  hurry(): void {
+    this.#hurried = true
+  }
+
+  /** Reports `bytes` as done. Waits when they are ahead of the rate. */
+  async spend(bytes: number): Promise<void> {
+    this.#bytes += bytes
+    const ms = Math.floor(this.#bytes / steadyBytesPerMs)
+    if (ms < steadyRestMsMin) return
+    this.#bytes -= ms * steadyBytesPerMs
+    await (this.#hurried ? nextTurn() : sleep(ms))
+  }
+}
+
+/** Hashing so many bytes takes a fraction of a millisecond. */
+const idleBytesPerTurn = 256 * 1024
+/** A turn that took longer had work of others in it. */
+const idleTurnMs = 0.3
+const busyPauseMs = 3
+
+/** Full speed while the thread is idle, a pause after each piece while others use it: for backups and their digests. */
+export class IdlePace {
+  #bytes = 0
+
+  /** Reports `bytes` as done. Yields to others, and waits when they used the turn. */
+  async spend(bytes: number): Promise<void> {
+    this.#bytes += bytes
+    if (this.#bytes < idleBytesPerTurn) return
+    this.#bytes = 0
+    const began = performance.now()
+    await nextTurn()
+    if (performance.now() - began > idleTurnMs) await sleep(busyPauseMs)
+  }
+}
