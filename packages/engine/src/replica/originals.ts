@@ -29,6 +29,8 @@ import { type OriginalsOf, type OriginalsPlace, prefixOf } from './originals-of.
 /** A file grows by at least so much, written as zeros, so that a row that was promised room finds its blocks taken. */
 const growBytesMin = 64 * 1024
 const zeros = new Uint8Array(1024 * 1024)
+/** Rows are encoded and written in pieces of this size: hashing one takes a fraction of a millisecond. */
+const writeBytesMax = 1024 * 1024
 
 export interface OriginalsState {
   /** Slots given out. */
@@ -116,7 +118,7 @@ export class Originals {
     const end = 1 + ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
     this.#slots.ensure(end)
     this.#several?.counts.ensure(end)
-    // Encoded in this turn: the sum of each row depends on the row before it.
+    // In order, a piece after the other: the sum of each row depends on the row before it.
     for (const { chunk, at, bytes } of this.#encode(first, vectors)) {
       await writeFully(this.#chunk(chunk).file, bytes, at)
       this.#dirty.add(chunk)
@@ -303,18 +305,18 @@ export class Originals {
     return { file, version: 2, head: undefined, headSum: 0n, last: 0n }
   }
 
-  /** The bytes to be written, by file. The chain goes on in the same turn. */
-  #encode(
+  /** The bytes to be written, by file, in pieces of which each is encoded when the one before is written. */
+  *#encode(
     first: number,
     vectors: Float32Array,
-  ): { readonly chunk: number; readonly at: number; readonly bytes: Uint8Array }[] {
+  ): Generator<{ readonly chunk: number; readonly at: number; readonly bytes: Uint8Array }, void> {
     const source = new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength)
     const vectorBytes = this.#dimension * 4
     const rows = vectors.length / this.#dimension
-    const pieces: { readonly chunk: number; readonly at: number; readonly bytes: Uint8Array }[] = []
+    const rowsMax = Math.max(1, Math.floor(writeBytesMax / this.#rowBytes))
     for (let done = 0; done < rows; ) {
       const { chunk, row, left } = this.#locate(first + done)
-      const taken = Math.min(left, rows - done)
+      const taken = Math.min(left, rows - done, rowsMax)
       const to = this.#chunk(chunk)
       const head = row === 0 && to.version === 2 ? this.#begin(chunk) : undefined
       const from = head?.length ?? 0
@@ -324,10 +326,9 @@ export class Originals {
         const vector = source.subarray((done + i) * vectorBytes, (done + i + 1) * vectorBytes)
         this.#encodeRow(to, vector, first + done + i, bytes.subarray(from + i * this.#rowBytes))
       }
-      pieces.push({ chunk, at: startOf(to.version) - from + row * this.#rowBytes, bytes })
+      yield { chunk, at: startOf(to.version) - from + row * this.#rowBytes, bytes }
       done += taken
     }
-    return pieces
   }
 
   #encodeRow(to: Chunk, vector: Uint8Array, slot: number, into: Uint8Array): void {

@@ -4,6 +4,7 @@ import { marked, none } from '../../src/vector/dense/arena.ts'
 import { bestBuild, compileKernel } from '../../src/vector/dense/kernel.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'
 import { levelOf } from '../../src/vector/dense/shape.ts'
+import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import { openWorkerPool, WorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, seeded } from '../vector/world.ts'
 import { ReferenceGraph } from './reference-graph.ts'
@@ -54,7 +55,7 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
       const ordinals = Uint32Array.from(rows, (_, i) => from + i)
       const given = vectors.subarray(from * dimension, to * dimension)
       const [births, norms] = [new Uint32Array(rows.length).fill(1), new Float32Array(rows.length).fill(1)]
-      await segment.insert({ ordinals, births, norms, vectors: given })
+      await segment.insert({ ordinals, births, norms, vectors: new VectorRows(given, dimension) })
       from = to
     }
     // What the kernel mends, the reference does not: graphs that fell apart are compared as far as they did not.

@@ -1,6 +1,7 @@
 import { test } from 'tap'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'
+import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import type { DenseField } from '../../src/vector/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, exact, recall, rowsOf, seeded } from './world.ts'
@@ -90,7 +91,12 @@ test('a segment that loses nearly everything still finds the rest', async (t) =>
   const vectors = clustered(2000, dimension, 5)
   segment.reserve(2000)
   const ordinals = Uint32Array.from({ length: 2000 }, (_, i) => i)
-  await segment.insert({ ordinals, births: new Uint32Array(2000).fill(1), norms: new Float32Array(2000), vectors })
+  await segment.insert({
+    ordinals,
+    births: new Uint32Array(2000).fill(1),
+    norms: new Float32Array(2000),
+    vectors: new VectorRows(vectors, dimension),
+  })
   await segment.remove(
     ordinals.filter((i) => i % 50 !== 0),
     2,

@@ -3,6 +3,7 @@ import { EngineError } from '../../src/errors.ts'
 import { header } from '../../src/vector/dense/arena.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { type Batch, Segment } from '../../src/vector/dense/segment.ts'
+import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import { openWorkerPool, type WorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, rowsOf } from './world.ts'
 
@@ -74,7 +75,7 @@ test('a kernel that traps costs its query and its worker, and the next worker se
   const ordinals = Uint32Array.from({ length: 500 }, (_, i) => i)
   await segment.insert({
     ordinals,
-    vectors,
+    vectors: new VectorRows(vectors, dimension),
     norms: new Float32Array(500).fill(1),
     births: new Uint32Array(500).fill(1),
   })
@@ -143,7 +144,7 @@ test('a worker that loops without getting on is ended, its query refused, and th
 function batchOf(vectors: Float32Array, n: number): Batch {
   const ordinals = Uint32Array.from({ length: n }, (_, i) => i)
   const [norms, births] = [new Float32Array(n).fill(1), new Uint32Array(n).fill(1)]
-  return { ordinals, vectors: vectors.subarray(0, n * 32), norms, births }
+  return { ordinals, vectors: new VectorRows(vectors.subarray(0, n * 32), 32), norms, births }
 }
 
 async function filled(pool: WorkerPool, vectors: Float32Array): Promise<Segment> {

@@ -19,6 +19,7 @@ import { merged } from './merge-hits.ts'
 import { efMax } from './scratch.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
+import { VectorRows } from './vector-rows.ts'
 
 export interface DenseFieldOptions {
   /** Ordinals of one segment; as many as one memory holds when not given. Part of what a replay must repeat. */
@@ -138,15 +139,11 @@ class GraphField implements GraphDenseField {
   *#dealt(rows: DenseRows, version: number): Generator<[Segment, Batch]> {
     const { dimension } = this.definition.params
     for (const [i, indices] of this.#bySegment(rows.ordinals)) {
-      const vectors = new Float32Array(indices.length * dimension)
-      indices.forEach((index, j) => {
-        vectors.set(rows.vectors.subarray(index * dimension, (index + 1) * dimension), j * dimension)
-      })
       const batch: Batch = {
         ordinals: Uint32Array.from(indices, (index) => at(rows.ordinals, index) - i * this.#segmentRows),
         births: new Uint32Array(indices.length).fill(version),
         norms: Float32Array.from(indices, (index) => at(rows.norms, index)),
-        vectors,
+        vectors: new VectorRows(rows.vectors, dimension, indices.length < rows.ordinals.length ? indices : undefined),
       }
       yield [at(this.#segments, i), batch]
     }

@@ -2,6 +2,7 @@
 // enough to know the centre of the data, the arena is built again around it at the field's own precision, and vacuum builds
 // it again around a newer one. Building happens aside: searches go on in the old arena until the new one takes its place.
 
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../errors.ts'
 import type { DenseParams } from '../../model/definition.ts'
 import { stagingBytes } from '../threads/ring.ts'
@@ -10,6 +11,7 @@ import { Arena, at, header, jobItemsMax, marked, none } from './arena.ts'
 import { ArenaCut, LinksAhead } from './arena-cut.ts'
 import { work } from './kernel.ts'
 import { shapeOf } from './shape.ts'
+import { VectorRows } from './vector-rows.ts'
 
 /** Rows at which the centre is taken. A function of the calls alone, like everything that decides what is built. */
 export const settleRows = 256
@@ -21,7 +23,7 @@ export interface Batch {
   readonly ordinals: Uint32Array
   readonly births: Uint32Array
   readonly norms: Float32Array
-  readonly vectors: Float32Array
+  readonly vectors: VectorRows
 }
 
 export class Segment {
@@ -99,10 +101,10 @@ export class Segment {
     this.#pool.attach(next)
     const old = this.#arena
     // Removed rows, too: searches under way look at versions that have them.
-    const kept = batchOf(old, new Set(batch.ordinals))
-    const all = joined(kept, batch, this.params.dimension)
-    const isOnce = (this.params.rules ?? 1) > 1 ? firstOfEach(all.vectors, this.params.dimension) : () => true
-    next.f32.set(meanOf(all.vectors, this.params.dimension, isOnce), next.centreAddress / 4)
+    const kept = await batchOf(old, new Set(batch.ordinals))
+    const all = kept.ordinals.length === 0 ? batch : joined(kept, batch)
+    const isOnce = (this.params.rules ?? 1) > 1 ? firstOfEach() : () => true
+    next.f32.set(await meanOf(all.vectors, isOnce), next.centreAddress / 4)
     await buildInto(next, all, this.#pool)
     let removed = 0
     for (const ordinal of kept.ordinals) {
@@ -207,8 +209,8 @@ async function runStaged(
 ): Promise<void> {
   const { dimension } = arena.shape.params
   await pool.runJob(arena, ({ offset }) => {
-    const vectors = batch.vectors.subarray((from + first) * dimension, (from + first + atHand) * dimension)
-    new Float32Array(pool.ring.staging, offset, vectors.length).set(vectors)
+    const staged = new Float32Array(pool.ring.staging, offset, atHand * dimension)
+    batch.vectors.copy(from + first, from + first + atHand, staged)
     arena.setWord(header.jobVectors, offset)
     arena.kernel.openJob(before, to - from, first, atHand, links ? 1 : 0)
   })
@@ -273,7 +275,7 @@ function countRemoved(arena: Arena, removed: number): void {
 }
 
 /** The rows of an arena in the order of their ordinals, but for those whose ordinals are given to others. */
-function batchOf(arena: Arena, others: ReadonlySet<number>): Batch {
+async function batchOf(arena: Arena, others: ReadonlySet<number>): Promise<Batch> {
   const { dimension } = arena.shape.params
   const ordinals: number[] = []
   const end = arena.word(header.end)
@@ -281,23 +283,22 @@ function batchOf(arena: Arena, others: ReadonlySet<number>): Batch {
     if (arena.birth(ordinal) !== undefined && !others.has(ordinal)) ordinals.push(ordinal)
   const vectors = new Float32Array(ordinals.length * dimension)
   const from = arena.ownScratch.query / 4
-  ordinals.forEach((ordinal, i) => {
+  const turns = new FloatTurns()
+  for (const [i, ordinal] of ordinals.entries()) {
     arena.kernel.decodeRow(ordinal)
     vectors.set(arena.f32.subarray(from, from + dimension), i * dimension)
-  })
+    if (turns.isOver(dimension)) await nextTurn()
+  }
   return {
     ordinals: Uint32Array.from(ordinals),
     births: Uint32Array.from(ordinals, (ordinal) => arena.birth(ordinal) ?? none),
     norms: Float32Array.from(ordinals, (ordinal) => arena.norm(ordinal)),
-    vectors,
+    vectors: new VectorRows(vectors, dimension),
   }
 }
 
-function joined(a: Batch, b: Batch, dimension: number): Batch {
+function joined(a: Batch, b: Batch): Batch {
   const n = a.ordinals.length + b.ordinals.length
-  const vectors = new Float32Array(n * dimension)
-  vectors.set(a.vectors)
-  vectors.set(b.vectors, a.vectors.length)
   const ordinals = new Uint32Array(n)
   const births = new Uint32Array(n)
   const norms = new Float32Array(n)
@@ -309,20 +310,38 @@ function joined(a: Batch, b: Batch, dimension: number): Batch {
     whole.set(first)
     whole.set(second, first.length)
   }
-  return { ordinals, births, norms, vectors }
+  return { ordinals, births, norms, vectors: b.vectors.after(a.vectors) }
 }
 
 /** Mean of the rows that count, summed in their order in double precision: the same on every machine. */
-function meanOf(vectors: Float32Array, dimension: number, counts: (row: number) => boolean): Float32Array {
+async function meanOf(vectors: VectorRows, counts: (row: Float32Array) => boolean): Promise<Float32Array> {
+  const { dimension, length } = vectors
   const sums = new Float64Array(dimension)
-  const rows = vectors.length / dimension
+  const turns = new FloatTurns()
   let counted = 0
-  for (let row = 0; row < rows; row++) {
+  for (let index = 0; index < length; index++) {
+    if (turns.isOver(dimension)) await nextTurn()
+    const row = vectors.row(index)
     if (!counts(row)) continue
     counted++
-    for (let i = 0; i < dimension; i++) sums[i] = at(sums, i) + at(vectors, row * dimension + i)
+    for (let i = 0; i < dimension; i++) sums[i] = at(sums, i) + at(row, i)
   }
   return Float32Array.from(sums, (sum) => sum / counted)
+}
+
+/** Numbers looked at in one turn of the event loop: a few milliseconds. Counted, since the fold asks no clock. */
+const turnFloats = 2 ** 18
+
+class FloatTurns {
+  #floats = 0
+
+  /** Whether the turn is over with so many more; then the next one begins. */
+  isOver(floats: number): boolean {
+    this.#floats += floats
+    if (this.#floats < turnFloats) return false
+    this.#floats = 0
+    return true
+  }
 }
 
 /**
@@ -330,23 +349,22 @@ function meanOf(vectors: Float32Array, dimension: number, counts: (row: number) 
  * codes tell rows apart by the side of it they are on. Copies are rows of one length whose values are the same in 63rds of the
  * largest, as far as a hash of 53 bits tells: a row too few in a mean does no harm.
  */
-function firstOfEach(vectors: Float32Array, dimension: number): (row: number) => boolean {
+function firstOfEach(): (row: Float32Array) => boolean {
   const seen = new Set<number>()
   const length = new Float32Array(1)
   const lengthBits = new Uint32Array(length.buffer)
   return (row) => {
-    const [from, to] = [row * dimension, (row + 1) * dimension]
     let [most, square] = [0, 0]
-    for (let i = from; i < to; i++) {
-      const value = at(vectors, i)
+    for (let i = 0; i < row.length; i++) {
+      const value = at(row, i)
       most = Math.max(most, Math.abs(value))
       square += value * value
     }
     length[0] = square
     let [a, b] = [0x9e3779b9 ^ (at(lengthBits, 0) >>> 8), 0x85ebca6b]
     const scale = most > 0 ? 63 / most : 0
-    for (let i = from; i < to; i++) {
-      const value = Math.round(at(vectors, i) * scale) + 64
+    for (let i = 0; i < row.length; i++) {
+      const value = Math.round(at(row, i) * scale) + 64
       a = Math.imul(a ^ value, 0x21f0aaad)
       a ^= a >>> 15
       b = Math.imul(b ^ value ^ (a >>> 16), 0x735a2d97)
