@@ -32,16 +32,23 @@ function readJson(body: Buffer, cuts: readonly number[]): unknown {
 }
 
 function plain(value: unknown): unknown {
-  if (value instanceof ScannedNumbers) return Array.from(value.floats)
+  if (value instanceof ScannedNumbers)
+    return Array.from(value.floats, (one) => (isPosition(one) ? one : Math.fround(one)))
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]))
 }
 
-/** As a vector keeps them: 32 bits, but for the positions of sparse vectors. */
+/** A position in a sparse vector keeps every digit. Anything else is read to 32 bits, and refused as a position later. */
+function isPosition(number: number): boolean {
+  return Number.isSafeInteger(number)
+}
+
+/** Vectors as the reader returns them: 32-bit floats, positions of sparse vectors exact. */
 function rounded(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) {
-    if (typeof value[0] === 'number' && !key.endsWith('indices')) return value.map((one) => Math.fround(one as number))
+    if (typeof value[0] === 'number')
+      return value.map((one) => (key.endsWith('indices') && isPosition(one) ? one : Math.fround(one as number)))
     return value.map((inner) => rounded(inner, key))
   }
   if (typeof value !== 'object' || value === null) return value
@@ -116,7 +123,12 @@ test('JSON that arrives in pieces is read as JSON.parse reads it, or refused whe
       read += 1
       return JSON.stringify(whole.value) === JSON.stringify(arriving.value)
     }),
-    { seed, numRuns: process.env.ANNAL_LONG === '1' ? 200_000 : 3_000 },
+    {
+      seed,
+      numRuns: process.env.ANNAL_LONG === '1' ? 200_000 : 3_000,
+      // Found with seed 366932560: no position, and the last digit of the double differs.
+      examples: [['[{"f\\u0069elds":{"indices":[0.12345678901234567]}}]', null, []]],
+    },
   )
   t.ok(read > 100 && refused > 100, `${read} read, ${refused} refused`)
   t.end()
