@@ -12,9 +12,9 @@ import { DatabaseHistory } from './history/database-history.ts'
 import { parseDefinition } from './input/definition.ts'
 import type { Limits } from './limits.ts'
 import type { Collection, Database, DatabaseDescription } from './model/api.ts'
-import { rulesNewest, withRules } from './model/definition.ts'
 import { parseName, printed } from './model/ids.ts'
 import type { Acknowledgement, CollectionDescription } from './model/object.ts'
+import { rulesNewest, withRules } from './model/schema.ts'
 
 type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collection-restored' | 'collection-dropped' }>
 

@@ -53,18 +53,6 @@ export type {
 export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
 export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './model/database.ts'
 export type {
-  CollectionDefinition,
-  DenseFieldDefinition,
-  DenseParams,
-  FieldDefinition,
-  MultiFieldDefinition,
-  Pooling,
-  Precision,
-  SpaceType,
-  SparseFieldDefinition,
-  SparseModel,
-} from './model/definition.ts'
-export type {
   Activity,
   ActivityBucket,
   ActivityRequest,
@@ -108,6 +96,18 @@ export type {
   Standing,
   StoredQuery,
 } from './model/query.ts'
+export type {
+  CollectionSchema,
+  DenseFieldSchema,
+  DenseSchemaParams,
+  FieldSchema,
+  MultiFieldSchema,
+  Pooling,
+  Precision,
+  SpaceType,
+  SparseFieldSchema,
+  SparseModel,
+} from './model/schema.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
 export { decodeMeta, MetaBudget, type ReadMeta } from './search/meta.ts'
 export { memoriesMax as fieldsWithDataMax } from './vector/address-space.ts'

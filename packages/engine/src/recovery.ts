@@ -7,7 +7,7 @@ import type { CatalogState, CollectionEntry } from './catalog/catalog-state.ts'
 import { assert } from './errors.ts'
 import { decodeEvent, isCatalogEvent, isCatalogRecord, peekEvent } from './events/codec.ts'
 import type { CatalogEvent, Event } from './events/event.ts'
-import type { FieldDefinition } from './model/definition.ts'
+import type { FieldSchema } from './model/schema.ts'
 import type { Replica } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
 
@@ -20,7 +20,7 @@ export interface RecoveringCollection {
   readonly recovering: Replica | undefined
   readonly gate: WriteGate
   ready(): void
-  replayRebuild(lsn: number, fields: readonly FieldDefinition[]): Promise<void>
+  replayRebuild(lsn: number, fields: readonly FieldSchema[]): Promise<void>
   quarantine(reason: string): Promise<void>
 }
 

@@ -2,7 +2,7 @@
 // may be turned by a secret rotation. Numbers and booleans stay; days move by a secret number of days, so that ranges over them stay
 // ranges. The secret is forgotten.
 import { randomBytes } from 'node:crypto'
-import type { FieldDefinition, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
+import type { FieldSchema, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
 import type { DenseColumn, Event, MultiColumn, ObjectsUpserted } from '@annal/engine/events'
 import { Rotation } from './rotation.ts'
 import { Tokens } from './tokens.ts'
@@ -14,7 +14,7 @@ export interface AnonymiseOptions {
 }
 
 interface Known {
-  readonly fields: readonly FieldDefinition[]
+  readonly fields: readonly FieldSchema[]
 }
 
 export class Anonymiser {
@@ -87,7 +87,7 @@ export class Anonymiser {
     }
   }
 
-  #field<T extends FieldDefinition>(field: T): T {
+  #field<T extends FieldSchema>(field: T): T {
     return { ...field, name: this.#name(field.name) }
   }
 
@@ -135,7 +135,7 @@ export class Anonymiser {
     return new Date(at - this.#days * 86_400_000).toISOString().slice(0, 10) + (found[2] ?? '')
   }
 
-  #request(request: SearchRequest, fields: readonly FieldDefinition[]): SearchRequest {
+  #request(request: SearchRequest, fields: readonly FieldSchema[]): SearchRequest {
     const asked = Object.entries(request.fields).map(([name, { query, ...rest }]) => {
       const field = fields.find((candidate) => candidate.name === name)
       return [this.#name(name), { ...rest, query: field === undefined ? query : this.#query(query, field) }]
@@ -150,7 +150,7 @@ export class Anonymiser {
     }
   }
 
-  #query(query: unknown, field: FieldDefinition): SearchRequest['fields'][string]['query'] {
+  #query(query: unknown, field: FieldSchema): SearchRequest['fields'][string]['query'] {
     if (typeof query === 'object' && query !== null && 'id' in query) return { id: this.#tokens.of(String(query.id)) }
     if (field.kind === 'sparse' || !this.#rotate) return query as SearchRequest['fields'][string]['query']
     const rows = query as ArrayLike<number> | ArrayLike<ArrayLike<number>>

@@ -1,6 +1,6 @@
 // What a log amounts to at one of its records, as the fewest events that make it again: what exists then, and of every object the
 // values that it has. The log is read twice; what is kept of it is one entry per living object.
-import type { FieldDefinition } from '@annal/engine'
+import type { FieldSchema } from '@annal/engine'
 import {
   type CollectionCreated,
   type DenseColumn,
@@ -28,7 +28,7 @@ interface Living {
 
 interface Known {
   readonly created: CollectionCreated
-  fields: readonly FieldDefinition[]
+  fields: readonly FieldSchema[]
   readonly objects: Map<string, Living>
 }
 

@@ -1,7 +1,7 @@
 // A running server, spoken to as any client does. It takes the collections of the trace's `default` database, under names that
 // must be free there.
 import type { Client, Collection, ObjectRecord } from '@annal/client'
-import type { FieldDefinition, SearchRequest } from '@annal/engine'
+import type { FieldSchema, SearchRequest } from '@annal/engine'
 import type { Event, ObjectsUpserted } from '@annal/engine/events'
 import type { ReplayTarget } from './target.ts'
 
@@ -9,7 +9,7 @@ const defaultDatabaseId = 1
 
 interface Known {
   readonly collection: Collection
-  readonly fields: readonly FieldDefinition[]
+  readonly fields: readonly FieldSchema[]
 }
 
 export function serverTarget(client: Client, name: string): ReplayTarget {
@@ -105,7 +105,7 @@ class ServerTarget implements ReplayTarget {
   }
 }
 
-function asAsked(field: FieldDefinition): Parameters<Client['createCollection']>[0]['fields'][number] {
+function asAsked(field: FieldSchema): Parameters<Client['createCollection']>[0]['fields'][number] {
   if (field.kind === 'sparse') return { name: field.name, type: 'sparse', sparse_model: field.params.model }
   const { dimension, spaceType, precision, M, efConstruction } = field.params
   const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction }
@@ -114,7 +114,7 @@ function asAsked(field: FieldDefinition): Parameters<Client['createCollection']>
   return { name: field.name, type: 'vector', params }
 }
 
-function recordsOf(event: ObjectsUpserted, fields: readonly FieldDefinition[]): ObjectRecord[] {
+function recordsOf(event: ObjectsUpserted, fields: readonly FieldSchema[]): ObjectRecord[] {
   const values: Record<string, ObjectRecord['fields'][string]>[] = event.ids.map(() => ({}))
   const put = (object: number, field: number, value: ObjectRecord['fields'][string]) => {
     const [place, name] = [values[object], fields[field]?.name]

@@ -1,5 +1,5 @@
 // What the workloads of `annal bench generate` do, as events and searches. Everything comes from the seed.
-import type { FieldDefinition, JsonObject, SearchRequest } from '@annal/engine'
+import type { FieldSchema, JsonObject, SearchRequest } from '@annal/engine'
 import type { Event, ObjectsUpserted } from '@annal/engine/events'
 import type { TraceEntry } from './trace.ts'
 
@@ -59,7 +59,7 @@ class Maker {
       M: 16,
       efConstruction: 128,
     } as const
-    const fields: FieldDefinition[] = [{ kind: 'dense', name: 'dense', params }]
+    const fields: FieldSchema[] = [{ kind: 'dense', name: 'dense', params }]
     if (this.#workload === 'hybrid')
       fields.push({ kind: 'sparse', name: 'sparse', params: { model: 'default', dimension: vocabulary } })
     return {

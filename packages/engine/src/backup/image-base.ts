@@ -1,6 +1,6 @@
 // What an image may begin with: a collection in a checkpoint, or another image.
 
-import type { FieldDefinition } from '../model/definition.ts'
+import type { FieldSchema } from '../model/schema.ts'
 import { listedOriginals, type ManifestCollection } from '../snapshot/manifest.ts'
 import { type ImageOriginals, type ImagePart, originalsName, partName, type StoredImage } from './image.ts'
 
@@ -9,7 +9,7 @@ export interface ImageBase {
   /** As its files say it of themselves. */
   readonly collectionId: number
   readonly lsn: number
-  readonly fields: readonly FieldDefinition[]
+  readonly fields: readonly FieldSchema[]
   readonly parts: readonly (Omit<ImagePart, 'sha256'> & { readonly name: string })[]
   readonly originals: readonly (Omit<ImageOriginals, 'sha256'> & { readonly name: string })[]
 }

@@ -4,7 +4,7 @@
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { HashSeed } from '../memory/id-hash.ts'
-import type { FieldDefinition } from '../model/definition.ts'
+import type { FieldSchema } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseSealed, readSealed, type Seal, sealedText, writeSealed } from '../snapshot/sealed-json.ts'
 
@@ -57,7 +57,7 @@ export interface Image {
   readonly timeMs: number
   readonly hashSeed: HashSeed
   /** As the snapshot begins with; the tail may change them. */
-  readonly fields: readonly FieldDefinition[]
+  readonly fields: readonly FieldSchema[]
   /** 0 when there is no snapshot: then the tail holds every record. */
   readonly snapshotLsn: number
   readonly parts: readonly ImagePart[]
@@ -65,7 +65,7 @@ export interface Image {
   readonly tail: ImageTail
   readonly objects: number
   /** As of `lsn`, with the number of vectors in each. */
-  readonly fieldsNow: readonly (FieldDefinition & { readonly elements: number })[]
+  readonly fieldsNow: readonly (FieldSchema & { readonly elements: number })[]
   /** Hash of the state; empty when it was not known when the image was made. */
   readonly digest: string
 }

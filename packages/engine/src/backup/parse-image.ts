@@ -2,8 +2,8 @@
 import { createHash } from 'node:crypto'
 import { EngineError } from '../errors.ts'
 import { parseDefinition } from '../input/definition.ts'
-import { type FieldDefinition, rulesNewest, withRules } from '../model/definition.ts'
 import { parseName, printed } from '../model/ids.ts'
+import { type FieldSchema, rulesNewest, withRules } from '../model/schema.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import type { Image } from './image.ts'
 
@@ -82,12 +82,12 @@ function checkFiles({ fields, parts, originals, snapshotLsn, lsn }: Image): void
     throw wrong('originals', originals.length)
 }
 
-function parsePart(raw: unknown, fields: readonly FieldDefinition[]): Image['parts'][number] {
+function parsePart(raw: unknown, fields: readonly FieldSchema[]): Image['parts'][number] {
   const input = object(raw, 'parts', ['part', 'bytes', 'sum', 'sha256'])
   return { part: whole(input.part, 'parts.part', fields.length), sum: sumOf(input.sum), ...facts(input) }
 }
 
-function parseOriginals(raw: unknown, fields: readonly FieldDefinition[]): Image['originals'][number] {
+function parseOriginals(raw: unknown, fields: readonly FieldSchema[]): Image['originals'][number] {
   const input = object(raw, 'originals', ['generation', 'field', 'chunk', 'full', 'bytes', 'sha256', 'proof'])
   if (typeof input.full !== 'boolean') throw wrong('originals.full', input.full)
   return {
@@ -121,12 +121,12 @@ function facts(input: Input): { readonly bytes: number; readonly sha256: string 
 }
 
 /** As they would have to be written to create such a collection, and they must come out as they went in. */
-function parseFields(raw: readonly unknown[], field: string): readonly FieldDefinition[] {
+function parseFields(raw: readonly unknown[], field: string): readonly FieldSchema[] {
   const asWritten = raw.map((one) => {
     const { kind, name, params } = object(one, field, ['kind', 'name', 'params'])
     return { name, params, type: typesByKind.get(kind) }
   })
-  let fields: readonly FieldDefinition[]
+  let fields: readonly FieldSchema[]
   try {
     fields = parseDefinition({ name: 'restored', fields: asWritten }).fields.map((one, at) => {
       const { rules } = (asWritten[at]?.params ?? {}) as { readonly rules?: unknown }
@@ -141,7 +141,7 @@ function parseFields(raw: readonly unknown[], field: string): readonly FieldDefi
   return fields
 }
 
-function parseFieldsNow(raw: readonly unknown[], fields: readonly FieldDefinition[]): Image['fieldsNow'] {
+function parseFieldsNow(raw: readonly unknown[], fields: readonly FieldSchema[]): Image['fieldsNow'] {
   const elements = raw.map((one) => whole((one as Input | null)?.elements, 'fieldsNow.elements', countMax))
   const without = raw.map((one) => {
     const { elements: _, ...rest } = one as Input

@@ -2,7 +2,7 @@
 
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DatabaseType, TokenFacts } from '../model/database.ts'
-import type { CollectionDefinition } from '../model/definition.ts'
+import type { CollectionSchema } from '../model/schema.ts'
 
 export interface DatabaseEntry {
   readonly id: number
@@ -21,7 +21,7 @@ export interface TokenEntry extends TokenFacts {
 export interface CollectionEntry {
   readonly id: number
   readonly databaseId: number
-  readonly definition: CollectionDefinition
+  readonly definition: CollectionSchema
   readonly createdAtMs: number
   readonly lsnCreated: number
   readonly hashSeed: HashSeed

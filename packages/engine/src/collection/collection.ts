@@ -12,7 +12,6 @@ import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-upd
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
 import { type Limits, searchesMax } from '../limits.ts'
 import type { AskedSearch, Collection, RebuildChanges, RebuildStatus } from '../model/api.ts'
-import type { FieldDefinition } from '../model/definition.ts'
 import { checkBatch, parseIds } from '../model/ids.ts'
 import type { Acknowledgement, CollectionDescription, StoredObject } from '../model/object.ts'
 import type {
@@ -27,6 +26,7 @@ import type {
   SearchRequest,
   SearchResult,
 } from '../model/query.ts'
+import type { FieldSchema } from '../model/schema.ts'
 import type { Applied, Replica, ReplicaHost } from '../replica/replica.ts'
 import { objectBytes } from '../search/answer-room.ts'
 import { facetsOf, parseFacets } from '../search/facets.ts'
@@ -275,7 +275,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   /** A rebuild like that of another log's record, after what was repeated before it. */
-  repeatRebuild(fields: readonly FieldDefinition[]): Promise<Acknowledgement> {
+  repeatRebuild(fields: readonly FieldSchema[]): Promise<Acknowledgement> {
     const done = this.#repeating.then(async () => {
       await this.served()
       return this.#rebuilder.run(fields, this)
@@ -289,7 +289,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   /** What a replay does with the record of a rebuild. */
-  async replayRebuild(lsn: number, fields: readonly FieldDefinition[]): Promise<void> {
+  async replayRebuild(lsn: number, fields: readonly FieldSchema[]): Promise<void> {
     if (this.recovering) this.replace(await this.#rebuilder.build(this.recovering, fields, () => this.checkOpen()), lsn)
   }
 

@@ -4,9 +4,9 @@
 import { Arrival, type ReplicaToCome } from '../backup/arrival.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
-import type { CollectionDefinition } from '../model/definition.ts'
 import { printed } from '../model/ids.ts'
 import type { CollectionDescription } from '../model/object.ts'
+import type { CollectionSchema } from '../model/schema.ts'
 import type { Replica } from '../replica/replica.ts'
 import { WriteGate } from '../replica/write-gate.ts'
 
@@ -77,7 +77,7 @@ export class CollectionLife {
   }
 
   /** As of now: a rebuild may have changed M and ef_construction. */
-  get definition(): CollectionDefinition {
+  get definition(): CollectionSchema {
     return this.#replica?.definition ?? this.entry.definition
   }
 

@@ -3,8 +3,8 @@
 import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import type { RebuildStatus } from '../model/api.ts'
-import type { FieldDefinition } from '../model/definition.ts'
 import type { Acknowledgement } from '../model/object.ts'
+import type { FieldSchema } from '../model/schema.ts'
 import { Discards } from '../replica/discards.ts'
 import { rebuild } from '../replica/rebuild.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
@@ -49,7 +49,7 @@ export class Rebuilder {
   }
 
   /** Rejects with nothing changed when the new replica cannot be built or the log takes no record of it. */
-  async run(fields: readonly FieldDefinition[], collection: Rebuildable): Promise<Acknowledgement> {
+  async run(fields: readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
     if (this.#status.status === 'running')
       throw new EngineError('rebuild_running', 'the collection is being rebuilt already')
     const objects = collection.replica.count
@@ -72,7 +72,7 @@ export class Rebuilder {
   }
 
   /** The replica that a record of a rebuild stands for. Given up as soon as `checkWanted` throws. */
-  build(old: Replica, fields: readonly FieldDefinition[], checkWanted: () => void): Promise<Replica> {
+  build(old: Replica, fields: readonly FieldSchema[], checkWanted: () => void): Promise<Replica> {
     old.checkWhole()
     return rebuild(old, fields, this.#host, (objectsDone, objects) => {
       this.#status = { ...this.#status, objectsDone, objects }
@@ -86,7 +86,7 @@ export class Rebuilder {
   }
 
   /** The new replica is ready before anything is appended: after that nothing may fail. */
-  async #rebuildAndCommit(fields: readonly FieldDefinition[], collection: Rebuildable): Promise<Acknowledgement> {
+  async #rebuildAndCommit(fields: readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
     collection.checkOpen()
     const made = await this.build(collection.replica, fields, () => collection.checkOpen())
     const draft = { kind: 'collection-rebuilt', collectionId: made.id, fields } as const

@@ -3,14 +3,14 @@ import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
 import { assert, EngineError } from '../errors.ts'
 import {
-  type DenseParams,
-  type FieldDefinition,
+  type DenseSchemaParams,
+  type FieldSchema,
   type Pooling,
   type Precision,
   rulesNewest,
   type SpaceType,
   type SparseModel,
-} from '../model/definition.ts'
+} from '../model/schema.ts'
 import { controlFromMessage, controlToMessage, isControlEvent, isControlKind, numbered } from './control-codec.ts'
 import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
@@ -220,12 +220,12 @@ function newCollection(message: Message) {
   return {
     databaseId: message.databaseId as number,
     name: message.name as string,
-    fields: message.fields.map(fieldFromMessage) as FieldDefinition[],
+    fields: message.fields.map(fieldFromMessage) as FieldSchema[],
     hashSeed: { low: message.hashSeedLow as number, high: message.hashSeedHigh as number },
   }
 }
 
-function fieldToMessage(field: FieldDefinition): Record<string, unknown> {
+function fieldToMessage(field: FieldSchema): Record<string, unknown> {
   if (field.kind === 'sparse') {
     return {
       kind: 2,
@@ -239,7 +239,7 @@ function fieldToMessage(field: FieldDefinition): Record<string, unknown> {
   return { kind: 3, name, ...denseParamsToMessage(field.params), pooling: poolings.indexOf(field.params.pooling) + 1 }
 }
 
-function denseParamsToMessage({ dimension, spaceType, precision, M, efConstruction, rules }: DenseParams) {
+function denseParamsToMessage({ dimension, spaceType, precision, M, efConstruction, rules }: DenseSchemaParams) {
   return {
     dimension,
     spaceType: spaceTypes.indexOf(spaceType) + 1,
@@ -250,7 +250,7 @@ function denseParamsToMessage({ dimension, spaceType, precision, M, efConstructi
   }
 }
 
-function fieldFromMessage(message: Message): FieldDefinition {
+function fieldFromMessage(message: Message): FieldSchema {
   if (message.kind === 2) {
     return {
       kind: 'sparse',

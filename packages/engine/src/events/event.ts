@@ -3,7 +3,7 @@
 
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DatabaseType, TokenFacts } from '../model/database.ts'
-import type { FieldDefinition } from '../model/definition.ts'
+import type { FieldSchema } from '../model/schema.ts'
 
 interface Timed {
   /** Milliseconds since 1970, never earlier than the record before. */
@@ -22,7 +22,7 @@ export interface CollectionCreated extends InCollection {
   readonly kind: 'collection-created'
   readonly databaseId: number
   readonly name: string
-  readonly fields: readonly FieldDefinition[]
+  readonly fields: readonly FieldSchema[]
   /** Secret of the collection's id table, chosen at random once. */
   readonly hashSeed: HashSeed
 }
@@ -136,7 +136,7 @@ export interface FiltersReplaced extends InCollection {
 /** Every live object is taken over, in the order of ordinals, into a replica with these fields. */
 export interface CollectionRebuilt extends InCollection {
   readonly kind: 'collection-rebuilt'
-  readonly fields: readonly FieldDefinition[]
+  readonly fields: readonly FieldSchema[]
 }
 
 /** Events of what exists besides collections. */

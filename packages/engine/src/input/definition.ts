@@ -1,4 +1,4 @@
-// Turns a collection definition as people write it into a checked CollectionDefinition.
+// Turns a collection definition as people write it into a checked CollectionSchema.
 
 import { EngineError } from '../errors.ts'
 import {
@@ -14,19 +14,19 @@ import {
   sparseDimensionMax,
 } from '../limits.ts'
 import type { RebuildChanges } from '../model/api.ts'
+import { parseName, printed } from '../model/ids.ts'
+import { wholeNumber } from '../model/numbers.ts'
 import {
-  type CollectionDefinition,
-  type DenseParams,
-  type FieldDefinition,
+  type CollectionSchema,
+  type DenseSchemaParams,
+  type FieldSchema,
   type Pooling,
   type Precision,
   rulesNewest,
   type SpaceType,
   type SparseModel,
   withRules,
-} from '../model/definition.ts'
-import { parseName, printed } from '../model/ids.ts'
-import { wholeNumber } from '../model/numbers.ts'
+} from '../model/schema.ts'
 
 const spaceTypes: readonly SpaceType[] = ['cosine', 'l2', 'ip']
 const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
@@ -41,7 +41,7 @@ const poolings: readonly Pooling[] = ['mean', 'max']
 type Input = { readonly [key: string]: unknown }
 
 /** Throws invalid_argument or limit_exceeded naming the field, its value and the limit. */
-export function parseDefinition(raw: unknown): CollectionDefinition {
+export function parseDefinition(raw: unknown): CollectionSchema {
   const input = object(raw, 'definition')
   const name = parseName(input.name, 'name')
   const fields = input.fields
@@ -73,7 +73,7 @@ export function parseDefinition(raw: unknown): CollectionDefinition {
 }
 
 /** The fields with other M and ef_construction, by the newest rules. Throws field_not_found, invalid_argument or limit_exceeded. */
-export function rebuiltFields(definition: CollectionDefinition, changes: RebuildChanges): readonly FieldDefinition[] {
+export function rebuiltFields(definition: CollectionSchema, changes: RebuildChanges): readonly FieldSchema[] {
   for (const name of Object.keys(changes)) {
     const field = definition.fields.find((candidate) => candidate.name === name)
     if (field && field.kind !== 'sparse') continue
@@ -99,7 +99,7 @@ export function rebuiltFields(definition: CollectionDefinition, changes: Rebuild
   })
 }
 
-function parseField(raw: unknown, path: string): FieldDefinition {
+function parseField(raw: unknown, path: string): FieldSchema {
   const input = object(raw, path)
   const name = parseName(input.name, `${path}.name`)
   const params = input.params === undefined ? {} : object(input.params, `${path}.params`)
@@ -137,7 +137,7 @@ function parseField(raw: unknown, path: string): FieldDefinition {
   }
 }
 
-function parseDenseParams(params: Input, path: string): DenseParams {
+function parseDenseParams(params: Input, path: string): DenseSchemaParams {
   const spaceType = params.space_type ?? params.spaceType ?? 'cosine'
   const precision = params.precision ?? 'int8'
   const M = params.M ?? params.m ?? mDefault

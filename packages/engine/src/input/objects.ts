@@ -6,15 +6,15 @@ import type { DenseColumn, MultiColumn, SparseColumn } from '../events/event.ts'
 import { FilterNeeds } from '../filter/filter-needs.ts'
 import { parseNewFilterValues } from '../filter/values.ts'
 import { cosineLengthMax, jsonDepthMax, type Limits, membersMax, metaBytesMax } from '../limits.ts'
-import type {
-  CollectionDefinition,
-  DenseFieldDefinition,
-  FieldDefinition,
-  MultiFieldDefinition,
-  SparseFieldDefinition,
-} from '../model/definition.ts'
 import { parseId, printed } from '../model/ids.ts'
 import type { FieldValue, ObjectInput, SparseVector } from '../model/object.ts'
+import type {
+  CollectionSchema,
+  DenseFieldSchema,
+  FieldSchema,
+  MultiFieldSchema,
+  SparseFieldSchema,
+} from '../model/schema.ts'
 import { checkLength, isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from './vectors.ts'
 
 /** Everything an upsert needs: what goes into the event, and what the filter index needs for it. */
@@ -40,7 +40,7 @@ const noMeta = new Uint8Array(0)
 /** Throws invalid_argument, limit_exceeded, field_not_found or record_too_large naming the object and what is wrong with it. */
 export async function parseObjects(
   objects: ObjectsInput,
-  definition: CollectionDefinition,
+  definition: CollectionSchema,
   limits: Limits,
 ): Promise<ParsedObjects> {
   const slice = new TimeSlice()
@@ -81,7 +81,7 @@ function tooManyObjects(count: number, limit: number): EngineError {
 
 /** One column of the event in the making. */
 interface ColumnParser {
-  readonly field: FieldDefinition
+  readonly field: FieldSchema
   /** Returns the bytes that the value takes in the event. */
   add(value: unknown, position: number, path: string): number
 }
@@ -101,7 +101,7 @@ class ObjectParser {
   #bytes = 0
 
   /** `count` is how many objects may come. */
-  constructor(definition: CollectionDefinition, limits: Limits, { count }: { readonly count: number }) {
+  constructor(definition: CollectionSchema, limits: Limits, { count }: { readonly count: number }) {
     this.#limits = limits
     const columns = definition.fields.map((field, at): ColumnParser => {
       if (field.kind === 'dense') return last(this.#dense, new DenseParser(field, at, count))
@@ -187,7 +187,7 @@ function last<T>(list: T[], added: T): T {
 }
 
 class DenseParser implements ColumnParser {
-  readonly field: DenseFieldDefinition
+  readonly field: DenseFieldSchema
   readonly #at: number
   readonly #rowsMax: number
   readonly #positions: number[] = []
@@ -195,7 +195,7 @@ class DenseParser implements ColumnParser {
   #vectors = new Float32Array(0)
   #norms = new Float32Array(0)
 
-  constructor(field: DenseFieldDefinition, at: number, objectsMax: number) {
+  constructor(field: DenseFieldSchema, at: number, objectsMax: number) {
     this.field = field
     this.#at = at
     const rowBytes = field.params.dimension * 4
@@ -234,12 +234,12 @@ class DenseParser implements ColumnParser {
 }
 
 class SparseParser implements ColumnParser {
-  readonly field: SparseFieldDefinition
+  readonly field: SparseFieldSchema
   readonly #at: number
   readonly #positions: number[] = []
   readonly #terms: SparseTerms[] = []
 
-  constructor(field: SparseFieldDefinition, at: number) {
+  constructor(field: SparseFieldSchema, at: number) {
     this.field = field
     this.#at = at
   }
@@ -278,12 +278,12 @@ class SparseParser implements ColumnParser {
 }
 
 class MultiParser implements ColumnParser {
-  readonly field: MultiFieldDefinition
+  readonly field: MultiFieldSchema
   readonly #at: number
   readonly #positions: number[] = []
   readonly #members: Float32Array[] = []
 
-  constructor(field: MultiFieldDefinition, at: number) {
+  constructor(field: MultiFieldSchema, at: number) {
     this.field = field
     this.#at = at
   }

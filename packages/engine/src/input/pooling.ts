@@ -1,7 +1,7 @@
 // Multi-vector fields: the members of an object become one vector, which the graph links. A pure function whose result is
 // part of the state, so it must never change for a given definition.
 
-import type { MultiFieldDefinition } from '../model/definition.ts'
+import type { MultiFieldSchema } from '../model/schema.ts'
 import { scaleToUnit } from './vectors.ts'
 
 export interface Pooled {
@@ -15,10 +15,7 @@ export interface Pooled {
  * The element-wise mean or maximum of the members, which for cosine are brought to unit length first. `members` are one after
  * another, at least one.
  */
-export function pooled(
-  members: Float32Array,
-  { dimension, spaceType, pooling }: MultiFieldDefinition['params'],
-): Pooled {
+export function pooled(members: Float32Array, { dimension, spaceType, pooling }: MultiFieldSchema['params']): Pooled {
   const rows = spaceType === 'cosine' ? unitRows(members, dimension) : members
   const count = rows.length / dimension
   const vector = new Float32Array(dimension)

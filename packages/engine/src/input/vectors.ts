@@ -2,9 +2,9 @@
 
 import { EngineError } from '../errors.ts'
 import { cosineLengthMax, lengthMax, sparseTermsMax } from '../limits.ts'
-import type { DenseParams, SparseFieldDefinition } from '../model/definition.ts'
 import { printed } from '../model/ids.ts'
 import type { SparseVector } from '../model/object.ts'
+import type { DenseSchemaParams, SparseFieldSchema } from '../model/schema.ts'
 
 /** The largest float32; what rounds above it is Infinity once stored. */
 const float32Max = 3.4028234663852886e38
@@ -15,7 +15,7 @@ const float32Max = 3.4028234663852886e38
  */
 export function putDense(
   value: ArrayLike<number>,
-  params: Pick<DenseParams, 'dimension' | 'spaceType'>,
+  params: Pick<DenseSchemaParams, 'dimension' | 'spaceType'>,
   target: Float32Array,
   offset: number,
   field: string,
@@ -28,7 +28,7 @@ export function putDense(
 /** As putDense, with the vector left as it is. */
 function putFloats(
   value: ArrayLike<number>,
-  { dimension, spaceType }: Pick<DenseParams, 'dimension' | 'spaceType'>,
+  { dimension, spaceType }: Pick<DenseSchemaParams, 'dimension' | 'spaceType'>,
   target: Float32Array,
   offset: number,
   field: string,
@@ -79,7 +79,7 @@ export function scaleToUnit(value: ArrayLike<number>, norm: number, target: Floa
  */
 export function parseMembers(
   value: unknown,
-  params: Pick<DenseParams, 'dimension' | 'spaceType'>,
+  params: Pick<DenseSchemaParams, 'dimension' | 'spaceType'>,
   field: string,
   membersMax: number,
 ): Float32Array {
@@ -122,7 +122,7 @@ export interface SparseTerms {
 }
 
 /** Throws invalid_argument for unequal lengths, indices out of range or given twice, and values that are no finite float32. */
-export function parseSparse(value: SparseVector, definition: SparseFieldDefinition, field: string): SparseTerms {
+export function parseSparse(value: SparseVector, definition: SparseFieldSchema, field: string): SparseTerms {
   const { indices, values } = value
   if (!isArrayLike(indices) || !isArrayLike(values)) {
     throw new EngineError('invalid_argument', `${field} must hold indices and values, two arrays of numbers`, { field })

@@ -80,4 +80,4 @@ export interface CollectionDescription {
   readonly reason?: string
 }
 
-export type FieldDescription = import('./definition.ts').FieldDefinition & { readonly elements: number }
+export type FieldDescription = import('./schema.ts').FieldSchema & { readonly elements: number }

@@ -2,7 +2,7 @@
 
 import type { MultiColumn, ObjectsUpserted } from '../events/event.ts'
 import { pooled } from '../input/pooling.ts'
-import type { FieldDefinition } from '../model/definition.ts'
+import type { FieldSchema } from '../model/schema.ts'
 import type { DenseRows } from '../vector/field.ts'
 
 export interface AddedVectors {
@@ -21,7 +21,7 @@ export interface AddedVectors {
 export function addedVectors(
   event: ObjectsUpserted,
   at: number,
-  field: FieldDefinition,
+  field: FieldSchema,
   ordinals: Uint32Array,
 ): AddedVectors | undefined {
   if (field.kind === 'multi') {
@@ -47,7 +47,7 @@ function ordinalsOf(objects: Uint32Array, ordinals: Uint32Array): Uint32Array {
 
 function pooledRows(
   { counts, vectors: members }: MultiColumn,
-  params: Extract<FieldDefinition, { kind: 'multi' }>['params'],
+  params: Extract<FieldSchema, { kind: 'multi' }>['params'],
   ordinals: Uint32Array,
 ): DenseRows {
   const { dimension } = params

@@ -1,7 +1,7 @@
 // Whose originals there are, in which files they are, and which files nobody has any more.
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
-import type { CollectionDefinition, FieldDefinition } from '../model/definition.ts'
+import type { CollectionSchema, FieldSchema } from '../model/schema.ts'
 
 export interface OriginalsPlace {
   readonly vfs: Vfs
@@ -26,7 +26,7 @@ export interface OriginalsOf {
 /** Whose originals the field at a position has; undefined where its rows in memory are the vectors themselves. */
 export function originalsOf(
   collectionId: number,
-  { fields }: CollectionDefinition,
+  { fields }: CollectionSchema,
   field: number,
   generation: number,
 ): OriginalsOf | undefined {
@@ -38,7 +38,7 @@ export function originalsOf(
 }
 
 /** Numbers of each vector in a field's files; 0 for a field that has none. */
-export function dimensionOf(field: FieldDefinition | undefined): number {
+export function dimensionOf(field: FieldSchema | undefined): number {
   return field === undefined || field.kind === 'sparse' ? 0 : field.params.dimension
 }
 

@@ -2,7 +2,7 @@
 // function of the old replica and the new definition, so a replay makes the same one.
 
 import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn } from '../events/event.ts'
-import type { FieldDefinition } from '../model/definition.ts'
+import type { FieldSchema } from '../model/schema.ts'
 import type { Originals } from './originals.ts'
 import { Replica, type ReplicaHost } from './replica.ts'
 
@@ -14,7 +14,7 @@ const batchMembers = 32_768
 /** The old replica must not change meanwhile; it goes on answering searches. The new one is as of no record yet. */
 export async function rebuild(
   old: Replica,
-  fields: readonly FieldDefinition[],
+  fields: readonly FieldSchema[],
   host: ReplicaHost,
   onProgress: (done: number, total: number) => void,
 ): Promise<Replica> {

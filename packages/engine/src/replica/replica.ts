@@ -10,8 +10,8 @@ import { parseFilterValues } from '../filter/values.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { Section } from '../memory/sections.ts'
 import { xxh64Stream } from '../memory/xxh64.ts'
-import { type CollectionDefinition, graphField } from '../model/definition.ts'
 import type { JsonObject } from '../model/json.ts'
+import { type CollectionSchema, graphField } from '../model/schema.ts'
 import { openDenseField } from '../vector/dense/field.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
 import { openSparseField } from '../vector/sparse/field.ts'
@@ -35,7 +35,7 @@ export interface Applied {
 
 export interface ReplicaParts {
   readonly id: number
-  readonly definition: CollectionDefinition
+  readonly definition: CollectionSchema
   readonly objects: ObjectStore
   readonly filters: FilterIndex
   /** One per field of the definition, with the pooled vectors of a multi-vector field; undefined for sparse fields. */
@@ -73,7 +73,7 @@ export interface ReplicaHost {
 
 export class Replica {
   readonly id: number
-  readonly definition: CollectionDefinition
+  readonly definition: CollectionSchema
   readonly dense: readonly (DenseField | undefined)[]
   readonly sparse: readonly (SparseField | undefined)[]
   readonly originals: readonly (Originals | undefined)[]
@@ -111,7 +111,7 @@ export class Replica {
 
   static async empty(
     id: number,
-    definition: CollectionDefinition,
+    definition: CollectionSchema,
     options: ReplicaHost & { readonly lsn: number; readonly generation: number },
   ): Promise<Replica> {
     const dense = await Promise.all(

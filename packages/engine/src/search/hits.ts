@@ -1,8 +1,9 @@
 // From ordinals and similarities to what the asker gets: id, meta, filter, norm, and the vector when asked.
-import type { SpaceType } from '../model/definition.ts'
+
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit } from '../model/query.ts'
+import type { SpaceType } from '../model/schema.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { Task } from './request.ts'
 import type { FieldAnswer } from './run-field.ts'

@@ -3,7 +3,7 @@
 // number means the same for every query). Vectors are rows of one array.
 
 import { lengthOf } from '../input/pooling.ts'
-import type { SpaceType } from '../model/definition.ts'
+import type { SpaceType } from '../model/schema.ts'
 
 /** `query` is of unit length for cosine; `members` are as they came. A member without length is as similar as nothing: 0. */
 export function maxSim(query: Float32Array, members: Float32Array, dimension: number, spaceType: SpaceType): number {

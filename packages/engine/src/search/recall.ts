@@ -2,10 +2,10 @@
 
 import { EngineError } from '../errors.ts'
 import { efDefault, efMax, type Limits, recallSampleDefault, recallSampleMax, topKDefault } from '../limits.ts'
-import type { CollectionDefinition } from '../model/definition.ts'
 import { printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { RecallReport, RecallRequest } from '../model/query.ts'
+import type { CollectionSchema } from '../model/schema.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { DenseField } from '../vector/field.ts'
 import { planDense } from './plan.ts'
@@ -19,7 +19,7 @@ export interface RecallInput {
 }
 
 /** Throws invalid_argument, limit_exceeded or field_not_found. */
-export function parseRecall(request: RecallRequest, definition: CollectionDefinition, limits: Limits): RecallInput {
+export function parseRecall(request: RecallRequest, definition: CollectionSchema, limits: Limits): RecallInput {
   const at = definition.fields.findIndex(
     ({ kind, name }) => kind !== 'sparse' && (request.field === undefined || name === request.field),
   )

@@ -13,16 +13,11 @@ import {
   queryMembersMax,
   topKDefault,
 } from '../limits.ts'
-import type {
-  CollectionDefinition,
-  DenseFieldDefinition,
-  MultiFieldDefinition,
-  SparseFieldDefinition,
-} from '../model/definition.ts'
 import { parseId, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'
 import type { SparseVector } from '../model/object.ts'
 import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../model/query.ts'
+import type { CollectionSchema, DenseFieldSchema, MultiFieldSchema, SparseFieldSchema } from '../model/schema.ts'
 import type { FusionMethod } from './fuse.ts'
 
 /** Of reciprocal rank fusion, as the published clients have it. */
@@ -43,20 +38,20 @@ type Asked<T> = { readonly kind: 'vector'; readonly query: T } | { readonly kind
 
 export interface DenseTask extends InField {
   readonly kind: 'dense'
-  readonly definition: DenseFieldDefinition
+  readonly definition: DenseFieldSchema
   /** Of the field's dimension; of unit length for cosine. */
   readonly asked: Asked<Float32Array>
 }
 
 export interface SparseTask extends InField {
   readonly kind: 'sparse'
-  readonly definition: SparseFieldDefinition
+  readonly definition: SparseFieldSchema
   readonly asked: Asked<SparseTerms>
 }
 
 export interface MultiTask extends InField {
   readonly kind: 'multi'
-  readonly definition: MultiFieldDefinition
+  readonly definition: MultiFieldSchema
   /** One after another, as they came. */
   readonly asked: Asked<Float32Array>
 }
@@ -89,7 +84,7 @@ export function needsWholeVersion({ tasks, filter, exact }: SearchPlanInput): bo
 }
 
 /** Throws invalid_argument, invalid_filter, limit_exceeded or field_not_found. */
-export function parseSearch(request: SearchRequest, definition: CollectionDefinition, limits: Limits): SearchPlanInput {
+export function parseSearch(request: SearchRequest, definition: CollectionSchema, limits: Limits): SearchPlanInput {
   const names = Object.keys(request.fields ?? {})
   if (names.length === 0) {
     throw new EngineError('invalid_argument', 'fields must name at least one field to search', { field: 'fields' })
@@ -118,7 +113,7 @@ export function parseSearch(request: SearchRequest, definition: CollectionDefini
   }
 }
 
-function parseTask(name: string, input: FieldQuery, definition: CollectionDefinition, limits: Limits): Task {
+function parseTask(name: string, input: FieldQuery, definition: CollectionSchema, limits: Limits): Task {
   const at = definition.fields.findIndex((field) => field.name === name)
   const field = definition.fields[at]
   if (field === undefined) {
@@ -158,7 +153,7 @@ function isStored(query: FieldQuery['query']): query is StoredQuery {
   return typeof query === 'object' && query !== null && !isArrayLike(query) && 'id' in query
 }
 
-function parseDense(query: FieldQuery['query'], field: DenseFieldDefinition, path: string): Float32Array {
+function parseDense(query: FieldQuery['query'], field: DenseFieldSchema, path: string): Float32Array {
   if (!isArrayLike(query)) {
     throw new EngineError('invalid_argument', `${path} must be an array of numbers, got ${printed(query)}`, {
       field: path,
@@ -170,7 +165,7 @@ function parseDense(query: FieldQuery['query'], field: DenseFieldDefinition, pat
   return vector
 }
 
-function parseTerms(query: FieldQuery['query'], field: SparseFieldDefinition, path: string): SparseTerms {
+function parseTerms(query: FieldQuery['query'], field: SparseFieldSchema, path: string): SparseTerms {
   if (isArrayLike(query) || typeof query !== 'object' || query === null) {
     throw new EngineError('invalid_argument', `${path} must be { indices, values }, got ${printed(query)}`, {
       field: path,

@@ -2,7 +2,7 @@
 // as they came, or by all members of a multi-vector field. Both are read from disk.
 import { yieldToOthers } from '@annal/wal'
 import { pooled, unitRows } from '../input/pooling.ts'
-import { graphField, type Precision } from '../model/definition.ts'
+import { graphField, type Precision } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
 import type { DenseHits } from '../vector/field.ts'
 import { memberBytes } from './answer-room.ts'

@@ -3,9 +3,9 @@
 import { TimeSlice } from '@annal/wal'
 import { lengthOf } from '../input/pooling.ts'
 import { scaleToUnit } from '../input/vectors.ts'
-import type { SpaceType } from '../model/definition.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
+import type { SpaceType } from '../model/schema.ts'
 import type { Replica } from '../replica/replica.ts'
 import { decodeMeta } from './meta.ts'
 

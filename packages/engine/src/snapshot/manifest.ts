@@ -2,7 +2,7 @@
 import type { Vfs } from '@annal/wal'
 import { type CatalogState, catalogOfFormat1 } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
-import type { FieldDefinition } from '../model/definition.ts'
+import type { FieldSchema } from '../model/schema.ts'
 import type { ListedOriginals } from '../replica/check-originals.ts'
 import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseOriginalsName } from '../replica/originals-of.ts'
@@ -21,7 +21,7 @@ export interface ManifestCollection {
   /** The collection's newest record that its snapshot reflects; older ones are skipped when the log is replayed. */
   readonly lsn: number
   /** As of that record: a rebuild may have changed them since the collection was created. */
-  readonly fields: readonly FieldDefinition[]
+  readonly fields: readonly FieldSchema[]
   /** Names of the files with vectors as they came; linked, since they only grow at their ends. */
   readonly originals: readonly string[]
   /** How much of each of them belongs to the snapshot; what follows was appended later. */

@@ -4,7 +4,7 @@ import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
 import { FilterIndex } from '../filter/filter-index.ts'
 import { numbersPart, type Section, SectionReader, sectionOf, writeSections } from '../memory/sections.ts'
-import { type FieldDefinition, graphField } from '../model/definition.ts'
+import { type FieldSchema, graphField } from '../model/schema.ts'
 import type { ListedOriginals } from '../replica/check-originals.ts'
 import { ObjectStore } from '../replica/object-store.ts'
 import { Ordinals } from '../replica/ordinals.ts'
@@ -155,7 +155,7 @@ async function reading<T>(opening: Promise<SnapshotSource>, load: (source: Snaps
   }
 }
 
-async function loadField(field: FieldDefinition, source: SnapshotSource, pool: WorkerPool) {
+async function loadField(field: FieldSchema, source: SnapshotSource, pool: WorkerPool) {
   const graph = graphField(field)
   const dense = graph && (await loadDenseField(graph, pool, source))
   const sparse = field.kind === 'sparse' ? await loadSparseField(field, pool, source) : undefined

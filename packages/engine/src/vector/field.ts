@@ -1,6 +1,6 @@
 // The seam between a replica and the memory that holds one of its fields. Rows are addressed by ordinal; time is counted
 // in versions: the replica applies version 1, 2, 3 ..., and a search sees a field exactly as of one version.
-import type { DenseFieldDefinition, SparseFieldDefinition } from '../model/definition.ts'
+import type { DenseFieldSchema, SparseFieldSchema } from '../model/schema.ts'
 
 /** Small integer of an object inside its collection. */
 export type Ordinal = number
@@ -60,7 +60,7 @@ export interface PreparedCut {
 }
 
 export interface DenseField {
-  readonly definition: DenseFieldDefinition
+  readonly definition: DenseFieldSchema
   /** Makes room for ordinals below `end`. Throws EngineError `memory_exhausted` and changes nothing. After it, apply cannot fail for want of room. */
   reserve(end: Ordinal): void
   /**
@@ -116,7 +116,7 @@ export interface SparseSearch {
 }
 
 export interface SparseField {
-  readonly definition: SparseFieldDefinition
+  readonly definition: SparseFieldSchema
   /** Makes room for ordinals below `end` and `postings` more terms in all. Throws EngineError `memory_exhausted` and changes nothing. */
   reserve(end: Ordinal, postings: number): void
   /** As a dense field does; `removed` are the rows as they were given. */

@@ -7,7 +7,7 @@ import {
   type Database,
   type Engine,
   type EngineOptions,
-  type FieldDefinition,
+  type FieldSchema,
   openEngine,
 } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
@@ -69,7 +69,7 @@ export function someVector(random: Random): number[] {
   return Array.from({ length: dimension }, () => random.next() - 0.5)
 }
 
-function someValue(kind: FieldDefinition['kind'], random: Random) {
+function someValue(kind: FieldSchema['kind'], random: Random) {
   if (kind === 'sparse') return someTerms(random)
   if (kind === 'dense') return someVector(random)
   return Array.from({ length: 1 + random.below(3) }, () => someVector(random))

@@ -9,7 +9,7 @@ import { eventDescriptors } from '../../src/events/schema.ts'
 import { upsertPieces } from '../../src/events/upsert-pieces.ts'
 import { parseDefinition } from '../../src/input/definition.ts'
 import type { ObjectColumns } from '../../src/input/objects.ts'
-import { withRules } from '../../src/model/definition.ts'
+import { withRules } from '../../src/model/schema.ts'
 
 const seed = chosenSeed()
 

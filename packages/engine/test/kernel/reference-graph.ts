@@ -1,6 +1,6 @@
 // The graph of the kernel once more, in plain TypeScript: no SIMD, no shared memory, no threads, one row at a time. What the
 // kernel builds must be this, link for link.
-import type { DenseParams } from '../../src/model/definition.ts'
+import type { DenseSchemaParams } from '../../src/model/schema.ts'
 import { levelOf } from '../../src/vector/dense/shape.ts'
 
 const f = Math.fround
@@ -33,7 +33,7 @@ function laneSum(n: number, term: (i: number) => number): number {
 }
 
 /** A row of an arena without a centre. */
-export function encode(vector: Float32Array, params: DenseParams): Row {
+export function encode(vector: Float32Array, params: DenseSchemaParams): Row {
   const lanes = Math.ceil(vector.length / 16) * 16
   const x = (i: number) => vector[i] ?? 0
   let most = 0
@@ -56,7 +56,7 @@ export function encode(vector: Float32Array, params: DenseParams): Row {
 }
 
 export class ReferenceGraph {
-  readonly #params: DenseParams
+  readonly #params: DenseSchemaParams
   readonly #rows: Row[] = []
   /** By ordinal, then level. */
   readonly links: number[][][] = []
@@ -67,7 +67,7 @@ export class ReferenceGraph {
   #entry = -1
   #linked = 0
 
-  constructor(params: DenseParams) {
+  constructor(params: DenseSchemaParams) {
     this.#params = params
   }
 

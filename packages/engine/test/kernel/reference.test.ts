@@ -1,5 +1,5 @@
 import tap, { type Test, test } from 'tap'
-import type { SpaceType } from '../../src/model/definition.ts'
+import type { SpaceType } from '../../src/model/schema.ts'
 import { marked, none } from '../../src/vector/dense/arena.ts'
 import { bestBuild, compileKernel } from '../../src/vector/dense/kernel.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'

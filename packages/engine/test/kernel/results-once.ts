@@ -1,6 +1,6 @@
 // A process that says what the kernel makes of a fixed sequence of calls under every precision and metric, in both its builds where
 // this Node.js has both: the same in every Node.js.
-import type { Precision, SpaceType } from '../../src/model/definition.ts'
+import type { Precision, SpaceType } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { bestBuild, compileKernel } from '../../src/vector/dense/kernel.ts'
 import { WorkerPool } from '../../src/vector/threads/worker-pool.ts'

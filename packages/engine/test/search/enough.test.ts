@@ -12,9 +12,9 @@ import { FilterIndex } from '../../src/filter/filter-index.ts'
 import { parseFilterValues, parseNewFilterValues } from '../../src/filter/values.ts'
 import { parseObjects } from '../../src/input/objects.ts'
 import { limitsDefault } from '../../src/limits.ts'
-import { type DenseFieldDefinition, type FieldDefinition, graphField } from '../../src/model/definition.ts'
 import type { JsonObject } from '../../src/model/json.ts'
 import type { FieldValue, ObjectInput } from '../../src/model/object.ts'
+import { type DenseFieldSchema, type FieldSchema, graphField } from '../../src/model/schema.ts'
 import { ObjectStore } from '../../src/replica/object-store.ts'
 import { Ordinals } from '../../src/replica/ordinals.ts'
 import { Originals } from '../../src/replica/originals.ts'
@@ -39,8 +39,8 @@ const pool = await openWorkerPool({ threads: 2 })
 tap.teardown(() => pool.close())
 
 const params = { dimension, spaceType: 'l2', precision: 'float32', M: 6, efConstruction: 24 } as const
-const plain: FieldDefinition = { kind: 'dense', name, params }
-const several: FieldDefinition = { kind: 'multi', name, params: { ...params, pooling: 'mean' } }
+const plain: FieldSchema = { kind: 'dense', name, params }
+const several: FieldSchema = { kind: 'multi', name, params: { ...params, pooling: 'mean' } }
 
 interface Stored {
   readonly filter: JsonObject
@@ -103,9 +103,9 @@ for (const [label, field, segmentRows] of [
   })
 }
 
-async function replicaOf(field: FieldDefinition, dir: string, segmentRows: number | undefined): Promise<Replica> {
+async function replicaOf(field: FieldSchema, dir: string, segmentRows: number | undefined): Promise<Replica> {
   const definition = { name: 'c', fields: [field] }
-  const graph = graphField(field) as DenseFieldDefinition
+  const graph = graphField(field) as DenseFieldSchema
   const of = originalsOf(1, definition, 0, 0)
   return new Replica({
     id: 1,

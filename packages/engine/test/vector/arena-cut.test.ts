@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
-import type { DenseFieldDefinition, Precision } from '../../src/model/definition.ts'
+import type { DenseFieldSchema, Precision } from '../../src/model/schema.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import type { DenseField } from '../../src/vector/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
@@ -20,7 +20,7 @@ function random(from: number): () => number {
 for (const precision of ['float32', 'int8', 'int16', 'float16', 'binary'] as Precision[]) {
   test(`a cut of ${precision} is the field as it was, whatever is inserted, removed and reused meanwhile, seed ${seed}`, async (t) => {
     const params = { dimension, spaceType: 'l2', precision, M: 8, efConstruction: 32 } as const
-    const definition: DenseFieldDefinition = { kind: 'dense', name: 'v', params }
+    const definition: DenseFieldSchema = { kind: 'dense', name: 'v', params }
     const pool = await openWorkerPool({ threads: 2 })
     t.teardown(() => pool.close())
     const field = await openDenseField(definition, pool)

@@ -2,7 +2,7 @@
 // rows that were removed, that were never there and that came too late left out.
 import { test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
-import type { Precision } from '../../src/model/definition.ts'
+import type { Precision } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, rowsOf } from './world.ts'

@@ -4,7 +4,7 @@
 import tap, { type Test, test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
 import { sourceOf } from '../../src/memory/sections.ts'
-import type { DenseFieldDefinition, Precision, SpaceType } from '../../src/model/definition.ts'
+import type { DenseFieldSchema, Precision, SpaceType } from '../../src/model/schema.ts'
 import { type GraphDenseField, loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 
@@ -55,7 +55,7 @@ function shuffled(rows: Float32Array, dimension: number, seed: number): Float32A
   return joined(...order.map((i) => rows.subarray(i * dimension, (i + 1) * dimension)))
 }
 
-async function filled(definition: DenseFieldDefinition, rows: Float32Array): Promise<GraphDenseField> {
+async function filled(definition: DenseFieldSchema, rows: Float32Array): Promise<GraphDenseField> {
   const { dimension } = definition.params
   const field = await openDenseField(definition, pool)
   for (let from = 0, n = rows.length / dimension; from < n; from += 500)

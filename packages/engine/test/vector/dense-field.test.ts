@@ -1,6 +1,6 @@
 import tap, { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
-import type { Precision, SpaceType } from '../../src/model/definition.ts'
+import type { Precision, SpaceType } from '../../src/model/schema.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, dumped, exact, normalise, recall, rowsOf, similarity } from './world.ts'

@@ -1,5 +1,5 @@
 // A small made-up world for the tests of sparse fields: seeded rows, and a plain model of what a field of them must answer.
-import type { SparseFieldDefinition, SparseModel } from '../../src/model/definition.ts'
+import type { SparseFieldSchema, SparseModel } from '../../src/model/schema.ts'
 import type { DenseHits, SparseQuery, SparseRows } from '../../src/vector/field.ts'
 
 export interface Terms {
@@ -7,7 +7,7 @@ export interface Terms {
   readonly values: Float32Array
 }
 
-export function sparseDefinition(model: SparseModel = 'default', dimension = 2 ** 32): SparseFieldDefinition {
+export function sparseDefinition(model: SparseModel = 'default', dimension = 2 ** 32): SparseFieldSchema {
   return { kind: 'sparse', name: 'words', params: { model, dimension } }
 }
 

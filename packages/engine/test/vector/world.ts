@@ -1,7 +1,7 @@
 // A small made-up world for the tests of dense fields: seeded vectors, exact answers by plain arithmetic, and a field with
 // the calls that fill it.
 
-import type { DenseFieldDefinition, DenseParams, SpaceType } from '../../src/model/definition.ts'
+import type { DenseFieldSchema, DenseSchemaParams, SpaceType } from '../../src/model/schema.ts'
 import type { DenseHits, DenseRows, FieldCut, PreparedCut } from '../../src/vector/field.ts'
 
 /** Numbers in [0, 1) that depend on the seed alone. */
@@ -15,7 +15,7 @@ export function seeded(seed: number): () => number {
   }
 }
 
-export function definitionOf(params: Partial<DenseParams> & { dimension: number }): DenseFieldDefinition {
+export function definitionOf(params: Partial<DenseSchemaParams> & { dimension: number }): DenseFieldSchema {
   return {
     kind: 'dense',
     name: 'vector',

@@ -1,10 +1,10 @@
 // Rebuilds asked for over HTTP: begun here and answered at once, while the collection works on. The engine knows how far one
 // is; what it was asked to change, and why it failed, is remembered here.
-import type { Collection, Database, DenseFieldDefinition, RebuildChanges, RebuildStatus } from '@annal/engine'
+import type { Collection, Database, DenseFieldSchema, RebuildChanges, RebuildStatus } from '@annal/engine'
 import { errorBody, isCoded, ServerError } from './errors.ts'
 
 /** Parameters of a graph that a rebuild may change. */
-export type GraphConfig = Pick<DenseFieldDefinition['params'], 'M' | 'efConstruction'>
+export type GraphConfig = Pick<DenseFieldSchema['params'], 'M' | 'efConstruction'>
 
 export interface RebuildJob {
   /** Dense fields named in the request, in its order. */

@@ -1,5 +1,5 @@
 // Backups as both versions of the API speak of them.
-import type { BackupInfo, DenseFieldDefinition, JobStatus, Moment } from '@annal/engine'
+import type { BackupInfo, DenseFieldSchema, JobStatus, Moment } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
 import { type Infer, optionalInteger, optionalText } from './schema.ts'
@@ -96,7 +96,7 @@ export function backupInfo(info: BackupInfo) {
   }
 }
 
-function denseParams({ M, efConstruction, dimension, spaceType, precision }: DenseFieldDefinition['params']) {
+function denseParams({ M, efConstruction, dimension, spaceType, precision }: DenseFieldSchema['params']) {
   return {
     M,
     ef_construction: efConstruction,

@@ -4,7 +4,7 @@ import {
   type Collection,
   type CollectionDescription,
   type Database,
-  type DenseFieldDefinition,
+  type DenseFieldSchema,
   dimensionMax,
   dimensionMin,
   EngineError,
@@ -12,7 +12,7 @@ import {
   efConstructionMin,
   mMax,
   mMin,
-  type SparseFieldDefinition,
+  type SparseFieldSchema,
   sparseDimensionMax,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
@@ -93,15 +93,15 @@ function sparseFieldOf(body: CreateIndexBody): unknown[] {
 
 /** What the v1 routes need to know of an index. It never changes while the collection lives. */
 export interface IndexShape {
-  readonly dense: Omit<DenseFieldDefinition['params'], 'M' | 'efConstruction'>
+  readonly dense: Omit<DenseFieldSchema['params'], 'M' | 'efConstruction'>
   readonly denseField: string
-  readonly sparse: SparseFieldDefinition['params'] | undefined
+  readonly sparse: SparseFieldSchema['params'] | undefined
   readonly sparseField: string
 }
 
 /** With what a rebuild may change. */
 export interface IndexParams extends IndexShape {
-  readonly dense: DenseFieldDefinition['params']
+  readonly dense: DenseFieldSchema['params']
 }
 
 const shapes = new WeakMap<Collection, IndexShape>()

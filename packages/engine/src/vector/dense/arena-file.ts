@@ -10,7 +10,7 @@
 
 import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
-import { type DenseFieldDefinition, rulesNewest } from '../../model/definition.ts'
+import { type DenseFieldSchema, rulesNewest } from '../../model/schema.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
 import { Arena, at, header, none } from './arena.ts'
 import type { ArenaCut } from './arena-cut.ts'
@@ -42,7 +42,7 @@ export function* hashing({ arena, settled }: SegmentState): Generator<void, bigi
 }
 
 export function* dumpField(
-  definition: DenseFieldDefinition,
+  definition: DenseFieldSchema,
   segmentRows: number,
   segments: readonly ArenaCut[],
 ): Generator<Uint8Array> {
@@ -68,7 +68,7 @@ export function* dumpField(
 
 /** The inverse of dumpField. Throws `snapshot_damaged` or `format_too_new`. */
 export async function loadSegments(
-  definition: DenseFieldDefinition,
+  definition: DenseFieldSchema,
   pool: WorkerPool,
   segmentRows: number,
   source: ByteSource,
@@ -104,7 +104,7 @@ export async function loadSegments(
 }
 
 async function loadSegment(
-  { params }: DenseFieldDefinition,
+  { params }: DenseFieldSchema,
   pool: WorkerPool,
   segmentRows: number,
   bytes: FieldBytes,

@@ -5,7 +5,7 @@
 import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
-import type { DenseFieldDefinition } from '../../model/definition.ts'
+import type { DenseFieldSchema } from '../../model/schema.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from '../field.ts'
 import { UnderWay } from '../in-flight.ts'
 import type { Found } from '../threads/messages.ts'
@@ -49,7 +49,7 @@ export interface GraphDenseField extends DenseField {
 }
 
 export async function openDenseField(
-  definition: DenseFieldDefinition,
+  definition: DenseFieldSchema,
   pool: WorkerPool,
   options: DenseFieldOptions = {},
 ): Promise<GraphDenseField> {
@@ -58,7 +58,7 @@ export async function openDenseField(
 
 /** The inverse of what a cut gives. The source is read to its end; whoever opened it closes it. */
 export async function loadDenseField(
-  definition: DenseFieldDefinition,
+  definition: DenseFieldSchema,
   pool: WorkerPool,
   source: ByteSource,
   options: DenseFieldOptions = {},
@@ -68,7 +68,7 @@ export async function loadDenseField(
 }
 
 /** Rows that surely fit one memory, with what the threads and the upper levels take beside them. */
-function segmentRowsOf({ params }: DenseFieldDefinition, { segmentRows }: DenseFieldOptions): number {
+function segmentRowsOf({ params }: DenseFieldSchema, { segmentRows }: DenseFieldOptions): number {
   if (segmentRows !== undefined) return segmentRows
   const shape = shapeOf(params, params.precision)
   // A multiple of 32, so that a bitmap can be cut at a word.
@@ -76,7 +76,7 @@ function segmentRowsOf({ params }: DenseFieldDefinition, { segmentRows }: DenseF
 }
 
 class GraphField implements GraphDenseField {
-  readonly definition: DenseFieldDefinition
+  readonly definition: DenseFieldSchema
   readonly #pool: WorkerPool
   readonly #segmentRows: number
   readonly #segments: Segment[]
@@ -85,12 +85,7 @@ class GraphField implements GraphDenseField {
   #broken: unknown
   #growthSeen = -1
 
-  constructor(
-    definition: DenseFieldDefinition,
-    pool: WorkerPool,
-    segmentRows: number,
-    loaded: readonly SegmentState[],
-  ) {
+  constructor(definition: DenseFieldSchema, pool: WorkerPool, segmentRows: number, loaded: readonly SegmentState[]) {
     this.definition = definition
     this.#pool = pool
     this.#segmentRows = segmentRows

@@ -4,7 +4,7 @@
 
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../errors.ts'
-import type { DenseParams } from '../../model/definition.ts'
+import type { DenseSchemaParams } from '../../model/schema.ts'
 import { stagingBytes } from '../threads/ring.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
 import { Arena, at, header, jobItemsMax, marked, none } from './arena.ts'
@@ -27,7 +27,7 @@ export interface Batch {
 }
 
 export class Segment {
-  readonly params: DenseParams
+  readonly params: DenseSchemaParams
   readonly #pool: WorkerPool
   readonly #cuts = new Set<ArenaCut>()
   #arena: Arena
@@ -36,7 +36,11 @@ export class Segment {
   /** The arena that takes over when the segment settles; made by `reserve`, so that `apply` cannot fail for want of room. */
   #next: Arena | undefined
 
-  constructor(params: DenseParams, pool: WorkerPool, loaded?: { readonly arena: Arena; readonly settled: boolean }) {
+  constructor(
+    params: DenseSchemaParams,
+    pool: WorkerPool,
+    loaded?: { readonly arena: Arena; readonly settled: boolean },
+  ) {
     this.params = params
     this.#pool = pool
     this.#settled = loaded?.settled ?? false

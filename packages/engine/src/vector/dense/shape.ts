@@ -1,6 +1,6 @@
 // How many bytes everything in an arena takes and where it stands inside a block. assembly/layout.ts draws the same picture
 // and reads these numbers from the header.
-import type { DenseParams, Precision, SpaceType } from '../../model/definition.ts'
+import type { DenseSchemaParams, Precision, SpaceType } from '../../model/schema.ts'
 
 /** Numbers of the wire between host and kernel, and of the snapshot format; never renumbered. */
 export const metricNumbers: Readonly<Record<SpaceType, number>> = { l2: 1, ip: 2, cosine: 3 }
@@ -13,7 +13,7 @@ export const precisionNumbers: Readonly<Record<Precision, number>> = {
 }
 
 export interface Shape {
-  readonly params: DenseParams
+  readonly params: DenseSchemaParams
   /** What rows are kept as here; a field that has not settled keeps float32 whatever its precision. */
   readonly precision: Precision
   /** The dimension rounded up to 16: what vectors in scratch are padded to. */
@@ -38,7 +38,7 @@ export const arenaBytesMax = 2 ** 32 - 2 ** 16
 const blockBytesAim = 2 ** 20
 const unitChunkBytesAim = 2 ** 14
 
-export function shapeOf(params: DenseParams, precision: Precision): Shape {
+export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape {
   const lanes = roundUp(params.dimension, 16)
   const codeBytes = precision === 'binary' ? roundUp(params.dimension, 128) / 8 : lanes
   const codeStride = codeBytes + 16

@@ -6,7 +6,7 @@ import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { xxh64Stream } from '../../memory/xxh64.ts'
-import type { SparseFieldDefinition } from '../../model/definition.ts'
+import type { SparseFieldSchema } from '../../model/schema.ts'
 import { at } from '../dense/arena.ts'
 import type { DenseHits, FieldCut, PreparedCut, SparseField, SparseQuery, SparseRows, SparseSearch } from '../field.ts'
 import { UnderWay } from '../in-flight.ts'
@@ -20,13 +20,13 @@ import { inTurns } from './postings.ts'
 import { readTicket, type WeighedList, writeTicket } from './query.ts'
 import { Vocabulary } from './vocabulary.ts'
 
-export async function openSparseField(definition: SparseFieldDefinition, pool: WorkerPool): Promise<SparseField> {
+export async function openSparseField(definition: SparseFieldSchema, pool: WorkerPool): Promise<SparseField> {
   return new InvertedField(definition, pool, await compileSparseKernel(), emptyState())
 }
 
 /** The inverse of what a cut gives. */
 export async function loadSparseField(
-  definition: SparseFieldDefinition,
+  definition: SparseFieldSchema,
   pool: WorkerPool,
   source: ByteSource,
 ): Promise<SparseField> {
@@ -59,7 +59,7 @@ const noQuery = new Float32Array(0)
 let nextId = -1
 
 class InvertedField implements SparseField {
-  readonly definition: SparseFieldDefinition
+  readonly definition: SparseFieldSchema
   readonly #pool: WorkerPool
   readonly #id = nextId--
   readonly #module: WebAssembly.Module
@@ -73,7 +73,7 @@ class InvertedField implements SparseField {
   #pending: PendingCounts | undefined
   #closed = false
 
-  constructor(definition: SparseFieldDefinition, pool: WorkerPool, module: WebAssembly.Module, state: SparseState) {
+  constructor(definition: SparseFieldSchema, pool: WorkerPool, module: WebAssembly.Module, state: SparseState) {
     this.definition = definition
     this.#pool = pool
     this.#state = state

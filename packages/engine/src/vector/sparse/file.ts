@@ -9,7 +9,7 @@
 
 import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
-import type { SparseFieldDefinition, SparseModel } from '../../model/definition.ts'
+import type { SparseFieldSchema, SparseModel } from '../../model/schema.ts'
 import { at } from '../dense/arena.ts'
 import type { SparseCut } from './cut.ts'
 import { blockPostingsMax, type PostingLists, type Postings } from './lists.ts'
@@ -36,7 +36,7 @@ export interface SparseState {
 }
 
 /** Pieces that the taker may keep, each as of the cut when it is asked for. */
-export function* dumpSparse({ params }: SparseFieldDefinition, cut: SparseCut): Generator<Uint8Array> {
+export function* dumpSparse({ params }: SparseFieldSchema, cut: SparseCut): Generator<Uint8Array> {
   const { end, rows, indices } = cut
   let piece = new Uint32Array(pieceWords)
   let used = 0
@@ -72,7 +72,7 @@ export function* dumpSparse({ params }: SparseFieldDefinition, cut: SparseCut): 
 
 /** The inverse of dumpSparse, into a state that is empty. Throws `snapshot_damaged` or `format_too_new`. */
 export async function loadSparse(
-  { name, params }: SparseFieldDefinition,
+  { name, params }: SparseFieldSchema,
   state: SparseState,
   source: ByteSource,
 ): Promise<void> {

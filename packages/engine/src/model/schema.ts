@@ -1,10 +1,11 @@
-// What a collection is made of. Checked once by parseDefinition; inside the engine nothing is checked again.
+// The schema of a collection: its definition, checked once by parseDefinition and with every default filled in. Inside the engine
+// nothing is checked again.
 
 export type SpaceType = 'cosine' | 'l2' | 'ip'
 export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
 export type SparseModel = 'default' | 'endee_bm25'
 
-export interface DenseParams {
+export interface DenseSchemaParams {
   /** 2 to 10,000. */
   readonly dimension: number
   readonly spaceType: SpaceType
@@ -25,20 +26,20 @@ export interface DenseParams {
 export const rulesNewest = 2
 
 /** The same field with a graph by other rules; its keys in the order in which an event gives them back, for digests read them as text. */
-export function withRules(field: FieldDefinition, rules: number): FieldDefinition {
+export function withRules(field: FieldSchema, rules: number): FieldSchema {
   if (field.kind === 'sparse') return field
   if (field.kind === 'dense') return { ...field, params: { ...field.params, rules } }
   const { pooling, ...params } = field.params
   return { ...field, params: { ...params, rules, pooling } }
 }
 
-export interface DenseFieldDefinition {
+export interface DenseFieldSchema {
   readonly kind: 'dense'
   readonly name: string
-  readonly params: DenseParams
+  readonly params: DenseSchemaParams
 }
 
-export interface SparseFieldDefinition {
+export interface SparseFieldSchema {
   readonly kind: 'sparse'
   readonly name: string
   readonly params: {
@@ -51,25 +52,25 @@ export interface SparseFieldDefinition {
 export type Pooling = 'mean' | 'max'
 
 /** Several vectors per object: found by what they are pooled to, ordered by the members themselves. */
-export interface MultiFieldDefinition {
+export interface MultiFieldSchema {
   readonly kind: 'multi'
   readonly name: string
-  readonly params: DenseParams & { readonly pooling: Pooling }
+  readonly params: DenseSchemaParams & { readonly pooling: Pooling }
 }
 
-export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition | MultiFieldDefinition
+export type FieldSchema = DenseFieldSchema | SparseFieldSchema | MultiFieldSchema
 
 /** The field whose rows a graph links: a dense field itself, the pooled vectors of a multi-vector field, none of a sparse one. */
-export function graphField(field: DenseFieldDefinition | MultiFieldDefinition): DenseFieldDefinition
-export function graphField(field: FieldDefinition): DenseFieldDefinition | undefined
-export function graphField(field: FieldDefinition): DenseFieldDefinition | undefined {
+export function graphField(field: DenseFieldSchema | MultiFieldSchema): DenseFieldSchema
+export function graphField(field: FieldSchema): DenseFieldSchema | undefined
+export function graphField(field: FieldSchema): DenseFieldSchema | undefined {
   if (field.kind === 'sparse') return undefined
   if (field.kind === 'dense') return field
   const { pooling: _pooling, ...params } = field.params
   return { kind: 'dense', name: field.name, params }
 }
 
-export interface CollectionDefinition {
+export interface CollectionSchema {
   readonly name: string
-  readonly fields: readonly FieldDefinition[]
+  readonly fields: readonly FieldSchema[]
 }
