@@ -29,8 +29,8 @@ export function benchmarksPage(results: string): string {
   return [
     '# Benchmarks',
     '',
-    'Measured with the commands that are named, on the machines that are named, and committed as they came out in `benchmarks/results`.',
-    'No figure here is promised: run the command on your machine. What is promised is on [another page](guarantees.md).',
+    'These figures were measured with the given commands on the given machines and are committed unchanged in `benchmarks/results`. They are',
+    'not guarantees: run the commands on your machine. [Guarantees](guarantees.md) lists what Annal promises.',
     ...(existsSync(run) ? everything(JSON.parse(readFileSync(run, 'utf8')) as Run) : []),
     ...names.sort().flatMap((name) => ['', chapterOf(path.join(results, name))]),
     '',
@@ -41,10 +41,10 @@ function everything({ command, ref, machine, results }: Run): string[] {
   const facts = Object.entries(machine).map(([name, value]) => `${name} ${value}`)
   return [
     '',
-    '## All of them in one run',
+    '## All benchmarks in one run',
     '',
-    `\`${command}\` at ${ref}: ${facts.join(', ')}. Small sizes, for comparing one version with another: \`--against REF\` runs both by turns`,
-    'and tells a difference only where three quarters of the pairs agree on more than 5 %.',
+    `\`${command}\` at ${ref}: ${facts.join(', ')}. The sizes are small, to compare one version with another. \`--against REF\` runs both`,
+    'versions alternately and reports a difference only if three quarters of the pairs agree on more than 5 %.',
     ...Object.entries(results).flatMap(([name, figures]) => ['', `### ${titles[name] ?? name}`, ...drawn(figures)]),
   ]
 }

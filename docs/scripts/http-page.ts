@@ -45,8 +45,8 @@ export async function httpPage(): Promise<string> {
   return [
     '# Every HTTP call',
     '',
-    'Made from what a server says of itself at `/api/v2/openapi.json`. Conventions, limits and what the parts of bodies mean are in',
-    '[HTTP](http.md); every refusal is explained in [Errors](errors.md).',
+    'This page is generated from the description at `/api/v2/openapi.json`. [HTTP](http.md) has the conventions, limits, and the meaning of the',
+    'parts of bodies. [Errors](errors.md) explains every error.',
     ...Object.entries(chapters).flatMap(([tag, title]) => [
       '',
       `## ${title}`,

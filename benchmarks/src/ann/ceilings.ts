@@ -40,7 +40,7 @@ await pool.close()
 const page = [
   `# Recall@10 at ef ${ef}`,
   '',
-  `Without rescoring / with it. M 16, ef_construction 128, at most ${values.queries} queries of each set.`,
+  `Without rescoring / with rescoring. M 16, ef_construction 128, at most ${values.queries} queries of each set.`,
   `Command: \`npm run bench:ceilings -- --data DIR --ef ${ef} --queries ${values.queries}\``,
   '',
   `| set | metric | ${precisions.join(' | ')} |`,

@@ -86,7 +86,7 @@ function report(before: readonly number[], after: readonly number[]): string {
   return [
     '# Recall after churn',
     '',
-    `Fashion-MNIST x ${things.dimension}, l2, ${values.precision}, default settings, ${alive.toLocaleString('en')} rows alive; ${cycles} times ${turned.toLocaleString('en')} deleted and as many others inserted; ${queries} queries, k = ${k}.`,
+    `Fashion-MNIST x ${things.dimension}, l2, ${values.precision}, default settings, ${alive.toLocaleString('en')} live rows; ${cycles} rounds that delete ${turned.toLocaleString('en')} rows and insert as many others; ${queries} queries, k = ${k}.`,
     `Command: \`node scripts/run.mjs benchmarks/src/filtered/churn.ts --rows ${alive} --queries ${queries} --precision ${values.precision}\``,
     '',
     '| filter | recall@10 before | after | difference |',

@@ -189,7 +189,7 @@ function report(lines: readonly Line[]): string {
     `${things.title}, l2, ${values.precision}, default settings, ${queries} queries one after another, k = ${k}. ${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores, Node ${process.version}.`,
     `Command: \`node scripts/run.mjs benchmarks/src/filtered/main.ts${values.clustered ? ' --clustered' : values.scattered ? ' --scattered' : ''} --rows ${things.rows} --queries ${queries} --precision ${values.precision}\``,
     '',
-    'Times are CPU time of all threads, since the machine has other work. `speed` is that of a search without a filter, asked in turns with this one, divided by that of this one. `scan` and `walk` are what either plan takes where it is forced.',
+    'Times are CPU times of all threads, because the machine has other work. `speed` is the time of a search without a filter divided by the time of the filtered search, measured alternately. `scan` and `walk` are the times of each plan when it is forced.',
     '',
     '| filter | matches | plan | recall@10 | k results | median CPU ms | speed | comparisons | scan ms | walk ms | comparisons of a walk | recall of a walk |',
     '|---|---|---|---|---|---|---|---|---|---|---|---|',

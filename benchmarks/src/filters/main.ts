@@ -83,8 +83,8 @@ function report(): string {
     '|---|---|---|---|---|',
     ...rows,
     '',
-    `Indexed ${rate(setMs, count)} objects a second; ${(index.bytes() / 1e6).toFixed(1)} MB in memory, ${(index.bytes() / count).toFixed(0)} bytes an object.`,
-    `Dumped ${(dumpBytes / 1e6).toFixed(1)} MB in ${dumpMs.toFixed(0)} ms, loaded and checked in ${loadMs.toFixed(0)} ms.`,
+    `Indexed ${rate(setMs, count)} objects per second; ${(index.bytes() / 1e6).toFixed(1)} MB in memory, ${(index.bytes() / count).toFixed(0)} bytes per object.`,
+    `Wrote ${(dumpBytes / 1e6).toFixed(1)} MB in ${dumpMs.toFixed(0)} ms, loaded and verified in ${loadMs.toFixed(0)} ms.`,
     '',
   ].join('\n')
 }

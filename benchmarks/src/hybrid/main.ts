@@ -52,7 +52,7 @@ for (const name of textSetNames) {
 const page = [
   '# Hybrid search',
   '',
-  'nDCG@10 on judged text collections: sparse is BM25, dense is LSA, both searched exactly for 100 hits, which are fused.',
+  'nDCG@10 on judged text collections: sparse is BM25, dense is LSA. Both are searched exactly for 100 hits, which are then fused.',
   'Command: `node scripts/run.mjs benchmarks/src/hybrid/main.ts`',
   '',
   `| set | ${columns.join(' | ')} |`,

@@ -48,7 +48,7 @@ function notes(): Documents | undefined {
   const byPath = Map.groupBy(lines.entries(), ([, line]) => (JSON.parse(line) as { path: string }).path)
   const documents = [...byPath.values()].map((found) => found.map(([i]) => passages[i] as Float32Array))
   const asked = rowsOf(floats('queries.f32')).map((row) => [row])
-  return { title: 'notes, one passage asked', dimension: meta.d, documents, queries: asked }
+  return { title: 'notes, queried with one passage', dimension: meta.d, documents, queries: asked }
 }
 
 /** Each document around a place of its own, its members around it; a query is made like some members of one of them. */
@@ -65,7 +65,7 @@ function madeUp(count: number): Documents {
     const document = pick(documents, random)
     return Array.from({ length: 16 }, () => near(pick(document, random), 0.5))
   })
-  return { title: 'made up, 16 vectors asked', dimension, documents, queries: asked }
+  return { title: 'generated, queried with 16 vectors', dimension, documents, queries: asked }
 }
 
 function pick<T>(items: readonly T[], random: Random): T {
@@ -116,7 +116,7 @@ function report(): string {
   return [
     '# Multi-vector search',
     '',
-    `Cosine, mean pooling, int8 graph; recall@${k} against comparing the members of every document, ${queries} queries one after another. ${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores, Node ${process.version}.`,
+    `Cosine, mean pooling, int8 graph; recall@${k} compared with an exact search over the members of every document, ${queries} queries one after another. ${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores, Node ${process.version}.`,
     `Command: \`node scripts/run.mjs benchmarks/src/multi/main.ts --made ${values.made} --queries ${values.queries}\``,
     '',
     '| set | documents x members x dimension | ef | recall@10 | median ms |',

@@ -192,10 +192,10 @@ function report(): string {
   return [
     '# Sparse search',
     '',
-    `Top ${k} through the engine, one query after another, beside scoring every row in a loop over flat arrays. ${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores, Node ${process.version}.`,
+    `Top ${k} through the engine, one query after another, compared with scoring every row in a loop over flat arrays. ${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores, Node ${process.version}.`,
     `Command: \`node scripts/run.mjs benchmarks/src/sparse/main.ts --rows ${values.rows} --seed ${values.seed}\``,
     '',
-    '| set | rows | terms | terms of a query | every row, ms | search, ms | faster, median | postings walked | equal answers |',
+    '| set | rows | terms | terms of a query | every row, ms | search, ms | faster, median | postings walked | equal results |',
     '|---|---|---|---|---|---|---|---|---|',
     ...rows,
     '',
