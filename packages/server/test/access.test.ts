@@ -77,7 +77,7 @@ test('the route table is complete', async (t) => {
   t.strictSame(registered.toSorted(), [...callers.keys()].toSorted(), 'what is registered is what the table names')
 })
 
-test('every route lets in exactly those it is for', { timeout: 120_000 }, async (t) => {
+test('every route accepts exactly the callers it is for', { timeout: 120_000 }, async (t) => {
   const { running, tokens } = await enterprise(t)
   const faults: string[] = []
   let asked = 0
@@ -114,7 +114,7 @@ function mayLack(route: string, found: string): boolean {
   return route.includes('/admin/') && found === '404 database_not_found'
 }
 
-test('nothing but the token says who asks', { timeout: 120_000 }, async (t) => {
+test('only the token identifies the caller', { timeout: 120_000 }, async (t) => {
   const { running, tokens } = await enterprise(t)
   const names = [
     ...['x-db', 'x-database', 'x-db-name', 'x-tenant', 'x-user', 'x-forwarded-user', 'x-remote-user', 'remote-user'],

@@ -75,7 +75,7 @@ test('guesses are forgotten after a minute and counted per address', (t) => {
   t.end()
 })
 
-test('of a thousand guesses ten are tried', async (t) => {
+test('of a thousand guesses ten are compared', async (t) => {
   const running = await runningApp(t, { authToken })
   const statuses = new Map<number, number>()
   for (let i = 0; i < 1_000; i++) {

@@ -11,7 +11,7 @@ const built = await access(new URL('../../dashboard/dist/index.html', import.met
 )
 const skip = built ? false : 'the dashboard is not built: npm run build'
 
-test('the page and its files are open to everybody, compressed, cached and under a strict policy', {
+test('the page and its files need no token, are compressed and cached, and have a strict policy', {
   skip,
 }, async (t) => {
   const running = await runningApp(t, { authToken: 'a-token-of-enough-characters' })

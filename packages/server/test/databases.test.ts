@@ -84,7 +84,7 @@ test('a database is made, described, deactivated, activated, retyped and deleted
   t.equal((await ask(token, 'GET', '/collection')).status, 401, 'an old token does not open a new database of its name')
 })
 
-test('tokens are minted by root and by the database, told once, listed without secrets, and revoked at once', async (t) => {
+test('tokens are created by root and by the database, returned once, listed without secrets, and revoked at once', async (t) => {
   const { running, ask, root } = await enterprise(t)
   const first = await madeDatabase(root, 'acme')
   const minted: string[] = [first]

@@ -86,7 +86,7 @@ test('databases, tokens and the license live through kills and restarts', { time
   await fourth.process.ended
 })
 
-test('a license laid into the directory is taken at the start, and a weak root token stays at home', async (t) => {
+test('a license file in the directory is used at startup, and a weak root token listens on loopback only', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
   await layLicense(dataDir)
   const weak = { NDD_ROOT_TOKEN: 'unsafe_root_token', NDD_HOST: '0.0.0.0' }

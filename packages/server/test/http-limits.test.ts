@@ -36,7 +36,7 @@ test('a body larger than its route takes is 413, one of the largest allowed size
   t.equal(insert.status, 200, 'upserts may be larger')
 })
 
-test('a body is validated or refused, however its type is spelt', async (t) => {
+test('a body is validated or rejected, however its type is written', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const types = [

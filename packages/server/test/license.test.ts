@@ -148,7 +148,7 @@ test('a thousand damaged licenses are refused, and none breaks anything', (t) =>
   t.end()
 })
 
-test('a license file is not followed elsewhere, nor waited for', async (t) => {
+test('a license file that is a link is not followed, and one that never ends is not waited for', async (t) => {
   const dir = await temporaryDirectory(t)
   const outside = path.join(dir, 'outside.lic')
   await writeFile(outside, issued())
@@ -235,7 +235,7 @@ test('what has ended stays ended when the clock is set back a year, also after a
   again.require()
 })
 
-test('a clock set back while the server was stopped gives no time back, though nobody wrote', async (t) => {
+test('a clock set back while the server was stopped extends nothing, even without writes', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
   const day = Date.UTC(2030, 0, 1)
   let now = day

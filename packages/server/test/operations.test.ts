@@ -119,7 +119,7 @@ test('a request that is refused while the engine opens is one line at warn, with
   }
 })
 
-test('a mistake of ours is 500 without a word about it', async (t) => {
+test('an internal error is 500 without details', async (t) => {
   const slot = new EngineSlot()
   const secret = '/srv/private/path.ts'
   const broken = {

@@ -54,7 +54,7 @@ function firstSettled<T>(all: readonly Promise<T>[], count: number): Promise<T>[
   return first
 }
 
-test('readers that do not read hold only so much, and let go when they are gone', async (t) => {
+test('clients that do not read their replies use bounded memory, and free it when they leave', async (t) => {
   const running = await runningApp(t)
   const dimension = 4_000
   const count = 300
@@ -92,7 +92,7 @@ test('readers that do not read hold only so much, and let go when they are gone'
   t.equal((await running.send('POST', '/api/v1/index/docs/search', { body, type: 'application/json' })).status, 200)
 })
 
-test('two thousand connections that say nothing keep nobody out', async (t) => {
+test('two thousand idle connections do not block other clients', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const { port } = new URL(running.url)

@@ -8,7 +8,7 @@ import { startProcess } from './running-process.ts'
 const line =
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (INFO|WARN|ERROR): default\/\S+: (GET|POST|DELETE) \S+ \d{3} \(\d+\.\dms\)$/
 
-test('the newest requests are told in the form that dashboards read, whatever their paths hold', async (t) => {
+test('the newest requests are listed in the form that dashboards read, whatever their paths contain', async (t) => {
   const running = await runningApp(t)
   await running.send('GET', '/api/v2/collection/docs?secret=1')
   for (const hostile of [

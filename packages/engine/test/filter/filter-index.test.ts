@@ -70,7 +70,7 @@ test('conditions all hold; $or, $and and $not join them', (t) => {
   t.end()
 })
 
-test('numbers are compared as they are: any size, both zeros one', (t) => {
+test('numbers of any size are compared exactly, and both zeros are equal', (t) => {
   const values = [-0, 2 ** 53, 2 ** 53 + 2, 1e308, -1e308, 5e-324, 999.5, 1_000]
   const index = indexOf(values.map((n) => ({ n })))
   t.same(found(index, { n: { $eq: 0 } }), [0])
