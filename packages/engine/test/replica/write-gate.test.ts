@@ -1,3 +1,4 @@
+import { mock } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'tap'
 import { WriteGate } from '../../src/replica/write-gate.ts'
@@ -37,4 +38,59 @@ test('a failed apply is heard by its caller and does not stop the queue', async 
   await t.rejects(failed, /broken/)
   t.equal(await next, 'applied')
   t.strictSame(gate.pending, { events: 0, bytes: 0 })
+})
+
+test('a full queue of events, or of their bytes, keeps writers waiting until one is applied', async (t) => {
+  const mebibyte = 1024 * 1024
+  for (const { events, bytes } of [
+    { events: 512, bytes: 1 },
+    { events: 1, bytes: 256 * mebibyte },
+  ]) {
+    const gate = new WriteGate()
+    const applied = Promise.withResolvers<void>()
+    // One event fewer, or one byte fewer, and there is still room.
+    const queued = Array.from({ length: events - 1 }, () => gate.queue(bytes, () => applied.promise))
+    if (events === 1) queued.push(gate.queue(bytes - 1, () => applied.promise))
+    let appended = 0
+    const write = () => gate.write(async () => void appended++)
+    await write()
+    t.equal(appended, 1, `${events} events of ${bytes} bytes: there is room below the limit`)
+    queued.push(gate.queue(1, () => applied.promise))
+    const waiting = write()
+    await setImmediate()
+    t.equal(appended, 1, 'and none at it')
+    applied.resolve()
+    await Promise.all([...queued, waiting])
+    t.equal(appended, 2, 'the writer goes on when events are applied')
+    t.strictSame(gate.pending, { events: 0, bytes: 0 })
+  }
+})
+
+test('a writer waits for as long as the gate is held, and all of them go on afterwards', async (t) => {
+  const gate = new WriteGate()
+  const release = Promise.withResolvers<void>()
+  const holds = [gate.hold(() => release.promise), gate.hold(() => release.promise)]
+  let appended = 0
+  const writers = Array.from({ length: 3 }, () => gate.write(async () => void appended++))
+  await setImmediate()
+  t.equal(appended, 0)
+  release.resolve()
+  await Promise.all([...holds, ...writers])
+  t.equal(appended, 3)
+})
+
+test('a writer that waited 30 s is refused', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout', 'Date'] })
+  t.teardown(() => mock.timers.reset())
+  const gate = new WriteGate()
+  const release = Promise.withResolvers<void>()
+  const held = gate.hold(() => release.promise)
+  const refused = t.rejects(
+    gate.write(async () => 'in'),
+    { code: 'overloaded', details: { limit: 30_000 } },
+  )
+  mock.timers.tick(30_000)
+  await refused
+  release.resolve()
+  await held
 })

@@ -152,6 +152,21 @@ export const logSuite: readonly LogCase[] = [
     },
   },
   {
+    name: 'truncateBefore keeps the record it names, whichever that is',
+    async run(open) {
+      const log = await open()
+      const written = Array.from({ length: 40 }, (_, i) => `${i}`.padEnd(200, '.'))
+      for (const text of written) await log.append(record(text))
+      await log.sync()
+      for (let lsn = 1; lsn <= written.length; lsn++) {
+        await log.truncateBefore(lsn as Lsn)
+        assert.ok(log.state().lsnFirst <= lsn, `the log begins at ${log.state().lsnFirst} after truncateBefore(${lsn})`)
+        assert.deepEqual(await texts(log, lsn), written.slice(lsn - 1))
+      }
+      await log.close()
+    },
+  },
+  {
     name: 'a reader keeps its records while older ones are given up',
     async run(open) {
       const log = await open()
