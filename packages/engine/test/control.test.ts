@@ -99,12 +99,12 @@ test('tokens and settings have limits', async (t) => {
 
 test('of two that ask for one name at one time one gets it', async (t) => {
   const engine = await opened(t, await directory(t))
-  const asked = await Promise.allSettled([
+  const results = await Promise.allSettled([
     engine.control.createDatabase({ name: 'acme', token: token('one') }),
     engine.control.createDatabase({ name: 'acme', token: token('two') }),
   ])
   t.strictSame(
-    asked.map(({ status }) => status),
+    results.map(({ status }) => status),
     ['fulfilled', 'rejected'],
   )
   t.strictSame(
@@ -118,13 +118,13 @@ test('a collection asked for while its database is dropped is either in the drop
   for (let round = 0; round < 20; round++) {
     await engine.control.createDatabase({ name: 'acme' })
     const acme = engine.database('acme')
-    const asked = [
+    const calls = [
       acme.createCollection({ name: 'a', fields }),
       acme.createCollection({ name: 'b', fields }),
       engine.control.deleteDatabase('acme'),
       acme.createCollection({ name: 'c', fields }),
     ]
-    const [, , dropped, late] = await Promise.allSettled(asked)
+    const [, , dropped, late] = await Promise.allSettled(calls)
     t.match([dropped?.status, late?.status], ['fulfilled', 'rejected'])
   }
   t.equal(engine.stats().collections, 0)

@@ -23,7 +23,7 @@ async function inDirectory(act: (dataDir: string) => Promise<void>): Promise<voi
 function objects(count: number, from = 0) {
   return Array.from({ length: count }, (_, i) => ({
     id: `${from + i}`,
-    fields: { v: Array.from({ length: 16 }, (__, at) => Math.sin((from + i) * (at + 1))) },
+    fields: { v: Array.from({ length: 16 }, (__, index) => Math.sin((from + i) * (index + 1))) },
   }))
 }
 
@@ -65,7 +65,7 @@ test('a rebuild under way is given up when the engine closes, and nothing is los
   await inDirectory(async (dataDir) => {
     const engine = await openEngine({ dataDir, threads: 1 })
     const collection = await engine.database().createCollection({ name: 'c', fields })
-    for (let at = 0; at < 6_000; at += 1_000) await collection.upsert(objects(1_000, at))
+    for (let index = 0; index < 6_000; index += 1_000) await collection.upsert(objects(1_000, index))
     const digest = collection.stateDigest()
     const rebuilding = collection.rebuild().then(
       () => 'done',

@@ -19,8 +19,8 @@ const dimension = 4
 const vectorOf = (write: number): number[] => [Math.cos(write / 500), Math.sin(write / 500), 0, 0]
 
 function filterOf(write: number, i: number): { [key: string]: string | number } {
-  const values = Array.from({ length: 100 }, (_, at): [string, string] => [
-    `k${at}`,
+  const values = Array.from({ length: 100 }, (_, index): [string, string] => [
+    `k${index}`,
     `${write % 3}-${i}-${'v'.repeat(400)}`,
   ])
   return { write, ...Object.fromEntries(values) }

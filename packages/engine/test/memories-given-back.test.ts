@@ -55,8 +55,8 @@ async function runRounds(
   try {
     const round = await begin(engine.database())
     const looks: Taken[] = []
-    for (let at = 0; at < count; at++) {
-      await round(at)
+    for (let index = 0; index < count; index++) {
+      await round(index)
       // What a rule leaves uncollected differs from round to round, so it is looked at often.
       looks.push(takenByProcess() as Taken)
     }

@@ -20,7 +20,7 @@ function objects(from: number) {
       id: `object-${n}`,
       meta: { n, title: `the object of number ${n}`.repeat(3) },
       filter: { kept: n % 10 === 0, price: n % 100 },
-      fields: { v: Array.from({ length: dimension }, (__, at) => Math.sin(n * (at + 1))) },
+      fields: { v: Array.from({ length: dimension }, (__, index) => Math.sin(n * (index + 1))) },
     }
   })
 }

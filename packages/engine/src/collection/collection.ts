@@ -185,7 +185,7 @@ export class LocalCollection extends CollectionLife implements Collection {
       const { timeMs: _, ...same } = event
       const draft: Draft = { ...same, collectionId: this.entry.id }
       if (draft.kind === 'objects-deleted') return this.#begin(draft, noRoom, noFilters)
-      const needs = FilterNeeds.of(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
+      const needs = FilterNeeds.from(draft.filters.map((text) => (text === '' ? {} : parseFilterValues(text).values)))
       const room =
         draft.kind === 'objects-upserted' ? roomFor(draft) : roomForFilters(this.replica, draft.ids, draft.filters)
       return this.#begin(draft, room, needs)

@@ -1,11 +1,11 @@
-// The keys of a filter index as sections: their names and runs as JSON, and the runs' directories as numbers.
+// Serializes the keys of a filter index as sections: names and runs as JSON, the runs' directories as numbers.
 import { numbersPart, type Section, type SectionBody, type SectionReader, sectionOf } from '../memory/sections.ts'
 import { type KeyIndex, runNames } from './key-index.ts'
 import type { RunDirectory } from './value-run.ts'
 
 interface KeysHead {
   readonly nextKey: number
-  /** Name, id, and per run in the order of `runNames` its number of pages. */
+  /** Name, id, and the number of pages of each run in the order of `runNames`. */
   readonly keys: readonly (readonly [name: string, id: number, pages: readonly number[]])[]
 }
 
@@ -33,10 +33,10 @@ export async function loadKeys(
   const body = await reader.open(`${name}.directories`)
   const keys = new Map<string, KeyIndex>()
   for (const [key, id, counts] of head.keys) {
-    if (keys.has(key)) throw names.damaged(`key ${JSON.stringify(key)} is there twice`)
+    if (keys.has(key)) throw names.damaged(`key ${JSON.stringify(key)} occurs twice`)
     const index = options.make(id)
-    for (const [at, count] of counts.entries()) {
-      const run = runNames[at]
+    for (const [position, count] of counts.entries()) {
+      const run = runNames[position]
       if (run === undefined || count === 0) continue
       const fault = index.restore(run, await directoryOf(body, count)).fault(options.ordinalEnd)
       if (fault !== undefined) throw body.damaged(`key ${JSON.stringify(key)}: ${fault}`)
@@ -56,7 +56,7 @@ async function directoryOf(body: SectionBody, count: number): Promise<RunDirecto
 }
 
 function headOf(bytes: Uint8Array, body: SectionBody): KeysHead {
-  const head = parsed(bytes, body)
+  const head = parseJson(bytes, body)
   const isCount = (it: unknown): it is number => typeof it === 'number' && Number.isSafeInteger(it) && it >= 0
   const isKey = (it: unknown): it is KeysHead['keys'][number] =>
     Array.isArray(it) &&
@@ -70,11 +70,11 @@ function headOf(bytes: Uint8Array, body: SectionBody): KeysHead {
   const { keys, nextKey } = head
   if (!Array.isArray(keys) || !keys.every(isKey) || !isCount(nextKey))
     throw body.damaged('its list of keys is malformed')
-  if (keys.some(([, id]) => id >= nextKey)) throw body.damaged('a key has a number that was never given')
+  if (keys.some(([, id]) => id >= nextKey)) throw body.damaged('a key has a number that was never assigned')
   return { keys, nextKey }
 }
 
-function parsed(bytes: Uint8Array, body: SectionBody): unknown {
+function parseJson(bytes: Uint8Array, body: SectionBody): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes))
   } catch {

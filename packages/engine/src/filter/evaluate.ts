@@ -1,4 +1,4 @@
-// From a condition to the set of ordinals it holds for. Reads the index and changes nothing.
+// Evaluates a condition to the set of ordinals that match. Reads the index and changes nothing.
 import { Bitmap } from '../memory/bitmap.ts'
 import type { Condition, Scalar } from './condition.ts'
 import type { KeyIndex } from './key-index.ts'
@@ -10,7 +10,7 @@ export interface Indexed {
   readonly terms: TermTable
 }
 
-/** A set of its own, counted. */
+/** Returns a new bitmap with its count. */
 export function matches(condition: Condition, indexed: Indexed): Bitmap {
   switch (condition.kind) {
     case 'and':
@@ -31,21 +31,21 @@ function allOf(conditions: readonly Condition[], indexed: Indexed): Bitmap {
   let all = matches(first, indexed)
   for (const condition of rest) {
     if (all.count === 0) return all
-    // What does not hold is taken away at once, without first making the set of what holds.
+    // Subtracts the negated set directly, without building its complement.
     if (condition.kind === 'not') all = all.andNot(matches(condition.condition, indexed))
     else all = all.and(matches(condition, indexed))
   }
   return all
 }
 
-/** Sets the bits of what the condition holds for. */
+/** Sets the bits of the ordinals that match the condition. */
 function collect(condition: Condition, indexed: Indexed, into: Int32Array): void {
   switch (condition.kind) {
     case 'in':
       for (const operand of condition.operands) collectEqual(condition.key, operand, indexed, into)
       return
     case 'range':
-      indexed.keys.get(condition.key)?.run(condition.of)?.collect(condition.bounds, into)
+      indexed.keys.get(condition.key)?.run(condition.type)?.collect(condition.bounds, into)
       return
     case 'exists':
       collectValue(indexed.keys.get(condition.key), 'exists', 0, into)
@@ -56,7 +56,7 @@ function collect(condition: Condition, indexed: Indexed, into: Int32Array): void
     case 'and':
     case 'not': {
       const { words } = matches(condition, indexed)
-      for (let at = 0; at < words.length; at++) into[at]! |= words[at]!
+      for (let index = 0; index < words.length; index++) into[index]! |= words[index]!
       return
     }
   }

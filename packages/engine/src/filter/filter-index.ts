@@ -1,6 +1,6 @@
-// Which objects a filter holds for, exactly. Every key is indexed by itself as objects come; nothing is declared. An array
-// matches by any of its elements; null and objects are only seen by $exists. A value of another type than the condition's
-// does not match and is never an error. The same calls give the same bytes.
+// Finds the exact set of objects that match a filter. Every key is indexed automatically as objects arrive; nothing is
+// declared. An array matches by any of its elements; null and objects only match $exists. A value of a different type
+// than the condition does not match and is never an error. The same calls produce the same bytes.
 
 import { filterKeysOfCollectionMax } from '../limits.ts'
 import { Bitmap } from '../memory/bitmap.ts'
@@ -18,7 +18,7 @@ import { TermTable } from './term-table.ts'
 import { ValuePages } from './value-pages.ts'
 
 export interface FilterMatches {
-  /** Belongs to the caller. */
+  /** Owned by the caller. */
   readonly bitmap: Bitmap
   readonly count: number
 }
@@ -31,34 +31,34 @@ export class FilterIndex {
   #keys = new Map<string, KeyIndex>()
   #nextKey = 1
 
-  /** The seed keeps strangers from choosing strings that collide. */
+  /** The seed is secret, so that an attacker cannot choose colliding strings. */
   constructor(seed: HashSeed) {
     this.#terms = new TermTable(seed)
   }
 
-  /** Objects that are indexed, with filter values or without. */
+  /** Number of indexed objects, with or without filter values. */
   get count(): number {
     return this.#live.count
   }
 
-  /** Distinct keys of all objects. */
+  /** Number of distinct keys over all objects. */
   get keys(): number {
     return this.#keys.size
   }
 
   /**
-   * Checks that the values may be indexed, and makes the room that they usually take. Throws EngineError limit_exceeded (too many
-   * distinct keys in the collection) or memory_exhausted.
+   * Checks that the values can be indexed and reserves the memory they usually need. Throws EngineError limit_exceeded
+   * (too many distinct keys in the collection) or memory_exhausted.
    */
   reserve(needs: FilterNeeds, ordinalEnd: number): void {
     const { keys, entries, strings, bytes } = needs
-    let added = 0
-    for (const key of keys) if (!this.#keys.has(key)) added++
-    if (added > 0 && this.#keys.size + added > filterKeysOfCollectionMax)
-      throw tooManyKeys(`it has ${this.#keys.size} and these objects add ${added}`)
+    let addedKeys = 0
+    for (const key of keys) if (!this.#keys.has(key)) addedKeys++
+    if (addedKeys > 0 && this.#keys.size + addedKeys > filterKeysOfCollectionMax)
+      throw tooManyKeys(`it has ${this.#keys.size} and these objects add ${addedKeys}`)
     this.#live.ensure(ordinalEnd)
     this.#terms.reserve(strings, bytes)
-    this.#heap.reserve(entries + added * 4, entries * 32 + added * 128)
+    this.#heap.reserve(entries + addedKeys * 4, entries * 32 + addedKeys * 128)
   }
 
   /** Indexes a new object; `values` is empty for one without filter values. */
@@ -67,7 +67,7 @@ export class FilterIndex {
     for (const [key, value] of Object.entries(values)) this.#keyFor(key).set(ordinal, value)
   }
 
-  /** Takes an object out; `values` are those it was set with. */
+  /** Removes an object from the index; `values` must be those it was set with. */
   remove(ordinal: number, values: JsonObject): void {
     this.#live.clear(ordinal)
     for (const [key, value] of Object.entries(values)) {
@@ -78,14 +78,17 @@ export class FilterIndex {
     }
   }
 
-  /** The objects that every condition holds for. */
+  /** Returns the objects that match every condition. */
   evaluate(filter: Filter): FilterMatches {
     const all: Condition = { kind: 'and', conditions: filter }
     const bitmap = matches(all, { live: this.#live, keys: this.#keys, terms: this.#terms })
     return { bitmap, count: bitmap.count }
   }
 
-  /** Strings, numbers and booleans that objects have under the key, and how many do; only those in `within` count. */
+  /**
+   * Yields the strings, numbers and booleans stored under the key, with the number of objects for each. With `within`,
+   * only its ordinals count.
+   */
   *valuesOf(
     key: string,
     within: Bitmap | undefined,
@@ -98,7 +101,7 @@ export class FilterIndex {
       yield { value: value === 1, count }
   }
 
-  /** Taken from the process, but for a few hundred bytes per distinct key. */
+  /** Bytes allocated from the process, except a few hundred bytes for each distinct key. */
   bytes(): number {
     let sum = this.#live.bytes() + this.#terms.bytes() + this.#heap.bytes()
     for (const key of this.#keys.values()) sum += key.bytes()

@@ -1,4 +1,5 @@
-// What the filter index needs for the values of several objects, summed up object by object, so that nobody has to keep the values.
+// Sums up the needs of the filter index for the values of several objects, one object at a time, so that the values
+// need not be kept.
 import { EngineError } from '../errors.ts'
 import { filterKeysOfCollectionMax } from '../limits.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
@@ -7,16 +8,16 @@ export class FilterNeeds {
   readonly keys = new Set<string>()
   entries = 0
   strings = 0
-  /** Of the strings, as UTF-8. */
+  /** Bytes of the strings, as UTF-8. */
   bytes = 0
 
-  static of(objects: Iterable<JsonObject>): FilterNeeds {
+  static from(objects: Iterable<JsonObject>): FilterNeeds {
     const needs = new FilterNeeds()
     for (const values of objects) needs.add(values)
     return needs
   }
 
-  /** Throws EngineError limit_exceeded when the objects have more distinct keys than any collection may. */
+  /** Throws EngineError limit_exceeded when the objects have more distinct keys than a collection may have. */
   add(values: JsonObject): void {
     for (const [key, value] of Object.entries(values)) {
       this.keys.add(key)

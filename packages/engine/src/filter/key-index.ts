@@ -1,5 +1,5 @@
-// What is indexed of one filter key: which objects have it, and their values by type. A number is found by conditions on
-// numbers, a string by conditions on strings, and strings that are points in time by conditions on time as well.
+// The index of one filter key: the objects that have it, and their values by type. Conditions on numbers find numbers,
+// conditions on strings find strings, and conditions on time find strings that are points in time.
 import type { JsonValue } from '../model/json.ts'
 import type { TermTable } from './term-table.ts'
 import { parseTimestamp } from './timestamp.ts'
@@ -26,7 +26,7 @@ export class KeyIndex {
     return this.#runs.get(name)
   }
 
-  /** For a key that is loaded. */
+  /** Restores a run of a loaded key. */
   restore(name: RunName, directory: RunDirectory): ValueRun {
     const run = new ValueRun(this.#pages, directory)
     this.#runs.set(name, run)
@@ -37,7 +37,7 @@ export class KeyIndex {
     return this.#runs.size === 0
   }
 
-  /** Outside the heap, but for directories. */
+  /** Bytes outside the heap, except for directories. */
   bytes(): number {
     let sum = 0
     for (const run of this.#runs.values()) sum += run.bytes()
@@ -57,7 +57,7 @@ export class KeyIndex {
   }
 
   #setScalar(ordinal: number, value: JsonValue): void {
-    // Adding 0 makes one zero of two.
+    // Adding 0 turns -0 into 0.
     if (typeof value === 'number') this.#add('number', value + 0, ordinal)
     else if (typeof value === 'boolean') this.#add('boolean', value ? 1 : 0, ordinal)
     else if (typeof value === 'string') this.#setString(ordinal, value)

@@ -1,5 +1,6 @@
-// What each operator takes, and the condition it makes. Numbers are any finite numbers. `$gt` and its kin also take
-// points in time as RFC 3339 strings and then compare with stored strings of that form by time; other strings have no order.
+// The operators: which operand each accepts, and the condition it creates. Numbers are any finite numbers. `$gt`,
+// `$gte`, `$lt`, `$lte` and `$range` also accept RFC 3339 strings as points in time and then compare stored strings of
+// that form by time; other strings have no order.
 import { filterOperandsMax, filterStringBytesMax } from '../limits.ts'
 import type { Bounds, Condition, Scalar } from './condition.ts'
 import { type Place, refuse } from './refuse.ts'
@@ -30,21 +31,21 @@ function between(key: string, operand: unknown, place: Place): Condition {
   if (!Array.isArray(operand) || operand.length !== 2) {
     throw refuse(place, '$range takes [start, end], two numbers or two points in time', operand)
   }
-  const start = ordered(operand[0], place)
-  const end = ordered(operand[1], place)
-  if (start.of !== end.of) throw refuse(place, '$range takes two of a kind', operand)
-  if (start.at > end.at) throw refuse(place, '$range starts after its end', operand)
-  return range(key, start.of, { low: start.at, high: end.at, lowOpen: false, highOpen: false })
+  const start = parseOrdered(operand[0], place)
+  const end = parseOrdered(operand[1], place)
+  if (start.type !== end.type) throw refuse(place, '$range takes two of a kind', operand)
+  if (start.value > end.value) throw refuse(place, '$range starts after its end', operand)
+  return range(key, start.type, { low: start.value, high: end.value, lowOpen: false, highOpen: false })
 }
 
 function above(key: string, operand: unknown, place: Place, lowOpen: boolean): Condition {
-  const { of, at } = ordered(operand, place)
-  return range(key, of, { low: at, high: Number.POSITIVE_INFINITY, lowOpen, highOpen: false })
+  const { type, value } = parseOrdered(operand, place)
+  return range(key, type, { low: value, high: Number.POSITIVE_INFINITY, lowOpen, highOpen: false })
 }
 
 function below(key: string, operand: unknown, place: Place, highOpen: boolean): Condition {
-  const { of, at } = ordered(operand, place)
-  return range(key, of, { low: Number.NEGATIVE_INFINITY, high: at, lowOpen: false, highOpen })
+  const { type, value } = parseOrdered(operand, place)
+  return range(key, type, { low: Number.NEGATIVE_INFINITY, high: value, lowOpen: false, highOpen })
 }
 
 function exists(key: string, operand: unknown, place: Place): Condition {
@@ -55,7 +56,7 @@ function exists(key: string, operand: unknown, place: Place): Condition {
 function scalars(operand: unknown, place: Place): readonly Scalar[] {
   if (!Array.isArray(operand)) throw refuse(place, `${place.operator} takes a list of values`, operand)
   if (operand.length > filterOperandsMax) {
-    const what = `${place.operator} takes at most ${filterOperandsMax} values and was given ${operand.length}`
+    const what = `${place.operator} takes at most ${filterOperandsMax} values; got ${operand.length}`
     throw refuse(place, what, undefined, filterOperandsMax)
   }
   return [...new Set(operand.map((value: unknown) => scalar(value, place)))]
@@ -68,7 +69,7 @@ function scalar(value: unknown, place: Place): Scalar {
     throw refuse(place, `${place.operator} compares with a string, a finite number or a boolean`, value)
   }
   if (!value.isWellFormed())
-    throw refuse(place, `${place.operator} was given text that is not well-formed Unicode`, undefined)
+    throw refuse(place, `${place.operator} got text that is not well-formed Unicode`, undefined)
   if (value.length * 3 > filterStringBytesMax && Buffer.byteLength(value) > filterStringBytesMax) {
     throw refuse(
       place,
@@ -80,13 +81,13 @@ function scalar(value: unknown, place: Place): Scalar {
   return value
 }
 
-function ordered(value: unknown, place: Place): { readonly of: 'number' | 'time'; readonly at: number } {
-  if (typeof value === 'number' && Number.isFinite(value)) return { of: 'number', at: value }
+function parseOrdered(value: unknown, place: Place): { readonly type: 'number' | 'time'; readonly value: number } {
+  if (typeof value === 'number' && Number.isFinite(value)) return { type: 'number', value }
   const time = typeof value === 'string' ? parseTimestamp(value) : undefined
   if (typeof value === 'string' && isInexactTimestamp(value)) {
     throw refuse(place, `${place.operator} compares parts of a millisecond only in the years 1692 to 2247`, value)
   }
-  if (time !== undefined) return { of: 'time', at: time }
+  if (time !== undefined) return { type: 'time', value: time }
   throw refuse(
     place,
     `${place.operator} takes a finite number or a point in time such as "2024-05-01T12:00:00Z"`,
@@ -94,8 +95,8 @@ function ordered(value: unknown, place: Place): { readonly of: 'number' | 'time'
   )
 }
 
-function range(key: string, of: 'number' | 'time', bounds: Bounds): Condition {
-  return { kind: 'range', key, of, bounds }
+function range(key: string, type: 'number' | 'time', bounds: Bounds): Condition {
+  return { kind: 'range', key, type, bounds }
 }
 
 function not(condition: Condition): Condition {

@@ -1,5 +1,5 @@
-// From what a query says to a checked filter: a list of conditions, all of which must hold. A condition names one key and
-// one operator, `{ color: { $eq: 'red' } }`, or joins conditions: `{ $and: [...] }`, `{ $or: [...] }`, `{ $not: {...} }`.
+// Parses a query's filter into a checked list of conditions, all of which must hold. A condition names one key and one
+// operator, `{ color: { $eq: 'red' } }`, or joins conditions: `{ $and: [...] }`, `{ $or: [...] }`, `{ $not: {...} }`.
 import { filterConditionsMax, jsonDepthMax } from '../limits.ts'
 import type { Condition, Filter } from './condition.ts'
 import { conditionOf, type Operator, operators } from './operators.ts'
@@ -9,14 +9,14 @@ export type { Filter } from './condition.ts'
 
 const joins = ['$and', '$or', '$not']
 
-/** Throws EngineError invalid_filter, which names the condition, its key, operator and value. */
+/** Throws EngineError invalid_filter with the condition, its key, operator and value. */
 export function parseFilter(raw: unknown): Filter {
   if (!Array.isArray(raw)) {
     throw refuse({ path: 'filter' }, 'must be a list of conditions, such as [{"color":{"$eq":"red"}}]', raw)
   }
   const budget = { left: filterConditionsMax }
-  return raw.map((condition: unknown, at) =>
-    parseCondition(condition, { path: `filter[${at}]`, condition: at }, budget, 1),
+  return raw.map((condition: unknown, index) =>
+    parseCondition(condition, { path: `filter[${index}]`, condition: index }, budget, 1),
   )
 }
 
@@ -27,7 +27,7 @@ interface Budget {
 function parseCondition(raw: unknown, place: Place, budget: Budget, depth: number): Condition {
   if (depth > jsonDepthMax) throw refuse(place, `is nested deeper than ${jsonDepthMax} levels`, undefined, jsonDepthMax)
   const [key, operand] = onlyEntry(raw, place, 'one key, such as {"color":{"$eq":"red"}}')
-  // What joins conditions is none itself.
+  // A joining operator is no condition itself.
   if (joins.includes(key)) return parseJoin(key, operand, place, budget, depth)
   if (budget.left-- <= 0) {
     throw refuse(place, `is one condition too many, the most is ${filterConditionsMax}`, undefined, filterConditionsMax)
@@ -46,7 +46,7 @@ function parseJoin(name: string, operand: unknown, place: Place, budget: Budget,
   if (!Array.isArray(operand) || operand.length === 0) {
     throw refuse({ ...place, operator: name }, `${name} takes a list of one or more conditions`, operand)
   }
-  const conditions = operand.map((raw: unknown, at) => inner(raw, `${place.path}.${name}[${at}]`))
+  const conditions = operand.map((raw: unknown, index) => inner(raw, `${place.path}.${name}[${index}]`))
   return { kind: name === '$and' ? 'and' : 'or', conditions }
 }
 
@@ -75,7 +75,7 @@ function isOperator(name: string): name is Operator {
   return Object.hasOwn(operators, name)
 }
 
-/** Names are case-sensitive, and begin with `$`; whoever forgot either is told. */
+/** Hints at the right spelling: names are case-sensitive and begin with `$`. */
 function suggestion(name: string): string {
   const meant = `$${name.replace(/^\$/, '').toLowerCase()}`
   if (isOperator(meant)) return `; did you mean ${meant}?`

@@ -1,5 +1,5 @@
-// Sets of ordinals that share their upper bits (a block of 65,536), each named by one 32-bit reference: the ordinal itself
-// where it is the only one, else the address of a container.
+// Sets of ordinals that share their upper bits (a block of 65,536). Each set has one 32-bit reference: the ordinal
+// itself when the set has one member, otherwise the address of a container.
 //
 //   reference:  >= 0: the ordinal;  < 0: address / 8 of a container in the lower 31 bits
 //   container:  | u32 bytes (the heap's) | u32 block | u32 count, top bit set for bits |
@@ -11,7 +11,7 @@ import type { ByteHeap } from '../memory/byte-heap.ts'
 
 export type Reference = number
 
-/** What is left when the last ordinal is removed. */
+/** The reference of an empty set, after the last ordinal was removed. */
 export const noReference: Reference = -(2 ** 31)
 
 export const ordinalsMax = 2 ** 31
@@ -21,7 +21,10 @@ const heapBytesMax = 2 ** 34
 const chunkShift = 17
 const chunkMask = (1 << chunkShift) - 1
 const listMax = 4_096
-/** A set of bits becomes a list below it, well under listMax so that one ordinal coming and going changes little. */
+/**
+ * A bit set becomes a list below this size, well under listMax so that a single added or removed ordinal changes
+ * little.
+ */
 const bitsMin = 2_048
 const bitsFlag = -(2 ** 31)
 const countMask = 0x1ffff
@@ -55,7 +58,10 @@ export class Postings {
     return place < ints[head + 1]! && this.heap.halves[chunkOf(reference)]![(head + 2) * 2 + place] === low
   }
 
-  /** With an ordinal of its block that was not in it. The reference given is used no more. */
+  /**
+   * Returns the reference after adding an ordinal of its block that was not in the set. The old reference is no longer
+   * valid.
+   */
   add(reference: Reference, ordinal: number): Reference {
     if (reference >= 0) return this.#pair(Math.min(reference, ordinal), Math.max(reference, ordinal))
     const count = this.count(reference)
@@ -65,18 +71,18 @@ export class Postings {
       return reference
     }
     if (count === listMax) return this.add(this.#toBits(reference), ordinal)
-    const roomy = count < this.#capacity(reference) ? reference : this.#moved(reference, capacityFor(count))
-    this.heap.beforeWrite(chunkOf(roomy), headOf(roomy))
-    const halves = this.heap.halves[chunkOf(roomy)]!
-    const start = (headOf(roomy) + 2) * 2
-    const place = start + this.#place(roomy, ordinal & 0xffff)
+    const extended = count < this.#capacity(reference) ? reference : this.#move(reference, capacityFor(count))
+    this.heap.beforeWrite(chunkOf(extended), headOf(extended))
+    const halves = this.heap.halves[chunkOf(extended)]!
+    const start = (headOf(extended) + 2) * 2
+    const place = start + this.#place(extended, ordinal & 0xffff)
     halves.copyWithin(place + 1, place, start + count)
     halves[place] = ordinal & 0xffff
-    this.#setCount(roomy, count + 1)
-    return roomy
+    this.#setCount(extended, count + 1)
+    return extended
   }
 
-  /** Without an ordinal that was in it. */
+  /** Returns the reference after removing a member of the set. */
   remove(reference: Reference, ordinal: number): Reference {
     if (reference >= 0) return noReference
     const count = this.count(reference) - 1
@@ -93,10 +99,10 @@ export class Postings {
     halves[start + count] = 0
     this.#setCount(reference, count)
     if (count === 1) return this.#alone(reference)
-    return capacityFor(count) < this.#capacity(reference) / 2 ? this.#moved(reference, capacityFor(count)) : reference
+    return capacityFor(count) < this.#capacity(reference) / 2 ? this.#move(reference, capacityFor(count)) : reference
   }
 
-  /** Sets the bits of its ordinals; returns how many of them one by one. */
+  /** Sets the bits of the members; returns how many of them were set one by one. */
   collect(reference: Reference, into: Int32Array): number {
     if (reference >= 0) {
       into[reference >>> 5]! |= 1 << (reference & 31)
@@ -112,14 +118,14 @@ export class Postings {
     }
     const halves = this.heap.halves[chunkOf(reference)]!
     const start = (head + 2) * 2
-    for (let at = start; at < start + count; at++) {
-      const low = halves[at]!
+    for (let index = start; index < start + count; index++) {
+      const low = halves[index]!
       into[base + (low >>> 5)]! |= 1 << (low & 31)
     }
     return count
   }
 
-  /** How many of its ordinals have their bit set in `within`; all of them without one. */
+  /** Counts the members with a bit in `within`; all of them without `within`. */
   countIn(reference: Reference, within: Uint32Array | undefined): number {
     if (within === undefined) return this.count(reference)
     if (reference >= 0) return ((within[reference >>> 5] ?? 0) >>> (reference & 31)) & 1
@@ -134,14 +140,14 @@ export class Postings {
     }
     const halves = this.heap.halves[chunkOf(reference)]!
     const start = (head + 2) * 2
-    for (let at = start; at < start + ints[head + 1]!; at++) {
-      const low = halves[at]!
+    for (let index = start; index < start + ints[head + 1]!; index++) {
+      const low = halves[index]!
       counted += ((within[base + (low >>> 5)] ?? 0) >>> (low & 31)) & 1
     }
     return counted
   }
 
-  /** Whether a reference that was loaded names a sound container of ordinals below `ordinalEnd`. */
+  /** Whether a loaded reference names a valid container of ordinals below `ordinalEnd`. */
   isSound(reference: Reference, ordinalEnd: number): boolean {
     if (reference >= 0) return reference < ordinalEnd
     if (!this.heap.mayHold((reference & addressMask) * 8)) return false
@@ -172,13 +178,13 @@ export class Postings {
     this.heap.ints[chunkOf(reference)]![headOf(reference) + 2 + (low >>> 5)]! ^= 1 << (low & 31)
   }
 
-  /** Where `low` is in a list, or would be. */
+  /** The index of `low` in a list, or its insertion point. */
   #place(reference: Reference, low: number): number {
     const halves = this.heap.halves[chunkOf(reference)]!
     const head = headOf(reference)
     const start = (head + 2) * 2
     const count = this.heap.ints[chunkOf(reference)]![head + 1]!
-    // Ordinals come in ascending order nearly always.
+    // Ordinals nearly always arrive in ascending order.
     if (halves[start + count - 1]! < low) return count
     let below = 0
     let above = count
@@ -200,7 +206,7 @@ export class Postings {
     return reference
   }
 
-  #moved(from: Reference, capacity: number): Reference {
+  #move(from: Reference, capacity: number): Reference {
     const count = this.count(from)
     const to = this.#allocate(this.block(from), capacity * 2)
     const start = (headOf(from) + 2) * 2
@@ -215,7 +221,7 @@ export class Postings {
     const to = this.#allocate(this.block(from), bitsWords * 4)
     const count = this.count(from)
     const start = (headOf(from) + 2) * 2
-    for (let at = 0; at < count; at++) this.#flip(to, this.heap.halves[chunkOf(from)]![start + at]!)
+    for (let index = 0; index < count; index++) this.#flip(to, this.heap.halves[chunkOf(from)]![start + index]!)
     this.#setCount(to, count | bitsFlag)
     this.#free(from)
     return to
@@ -227,9 +233,9 @@ export class Postings {
     const ints = this.heap.ints[chunkOf(from)]!
     const halves = this.heap.halves[chunkOf(to)]!
     let next = (headOf(to) + 2) * 2
-    for (let at = 0; at < bitsWords; at++) {
-      for (let word = ints[headOf(from) + 2 + at]!; word !== 0; word &= word - 1) {
-        halves[next++] = at * 32 + 31 - Math.clz32(word & -word)
+    for (let index = 0; index < bitsWords; index++) {
+      for (let word = ints[headOf(from) + 2 + index]!; word !== 0; word &= word - 1) {
+        halves[next++] = index * 32 + 31 - Math.clz32(word & -word)
       }
     }
     this.#setCount(to, count)
@@ -260,12 +266,12 @@ function chunkOf(reference: Reference): number {
   return (reference & addressMask) >>> chunkShift
 }
 
-/** Index of the block number among the chunk's 32-bit numbers. */
+/** Index of the block number among the 32-bit numbers of the chunk. */
 function headOf(reference: Reference): number {
   return (reference & chunkMask) * 2 + 1
 }
 
-/** Room for a list of `count` ordinals and some to come, such that no byte of its block of memory is lost. */
+/** Capacity of a list of `count` ordinals with spare space, chosen so that no byte of its memory block is unused. */
 function capacityFor(count: number): number {
   const wanted = count < 32 ? count * 2 : count * 1.5
   return Math.min(listMax + 2, Math.ceil((wanted - 2) / 4) * 4 + 2)

@@ -1,9 +1,9 @@
-// How a filter is refused: with a sentence that names the place and shows what stood there.
+// Errors that refuse a filter. They name the place and show the value.
 import { EngineError } from '../errors.ts'
-import { shown } from './values.ts'
+import { formatValue } from './values.ts'
 
 export interface Place {
-  /** As a path into the request. */
+  /** A path into the request. */
   readonly path: string
   /** Index of the outermost condition. */
   readonly condition?: number
@@ -12,13 +12,13 @@ export interface Place {
 }
 
 export function refuse(place: Place, what: string, value: unknown, limit?: unknown): EngineError {
-  const key = place.key === undefined ? '' : ` (key ${JSON.stringify(shown(place.key))})`
-  const given = value === undefined ? '' : `; it was given ${shown(value)}`
+  const key = place.key === undefined ? '' : ` (key ${JSON.stringify(formatValue(place.key))})`
+  const given = value === undefined ? '' : `; got ${formatValue(value)}`
   const { path, ...details } = place
   return new EngineError('invalid_filter', `${path}${key}: ${what}${given}`, {
     field: path,
     ...details,
-    value: shown(value),
+    value: formatValue(value),
     ...(limit === undefined ? {} : { limit }),
   })
 }

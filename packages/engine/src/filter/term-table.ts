@@ -1,5 +1,5 @@
-// A number for every string that some object has under some key, so that strings are indexed as numbers are. A term is
-// counted, and its number is free for another when its last object is gone.
+// Assigns a number to every string that some object has under some key, so that strings are indexed as numbers. A term
+// is counted; its number becomes free when its last object is gone.
 //
 //   term, in the heap:  | u32 key | UTF-8 |
 import { assert } from '../errors.ts'
@@ -10,16 +10,16 @@ import { HashPages } from '../memory/hash-pages.ts'
 import { type HashSeed, hashWords, TextWords } from '../memory/id-hash.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 
-/** The term that was asked for last. */
+/** The term of the last lookup. */
 const text = new TextWords(filterStringBytesMax, 1)
 const heapBytesMax = 2 ** 35
 
 export class TermTable {
   readonly #seed: HashSeed
   #heap = new ByteHeap()
-  /** Address of each term divided by 8; of a free number, the next free number + 1. */
+  /** Address of each term divided by 8; for a free number, the next free number + 1. */
   #addresses = new Column('u32')
-  /** Objects that have the term; 0 for a free number. */
+  /** Number of objects that have the term; 0 for a free number. */
   #counts = new Column('u32')
   #pages: HashPages
   #wanted = 0
@@ -33,13 +33,13 @@ export class TermTable {
     this.#pages = new HashPages(this.#isWanted)
   }
 
-  /** -1 when no object has it. */
+  /** Returns -1 when no object has the term. */
   find(key: number, value: string): number {
     const slot = this.#slotOf(key, value)
     return slot < 0 ? -1 : this.#pages.ordinalAt(slot)
   }
 
-  /** The term's number, new where there was none. Must be followed by `use`. */
+  /** Returns the term's number, a new one when needed. Must be followed by `use`. */
   intern(key: number, value: string): number {
     const slot = this.#slotOf(key, value)
     if (slot >= 0) return this.#pages.ordinalAt(slot)
@@ -53,21 +53,21 @@ export class TermTable {
     return term
   }
 
-  /** One more object has the term. */
+  /** Counts one more object with the term. */
   use(term: number): void {
     this.#counts.set(term, this.#counts.get(term) + 1)
   }
 
-  /** The string of a term that some object has. */
+  /** Returns the string of a term in use. */
   textAt(term: number): string {
     const bytes = this.#heap.read(this.#addresses.get(term) * 8)
     return Buffer.from(bytes.buffer, bytes.byteOffset + 4, bytes.length - 4).toString('utf8')
   }
 
-  /** One object fewer has it. */
+  /** Counts one object fewer. */
   drop(key: number, value: string): void {
     const slot = this.#slotOf(key, value)
-    assert(slot >= 0, 'a term is dropped as often as it was used')
+    assert(slot >= 0, 'a term is dropped at most once for each use')
     const term = this.#pages.ordinalAt(slot)
     const count = this.#counts.get(term) - 1
     this.#counts.set(term, count)
@@ -78,7 +78,7 @@ export class TermTable {
     this.#free = term + 1
   }
 
-  /** Room for `terms` more strings of `bytes` UTF-8 bytes in all. Throws EngineError memory_exhausted. */
+  /** Reserves space for `terms` more strings of `bytes` UTF-8 bytes in total. Throws EngineError memory_exhausted. */
   reserve(terms: number, bytes: number): void {
     this.#heap.reserve(terms, bytes + terms * 4)
     this.#addresses.ensure(this.#end + terms)
@@ -112,15 +112,15 @@ export class TermTable {
     table.#heap = await ByteHeap.load(reader, `${name}.heap`)
     if (!(free >= 0 && free <= end)) throw body.damaged(`number ${free - 1} of ${end} is free`)
     for (let term = 0; term < end; term++) {
-      const at = table.#addresses.get(term)
-      const sound = table.#counts.get(term) === 0 ? at <= end : table.#heap.mayHold(at * 8)
-      if (!sound) throw body.damaged(`no term lies at ${at * 8}`)
+      const address = table.#addresses.get(term)
+      const sound = table.#counts.get(term) === 0 ? address <= end : table.#heap.mayHold(address * 8)
+      if (!sound) throw body.damaged(`there is no term at ${address * 8}`)
     }
     table.#pages = await HashPages.load(reader, `${name}.pages`, { matches: table.#isWanted, ordinalEnd: end })
     return table
   }
 
-  /** The slot of a term, and in #wanted its length, or -1. */
+  /** Returns the slot of a term, or -1, and sets #wanted to its length, or -1. */
   #slotOf(key: number, value: string): number {
     text.words[0] = key
     this.#wanted = text.encode(value)

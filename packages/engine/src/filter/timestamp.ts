@@ -1,16 +1,16 @@
-// Points in time inside filter strings. Strict RFC 3339, so that a string is a time for everybody or for nobody.
+// Points in time inside filter strings. Strict RFC 3339, so that the meaning of a string never depends on the parser.
 
 const shape = /^(\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d)(\.\d{1,9})?(?:[Zz]|([+-])(\d\d):(\d\d)))?$/
 
 /**
- * Milliseconds since 1970 with a fraction, exact to a quarter of a microsecond. A date alone is its midnight in UTC. Undefined
- * for everything that is not written as RFC 3339 has it: no zone, no such day, other separators.
+ * Milliseconds since 1970 with a fraction, exact to a quarter of a microsecond. A date alone is midnight UTC. Returns
+ * undefined for everything that is not RFC 3339: no zone, an impossible day, other separators.
  */
 export function parseTimestamp(text: string): number | undefined {
   if (text.length < 10 || text.length > 40 || text.charCodeAt(4) !== 0x2d) return undefined
   const parts = shape.exec(text)
   if (parts === null) return undefined
-  const [year, month, day, hour, minute, second] = [1, 2, 3, 4, 5, 6].map((at) => Number(parts[at] ?? 0)) as [
+  const [year, month, day, hour, minute, second] = [1, 2, 3, 4, 5, 6].map((group) => Number(parts[group] ?? 0)) as [
     number,
     number,
     number,
@@ -21,17 +21,17 @@ export function parseTimestamp(text: string): number | undefined {
   const zoneHour = Number(parts[9] ?? 0)
   const zoneMinute = Number(parts[10] ?? 0)
   if (month < 1 || month > 12 || day < 1 || day > daysIn(year, month)) return undefined
-  // 60 is a leap second, which is the first moment of the next minute here as it is for POSIX.
+  // 60 is a leap second and counts as the first moment of the next minute, as in POSIX.
   if (hour > 23 || minute > 59 || second > 60 || zoneHour > 23 || zoneMinute > 59) return undefined
   const zone = (zoneHour * 60 + zoneMinute) * (parts[8] === '-' ? -1 : 1)
   const minutes = daysSince1970(year, month, day) * 1_440 + hour * 60 + minute - zone
   return (minutes * 60 + second) * 1_000 + Number(parts[7] ?? 0) * 1_000
 }
 
-/** Up to here, some 278 years before and after 1970, the steps of a double are shorter than a microsecond. */
+/** Within this range, some 278 years around 1970, the steps of a double are shorter than a microsecond. */
 const exactMs = 2 ** 43
 
-/** Whether a point in time has parts of a millisecond that its number does not hold. */
+/** Whether a point in time has a fraction of a millisecond that its number does not hold. */
 export function isInexactTimestamp(text: string): boolean {
   const ms = parseTimestamp(text)
   return ms !== undefined && Math.abs(ms) > exactMs && /\.\d{3}\d*[1-9]/.test(text)
@@ -46,7 +46,7 @@ function isLeap(year: number): boolean {
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
 }
 
-/** By counting years from March, so that the leap day is the last of a year. */
+/** Counts years from March, so that the leap day is the last day of a year. */
 function daysSince1970(year: number, month: number, day: number): number {
   const fromMarch = (month + 9) % 12
   const years = month <= 2 ? year - 1 : year

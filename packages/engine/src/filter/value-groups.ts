@@ -1,25 +1,25 @@
-// A run's values, ascending, cut into a few groups of about as many ordinals each, and beside every group the set of ordinals that
-// have a value in it: a wide range takes whole sets, and looks at values one by one only at its ends. Says nothing that the run
-// does not know; made of it when a range took long, and given up rather than grown.
+// Divides a run's values, ascending, into a few groups of about equal size, and keeps for each group the set of
+// ordinals with a value in it. A wide range unites whole sets and checks single values only at its ends. The groups are
+// derived from the run: built after a range query was slow, and dropped when they are out of date.
 import type { Bounds } from './condition.ts'
 
-/** As much memory as two bytes for each ordinal of the collection. */
+/** Uses about two bytes of memory for each ordinal of the collection. */
 const groupsMax = 16
 
 export class ValueGroups {
   /** Words of one set. */
   readonly #words: number
   readonly #sets: Int32Array
-  /** The lowest value of each group; the first begins before all. */
+  /** The lowest value of each group; the first group has no lower bound. */
   readonly #starts: number[] = []
-  /** Ordinals of a group, but for those of the value that fills it. */
+  /** Target size of a group, not counting the ordinals of the value that fills it. */
   readonly #full: number
   #filled = 0
   #last = Number.NaN
-  /** Ordinals that may be added until groups of even size would be others. */
+  /** Ordinals that may still be added before groups of equal size would differ. */
   #additions: number
 
-  /** For `count` ordinals, all below `words` times 32. */
+  /** For `count` ordinals, all below `words` * 32. */
   constructor(words: number, count: number) {
     this.#words = words
     this.#sets = new Int32Array(words * groupsMax)
@@ -27,7 +27,10 @@ export class ValueGroups {
     this.#additions = count >>> 1
   }
 
-  /** While it is made, from the lowest value to the highest: the set where the bits of the value's next `count` ordinals belong. */
+  /**
+   * Used while building, with values in ascending order: returns the set that receives the bits of the value's next
+   * `count` ordinals.
+   */
   next(value: number, count: number): Int32Array {
     if (this.#starts.length === 0) this.#starts.push(Number.NEGATIVE_INFINITY)
     else if (this.#filled >= this.#full && value !== this.#last) {
@@ -39,22 +42,22 @@ export class ValueGroups {
     return this.#setAt(this.#starts.length - 1)
   }
 
-  /** False where it is out of date and has to be given up. */
+  /** Returns false when the groups are out of date and must be dropped. */
   add(value: number, ordinal: number): boolean {
     this.#additions--
     if (this.#additions < 0 || ordinal >>> 5 >= this.#words) return false
-    const at = this.#groupOf(value) * this.#words + (ordinal >>> 5)
-    this.#sets[at]! |= 1 << (ordinal & 31)
+    const index = this.#groupOf(value) * this.#words + (ordinal >>> 5)
+    this.#sets[index]! |= 1 << (ordinal & 31)
     return true
   }
 
-  /** To be called for all values of an ordinal, and then it has none: its bit stands for each of those in one group. */
+  /** Must be called for all values of an ordinal, which then has none: one bit stands for all its values in a group. */
   remove(value: number, ordinal: number): void {
-    const at = this.#groupOf(value) * this.#words + (ordinal >>> 5)
-    this.#sets[at]! &= ~(1 << (ordinal & 31))
+    const index = this.#groupOf(value) * this.#words + (ordinal >>> 5)
+    this.#sets[index]! &= ~(1 << (ordinal & 31))
   }
 
-  /** Sets the bits of all groups that lie within the bounds; gives what is left of the bounds on either side. */
+  /** Sets the bits of all groups within the bounds; returns the remaining bounds on either side. */
   collect(bounds: Bounds, into: Int32Array): readonly Bounds[] {
     const starts = this.#starts
     const first = starts.findIndex((start) => (bounds.lowOpen ? start > bounds.low : start >= bounds.low))
@@ -82,7 +85,7 @@ export class ValueGroups {
   }
 }
 
-/** `into` may be longer, where ordinals were given since. */
+/** `into` may be longer than the set, when ordinals were added since. */
 function unite(set: Int32Array, into: Int32Array): void {
-  for (let at = 0; at < set.length; at++) into[at]! |= set[at]!
+  for (let index = 0; index < set.length; index++) into[index]! |= set[index]!
 }

@@ -1,5 +1,5 @@
-// Pages of entries in a heap. An entry is a value and a reference to postings of one block; entries of a page are in order
-// of value, then block. Knows one page at a time, by its address / 8; which page is next is the run's business.
+// Pages of entries in a heap. An entry is a value and a reference to the postings of one block; the entries of a page
+// are ordered by value, then block. A page is identified by its address / 8; the run knows the order of pages.
 //
 //   page:  | u32 bytes (the heap's) | u16 entries | u16 room | f64 value per room | i32 reference per room |
 import { assert } from '../errors.ts'
@@ -44,7 +44,7 @@ export class ValuePages {
     return this.#heap.words[page >>> chunkShift]![headOf(page)]! >>> 16
   }
 
-  /** The first entry that is not before (value, block). */
+  /** Index of the first entry that is not before (value, block). */
   place(page: Page, value: number, block: number): number {
     const doubles = this.#heap.doubles[page >>> chunkShift]!
     const start = valuesOf(page)
@@ -59,74 +59,79 @@ export class ValuePages {
     return below
   }
 
-  value(page: Page, at: number): number {
-    return this.#heap.doubles[page >>> chunkShift]![valuesOf(page) + at]!
+  value(page: Page, index: number): number {
+    return this.#heap.doubles[page >>> chunkShift]![valuesOf(page) + index]!
   }
 
-  block(page: Page, at: number): number {
-    return this.postings.block(this.reference(page, at))
+  block(page: Page, index: number): number {
+    return this.postings.block(this.reference(page, index))
   }
 
-  reference(page: Page, at: number): Reference {
-    return this.#heap.ints[page >>> chunkShift]![this.#referencesOf(page) + at]!
+  reference(page: Page, index: number): Reference {
+    return this.#heap.ints[page >>> chunkShift]![this.#referencesOf(page) + index]!
   }
 
-  setReference(page: Page, at: number, reference: Reference): void {
+  setReference(page: Page, index: number, reference: Reference): void {
     this.#heap.beforeWrite(page >>> chunkShift, headOf(page))
-    this.#heap.ints[page >>> chunkShift]![this.#referencesOf(page) + at] = reference
+    this.#heap.ints[page >>> chunkShift]![this.#referencesOf(page) + index] = reference
   }
 
-  /** Into a page that has room. */
-  insert(page: Page, at: number, value: number, reference: Reference): void {
+  /** Inserts into a page with free space. */
+  insert(page: Page, index: number, value: number, reference: Reference): void {
     const count = this.count(page)
     this.#setCount(page, count + 1)
-    this.#shift(page, at, at + 1, count - at)
-    this.#heap.doubles[page >>> chunkShift]![valuesOf(page) + at] = value
-    this.setReference(page, at, reference)
+    this.#shift(page, index, index + 1, count - index)
+    this.#heap.doubles[page >>> chunkShift]![valuesOf(page) + index] = value
+    this.setReference(page, index, reference)
   }
 
-  delete(page: Page, at: number): void {
+  delete(page: Page, index: number): void {
     const count = this.count(page) - 1
     this.#setCount(page, count)
-    this.#shift(page, at + 1, at, count - at)
+    this.#shift(page, index + 1, index, count - index)
   }
 
-  /** Moves the entries from `at` on to the end of another page that has room for them. */
-  move(from: Page, at: number, to: Page): void {
-    const count = this.count(from) - at
+  /** Moves the entries from `index` on to the end of another page, which must have space for them. */
+  move(from: Page, index: number, to: Page): void {
+    const count = this.count(from) - index
     const end = this.count(to)
-    this.#setCount(from, at)
+    this.#setCount(from, index)
     this.#setCount(to, end + count)
-    const values = this.#heap.doubles[from >>> chunkShift]!.subarray(valuesOf(from) + at, valuesOf(from) + at + count)
+    const values = this.#heap.doubles[from >>> chunkShift]!.subarray(
+      valuesOf(from) + index,
+      valuesOf(from) + index + count,
+    )
     this.#heap.doubles[to >>> chunkShift]!.set(values, valuesOf(to) + end)
-    const start = this.#referencesOf(from) + at
+    const start = this.#referencesOf(from) + index
     const references = this.#heap.ints[from >>> chunkShift]!.subarray(start, start + count)
     this.#heap.ints[to >>> chunkShift]!.set(references, this.#referencesOf(to) + end)
   }
 
-  /** Sets the bits of the ordinals of entries `from` to `end`; returns how many of them one by one. */
+  /** Sets the bits of the ordinals of entries `from` to `end`; returns how many of them were set one by one. */
   collect(page: Page, from: number, end: number, into: Int32Array): number {
     const ints = this.#heap.ints[page >>> chunkShift]!
     const start = this.#referencesOf(page)
-    let at = collectSingles(ints, start + from, start + end, into)
-    let alone = at - start - from
-    while (at < start + end) {
-      const next = collectSingles(ints, at + 1, start + end, into)
-      alone += this.postings.collect(ints[at]!, into) + next - at - 1
-      at = next
+    let index = collectSingles(ints, start + from, start + end, into)
+    let alone = index - start - from
+    while (index < start + end) {
+      const next = collectSingles(ints, index + 1, start + end, into)
+      alone += this.postings.collect(ints[index]!, into) + next - index - 1
+      index = next
     }
     return alone
   }
 
-  /** What is wrong with a page that was loaded, or undefined. */
+  /** Returns what is wrong with a loaded page, or undefined. */
   fault(page: Page, ordinalEnd: number): string | undefined {
-    if (!this.#heap.mayHold(page * 8)) return `no page lies at ${page * 8}`
+    if (!this.#heap.mayHold(page * 8)) return `there is no page at ${page * 8}`
     const bytes = this.#heap.words[page >>> chunkShift]![headOf(page) - 1]!
     const [count, room] = [this.count(page), this.room(page)]
-    if (bytes !== headBytes + room * entryBytes || count > room || count === 0) return `the page at ${page * 8} is none`
-    for (let at = 0; at < count; at++) {
-      const sound = Number.isFinite(this.value(page, at)) && this.postings.isSound(this.reference(page, at), ordinalEnd)
-      if (!sound) return `entry ${at} of the page at ${page * 8} leads nowhere`
+    if (bytes !== headBytes + room * entryBytes || count > room || count === 0)
+      return `the page at ${page * 8} is malformed`
+    for (let index = 0; index < count; index++) {
+      const sound =
+        Number.isFinite(this.value(page, index)) && this.postings.isSound(this.reference(page, index), ordinalEnd)
+      if (!sound) return `entry ${index} of the page at ${page * 8} is invalid`
     }
     return undefined
   }
@@ -147,22 +152,25 @@ export class ValuePages {
   }
 }
 
-/** A loop without a call in it, which is what makes it fast. Sets the bits of ordinals up to the first reference that is a container; gives its index, or `end`. */
+/**
+ * A loop without calls, for speed. Sets the bits of ordinals up to the first reference that is a container; returns its
+ * index, or `end`.
+ */
 function collectSingles(ints: Int32Array, from: number, end: number, into: Int32Array): number {
-  for (let at = from; at < end; at++) {
-    const reference = ints[at]!
-    if (reference < 0) return at
+  for (let index = from; index < end; index++) {
+    const reference = ints[index]!
+    if (reference < 0) return index
     into[reference >>> 5]! |= 1 << (reference & 31)
   }
   return end
 }
 
-/** Index of the counts among the chunk's 32-bit numbers. */
+/** Index of the counts among the 32-bit numbers of the chunk. */
 function headOf(page: Page): number {
   return (page & chunkMask) * 2 + 1
 }
 
-/** Index of the first value among the chunk's 64-bit numbers. */
+/** Index of the first value among the 64-bit numbers of the chunk. */
 function valuesOf(page: Page): number {
   return (page & chunkMask) + 1
 }

@@ -1,29 +1,29 @@
-// Filter values as they are stored: a JSON object that belongs to an object. Checked once here, before the append; every
-// key is data, also `__proto__`, and none is ever used as a key of a dictionary of ours.
+// Filter values as stored: a JSON object that belongs to an object. They are checked once, here, before the append.
+// Every key is data, even `__proto__`, and never becomes a key of an internal dictionary.
 import { EngineError } from '../errors.ts'
 import { filterBytesMax, filterKeyBytesMax, filterKeysMax, filterStringBytesMax, jsonDepthMax } from '../limits.ts'
 import type { JsonObject, JsonValue } from '../model/json.ts'
 import { isInexactTimestamp } from './timestamp.ts'
 
 export interface ParsedFilterValues {
-  /** What is stored and given back: the text as it came, or the object as JSON. */
+  /** The stored and returned form: the text as received, or the object as JSON. */
   readonly text: string
   readonly values: JsonObject
 }
 
-/** As parseFilterValues, for values that nobody stored yet: those that cannot be compared exactly are refused as well. */
+/** Like parseFilterValues, for new values: also refuses values that cannot be compared exactly. */
 export function parseNewFilterValues(raw: JsonObject | string): ParsedFilterValues {
-  const parsed = parseFilterValues(raw)
-  checkExact(parsed.values, 'filter')
-  return parsed
+  const result = parseFilterValues(raw)
+  checkExact(result.values, 'filter')
+  return result
 }
 
-/** Throws EngineError invalid_argument or limit_exceeded. Text '' is an object without filter values. */
+/** Throws EngineError invalid_argument or limit_exceeded. The text '' means no filter values. */
 export function parseFilterValues(raw: JsonObject | string): ParsedFilterValues {
   if (raw === '') return { text: '', values: {} }
   if (typeof raw === 'string') {
     checkBytes(raw, 'filter', filterBytesMax)
-    return { text: raw, values: objectOf(parsed(raw)) }
+    return { text: raw, values: objectOf(parseJson(raw)) }
   }
   const values = objectOf(raw)
   const text = JSON.stringify(values)
@@ -31,13 +31,13 @@ export function parseFilterValues(raw: JsonObject | string): ParsedFilterValues 
   return { text, values }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   if (!text.isWellFormed()) throw invalid('filter', 'is not well-formed Unicode', undefined)
   try {
     return JSON.parse(text)
   } catch (cause) {
-    const details = { field: 'filter', value: shown(text) }
-    throw new EngineError('invalid_argument', `filter is not JSON: ${shown(text)}`, details, { cause })
+    const details = { field: 'filter', value: formatValue(text) }
+    throw new EngineError('invalid_argument', `filter is not JSON: ${formatValue(text)}`, details, { cause })
   }
 }
 
@@ -46,7 +46,7 @@ function objectOf(raw: unknown): JsonObject {
     throw invalid('filter', 'must be an object of keys and values, such as {"color":"red"}', raw)
   }
   checkValue(raw, 'filter', 1)
-  // Checked above: own keys and plain JSON values all the way down.
+  // Checked above: own keys and plain JSON values at every level.
   return raw as JsonObject
 }
 
@@ -61,7 +61,7 @@ function checkValue(value: unknown, path: string, depth: number): asserts value 
     throw invalid(path, 'must be JSON: a string, number, boolean, null, array or object', value)
   if (depth > jsonDepthMax) throw tooMuch('filter', `is nested deeper than ${jsonDepthMax} levels`, jsonDepthMax)
   if (Array.isArray(value)) {
-    for (const [at, element] of value.entries()) checkValue(element, `${path}[${at}]`, depth + 1)
+    for (const [index, element] of value.entries()) checkValue(element, `${path}[${index}]`, depth + 1)
     return
   }
   checkObject(value, path, depth)
@@ -76,11 +76,11 @@ function checkObject(value: object, path: string, depth: number): void {
   }
   for (const [key, inner] of entries) {
     checkText(key, `a key of ${path}`, filterKeyBytesMax)
-    checkValue(inner, `${path}.${shown(key)}`, depth + 1)
+    checkValue(inner, `${path}.${formatValue(key)}`, depth + 1)
   }
 }
 
-/** Whole numbers beyond 2^53 have no exact form, nor have microseconds in times far from now. */
+/** Whole numbers beyond 2^53 have no exact form; neither have microseconds in times far from now. */
 function checkExact(value: unknown, path: string): void {
   if (typeof value === 'number') {
     if (!Number.isInteger(value) || Number.isSafeInteger(value)) return
@@ -98,7 +98,7 @@ function checkExact(value: unknown, path: string): void {
     return
   }
   if (typeof value !== 'object' || value === null) return
-  for (const [key, inner] of Object.entries(value)) checkExact(inner, `${path}.${shown(key)}`)
+  for (const [key, inner] of Object.entries(value)) checkExact(inner, `${path}.${formatValue(key)}`)
 }
 
 function checkText(text: string, path: string, bytesMax: number): void {
@@ -107,23 +107,23 @@ function checkText(text: string, path: string, bytesMax: number): void {
 }
 
 function checkBytes(text: string, path: string, bytesMax: number): void {
-  // A UTF-16 unit is at most three bytes of UTF-8, so most strings need no counting.
+  // A UTF-16 unit has at most three bytes of UTF-8, so most strings need no exact count.
   if (text.length * 3 <= bytesMax) return
   const bytes = Buffer.byteLength(text)
   if (bytes > bytesMax) throw tooMuch(path, `is ${bytes} bytes long, the most is ${bytesMax}`, bytesMax)
 }
 
 function invalid(path: string, what: string, value: unknown): EngineError {
-  const given = value === undefined ? '' : `, not ${shown(value)}`
-  return new EngineError('invalid_argument', `${path} ${what}${given}`, { field: path, value: shown(value) })
+  const given = value === undefined ? '' : `, not ${formatValue(value)}`
+  return new EngineError('invalid_argument', `${path} ${what}${given}`, { field: path, value: formatValue(value) })
 }
 
 function tooMuch(path: string, what: string, limit: number): EngineError {
   return new EngineError('limit_exceeded', `${path} ${what}`, { field: path, limit })
 }
 
-/** A value for people, never longer than a line. */
-export function shown(value: unknown): string {
+/** Formats a value for an error message, at most one line long. */
+export function formatValue(value: unknown): string {
   const text = typeof value === 'string' ? value : (jsonOf(value) ?? String(value))
   return text.length > 80 ? `${text.slice(0, 77).toWellFormed()}...` : text
 }

@@ -1,27 +1,27 @@
-// A set of ordinals, one bit each, that knows its size. Grows by a new array of words when it is full.
+// A set of ordinals, one bit each, that counts its members. A full set grows into a new array of words.
 import { EngineError } from '../errors.ts'
 import { sharedBytes } from './chunks.ts'
-import { chained, numbersPart, type Section, type SectionReader } from './sections.ts'
+import { chain, numbersPart, type Section, type SectionReader } from './sections.ts'
 
 const ordinalsMax = 2 ** 32
 
-/** Is an OrdinalBitmap as fields take it. */
+/** Implements OrdinalBitmap for the vector fields. */
 export class Bitmap {
   #words: Uint32Array<SharedArrayBuffer>
   #count = 0
 
-  /** Room for ordinals below `length`. */
+  /** Has capacity for ordinals below `length`. */
   constructor(length = 0) {
     this.#words = wordsFor(length)
   }
 
-  static of(ordinals: Iterable<number>): Bitmap {
+  static from(ordinals: Iterable<number>): Bitmap {
     const bitmap = new Bitmap()
     for (const ordinal of ordinals) bitmap.set(ordinal)
     return bitmap
   }
 
-  /** Shared with workers; another array after the bitmap has grown. */
+  /** Shared with workers. Growth replaces the array. */
   get words(): Uint32Array<SharedArrayBuffer> {
     return this.#words
   }
@@ -35,7 +35,7 @@ export class Bitmap {
     return word !== undefined && ((word >>> (ordinal & 31)) & 1) === 1
   }
 
-  /** True when it was not in the set. */
+  /** Returns true when the ordinal was not in the set. */
   set(ordinal: number): boolean {
     if (ordinal >>> 5 >= this.#words.length) this.#grow(ordinal + 1)
     const word = this.#words[ordinal >>> 5]!
@@ -46,7 +46,7 @@ export class Bitmap {
     return true
   }
 
-  /** True when it was in the set. */
+  /** Returns true when the ordinal was in the set. */
   clear(ordinal: number): boolean {
     if (!this.has(ordinal)) return false
     this.#words[ordinal >>> 5]! &= ~(1 << (ordinal & 31))
@@ -54,45 +54,45 @@ export class Bitmap {
     return true
   }
 
-  /** Room for ordinals below `length`. Throws EngineError memory_exhausted. */
+  /** Ensures capacity for ordinals below `length`. Throws EngineError memory_exhausted. */
   ensure(length: number): void {
     if (length > this.#words.length * 32) this.#grow(length)
   }
 
-  /** Keeps what is also in `other`. */
+  /** Intersects with `other`, in place. */
   and(other: Bitmap): this {
     const words = this.#words
     const theirs = other.#words
     const both = Math.min(words.length, theirs.length)
-    for (let at = 0; at < both; at++) words[at]! &= theirs[at]!
+    for (let index = 0; index < both; index++) words[index]! &= theirs[index]!
     words.fill(0, both)
     return this.recount()
   }
 
-  /** Adds what is in `other`. */
+  /** Unites with `other`, in place. */
   or(other: Bitmap): this {
     this.ensure(other.#words.length * 32)
     const words = this.#words
     const theirs = other.#words
-    for (let at = 0; at < theirs.length; at++) words[at]! |= theirs[at]!
+    for (let index = 0; index < theirs.length; index++) words[index]! |= theirs[index]!
     return this.recount()
   }
 
-  /** Takes away what is in `other`. */
+  /** Subtracts `other`, in place. */
   andNot(other: Bitmap): this {
     const words = this.#words
     const theirs = other.#words
     const both = Math.min(words.length, theirs.length)
-    for (let at = 0; at < both; at++) words[at]! &= ~theirs[at]!
+    for (let index = 0; index < both; index++) words[index]! &= ~theirs[index]!
     return this.recount()
   }
 
-  /** Becomes the ordinals below `length` that were not in it. */
+  /** Replaces the set with its complement among the ordinals below `length`. */
   not(length: number): this {
     this.ensure(length)
     const words = this.#words
     const whole = length >>> 5
-    for (let at = 0; at < whole; at++) words[at] = ~words[at]!
+    for (let index = 0; index < whole; index++) words[index] = ~words[index]!
     if (whole < words.length) {
       words[whole] = ~words[whole]! & ((1 << (length & 31)) - 1)
       words.fill(0, whole + 1)
@@ -110,8 +110,8 @@ export class Bitmap {
   /** In ascending order. */
   forEach(take: (ordinal: number) => void): void {
     const words = this.#words
-    for (let at = 0; at < words.length; at++) {
-      for (let word = words[at]!; word !== 0; word &= word - 1) take(at * 32 + 31 - Math.clz32(word & -word))
+    for (let index = 0; index < words.length; index++) {
+      for (let word = words[index]!; word !== 0; word &= word - 1) take(index * 32 + 31 - Math.clz32(word & -word))
     }
   }
 
@@ -120,9 +120,9 @@ export class Bitmap {
     const ordinals = new Uint32Array(this.#count)
     const words = this.#words
     let next = 0
-    for (let at = 0; at < words.length; at++) {
-      for (let word = words[at]!; word !== 0; word &= word - 1)
-        ordinals[next++] = at * 32 + 31 - Math.clz32(word & -word)
+    for (let index = 0; index < words.length; index++) {
+      for (let word = words[index]!; word !== 0; word &= word - 1)
+        ordinals[next++] = index * 32 + 31 - Math.clz32(word & -word)
     }
     return ordinals
   }
@@ -131,21 +131,21 @@ export class Bitmap {
     return this.#words.byteLength
   }
 
-  /** After `words` were written to from outside. */
+  /** Recounts the members after a caller wrote to `words`. */
   recount(): this {
     const words = this.#words
     let count = 0
-    for (let at = 0; at < words.length; at++) count += bitsIn(words[at]!)
+    for (let index = 0; index < words.length; index++) count += bitsIn(words[index]!)
     this.#count = count
     return this
   }
 
-  /** The set as it is now; the words are copied at once. */
+  /** The current set; the words are copied immediately. */
   dump(name: string): Section {
     const used = this.#words.findLastIndex((word) => word !== 0) + 1
     const head = numbersPart([this.#count, used])
     const words = new Uint8Array(this.#words.slice(0, used).buffer)
-    return { name, length: head.length + words.length, parts: chained(head, [words]), release: nothing }
+    return { name, length: head.length + words.length, parts: chain(head, [words]), release: releaseNothing }
   }
 
   static async load(reader: SectionReader, name: string): Promise<Bitmap> {
@@ -182,6 +182,6 @@ function wordsFor(length: number): Uint32Array<SharedArrayBuffer> {
   return new Uint32Array(sharedBytes(Math.ceil(length / 32) * 4).buffer)
 }
 
-function nothing(): void {
-  // The words were copied; nothing is held.
+function releaseNothing(): void {
+  // The words were copied, so nothing is retained.
 }

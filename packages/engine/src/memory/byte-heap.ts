@@ -1,16 +1,16 @@
-// Values of bytes at addresses. A block never crosses a chunk; freed blocks wait in one list per size. The same calls
-// always give the same addresses and the same bytes.
+// Byte values at addresses. A block never crosses a chunk; freed blocks are kept in one list for each size. The same
+// calls always produce the same addresses and the same bytes.
 //
-//   value:  | u32 length      | bytes; what the block has more stays zero |
+//   value:  | u32 length      | bytes; the rest of the block stays zero |
 //   free:   | u32 0xffffffff  | u32 size of block | f64 address of the next free block of that size, 0 at the end |
 //
-// Addresses are multiples of 8; 0 is the address of nothing.
+// Addresses are multiples of 8; 0 is the null address.
 import { assert } from '../errors.ts'
-import { Chunks, lookAgain } from './chunks.ts'
-import { chained, numbersPart, type Section, type SectionReader } from './sections.ts'
+import { Chunks, updateViews } from './chunks.ts'
+import { chain, numbersPart, type Section, type SectionReader } from './sections.ts'
 import { blockBytes, blockBytesMin, blockWithin, sizeClass, sizeClasses, valueBytesMax } from './size-class.ts'
 
-/** Where a value lies in its heap; a multiple of 8, below 2^53. */
+/** Location of a value in its heap; a multiple of 8, below 2^53. */
 export type Address = number
 
 export const heapChunkBytes = 1 << 20
@@ -20,7 +20,7 @@ const freeMark = 0xffffffff
 
 export class ByteHeap {
   readonly #chunks = new Chunks({ chunkBytes, firstBytes })
-  /** The memory as numbers, chunk by chunk, for those who keep numbers in it. */
+  /** Typed views of the memory, chunk by chunk, for callers that store numbers in it. */
   readonly words: Uint32Array[] = []
   readonly ints: Int32Array[] = []
   readonly halves: Uint16Array[] = []
@@ -30,7 +30,7 @@ export class ByteHeap {
   #dead = 0
   readonly #free = new Float64Array(sizeClasses)
 
-  /** Copies the bytes in. Throws EngineError memory_exhausted unless room was reserved. */
+  /** Stores a copy of the bytes. Throws EngineError memory_exhausted unless space was reserved. */
   write(bytes: Uint8Array): Address {
     const address = this.allocate(bytes.length)
     const chunk = Math.floor(address / chunkBytes)
@@ -38,90 +38,90 @@ export class ByteHeap {
     return address
   }
 
-  /** A value of zeros, to be filled in place. */
+  /** Allocates a value of zeros that the caller fills in place. */
   allocate(length: number): Address {
     assert(length <= valueBytesMax, `a value of ${length} bytes`)
     const size = blockBytes(length)
     const address = this.#take(size)
     const chunk = Math.floor(address / chunkBytes)
-    const at = address - chunk * chunkBytes
-    this.#chunks.beforeWrite(chunk, at, size)
-    this.words[chunk]![at / 4] = length
-    this.#chunks.list[chunk]!.fill(0, at + 4, at + size)
+    const offset = address - chunk * chunkBytes
+    this.#chunks.beforeWrite(chunk, offset, size)
+    this.words[chunk]![offset / 4] = length
+    this.#chunks.list[chunk]!.fill(0, offset + 4, offset + size)
     return address
   }
 
-  /** To be called before the value whose first word is `word` of the chunk is changed in place. */
+  /** Must be called before the value whose first word is `word` of the chunk changes in place. */
   beforeWrite(chunk: number, word: number): void {
     this.#chunks.beforeWrite(chunk, word * 4, this.words[chunk]![word - 1]!)
   }
 
-  /** The bytes where they lie. Valid until the value is freed. */
+  /** Returns the bytes in place, without a copy. Valid until the value is freed. */
   read(address: Address): Uint8Array<SharedArrayBuffer> {
     const chunk = Math.floor(address / chunkBytes)
-    const at = address - chunk * chunkBytes
+    const start = address - chunk * chunkBytes
     const memory = this.#chunks.list[chunk]
-    assert(memory !== undefined, `address ${address} lies in the heap`)
-    return new Uint8Array(memory.buffer, at + 4, this.#lengthAt(chunk, at))
+    assert(memory !== undefined, `address ${address} is in the heap`)
+    return new Uint8Array(memory.buffer, start + 4, this.#lengthAt(chunk, start))
   }
 
   /** The value as UTF-8 text. */
   readText(address: Address): string {
     const chunk = Math.floor(address / chunkBytes)
-    const at = address - chunk * chunkBytes
-    const length = this.#lengthAt(chunk, at)
-    return this.#texts[chunk]!.toString('utf8', at + 4, at + 4 + length)
+    const offset = address - chunk * chunkBytes
+    const length = this.#lengthAt(chunk, offset)
+    return this.#texts[chunk]!.toString('utf8', offset + 4, offset + 4 + length)
   }
 
-  /** One of the value's numbers; `at` counts bytes from its start, a multiple of 4. */
-  wordAt(address: Address, at: number): number {
+  /** Returns a 32-bit number of the value; `offset` counts bytes from its start, a multiple of 4. */
+  wordAt(address: Address, offset: number): number {
     const chunk = Math.floor(address / chunkBytes)
-    return this.words[chunk]![(address - chunk * chunkBytes + 4 + at) / 4]!
+    return this.words[chunk]![(address - chunk * chunkBytes + 4 + offset) / 4]!
   }
 
-  /** A piece of the value as UTF-8 text. */
-  readTextAt(address: Address, at: number, length: number): string {
+  /** Returns part of the value as UTF-8 text. */
+  readTextAt(address: Address, offset: number, length: number): string {
     const chunk = Math.floor(address / chunkBytes)
-    const from = address - chunk * chunkBytes + 4 + at
+    const from = address - chunk * chunkBytes + 4 + offset
     return this.#texts[chunk]!.toString('utf8', from, from + length)
   }
 
-  /** A copy of a piece of the value. */
-  copyAt(address: Address, at: number, length: number): Uint8Array {
+  /** Returns a copy of part of the value. */
+  copyAt(address: Address, offset: number, length: number): Uint8Array {
     const chunk = Math.floor(address / chunkBytes)
-    const from = address - chunk * chunkBytes + 4 + at
+    const from = address - chunk * chunkBytes + 4 + offset
     return new Uint8Array(this.#chunks.list[chunk]!.subarray(from, from + length))
   }
 
-  /** Whether the value is the first `length` bytes of `words`, whose last word is zero padded. */
+  /** Whether the value equals the first `length` bytes of `words`, whose last word is zero padded. */
   holds(address: Address, words: Uint32Array, length: number): boolean {
     const chunk = Math.floor(address / chunkBytes)
     const memory = this.words[chunk]!
-    let at = (address - chunk * chunkBytes) / 4
-    if (memory[at] !== length) return false
-    for (let word = 0; word * 4 < length; word++) if (memory[++at] !== words[word]) return false
+    let index = (address - chunk * chunkBytes) / 4
+    if (memory[index] !== length) return false
+    for (let word = 0; word * 4 < length; word++) if (memory[++index] !== words[word]) return false
     return true
   }
 
   free(address: Address): void {
     const chunk = Math.floor(address / chunkBytes)
-    const at = address - chunk * chunkBytes
-    this.#release(address, blockBytes(this.#lengthAt(chunk, at)))
+    const offset = address - chunk * chunkBytes
+    this.#release(address, blockBytes(this.#lengthAt(chunk, offset)))
   }
 
-  /** Room for `values` more values of `bytes` bytes in all, so that writing them cannot fail. */
+  /** Reserves space for `values` more values of `bytes` bytes in total, so that writing them cannot fail. */
   reserve(values: number, bytes: number): void {
     const most = Math.ceil(bytes * 1.125) + values * 24
     const inChunk = this.#end % chunkBytes
     this.#ensure(inChunk + most <= chunkBytes ? this.#end + most : this.#end + Math.ceil(most * 1.125) + chunkBytes)
   }
 
-  /** Taken from the process. */
+  /** Bytes allocated from the process. */
   bytes(): number {
     return this.#chunks.bytes
   }
 
-  /** Waiting to be used again. */
+  /** Free bytes that can be reused. */
   deadBytes(): number {
     return this.#dead
   }
@@ -130,7 +130,7 @@ export class ByteHeap {
     const head = numbersPart([this.#end, this.#dead, ...this.#free])
     this.#ensure(this.#end)
     const cut = this.#chunks.cut(this.#end)
-    return { name, length: head.length + cut.length, parts: chained(head, cut), release: () => cut.release() }
+    return { name, length: head.length + cut.length, parts: chain(head, cut), release: () => cut.release() }
   }
 
   static async load(reader: SectionReader, name: string): Promise<ByteHeap> {
@@ -144,25 +144,25 @@ export class ByteHeap {
     const heap = new ByteHeap()
     await heap.#chunks.load(body, end)
     await body.end()
-    heap.#look()
+    heap.#updateViews()
     heap.#end = end
     heap.#dead = dead
     heap.#free.set(free)
     return heap
   }
 
-  /** Whether a value could lie there: for checking what was loaded. */
+  /** Whether a value could be at the address; used to check loaded data. */
   mayHold(address: Address): boolean {
     if (!(address % 8 === 0 && address >= 8 && address < this.#end)) return false
     const chunk = Math.floor(address / chunkBytes)
-    const at = address - chunk * chunkBytes
-    const length = this.words[chunk]![at / 4]
-    return length !== undefined && length <= valueBytesMax && at + blockBytes(length) <= chunkBytes
+    const offset = address - chunk * chunkBytes
+    const length = this.words[chunk]![offset / 4]
+    return length !== undefined && length <= valueBytesMax && offset + blockBytes(length) <= chunkBytes
   }
 
-  #lengthAt(chunk: number, at: number): number {
-    const length = this.words[chunk]?.[at / 4]
-    assert(length !== undefined && length !== freeMark, `no value lies at ${chunk * chunkBytes + at}`)
+  #lengthAt(chunk: number, offset: number): number {
+    const length = this.words[chunk]?.[offset / 4]
+    assert(length !== undefined && length !== freeMark, `there is no value at ${chunk * chunkBytes + offset}`)
     return length
   }
 
@@ -175,15 +175,15 @@ export class ByteHeap {
       return waiting
     }
     const left = chunkBytes - (this.#end % chunkBytes)
-    if (left < size) this.#giveUp(left)
+    if (left < size) this.#freeRest(left)
     const address = this.#end
     this.#ensure(address + size)
     this.#end = address + size
     return address
   }
 
-  /** The rest of the last chunk, too small for the next block, becomes free blocks. */
-  #giveUp(bytes: number): void {
+  /** Turns the rest of the last chunk, too small for the next block, into free blocks. */
+  #freeRest(bytes: number): void {
     this.#ensure(this.#end + bytes)
     let left = bytes
     while (left >= blockBytesMin) {
@@ -198,13 +198,13 @@ export class ByteHeap {
 
   #release(address: Address, size: number): void {
     const chunk = Math.floor(address / chunkBytes)
-    const at = address - chunk * chunkBytes
+    const offset = address - chunk * chunkBytes
     const cls = sizeClass(size)
-    this.#chunks.beforeWrite(chunk, at, 16)
+    this.#chunks.beforeWrite(chunk, offset, 16)
     const words = this.words[chunk]!
-    words[at / 4] = freeMark
-    words[at / 4 + 1] = size
-    new Float64Array(words.buffer, at + 8, 1)[0] = this.#free[cls]!
+    words[offset / 4] = freeMark
+    words[offset / 4 + 1] = size
+    new Float64Array(words.buffer, offset + 8, 1)[0] = this.#free[cls]!
     this.#free[cls] = address
     this.#dead += size
   }
@@ -219,15 +219,15 @@ export class ByteHeap {
     try {
       this.#chunks.ensure(bytes)
     } finally {
-      this.#look()
+      this.#updateViews()
     }
   }
 
-  #look(): void {
-    lookAgain(this.words, this.#chunks.list, (chunk) => new Uint32Array(chunk.buffer))
-    lookAgain(this.ints, this.#chunks.list, (chunk) => new Int32Array(chunk.buffer))
-    lookAgain(this.halves, this.#chunks.list, (chunk) => new Uint16Array(chunk.buffer))
-    lookAgain(this.doubles, this.#chunks.list, (chunk) => new Float64Array(chunk.buffer))
-    lookAgain(this.#texts, this.#chunks.list, (chunk) => Buffer.from(chunk.buffer))
+  #updateViews(): void {
+    updateViews(this.words, this.#chunks.list, (chunk) => new Uint32Array(chunk.buffer))
+    updateViews(this.ints, this.#chunks.list, (chunk) => new Int32Array(chunk.buffer))
+    updateViews(this.halves, this.#chunks.list, (chunk) => new Uint16Array(chunk.buffer))
+    updateViews(this.doubles, this.#chunks.list, (chunk) => new Float64Array(chunk.buffer))
+    updateViews(this.#texts, this.#chunks.list, (chunk) => Buffer.from(chunk.buffer))
   }
 }

@@ -1,13 +1,14 @@
-// Shared memory that grows by chunks. A full-sized chunk never moves; only the first one, while it is smaller, is
-// replaced by one of twice its size, so that a small collection costs little. A cut is the bytes as of one moment: who
-// writes to a chunk that a cut has not given out yet sets the old bytes aside first, so writers never wait for a dump.
+// Shared memory that grows in chunks. A full-sized chunk never moves. Only the first chunk, while it is smaller, is
+// replaced by one of twice its size, so that a small collection costs little. A cut is a snapshot of the bytes at one
+// moment: a writer that changes bytes a cut has not yielded yet copies the old bytes first, so writers never wait for a
+// dump.
 import { assert, EngineError } from '../errors.ts'
 import type { SectionBody } from './sections.ts'
 
-/** What a cut sets aside at once: so much is copied before a byte is written, not a whole chunk. */
+/** Block size of a cut: this many bytes are copied before a write, instead of a whole chunk. */
 const blockBytesMost = 64 * 1024
 
-/** Memory is taken for so much of what is to be loaded before it is known to be there. */
+/** While loading, memory is allocated in steps of this size, before the rest of the data is known to exist. */
 const loadBytesAtOnce = 16 * 1024 * 1024
 
 export type SharedBytes = Uint8Array<SharedArrayBuffer>
@@ -30,19 +31,22 @@ export class Chunks {
     return first === undefined ? 0 : first.length + (this.list.length - 1) * this.chunkBytes
   }
 
-  /** Makes room for `bytes` in all; new room is zero. May replace list[0]. Throws EngineError memory_exhausted, and what was there is still there. */
+  /**
+   * Ensures capacity for `bytes` bytes in total; new memory is zero. May replace list[0]. Throws EngineError
+   * memory_exhausted; existing content stays intact.
+   */
   ensure(bytes: number): void {
     if (bytes <= this.bytes) return
     this.#ensureFirst(Math.min(bytes, this.chunkBytes))
     while (this.bytes < bytes) this.list.push(sharedBytes(this.chunkBytes))
   }
 
-  /** To be called before `bytes` bytes of a chunk are changed, from `from` on. */
+  /** Must be called before `bytes` bytes of a chunk change, from offset `from` on. */
   beforeWrite(chunk: number, from: number, bytes: number): void {
     for (const cut of this.#cuts) cut.keep(chunk * this.chunkBytes + from, bytes)
   }
 
-  /** The first `length` bytes as they are now. Must be released. */
+  /** A cut of the first `length` bytes as they are now. The caller must release it. */
   cut(length: number): Cut {
     assert(length <= this.bytes, `a cut of ${length} bytes from ${this.bytes}`)
     const cut = new Cut(this, length, (ended) => this.#cuts.splice(this.#cuts.indexOf(ended), 1))
@@ -50,7 +54,10 @@ export class Chunks {
     return cut
   }
 
-  /** Fills empty memory with the next `length` bytes of a section, a few chunks at a time, so that a false length fails before it is believed. */
+  /**
+   * Fills empty memory with the next `length` bytes of a section, a few chunks at a time, so that a false length fails
+   * early.
+   */
   async load(body: SectionBody, length: number): Promise<void> {
     assert(this.list.length === 0, 'loading into memory that is not empty')
     const step = Math.max(loadBytesAtOnce, this.chunkBytes)
@@ -75,19 +82,22 @@ export class Chunks {
   }
 }
 
-/** Brings what is kept beside each chunk up to date: the first may have been replaced, later ones only come. */
-export function lookAgain<T>(beside: T[], list: readonly SharedBytes[], look: (chunk: SharedBytes) => T): void {
-  const known = Math.max(beside.length, 1)
-  for (let chunk = 0; chunk < list.length; chunk = Math.max(chunk + 1, known)) beside[chunk] = look(list[chunk]!)
+/** Updates a list with one view for each chunk: the first chunk may have been replaced, later chunks are only added. */
+export function updateViews<T>(views: T[], list: readonly SharedBytes[], view: (chunk: SharedBytes) => T): void {
+  const known = Math.max(views.length, 1)
+  for (let chunk = 0; chunk < list.length; chunk = Math.max(chunk + 1, known)) views[chunk] = view(list[chunk]!)
 }
 
-/** Bytes as of the moment of the cut, in pieces of at most a block. A piece may be the live memory: it is taken in the turn in which it is given. */
+/**
+ * The bytes at the moment of the cut, in pieces of at most one block. A piece may be live memory, so the consumer must
+ * use it in the same turn.
+ */
 export class Cut implements Iterable<Uint8Array> {
   readonly length: number
   readonly #chunks: Chunks
   readonly #end: (cut: Cut) => void
   readonly #blockBytes: number
-  /** Blocks as they were, by where they begin. */
+  /** Saved blocks, keyed by their offset. */
   readonly #kept = new Map<number, Uint8Array>()
   #given = 0
   #ended = false
@@ -99,19 +109,19 @@ export class Cut implements Iterable<Uint8Array> {
     this.#blockBytes = Math.min(blockBytesMost, chunks.chunkBytes)
   }
 
-  /** The bytes are about to change. */
+  /** Saves the blocks of bytes that are about to change. */
   keep(from: number, bytes: number): void {
     const end = Math.min(from + bytes, this.length)
-    for (let at = from - (from % this.#blockBytes); at < end; at += this.#blockBytes)
-      if (at >= this.#given && !this.#kept.has(at)) this.#kept.set(at, this.#live(at).slice())
+    for (let offset = from - (from % this.#blockBytes); offset < end; offset += this.#blockBytes)
+      if (offset >= this.#given && !this.#kept.has(offset)) this.#kept.set(offset, this.#live(offset).slice())
   }
 
   *[Symbol.iterator](): Generator<Uint8Array, void, undefined> {
-    for (let at = 0; at < this.length; at += this.#blockBytes) {
+    for (let offset = 0; offset < this.length; offset += this.#blockBytes) {
       assert(!this.#ended, 'a cut is read before it is released')
-      const piece = this.#kept.get(at) ?? this.#live(at)
-      this.#kept.delete(at)
-      this.#given = at + this.#blockBytes
+      const piece = this.#kept.get(offset) ?? this.#live(offset)
+      this.#kept.delete(offset)
+      this.#given = offset + this.#blockBytes
       yield piece
     }
   }
@@ -123,13 +133,13 @@ export class Cut implements Iterable<Uint8Array> {
     this.#end(this)
   }
 
-  /** The block that begins there, as it is now. */
-  #live(at: number): SharedBytes {
+  /** Returns the live block at this offset. */
+  #live(offset: number): SharedBytes {
     const { list, chunkBytes } = this.#chunks
-    const live = list[Math.floor(at / chunkBytes)]
-    assert(live !== undefined, 'chunks are never taken away')
-    const from = at % chunkBytes
-    return live.subarray(from, from + Math.min(this.#blockBytes, this.length - at))
+    const live = list[Math.floor(offset / chunkBytes)]
+    assert(live !== undefined, 'chunks are never removed')
+    const from = offset % chunkBytes
+    return live.subarray(from, from + Math.min(this.#blockBytes, this.length - offset))
   }
 }
 
@@ -137,6 +147,11 @@ export function sharedBytes(size: number): SharedBytes {
   try {
     return new Uint8Array(new SharedArrayBuffer(size))
   } catch (cause) {
-    throw new EngineError('memory_exhausted', `No memory for ${size} more bytes.`, { value: size }, { cause })
+    throw new EngineError(
+      'memory_exhausted',
+      `Cannot allocate ${size} more bytes of memory.`,
+      { value: size },
+      { cause },
+    )
   }
 }

@@ -1,7 +1,7 @@
-// One number per ordinal, in chunks of 65,536 that never move. An entry never set is 0.
+// One number for each ordinal, in chunks of 65,536 that never move. An entry that was never set is 0.
 import { assert } from '../errors.ts'
-import { Chunks, lookAgain, type SharedBytes } from './chunks.ts'
-import { chained, damaged, numbersPart, type Section, type SectionReader } from './sections.ts'
+import { Chunks, type SharedBytes, updateViews } from './chunks.ts'
+import { chain, damaged, numbersPart, type Section, type SectionReader } from './sections.ts'
 
 export type ColumnKind = 'u8' | 'u32' | 'f32' | 'f64'
 type Entries = Uint8Array | Uint32Array | Float32Array | Float64Array
@@ -10,7 +10,7 @@ const chunkShift = 16
 const chunkMask = 0xffff
 const firstEntries = 64
 const entryBytes = { u8: 1, u32: 4, f32: 4, f64: 8 } as const
-/** On disk: numbered, never renumbered, zero is invalid. */
+/** Numbers on disk: never renumbered, zero is invalid. */
 const kindNumber = { u8: 1, u32: 2, f32: 3, f64: 4 } as const
 
 export class Column {
@@ -29,24 +29,24 @@ export class Column {
     return entries === undefined ? 0 : (entries[index & chunkMask] ?? 0)
   }
 
-  /** Makes room where there is none; after `ensure` it cannot fail. */
+  /** Grows the column when needed; after `ensure` it cannot fail. */
   set(index: number, value: number): void {
     if (index >= this.#capacity) this.ensure(index + 1)
     const chunk = index >>> chunkShift
     const size = entryBytes[this.kind]
     this.#chunks.beforeWrite(chunk, (index & chunkMask) * size, size)
     const entries = this.#entries[chunk]
-    assert(entries !== undefined, 'room was made')
+    assert(entries !== undefined, 'the column has capacity')
     entries[index & chunkMask] = value
   }
 
-  /** Room for entries below `length`. Throws EngineError memory_exhausted. */
+  /** Ensures capacity for entries below `length`. Throws EngineError memory_exhausted. */
   ensure(length: number): void {
     if (length <= this.#capacity) return
     try {
       this.#chunks.ensure(length * entryBytes[this.kind])
     } finally {
-      this.#look()
+      this.#updateViews()
     }
   }
 
@@ -54,22 +54,22 @@ export class Column {
     return this.#chunks.bytes
   }
 
-  /** Entries below `length` as they are now. */
+  /** The current entries below `length`. */
   dump(name: string, length: number): Section {
     this.ensure(length)
     const cut = this.#chunks.cut(length * entryBytes[this.kind])
     const head = numbersPart([kindNumber[this.kind], length])
-    return { name, length: head.length + cut.length, parts: chained(head, cut), release: () => cut.release() }
+    return { name, length: head.length + cut.length, parts: chain(head, cut), release: () => cut.release() }
   }
 
-  /** A column that must have `length` entries. */
+  /** Loads a column that must have `length` entries. */
   static async load(reader: SectionReader, name: string, kind: ColumnKind, length: number): Promise<Column> {
     const loaded = await Column.loadAny(reader, name, kind)
     if (loaded.length === length) return loaded.column
     throw damaged(name, `it has ${loaded.length} entries, not ${length}`)
   }
 
-  /** A column of any length. */
+  /** Loads a column of any length. */
   static async loadAny(
     reader: SectionReader,
     name: string,
@@ -84,12 +84,12 @@ export class Column {
     const column = new Column(kind)
     await column.#chunks.load(body, body.remaining)
     await body.end()
-    column.#look()
+    column.#updateViews()
     return { column, length: count }
   }
 
-  #look(): void {
-    lookAgain(this.#entries, this.#chunks.list, (chunk) => entriesOf(this.kind, chunk))
+  #updateViews(): void {
+    updateViews(this.#entries, this.#chunks.list, (chunk) => entriesOf(this.kind, chunk))
     this.#capacity = this.#chunks.bytes / entryBytes[this.kind]
   }
 }

@@ -1,26 +1,26 @@
-// From a 32-bit hash to ordinals. Extendible hashing: a directory over the first bits of the hash leads to pages of open
-// addressing; a full page is split in two by one more bit, so that growing never stops the world. Knows hashes and
-// ordinals only: who made the table says whether the ordinal in a slot is the one looked for. Where somebody contrived that
-// thousands of hashes begin alike, a page that cannot be split any more is followed by another.
+// Maps a 32-bit hash to ordinals by extendible hashing. A directory over the first bits of the hash leads to pages with
+// open addressing. A full page is split in two by one more bit, so growth never rebuilds the whole table. It knows only
+// hashes and ordinals; its owner decides whether the ordinal in a slot is the one searched for. When thousands of
+// hashes begin alike (an attack), a page that cannot be split any further is chained to another.
 //
 //   slot:  | u32 hash | u32 ordinal + 1, 0 when empty |
-import { Chunks, lookAgain } from './chunks.ts'
-import { chained, numbersPart, type Section, type SectionReader } from './sections.ts'
+import { Chunks, updateViews } from './chunks.ts'
+import { chain, numbersPart, type Section, type SectionReader } from './sections.ts'
 
 const pageSlots = 4_096
 const pageBytes = pageSlots * 8
 const chunkBytes = 1 << 20
 const pagesPerChunk = chunkBytes / pageBytes
 const slotsFirst = 64
-/** Of 16 slots of a page, so many may be taken. */
+/** The maximum number of used slots out of 16. */
 const fullSixteenths = 13
 const depthMax = 20
 
-/** A slot of a page; page * 4,096 + place. */
+/** A slot of a page: page * 4,096 + position. */
 export type Slot = number
 
 export class HashPages {
-  /** Whether the ordinal is the one looked for. */
+  /** Whether the ordinal is the one searched for. */
   readonly #matches: (ordinal: number) => boolean
   #pages = new Chunks({ chunkBytes, firstBytes: slotsFirst * 8 })
   #words: Uint32Array[] = []
@@ -30,7 +30,7 @@ export class HashPages {
   #directory = new Uint32Array(1)
   #pageDepths = [0]
   #pageCounts = [0]
-  /** The page that follows a full one that cannot be split; 0 for none. */
+  /** The page chained to a full one that cannot be split; 0 for none. */
   #pageNexts = [0]
   #count = 0
 
@@ -43,7 +43,7 @@ export class HashPages {
     return this.#count
   }
 
-  /** The slot that holds the ordinal looked for, or -1. */
+  /** Returns the slot of the ordinal searched for, or -1. */
   find(hash: number): Slot {
     let page = this.#pageOf(hash)
     do {
@@ -72,7 +72,7 @@ export class HashPages {
     this.#count++
   }
 
-  /** Empties a slot and moves up what had to make way for it. */
+  /** Empties a slot and moves up the entries that were displaced by it. */
   remove(slot: Slot): void {
     const page = Math.floor(slot / pageSlots)
     const words = this.#writable(page)
@@ -92,7 +92,7 @@ export class HashPages {
     this.#count--
   }
 
-  /** Room for `more` entries, unless hashes fall unlikely badly. Throws EngineError memory_exhausted. */
+  /** Reserves space for `more` entries, except for very unlucky hashes. Throws EngineError memory_exhausted. */
   reserve(more: number): void {
     const pages = this.#pageDepths.length
     const taken = this.#count + more
@@ -120,10 +120,10 @@ export class HashPages {
       ...this.#directory,
     ])
     const cut = this.#pages.cut(pages * this.#slots * 8)
-    return { name, length: head.length + cut.length, parts: chained(head, cut), release: () => cut.release() }
+    return { name, length: head.length + cut.length, parts: chain(head, cut), release: () => cut.release() }
   }
 
-  /** Every ordinal in it must be below `ordinalEnd`. */
+  /** Every loaded ordinal must be below `ordinalEnd`. */
   static async load(
     reader: SectionReader,
     name: string,
@@ -153,9 +153,9 @@ export class HashPages {
     table.#words = []
     await table.#pages.load(body, body.remaining)
     await body.end()
-    table.#look()
-    const wrong = table.#wrong(options.ordinalEnd)
-    if (wrong !== undefined) throw body.damaged(wrong)
+    table.#updateViews()
+    const fault = table.#fault(options.ordinalEnd)
+    if (fault !== undefined) throw body.damaged(fault)
     return table
   }
 
@@ -185,15 +185,15 @@ export class HashPages {
     this.#pageCounts[page]!++
   }
 
-  /** Gives the page to try next for an entry that found `page` full. */
+  /** Returns the page to try next for an entry that found `page` full. */
   #makeRoom(page: number, hash: number): number {
     if (this.#slots < pageSlots) this.#double()
     else if (this.#pageDepths[page]! < depthMax) this.#split(page)
-    else return this.#following(page)
+    else return this.#chainedPage(page)
     return this.#pageOf(hash)
   }
 
-  #following(page: number): number {
+  #chainedPage(page: number): number {
     if (this.#pageNexts[page] === 0) this.#pageNexts[page] = this.#addPage(depthMax)
     return this.#pageNexts[page]!
   }
@@ -211,7 +211,7 @@ export class HashPages {
     const entries = this.#takeOut(0)
     this.#slots *= 2
     this.#ensure(this.#slots * 8)
-    for (let at = 0; at < entries.length; at += 2) this.#put(0, entries[at]!, entries[at + 1]!)
+    for (let index = 0; index < entries.length; index += 2) this.#put(0, entries[index]!, entries[index + 1]!)
   }
 
   #split(page: number): void {
@@ -221,26 +221,27 @@ export class HashPages {
     const entries = this.#takeOut(page)
     this.#pageDepths[page] = depth + 1
     const bit = this.#depth - depth - 1
-    for (let at = 0; at < this.#directory.length; at++) {
-      if (this.#directory[at] === page && (at >>> bit) % 2 === 1) this.#directory[at] = added
+    for (let index = 0; index < this.#directory.length; index++) {
+      if (this.#directory[index] === page && (index >>> bit) % 2 === 1) this.#directory[index] = added
     }
-    for (let at = 0; at < entries.length; at += 2) this.#put(this.#pageOf(entries[at]!), entries[at]!, entries[at + 1]!)
+    for (let index = 0; index < entries.length; index += 2)
+      this.#put(this.#pageOf(entries[index]!), entries[index]!, entries[index + 1]!)
   }
 
   #doubleDirectory(): void {
     const doubled = new Uint32Array(this.#directory.length * 2)
-    for (let at = 0; at < doubled.length; at++) doubled[at] = this.#directory[at >>> 1]!
+    for (let index = 0; index < doubled.length; index++) doubled[index] = this.#directory[index >>> 1]!
     this.#directory = doubled
     this.#depth++
   }
 
-  /** Empties a page and gives its entries: hash and ordinal in turn, in the order of the slots. */
+  /** Empties a page and returns its entries: hash and ordinal in turn, in the order of the slots. */
   #takeOut(page: number): number[] {
     const words = this.#writable(page)
     const start = (page % pagesPerChunk) * pageSlots * 2
     const entries: number[] = []
-    for (let at = start; at < start + this.#slots * 2; at += 2) {
-      if (words[at + 1] !== 0) entries.push(words[at]!, words[at + 1]! - 1)
+    for (let index = start; index < start + this.#slots * 2; index += 2) {
+      if (words[index + 1] !== 0) entries.push(words[index]!, words[index + 1]! - 1)
     }
     words.fill(0, start, start + this.#slots * 2)
     this.#pageCounts[page] = 0
@@ -258,29 +259,29 @@ export class HashPages {
     try {
       this.#pages.ensure(bytes)
     } finally {
-      this.#look()
+      this.#updateViews()
     }
   }
 
-  #look(): void {
-    lookAgain(this.#words, this.#pages.list, (chunk) => new Uint32Array(chunk.buffer))
+  #updateViews(): void {
+    updateViews(this.#words, this.#pages.list, (chunk) => new Uint32Array(chunk.buffer))
   }
 
-  /** What is wrong with a table that was loaded: probing must end, and every entry must be an ordinal. */
-  #wrong(ordinalEnd: number): string | undefined {
+  /** Returns what is wrong with a loaded table: probing must end, and every entry must be a valid ordinal. */
+  #fault(ordinalEnd: number): string | undefined {
     const pages = this.#pageDepths.length
     if (this.#directory.some((page) => page >= pages)) return 'its directory names a page it does not have'
     if (this.#pageDepths.some((depth) => !isWhole(depth, this.#depth))) return 'a page is deeper than its directory'
-    // A page that follows was made later, so that following ends.
+    // A chained page is newer, so that following the chain ends.
     if (this.#pageNexts.some((next, page) => next !== 0 && !(isWhole(next, pages - 1) && next > page))) {
-      return 'a page follows one that is younger'
+      return 'a page is chained to an older page'
     }
     for (let page = 0; page < pages; page++) {
       const words = this.#words[(page / pagesPerChunk) | 0]!
       const start = (page % pagesPerChunk) * pageSlots * 2
       let taken = 0
-      for (let at = start; at < start + this.#slots * 2; at += 2) {
-        const entry = words[at + 1]!
+      for (let index = start; index < start + this.#slots * 2; index += 2) {
+        const entry = words[index + 1]!
         if (entry > ordinalEnd) return `page ${page} holds ordinal ${entry - 1} of ${ordinalEnd}`
         if (entry !== 0) taken++
       }

@@ -1,7 +1,8 @@
-// Texts as words, and their hash: HalfSipHash-1-3 keyed by the collection's own seed, so that nobody outside can choose
-// ids that fall on one slot. The message is the zero-padded words and then the length. Hashes are on disk in tables.
+// Encodes texts as words and hashes them: HalfSipHash-1-3 with the collection's secret seed, so that an attacker cannot
+// choose ids with colliding hashes. The message is the zero-padded words followed by the length. Hashes are stored on
+// disk in tables.
 
-/** Two secret words. The same in every replay, therefore part of the collection's definition. */
+/** Two secret words. They must be the same in every replay, so they are part of the collection's definition. */
 export interface HashSeed {
   readonly low: number
   readonly high: number
@@ -9,7 +10,7 @@ export interface HashSeed {
 
 const encoder = new TextEncoder()
 
-/** Room for one text at a time as UTF-8, zero padded to whole words, after words that belong to its owner. */
+/** A buffer for one text at a time as UTF-8, zero padded to whole words, after words that belong to its owner. */
 export class TextWords {
   readonly words: Uint32Array
   readonly #bytes: Uint8Array
@@ -23,21 +24,21 @@ export class TextWords {
     this.#bytesMax = bytesMax
   }
 
-  /** Gives the number of bytes with those of the words before, or -1 when the text is too long or ill-formed. */
+  /** Returns the number of bytes including the words before the text, or -1 when the text is too long or ill-formed. */
   encode(text: string): number {
     const length = text.length
     if (length > this.#bytesMax) return -1
     const bytes = this.#bytes
     const start = this.#start
-    for (let at = 0; at < length; at++) {
-      const code = text.charCodeAt(at)
+    for (let index = 0; index < length; index++) {
+      const code = text.charCodeAt(index)
       if (code > 0x7f) return this.#encodeWide(text)
-      bytes[start + at] = code
+      bytes[start + index] = code
     }
-    return this.#padded(start + length)
+    return this.#pad(start + length)
   }
 
-  /** The first bytes, valid until the next text. */
+  /** The first bytes, valid until the next call of `encode`. */
   bytes(length: number): Uint8Array {
     return this.#bytes.subarray(0, length)
   }
@@ -45,25 +46,25 @@ export class TextWords {
   #encodeWide(text: string): number {
     if (!text.isWellFormed()) return -1
     const { read, written } = encoder.encodeInto(text, this.#bytes.subarray(this.#start, this.#start + this.#bytesMax))
-    return read === text.length ? this.#padded(this.#start + written) : -1
+    return read === text.length ? this.#pad(this.#start + written) : -1
   }
 
-  #padded(length: number): number {
+  #pad(length: number): number {
     this.#bytes.fill(0, length, length + 4)
     return length
   }
 }
 
-/** The hash of the first `length` bytes of `words`, the last word zero padded. */
+/** Returns the hash of the first `length` bytes of `words`, whose last word is zero padded. */
 export function hashWords(words: Uint32Array, length: number, seed: HashSeed): number {
   let v0 = seed.low | 0
   let v1 = seed.high | 0
   let v2 = 0x6c796765 ^ v0
   let v3 = 0x74656462 ^ v1
   const count = (length + 3) >>> 2
-  for (let at = 0; at < count + 4; at++) {
-    const word = at < count ? words[at]! | 0 : at === count ? length : 0
-    if (at === count + 1) v2 ^= 0xff
+  for (let index = 0; index < count + 4; index++) {
+    const word = index < count ? words[index]! | 0 : index === count ? length : 0
+    if (index === count + 1) v2 ^= 0xff
     v3 ^= word
     v0 = (v0 + v1) | 0
     v1 = ((v1 << 5) | (v1 >>> 27)) ^ v0

@@ -1,6 +1,6 @@
-// Which ordinal an id has, and which id an ordinal. Every ordinal keeps its id until it is released, also after the id
-// was removed or given to another ordinal, so that a search under way can still name what it found. The same calls give
-// the same bytes.
+// Maps ids to ordinals and ordinals to ids. An ordinal keeps its id until it is released, also after the id was removed
+// or moved to another ordinal, so that a search in progress can still name its hits. The same calls produce the same
+// bytes.
 import { assert } from '../errors.ts'
 import { idBytesMax } from '../limits.ts'
 import { ByteHeap } from './byte-heap.ts'
@@ -9,9 +9,9 @@ import { HashPages } from './hash-pages.ts'
 import { type HashSeed, hashWords, TextWords } from './id-hash.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from './sections.ts'
 
-/** Ids of a collection may take 32 GiB, since an address is kept in 32 bits. */
+/** Ids of a collection may take 32 GiB, because an address has 32 bits. */
 const heapBytesMax = 2 ** 35
-/** The id that was asked for last. */
+/** The id of the last lookup. */
 const text = new TextWords(idBytesMax)
 
 export class IdTable {
@@ -31,36 +31,36 @@ export class IdTable {
     this.#pages = new HashPages(this.#isWanted)
   }
 
-  /** How many ids `find` finds. */
+  /** Number of ids in the table. */
   get count(): number {
     return this.#pages.count
   }
 
-  /** -1 when no object has this id. */
+  /** Returns -1 when no object has this id. */
   find(id: string): number {
     const slot = this.#slotOf(id)
     return slot < 0 ? -1 : this.#pages.ordinalAt(slot)
   }
 
-  /** The id must not be in the table, nor may the ordinal have an id. */
+  /** The id must not be in the table, and the ordinal must not have an id. */
   insert(id: string, ordinal: number): void {
     assert(this.#slotOf(id) < 0 && this.#wanted > 0, 'a well-formed id is inserted once')
     const hash = hashWords(text.words, this.#wanted, this.#seed)
-    this.#give(ordinal)
+    this.#assign(ordinal)
     this.#pages.add(hash, ordinal)
   }
 
-  /** The id now leads to another ordinal. Gives the one it led to, which is to be released later. */
+  /** Maps the id to another ordinal. Returns the previous ordinal, which the caller must release later. */
   replace(id: string, ordinal: number): number {
     const slot = this.#slotOf(id)
-    assert(slot >= 0, 'an id is replaced where it is')
-    this.#give(ordinal)
+    assert(slot >= 0, 'a replaced id is in the table')
+    this.#assign(ordinal)
     const before = this.#pages.ordinalAt(slot)
     this.#pages.setOrdinal(slot, ordinal)
     return before
   }
 
-  /** The id is not found any more. Gives the ordinal it led to, which is to be released later, or -1. */
+  /** Removes the id from the table. Returns its ordinal, which the caller must release later, or -1. */
   remove(id: string): number {
     const slot = this.#slotOf(id)
     if (slot < 0) return -1
@@ -69,7 +69,7 @@ export class IdTable {
     return ordinal
   }
 
-  /** The id an ordinal was given, until it is released. */
+  /** Returns the id of an ordinal, until it is released. */
   idAt(ordinal: number): string | undefined {
     const address = this.#addresses.get(ordinal)
     return address === 0 ? undefined : this.#heap.readText(address * 8)
@@ -83,7 +83,10 @@ export class IdTable {
     this.#addresses.set(ordinal, 0)
   }
 
-  /** Room for `ids` more ids of `bytes` UTF-8 bytes in all, for ordinals below `ordinalEnd`. Throws EngineError memory_exhausted. */
+  /**
+   * Reserves space for `ids` more ids of `bytes` UTF-8 bytes in total, for ordinals below `ordinalEnd`. Throws
+   * EngineError memory_exhausted.
+   */
   reserve(ids: number, bytes: number, ordinalEnd: number): void {
     this.#heap.reserve(ids, bytes)
     this.#addresses.ensure(ordinalEnd)
@@ -94,7 +97,7 @@ export class IdTable {
     return { ids: this.#heap.bytes(), table: this.#addresses.bytes() + this.#pages.bytes() }
   }
 
-  /** Of the ids' bytes, those that wait to be used again. */
+  /** Bytes of released ids that can be reused. */
   deadBytes(): number {
     return this.#heap.deadBytes()
   }
@@ -119,20 +122,20 @@ export class IdTable {
     table.#heap = await ByteHeap.load(reader, `${name}.heap`)
     for (let ordinal = 0; ordinal < length; ordinal++) {
       const address = column.get(ordinal) * 8
-      if (address !== 0 && !table.#heap.mayHold(address)) throw body.damaged(`no id lies at ${address}`)
+      if (address !== 0 && !table.#heap.mayHold(address)) throw body.damaged(`there is no id at ${address}`)
     }
     table.#pages = await HashPages.load(reader, `${name}.pages`, { matches: table.#isWanted, ordinalEnd: length })
     return table
   }
 
-  /** The slot of an id, and in #wanted its length in bytes, or -1. */
+  /** Returns the slot of an id, or -1, and sets #wanted to the id's length in bytes, or -1. */
   #slotOf(id: string): number {
     this.#wanted = text.encode(id)
     return this.#wanted <= 0 ? -1 : this.#pages.find(hashWords(text.words, this.#wanted, this.#seed))
   }
 
-  /** The ordinal gets the id that was encoded last. */
-  #give(ordinal: number): void {
+  /** Assigns the id that was encoded last to the ordinal. */
+  #assign(ordinal: number): void {
     assert(this.#addresses.get(ordinal) === 0, `ordinal ${ordinal} has no id yet`)
     const address = this.#heap.write(text.bytes(this.#wanted))
     assert(address < heapBytesMax, 'ids take less than 32 GiB')

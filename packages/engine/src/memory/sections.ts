@@ -1,5 +1,5 @@
-// The one form in which parts of memory are written down: sections, one after another, each with its name and length.
-// Checksums, files and order are the snapshot's business; this knows only names, lengths and bytes.
+// The single serialized form of memory: a sequence of sections, each with its name and length. The snapshot handles
+// checksums, files and order; this file handles only names, lengths and bytes.
 //
 //    0        4        8                16
 //   +--------+--------+----------------+--------------------------+--------------------------+
@@ -16,34 +16,37 @@ const headBytes = 16
 const nameBytesMax = 256
 const pieceBytes = 1 << 20
 
-/** A part of memory as of the moment it was dumped, whatever is written to that memory afterwards. */
+/** Part of memory at the moment of its dump, unaffected by later writes to that memory. */
 export interface Section {
   readonly name: string
   readonly length: number
-  /** Pieces of the body, together `length` bytes. They may be memory that others write to: whoever wants to keep one copies it at once. */
+  /** Pieces of the body, `length` bytes in total. They may be live memory: copy a piece immediately to keep it. */
   readonly parts: Iterable<Uint8Array>
-  /** Lets go of what was kept for `parts`. Idempotent; `writeSections` calls it. */
+  /** Releases what is retained for `parts`. Idempotent; `writeSections` calls it. */
   release(): void
 }
 
-/** Where loading reads from. */
+/** The byte source of a load. */
 export interface ByteSource {
   /**
-   * Fills every target whole, in order (they may be shared memory), or throws EngineError snapshot_damaged where the bytes end or are
-   * not what was written. Many targets in one call are read side by side.
+   * Fills every target completely, in order; targets may be shared memory. Throws EngineError snapshot_damaged when the
+   * bytes end early or differ from what was written. Several targets in one call are read in parallel.
    */
   fill(...targets: readonly Uint8Array[]): Promise<void>
-  /** The next bytes, as many as are at hand, or undefined at their end. They are the caller's. */
+  /** Returns the next available bytes, or undefined at the end. The caller owns them. */
   piece(): Promise<Uint8Array | undefined>
   /** Throws snapshot_damaged unless every byte was read. */
   end(): Promise<void>
 }
 
 export function sectionOf(name: string, ...parts: readonly Uint8Array[]): Section {
-  return { name, length: sum(parts), parts, release: nothingToRelease }
+  return { name, length: sum(parts), parts, release: releaseNothing }
 }
 
-/** The bytes of all sections in order, each piece to be copied at once. Whoever stops early ends the iterator, as `for` does, so that memory is let go. */
+/**
+ * Yields the bytes of all sections in order; copy each piece immediately. A caller that stops early must end the
+ * iterator, as `for` does, so that memory is released.
+ */
 export function* writeSections(sections: readonly Section[]): Generator<Uint8Array, void, undefined> {
   try {
     for (const section of sections) {
@@ -62,7 +65,7 @@ export function* writeSections(sections: readonly Section[]): Generator<Uint8Arr
   }
 }
 
-/** Reads sections in the order they were written. `part` names the whole in errors. */
+/** Reads sections in the order of their writing. `part` names the whole in errors. */
 export class SectionReader {
   readonly #source: ByteSource
   readonly #part: string
@@ -73,7 +76,7 @@ export class SectionReader {
     this.#part = part
   }
 
-  /** The next section, which must bear this name. The one before must have been ended. */
+  /** Opens the next section, which must have this name. The previous section must have been ended. */
   async open(name: string): Promise<SectionBody> {
     assert(this.#open === undefined || this.#open.ended, `section ${this.#open?.part} was not ended`)
     const part = `${this.#part}/${name}`
@@ -85,10 +88,10 @@ export class SectionReader {
     const length = view.getBigUint64(8, true)
     if (nameBytes > nameBytesMax) throw damaged(part, `its name is ${nameBytes} bytes long`)
     if (length > BigInt(Number.MAX_SAFE_INTEGER)) throw damaged(part, `it claims ${length} bytes`)
-    const found = new Uint8Array(padded(nameBytes))
+    const found = new Uint8Array(padToEight(nameBytes))
     await this.#source.fill(found)
     const foundName = new TextDecoder().decode(found.subarray(0, nameBytes))
-    if (foundName !== name) throw damaged(part, `section "${foundName}" stands in its place`)
+    if (foundName !== name) throw damaged(part, `section "${foundName}" is in its place`)
     this.#open = new SectionBody(this.#source, part, Number(length))
     return this.#open
   }
@@ -119,7 +122,9 @@ export class SectionBody {
     await this.#source.fill(...targets)
   }
 
-  /** The next bytes in memory of their own. Memory is taken as bytes arrive, so that a false length costs nothing. */
+  /**
+   * Returns the next bytes in a new array. Memory is allocated as bytes arrive, so that a false length costs nothing.
+   */
   async take(length: number): Promise<Uint8Array<ArrayBuffer>> {
     if (length > this.#remaining) throw this.damaged(`${length} bytes wanted, ${this.#remaining} left`)
     const pieces: Uint8Array[] = []
@@ -128,7 +133,7 @@ export class SectionBody {
       await this.fill(piece)
       pieces.push(piece)
     }
-    return joined(pieces)
+    return join(pieces)
   }
 
   async takeNumbers(count: number): Promise<number[]> {
@@ -136,10 +141,10 @@ export class SectionBody {
     return [...new Float64Array(bytes.buffer, 0, count)]
   }
 
-  /** Everything must have been read by now. */
+  /** Throws unless everything was read. */
   async end(): Promise<void> {
     if (this.#remaining !== 0) throw this.damaged(`${this.#remaining} bytes more than expected`)
-    await this.#source.fill(new Uint8Array(padded(this.length) - this.length))
+    await this.#source.fill(new Uint8Array(padToEight(this.length) - this.length))
     this.ended = true
   }
 
@@ -152,7 +157,7 @@ export function damaged(part: string, why: string): EngineError {
   return new EngineError('snapshot_damaged', `Part ${part} of a snapshot is damaged: ${why}.`, { part, reason: why })
 }
 
-/** A source over pieces of any size. `name` is what errors call them. */
+/** A byte source over pieces of any size. `name` is used in errors. */
 export function sourceOf(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, name = 'bytes'): ByteSource {
   const iterator = Symbol.asyncIterator in pieces ? pieces[Symbol.asyncIterator]() : pieces[Symbol.iterator]()
   let piece: Uint8Array = new Uint8Array(0)
@@ -167,12 +172,12 @@ export function sourceOf(pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array
   return {
     async fill(...targets) {
       for (const into of targets) {
-        for (let at = 0; at < into.length; ) {
-          if (!(await more())) throw damaged(name, `they end ${into.length - at} bytes early`)
-          const taken = Math.min(piece.length, into.length - at)
-          into.set(piece.subarray(0, taken), at)
+        for (let offset = 0; offset < into.length; ) {
+          if (!(await more())) throw damaged(name, `they end ${into.length - offset} bytes early`)
+          const taken = Math.min(piece.length, into.length - offset)
+          into.set(piece.subarray(0, taken), offset)
           piece = piece.subarray(taken)
-          at += taken
+          offset += taken
         }
       }
     },
@@ -192,8 +197,8 @@ export function numbersPart(numbers: readonly number[]): Uint8Array {
   return new Uint8Array(Float64Array.from(numbers).buffer)
 }
 
-/** A head and then the rest, as one section's parts. */
-export function* chained(head: Uint8Array, rest: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+/** Yields a head and then the rest, as the parts of one section. */
+export function* chain(head: Uint8Array, rest: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
   yield head
   yield* rest
 }
@@ -201,7 +206,7 @@ export function* chained(head: Uint8Array, rest: Iterable<Uint8Array>): Generato
 function head(section: Section): Uint8Array {
   const name = new TextEncoder().encode(section.name)
   assert(name.length <= nameBytesMax, `section name ${section.name} is too long`)
-  const bytes = new Uint8Array(headBytes + padded(name.length))
+  const bytes = new Uint8Array(headBytes + padToEight(name.length))
   const view = new DataView(bytes.buffer)
   view.setUint32(0, magic, true)
   view.setUint32(4, name.length, true)
@@ -210,16 +215,16 @@ function head(section: Section): Uint8Array {
   return bytes
 }
 
-function padded(length: number): number {
+function padToEight(length: number): number {
   return Math.ceil(length / 8) * 8
 }
 
-function joined(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+function join(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(sum(pieces))
-  let at = 0
+  let offset = 0
   for (const piece of pieces) {
-    bytes.set(piece, at)
-    at += piece.length
+    bytes.set(piece, offset)
+    offset += piece.length
   }
   return bytes
 }
@@ -228,6 +233,6 @@ function sum(parts: readonly Uint8Array[]): number {
   return parts.reduce((total, part) => total + part.length, 0)
 }
 
-function nothingToRelease(): void {
-  // Parts that belong to nobody else need no letting go.
+function releaseNothing(): void {
+  // The parts belong to no one else and need no release.
 }

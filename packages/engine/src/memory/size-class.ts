@@ -1,4 +1,5 @@
-// Sizes of blocks in a byte heap: multiples of 8 up to 1 KiB, then eight sizes per doubling (at most an eighth is lost).
+// Block sizes of a byte heap: multiples of 8 up to 1 KiB, then eight sizes for each doubling (at most an eighth is
+// unused).
 
 const fineMax = 1024
 const fineClasses = fineMax / 8
@@ -10,7 +11,7 @@ export const blockBytesMax = 1 << 20
 export const valueBytesMax = blockBytesMax - 8 - blockHeadBytes
 export const sizeClasses = fineClasses + 1 + 10 * stepsPerDoubling
 
-/** Bytes of the block that holds a value of `length` bytes. */
+/** Bytes of the block for a value of `length` bytes. */
 export function blockBytes(length: number): number {
   const bytes = length + blockHeadBytes
   if (bytes <= blockBytesMin) return blockBytesMin
@@ -18,7 +19,7 @@ export function blockBytes(length: number): number {
   return Math.ceil(bytes / step) * step
 }
 
-/** The number of a block size, below `sizeClasses`. */
+/** The index of a block size, below `sizeClasses`. */
 export function sizeClass(block: number): number {
   if (block <= fineMax) return block / 8
   const doubling = 31 - Math.clz32(block - 1) - 10

@@ -112,7 +112,7 @@ test(`a clone exists before it is loaded, and whoever asks it waits (ANNAL_SEED=
   t.throws(() => clone.stateDigest(), { code: 'collection_loading' })
   t.match(database.backups.restoreStatus(), { status: 'running', collection: 'b' })
   let answered = 0
-  const asked = [
+  const queries = [
     clone.search(query),
     clone.getMany(['o1']),
     clone.scroll({ limit: 5 }),
@@ -133,7 +133,7 @@ test(`a clone exists before it is loaded, and whoever asks it waits (ANNAL_SEED=
   const again = await crashed(t, dataDir)
   t.equal(again.database().collection('b').stateDigest(), digest, 'a crash now loses nothing of it')
   disk.allow()
-  await Promise.all(asked)
+  await Promise.all(queries)
   t.equal((await clone.getMany(['later'])).length, 1)
   t.equal((await clone.getMany(['of the source'])).length, 0)
   await clone.delete(['later'])
@@ -229,10 +229,10 @@ test('an engine that is closed while it loads a clone loads it at the next start
   const digest = source.stateDigest()
   await database.backups.clone('a', 'b')
   const clone = database.collection('b')
-  const asked = clone.search(query)
+  const pending = clone.search(query)
   const closing = engine.close()
   disk.allow()
-  await t.rejects(asked, { code: 'closed' })
+  await t.rejects(pending, { code: 'closed' })
   await closing
   for (let start = 0; start < 3; start++) {
     const again = await openedEngine(t, { dataDir })
@@ -249,10 +249,10 @@ test('an engine that is closed while it loads a clone loads it at the next start
 test('a clone that is dropped while it is loaded leaves nothing', async (t) => {
   const { engine, database, disk, dataDir } = await world(t, seededRandom(seed + 4))
   await database.backups.clone('a', 'b')
-  const asked = database.collection('b').search(query)
+  const pending = database.collection('b').search(query)
   const dropped = database.deleteCollection('b')
   disk.allow()
-  await t.rejects(asked, { code: 'collection_not_found' })
+  await t.rejects(pending, { code: 'collection_not_found' })
   await dropped
   await statusIs(database, 'failed')
   t.throws(() => database.collection('b'), { code: 'collection_not_found' })
@@ -269,10 +269,10 @@ test('a clone that is dropped while it is loaded leaves nothing', async (t) => {
 test('a clone whose files cannot be read is out of service by itself, and can be dropped', async (t) => {
   const { engine, database, source, disk } = await world(t, seededRandom(seed + 5))
   await database.backups.clone('a', 'b')
-  const asked = database.collection('b').search(query)
+  const pending = database.collection('b').search(query)
   disk.refuses = true
   disk.allow()
-  await t.rejects(asked, { code: 'collection_quarantined' })
+  await t.rejects(pending, { code: 'collection_quarantined' })
   t.match(database.collection('b').describe(), { condition: 'quarantined', reason: /EIO/ })
   t.match(engine.health(), { status: 'degraded' })
   await statusIs(database, 'failed')
@@ -306,9 +306,9 @@ test('what a clone costs before it exists does not depend on the size of the sou
   for (const objects of [300, 3_000]) {
     const { engine, database, source, disk } = await world(t, seededRandom(seed + 7))
     const random = seededRandom(seed + 8)
-    for (let at = 0; at < objects; at += 300)
+    for (let index = 0; index < objects; index += 300)
       await source.upsert(
-        Array.from({ length: 300 }, (_, i) => ({ id: `p${at + i}`, fields: { v: someVector(random) } })),
+        Array.from({ length: 300 }, (_, i) => ({ id: `p${index + i}`, fields: { v: someVector(random) } })),
       )
     await engine.checkpoint()
     const before = disk.read + disk.written

@@ -10,9 +10,9 @@ const seed = chosenSeed()
 const collections = process.env.ANNAL_LONG === '1' ? 100 : 8
 tap.setTimeout(900_000)
 
-function randomFields(at: number, random: Random): object[] {
-  const precision = precisions[at % 5]
-  const spaceType = spaceTypes[Math.floor(at / 5) % 3]
+function randomFields(index: number, random: Random): object[] {
+  const precision = precisions[index % 5]
+  const spaceType = spaceTypes[Math.floor(index / 5) % 3]
   const first = denseField('v', precision, spaceType)
   const kind = random.below(4)
   if (kind === 0) return [first]
@@ -30,20 +30,20 @@ test(`what was backed up comes back bit for bit (ANNAL_SEED=${seed})`, async (t)
   const dataDir = await temporaryDirectory(t)
   let engine = await openedEngine(t, { dataDir })
   const digests = new Map<string, string>()
-  for (let at = 0; at < collections; at++) {
-    const name = `c${at}`
+  for (let index = 0; index < collections; index++) {
+    const name = `c${index}`
     const database = engine.database()
-    const collection = await database.createCollection({ name, fields: randomFields(at, random) })
+    const collection = await database.createCollection({ name, fields: randomFields(index, random) })
     await someLife(collection, random, 10 + random.below(20))
     if (random.chance(0.5)) await engine.checkpoint()
     await someLife(collection, random, random.below(20))
-    await backedUp(database, name, `b${at}`)
+    await backedUp(database, name, `b${index}`)
     const digest = collection.stateDigest()
-    t.equal(database.backups.info(`b${at}`).digest, digest, 'the backup knows the digest')
+    t.equal(database.backups.info(`b${index}`).digest, digest, 'the backup knows the digest')
     // What is written later is not in it.
     await someLife(collection, random, random.below(5))
     await database.deleteCollection(name)
-    await database.backups.restore(`b${at}`, `${name}-again`)
+    await database.backups.restore(`b${index}`, `${name}-again`)
     t.equal(database.collection(`${name}-again`).stateDigest(), digest, `${name} is the same again`)
     digests.set(`${name}-again`, digest)
     if (random.chance(0.3)) {

@@ -45,9 +45,9 @@ async function world(t: Test): Promise<World> {
 }
 
 async function* inPieces(bytes: Uint8Array, random: Random): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; ) {
-    const piece = bytes.subarray(at, at + 1 + random.below(40_000))
-    at += piece.length
+  for (let index = 0; index < bytes.length; ) {
+    const piece = bytes.subarray(index, index + 1 + random.below(40_000))
+    index += piece.length
     yield piece
   }
 }
@@ -135,9 +135,9 @@ test(`no stream is taken that is not a whole backup (ANNAL_SEED=${seed})`, async
       t.fail(`${label}: ${JSON.stringify(error)} ${error}`)
   }
   for (const [label, change] of crafted) await refused(withManifest(whole, change), label)
-  const header = (at: number, value: number) => {
+  const header = (offset: number, value: number) => {
     const bytes = Buffer.from(whole)
-    bytes.writeUInt32LE(value, at)
+    bytes.writeUInt32LE(value, offset)
     return bytes
   }
   await refused(header(8, 2), 'another version')
@@ -151,21 +151,21 @@ test(`no stream is taken that is not a whole backup (ANNAL_SEED=${seed})`, async
   for (let i = 0; i < mutations; i++) {
     const bytes = Buffer.from(whole)
     const kind = random.below(4)
-    const at = random.below(bytes.length)
-    if (kind === 0) await refused(bytes.subarray(0, at), `cut at ${at}`)
+    const offset = random.below(bytes.length)
+    if (kind === 0) await refused(bytes.subarray(0, offset), `cut at ${offset}`)
     else if (kind === 1) {
-      bytes[at] = (bytes[at] as number) ^ (1 << random.below(8))
-      await refused(bytes, `a bit at ${at}`)
+      bytes[offset] = (bytes[offset] as number) ^ (1 << random.below(8))
+      await refused(bytes, `a bit at ${offset}`)
     } else if (kind === 2) {
       const from = random.below(bytes.length)
       const length = 1 + random.below(5_000)
       const moved = Buffer.from(bytes)
-      bytes.copy(moved, at, from, from + length)
-      if (!moved.equals(bytes)) await refused(moved, `${length} bytes of ${from} at ${at}`)
+      bytes.copy(moved, offset, from, from + length)
+      if (!moved.equals(bytes)) await refused(moved, `${length} bytes of ${from} at ${offset}`)
     } else {
       await refused(
-        Buffer.concat([bytes.subarray(0, at), bytes.subarray(Math.max(0, at - 1 - random.below(64)))]),
-        `again at ${at}`,
+        Buffer.concat([bytes.subarray(0, offset), bytes.subarray(Math.max(0, offset - 1 - random.below(64)))]),
+        `again at ${offset}`,
       )
     }
   }
@@ -199,13 +199,13 @@ test('every damage to a backup is found, and no whole one is called damaged', as
     // A link shares its bytes with checkpoints; damage is done to a copy in its place.
     await rm(path)
     await writeFile(path, kept)
-    const at = random.below(kept.length)
+    const offset = random.below(kept.length)
     const other = join(dir, folder, `part-${90 + i}.snap`)
     if (kind === 0) {
       const bytes = Buffer.from(kept)
-      bytes[at] = (bytes[at] as number) ^ (1 << random.below(8))
+      bytes[offset] = (bytes[offset] as number) ^ (1 << random.below(8))
       await writeFile(path, bytes)
-    } else if (kind === 1) await truncate(path, at)
+    } else if (kind === 1) await truncate(path, offset)
     else if (kind === 2) await appendFile(path, 'x')
     else if (kind === 3) await rename(path, other)
     else await copyFile(path, other)

@@ -104,10 +104,10 @@ test(`any moment of a collection comes back into a new name (ANNAL_SEED=${seed})
   }
   for (let i = 0; i < targets / 4; i++) {
     const { timeMs } = timeline[random.below(timeline.length)] as Timeline[number]
-    const asked = timeMs + (random.chance(0.5) ? 0 : random.below(200))
-    const expected = timeline.findLast((one) => one.timeMs <= asked)?.digest
-    await database.backups.restore('middle', 'past', { timeMs: asked })
-    t.equal(database.collection('past').stateDigest(), expected, `time ${asked}`)
+    const targetMs = timeMs + (random.chance(0.5) ? 0 : random.below(200))
+    const expected = timeline.findLast((one) => one.timeMs <= targetMs)?.digest
+    await database.backups.restore('middle', 'past', { timeMs: targetMs })
+    t.equal(database.collection('past').stateDigest(), expected, `time ${targetMs}`)
     await database.deleteCollection('past')
   }
   // The collection itself need not be there any more.

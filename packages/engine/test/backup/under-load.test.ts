@@ -20,9 +20,9 @@ tap.setTimeout(900_000)
 
 async function filled(engine: Engine, name: string, objects: number, random: Random): Promise<Collection> {
   const collection = await engine.database().createCollection({ name, fields: [denseField()] })
-  for (let at = 0; at < objects; at += 500) {
-    const count = Math.min(500, objects - at)
-    const batch = Array.from({ length: count }, (_, i) => ({ id: `o${at + i}`, fields: { v: someVector(random) } }))
+  for (let index = 0; index < objects; index += 500) {
+    const count = Math.min(500, objects - index)
+    const batch = Array.from({ length: count }, (_, i) => ({ id: `o${index + i}`, fields: { v: someVector(random) } }))
     await collection.upsert(batch)
   }
   return collection
@@ -77,25 +77,25 @@ test(`a backup under load is one moment, and nobody fails (ANNAL_SEED=${seed})`,
 })
 
 /** A disk on which the links of backups are not made until they may be. */
-function reluctant(): { readonly vfs: Vfs; readonly asked: Promise<void>; readonly allow: () => void } {
+function reluctant(): { readonly vfs: Vfs; readonly requested: Promise<void>; readonly allow: () => void } {
   const inner = nodeVfs()
-  const [asked, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const [requested, allowed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const vfs: Vfs = {
     ...inner,
     async link(from, to) {
       if (to.includes('/backups/')) {
-        asked.resolve()
+        requested.resolve()
         await allowed.promise
       }
       return inner.link(from, to)
     },
   }
-  return { vfs, asked: asked.promise, allow: allowed.resolve }
+  return { vfs, requested: requested.promise, allow: allowed.resolve }
 }
 
 test('writers and searchers go on while the disk keeps a backup waiting, and it holds nothing of theirs', async (t) => {
   const random = seededRandom(seed + 4)
-  const { vfs, asked, allow } = reluctant()
+  const { vfs, requested, allow } = reluctant()
   const engine = await openEngine({ dataDir: await temporaryDirectory(t), threads: 1 }, { vfs })
   t.teardown(() => engine.close())
   const collection = await filled(engine, 'a', 600, random)
@@ -103,7 +103,7 @@ test('writers and searchers go on while the disk keeps a backup waiting, and it 
   const before = collection.stateDigest()
   const { backups } = engine.database()
   await backups.create('a', 'slow')
-  await asked
+  await requested
   await collection.upsert([{ id: 'meanwhile', fields: { v: someVector(random) } }])
   t.equal((await collection.search({ fields: { v: { query: someVector(random), limit: 5 } } })).results.v?.length, 5)
   t.equal(backups.status().status, 'running', 'it still waits for the disk')
@@ -145,8 +145,8 @@ test('of many who ask at once one gets the backup', async (t) => {
   await filled(engine, 'a', 50, seededRandom(seed))
   const { backups } = engine.database()
   for (let race = 0; race < (long ? 100 : 10); race++) {
-    const asked = Array.from({ length: 10 }, (_, i) => backups.create('a', `r${race}-${i}`).catch((error) => error))
-    const answers = await Promise.all(asked)
+    const creations = Array.from({ length: 10 }, (_, i) => backups.create('a', `r${race}-${i}`).catch((error) => error))
+    const answers = await Promise.all(creations)
     t.equal(answers.filter(({ name }) => name?.startsWith('r')).length, 1)
     t.ok(answers.every((answer) => answer.code === undefined || answer.code === 'backup_running'))
     await backups.settled()

@@ -20,7 +20,7 @@ function objects(count: number, from = 0) {
   return Array.from({ length: count }, (_, i) => ({
     id: `${from + i}`,
     filter: { third: (from + i) % 3 },
-    fields: { v: Array.from({ length: dimension }, (__, at) => ((from + i) * (at + 1)) % 97) },
+    fields: { v: Array.from({ length: dimension }, (__, index) => ((from + i) * (index + 1)) % 97) },
   }))
 }
 

@@ -41,18 +41,18 @@ class World {
 
 /** The simulated disk knows the paths without the real directory that this start has. */
 function below(inner: Vfs, base: string): Vfs {
-  const at = (path: string): string => path.slice(base.length) || '/'
+  const relativePath = (path: string): string => path.slice(base.length) || '/'
   return {
-    open: (path, mode) => inner.open(at(path), mode),
-    rename: (from, to) => inner.rename(at(from), at(to)),
-    remove: (path) => inner.remove(at(path)),
-    removeTree: (path) => inner.removeTree(at(path)),
-    link: (existing, path) => inner.link(at(existing), at(path)),
-    makeDirectory: (path) => inner.makeDirectory(at(path)),
-    list: (path) => inner.list(at(path)),
-    exists: (path) => inner.exists(at(path)),
-    syncDirectory: (path) => inner.syncDirectory(at(path)),
-    freeBytes: (path) => inner.freeBytes(at(path)),
+    open: (path, mode) => inner.open(relativePath(path), mode),
+    rename: (from, to) => inner.rename(relativePath(from), relativePath(to)),
+    remove: (path) => inner.remove(relativePath(path)),
+    removeTree: (path) => inner.removeTree(relativePath(path)),
+    link: (existing, path) => inner.link(relativePath(existing), relativePath(path)),
+    makeDirectory: (path) => inner.makeDirectory(relativePath(path)),
+    list: (path) => inner.list(relativePath(path)),
+    exists: (path) => inner.exists(relativePath(path)),
+    syncDirectory: (path) => inner.syncDirectory(relativePath(path)),
+    freeBytes: (path) => inner.freeBytes(relativePath(path)),
   }
 }
 
@@ -103,14 +103,14 @@ function digestsOf(engine: Engine): string {
 }
 
 /** A first life without trouble, a second that stops at call `stopAt`, stops during recovery, and the check. */
-async function history(dir: string, of: { seed: number; stopAt: number; pool: WorkerPool }): Promise<History> {
-  const random = seededRandom(of.seed)
+async function history(dir: string, life: { seed: number; stopAt: number; pool: WorkerPool }): Promise<History> {
+  const random = seededRandom(life.seed)
   const world = new World(dir, random)
   const known: Known = { contents: new Map(), pending: undefined }
-  await live(world, someSteps(known.contents, 1).slice(0, 6), known, of.pool)
+  await live(world, someSteps(known.contents, 1).slice(0, 6), known, life.pool)
   world.disk.operations = 0
-  world.disk.stopAt(of.stopAt)
-  await live(world, someSteps(known.contents, 100), known, of.pool)
+  world.disk.stopAt(life.stopAt)
+  await live(world, someSteps(known.contents, 100), known, life.pool)
   const calls = world.disk.operations
   if (!world.disk.isStopped) return { fault: undefined, calls, kills: 0 }
   let kills = 1
@@ -119,14 +119,14 @@ async function history(dir: string, of: { seed: number; stopAt: number; pool: Wo
   const how1 = how
   for (let again = random.below(4); again > 0; again--) {
     world.disk.stopAt(1 + random.below(60))
-    await live(world, [], { ...known }, of.pool)
+    await live(world, [], { ...known }, life.pool)
     if (world.disk.isStopped) kills++
     how = random.chance(0.5) ? 'kill' : 'power'
     world.disk.restart(how)
   }
-  const fault = await checkRecovered(world, known, of.pool).catch((error: Error) => String(error.stack))
+  const fault = await checkRecovered(world, known, life.pool).catch((error: Error) => String(error.stack))
   const label = known.pending?.label ?? 'between steps'
-  const where = `seed ${of.seed}, ${how1} at call ${of.stopAt} (${label}), ${kills} stops`
+  const where = `seed ${life.seed}, ${how1} at call ${life.stopAt} (${label}), ${kills} stops`
   return { fault: fault && `${where}: ${fault}`, calls, kills }
 }
 
@@ -139,13 +139,13 @@ interface History {
 /** The calls of a life from `first` on, every `step`th in turn, `rounds` times, until something is wrong. */
 async function histories(
   dir: string,
-  of: { seed: number; rounds: number; first: number; step: number },
+  plan: { seed: number; rounds: number; first: number; step: number },
 ): Promise<Tally> {
   const tally = { histories: 0, stops: 0, calls: 0, faults: [] as string[] }
   let pool = await openWorkerPool({ threads: 1 })
-  for (let round = 0; round < of.rounds; round++) {
-    for (let stopAt = of.first; tally.faults.length < 5; stopAt += of.step) {
-      const own = { seed: of.seed + 10_000 * round + stopAt, stopAt, pool }
+  for (let round = 0; round < plan.rounds; round++) {
+    for (let stopAt = plan.first; tally.faults.length < 5; stopAt += plan.step) {
+      const own = { seed: plan.seed + 10_000 * round + stopAt, stopAt, pool }
       const { fault, calls, kills } = await history(join(dir, `${tally.histories}`), own)
       if (fault !== undefined) tally.faults.push(fault)
       tally.stops += kills

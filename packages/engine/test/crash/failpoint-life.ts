@@ -11,7 +11,7 @@ function objects(life: number, batch: number) {
   return Array.from({ length: 20 }, (_, i) => ({
     id: `${i % 2 === 0 ? life : 0}-${batch % 5}-${i}`,
     meta: { life, batch },
-    fields: { v: Array.from({ length: 8 }, (__, at) => Math.sin((life * 100 + batch * 20 + i) * (at + 1))) },
+    fields: { v: Array.from({ length: 8 }, (__, index) => Math.sin((life * 100 + batch * 20 + i) * (index + 1))) },
   }))
 }
 

@@ -37,11 +37,11 @@ function after(stored: ReadonlyMap<string, string>, batch: Batch): Map<string, s
 /** One life; says whether it was killed. */
 async function live(
   dataDir: string,
-  of: { point: string; passes: number; life: number },
+  plan: { point: string; passes: number; life: number },
   known: Known,
 ): Promise<boolean> {
   const main = fileURLToPath(new URL('failpoint-life.ts', import.meta.url))
-  const args = ['--conditions=annal-source', main, dataDir, of.point, String(of.passes), String(of.life)]
+  const args = ['--conditions=annal-source', main, dataDir, plan.point, String(plan.passes), String(plan.life)]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   let said = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

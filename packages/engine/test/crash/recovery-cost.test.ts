@@ -41,7 +41,7 @@ async function writeLog(dataDir: string, count: number): Promise<void> {
     const objects = Array.from({ length: batch }, (_, i) => ({
       id: `${(n * batch + i) % ids}`,
       meta,
-      fields: { v: Array.from({ length: 8 }, (__, at) => (n * 31 + i * 7 + at) % 11) },
+      fields: { v: Array.from({ length: 8 }, (__, index) => (n * 31 + i * 7 + index) % 11) },
     }))
     await collection.upsert(objects)
   }

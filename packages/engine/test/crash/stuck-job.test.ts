@@ -21,15 +21,15 @@ test('a job that is stuck is ended, and no write that was acknowledged is lost',
   const [hook, life] = files as [URL, URL]
   const args = ['--conditions=annal-source', '--import', hook.href, fileURLToPath(life), dataDir]
   const { stdout } = await promisify(execFile)(process.execPath, args, { env })
-  const told = JSON.parse(stdout) as { acknowledged: number; refused: string; status: string }
-  t.equal(told.status, 'failed')
-  t.ok(told.refused, `the write was refused: ${told.refused}`)
+  const report = JSON.parse(stdout) as { acknowledged: number; refused: string; status: string }
+  t.equal(report.status, 'failed')
+  t.ok(report.refused, `the write was refused: ${report.refused}`)
 
   const engine = await openEngine({ dataDir, threads: 2 })
   const collection = engine.database().collection('c')
-  const ids = Array.from({ length: told.acknowledged }, (_, i) => String(i))
+  const ids = Array.from({ length: report.acknowledged }, (_, i) => String(i))
   const found = await collection.getMany(ids)
-  t.equal(found.length, told.acknowledged)
+  t.equal(found.length, report.acknowledged)
   const { results } = await collection.search({ fields: { v: { query: { id: '7' }, limit: 10 } } })
   t.equal(results.v?.length, 10)
   await engine.close()

@@ -5,13 +5,13 @@ const fold = /\/engine\/(?:src|dist)\/(?:memory|filter|vector|replica|events)\//
 const excused = /\/replica\/write-gate\./
 
 function trapped<F extends (...args: never[]) => unknown>(name: string, inner: F): F {
-  const asked = (...args: Parameters<F>): unknown => {
+  const guarded = (...args: Parameters<F>): unknown => {
     const frames = new Error().stack?.split('\n').slice(2, 4).join('\n') ?? ''
     if (fold.test(frames) && !excused.test(frames)) throw new Error(`the fold asked ${name}:\n${frames}`)
     return inner(...args)
   }
   // The same parameters and answer as what it stands for.
-  return asked as F
+  return guarded as F
 }
 
 Date.now = trapped('Date.now', Date.now)

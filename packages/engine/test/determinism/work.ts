@@ -18,7 +18,7 @@ export interface Made {
 
 export async function makeLog(
   dir: string,
-  of: { random: Random; records: number; checkpoints: number },
+  plan: { random: Random; records: number; checkpoints: number },
 ): Promise<Made> {
   const dataDir = join(dir, 'data')
   const engine = await openEngine({ dataDir, keepLog: true, threads: 2 })
@@ -32,12 +32,12 @@ export async function makeLog(
       return engine.database().createCollection({ name: precision, fields })
     }),
   )
-  const rounds = Math.ceil(of.records / together)
+  const rounds = Math.ceil(plan.records / together)
   // Never after the last round: every checkpoint leaves records to replay.
-  const cuts = new Set(Array.from({ length: of.checkpoints }, () => of.random.below(rounds - 1)))
+  const cuts = new Set(Array.from({ length: plan.checkpoints }, () => plan.random.below(rounds - 1)))
   const kept: string[] = []
   for (let round = 0; round < rounds; round++) {
-    await Promise.all(Array.from({ length: together }, () => write(collections, of.random)))
+    await Promise.all(Array.from({ length: together }, () => write(collections, plan.random)))
     if (!cuts.has(round)) continue
     await engine.checkpoint()
     const newest = (await readdir(join(dataDir, 'checkpoints'))).sort().at(-1) as string

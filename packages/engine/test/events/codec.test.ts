@@ -20,16 +20,16 @@ function roundTrip(event: Event): Event {
 
 test('the descriptors in schema.ts are those of events.proto', async (t) => {
   const text = await readFile(new URL('../../src/events/events.proto', import.meta.url), 'utf8')
-  const parsed = protobuf.parse(text).root.lookup('annal') as protobuf.Namespace
+  const root = protobuf.parse(text).root.lookup('annal') as protobuf.Namespace
   const fieldsOf = (type: protobuf.Type) =>
     Object.fromEntries(
-      type.fieldsArray.map(({ name, id, type: of, repeated }) => [
+      type.fieldsArray.map(({ name, id, type: fieldType, repeated }) => [
         name,
-        { id, type: of, ...(repeated && { rule: 'repeated' }) },
+        { id, type: fieldType, ...(repeated && { rule: 'repeated' }) },
       ]),
     )
   const fromProto = Object.fromEntries(
-    parsed.nestedArray.map((type) => [type.name, { fields: fieldsOf(type as protobuf.Type) }]),
+    root.nestedArray.map((type) => [type.name, { fields: fieldsOf(type as protobuf.Type) }]),
   )
   t.strictSame(fromProto, JSON.parse(JSON.stringify(eventDescriptors)))
 })

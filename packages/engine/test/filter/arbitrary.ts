@@ -1,4 +1,4 @@
-// Random filter values, and random filters over them, as people might write either.
+// Random filter values and random filters over them, in the forms that users write.
 import fc from 'fast-check'
 import { filterConditionsMax } from '../../src/limits.ts'
 import type { JsonObject, JsonValue } from '../../src/model/json.ts'
@@ -49,14 +49,14 @@ const { condition } = fc.letrec<{ condition: JsonObject }>((tie) => ({
     tie('condition').map(($not) => ({ $not })),
   ),
 }))
-/** Operators in a filter; the engine takes so many at most. */
-function operatorsIn(asked: JsonValue): number {
-  return JSON.stringify(asked).split('"$').length - 1
+/** Number of operators in a filter, which the engine limits. */
+function operatorsIn(tree: JsonValue): number {
+  return JSON.stringify(tree).split('"$').length - 1
 }
 
 export const filter: fc.Arbitrary<JsonObject[]> = fc
   .array(condition, { maxLength: 3 })
-  .filter((asked) => operatorsIn(asked) <= filterConditionsMax)
+  .filter((tree) => operatorsIn(tree) <= filterConditionsMax)
 
 /** An object with one key, also where the key is `__proto__`. */
 function own(name: string, inner: JsonValue): JsonObject {

@@ -84,7 +84,7 @@ test('numbers of any size are compared exactly, and both zeros are equal', (t) =
 })
 
 test('points in time are ordered by time, other strings are not ordered', (t) => {
-  const at = [
+  const times = [
     '2024-05-01',
     '2024-05-01T02:00:00+02:00',
     '2024-05-01T12:00:00.5Z',
@@ -92,7 +92,7 @@ test('points in time are ordered by time, other strings are not ordered', (t) =>
     'later',
     '2023-12-31T23:59:59Z',
   ]
-  const index = indexOf(at.map((when) => ({ when })))
+  const index = indexOf(times.map((when) => ({ when })))
   t.same(found(index, { when: { $gte: '2024-05-01T00:00:00Z' } }), [0, 1, 2])
   t.same(found(index, { when: { $gt: '2024-05-01' } }), [2])
   t.same(found(index, { when: { $lt: '2024-01-01' } }), [5])
@@ -115,7 +115,7 @@ test('keys and strings that name properties of objects are data', (t) => {
   t.end()
 })
 
-test('an object that left is found by nothing, and its key is forgotten with its last object', (t) => {
+test('a removed object is not found, and its key is removed with its last object', (t) => {
   const index = indexOf([{ a: 'x', b: [1, 'y', true, '2024-01-01'] }, { a: 'x' }])
   const bytes = written(...index.dump('f'))
   index.set(2, { a: 'z', c: 'only here' })
@@ -132,14 +132,14 @@ test('an object that left is found by nothing, and its key is forgotten with its
   t.end()
 })
 
-test('a collection takes so many distinct keys and no more', (t) => {
+test('the number of distinct keys of a collection is limited', (t) => {
   const index = new FilterIndex(hashSeed)
   const batch = (from: number, count: number): JsonObject[] =>
-    Array.from({ length: count }, (_, at) => ({ [`k${from + at}`]: at, shared: 'x' }))
-  index.reserve(FilterNeeds.of(batch(0, 16_383)), 16_383)
+    Array.from({ length: count }, (_, i) => ({ [`k${from + i}`]: i, shared: 'x' }))
+  index.reserve(FilterNeeds.from(batch(0, 16_383)), 16_383)
   for (const [ordinal, values] of batch(0, 16_383).entries()) index.set(ordinal, values)
-  t.doesNotThrow(() => index.reserve(FilterNeeds.of(batch(0, 100)), 20_000))
-  t.throws(() => index.reserve(FilterNeeds.of(batch(16_383, 1)), 20_000), { code: 'limit_exceeded' })
+  t.doesNotThrow(() => index.reserve(FilterNeeds.from(batch(0, 100)), 20_000))
+  t.throws(() => index.reserve(FilterNeeds.from(batch(16_383, 1)), 20_000), { code: 'limit_exceeded' })
   t.end()
 })
 
@@ -149,7 +149,7 @@ test('an empty index costs little', (t) => {
 })
 
 function someValues(random: () => number): JsonObject {
-  const pick = (...of: readonly JsonValue[]): JsonValue => of[Math.floor(random() * of.length)]!
+  const pick = (...values: readonly JsonValue[]): JsonValue => values[Math.floor(random() * values.length)]!
   return {
     category: `c${Math.floor(random() ** 2 * 20)}`,
     unique: `u${Math.floor(random() * 1e9)}`,
@@ -170,7 +170,7 @@ test('an index of 80,000 objects with churn agrees with a plain list, before and
     objects.set(ordinal, values)
   }
   const churn = (target: FilterIndex, times: number): void => {
-    for (let at = 0; at < times; at++) {
+    for (let i = 0; i < times; i++) {
       const ordinal = Math.floor(random() * 80_000)
       const before = objects.get(ordinal)
       if (before !== undefined) target.remove(ordinal, before)
@@ -216,7 +216,7 @@ test('an index of 80,000 objects with churn agrees with a plain list, before and
   t.equal(loaded.count, 0)
 })
 
-test('the same calls give the same bytes, and a dump is what stood there when it began', (t) => {
+test('the same calls give the same bytes, and a dump holds the content from its start', (t) => {
   const seed = seedOf('same bytes')
   const run = (): FilterIndex => {
     const random = randomOf(seed)
@@ -234,20 +234,20 @@ test('the same calls give the same bytes, and a dump is what stood there when it
   let next = 20_000
   for (const piece of writeSections(index.dump('f'))) {
     pieces.push(piece)
-    for (let at = 0; at < 500; at++) index.set(next++, someValues(random))
+    for (let i = 0; i < 500; i++) index.set(next++, someValues(random))
   }
   t.ok(Buffer.concat(pieces).equals(bytes))
   t.end()
 })
 
-test('damage is refused or does no harm: every word of a small dump, changed', async (t) => {
-  const index = indexOf(Array.from({ length: 30 }, (_, at) => ({ s: `s${at % 7}`, n: at % 9, b: at % 2 === 0, u: at })))
+test('damage is refused or harmless: every word of a small dump, changed', async (t) => {
+  const index = indexOf(Array.from({ length: 30 }, (_, i) => ({ s: `s${i % 7}`, n: i % 9, b: i % 2 === 0, u: i })))
   const bytes = written(...index.dump('f'))
   let refused = 0
   let taken = 0
-  for (let at = 0; at + 4 <= bytes.length; at += 4) {
+  for (let i = 0; i + 4 <= bytes.length; i += 4) {
     const wrong = Buffer.from(bytes)
-    wrong.writeUint32LE((wrong.readUint32LE(at) ^ 0x7f00ff31) >>> 0, at)
+    wrong.writeUint32LE((wrong.readUint32LE(i) ^ 0x7f00ff31) >>> 0, i)
     try {
       const loaded = await FilterIndex.load(readerOf(wrong, 1 << 20), 'f')
       for (const key of ['s', 'n', 'b', 'u']) {

@@ -1,4 +1,4 @@
-// A filter evaluated by reading it aloud: slow, and with nothing in common with the index.
+// A direct evaluation of filters: slow, and independent of the index.
 import type { JsonObject, JsonValue } from '../../src/model/json.ts'
 
 export function holds(filter: readonly JsonObject[], values: JsonObject): boolean {

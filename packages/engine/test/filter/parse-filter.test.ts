@@ -17,12 +17,12 @@ test('a filter is a list of conditions with one key and one operator each', (t) 
   t.same(parseFilter([]), [])
   t.same(parseFilter([{ color: { $eq: 'red' } }, { price: { $range: [1, 2.5] } }]), [
     { kind: 'in', key: 'color', operands: ['red'] },
-    { kind: 'range', key: 'price', of: 'number', bounds: { low: 1, high: 2.5, lowOpen: false, highOpen: false } },
+    { kind: 'range', key: 'price', type: 'number', bounds: { low: 1, high: 2.5, lowOpen: false, highOpen: false } },
   ])
   t.end()
 })
 
-test('every operator takes what it should', (t) => {
+test('every operator accepts its operands', (t) => {
   const good = [
     { $eq: '' },
     { $eq: -1e308 },
@@ -58,7 +58,7 @@ test('keys are data: names of object properties are keys like others', (t) => {
   t.end()
 })
 
-test('what is not a filter is refused with the place, the key, the operator and the value', (t) => {
+test('an invalid filter is refused with the place, the key, the operator and the value', (t) => {
   const bad: [unknown, RegExp][] = [
     [undefined, /filter: must be a list/],
     ['[]', /must be a list/],
@@ -68,7 +68,7 @@ test('what is not a filter is refused with the place, the key, the operator and 
     [[{ a: { $eq: 1 }, b: { $eq: 2 } }], /has 2 entries where it takes one key/],
     [[{ a: { $eq: 1 } }, { b: {} }], /filter\[1\] \(key "b"\): has 0 entries where it takes one operator/],
     [[{ a: { $gt: 1, $lt: 2 } }], /has 2 entries where it takes one operator; for more, write one condition each/],
-    [[{ color: 'red' }], /needs an operator: \{"color":\{"\$eq":...\}\}; it was given red/],
+    [[{ color: 'red' }], /needs an operator: \{"color":\{"\$eq":...\}\}; got red/],
     [[{ color: ['red'] }], /needs an operator: \{"color":\{"\$in":...\}\}/],
     [[{ color: null }], /needs an operator/],
     [[{ $eq: 'red' }], /names operator \$eq without a key/],
@@ -77,15 +77,15 @@ test('what is not a filter is refused with the place, the key, the operator and 
     [[{ a: { eq: 1 } }], /did you mean \$eq\?/],
     [[{ a: { $regex: 'x' } }], /has no operator \$regex; operators are \$eq \$in/],
     [[{ a: { toString: 1 } }], /has no operator toString/],
-    [[{ a: { $eq: null } }], /\$eq compares with a string, a finite number or a boolean; it was given null/],
+    [[{ a: { $eq: null } }], /\$eq compares with a string, a finite number or a boolean; got null/],
     [[{ a: { $eq: Number.NaN } }], /finite number/],
     [[{ a: { $eq: 1n } }], /finite number/],
     [[{ a: { $eq: '\ud800' } }], /well-formed/],
     [[{ a: { $eq: 'x'.repeat(1_025) } }], /at most 1024 bytes/],
     [[{ a: { $in: 'red' } }], /\$in takes a list/],
     [[{ a: { $in: ['a', {}] } }], /\$in compares with/],
-    [[{ a: { $in: new Array(10_001).fill(1) } }], /at most 10000 values and was given 10001/],
-    [[{ a: { $range: [2, 1] } }], /\$range starts after its end; it was given \[2,1\]/],
+    [[{ a: { $in: new Array(10_001).fill(1) } }], /at most 10000 values; got 10001/],
+    [[{ a: { $range: [2, 1] } }], /\$range starts after its end; got \[2,1\]/],
     [[{ a: { $range: [1] } }], /\$range takes \[start, end\]/],
     [[{ a: { $range: [1, '2024-01-01'] } }], /two of a kind/],
     [[{ a: { $range: [1, Number.POSITIVE_INFINITY] } }], /finite number/],
@@ -119,7 +119,7 @@ test('depth and number of conditions are limited', (t) => {
   const wide = Array.from({ length: 65 }, () => ({ a: { $eq: 1 } }))
   t.match(refusal(wide).message, /the most is 64/)
   t.equal(parseFilter(wide.slice(1)).length, 64)
-  t.equal(parseFilter([{ $or: wide.slice(1) }]).length, 1, 'what joins conditions is none itself')
+  t.equal(parseFilter([{ $or: wide.slice(1) }]).length, 1, 'a joining operator does not count as a condition')
   t.equal(parseFilter(wide.slice(1).map((condition) => ({ $or: [{ $not: condition }] }))).length, 64)
   t.match(refusal([{ $or: wide }]).message, /the most is 64/)
   t.end()

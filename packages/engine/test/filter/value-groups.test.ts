@@ -17,18 +17,20 @@ function groupsOf(count: number): ValueGroups {
 function collected(groups: ValueGroups, bounds: Partial<Bounds>): { ordinals: number[]; rest: readonly Bounds[] } {
   const into = new Int32Array(64)
   const rest = groups.collect({ ...all, ...bounds }, into)
-  const ordinals = Array.from({ length: 64 * 32 }, (_, at) => at).filter((at) => (into[at >>> 5]! >>> (at & 31)) & 1)
+  const ordinals = Array.from({ length: 64 * 32 }, (_, index) => index).filter(
+    (ordinal) => (into[ordinal >>> 5]! >>> (ordinal & 31)) & 1,
+  )
   return { ordinals, rest }
 }
 
-test('groups within the bounds are taken whole, and what is left of the bounds is told', (t) => {
+test('groups within the bounds are collected whole, and the remaining bounds are returned', (t) => {
   const groups = groupsOf(160)
   t.equal(collected(groups, {}).ordinals.length, 160)
   t.same(collected(groups, {}).rest, [])
   const middle = collected(groups, { low: 15, high: 47 })
   t.same(
     middle.ordinals,
-    Array.from({ length: 20 }, (_, at) => 20 + at),
+    Array.from({ length: 20 }, (_, index) => 20 + index),
     'ten values make a group',
   )
   t.same(middle.rest, [
@@ -36,26 +38,30 @@ test('groups within the bounds are taken whole, and what is left of the bounds i
     { low: 40, high: 47, lowOpen: false, highOpen: false },
   ])
   t.equal(collected(groups, { low: 20, high: 40 }).ordinals.length, 20, 'a group begins at its lowest value')
-  t.equal(collected(groups, { low: 20, lowOpen: true, high: 40 }).ordinals.length, 10, 'which may be outside')
+  t.equal(
+    collected(groups, { low: 20, lowOpen: true, high: 40 }).ordinals.length,
+    10,
+    'an open bound excludes its group',
+  )
   const within = { ...all, low: 21, high: 29 }
   t.same(collected(groups, within), { ordinals: [], rest: [within] }, 'none is within')
   t.end()
 })
 
-test('values come and go, until there are too many or an ordinal is beyond', (t) => {
+test('values are added and removed until there are too many or an ordinal is too high', (t) => {
   const groups = groupsOf(160)
   groups.remove(25, 25)
   t.ok(groups.add(-5, 25))
   t.same(collected(groups, { low: 20, high: 30 }).ordinals, [20, 21, 22, 23, 24, 26, 27, 28, 29])
   t.ok(collected(groups, { high: 10 }).ordinals.includes(25))
-  t.notOk(groups.add(1, 160), 'no bit for it')
+  t.notOk(groups.add(1, 160), 'the ordinal is too high')
   const busy = groupsOf(160)
-  t.ok(Array.from({ length: 80 }, (_, at) => busy.add(at, at)).every(Boolean))
-  t.notOk(busy.add(1, 1), 'half as many again')
+  t.ok(Array.from({ length: 80 }, (_, index) => busy.add(index, index)).every(Boolean))
+  t.notOk(busy.add(1, 1), 'the limit of additions')
   t.end()
 })
 
-test('ranges over many values find the same before and after objects come and go', (t) => {
+test('ranges over many values find the same before and after changes of objects', (t) => {
   const random = randomOf(seedOf('groups'))
   const index = new FilterIndex(hashSeed)
   const values = new Map<number, number[]>()

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { parseFilterValues, parseNewFilterValues } from '../../src/filter/values.ts'
 import type { JsonObject } from '../../src/model/json.ts'
 
-test('text is kept as it came, an object becomes its JSON', (t) => {
+test('text is stored unchanged, an object as its JSON', (t) => {
   t.same(parseFilterValues('{ "a" : 1.0 }'), { text: '{ "a" : 1.0 }', values: { a: 1 } })
   t.same(parseFilterValues({ a: [1, 'x', null], b: { c: true } }), {
     text: '{"a":[1,"x",null],"b":{"c":true}}',
@@ -29,9 +29,9 @@ test('keys that name properties of objects are data and change nothing', (t) => 
   t.end()
 })
 
-test('what cannot be stored is refused by name', (t) => {
+test('invalid values are refused by name', (t) => {
   const nested = (depth: number): string => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
-  const many = (count: number): string => `{${Array.from({ length: count }, (_, at) => `"k${at}":1`).join()}}`
+  const many = (count: number): string => `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join()}}`
   const bad: [unknown, string, RegExp][] = [
     ['{"a":', 'invalid_argument', /filter is not JSON/],
     ['[1]', 'invalid_argument', /must be an object/],
@@ -54,7 +54,7 @@ test('what cannot be stored is refused by name', (t) => {
     [{ a: Number.NaN }, 'invalid_argument', /finite/],
   ]
   for (const [raw, code, message] of bad) {
-    // The cast lets the test give what only an untyped caller can.
+    // The cast allows arguments that only an untyped caller can pass.
     t.throws(() => parseFilterValues(raw as JsonObject), { code, message })
   }
   t.doesNotThrow(() => parseFilterValues(nested(32)))
@@ -62,7 +62,7 @@ test('what cannot be stored is refused by name', (t) => {
   t.end()
 })
 
-test('values that cannot be compared exactly are refused, and read where they are stored already', (t) => {
+test('values that cannot be compared exactly are refused, and read when already stored', (t) => {
   for (const [raw, message] of [
     [{ n: 2 ** 53 }, /filter\.n is a whole number beyond 9007199254740991.*write it as a string/],
     ['{"n":9007199254740993}', /filter\.n is a whole number/],

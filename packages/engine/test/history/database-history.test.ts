@@ -106,9 +106,9 @@ test('every event is told once, in order, whichever way the log is paged, and th
 test('a database is told of nothing but its own, and of no secret', async (t) => {
   const engine = await withPast(t)
   const mine = await allForwards(engine.database('other'), 50)
-  const told = JSON.stringify(mine)
-  t.notMatch(told, /gone|secret|default/)
-  t.notMatch(told, hash)
+  const text = JSON.stringify(mine)
+  t.notMatch(text, /gone|secret|default/)
+  t.notMatch(text, hash)
   t.match(mine[0], { kind: 'database-created' })
   t.equal(mine.filter(({ kind }) => kind === 'collection-created').length, 1)
   const theirs = await allForwards(engine.database(), 50)

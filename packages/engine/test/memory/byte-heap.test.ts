@@ -31,11 +31,12 @@ test('every block size has a class of its own and wastes at most an eighth', (t)
   t.end()
 })
 
-test('values come back as they were written, of any length', (t) => {
+test('values are read back unchanged, of any length', (t) => {
   const heap = new ByteHeap()
   const values = [0, 1, 11, 12, 13, 1_020, 1_021, 65_536, 500_000, valueBytesMax].map((n) => Buffer.alloc(n, n % 251))
   const addresses = values.map((value) => heap.write(value))
-  for (const [at, address] of addresses.entries()) t.ok(values[at]!.equals(heap.read(address)), `${values[at]!.length}`)
+  for (const [index, address] of addresses.entries())
+    t.ok(values[index]!.equals(heap.read(address)), `${values[index]!.length}`)
   t.equal(heap.readText(heap.write(Buffer.from('héllo'))), 'héllo')
   t.end()
 })
@@ -49,18 +50,18 @@ test('a small heap is small', (t) => {
 
 test('freed blocks are used again before the heap grows', (t) => {
   const heap = new ByteHeap()
-  const addresses = Array.from({ length: 10_000 }, (_, at) => heap.write(Buffer.alloc(50 + (at % 7))))
+  const addresses = Array.from({ length: 10_000 }, (_, index) => heap.write(Buffer.alloc(50 + (index % 7))))
   const before = heap.bytes()
   for (let round = 0; round < 5; round++) {
     for (const address of addresses) heap.free(address)
     t.ok(heap.deadBytes() > 500_000)
-    for (const at of addresses.keys()) addresses[at] = heap.write(Buffer.alloc(50 + (at % 7)))
+    for (const index of addresses.keys()) addresses[index] = heap.write(Buffer.alloc(50 + (index % 7)))
   }
   t.equal(heap.bytes(), before)
   t.end()
 })
 
-test('freeing twice is our bug and stops', (t) => {
+test('freeing twice is an internal error and throws', (t) => {
   const heap = new ByteHeap()
   const address = heap.write(Buffer.from('x'))
   heap.free(address)
@@ -68,7 +69,7 @@ test('freeing twice is our bug and stops', (t) => {
   t.end()
 })
 
-test('after room was reserved, writing takes no more from the process', (t) => {
+test('after space was reserved, writing allocates no more memory', (t) => {
   const random = randomOf(seedOf('reserve'))
   const heap = new ByteHeap()
   for (let round = 0; round < 200; round++) {
@@ -82,7 +83,7 @@ test('after room was reserved, writing takes no more from the process', (t) => {
   t.end()
 })
 
-test('the same calls give the same bytes, and a loaded heap goes on as the one it was', async (t) => {
+test('the same calls give the same bytes, and a loaded heap continues unchanged', async (t) => {
   const seed = seedOf('heap')
   const ours = new ByteHeap()
   const theirs = new ByteHeap()
@@ -110,9 +111,9 @@ test('the same calls give the same bytes, and a loaded heap goes on as the one i
   t.ok([...live].every(([address, value]) => value.equals(loaded.read(address))))
 })
 
-test('a dump is what stood there when it began', (t) => {
+test('a dump holds the content from its start', (t) => {
   const heap = new ByteHeap()
-  const addresses = Array.from({ length: 300 }, (_, at) => heap.write(Buffer.alloc(10_000, at)))
+  const addresses = Array.from({ length: 300 }, (_, index) => heap.write(Buffer.alloc(10_000, index)))
   const before = written(heap.dump('h'))
   const pieces: Uint8Array[] = []
   for (const piece of writeSections([heap.dump('h')])) {
@@ -125,19 +126,19 @@ test('a dump is what stood there when it began', (t) => {
   t.end()
 })
 
-test('a heap whose lists or length are false is damage', async (t) => {
+test('a heap with false lists or a false length is damaged', async (t) => {
   const heap = new ByteHeap()
   heap.write(Buffer.from('value'))
   const bytes = written(heap.dump('h'))
   const head = 24
-  for (const [at, value] of [
+  for (const [offset, value] of [
     [head, 1e9],
     [head + 8, -1],
     [head + 16 + 8, 1e6],
     [head + 16 + 8, 3],
   ] as const) {
     const wrong = Buffer.from(bytes)
-    wrong.writeDoubleLE(value, at)
+    wrong.writeDoubleLE(value, offset)
     await t.rejects(ByteHeap.load(readerOf(wrong), 'h'), { code: 'snapshot_damaged' })
   }
 })

@@ -31,7 +31,7 @@ test('columns of every kind come back from what was dumped', async (t) => {
   }
 })
 
-test('a dump is what stood there when it began, whatever is written meanwhile', (t) => {
+test('a dump holds the content from its start, whatever is written in the meantime', (t) => {
   const column = new Column('u32')
   for (let index = 0; index < 200_000; index++) column.set(index, index)
   const before = written(column.dump('c', 200_000))

@@ -1,5 +1,5 @@
 // Sections written by a fixed sequence of calls, byte for byte: snapshots of one version are read by the next.
-// ANNAL_GOLDEN=write makes the file anew, which is a change of format and needs a new version of the snapshot file.
+// ANNAL_GOLDEN=write rewrites the file, which is a change of format and needs a new version of the snapshot file.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
@@ -15,27 +15,27 @@ function build(): { ids: IdTable; filters: FilterIndex; column: Column } {
   const ids = new IdTable(hashSeed)
   const filters = new FilterIndex(hashSeed)
   const column = new Column('f32')
-  const values = (at: number): { [key: string]: string | number | boolean | null | (string | number)[] } => ({
-    group: `g${at % 3}`,
-    size: at % 5 === 0 ? at / 4 : at,
-    even: at % 2 === 0,
-    when: `2024-01-${String((at % 28) + 1).padStart(2, '0')}`,
-    ...(at % 7 === 0 ? { tags: ['é', at] } : {}),
-    ...(at === 9 ? { nothing: null } : {}),
+  const values = (index: number): { [key: string]: string | number | boolean | null | (string | number)[] } => ({
+    group: `g${index % 3}`,
+    size: index % 5 === 0 ? index / 4 : index,
+    even: index % 2 === 0,
+    when: `2024-01-${String((index % 28) + 1).padStart(2, '0')}`,
+    ...(index % 7 === 0 ? { tags: ['é', index] } : {}),
+    ...(index === 9 ? { nothing: null } : {}),
   })
-  for (let at = 0; at < 120; at++) {
-    ids.insert(`id-${at}`, at)
-    filters.set(at, values(at))
-    column.set(at, at / 8)
+  for (let index = 0; index < 120; index++) {
+    ids.insert(`id-${index}`, index)
+    filters.set(index, values(index))
+    column.set(index, index / 8)
   }
-  for (let at = 0; at < 120; at += 11) {
-    filters.remove(at, values(at))
-    ids.release(ids.remove(`id-${at}`))
+  for (let index = 0; index < 120; index += 11) {
+    filters.remove(index, values(index))
+    ids.release(ids.remove(`id-${index}`))
   }
   return { ids, filters, column }
 }
 
-test('sections are the bytes they were', (t) => {
+test('sections have unchanged bytes', (t) => {
   const { ids, filters, column } = build()
   const bytes = written(...ids.dump('ids'), ...filters.dump('filters'), column.dump('column', 120))
   if (process.env.ANNAL_GOLDEN === 'write') writeFileSync(file, bytes)

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { HashPages } from '../../src/memory/hash-pages.ts'
 import { randomOf, readerOf, seedOf, written } from './rig.ts'
 
-/** A table whose entries are looked for by ordinal. */
+/** A table whose entries are searched by ordinal. */
 function tableOf(): {
   table: HashPages
   find: (hash: number, ordinal: number) => boolean
@@ -26,11 +26,11 @@ function tableOf(): {
   }
 }
 
-test('hashes that begin alike by the thousand, or are all one, are found and removed like others', async (t) => {
+test('thousands of hashes with a common prefix, or all equal, are found and removed like others', async (t) => {
   const random = randomOf(seedOf('alike'))
-  const hashes = Array.from({ length: 20_000 }, (_, at) => {
-    if (at % 4 === 0) return 0xabcdef12
-    if (at % 4 === 1) return (0xabcde000 | Math.floor(random() * 4_096)) >>> 0
+  const hashes = Array.from({ length: 20_000 }, (_, index) => {
+    if (index % 4 === 0) return 0xabcdef12
+    if (index % 4 === 1) return (0xabcde000 | Math.floor(random() * 4_096)) >>> 0
     return Math.floor(random() * 2 ** 32)
   })
   const { table, find, matches, use } = tableOf()

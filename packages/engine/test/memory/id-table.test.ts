@@ -29,7 +29,7 @@ test('an id leads to its ordinal and the ordinal to its id', (t) => {
   t.end()
 })
 
-test('what cannot be an id is not found', (t) => {
+test('an invalid id is not found', (t) => {
   const table = new IdTable(hashSeed)
   table.insert('\ufffd', 0)
   for (const id of ['', '\ud800', 'x'.repeat(513), 'é'.repeat(257)]) {
@@ -85,32 +85,32 @@ test('random calls on 60,000 ids agree with a Map, and so does what is loaded fr
   const agrees = (target: IdTable): boolean =>
     target.count === model.size &&
     [...model].every(([id, ordinal]) => target.find(id) === ordinal && target.idAt(ordinal) === id)
-  for (let at = 0; at < 300_000; at++) step(table)
+  for (let index = 0; index < 300_000; index++) step(table)
   t.ok(agrees(table))
   const bytes = written(...table.dump('ids'))
   const loaded = await IdTable.load(readerOf(bytes, 65_536), 'ids')
   t.ok(agrees(loaded))
   t.ok(written(...loaded.dump('ids')).equals(bytes))
-  for (let at = 0; at < 50_000; at++) step(loaded)
+  for (let index = 0; index < 50_000; index++) step(loaded)
   t.ok(agrees(loaded))
 })
 
-test('a dump is what stood there when it began, while ids come and go', (t) => {
+test('a dump holds the content from its start, while ids are added and removed', (t) => {
   const table = new IdTable(hashSeed)
-  for (let at = 0; at < 20_000; at++) table.insert(`a${at}`, at)
+  for (let index = 0; index < 20_000; index++) table.insert(`a${index}`, index)
   const before = written(...table.dump('ids'))
   let next = 20_000
   const pieces: Uint8Array[] = []
   for (const piece of writeSections(table.dump('ids'))) {
     pieces.push(piece)
-    for (let at = 0; at < 5_000; at++) table.insert(`b${next}`, next++)
-    for (let at = 0; at < 100; at++) table.release(table.remove(`b${next - 1 - at}`))
+    for (let index = 0; index < 5_000; index++) table.insert(`b${next}`, next++)
+    for (let index = 0; index < 100; index++) table.release(table.remove(`b${next - 1 - index}`))
   }
   t.ok(Buffer.concat(pieces).equals(before))
   t.end()
 })
 
-test('after room was reserved, inserting takes no more from the process', (t) => {
+test('after space was reserved, inserting allocates no more memory', (t) => {
   const table = new IdTable(hashSeed)
   let next = 0
   for (const batch of [1, 10, 100, 1_000, 10_000, 1_000]) {
@@ -121,21 +121,21 @@ test('after room was reserved, inserting takes no more from the process', (t) =>
       next,
     )
     const before = table.bytes()
-    for (const [at, id] of ids.entries()) table.insert(id, next - batch + at)
+    for (const [index, id] of ids.entries()) table.insert(id, next - batch + index)
     t.equal(table.bytes().ids, before.ids)
-    t.ok(table.bytes().table - before.table <= 4_096, 'but for the directory')
+    t.ok(table.bytes().table - before.table <= 4_096, 'except for the directory')
   }
   t.end()
 })
 
-test('tables that would lead astray are damage', async (t) => {
+test('inconsistent tables are damaged', async (t) => {
   const table = new IdTable(hashSeed)
-  for (let at = 0; at < 40; at++) table.insert(`id${at}`, at)
+  for (let index = 0; index < 40; index++) table.insert(`id${index}`, index)
   const bytes = written(...table.dump('ids'))
   let refused = 0
-  for (let at = 0; at + 4 <= bytes.length; at += 4) {
+  for (let index = 0; index + 4 <= bytes.length; index += 4) {
     const wrong = Buffer.from(bytes)
-    wrong.writeUint32LE(0x7ff12345, at)
+    wrong.writeUint32LE(0x7ff12345, index)
     try {
       const loaded = await IdTable.load(readerOf(wrong), 'ids')
       for (let id = 0; id < 45; id++) loaded.find(`id${id}`)

@@ -1,4 +1,4 @@
-// What the tests of memory share: seeded numbers, and bytes written down and read back.
+// Helpers for the tests of memory: seeded random numbers, and sections written and read back.
 import { type Section, SectionReader, sourceOf, writeSections } from '../../src/memory/sections.ts'
 
 /** For hash tables. */
@@ -31,5 +31,5 @@ export function readerOf(bytes: Uint8Array, pieceBytes = 1_000): SectionReader {
 }
 
 async function* pieces(bytes: Uint8Array, pieceBytes: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes)
+  for (let index = 0; index < bytes.length; index += pieceBytes) yield bytes.subarray(index, index + pieceBytes)
 }

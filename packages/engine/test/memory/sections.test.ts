@@ -16,9 +16,9 @@ test('sections come back in order, whatever the pieces they are read in', async 
   }
 })
 
-test('another section in the place of the one wanted is damage that names the part', async (t) => {
+test('a wrong section is damage that names the part', async (t) => {
   const bytes = written(sectionOf('meta', Buffer.from('x')))
-  await t.rejects(readerOf(bytes).open('ids'), { code: 'snapshot_damaged', message: /replica\/ids.*"meta" stands/ })
+  await t.rejects(readerOf(bytes).open('ids'), { code: 'snapshot_damaged', message: /replica\/ids.*"meta" is/ })
 })
 
 test('bytes that end early, or are left over, are damage', async (t) => {

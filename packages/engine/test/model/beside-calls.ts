@@ -95,13 +95,13 @@ async function make(world: World, refused: ReadonlySet<string>): Promise<string>
   }
 }
 
-function callAt(at: number): (typeof calls)[number] {
+function callAt(index: number): (typeof calls)[number] {
   let end = 0
   for (const call of calls) {
     end += call[0]
-    if (at < end) return call
+    if (index < end) return call
   }
-  throw new Error(`${at} is beyond all weights`)
+  throw new Error(`${index} is beyond all weights`)
 }
 
 export async function digestsOf(engine: Engine): Promise<Record<string, string>> {

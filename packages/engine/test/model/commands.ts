@@ -43,43 +43,46 @@ const filter: fc.Arbitrary<ModelFilter> = fc.oneof(
 /** An operation on one collection: on a missing one both sides must say so. */
 function onCollection(
   label: string,
-  at: string,
+  target: string,
   run: (model: ModelCollection, real: Collection) => Promise<void>,
 ): Command {
-  return command(`${label} in ${at}`, async (model, { engine }) => {
-    const expected = model.get(at)
+  return command(`${label} in ${target}`, async (model, { engine }) => {
+    const expected = model.get(target)
     if (expected) {
-      await run(expected, engine.database().collection(at))
-      check(engine.database().collection(at).describe().objects === expected.objects.size, `count of ${at}`)
+      await run(expected, engine.database().collection(target))
+      check(engine.database().collection(target).describe().objects === expected.objects.size, `count of ${target}`)
     } else {
-      check((await codeOf((async () => engine.database().collection(at))())) === 'collection_not_found', `${at} exists`)
+      check(
+        (await codeOf((async () => engine.database().collection(target))())) === 'collection_not_found',
+        `${target} exists`,
+      )
     }
   })
 }
 
-function create(at: string, spaceType: ModelCollection['spaceType'], precision: string): Command {
-  return command(`create ${at} ${spaceType} ${precision}`, async (model, { engine }) => {
+function create(target: string, spaceType: ModelCollection['spaceType'], precision: string): Command {
+  return command(`create ${target} ${spaceType} ${precision}`, async (model, { engine }) => {
     const params = { dimension, space_type: spaceType, precision, M: 4, ef_con: 16 }
     const fields = [
       { name: 'v', type: 'vector', params },
       { name: 'm', type: 'multi_vector', params },
       { name: 's', type: 'sparse' },
     ]
-    const code = await codeOf(engine.database().createCollection({ name: at, fields }))
-    check(code === (model.has(at) ? 'collection_exists' : 'none'), `create answered ${code}`)
-    if (!model.has(at)) model.set(at, { spaceType, precision, objects: new Map() })
+    const code = await codeOf(engine.database().createCollection({ name: target, fields }))
+    check(code === (model.has(target) ? 'collection_exists' : 'none'), `create answered ${code}`)
+    if (!model.has(target)) model.set(target, { spaceType, precision, objects: new Map() })
   })
 }
 
-function drop(at: string): Command {
-  return command(`drop ${at}`, async (model, { engine }) => {
-    const code = await codeOf(engine.database().deleteCollection(at))
-    check(code === (model.delete(at) ? 'none' : 'collection_not_found'), `drop answered ${code}`)
+function drop(target: string): Command {
+  return command(`drop ${target}`, async (model, { engine }) => {
+    const code = await codeOf(engine.database().deleteCollection(target))
+    check(code === (model.delete(target) ? 'none' : 'collection_not_found'), `drop answered ${code}`)
   })
 }
 
-function upsert(at: string, objects: readonly (readonly [string, ModelObject])[]): Command {
-  return onCollection(`upsert ${objects.map(([key]) => key).join(', ')}`, at, async (model, real) => {
+function upsert(target: string, objects: readonly (readonly [string, ModelObject])[]): Command {
+  return onCollection(`upsert ${objects.map(([key]) => key).join(', ')}`, target, async (model, real) => {
     const input = objects.map(([key, { vector: v, members: m, terms: s, meta, filter: values }]) => ({
       id: key,
       meta,
@@ -95,23 +98,23 @@ function upsert(at: string, objects: readonly (readonly [string, ModelObject])[]
   })
 }
 
-function remove(at: string, ids: readonly string[]): Command {
-  return onCollection(`delete ${ids.join(', ')}`, at, async (model, real) => {
+function remove(target: string, ids: readonly string[]): Command {
+  return onCollection(`delete ${ids.join(', ')}`, target, async (model, real) => {
     const expected = [...new Set(ids)].filter((key) => model.objects.delete(key))
     check(JSON.stringify((await real.delete(ids)).deleted) === JSON.stringify(expected), 'deleted ids')
   })
 }
 
-function removeWhere(at: string, where: ModelFilter): Command {
-  return onCollection(`delete where ${JSON.stringify(where)}`, at, async (model, real) => {
+function removeWhere(target: string, where: ModelFilter): Command {
+  return onCollection(`delete where ${JSON.stringify(where)}`, target, async (model, real) => {
     const expected = [...model.objects].filter(([, value]) => matches(where, value)).map(([key]) => key)
     for (const key of expected) model.objects.delete(key)
     check((await real.deleteWhere(asInput(where))).deleted === expected.length, 'deleted by filter')
   })
 }
 
-function updateFilters(at: string, updates: readonly (readonly [string, ModelObject['filter']])[]): Command {
-  return onCollection(`filters of ${updates.map(([key]) => key).join(', ')}`, at, async (model, real) => {
+function updateFilters(target: string, updates: readonly (readonly [string, ModelObject['filter']])[]): Command {
+  return onCollection(`filters of ${updates.map(([key]) => key).join(', ')}`, target, async (model, real) => {
     const last = new Map(updates)
     const found = [...last].filter(([key]) => model.objects.has(key))
     check(
@@ -124,8 +127,8 @@ function updateFilters(at: string, updates: readonly (readonly [string, ModelObj
   })
 }
 
-function get(at: string, ids: readonly string[]): Command {
-  return onCollection(`get ${ids.join(', ')}`, at, async (model, real) => {
+function get(target: string, ids: readonly string[]): Command {
+  return onCollection(`get ${ids.join(', ')}`, target, async (model, real) => {
     const found = await real.getMany(ids)
     const expected = ids.filter((key) => model.objects.has(key))
     check(JSON.stringify(found.map((one) => one.id)) === JSON.stringify(expected), 'ids got')
@@ -144,61 +147,69 @@ function get(at: string, ids: readonly string[]): Command {
   })
 }
 
-function search(at: string, query: readonly number[], limit: number, where: ModelFilter | undefined): Command {
-  return onCollection(`search ${limit}${where ? ` where ${JSON.stringify(where)}` : ''}`, at, async (model, real) => {
-    const request = { fields: { v: { query: [...query], limit } }, ...(where && { filter: asInput(where) }) }
-    const hits = (await real.search(request)).results.v ?? []
-    const eligible = [...model.objects].filter(([, value]) => !where || matches(where, value))
-    check(
-      hits.length === Math.min(limit, eligible.length),
-      `${hits.length} hits of ${eligible.length} eligible, limit ${limit}`,
-    )
-    const scores = eligible.map(([, value]) => similarity(model.spaceType, query, value.vector)).sort((x, y) => y - x)
-    const scale = Math.max(1, ...scores.map(Math.abs))
-    const tolerance = model.precision === 'float32' ? 1e-4 * scale : 0.1 * scale
-    hits.forEach((hit, i) => {
-      const value = model.objects.get(hit.id)
-      check(value !== undefined && (!where || matches(where, value)), `${hit.id} should not be among the hits`)
-      check(JSON.stringify(hit.meta) === JSON.stringify(value?.meta), `meta of ${hit.id}`)
-      const exact = similarity(model.spaceType, query, (value as ModelObject).vector)
+function search(target: string, query: readonly number[], limit: number, where: ModelFilter | undefined): Command {
+  return onCollection(
+    `search ${limit}${where ? ` where ${JSON.stringify(where)}` : ''}`,
+    target,
+    async (model, real) => {
+      const request = { fields: { v: { query: [...query], limit } }, ...(where && { filter: asInput(where) }) }
+      const hits = (await real.search(request)).results.v ?? []
+      const eligible = [...model.objects].filter(([, value]) => !where || matches(where, value))
       check(
-        Math.abs(hit.similarity - exact) <= tolerance,
-        `similarity of ${hit.id} is ${hit.similarity}, exactly ${exact}`,
+        hits.length === Math.min(limit, eligible.length),
+        `${hits.length} hits of ${eligible.length} eligible, limit ${limit}`,
       )
-      // So few objects that the walk sees them all: the k-th hit is as good as the k-th best, within the precision.
-      check(
-        hit.similarity >= (scores[i] as number) - tolerance,
-        `hit ${i} has ${hit.similarity}, the best has ${scores[i]}`,
-      )
-    })
-    check(new Set(hits.map((hit) => hit.id)).size === hits.length, 'an id came twice')
-  })
+      const scores = eligible.map(([, value]) => similarity(model.spaceType, query, value.vector)).sort((x, y) => y - x)
+      const scale = Math.max(1, ...scores.map(Math.abs))
+      const tolerance = model.precision === 'float32' ? 1e-4 * scale : 0.1 * scale
+      hits.forEach((hit, i) => {
+        const value = model.objects.get(hit.id)
+        check(value !== undefined && (!where || matches(where, value)), `${hit.id} should not be among the hits`)
+        check(JSON.stringify(hit.meta) === JSON.stringify(value?.meta), `meta of ${hit.id}`)
+        const exact = similarity(model.spaceType, query, (value as ModelObject).vector)
+        check(
+          Math.abs(hit.similarity - exact) <= tolerance,
+          `similarity of ${hit.id} is ${hit.similarity}, exactly ${exact}`,
+        )
+        // So few objects that the walk sees them all: the k-th hit is as good as the k-th best, within the precision.
+        check(
+          hit.similarity >= (scores[i] as number) - tolerance,
+          `hit ${i} has ${hit.similarity}, the best has ${scores[i]}`,
+        )
+      })
+      check(new Set(hits.map((hit) => hit.id)).size === hits.length, 'an id came twice')
+    },
+  )
 }
 
-function searchMembers(at: string, query: readonly (readonly number[])[], where: ModelFilter | undefined): Command {
-  return onCollection(`search members${where ? ` where ${JSON.stringify(where)}` : ''}`, at, async (model, real) => {
-    const request = { fields: { m: { query, limit: 8, ef: 64 } }, ...(where && { filter: asInput(where) }) }
-    const hits = (await real.search(request)).results.m ?? []
-    const eligible = [...model.objects].filter(([, { members: m }]) => m.length > 0)
-    const scores = eligible
-      .filter(([, value]) => !where || matches(where, value))
-      .map(([, value]) => maxSim(model.spaceType, query, value.members))
-      .sort((x, y) => y - x)
-    check(hits.length === Math.min(8, scores.length), `${hits.length} hits of ${scores.length} with members`)
-    hits.forEach((hit, i) => {
-      const value = model.objects.get(hit.id) as ModelObject
-      check(!where || matches(where, value), `${hit.id} should not be among the hits`)
-      const exact = maxSim(model.spaceType, query, value.members)
-      // The pool holds every object there is, so the answer is exact whatever the precision of the graph.
-      const fits = Math.abs(hit.similarity - exact) <= 1e-4 && Math.abs(exact - (scores[i] as number)) <= 1e-4
-      check(fits, `hit ${i} has ${hit.similarity}, exactly ${exact}, the best has ${scores[i]}`)
-    })
-  })
+function searchMembers(target: string, query: readonly (readonly number[])[], where: ModelFilter | undefined): Command {
+  return onCollection(
+    `search members${where ? ` where ${JSON.stringify(where)}` : ''}`,
+    target,
+    async (model, real) => {
+      const request = { fields: { m: { query, limit: 8, ef: 64 } }, ...(where && { filter: asInput(where) }) }
+      const hits = (await real.search(request)).results.m ?? []
+      const eligible = [...model.objects].filter(([, { members: m }]) => m.length > 0)
+      const scores = eligible
+        .filter(([, value]) => !where || matches(where, value))
+        .map(([, value]) => maxSim(model.spaceType, query, value.members))
+        .sort((x, y) => y - x)
+      check(hits.length === Math.min(8, scores.length), `${hits.length} hits of ${scores.length} with members`)
+      hits.forEach((hit, i) => {
+        const value = model.objects.get(hit.id) as ModelObject
+        check(!where || matches(where, value), `${hit.id} should not be among the hits`)
+        const exact = maxSim(model.spaceType, query, value.members)
+        // The pool holds every object there is, so the answer is exact whatever the precision of the graph.
+        const fits = Math.abs(hit.similarity - exact) <= 1e-4 && Math.abs(exact - (scores[i] as number)) <= 1e-4
+        check(fits, `hit ${i} has ${hit.similarity}, exactly ${exact}, the best has ${scores[i]}`)
+      })
+    },
+  )
 }
 
 /** Exact whatever the precision: weights are quarters, so sums of their products have no error. */
-function searchTerms(at: string, query: Terms, where: ModelFilter | undefined): Command {
-  return onCollection(`search terms${where ? ` where ${JSON.stringify(where)}` : ''}`, at, async (model, real) => {
+function searchTerms(target: string, query: Terms, where: ModelFilter | undefined): Command {
+  return onCollection(`search terms${where ? ` where ${JSON.stringify(where)}` : ''}`, target, async (model, real) => {
     const request = { fields: { s: { query: sparseInput(query), limit: 8 } }, ...(where && { filter: asInput(where) }) }
     const hits = (await real.search(request)).results.s ?? []
     const scores = [...model.objects.values()]
@@ -217,8 +228,8 @@ function searchTerms(at: string, query: Terms, where: ModelFilter | undefined): 
   })
 }
 
-function sparseInput(of: Terms): { readonly indices: number[]; readonly values: number[] } {
-  return { indices: of.map(([index]) => index), values: of.map(([, value]) => value) }
+function sparseInput(input: Terms): { readonly indices: number[]; readonly values: number[] } {
+  return { indices: input.map(([index]) => index), values: input.map(([, value]) => value) }
 }
 
 function list(): Command {
@@ -281,7 +292,7 @@ export const commands: fc.Arbitrary<Command>[] = [
       )
       .map((args) => searchTerms(...args)),
   ),
-  name.map((at) => onCollection('rebuild', at, async (_, real) => void (await real.rebuild({ v: { M: 6 } })))),
+  name.map((target) => onCollection('rebuild', target, async (_, real) => void (await real.rebuild({ v: { M: 6 } })))),
   fc.constant(list()),
   ...controlCommands,
   fc.constant(command('checkpoint', async (_, { engine }) => void (await engine.checkpoint()))),

@@ -11,65 +11,65 @@ function hashOf(database: string, token: string): string {
   return createHash('sha256').update(`${database}:${token}`).digest('hex')
 }
 
-function create(at: string): Command {
-  return command(`create database ${at}`, async ({ databases }, { engine }) => {
-    const token = { name: 'first', kind: 'rw' as const, hash: hashOf(at, 'first') }
-    const code = await codeOf(engine.control.createDatabase({ name: at, token }))
-    check(code === (databases.has(at) ? 'database_exists' : 'none'), `create database answered ${code}`)
-    if (code === 'none') databases.set(at, { active: true, collections: new Set(), tokens: new Set(['first']) })
+function create(target: string): Command {
+  return command(`create database ${target}`, async ({ databases }, { engine }) => {
+    const token = { name: 'first', kind: 'rw' as const, hash: hashOf(target, 'first') }
+    const code = await codeOf(engine.control.createDatabase({ name: target, token }))
+    check(code === (databases.has(target) ? 'database_exists' : 'none'), `create database answered ${code}`)
+    if (code === 'none') databases.set(target, { active: true, collections: new Set(), tokens: new Set(['first']) })
   })
 }
 
-function drop(at: string): Command {
-  return command(`drop database ${at}`, async ({ databases }, { engine }) => {
-    const code = await codeOf(engine.control.deleteDatabase(at))
-    check(code === (databases.delete(at) ? 'none' : 'database_not_found'), `drop database answered ${code}`)
+function drop(target: string): Command {
+  return command(`drop database ${target}`, async ({ databases }, { engine }) => {
+    const code = await codeOf(engine.control.deleteDatabase(target))
+    check(code === (databases.delete(target) ? 'none' : 'database_not_found'), `drop database answered ${code}`)
   })
 }
 
-function setActive(at: string, active: boolean): Command {
-  return command(`set ${at} ${active ? 'active' : 'inactive'}`, async ({ databases }, { engine }) => {
-    const expected = databases.get(at)
-    const code = await codeOf(engine.control.setDatabaseActive(at, active))
+function setActive(target: string, active: boolean): Command {
+  return command(`set ${target} ${active ? 'active' : 'inactive'}`, async ({ databases }, { engine }) => {
+    const expected = databases.get(target)
+    const code = await codeOf(engine.control.setDatabaseActive(target, active))
     check(code === (expected ? 'none' : 'database_not_found'), `set active answered ${code}`)
     if (expected) expected.active = active
   })
 }
 
-function createCollection(at: string, collection: string): Command {
-  return command(`create ${collection} in ${at}`, async ({ databases }, { engine }) => {
-    const expected = databases.get(at)
+function createCollection(target: string, collection: string): Command {
+  return command(`create ${collection} in ${target}`, async ({ databases }, { engine }) => {
+    const expected = databases.get(target)
     const taken = expected?.collections.has(collection) ? 'collection_exists' : 'none'
-    const code = await codeOf((async () => engine.database(at).createCollection({ name: collection, fields }))())
-    check(code === (expected ? taken : 'database_not_found'), `create in ${at} answered ${code}`)
+    const code = await codeOf((async () => engine.database(target).createCollection({ name: collection, fields }))())
+    check(code === (expected ? taken : 'database_not_found'), `create in ${target} answered ${code}`)
     expected?.collections.add(collection)
   })
 }
 
-function deleteCollection(at: string, collection: string): Command {
-  return command(`drop ${collection} in ${at}`, async ({ databases }, { engine }) => {
-    const expected = databases.get(at)
+function deleteCollection(target: string, collection: string): Command {
+  return command(`drop ${collection} in ${target}`, async ({ databases }, { engine }) => {
+    const expected = databases.get(target)
     const there = expected?.collections.delete(collection) ? 'none' : 'collection_not_found'
-    const code = await codeOf((async () => engine.database(at).deleteCollection(collection))())
-    check(code === (expected ? there : 'database_not_found'), `drop in ${at} answered ${code}`)
+    const code = await codeOf((async () => engine.database(target).deleteCollection(collection))())
+    check(code === (expected ? there : 'database_not_found'), `drop in ${target} answered ${code}`)
   })
 }
 
-function putToken(at: string, token: string): Command {
-  return command(`put token ${token} of ${at}`, async ({ databases }, { engine }) => {
-    const expected = databases.get(at)
+function putToken(target: string, token: string): Command {
+  return command(`put token ${token} of ${target}`, async ({ databases }, { engine }) => {
+    const expected = databases.get(target)
     const taken = expected?.tokens.has(token) ? 'token_exists' : 'none'
-    const code = await codeOf(engine.control.putToken(at, { name: token, kind: 'r', hash: hashOf(at, token) }))
+    const code = await codeOf(engine.control.putToken(target, { name: token, kind: 'r', hash: hashOf(target, token) }))
     check(code === (expected ? taken : 'database_not_found'), `put token answered ${code}`)
     expected?.tokens.add(token)
   })
 }
 
-function deleteToken(at: string, token: string): Command {
-  return command(`drop token ${token} of ${at}`, async ({ databases }, { engine }) => {
-    const expected = databases.get(at)
+function deleteToken(target: string, token: string): Command {
+  return command(`drop token ${token} of ${target}`, async ({ databases }, { engine }) => {
+    const expected = databases.get(target)
     const there = expected?.tokens.delete(token) ? 'none' : 'token_not_found'
-    const code = await codeOf(engine.control.deleteToken(at, token))
+    const code = await codeOf(engine.control.deleteToken(target, token))
     check(code === (expected ? there : 'database_not_found'), `drop token answered ${code}`)
   })
 }
@@ -79,31 +79,31 @@ function list(): Command {
     const found = engine.control
       .databases()
       .filter((one) => one.name !== 'default')
-      .map(({ name: at, active }) => {
-        const collections = engine.database(at).collections()
-        return told(at, {
+      .map(({ name: target, active }) => {
+        const collections = engine.database(target).collections()
+        return summaryOf(target, {
           active,
           collections: collections.map((one) => one.name),
-          tokens: engine.control.tokens(at).map((one) => one.name),
+          tokens: engine.control.tokens(target).map((one) => one.name),
         })
       })
-    const expected = [...databases].map(([at, one]) => told(at, one))
+    const expected = [...databases].map(([target, one]) => summaryOf(target, one))
     check(JSON.stringify(found.sort()) === JSON.stringify(expected.sort()), `databases ${found.join('; ')}`)
-    for (const at of ['x', 'y']) {
-      const owner = engine.control.findToken(hashOf(at, 'first'))
+    for (const target of ['x', 'y']) {
+      const owner = engine.control.findToken(hashOf(target, 'first'))
       check(
-        (owner?.database.name === at) === (databases.get(at)?.tokens.has('first') ?? false),
-        `the first token of ${at}`,
+        (owner?.database.name === target) === (databases.get(target)?.tokens.has('first') ?? false),
+        `the first token of ${target}`,
       )
     }
   })
 }
 
-function told(
-  at: string,
-  of: { readonly active: boolean; readonly collections: Iterable<string>; readonly tokens: Iterable<string> },
+function summaryOf(
+  target: string,
+  state: { readonly active: boolean; readonly collections: Iterable<string>; readonly tokens: Iterable<string> },
 ): string {
-  return `${at} ${of.active} ${[...of.collections].sort()} ${[...of.tokens].sort()}`
+  return `${target} ${state.active} ${[...state.collections].sort()} ${[...state.tokens].sort()}`
 }
 
 function putSetting(value: number): Command {

@@ -76,10 +76,10 @@ export async function makeWorld(root: string, seed: number, parts: EngineParts):
   await database.backups.restore('k', 'restored')
   await engine.close()
   engine = await opened()
-  for (const [name, at] of collections) await write(engine, name, at, 30, random)
+  for (const [name, collection] of collections) await write(engine, name, collection, 30, random)
   await write(engine, 'default', 'clone', 30, random)
   await engine.checkpoint()
-  for (const [name, at] of collections) await write(engine, name, at, 45, random)
+  for (const [name, collection] of collections) await write(engine, name, collection, 45, random)
   const answers = await answersOf(engine)
   const backups = new Map(database.backups.list().map(({ name, digest }) => [name, digest]))
   // What a kill would leave.
@@ -121,7 +121,7 @@ export async function answersOf(engine: Engine): Promise<Map<string, Answers>> {
   return answers
 }
 
-const query = Array.from({ length: dimension }, (_, at) => Math.sin(at + 1))
+const query = Array.from({ length: dimension }, (_, index) => Math.sin(index + 1))
 const rescored: SearchRequest = {
   fields: { v: { query, limit: 5 }, w: { query, limit: 5 }, m: { query: [query, query.toReversed()], limit: 5 } },
   rescore: true,

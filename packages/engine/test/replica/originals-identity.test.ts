@@ -14,7 +14,7 @@ tap.setTimeout(300_000)
 
 const directory = () => '01234567-89ab-4cde-8f01-23456789abcd'
 const dimension = 4_094
-const of: OriginalsOf = { collectionId: 7, generation: 1, field: 0, dimension, several: false }
+const owner: OriginalsOf = { collectionId: 7, generation: 1, field: 0, dimension, several: false }
 
 async function directoryFor(t: Test): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'annal-originals-'))
@@ -48,7 +48,7 @@ function stateOf(end: number): OriginalsState {
 test('an older copy, a shorter history and a file of another writer are refused when they are opened', async (t) => {
   const dir = await directoryFor(t)
   const place = { vfs: nodeVfs(), dir, directory }
-  const first = await appended(new Originals(place, of), 1_100, 0)
+  const first = await appended(new Originals(place, owner), 1_100, 0)
   await first.sync()
   await cp(dir, `${dir}-early`, { recursive: true })
   t.teardown(() => rm(`${dir}-early`, { recursive: true }))
@@ -57,7 +57,7 @@ test('an older copy, a shorter history and a file of another writer are refused 
   const listed = first.files()
   t.equal(listed.length, 2, '1,024 rows of 4,094 dimensions make a chunk')
   await first.close()
-  const opened = new Originals(place, of, stateOf(1_120))
+  const opened = new Originals(place, owner, stateOf(1_120))
   await opened.open(listed)
   for (const row of [0, 1_023, 1_024, 1_119]) t.strictSame(await opened.read(row), rows(1, row), `row ${row}`)
   t.strictSame(opened.files(), listed)
@@ -65,7 +65,7 @@ test('an older copy, a shorter history and a file of another writer are refused 
   await appended(opened, 5, 1_120)
   t.strictSame(await opened.read(1_124), rows(1, 1_124))
   await opened.close()
-  const refused = async (what: string, who: OriginalsOf = of) => {
+  const refused = async (what: string, who: OriginalsOf = owner) => {
     const again = new Originals(place, who, stateOf(1_120))
     await t.rejects(again.open(listed), { code: 'snapshot_damaged' }, what)
     await again.close()
@@ -83,7 +83,7 @@ test('an older copy, a shorter history and a file of another writer are refused 
   await rm(join(dir, name))
   await refused('a missing file')
   await rename(join(dir, 'aside'), join(dir, name))
-  const fine = new Originals(place, of, stateOf(1_120))
+  const fine = new Originals(place, owner, stateOf(1_120))
   await fine.open(listed)
   await fine.close()
 })
@@ -91,8 +91,8 @@ test('an older copy, a shorter history and a file of another writer are refused 
 test('a file that is exchanged while it is open gives no row of the other', async (t) => {
   const dir = await directoryFor(t)
   const place = { vfs: nodeVfs(), dir, directory }
-  const one = await appended(new Originals(place, of), 10, 0)
-  const two = await appended(new Originals(place, { ...of, collectionId: 8 }), 10, 100)
+  const one = await appended(new Originals(place, owner), 10, 0)
+  const two = await appended(new Originals(place, { ...owner, collectionId: 8 }), 10, 100)
   const [a = '', b = ''] = (await readdir(dir)).sort()
   const [bytesA, bytesB] = [await readFile(join(dir, a)), await readFile(join(dir, b))]
   await writeFile(join(dir, a), bytesB)

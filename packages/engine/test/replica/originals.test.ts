@@ -16,12 +16,12 @@ async function inDirectory(act: (dir: string) => Promise<void>): Promise<void> {
   }
 }
 
-const of = { collectionId: 7, generation: 0, field: 0, dimension: 10_000, several: false }
+const owner = { collectionId: 7, generation: 0, field: 0, dimension: 10_000, several: false }
 
 function rows(count: number, from: number): Float32Array {
   return Float32Array.from(
-    { length: count * of.dimension },
-    (_, i) => from + Math.floor(i / of.dimension) + ((i % of.dimension) % 97) / 100,
+    { length: count * owner.dimension },
+    (_, i) => from + Math.floor(i / owner.dimension) + ((i % owner.dimension) % 97) / 100,
   )
 }
 
@@ -29,7 +29,7 @@ test('vectors come back bit for bit across chunks, and a changed bit is noticed'
   await inDirectory(async (dir) => {
     const originals = new Originals(
       { vfs: nodeVfs(), dir, directory: () => '00000000-0000-4000-8000-000000000001' },
-      of,
+      owner,
     )
     t.notOk(originals.hasRoom(1))
     for (let batch = 0; batch < 5; batch++) {

@@ -16,8 +16,8 @@ test('recall with filters and without is kept through ten cycles of delete and i
   const vector = (i: number) => rows.subarray(i * dimension, (i + 1) * dimension)
   const alive = new Set<number>()
   const insert = async (from: number, to: number) => {
-    for (let at = from; at < to; at += 1_000) {
-      const numbers = Array.from({ length: Math.min(1_000, to - at) }, (_, i) => at + i)
+    for (let index = from; index < to; index += 1_000) {
+      const numbers = Array.from({ length: Math.min(1_000, to - index) }, (_, i) => index + i)
       await collection.upsert(numbers.map((i) => ({ id: `${i}`, filter: { n: i % 20 }, fields: { dense: vector(i) } })))
       for (const i of numbers) alive.add(i)
     }
@@ -43,19 +43,23 @@ test('recall with filters and without is kept through ten cycles of delete and i
   async function recalls(): Promise<number[]> {
     const sums = [0, 0, 0]
     for (let query = 0; query * dimension < queries.length; query++) {
-      const asked = queries.subarray(query * dimension, (query + 1) * dimension)
+      const queryVector = queries.subarray(query * dimension, (query + 1) * dimension)
       for (const [i, [filter, wanted]] of [
         [[], () => true] as const,
         [[{ n: { $eq: 3 } }], (n: number) => n % 20 === 3] as const,
         [[{ n: { $lt: 10 } }], (n: number) => n % 20 < 10] as const,
       ].entries()) {
-        const matches = [...alive].filter(wanted).map((n) => distance(vector(n), asked))
+        const matches = [...alive].filter(wanted).map((n) => distance(vector(n), queryVector))
         const last = matches.sort((a, b) => a - b)[k - 1] ?? 0
         const tuned = i === 2 ? { prefilterCardinalityThreshold: 1_000 } : {}
-        const { results } = await collection.search({ fields: { dense: { query: asked, limit: k } }, filter, ...tuned })
+        const { results } = await collection.search({
+          fields: { dense: { query: queryVector, limit: k } },
+          filter,
+          ...tuned,
+        })
         const found = (results.dense ?? []).map(({ id }) => Number(id))
         if (found.length !== k || !found.every((n) => alive.has(n) && wanted(n))) t.fail(`query ${query}: ${found}`)
-        sums[i] = (sums[i] ?? 0) + found.filter((n) => distance(vector(n), asked) <= last).length / k
+        sums[i] = (sums[i] ?? 0) + found.filter((n) => distance(vector(n), queryVector) <= last).length / k
       }
     }
     return sums.map((sum) => sum / (queries.length / dimension))

@@ -60,12 +60,12 @@ for (const [label, field, segmentRows] of [
     const world = new Map<string, Stored>()
     const samples = fc.sample(fc.tuple(anyFilter, fc.boolean()), { seed: seed | 0, numRuns: filters })
     const valueSamples = fc.sample(anyValues.filter(isNew), { seed: seed | 0, numRuns: 4_000 })
-    let [walks, asked] = [0, 0]
-    for (const [at, [randomFilter, every]] of samples.entries()) {
-      if (at % 40 === 0) await change(replica, world, random, valueSamples)
-      const asking = every && at % 3 === 0 ? [] : randomFilter
+    let [walks, queries] = [0, 0]
+    for (const [index, [randomFilter, every]] of samples.entries()) {
+      if (index % 40 === 0) await change(replica, world, random, valueSamples)
+      const asking = every && index % 3 === 0 ? [] : randomFilter
       const query = Array.from({ length: field.kind === 'multi' ? 1 + random.below(3) : 1 }, () => rowOf(random))
-      const limit = 1 + random.below(at % 5 === 0 ? 400 : 12)
+      const limit = 1 + random.below(index % 5 === 0 ? 400 : 12)
       // A small pool, and in half of the searches a threshold that everything is above: the walk has to deliver.
       const ef = 1 + random.below(40)
       const threshold = random.below(2) === 0 ? {} : { prefilterThreshold: 0 }
@@ -90,14 +90,14 @@ for (const [label, field, segmentRows] of [
       const enough = hits.length === Math.min(limit, eligible.length)
       if (!enough || !complete || !ordered || !once || wrong.length > 0) {
         t.fail(
-          `filter ${at} ${JSON.stringify(asking)}: ${hits.length} of ${eligible.length}, limit ${limit}, ef ${ef}, ${JSON.stringify({ complete, ordered, once, wrong: wrong.length, plan: explain?.fields[name] })}`,
+          `filter ${index} ${JSON.stringify(asking)}: ${hits.length} of ${eligible.length}, limit ${limit}, ef ${ef}, ${JSON.stringify({ complete, ordered, once, wrong: wrong.length, plan: explain?.fields[name] })}`,
         )
         break
       }
       if (explain?.fields[name]?.plan === 'walk') walks++
-      asked++
+      queries++
     }
-    t.ok(asked === filters && walks > filters / 10, `${walks} of ${asked} were walks`)
+    t.ok(queries === filters && walks > filters / 10, `${walks} of ${queries} were walks`)
     await replica.remove()
     await rm(dir, { recursive: true })
   })
@@ -106,7 +106,7 @@ for (const [label, field, segmentRows] of [
 async function replicaOf(field: FieldSchema, dir: string, segmentRows: number | undefined): Promise<Replica> {
   const definition = { name: 'c', fields: [field] }
   const graph = graphField(field) as DenseFieldSchema
-  const of = originalsOf(1, definition, 0, 0)
+  const owner = originalsOf(1, definition, 0, 0)
   return new Replica({
     id: 1,
     definition,
@@ -115,7 +115,7 @@ async function replicaOf(field: FieldSchema, dir: string, segmentRows: number | 
     dense: [await openDenseField(graph, pool, segmentRows === undefined ? {} : { segmentRows })],
     sparse: [undefined],
     originals: [
-      of && new Originals({ vfs: nodeVfs(), dir, directory: () => '00000000-0000-4000-8000-000000000001' }, of),
+      owner && new Originals({ vfs: nodeVfs(), dir, directory: () => '00000000-0000-4000-8000-000000000001' }, owner),
     ],
     ordinals: new Ordinals(),
     generation: 0,

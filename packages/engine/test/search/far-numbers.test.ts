@@ -68,9 +68,9 @@ for (const fields of collectionsFields) {
     )
     const wrong: string[] = []
     for (const [, query] of samples) {
-      const asked = Object.fromEntries(fields.map(({ name }) => [name, { query, limit: 30 }]))
+      const queries = Object.fromEntries(fields.map(({ name }) => [name, { query, limit: 30 }]))
       for (const rescore of [false, true]) {
-        const { results } = await collection.search({ fields: asked, includeVectors: true, rescore })
+        const { results } = await collection.search({ fields: queries, includeVectors: true, rescore })
         for (const [name, hits] of Object.entries(results)) {
           for (const { id, similarity, distance, norm, vector = [] } of hits) {
             const shown = [similarity, distance, norm, ...vector]
@@ -85,8 +85,8 @@ for (const fields of collectionsFields) {
   test(`${fields[0]?.name}: zero vectors show no -0`, async (t) => {
     const collection = await openCollection(t, fields)
     await collection.upsert([{ id: 'zero', fields: Object.fromEntries(fields.map(({ name }) => [name, [0, 0]])) }])
-    const asked = Object.fromEntries(fields.map(({ name }) => [name, { query: [0, 0] }]))
-    const { results } = await collection.search({ fields: asked, includeVectors: true })
+    const queries = Object.fromEntries(fields.map(({ name }) => [name, { query: [0, 0] }]))
+    const { results } = await collection.search({ fields: queries, includeVectors: true })
     for (const [name, hits] of Object.entries(results)) {
       t.equal(hits.length, 1)
       t.notMatch(inspect(hits[0]?.toJSON(), { depth: 9 }), minusZero, name)

@@ -16,7 +16,7 @@ const dimension = 784
 
 test('filtered searches find what exact ones find, and k results where k match', { skip }, async (t) => {
   const read = (file: string) => new Uint8Array(readFileSync(join(folder, file)))
-  const [base, asked, labels, askedLabels] = ['base.u8', 'queries.u8', 'base_labels.u8', 'query_labels.u8'].map(
+  const [base, queryRows, labels, askedLabels] = ['base.u8', 'queries.u8', 'base_labels.u8', 'query_labels.u8'].map(
     read,
   ) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
   const row = (i: number) => base.subarray(i * dimension, (i + 1) * dimension)
@@ -49,7 +49,7 @@ test('filtered searches find what exact ones find, and k results where k match',
   for (const { name, filter, wanted } of [...cases, labelled('own class', 0), labelled('another class', 5)]) {
     let recall = 0
     for (let query = 0; query < queries; query++) {
-      const vector = asked.subarray(query * dimension, (query + 1) * dimension)
+      const vector = queryRows.subarray(query * dimension, (query + 1) * dimension)
       const isWanted = wanted(query)
       const distances: number[] = []
       for (let i = 0; i < rows; i++) if (isWanted(i)) distances.push(squaredDistance(row(i), vector))

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { type PlanInput, planDense } from '../../src/search/plan.ts'
 
-const asked: PlanInput = {
+const input: PlanInput = {
   rows: 60_000,
   matches: 5_000,
   ef: 128,
@@ -9,7 +9,7 @@ const asked: PlanInput = {
   prefilterThreshold: undefined,
   exact: false,
 }
-const planOf = (changes: Partial<PlanInput>) => planDense({ ...asked, ...changes }).kind
+const planOf = (changes: Partial<PlanInput>) => planDense({ ...input, ...changes }).kind
 
 test('a threshold that is given is obeyed, whatever the costs', async (t) => {
   for (const matches of [1, 999, 1_000, 1_001, 9_999, 50_000])
@@ -40,21 +40,21 @@ test('a small field without a filter is compared, a large one walked, the wider 
     t.equal(planOf({ matches: undefined, rows: compared, ef }), 'compare', `${compared} rows at ef ${ef}`)
     t.equal(planOf({ matches: undefined, rows: walked, ef }), 'walk', `${walked} rows at ef ${ef}`)
   }
-  const { reason, costs } = planDense({ ...asked, matches: undefined, rows: 5_000 })
+  const { reason, costs } = planDense({ ...input, matches: undefined, rows: 5_000 })
   t.match(reason, /there is no filter, and comparing all 5000 rows/)
   t.ok((costs?.scan ?? 0) <= 2 * (costs?.walk ?? 0))
 })
 
 test('an explanation has both costs', async (t) => {
-  const { costs, reason } = planDense({ ...asked, matches: 6_000 })
+  const { costs, reason } = planDense({ ...input, matches: 6_000 })
   t.ok((costs?.walk ?? 0) < (costs?.scan ?? 0))
   t.match(reason, /6000 match, and a walk is cheaper/)
 })
 
 test('the boost widens the pool of a filtered walk by its percentage', async (t) => {
-  t.equal(planDense({ ...asked, matches: 20_000, boostPercentage: 50 }).ef, 192)
+  t.equal(planDense({ ...input, matches: 20_000, boostPercentage: 50 }).ef, 192)
   t.equal(
-    planDense({ ...asked, matches: undefined, boostPercentage: 50 }).ef,
+    planDense({ ...input, matches: undefined, boostPercentage: 50 }).ef,
     128,
     'without a filter nothing is boosted',
   )

@@ -272,7 +272,7 @@ test('hits show the filter values that were asked for, also when these are repla
   let searches = 0
   for (let round = 1; round <= 30; round++) {
     const filter = [{ side: { $eq: 'left' } }]
-    const asked = Array.from({ length: 4 }, () =>
+    const pending = Array.from({ length: 4 }, () =>
       collection.search({
         fields: { dense: { query, limit: 40 }, words: { query: words(1), limit: 40 } },
         filter,
@@ -280,7 +280,7 @@ test('hits show the filter values that were asked for, also when these are repla
       }),
     )
     await collection.updateFilters(ids.map((id) => ({ id, filter: { side: side(id, round) } })))
-    for (const { results } of await Promise.all(asked)) {
+    for (const { results } of await Promise.all(pending)) {
       searches++
       const hits = [...(results.dense ?? []), ...(results.words ?? [])]
       const sides = new Set(hits.map((hit) => `${hit.filter.side} ${side(hit.id, round - 1)}`))

@@ -27,14 +27,14 @@ interface Golden {
 
 /** Objects of one vector: more than a list has room for. */
 function copies(count: number, from: number) {
-  const v = Array.from({ length: dimension }, (_, at) => Math.cos(at))
+  const v = Array.from({ length: dimension }, (_, index) => Math.cos(index))
   return Array.from({ length: count }, (_, i) => ({ id: `copy-${from + i}`, meta: { i }, fields: { v } }))
 }
 
 function objects(count: number, from: number) {
   return Array.from({ length: count }, (_, i) => {
     const n = from + i
-    const v = Array.from({ length: dimension }, (__, at) => Math.sin(n * (at + 1)))
+    const v = Array.from({ length: dimension }, (__, index) => Math.sin(n * (index + 1)))
     const s = { indices: [n % 7, 10 + (n % 5)], values: [1, 0.5] }
     return { id: `${n}`, meta: { n }, filter: { third: n % 3, even: n % 2 === 0 }, fields: { v, s } }
   })
@@ -75,7 +75,7 @@ async function hitsOf(engine: Engine): Promise<unknown> {
       .collection(precision)
       .search({
         fields: {
-          v: { query: Array.from({ length: dimension }, (_, at) => Math.sin(9 * (at + 1))), limit: 5 },
+          v: { query: Array.from({ length: dimension }, (_, index) => Math.sin(9 * (index + 1))), limit: 5 },
           s: { query: { indices: [2, 11], values: [1, 1] }, limit: 5 },
         },
         filter: [{ even: { $eq: true } }],

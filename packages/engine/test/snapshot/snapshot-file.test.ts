@@ -26,7 +26,7 @@ async function readAll(path: string, expected: Parameters<typeof readSnapshotFil
 test('pieces of any size come back as the same bytes', async (t) => {
   await inDirectory(async (dir) => {
     for (const sizes of [[], [0, 1], [1 << 20], [(1 << 20) + 1, 7], [3_000_000, 5, 1_048_571]]) {
-      const pieces = sizes.map((size, i) => new Uint8Array(size).map((_, at) => (at * 31 + i) & 255))
+      const pieces = sizes.map((size, i) => new Uint8Array(size).map((_, index) => (index * 31 + i) & 255))
       const path = join(dir, `part-${sizes.join('-')}`)
       const facts = await writeSnapshotFile(nodeVfs(), path, head, pieces, new SteadyPace({ hurried: true }))
       t.ok(

@@ -28,10 +28,10 @@ function gaussian(n: number, dimension: number, seed: number): Float32Array {
 
 function joined(...parts: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
+  let offset = 0
   for (const part of parts) {
-    all.set(part, at)
-    at += part.length
+    all.set(part, offset)
+    offset += part.length
   }
   return all
 }
@@ -102,17 +102,17 @@ for (const spaceType of spaces)
       if (spaceType === 'cosine') normalise(own, dimension)
       return own
     }
-    const asked = prepared(queries)
+    const query = prepared(queries)
     for (const [i, precision] of precisions.entries()) {
       const definition = definitionOf({ dimension, precision, spaceType, rules: 2 })
       const plain = await filled(definition, prepared(unique))
-      const before = await recallOf(plain, asked)
+      const before = await recallOf(plain, query)
       await plain.close()
-      for (const [at, [name, rows]] of Object.entries(sets).entries()) {
+      for (const [index, [name, rows]] of Object.entries(sets).entries()) {
         // Every set by one precision, and every precision by two sets.
-        if (precision !== 'float32' && at % precisions.length !== i) continue
+        if (precision !== 'float32' && index % precisions.length !== i) continue
         const field = await filled(definition, prepared(rows))
-        const after = await recallOf(field, asked)
+        const after = await recallOf(field, query)
         t.ok(after >= before - 0.005, `${precision}, ${name}: ${after.toFixed(4)}, without copies ${before.toFixed(4)}`)
         t.equal(field.health().unreachable, 0)
         await field.close()
@@ -128,19 +128,19 @@ test('copies fill the answer by ordinal where they are the nearest, removed and 
     const ask = async (
       wanted: readonly number[],
       as: { k: number; allowed?: Bitmap; compared?: number },
-      at = version,
+      readVersion = version,
     ) => {
-      const hits = await field.search(query, { ef, version: at, ...as })
+      const hits = await field.search(query, { ef, version: readVersion, ...as })
       t.strictSame([...hits.ordinals], wanted.slice(0, as.k), `${precision}, ${as.k}, ${as.compared ?? 'walk'}`)
     }
     await ask(all, { k: 1 })
     await ask(all, { k: 300 })
     await ask(all, { k: 300, compared: 2_700 })
-    const even = Bitmap.of(Array.from({ length: 1_350 }, (_, i) => 2 * i))
+    const even = Bitmap.from(Array.from({ length: 1_350 }, (_, i) => 2 * i))
     const evenOnes = all.filter((ordinal) => ordinal % 2 === 0)
     await ask(evenOnes, { k: 40, allowed: even })
     await ask(evenOnes, { k: 40, allowed: even, compared: even.count })
-    const few = Bitmap.of([0, 1, 2, 3, 2_001, 2_400, 2_650])
+    const few = Bitmap.from([0, 1, 2, 3, 2_001, 2_400, 2_650])
     await ask([2_001, 2_400, 2_650], { k: 3, allowed: few })
     await ask([2_001, 2_400, 2_650], { k: 3, allowed: few, compared: 7 })
     // The leader first, then most of the rest.
@@ -177,8 +177,8 @@ function* history(seed: number, steps: number) {
     ordinals.sort((a, b) => a - b)
     const vectors = joined(
       ...ordinals.map(() => {
-        const at = below(6) * 8
-        if (random() < 0.6) return kindsOf.subarray(at, at + 8)
+        const start = below(6) * 8
+        if (random() < 0.6) return kindsOf.subarray(start, start + 8)
         return random() < 0.1 ? new Float32Array(8) : gaussian(1, 8, below(1e9))
       }),
     )
@@ -197,7 +197,7 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
   const single = await openWorkerPool({ threads: 1 })
   const field = await openDenseField(definition, pool)
   let other = await openDenseField(definition, single)
-  let [missed, asked, unreachable] = [0, 0, 0]
+  let [missed, count, unreachable] = [0, 0, 0]
   for (const { version: now, ordinals, vectors, removed, alive } of history(seed, 60)) {
     const query = gaussian(1, 8, now)
     if (spaceType === 'cosine') for (const rows of [vectors, query]) normalise(rows, 8)
@@ -212,7 +212,7 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
     const found = field.searchSync(query, { k: 20, ef: 256, version: now })
     const exact = await field.scan(query, { k: 20, version: now })
     const last = exact.similarities.at(-1) ?? 0
-    asked += exact.ordinals.length
+    count += exact.ordinals.length
     missed += found.similarities.filter((similarity) => similarity < last - Math.abs(last) * 1e-6).length
     unreachable = Math.max(unreachable, field.health().unreachable)
     const isOnce = new Set(found.ordinals).size === found.ordinals.length
@@ -222,8 +222,8 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
       t.fail(`seed ${seed}, ${spaceType}, ${now}: ${JSON.stringify({ isOnce, isThere, isEnough })}`)
   }
   // A graph of 4 links a row, of which more than half goes now and then, is mended each time it has grown by a sixteenth.
-  if (missed > asked * 0.03 || unreachable > 12)
-    t.fail(`seed ${seed}, ${spaceType}: ${missed} of ${asked} missed, ${unreachable} out of reach at most`)
+  if (missed > count * 0.03 || unreachable > 12)
+    t.fail(`seed ${seed}, ${spaceType}: ${missed} of ${count} missed, ${unreachable} out of reach at most`)
   await field.close()
   await other.close()
   await single.close()

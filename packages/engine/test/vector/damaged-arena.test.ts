@@ -72,8 +72,8 @@ test('a field of several segments answers as one of a single segment does', asyn
   for (const ordinal of [5, 700, 1300]) {
     const query = rows.subarray(ordinal * dimension, (ordinal + 1) * dimension)
     for (const extra of [{}, { allowed: { words } }]) {
-      const asked = { k: 20, ef: 200, version: 2, ...extra }
-      const [a, b] = [await field.search(query, asked), await single.search(query, asked)]
+      const request = { k: 20, ef: 200, version: 2, ...extra }
+      const [a, b] = [await field.search(query, request), await single.search(query, request)]
       t.same(a.ordinals, b.ordinals)
     }
     const listed = { k: 5, version: 2, ordinals: Uint32Array.from([1, 2, 600, 601, 1400, 1401]) }

@@ -87,17 +87,17 @@ test('a filter that allows ordinals without a row, also far beyond the last, fin
 test('room that no row has taken yet is not part of the digest', async (t) => {
   const dimension = 8
   const rows = clustered(10, dimension, 3)
-  const [asked, replayed] = [
+  const [live, replayed] = [
     await openDenseField(definitionOf({ dimension }), pool),
     await openDenseField(definitionOf({ dimension }), pool),
   ]
   // A write makes room in every field for all its objects, and a replay only where a row comes.
-  asked.reserve(10)
-  t.equal(asked.digest(), replayed.digest(), 'of a field without rows')
-  asked.reserve(5_000)
-  for (const field of [asked, replayed]) await field.apply(1, rowsOf(rows, dimension, 0, 10), nothing)
-  t.equal(asked.digest(), replayed.digest(), 'of a field with rows')
-  for (const field of [asked, replayed]) await field.close()
+  live.reserve(10)
+  t.equal(live.digest(), replayed.digest(), 'of a field without rows')
+  live.reserve(5_000)
+  for (const field of [live, replayed]) await field.apply(1, rowsOf(rows, dimension, 0, 10), nothing)
+  t.equal(live.digest(), replayed.digest(), 'of a field with rows')
+  for (const field of [live, replayed]) await field.close()
 })
 
 test('rows are visible from the version of their birth to the version of their death', async (t) => {
@@ -215,8 +215,8 @@ test('searchSync answers in the calling thread what search answers', async (t) =
     for (const ordinal of [1, 500, 999])
       for (const extra of [{}, { allowed: { words } }]) {
         const query = rows.subarray(ordinal * dimension, (ordinal + 1) * dimension)
-        const asked = { k: 10, ef: 40, version: 1, ...extra }
-        t.same(field.searchSync(query, asked), await field.search(query, asked))
+        const request = { k: 10, ef: 40, version: 1, ...extra }
+        t.same(field.searchSync(query, request), await field.search(query, request))
       }
     await field.close()
   }

@@ -6,7 +6,7 @@ import { type GraphDenseField, openDenseField } from '../../src/vector/dense/fie
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { definitionOf, rowsOf, seeded } from './world.ts'
 
-const [dimension, rows, clusters, asked, filtered] = [64, 20_000, 100, 1_000, 50]
+const [dimension, rows, clusters, queryCount, filtered] = [64, 20_000, 100, 1_000, 50]
 /** Measured 0.968 and 0.966, and 0.876 and 0.848 before walks over allowed rows began at a wide beam; the same on every machine. */
 const [anyLeast, othersLeast] = [0.93, 0.93]
 
@@ -27,21 +27,21 @@ test('rows in clusters far apart are found by their own vectors', async (t) => {
   for (let from = 0; from < rows; from += 5_000)
     await field.apply(from + 1, rowsOf(vectors, dimension, from, from + 5_000), new Uint32Array(0))
   let missed = 0
-  for (let row = 0; row < rows; row += rows / asked) {
+  for (let row = 0; row < rows; row += rows / queryCount) {
     const query = vectors.subarray(row * dimension, (row + 1) * dimension)
     const found = field.searchSync(query, { k: 10, ef: 32, version: rows })
     if (found.ordinals[0] !== row) missed++
   }
-  t.ok(missed <= 15, `${missed} of ${asked} missed`)
+  t.ok(missed <= 15, `${missed} of ${queryCount} missed`)
 
   // A tenth of the rows is allowed: any, or whole clusters that are not the query's.
   const anyRow = (row: number) => (row * 7_919) % 10 === 3
   const otherClusters = (from: number) => (row: number) => row % 10 === (from + 5) % 10
   const recall = { any: 0, others: 0 }
   for (let query = 0; query < filtered; query++) {
-    const at = (query * 7_873) % rows
-    recall.any += recallOf(field, vectors, at, anyRow) / filtered
-    recall.others += recallOf(field, vectors, at, otherClusters(at)) / filtered
+    const near = (query * 7_873) % rows
+    recall.any += recallOf(field, vectors, near, anyRow) / filtered
+    recall.others += recallOf(field, vectors, near, otherClusters(near)) / filtered
   }
   t.ok(recall.any >= anyLeast, `${recall.any} of the ten nearest of a tenth`)
   t.ok(recall.others >= othersLeast, `${recall.others} of the ten nearest in other clusters`)
@@ -53,10 +53,10 @@ test('rows in clusters far apart are found by their own vectors', async (t) => {
 function recallOf(
   field: GraphDenseField,
   vectors: Float32Array,
-  at: number,
+  near: number,
   isAllowed: (row: number) => boolean,
 ): number {
-  const query = vectors.subarray(at * dimension, (at + 1) * dimension).map((x) => x + 0.01)
+  const query = vectors.subarray(near * dimension, (near + 1) * dimension).map((x) => x + 0.01)
   const listed = Array.from({ length: rows }, (_, row) => row).filter(isAllowed)
   const squared = (row: number) => query.reduce((sum, x, i) => sum + (x - (vectors[row * dimension + i] ?? 0)) ** 2, 0)
   const nearest = new Set(
@@ -66,6 +66,6 @@ function recallOf(
       .slice(0, 10)
       .map(({ row }) => row),
   )
-  const { ordinals } = field.searchSync(query, { k: 10, ef: 64, version: rows, allowed: Bitmap.of(listed) })
+  const { ordinals } = field.searchSync(query, { k: 10, ef: 64, version: rows, allowed: Bitmap.from(listed) })
   return ordinals.filter((row) => nearest.has(row)).length / 10
 }

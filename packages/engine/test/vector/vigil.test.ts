@@ -8,22 +8,22 @@ function watched(
   state: (look: number) => ThreadState | undefined,
   picture: (look: number) => Picture | undefined = () => ({ turn: 1, pulse: 1, patienceMs }),
 ): string[] {
-  const told: string[] = []
-  let at = 0
+  const notices: string[] = []
+  let lookIndex = 0
   const vigil = new Vigil(1, {
-    pictureOf: () => picture(at),
-    stateOf: () => state(at),
-    stuck: (_, why) => told.push(why),
+    pictureOf: () => picture(lookIndex),
+    stateOf: () => state(lookIndex),
+    stuck: (_, why) => notices.push(why),
   })
-  for (; at < looks; at++) vigil.look()
+  for (; lookIndex < looks; lookIndex++) vigil.look()
   vigil.end()
-  return told
+  return notices
 }
 
 test('a worker that uses its processor and does not get on is told of, once', async (t) => {
-  const told = watched(50, (look) => ({ cpuMs: 5_000 + look * 200, asleep: false }))
-  t.equal(told.length, 1)
-  t.match(told[0], /no progress in 800 ms/)
+  const notices = watched(50, (look) => ({ cpuMs: 5_000 + look * 200, asleep: false }))
+  t.equal(notices.length, 1)
+  t.match(notices[0], /no progress in 800 ms/)
 })
 
 test('a worker that is starved is left alone, however long it takes', async (t) => {

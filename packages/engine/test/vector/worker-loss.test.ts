@@ -79,7 +79,7 @@ test('a kernel that traps costs its query and its worker, and the next worker se
     norms: new Float32Array(500).fill(1),
     births: new Uint32Array(500).fill(1),
   })
-  const asked = {
+  const request = {
     kind: 'search',
     arena: segment.arena.id,
     query,
@@ -91,12 +91,12 @@ test('a kernel that traps costs its query and its worker, and the next worker se
     bits: 500,
   } as const
   // A pool too large for the asking thread to answer from.
-  await t.rejects(pool.ask({ ...asked, ef: 8_000, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
-  t.equal((await pool.ask({ ...asked, bitmap: 0, bits: 0 })).ordinals.length, k)
+  await t.rejects(pool.ask({ ...request, ef: 8_000, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
+  t.equal((await pool.ask({ ...request, bitmap: 0, bits: 0 })).ordinals.length, k)
   t.equal(pool.stats.lost, 1)
   // A small one, for the asking thread unless a worker that is awake is faster.
-  await t.rejects(pool.ask({ ...asked, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
-  t.equal((await pool.ask({ ...asked, bitmap: 0, bits: 0 })).ordinals.length, k)
+  await t.rejects(pool.ask({ ...request, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
+  t.equal((await pool.ask({ ...request, bitmap: 0, bits: 0 })).ordinals.length, k)
   await pool.close()
 })
 
@@ -122,7 +122,7 @@ test('a worker that loops without getting on is ended, its query refused, and th
     to: 0xffff_ffff,
   } as const
   const lost = t.rejects(pool.ask({ ...looping, version: 0 }), { code: 'worker_lost' })
-  const asked = {
+  const request = {
     kind: 'search',
     arena: healthy.arena.id,
     query,
@@ -134,10 +134,10 @@ test('a worker that loops without getting on is ended, its query refused, and th
     bits: 0,
     bitmap: 0,
   } as const
-  t.equal((await pool.ask(asked)).ordinals.length, k, 'the other worker answers meanwhile')
+  t.equal((await pool.ask(request)).ordinals.length, k, 'the other worker answers meanwhile')
   await lost
   t.equal(pool.stats.lost, 1)
-  for (let i = 0; i < 20; i++) t.equal((await pool.ask(asked)).ordinals.length, k)
+  for (let i = 0; i < 20; i++) t.equal((await pool.ask(request)).ordinals.length, k)
   await pool.close()
 })
 

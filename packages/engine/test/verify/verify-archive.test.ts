@@ -46,15 +46,15 @@ test(`every damage to an archive is found, and a whole one is good (ANNAL_SEED=$
     const path = join(archive, name)
     const kept = await readFile(path)
     const bytes = Buffer.from(kept)
-    const at = random.below(bytes.length)
-    bytes[at] = (bytes[at] ?? 0) ^ (1 << random.below(8))
+    const offset = random.below(bytes.length)
+    bytes[offset] = (bytes[offset] ?? 0) ^ (1 << random.below(8))
     // A link shares its bytes with others; damage is done to a copy in its place.
     await rm(path)
     await writeFile(path, bytes)
     const faults = (await verifyArchive({ dataDir }))?.faults ?? []
     // Padding and the last frame of the newest segment may be what an unclean end leaves.
     const isNewest = name.endsWith(segments.at(-1) ?? '')
-    if (!isNewest) t.ok(faults.length > 0, `${name}, a bit of byte ${at} of ${bytes.length}`)
+    if (!isNewest) t.ok(faults.length > 0, `${name}, a bit of byte ${offset} of ${bytes.length}`)
     await rm(path)
     await writeFile(path, kept)
   }

@@ -19,7 +19,7 @@ function objects(count: number, from: number) {
     meta: { n: i },
     filter: { third: i % 3 },
     fields: {
-      v: Array.from({ length: 8 }, (__, at) => Math.sin((from + i) * (at + 1))),
+      v: Array.from({ length: 8 }, (__, index) => Math.sin((from + i) * (index + 1))),
       s: { indices: [i % 7, 10 + (i % 5)], values: [1, 0.5] },
     },
   }))
@@ -50,10 +50,10 @@ async function contentsOf(dir: string): Promise<string> {
   return hash.digest('hex')
 }
 
-async function damage(path: string, at: number): Promise<void> {
+async function damage(path: string, offset: number): Promise<void> {
   const file = await open(path, 'r+')
   const { size } = await file.stat()
-  const position = at < 0 ? size + at : at
+  const position = offset < 0 ? size + offset : offset
   const { buffer } = await file.read(new Uint8Array(1), 0, 1, position)
   await file.write(Uint8Array.of((buffer[0] as number) ^ 1), 0, 1, position)
   await file.close()
@@ -95,11 +95,11 @@ test('a directory is looked over', async (t) => {
     ['a byte of the log', /\.wal$/, 500, false],
     ['a byte of a vector as it came', /^originals\//, 64 + 300 * 40 + 20, true],
   ]
-  for (const [what, file, at, deep] of damages) {
+  for (const [what, file, offset, deep] of damages) {
     const copy = join(dir, 'copy')
     await cp(killed, copy, { recursive: true })
     const name = (await readdir(copy, { recursive: true })).sort().find((one) => file.test(one))
-    await damage(join(copy, name as string), at)
+    await damage(join(copy, name as string), offset)
     const found = await verifyDataDirectory({ dataDir: copy, deep, threads: 1, scratchDir: dir })
     t.notOk(found.isGood, what)
     t.ok(
