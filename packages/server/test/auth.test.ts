@@ -120,12 +120,14 @@ test('a request without a token is refused before its body is read', async (t) =
     let heard = ''
     socket.on('data', (bytes) => {
       heard += bytes.toString()
+      if (!heard.endsWith('}')) return
+      resolve(heard)
+      socket.destroy()
     })
     socket.on('error', reject)
-    socket.on('close', () => resolve(heard))
     const head = `POST /api/v1/index/x/vector/insert HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${announced}\r\n\r\n`
     socket.write(`${head}${'['.repeat(1_024)}`)
   })
   t.match(reply, /^HTTP\/1\.1 401 /, 'the answer came after a kilobyte of 64 MiB')
-  t.match(reply, /connection: close/i)
+  t.notMatch(reply, /connection: close/i, 'the rest may come, so that the client gets to read')
 })

@@ -54,6 +54,8 @@ const limits: Limit[] = [
     limit: 64,
     request: create((length) => ({ index_name: `n${made}`.padEnd(length, 'x') })),
   },
+  // Beside the five values of the search.
+  { what: 'values of a body', limit: 2_000_000, request: search((count) => ({ more: Array(count - 5).fill(0) })) },
   { what: 'top k', limit: 512, request: search((k) => ({ k })) },
   { what: 'top k', limit: 1, least: true, request: search((k) => ({ k })) },
   { what: 'ef', limit: 1_024, request: search((ef) => ({ ef })) },

@@ -67,7 +67,7 @@ export class ArrivingBody {
     }
   }
 
-  /** Nobody reads the rest. It is taken and thrown away, so that the client gets to read why; more than was allowed ends the connection. */
+  /** Nobody reads the rest: it is taken and thrown away, so that the client gets to read why. */
   discard(): void {
     if (this.#ended) return
     this.#begun = []
@@ -77,10 +77,8 @@ export class ArrivingBody {
 
   async #drain(): Promise<void> {
     await this.#chunks.return?.()
-    this.#payload.on('data', (chunk: Buffer) => {
-      this.#received += chunk.length
-      if (this.#received > this.bytesMax) this.#payload.destroy()
-    })
+    // With a listener: a stream that was iterated does not flow without one.
+    this.#payload.on('data', () => undefined)
     this.#payload.resume()
   }
 

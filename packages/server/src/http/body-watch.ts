@@ -11,6 +11,8 @@ interface Watched {
   /** Bytes of the connection when it was last looked at, and how many looks ago that was. */
   bytes: number
   looks: number
+  /** Bytes of the connection when the request was answered before its body was there, and how many looks ago that was. */
+  answered: { readonly bytes: number; looks: number } | undefined
 }
 
 export interface BodyWatchOptions {
@@ -18,6 +20,9 @@ export interface BodyWatchOptions {
   /** Looks after which so many bytes must have come. */
   readonly looksMax?: number
   readonly bytesMin?: number
+  /** What may come after the reply, and for how many looks. */
+  readonly unreadBytesMax?: number
+  readonly unreadLooksMax?: number
 }
 
 export interface BodyWatch {
@@ -31,7 +36,10 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
     lookEveryMs = limits.connectionsCheckingIntervalMs,
     looksMax = Math.ceil(limits.bodyProgressMs / lookEveryMs),
     bytesMin = limits.bodyProgressBytesMin,
+    unreadBytesMax = limits.unreadBytesMax,
+    unreadLooksMax = Math.ceil(limits.unreadMs / lookEveryMs),
   } = options
+  const bounds = { looksMax, bytesMin, unreadBytesMax, unreadLooksMax }
   // Not a Set: its tables, made anew again and again, lead to one another, and with them V8 would keep the requests.
   const open: Watched[] = []
   const close = (watched: Watched): void => {
@@ -45,18 +53,22 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
   }
   const timer = setInterval(() => {
     for (const watched of open.slice()) {
-      const state = lookAt(watched, { looksMax, bytesMin })
+      const state = lookAt(watched, bounds)
       if (state === 'stuck') cutOff(watched.request, server)
+      // The reply is out; there is nothing more to say.
+      if (state === 'unwanted') watched.request.socket.destroy()
       if (state !== 'arriving') close(watched)
     }
   }, lookEveryMs).unref()
   return {
     watch(request) {
-      const watched: Watched = { request, at: open.length, bytes: request.socket.bytesRead, looks: 0 }
+      const { bytesRead: bytes } = request.socket
+      const watched: Watched = { request, at: open.length, bytes, looks: 0, answered: undefined }
       open.push(watched)
       return () => {
         // A request may be answered, and refused, before all of its body came: the rest keeps the connection busy.
         if (request.complete) close(watched)
+        else watched.answered ??= { bytes: request.socket.bytesRead, looks: 0 }
       }
     },
     end: () => clearInterval(timer),
@@ -65,14 +77,18 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
 
 function lookAt(
   watched: Watched,
-  { looksMax, bytesMin }: { readonly looksMax: number; readonly bytesMin: number },
-): 'over' | 'arriving' | 'stuck' {
-  const { request } = watched
+  { looksMax, bytesMin, unreadBytesMax, unreadLooksMax }: Required<Omit<BodyWatchOptions, 'lookEveryMs'>>,
+): 'over' | 'arriving' | 'stuck' | 'unwanted' {
+  const { request, answered } = watched
   if (request.complete || request.socket.destroyed) return 'over'
+  const { bytesRead } = request.socket
+  if (answered !== undefined) {
+    answered.looks += 1
+    if (bytesRead - answered.bytes > unreadBytesMax || answered.looks > unreadLooksMax) return 'unwanted'
+  }
   watched.looks += 1
   if (watched.looks < looksMax) return 'arriving'
-  const { bytesRead } = request.socket
-  if (bytesRead - watched.bytes < bytesMin) return 'stuck'
+  if (bytesRead - watched.bytes < bytesMin) return answered === undefined ? 'stuck' : 'unwanted'
   watched.bytes = bytesRead
   watched.looks = 0
   return 'arriving'

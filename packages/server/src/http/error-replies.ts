@@ -10,9 +10,7 @@ import {
   statusOf,
 } from './errors.ts'
 import { fromFramework } from './framework-errors.ts'
-
-/** What is answered before the body is read. */
-const unread: ReadonlySet<number> = new Set([401, 402, 403, 413, 429])
+import { unreadBytesMax } from './limits.ts'
 
 /** What a start or a stop refuses: it passes by itself, so that it is told in one line and without a stack. */
 const passing: ReadonlySet<AnyCode> = new Set(['starting', 'stopping', 'collection_loading'])
@@ -27,12 +25,24 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
   const retryAfter = retryAfterSeconds(coded.code)
   if (retryAfter !== undefined) reply.header('retry-after', retryAfter)
   if (status === 401) reply.header('www-authenticate', 'Bearer')
-  // A refused request whose body was not read cannot share its connection with a next one.
-  if (unread.has(status)) reply.header('connection', 'close')
+  readRest(request, reply)
   reply
     .code(status)
     .type('application/json; charset=utf-8')
     .send(JSON.stringify(errorBody(coded, request.id)))
+}
+
+/**
+ * A client that sends its whole body before it reads would lose the reply if the connection ended now. The rest of the body is thrown
+ * away instead, and the connection can take the next request; see body-watch.ts for how much of it.
+ */
+function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
+  if (raw.complete) return
+  // The framework sets it when a parser refuses a body.
+  if (Number(raw.headers['content-length'] ?? 0) <= unreadBytesMax) reply.removeHeader('connection')
+  else reply.header('connection', 'close')
+  raw.unpipe()
+  raw.resume()
 }
 
 /** Everything without a code of ours is our mistake: logged in full, and told to the client without a word of it. */

@@ -17,6 +17,12 @@ export const smallBodiesBytesMax = 64 * mebibyte
 /** A body that gains less than this in this time is given up; Node's own limit on the whole of a request is off. */
 export const bodyProgressMs = 30_000
 export const bodyProgressBytesMin = 65_536
+/**
+ * What is left of a body whose request was answered is read and thrown away, so that a client that sends all of it before it reads
+ * gets the reply: at most so much, for so long. Twice the largest body that any route takes.
+ */
+export const unreadBytesMax = 2 * bodyBytesUpsertMax
+export const unreadMs = 120_000
 /** What a reply may carry of stored data, vectors as 32-bit floats: as much as one record of the log, so that what one call stored one call reads. */
 export const replyBytesMax = 65 * mebibyte
 /** A page ends before it would carry more; clients go on with its cursor. */
@@ -62,11 +68,12 @@ export const jsonNumberBytesMax = 1_024
 /** Arrays, objects and keys in a body that is read at once, beside the numbers and texts in them. */
 export const bodyNodesMax = 131_072
 
+/** Values in a body that is read at once, and in one MessagePack body whose shape is not known beforehand. */
+export const bodyElementsMax = 2_000_000
+
 /** Nesting of a JSON body: 32 levels of meta or filter inside `{objects:[{meta:...}]}`. */
 export const jsonBodyDepthMax = 36
 export const msgpackDepthMax = 32
-/** Values in one MessagePack body whose shape is not known beforehand. */
-export const msgpackElementsMax = 2_000_000
 
 /** Wrong tokens that are compared within a minute, from one address (of IPv6: one /64) and from all; beyond that 429. */
 export const authFailuresMax = 10

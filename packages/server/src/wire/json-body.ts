@@ -3,7 +3,7 @@
 import { isAscii, isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { ServerError } from '../http/errors.ts'
-import { bodyNodesMax, jsonBodyDepthMax } from '../http/limits.ts'
+import { bodyElementsMax, bodyNodesMax, jsonBodyDepthMax } from '../http/limits.ts'
 import { scanNumbers } from './number-scan.ts'
 import type { ScannedNumbers } from './numbers.ts'
 
@@ -99,10 +99,11 @@ function mayBeDeep(text: string): boolean {
   return false
 }
 
-/** Counts brackets and keys outside of strings, so that a text of little else is refused before it becomes objects. */
+/** Counts brackets, keys and elements outside of strings, so that a text of little else is refused before it becomes objects. */
 function scanShape(text: string, field: string): void {
   let depth = 0
   let nodes = 0
+  let separators = 0
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i)
     if (unit === 0x22) {
@@ -117,10 +118,16 @@ function scanShape(text: string, field: string): void {
       nodes += 1
     } else if (unit === 0x5d || unit === 0x7d) depth -= 1
     else if (unit === 0x3a) nodes += 1
+    else if (unit === 0x2c && ++separators >= bodyElementsMax) throw tooManyElements(field)
   }
   if (nodes <= bodyNodesMax) return
   const message = `${field} has more than ${bodyNodesMax} arrays, objects and keys`
   throw new ServerError('limit_exceeded', message, { field, limit: bodyNodesMax })
+}
+
+function tooManyElements(field: string): ServerError {
+  const message = `${field} has more than ${bodyElementsMax} values`
+  return new ServerError('limit_exceeded', message, { field, limit: bodyElementsMax })
 }
 
 /** Level by level instead of by recursion, since the value may be nested deeper than the stack is. */

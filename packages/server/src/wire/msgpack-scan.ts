@@ -3,7 +3,7 @@
 // that believes them takes the process down; after this scan a decoder may believe them.
 import { DecodeError, decode } from '@msgpack/msgpack'
 import { ServerError } from '../http/errors.ts'
-import { bodyNodesMax, msgpackDepthMax, msgpackElementsMax } from '../http/limits.ts'
+import { bodyElementsMax, bodyNodesMax, msgpackDepthMax } from '../http/limits.ts'
 
 /** Bytes that follow a head byte from 0xc0 on: fixed payload, or the width of a length that tells it. */
 type Form =
@@ -85,7 +85,7 @@ export function scanMsgpack(
   bytes: Uint8Array,
   { depthMax, elementsMax, nodesMax }: ScanLimits = {
     depthMax: msgpackDepthMax,
-    elementsMax: msgpackElementsMax,
+    elementsMax: bodyElementsMax,
     nodesMax: bodyNodesMax,
   },
 ): number {
