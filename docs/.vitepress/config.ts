@@ -1,4 +1,4 @@
-// The site: what it is called, how one finds one's way in it, and that it asks no other host for anything.
+// The site: its title, its navigation, and a search that uses no other host.
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ export default defineConfig({
   lang: 'en',
   srcExclude: ['node_modules/**'],
   outDir: '.vitepress/dist',
-  // A link that leads nowhere ends the build.
+  // A link without a target fails the build.
   ignoreDeadLinks: false,
   markdown: { config: (markdown) => markdown.use(linksOutOfTheSite, docs) },
   themeConfig: {

@@ -1,5 +1,5 @@
-// Pages also point at files of the repository that are no pages. Read in the repository these are links; the site has no such
-// file to lead to and shows the path instead. A file that is not there ends the build.
+// Pages also link to files of the repository that are not pages. The site has no such files and shows the path instead. A link to a
+// missing file fails the build.
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import type { MarkdownRenderer } from 'vitepress'

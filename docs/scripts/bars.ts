@@ -1,4 +1,4 @@
-// Figures of one unit as bars, as SVG that takes its colours from the page.
+// Draws figures of one unit as bars, in SVG that takes its colors from the page.
 
 export interface Bar {
   readonly name: string

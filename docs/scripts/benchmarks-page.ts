@@ -1,4 +1,4 @@
-// The page of benchmarks: what was measured last and committed, drawn from its JSON, with its machine and its command.
+// The page of benchmarks: the last committed measurements, drawn from their JSON, with the machine and the command.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import type { Figure } from '../../benchmarks/src/all/figures.ts'
@@ -13,7 +13,7 @@ interface Run {
   readonly results: Readonly<Record<string, readonly Figure[]>>
 }
 
-/** Of all benchmarks in one run, by name. */
+/** Titles of the benchmarks in one run, by name. */
 const titles: Readonly<Record<string, string>> = {
   ann: 'The index alone',
   wal: 'The log',
@@ -58,19 +58,19 @@ function drawn(figures: readonly Figure[]): string[] {
   })
 }
 
-/** A page of results as a chapter, with the picture that belongs to it at its end. */
+/** Returns a page of results as a chapter that ends with its picture. */
 function chapterOf(file: string): string {
   const chapter = readFileSync(file, 'utf8')
     .trim()
     .replace(/^(#+ )/gm, '#$1')
-    // Of the files beside the results only reports, which are whole pages, are on the site.
+    // Reports are the only files next to the results that are on the site, because they are complete pages.
     .replaceAll(/\[([^\]]+)\]\(([\w-]+\.html)\)/g, '<a href="./$2" target="_self">$1</a>')
     .replaceAll(/\[([^\]]+)\]\((?!https?:)[^)]+\)/g, (_, text: string) => (text.includes('`') ? text : `\`${text}\``))
   const picture = curvesOf(file.replace(/\.md$/, '.jsonl')) ?? pictureOf(file.replace(/\.md$/, '.svg'))
   return picture === undefined ? chapter : `${chapter}\n\n<div class="picture">${oneLine(picture)}</div>`
 }
 
-/** Points of recall and speed, where the results are those. */
+/** Draws the points of recall and speed, if the results have them. */
 function curvesOf(file: string): string | undefined {
   if (!existsSync(file)) return undefined
   const points = readFileSync(file, 'utf8')

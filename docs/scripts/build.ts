@@ -1,4 +1,4 @@
-// `npm run docs`: makes the pages that are made from something else, builds the site into docs/.vitepress/dist, and looks at every
+// `npm run docs`: generates pages from code and results, builds the site into docs/.vitepress/dist, and checks every
 // link. `npm run docs -- --serve` shows it at http://127.0.0.1:5173 and follows changes.
 import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -16,7 +16,7 @@ const libraries = ['packages/client/src/index.ts', 'packages/engine/src/index.ts
 
 writeFileSync(path.join(docs, 'reference', 'http-api.md'), await httpPage())
 writeFileSync(path.join(docs, 'benchmarks.md'), benchmarksPage(results))
-// What lies there is on the site as it is.
+// The site serves these files unchanged.
 rmSync(path.join(docs, 'public'), { recursive: true, force: true })
 for (const name of readdirSync(results).filter((file) => file.endsWith('.html')))
   cpSync(path.join(results, name), path.join(docs, 'public', name))

@@ -1,4 +1,4 @@
-// The reference page of the HTTP interface, out of the description that a server gives of itself.
+// Generates the reference page of the HTTP interface from the description that a server serves.
 import { createApp, EngineSlot, readConfig } from '@annal/server'
 
 interface Schema {
@@ -99,7 +99,7 @@ function limits({ minimum, maximum, maxLength, maxItems }: Schema): string {
   return said.length === 0 ? '' : `, ${said.join(', ')}`
 }
 
-/** Nothing in a sentence is markup, and a bar would end a cell. */
+/** Escapes markup, and bars, which would end a table cell. */
 function inText(sentence: string): string {
   return sentence.replace(/[|<>{}[\]]/g, (letter) => `&#${letter.charCodeAt(0)};`)
 }

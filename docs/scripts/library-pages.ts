@@ -1,4 +1,4 @@
-// Reference pages of the libraries, out of the types and comments in their sources: one page each.
+// Generates one reference page for each library from the types and comments in its sources.
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -19,9 +19,9 @@ const markdown = {
   pageTitleTemplates: { module: ({ name }: { readonly name: string }) => `The library @annal/${name}` },
 }
 
-/** `entries`: the main source of each library, below `house`; a library's page lies in `out`, named like its folder. */
+/** `entries`: the main source of each library, below `house`. The page of a library is written to `out`, named like its folder. */
 export async function writeLibraryPages(entries: readonly string[], house: string, out: string): Promise<void> {
-  // TypeDoc empties the folder it writes to, so it is given one that holds nothing.
+  // TypeDoc empties the folder it writes to, so it gets an empty one.
   const made = await mkdtemp(path.join(os.tmpdir(), 'annal-library-pages-'))
   try {
     const app = await Application.bootstrapWithPlugins({
@@ -33,7 +33,7 @@ export async function writeLibraryPages(entries: readonly string[], house: strin
       name: 'Libraries',
       readme: 'none',
       logLevel: 'Error',
-      // `npm run check` looks at types; here they are only described.
+      // `npm run check` checks types. Here they are only described.
       skipErrorChecking: true,
       excludePrivate: true,
       excludeInternal: true,

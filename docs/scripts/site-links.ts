@@ -1,5 +1,4 @@
-// Looks at the site as it was built: every link and every anchor leads somewhere within it, and no page makes a browser ask
-// another host for anything.
+// Checks the built site: every link and every anchor has a target in it, and no page makes a browser contact another host.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 

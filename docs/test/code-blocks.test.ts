@@ -1,4 +1,4 @@
-// Every command and every program of the guides and of the packages' pages is run, as it is printed, with what it prints.
+// Runs every command and every program of the guides and of the packages' pages, and compares their output with the page.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -19,12 +19,12 @@ import { fileURLToPath } from 'node:url'
 import tap, { type Test, test } from 'tap'
 import { missing, type Step, scriptOf, stepsOf } from './code-blocks.ts'
 
-// For the file as a whole; a loaded machine takes its time.
+// The limit of the whole file; a loaded machine is slow.
 tap.setTimeout(900_000)
 
 const house = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Blocks that are not run here, by how they begin, and why. */
+/** Blocks that are not run here, by their first words, and the reason. */
 const leftOut: readonly { readonly page: string; readonly begins: string; readonly why: string }[] = [
   {
     page: 'docs/guide/install.md',
@@ -48,7 +48,7 @@ const leftOut: readonly { readonly page: string; readonly begins: string; readon
   },
 ]
 
-/** Pages that another test runs, which says what must come out. */
+/** Pages that another test runs, which also checks their output. */
 const elsewhere: Readonly<Record<string, string>> = {
   'README.md': 'packages/client/test/guide.test.ts',
   'docs/guide/quick-start.md': 'packages/client/test/guide.test.ts',
@@ -123,7 +123,7 @@ async function read(t: Test, steps: readonly Step[]): Promise<void> {
   t.same(missing(steps, stdout), [])
 }
 
-/** Runs a script of bash as a group of processes of its own, of which none is left when the test ends, in whatever way. */
+/** Runs a bash script as its own process group, which is ended when the test ends. */
 async function shell(t: Test, script: string, options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv }) {
   const child = spawn('bash', ['--norc', '-euo', 'pipefail', '-c', script], {
     ...options,
@@ -144,7 +144,7 @@ function endGroup(leader: number | undefined): void {
   }
 }
 
-/** The server that a reader has running already. */
+/** Starts the server that a page expects to be running. */
 function startServer(port: number): string {
   return [
     'annal serve -d served > server.log 2>&1 & READERS_SERVER=$!',
@@ -153,7 +153,7 @@ function startServer(port: number): string {
   ].join('\n')
 }
 
-/** A client without an address asks port 8080. */
+/** A client without an address uses port 8080. */
 function addressed(code: string, port: number): string {
   return code.replaceAll('Annal()', `Annal(base_url="http://127.0.0.1:${port}")`)
 }
@@ -165,7 +165,7 @@ function pythonWith(...modules: readonly string[]): string | undefined {
       execFileSync(candidate, ['-c', modules.map((name) => `import ${name}`).join('\n')], { stdio: 'ignore' })
       return true
     } catch {
-      // Not there, or without one of the modules.
+      // Not installed, or without one of the modules.
       return false
     }
   })

@@ -1,19 +1,19 @@
-// Pages as programs: what stands in their fences, in order, as one script of bash that a reader could have typed, and what the
-// pages say is printed.
+// Converts a page to a program: its code blocks, in order, as one bash script that a reader could have typed, and the output that
+// the page shows.
 import { readFileSync } from 'node:fs'
 
 export interface Step {
   readonly language: 'sh' | 'ts' | 'python'
   readonly code: string
-  /** Lines that the page shows as printed, by this step or by those before it that show nothing. */
+  /** Lines of output that the page shows, printed by this step or by the steps before it without output of their own. */
   readonly printed: readonly string[]
 }
 
 const fence = /^```(\w*)\n([\s\S]*?)^```$/gm
-/** Fences that are only to be looked at. */
+/** Languages of blocks that are not run. */
 const shown = ['json', '']
 
-/** Throws at a language that nobody runs, so that no block is left out unseen. */
+/** Throws at an unknown language, so that no block is skipped silently. */
 export function stepsOf(page: string): Step[] {
   const steps: Step[] = []
   for (const [, language = '', code = ''] of readFileSync(page, 'utf8').matchAll(fence)) {
@@ -21,25 +21,25 @@ export function stepsOf(page: string): Step[] {
     if (language === 'text' && last) steps[steps.length - 1] = { ...last, printed: code.trim().split('\n') }
     else if (language === 'sh' || language === 'ts' || language === 'python')
       steps.push({ language, code, printed: [] })
-    else if (!shown.includes(language)) throw new Error(`${page}: nobody runs ${language}`)
+    else if (!shown.includes(language)) throw new Error(`${page}: no runner for ${language}`)
   }
   return steps
 }
 
-/** Between the output of one step and the next. */
+/** Printed between the output of one step and the next. */
 export const divider = '-- step --'
 
-/** Programs are files beside the script, made by `fileOf`. */
+/** Programs are files next to the script, made by `fileOf`. */
 export function scriptOf(steps: readonly Step[], fileOf: (step: Step, at: number) => string): string {
   const commands = steps.map((step, at) => {
     if (step.language === 'sh') return step.code
     return `${step.language === 'ts' ? 'node --conditions=annal-source' : 'python3'} ${fileOf(step, at)}\n`
   })
-  // Whatever fails, the servers it started end with it.
+  // If the script fails, the servers that it started end too.
   return `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${commands.join(`echo '${divider}'\n`)}`
 }
 
-/** What a page shows and no step up to there printed. */
+/** Returns the lines that a page shows and that no step up to that point printed. */
 export function missing(steps: readonly Step[], stdout: string): string[] {
   const outputs = stdout.split(`${divider}\n`)
   let since = 0

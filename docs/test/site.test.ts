@@ -1,4 +1,4 @@
-// The site builds without a network, and nothing in it leads nowhere.
+// The site builds without a network, and all of its links have targets.
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -6,10 +6,10 @@ import tap, { test } from 'tap'
 
 const build = fileURLToPath(new URL('../scripts/build.ts', import.meta.url))
 
-// A loaded machine takes its time.
+// A loaded machine is slow.
 tap.setTimeout(900_000)
 
-test('every page is built, every link and anchor leads somewhere, and no other host is asked', {
+test('every page is built, every link and anchor has a target, and no page loads from another host', {
   timeout: 600_000,
 }, async (t) => {
   const args = ['--conditions=annal-source', build]
