@@ -296,7 +296,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     // A checkpoint that began before the drop writes what was there then.
     for (const collection of dropped) {
       const { recovering } = collection
-      if (recovering) this.#discards.add(recovering, this.#checkpointer.settled(), () => collection.letGo())
+      if (recovering) this.#discards.add(recovering, this.#checkpointer.whenIdle(), () => collection.letGo())
     }
     if (this.#phase === 'open') this.#releaseDropped(dropped)
   }
@@ -314,12 +314,12 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
 
   /** The disk of dropped collections comes back: their images now, what checkpoints hold of them with the next one. */
   #releaseDropped(dropped: readonly LocalCollection[]): void {
-    for (const { recovering } of dropped) this.#checkpointer.dropped(recovering?.bytes() ?? {})
+    for (const { recovering } of dropped) this.#checkpointer.recordDeletion(recovering?.bytes() ?? {})
     if (dropped.some(({ entry }) => entry.restored)) this.#discards.after(() => this.backups.dropped())
   }
 
   applied(event: Event, bytes: number): void {
-    this.#checkpointer.applied(event, bytes)
+    this.#checkpointer.recordApplied(event, bytes)
     if (this.#phase === 'open' && 'collectionId' in event) this.#collections.get(event.collectionId)?.vacuumWhenDue()
   }
 

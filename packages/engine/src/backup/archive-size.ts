@@ -28,7 +28,7 @@ export function filesOfCheckpoint({ path, manifest }: Checkpoint): DiskFile[] {
   const files: DiskFile[] = [{ key: path, bytes: blockBytes }]
   for (const { id, lsn, files: parts, originals, originalBytes = [] } of manifest.collections) {
     for (const { part, bytes } of parts) files.push({ key: partKey(id, lsn, part), bytes })
-    for (const [at, name] of originals.entries()) files.push({ key: name, bytes: originalBytes[at] ?? 0 })
+    for (const [index, name] of originals.entries()) files.push({ key: name, bytes: originalBytes[index] ?? 0 })
   }
   return files
 }

@@ -59,12 +59,12 @@ function sectionHead(number: number, bytes: number): Uint8Array {
 }
 
 async function* slicesOf(file: VfsFile, name: string, bytes: number): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes; ) {
-    const slice = new Uint8Array(Math.min(sliceBytes, bytes - at))
-    const got = await readFully(file, slice, at)
-    if (got < slice.length) throw new EngineError('backup_damaged', `${name} ends at byte ${at + got} of ${bytes}`)
+  for (let index = 0; index < bytes; ) {
+    const slice = new Uint8Array(Math.min(sliceBytes, bytes - index))
+    const got = await readFully(file, slice, index)
+    if (got < slice.length) throw new EngineError('backup_damaged', `${name} ends at byte ${index + got} of ${bytes}`)
     yield slice
-    at += got
+    index += got
   }
 }
 
@@ -121,10 +121,10 @@ function readManifest(bytes: Uint8Array): unknown {
 async function writeSection(vfs: Vfs, path: string, source: StreamReader, bytes: number): Promise<void> {
   const file = await vfs.open(path, 'create')
   try {
-    for (let at = 0; at < bytes; ) {
-      const piece = await source.some(bytes - at)
-      await writeFully(file, piece, at)
-      at += piece.length
+    for (let index = 0; index < bytes; ) {
+      const piece = await source.some(bytes - index)
+      await writeFully(file, piece, index)
+      index += piece.length
     }
     await file.datasync()
   } finally {

@@ -171,7 +171,7 @@ function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
     const { replica } = collection
     replica.checkWhole()
     const { definition, count: objects } = replica
-    const fieldsNow = definition.fields.map((field, at) => ({ ...field, elements: replica.rowsAt(at) }))
+    const fieldsNow = definition.fields.map((field, index) => ({ ...field, elements: replica.rowsAt(index) }))
     const digest = sizeOf(replica) <= digestAtOnceMax ? replica.digest() : ''
     const facts = { objects, fieldsNow, digest }
     // Kept open until the digest is taken, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.

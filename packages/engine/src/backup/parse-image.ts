@@ -128,8 +128,8 @@ function parseFields(raw: readonly unknown[], field: string): readonly FieldSche
   })
   let fields: readonly FieldSchema[]
   try {
-    fields = parseDefinition({ name: 'restored', fields: asWritten }).fields.map((one, at) => {
-      const { rules } = (asWritten[at]?.params ?? {}) as { readonly rules?: unknown }
+    fields = parseDefinition({ name: 'restored', fields: asWritten }).fields.map((one, index) => {
+      const { rules } = (asWritten[index]?.params ?? {}) as { readonly rules?: unknown }
       // Any other comes out as it did not go in.
       return rules === rulesNewest ? withRules(one, rulesNewest) : one
     })
@@ -149,7 +149,7 @@ function parseFieldsNow(raw: readonly unknown[], fields: readonly FieldSchema[])
   })
   const now = parseFields(without, 'fieldsNow')
   if (now.length !== fields.length) throw wrong('fieldsNow', now.length)
-  return now.map((field, at) => ({ ...field, elements: elements[at] as number }))
+  return now.map((field, index) => ({ ...field, elements: elements[index] as number }))
 }
 
 /** Of equal values equal text, whatever the order of keys. */

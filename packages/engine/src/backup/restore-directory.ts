@@ -145,8 +145,8 @@ async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: stri
     for (const { name } of files)
       await accessing(join(path, name), () => linkOrCopy(vfs, join(path, name), join(to, name)))
     // Files of vectors may still grow in the other directory, so they are never shared with it.
-    for (const [at, name] of originals.entries())
-      await accessing(join(path, name), () => copyFile(vfs, join(path, name), join(to, name), originalBytes[at]))
+    for (const [index, name] of originals.entries())
+      await accessing(join(path, name), () => copyFile(vfs, join(path, name), join(to, name), originalBytes[index]))
   }
   await writeManifest(vfs, join(to, manifestName), { ...manifest, directory, name: basename(to) })
   await vfs.syncDirectory(to)

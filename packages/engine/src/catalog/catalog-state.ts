@@ -1,4 +1,4 @@
-// The catalog as a manifest holds it.
+// The catalog as stored in a manifest.
 
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DatabaseType, TokenFacts } from '../model/database.ts'
@@ -8,7 +8,7 @@ export interface DatabaseEntry {
   readonly id: number
   readonly name: string
   readonly type: DatabaseType
-  /** Data of one that is not is kept, and whoever serves it gives it to nobody. */
+  /** The data of an inactive database stays on disk, and the server does not serve it. */
   readonly active: boolean
   readonly createdAtMs: number
 }
@@ -25,7 +25,7 @@ export interface CollectionEntry {
   readonly createdAtMs: number
   readonly lsnCreated: number
   readonly hashSeed: HashSeed
-  /** The image it began with, when it came out of a restore. */
+  /** The image of the restore that created the collection, if any. */
   readonly restored?: RestoredFrom
 }
 
@@ -38,27 +38,27 @@ export interface RestoredFrom {
 /** An image that a record of the log refers to. */
 export interface CatalogImport {
   readonly id: string
-  /** Number of that record. */
+  /** LSN of that record. */
   readonly lsn: number
 }
 
 export interface CatalogState {
-  /** The newest catalog event in it. It may be later than the checkpoint that holds this state. */
+  /** LSN of the newest catalog event it reflects. It may be later than the checkpoint that holds this state. */
   readonly lsn: number
-  /** Ids are never given out twice, so a record of a dropped collection can never reach one of the same name. */
+  /** Ids are never reused, so a record of a deleted collection can never affect one of the same name. */
   readonly nextCollectionId: number
   readonly nextDatabaseId: number
   readonly databases: readonly DatabaseEntry[]
   readonly tokens: readonly TokenEntry[]
   readonly settings: readonly (readonly [key: string, value: string])[]
   readonly collections: readonly CollectionEntry[]
-  /** Images that the log, or what is archived of it, may still refer to. */
+  /** Images that the log or its archive may still refer to. */
   readonly imports?: readonly CatalogImport[]
 }
 
 export const defaultDatabase = 'default'
 
-/** A new directory: one database, `default`, which plain deployments use. */
+/** The catalog of a new directory: one database, `default`. */
 export const emptyCatalog: CatalogState = {
   lsn: 0,
   nextCollectionId: 1,

@@ -1,5 +1,5 @@
-// Which databases, tokens, settings and collections exist: a fold over the catalog's events. Names live in Maps; on disk only
-// ids appear.
+// The databases, tokens, settings and collections, folded from the catalog's events. Names are kept in Maps; on disk
+// only ids appear.
 import { createHash } from 'node:crypto'
 import { assert } from '../errors.ts'
 import type {
@@ -27,7 +27,7 @@ export class Catalog {
   readonly #databaseIds = new Map<string, number>()
   readonly #collections = new Map<number, CollectionEntry>()
   readonly #collectionNames = new Map<string, CollectionEntry>()
-  /** By database and name. */
+  /** Keyed by database and name. */
   readonly #tokens = new Map<string, TokenEntry>()
   readonly #tokensByHash = new Map<string, TokenEntry>()
   readonly #settings: Map<string, string>
@@ -44,7 +44,7 @@ export class Catalog {
     for (const image of state.imports ?? []) this.#imports.set(image.id, image)
   }
 
-  /** The newest catalog event applied. */
+  /** LSN of the newest catalog event applied. */
   get lsn(): number {
     return this.#lsn
   }
@@ -69,7 +69,7 @@ export class Catalog {
     return [...this.#imports.values()]
   }
 
-  /** The files of an image are gone, since no record that refers to it can be replayed any more. */
+  /** Called when the files of an image are removed, because no record that refers to it can be replayed any more. */
   forgetImport(id: string): void {
     this.#imports.delete(id)
   }
@@ -130,10 +130,10 @@ export class Catalog {
         this.#removeDatabase(event)
         break
       case 'database-changed':
-        this.#addDatabase({ ...this.#existing(event.databaseId), type: event.type, active: event.active })
+        this.#addDatabase({ ...this.#require(event.databaseId), type: event.type, active: event.active })
         break
       case 'token-put':
-        this.#putToken(this.#existing(event.databaseId).id, event.token, event.timeMs)
+        this.#putToken(this.#require(event.databaseId).id, event.token, event.timeMs)
         break
       case 'token-dropped':
         this.#removeToken(event.databaseId, event.name)
@@ -156,14 +156,14 @@ export class Catalog {
     }
   }
 
-  /** Hash of everything a replay must reproduce, hexadecimal: not which images are still kept. */
+  /** Hash of everything that a replay must reproduce, in hexadecimal. It excludes the list of images still kept. */
   digest(): string {
     return createHash('sha256')
       .update(JSON.stringify({ ...this.state(), imports: undefined }))
       .digest('hex')
   }
 
-  #existing(databaseId: number): DatabaseEntry {
+  #require(databaseId: number): DatabaseEntry {
     const entry = this.#databases.get(databaseId)
     assert(entry, `database ${databaseId} exists`)
     return entry
@@ -182,7 +182,7 @@ export class Catalog {
   }
 
   #removeDatabase({ databaseId, collectionIds }: DatabaseDropped): void {
-    const { name } = this.#existing(databaseId)
+    const { name } = this.#require(databaseId)
     for (const id of collectionIds) this.#removeCollection(id)
     for (const token of this.tokensOf(databaseId)) this.#removeToken(databaseId, token.name)
     assert(this.collectionsOf(databaseId).length === 0, `database ${databaseId} is dropped with all its collections`)
@@ -209,7 +209,7 @@ export class Catalog {
 
   #createCollection(lsn: number, event: CollectionCreated | CollectionRestored): void {
     const { collectionId: id, databaseId, name } = event
-    // A restore takes its id long before its record, so that ids may come out of order.
+    // A restore takes its id long before its record is written, so ids may arrive out of order.
     assert(
       !this.#collections.has(id) && this.#databases.has(databaseId) && !this.find(databaseId, name),
       `collection ${id} is new, so is its name, and its database exists`,
@@ -231,7 +231,7 @@ export class Catalog {
   }
 }
 
-/** What the catalog keeps of a collection that a record brought into being. */
+/** The catalog entry of a collection that a record created. */
 export function entryOf(lsn: number, event: CollectionCreated | CollectionRestored): CollectionEntry {
   const { collectionId: id, databaseId, name, fields, hashSeed, timeMs: createdAtMs } = event
   const entry = { id, databaseId, definition: { name, fields }, createdAtMs, lsnCreated: lsn, hashSeed }
@@ -240,7 +240,7 @@ export function entryOf(lsn: number, event: CollectionCreated | CollectionRestor
   return { ...entry, restored: { importId, imageSha256, digest } }
 }
 
-/** Names hold no "/", so the key is unambiguous. */
+/** Names contain no "/", so the key is unambiguous. */
 function nameKey(databaseId: number, name: string): string {
   return `${databaseId}/${name}`
 }

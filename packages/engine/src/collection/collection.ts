@@ -74,9 +74,9 @@ export class LocalCollection extends CollectionLife implements Collection {
     const { reason, recovering: replica } = this
     return {
       name: definition.name,
-      fields: definition.fields.map((field, at) => ({
+      fields: definition.fields.map((field, index) => ({
         ...field,
-        elements: replica?.rowsAt(at) ?? this.coming?.elements[at] ?? 0,
+        elements: replica?.rowsAt(index) ?? this.coming?.elements[index] ?? 0,
       })),
       objects: this.objects,
       createdAt: createdAtMs,

@@ -1,4 +1,4 @@
-// Cells of many segments as bars of one width.
+// Aggregates the cells of many segments into bars of one width.
 import type { Activity, ActivityBucket } from '../model/history.ts'
 import type { ReadSegment } from './log-book.ts'
 import { addTo, type Cell, type OwnerId } from './summary.ts'
@@ -13,7 +13,7 @@ const second = 1_000
 const minute = 60 * second
 const hour = 60 * minute
 const day = 24 * hour
-/** Widths that a person reads easily; beyond the last one whole multiples of it. */
+/** Widths that are easy to read; above the last one, whole multiples of it. */
 const widths = [
   ...[1, 2, 5, 10, 15, 30].map((n) => n * second),
   ...[1, 2, 5, 10, 15, 30].map((n) => n * minute),
@@ -49,7 +49,7 @@ export function activityOf(
   return { bucketMs, buckets: [...byStart.values()].sort((a, b) => a.startMs - b.startMs) }
 }
 
-/** Never below what is asked, so that the bars are at most one more than asked for. */
+/** Never below the requested width, so that there is at most one bar more than requested. */
 function niceWidth(ms: number): number {
   return widths.find((width) => width >= ms) ?? Math.ceil(ms / day) * day
 }

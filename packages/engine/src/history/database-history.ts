@@ -1,5 +1,5 @@
-// The past of one database: what happened in it and when, out of the log and its archive. Records of other databases are neither
-// shown nor counted.
+// The history of one database: its events and their times, from the log and its archive. Records of other databases are
+// neither shown nor counted.
 
 import { EngineError } from '../errors.ts'
 import type { RecordFacts } from '../events/record-facts.ts'
@@ -18,10 +18,10 @@ import { activityOf } from './activity.ts'
 import { isComplete, type LogBook, ownerOf, type Reading, type ReadSegment } from './log-book.ts'
 import type { OwnerId } from './summary.ts'
 
-type Mine = (owner: OwnerId) => boolean
+type IsOwn = (owner: OwnerId) => boolean
 
 interface Wanted {
-  readonly mine: Mine
+  readonly mine: IsOwn
   readonly limit: number
 }
 
@@ -48,14 +48,14 @@ export class DatabaseHistory implements History {
     const { from, before, sinceMs } = request
     if ([from, before, sinceMs].filter((given) => given !== undefined).length > 1) {
       const details = { field: 'from' }
-      throw new EngineError('invalid_argument', 'of from, before and sinceMs only one can be given', details)
+      throw new EngineError('invalid_argument', 'give only one of from, before and sinceMs', details)
     }
     const reading = await this.#readOn()
     const progress = progressOf(reading)
     if (!progress.complete) return { events: [], ...progress }
     const { segments } = reading
     const wanted = { mine: this.#mine(request.collection), limit }
-    const page = await this.#book.inTurn(() => {
+    const page = await this.#book.runExclusively(() => {
       if (from !== undefined) return this.#after(segments, wanted, from, 0)
       if (sinceMs === undefined) return this.#before(segments, wanted, before ?? Infinity)
       const first = segments.find(({ summary }) => summary.timeMs >= sinceMs)
@@ -69,7 +69,7 @@ export class DatabaseHistory implements History {
     return this.#book.readOn()
   }
 
-  /** Events from a record on, oldest first. */
+  /** Returns events from a record on, oldest first. */
   async #after(
     segments: readonly ReadSegment[],
     { mine, limit }: Wanted,
@@ -84,13 +84,16 @@ export class DatabaseHistory implements History {
         bytes += facts.bytes
         if (facts.timeMs < sinceMs || !isMine(facts, mine)) continue
         if (events.length === limit) return { events, next: facts.lsn }
-        events.push(this.#told(facts))
+        events.push(this.#pastEvent(facts))
       }
     }
     return { events }
   }
 
-  /** The newest events below a record, oldest first. The log is read forwards, so each segment is read to where the page ends. */
+  /**
+   * Returns the newest events below a record, oldest first. The log is read forward, so each segment is read up to the
+   * end of the page.
+   */
   async #before(
     segments: readonly ReadSegment[],
     { mine, limit }: Wanted,
@@ -106,24 +109,24 @@ export class DatabaseHistory implements History {
         bytes += facts.bytes
         if (!isMine(facts, mine)) continue
         newest.push(facts)
-        // One more than are given tells that there are more.
+        // One event more than the page shows whether there are earlier ones.
         if (newest.length > limit - events.length + 1) newest.shift()
       }
-      events = [...newest.map((facts) => this.#told(facts)), ...events]
+      events = [...newest.map((facts) => this.#pastEvent(facts)), ...events]
       if (events.length > limit) return { events: events.slice(1), previous: (events[1] as PastEvent).lsn }
     }
     return { events }
   }
 
-  #mine(collection: string | undefined): Mine {
+  #mine(collection: string | undefined): IsOwn {
     const { ledger } = this.#book
     if (collection === undefined)
       return (owner) => (owner < 0 ? -owner : ledger.byId(owner)?.databaseId) === this.#databaseId
-    const ids = new Set(ledger.of(this.#databaseId, collection).map(({ id }) => id))
+    const ids = new Set(ledger.collectionsOf(this.#databaseId, collection).map(({ id }) => id))
     return (owner) => ids.has(owner)
   }
 
-  #told({ lsn, timeMs, kind, bytes, collectionId, objects, ids, catalog }: RecordFacts): PastEvent {
+  #pastEvent({ lsn, timeMs, kind, bytes, collectionId, objects, ids, catalog }: RecordFacts): PastEvent {
     const collection = collectionId === undefined ? undefined : this.#book.ledger.byId(collectionId)?.name
     return {
       ...{ lsn, timeMs, kind, bytes },
@@ -137,13 +140,13 @@ export class DatabaseHistory implements History {
   }
 }
 
-function isMine(facts: RecordFacts, mine: Mine): boolean {
+function isMine(facts: RecordFacts, mine: IsOwn): boolean {
   const owner = ownerOf(facts)
   return owner !== undefined && mine(owner)
 }
 
-/** Whether a segment has anything of an owner between two records; those that have not need not be read. */
-function holds({ summary }: ReadSegment, mine: Mine, from: number, before: number): boolean {
+/** Whether a segment has any record of an owner between two records; other segments need not be read. */
+function holds({ summary }: ReadSegment, mine: IsOwn, from: number, before: number): boolean {
   for (const { owner, lsnFirst, lsnLast } of summary.cells)
     if (lsnLast >= from && lsnFirst < before && mine(owner)) return true
   return false

@@ -1,4 +1,4 @@
-// Which collection ever belonged to which database, also those that were dropped: it decides who may see a record.
+// Maps every collection, including deleted ones, to its database. It decides who may see a record.
 import type { RecordFacts } from '../events/record-facts.ts'
 
 export interface Owned {
@@ -6,7 +6,7 @@ export interface Owned {
   readonly databaseId: number
   readonly name: string
   readonly lsnCreated: number
-  /** When it is known to be gone. */
+  /** LSN of its deletion, when known. */
   readonly lsnDropped?: number
 }
 
@@ -31,8 +31,8 @@ export class Ledger {
     return this.#collections.get(id)
   }
 
-  /** The collections of a database, all or those that ever had a name. */
-  of(databaseId: number, name?: string): readonly Owned[] {
+  /** The collections of a database; with `name`, only those that ever had that name. */
+  collectionsOf(databaseId: number, name?: string): readonly Owned[] {
     return [...this.#collections.values()].filter(
       (owned) => owned.databaseId === databaseId && (name === undefined || owned.name === name),
     )

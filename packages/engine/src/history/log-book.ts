@@ -1,5 +1,5 @@
-// What the log and its archive tell about the past, in figures that are made once and kept. They are read in steps: a call reads
-// no more than its share, says how far it came, and whoever wants the rest calls again. Nothing here is needed to recover.
+// Statistics about the past from the log and its archive, computed once and kept. They are read in steps: a call reads
+// no more than its share and returns its progress; to read more, call again. Recovery does not need any of this.
 import { errnoOf, type HistoryPlace, historySegments, readHistory, type SegmentFile } from '@annal/wal'
 import { basesOf, historyOf } from '../backup/archive.ts'
 import type { BackupHost } from '../backup/host.ts'
@@ -8,7 +8,7 @@ import { historyStepBytesMax } from '../limits.ts'
 import { Ledger, type Owned } from './ledger.ts'
 import { type OwnerId, SegmentSummary } from './summary.ts'
 
-/** A segment and what it holds, as far as the log goes now. */
+/** A segment and its summary, as far as the log reaches now. */
 export interface ReadSegment {
   readonly lsnFirst: number
   readonly lsnTo: number
@@ -16,13 +16,13 @@ export interface ReadSegment {
 }
 
 export interface Reading {
-  /** Oldest first; all there are when `read` is `total`. */
+  /** Oldest first; complete when `read` equals `total`. */
   readonly segments: readonly ReadSegment[]
   readonly read: number
   readonly total: number
 }
 
-/** A segment may go to the archive, or from it, between the listing and the reading. */
+/** A segment may move to or from the archive between listing and reading, so reads are repeated. */
 const attempts = 3
 
 export class LogBook {
@@ -39,7 +39,7 @@ export class LogBook {
     this.#stepBytesMax = limits.stepBytesMax ?? historyStepBytesMax
   }
 
-  /** Reads on for one step. Those who ask meanwhile share it, so that many who look cost no more than one. */
+  /** Reads one step further. Concurrent callers share a step, so that many readers cost no more than one. */
   readOn(): Promise<Reading> {
     this.#step ??= this.#try(1).finally(() => {
       this.#step = undefined
@@ -47,23 +47,23 @@ export class LogBook {
     return this.#step
   }
 
-  /** Id of the collection that had a name just after a record. */
+  /** Returns the id of the collection that had this name just after a record. */
   async collectionAt(databaseId: number, name: string, lsn: number): Promise<number | undefined> {
     const now = this.#host.catalog().find(databaseId, name)
     if (now && now.lsnCreated <= lsn) return now.id
     while (!isComplete(await this.readOn()));
     const had = ({ lsnCreated, lsnDropped = Number.POSITIVE_INFINITY }: Owned) => lsnCreated <= lsn && lsn < lsnDropped
-    return this.ledger.of(databaseId, name).find(had)?.id
+    return this.ledger.collectionsOf(databaseId, name).find(had)?.id
   }
 
-  /** One reader at a time: however many ask for pages, they cost the disk and the processor what one does. */
-  inTurn<T>(read: () => Promise<T>): Promise<T> {
+  /** Runs one reader at a time: many requests for pages cost the disk and the processor as much as one. */
+  runExclusively<T>(read: () => Promise<T>): Promise<T> {
     const reading = this.#turn.then(read)
     this.#turn = reading.catch(() => undefined)
     return reading
   }
 
-  /** What happened between two records, one record after the other. */
+  /** Yields the facts of the records in the range, in order. */
   async *facts(range: { readonly from: number; readonly to: number }): AsyncGenerator<RecordFacts> {
     if (range.from > range.to) return
     for await (const record of readHistory(this.#place(), range)) yield factsOf(record)
@@ -104,7 +104,7 @@ export class LogBook {
       this.ledger.note(facts)
       const owner = ownerOf(facts)
       if (owner !== undefined) summary.add(owner, facts)
-      // Record by record, so that a step that fails halfway counts nothing twice when it is tried again.
+      // Updated record by record, so that a step that fails halfway counts nothing twice when repeated.
       summary.lsnTo = facts.lsn
       summary.timeMs = facts.timeMs
       bytes += facts.bytes
@@ -114,8 +114,8 @@ export class LogBook {
   }
 
   #summaryOf(id: number): SegmentSummary {
-    const there = this.#summaries.get(id)
-    if (there) return there
+    const known = this.#summaries.get(id)
+    if (known) return known
     const summary = new SegmentSummary()
     this.#summaries.set(id, summary)
     return summary
@@ -126,7 +126,10 @@ export class LogBook {
     for (const id of this.#summaries.keys()) if (!held.has(id)) this.#summaries.delete(id)
   }
 
-  /** Those that exist, and those that did when the checkpoints still held were taken; the records tell the others. */
+  /**
+   * Learns the owners of existing collections and of those in the checkpoints still held; the records contain the
+   * others.
+   */
   async #learnOwners(): Promise<void> {
     const catalogs = [this.#host.catalog().collections]
     if (!this.#seeded) for (const { manifest } of await basesOf(this.#host)) catalogs.push(manifest.catalog.collections)
@@ -144,7 +147,7 @@ export function isComplete({ read, total }: Reading): boolean {
   return read === total
 }
 
-/** Settings of the directory are nobody's. */
+/** Settings of the directory have no owner. */
 export function ownerOf({ collectionId, catalog }: RecordFacts): OwnerId | undefined {
   if (collectionId !== undefined) return collectionId
   return catalog && 'databaseId' in catalog ? -catalog.databaseId : undefined

@@ -1,8 +1,8 @@
-// What one segment of the log holds, in a few figures for each second and owner. A segment with more seconds than fit is told in
-// longer stretches, so that the memory for a log is a small part of its size.
+// Summary of one log segment: a few figures for each second and owner. A segment with more seconds than the limit uses
+// longer intervals, so that the memory for a log stays a small part of its size.
 import type { RecordFacts } from '../events/record-facts.ts'
 
-/** A collection by its id; a database, for what happened to itself and its tokens, by its id below zero. */
+/** A collection by its id; a database, for events of its own and of its tokens, by its negated id. */
 export type OwnerId = number
 
 export interface Tally {
@@ -10,11 +10,11 @@ export interface Tally {
   lsnLast: number
   records: number
   bytes: number
-  /** Objects written, deleted, given other filters. */
+  /** Number of objects written, deleted, and with updated filters. */
   written: number
   deleted: number
   refiltered: number
-  /** Records that made, dropped, rebuilt or changed what exists. */
+  /** Records that created, deleted, rebuilt or changed a collection, a database or a token. */
   changes: number
 }
 
@@ -27,9 +27,9 @@ const widthMsMin = 1_000
 const cellsMax = 256
 
 export class SegmentSummary {
-  /** Everything up to this record is in it. */
+  /** The summary covers everything up to this record. */
   lsnTo = 0
-  /** Of its newest record. */
+  /** Time of its newest record. */
   timeMs = 0
   #widthMs = widthMsMin
   #cells = new Map<string, Cell>()
@@ -48,16 +48,16 @@ export class SegmentSummary {
     this.#put({ owner, startMs: facts.timeMs, ...tallyOf(facts) })
     this.#firstMs = Math.min(this.#firstMs, facts.timeMs)
     this.#lastMs = Math.max(this.#lastMs, facts.timeMs)
-    // What happened within one stretch to many owners stays as it is.
+    // Cells of many owners within one interval are not merged further.
     while (this.#cells.size > cellsMax && this.#widthMs <= this.#lastMs - this.#firstMs) this.#coarsen()
   }
 
   #put(cell: Cell): void {
     const startMs = Math.floor(cell.startMs / this.#widthMs) * this.#widthMs
     const key = `${cell.owner}@${startMs}`
-    const there = this.#cells.get(key)
-    if (there === undefined) this.#cells.set(key, { ...cell, startMs })
-    else addTo(there, cell)
+    const known = this.#cells.get(key)
+    if (known === undefined) this.#cells.set(key, { ...cell, startMs })
+    else addTo(known, cell)
   }
 
   #coarsen(): void {

@@ -58,7 +58,7 @@ export function parseDefinition(raw: unknown): CollectionSchema {
       limit: fieldsMax,
     })
   }
-  const parsed = fields.map((field, at) => parseField(field, `fields[${at}]`))
+  const parsed = fields.map((field, index) => parseField(field, `fields[${index}]`))
   const seen = new Set<string>()
   for (const field of parsed) {
     if (seen.has(field.name)) {

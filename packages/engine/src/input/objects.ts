@@ -103,10 +103,10 @@ class ObjectParser {
   /** `count` is how many objects may come. */
   constructor(definition: CollectionSchema, limits: Limits, { count }: { readonly count: number }) {
     this.#limits = limits
-    const columns = definition.fields.map((field, at): ColumnParser => {
-      if (field.kind === 'dense') return last(this.#dense, new DenseParser(field, at, count))
-      if (field.kind === 'sparse') return last(this.#sparse, new SparseParser(field, at))
-      return last(this.#multi, new MultiParser(field, at))
+    const columns = definition.fields.map((field, index): ColumnParser => {
+      if (field.kind === 'dense') return last(this.#dense, new DenseParser(field, index, count))
+      if (field.kind === 'sparse') return last(this.#sparse, new SparseParser(field, index))
+      return last(this.#multi, new MultiParser(field, index))
     })
     this.#columns = new Map(columns.map((column) => [column.field.name, column]))
   }
@@ -305,8 +305,8 @@ class MultiParser implements ColumnParser {
     const vectors = new Float32Array(this.#members.reduce((sum, { length }) => sum + length, 0))
     let offset = 0
     for (const rows of this.#members) {
-      for (let at = 0; at < rows.length; at += copiedFloats) {
-        vectors.set(rows.subarray(at, at + copiedFloats), offset + at)
+      for (let index = 0; index < rows.length; index += copiedFloats) {
+        vectors.set(rows.subarray(index, index + copiedFloats), offset + index)
         if (slice.isOver) await slice.renew()
       }
       offset += rows.length

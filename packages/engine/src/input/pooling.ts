@@ -23,8 +23,8 @@ export function pooled(members: Float32Array, { dimension, spaceType, pooling }:
   for (let i = 0; i < dimension; i++) {
     let sum = 0
     let most = Number.NEGATIVE_INFINITY
-    for (let at = i; at < rows.length; at += dimension) {
-      const x = rows[at] as number
+    for (let index = i; index < rows.length; index += dimension) {
+      const x = rows[index] as number
       sum += x
       if (x > most) most = x
     }
@@ -40,9 +40,9 @@ export function pooled(members: Float32Array, { dimension, spaceType, pooling }:
 /** Copies of the rows, each of unit length or zero. */
 export function unitRows(rows: Float32Array, dimension: number): Float32Array {
   const unit = rows.slice()
-  for (let at = 0; at < rows.length; at += dimension) {
-    const row = rows.subarray(at, at + dimension)
-    scaleToUnit(row, lengthOf(row), unit, at)
+  for (let index = 0; index < rows.length; index += dimension) {
+    const row = rows.subarray(index, index + dimension)
+    scaleToUnit(row, lengthOf(row), unit, index)
   }
   return unit
 }

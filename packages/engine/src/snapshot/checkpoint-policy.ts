@@ -1,5 +1,6 @@
-// When a checkpoint is worth its cost. The bound is the cost of a replay: rows to be linked again, and bytes to be read. Both
-// grow with what is there already, so that a growing collection is written a bounded number of times in all.
+// Decides when a checkpoint is worth its cost. The cost of a replay is the limit: rows to link again and bytes to read.
+// Both limits grow with the size of the data, so that a growing collection is written a bounded number of times in
+// total.
 
 const rowsMin = 10_000
 const bytesMin = 64 * 1024 * 1024
@@ -14,26 +15,26 @@ export class CheckpointPolicy {
   #rows = 0
   #bytes = 0
 
-  applied(rows: number, bytes: number): void {
+  recordApplied(rows: number, bytes: number): void {
     this.#rows += rows
     this.#bytes += bytes
   }
 
-  /** Called when a checkpoint starts: what is applied from now on belongs to the next. */
-  started(): void {
+  /** Called when a checkpoint starts: later events belong to the next one. */
+  reset(): void {
     this.#rows = 0
     this.#bytes = 0
   }
 
-  /** Whether it must not wait, given what the engine holds (asked only when it may matter). */
-  due(held: () => { readonly objects: number; readonly bytes: number }): boolean {
+  /** Whether a checkpoint is due now, given what the engine holds (evaluated only when it matters). */
+  isDue(held: () => { readonly objects: number; readonly bytes: number }): boolean {
     if (this.#rows < rowsMin && this.#bytes < bytesMin) return false
     const { objects, bytes } = held()
     return this.#rows >= Math.max(rowsMin, objects * rowsShare) || this.#bytes >= Math.max(bytesMin, bytes * bytesShare)
   }
 
-  /** Whether it is worth doing now that nobody writes. */
-  worthwhile(): boolean {
+  /** Whether a checkpoint is worth taking while nobody writes. */
+  isWorthwhile(): boolean {
     return this.#rows >= idleRowsMin || this.#bytes >= idleBytesMin
   }
 }

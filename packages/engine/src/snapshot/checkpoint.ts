@@ -1,6 +1,6 @@
-// Checkpoints: directories `<data>/checkpoints/<lsn>-<random>` with one file per part of every collection and a manifest, made
-// under a temporary name and renamed when everything in them is durable. Files of collections that did not change are
-// links to those of the checkpoint before. The two newest are kept.
+// Checkpoints: directories `<data>/checkpoints/<lsn>-<random>` with one file for each part of every collection and a
+// manifest. A checkpoint is created under a temporary name and renamed when all of it is durable. Files of unchanged
+// collections are links to those of the previous checkpoint. The two newest checkpoints are kept.
 import { randomBytes } from 'node:crypto'
 import { basename, dirname, join } from 'node:path'
 import { makeDurableDirectory, type SteadyPace, type Vfs } from '@annal/wal'
@@ -26,7 +26,7 @@ import { writeSnapshotFile } from './snapshot-file.ts'
 import { SnapshotSource } from './snapshot-source.ts'
 
 const checkpointName = /^(\d{20})-[0-9a-f]{8}$/
-const kept = 2
+const keptCount = 2
 
 export interface CheckpointPlace {
   readonly vfs: Vfs
@@ -34,9 +34,9 @@ export interface CheckpointPlace {
   readonly dir: string
   /** `<data>/originals` */
   readonly originalsDir: string
-  /** The uuid of the data directory; undefined while that is not known. Checkpoints of another directory are refused. */
+  /** The uuid of the data directory; undefined while it is unknown. Checkpoints of another directory are refused. */
   directory(): string | undefined
-  /** Where checkpoints go that recovery does not need any more; they are removed when it is not given. */
+  /** Folder for checkpoints that recovery no longer needs. Without it, they are removed. */
   readonly archiveDir?: string
 }
 
@@ -45,7 +45,7 @@ export interface Checkpoint {
   readonly manifest: Manifest
 }
 
-/** What a checkpoint is made of, as of its LSN. */
+/** The content of a checkpoint as of its LSN. */
 export interface CheckpointSource {
   readonly lsn: number
   readonly timeMs: number
@@ -55,12 +55,12 @@ export interface CheckpointSource {
 
 export interface CheckpointCollection {
   readonly entry: CollectionEntry
-  /** Undefined in quarantine: what the checkpoint before holds of the collection is kept as it is. */
+  /** Undefined in quarantine: the part of the previous checkpoint that holds the collection is kept unchanged. */
   readonly recovering: Replica | undefined
   readonly gate: WriteGate
 }
 
-/** Parts of checkpoints that were found damaged: nothing is linked from them, and they do not count as a way back. */
+/** Damaged parts of checkpoints. No new checkpoint links to them, and they do not count as recovery paths. */
 export class Damage {
   readonly #collections = new Map<string, Set<number>>()
 
@@ -69,7 +69,10 @@ export class Damage {
     this.#collections.set(path, ids.add(collectionId))
   }
 
-  /** Whether the snapshot of a collection was found damaged in a checkpoint, or with no collection given, any snapshot. */
+  /**
+   * Whether the snapshot of a collection in a checkpoint is damaged; without a collection, whether any snapshot in it
+   * is.
+   */
   has({ path }: Checkpoint, collectionId?: number): boolean {
     const ids = this.#collections.get(path)
     return ids !== undefined && (collectionId === undefined || ids.has(collectionId))
@@ -79,12 +82,15 @@ export class Damage {
 export interface CheckpointWork {
   readonly pace: SteadyPace
   readonly damage: Damage
-  /** Whether the log has all its records: then it is a way back, too. */
+  /** Whether the log has all its records, which makes it a recovery path too. */
   readonly isLogWhole: boolean
   readonly onProgress: (done: number, total: number) => void
 }
 
-/** Writes a checkpoint and gives the older of the two newest LSNs kept: the log is not needed up to there. */
+/**
+ * Writes a checkpoint and returns the older of the two newest LSNs that are kept: records up to it are no longer
+ * needed.
+ */
 export async function writeCheckpoint(
   place: CheckpointPlace,
   source: CheckpointSource,
@@ -97,13 +103,14 @@ export async function writeCheckpoint(
   const path = join(dir, name)
   await vfs.makeDirectory(temporary)
   const manifest = await fillCheckpoint(place, temporary, source, previous, work).catch(async (error) => {
-    // A disk that was full must not stay so for what failed; where even that is refused, the next start removes it.
+    // A failed checkpoint must not keep its space on a full disk. When even its removal fails, the next start removes
+    // it.
     await vfs.removeTree(temporary).catch(() => undefined)
     throw error
   })
   await vfs.rename(temporary, path)
   await vfs.syncDirectory(dir)
-  // The log goes up to a checkpoint, so the name of the folder that holds it must not be lost.
+  // The log is truncated up to a checkpoint, so the name of its folder must be durable.
   await vfs.syncDirectory(dirname(dir))
   const lsnOlder = await removeOld(place, source.catalog, work)
   // A collection in quarantine may still be rebuilt from the records after its snapshot.
@@ -125,7 +132,8 @@ async function fillCheckpoint(
     const before = previous?.manifest.collections.find((candidate) => candidate.id === entry.id)
     const isSame = before?.lsn === replica?.lsnApplied && gate.pending.events === 0
     const isLinked = previous !== undefined && before !== undefined && (replica === undefined || isSame)
-    // In quarantine: whatever is left of it is kept, so that files that are put back can be loaded again.
+    // In quarantine: all existing files are kept, so that the collection can be loaded again when missing files are
+    // restored.
     if (isLinked && replica === undefined) collections.push(await linkLeft(vfs, previous.path, temporary, before))
     else if (isLinked && !damage.has(previous, entry.id) && (await linkWhole(vfs, previous.path, temporary, before)))
       collections.push(replica ? await withProofs(before, replica) : before)
@@ -157,7 +165,7 @@ async function writeCollection(
       const head = { collectionId: id, part, lsn: cut.lsn }
       files.push({ name, part, ...(await writeSnapshotFile(vfs, join(dir, name), head, pieces, pace)) })
     }
-    for (const of of cut.replica.originals) await of?.sync()
+    for (const file of cut.replica.originals) await file?.sync()
     const originals = cut.originals.map(({ name }) => name)
     const originalProofs = await proofsOf(cut.replica, cut.originals)
     for (const name of originals) await vfs.link(join(originalsDir, name), join(dir, name))
@@ -172,15 +180,15 @@ function proofsOf({ originals }: Replica, files: readonly OriginalsFile[]) {
   return Promise.all(files.map(async (file) => (await originals[file.field]?.listed(file))?.proof ?? null))
 }
 
-/** A collection of an earlier format with what can be said of its files at little cost, now that they are open. */
+/** Adds the proofs of open original files to a collection of an earlier format. */
 async function withProofs(collection: ManifestCollection, replica: Replica): Promise<ManifestCollection> {
   const { originals, originalProofs, originalBytes } = collection
   if (originalProofs !== undefined || originals.length !== originalBytes?.length) return collection
-  const files = listedOriginals(collection).map((file, at) => ({ ...file, bytes: originalBytes[at] ?? 0 }))
+  const files = listedOriginals(collection).map((file, index) => ({ ...file, bytes: originalBytes[index] ?? 0 }))
   return { ...collection, originalProofs: await proofsOf(replica, files) }
 }
 
-/** Links every file of a collection; when one is missing, none, and the collection must be written again. */
+/** Links every file of a collection. When one is missing it links none, and the collection must be written again. */
 async function linkWhole(vfs: Vfs, from: string, to: string, collection: ManifestCollection): Promise<boolean> {
   const linked: string[] = []
   for (const name of namesOf(collection)) {
@@ -196,7 +204,7 @@ async function linkWhole(vfs: Vfs, from: string, to: string, collection: Manifes
   return true
 }
 
-/** Links those files of a collection that are there. */
+/** Links the existing files of a collection. */
 async function linkLeft(
   vfs: Vfs,
   from: string,
@@ -215,15 +223,15 @@ function namesOf({ files, originals }: ManifestCollection): string[] {
   return [...files.map(({ name }) => name), ...originals]
 }
 
-/** A checkpoint that cannot be used at all. */
+/** A checkpoint that cannot be used. */
 export interface DamagedCheckpoint {
   readonly path: string
   readonly message: string
-  /** Whether it is of no use to anybody, so that newer checkpoints take its place. */
+  /** Whether it is useless for any directory, so that newer checkpoints may replace it. */
   readonly isLost: boolean
 }
 
-/** The checkpoints whose manifests fit, newest first, and what is wrong with the others. */
+/** Finds the checkpoints with valid manifests, newest first, and the faults of the others. */
 export async function findCheckpoints(
   place: CheckpointPlace,
 ): Promise<{ readonly good: Checkpoint[]; readonly damaged: DamagedCheckpoint[] }> {
@@ -241,7 +249,7 @@ export async function findCheckpoints(
       const manifest = await readManifest(vfs, join(path, manifestName))
       const stranger = strangerFault(place, name, manifest)
       if (stranger === undefined) good.push({ path, manifest })
-      // Not removed: it may be all that somebody has of another directory.
+      // Not removed: it may be the only copy of another directory's data.
       else damaged.push({ path, message: `${path} is not used: ${stranger}`, isLost: false })
     } catch (error) {
       if (!(error instanceof EngineError)) throw error
@@ -251,22 +259,25 @@ export async function findCheckpoints(
   return { good, damaged }
 }
 
-/** Why a checkpoint is none of this directory, or not the one that its folder is named after. */
+/** Why a checkpoint does not belong to this directory or to its folder name. */
 function strangerFault({ directory }: CheckpointPlace, folder: string, manifest: Manifest): string | undefined {
   const [own, { directory: writer, name }] = [directory(), manifest]
   if (writer !== undefined && own !== undefined && writer !== own)
     return `it is a checkpoint of directory ${writer}, and this is directory ${own}`
-  if (name !== undefined && name !== folder) return `its manifest is that of checkpoint ${name}`
+  if (name !== undefined && name !== folder) return `its manifest belongs to checkpoint ${name}`
   return undefined
 }
 
 export interface LoadWork {
   readonly pool: WorkerPool
-  /** Something that was damaged and is cured. */
+  /** Reports damage that was repaired. */
   readonly onTrouble: (sentence: string) => void
 }
 
-/** Loads one collection; undefined when the checkpoint does not hold it. Throws snapshot_damaged, with nothing left open. */
+/**
+ * Loads one collection; undefined when the checkpoint does not hold it. Throws snapshot_damaged, with no file left
+ * open.
+ */
 export async function loadCollection(
   place: CheckpointPlace,
   checkpoint: Checkpoint,
@@ -283,8 +294,8 @@ export async function loadCollection(
 }
 
 /**
- * Where a file in originals/ is not the one that the checkpoint means, and the checkpoint's own link still is, the link takes its
- * place; the other file is put aside under another name. Says whether there was such a file.
+ * Repairs files in originals/. Where such a file differs from the checkpoint's and the checkpoint's own link is intact,
+ * the link replaces it, and the other file is kept under another name. Returns whether there was such a file.
  */
 async function replaceOriginals(
   { vfs, originalsDir }: CheckpointPlace,
@@ -297,15 +308,15 @@ async function replaceOriginals(
   for (const listed of collection ? listedOriginals(collection) : []) {
     const dimension = dimensionOf(collection?.fields[listed.field])
     const [live, held] = [join(originalsDir, listed.name), join(path, listed.name)]
-    const look = { dimension, isDeep: false }
-    const fault = await originalsFault(vfs, live, listed, look)
-    if (fault === undefined || (await originalsFault(vfs, held, listed, look)) !== undefined) continue
-    const aside = `${live}.refused`
-    if (await vfs.exists(aside)) await vfs.remove(aside)
-    if (await vfs.exists(live)) await vfs.rename(live, aside)
+    const check = { dimension, isDeep: false }
+    const fault = await originalsFault(vfs, live, listed, check)
+    if (fault === undefined || (await originalsFault(vfs, held, listed, check)) !== undefined) continue
+    const refusedPath = `${live}.refused`
+    if (await vfs.exists(refusedPath)) await vfs.remove(refusedPath)
+    if (await vfs.exists(live)) await vfs.rename(live, refusedPath)
     await vfs.link(held, live)
     isReplaced = true
-    onTrouble(`${fault}; it is kept as ${basename(aside)}, and the file that is linked in ${path} takes its place`)
+    onTrouble(`${fault}; it is kept as ${basename(refusedPath)}, and the file linked in ${path} replaces it`)
   }
   return isReplaced
 }
@@ -343,7 +354,7 @@ async function loadFrom(
   })
 }
 
-/** Removes what a crash left half made. */
+/** Removes unfinished checkpoints that a crash left behind. */
 export async function sweepTemporary({ vfs, dir }: CheckpointPlace): Promise<void> {
   if (!(await vfs.exists(dir))) return
   for (const name of await vfs.list(dir)) if (name.startsWith('tmp-')) await vfs.removeTree(join(dir, name))
@@ -356,16 +367,16 @@ async function removeOld(
 ): Promise<number> {
   const { good, damaged } = await findCheckpoints(place)
   const whole = good.filter((checkpoint) => !damage.has(checkpoint))
-  for (const { path } of whole.slice(kept)) await retire(place, path)
-  // Damaged ones stay until there are two ways back without them.
+  for (const { path } of whole.slice(keptCount)) await retire(place, path)
+  // Damaged checkpoints stay until there are two recovery paths without them.
   const lost = [...good.filter((checkpoint) => damage.has(checkpoint)), ...damaged.filter(({ isLost }) => isLost)]
-  if (whole.length >= kept || isLogWhole) for (const { path } of lost) await discard(place, path)
-  // With only one checkpoint the whole log stays, so that there are always two ways back; so it does for a collection that was
-  // not loaded yet, or is in quarantine, when the older one was taken.
-  const older = whole[kept - 1]
+  if (whole.length >= keptCount || isLogWhole) for (const { path } of lost) await discard(place, path)
+  // With only one checkpoint the whole log is kept, so that there are always two recovery paths. The same holds when a
+  // collection was in quarantine or not loaded when the older checkpoint was taken.
+  const older = whole[keptCount - 1]
   if (!older) return 0
   const living = new Set(catalog.collections.map(({ id }) => id))
-  // What is archived must lead to every moment that it covers, also to those before the drop.
+  // An archived checkpoint must lead to every moment it covers, including those before the deletion.
   if (place.archiveDir === undefined) await removeDropped(place.vfs, older, (id) => !living.has(id))
   const held = new Set(older.manifest.collections.map(({ id }) => id))
   const isWhole = older.manifest.catalog.collections.every(({ id }) => held.has(id) || !living.has(id))
@@ -373,25 +384,25 @@ async function removeOld(
 }
 
 /**
- * Removes what a checkpoint holds of collections whose drop is durable. A start from it meets the drop further on in the log, so
- * that it needs their entries in the catalog and nothing else. Gives what the checkpoint says from then on.
+ * Removes the files of collections whose deletion is durable from a checkpoint. A start from it replays the deletion
+ * later in the log, so it needs only their entries in the catalog. Returns the changed manifest.
  */
 export async function removeDropped(
   vfs: Vfs,
   { path, manifest }: Checkpoint,
   isDropped: (id: number) => boolean,
 ): Promise<Checkpoint> {
-  const leaving = manifest.collections.filter(({ id }) => isDropped(id))
-  if (leaving.length === 0) return { path, manifest }
-  const left = { ...manifest, collections: manifest.collections.filter(({ id }) => !isDropped(id)) }
-  // The manifest first: a crash in between must not leave one that names files that are gone.
-  await writeManifest(vfs, join(path, manifestName), left)
-  for (const { files, originals } of leaving)
+  const removedCollections = manifest.collections.filter(({ id }) => isDropped(id))
+  if (removedCollections.length === 0) return { path, manifest }
+  const remaining = { ...manifest, collections: manifest.collections.filter(({ id }) => !isDropped(id)) }
+  // The manifest is written first: after a crash it must not name files that are gone.
+  await writeManifest(vfs, join(path, manifestName), remaining)
+  for (const { files, originals } of removedCollections)
     for (const name of [...files.map((file) => file.name), ...originals])
       await vfs.remove(join(path, name)).catch((error: unknown) => {
         if (!isMissing(error)) throw error
       })
-  return { path, manifest: left }
+  return { path, manifest: remaining }
 }
 
 async function retire(place: CheckpointPlace, path: string): Promise<void> {
@@ -404,11 +415,11 @@ async function retire(place: CheckpointPlace, path: string): Promise<void> {
 }
 
 async function discard({ vfs, dir }: CheckpointPlace, path: string): Promise<void> {
-  // Renamed first: a crash in between must not leave a manifest whose files are gone.
-  const leaving = join(dir, `tmp-${basename(path)}`)
-  await vfs.rename(path, leaving)
+  // The folder is renamed first: after a crash there must be no manifest whose files are gone.
+  const temporary = join(dir, `tmp-${basename(path)}`)
+  await vfs.rename(path, temporary)
   await vfs.syncDirectory(dir)
-  await vfs.removeTree(leaving)
+  await vfs.removeTree(temporary)
 }
 
 function fileName(collectionId: number, part: number): string {

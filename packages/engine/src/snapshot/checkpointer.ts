@@ -1,5 +1,5 @@
-// Decides when checkpoints are taken, takes them one at a time, lets the log go up to them, and finds the newest one that
-// loads when the engine opens.
+// Decides when checkpoints are taken, takes them one at a time, truncates the log up to them, and finds the newest
+// loadable one when the engine opens.
 
 import type { Log, Lsn } from '@annal/wal'
 import { SteadyPace } from '@annal/wal'
@@ -23,25 +23,25 @@ import {
 import { CheckpointPolicy } from './checkpoint-policy.ts'
 import type { Manifest } from './manifest.ts'
 
-/** Nobody writes for so long: a good moment for a checkpoint. */
+/** Writers must be idle for this long before an idle checkpoint. */
 const idleMs = 5_000
-/** What a dropped collection holds on the disk at least, in blocks and directory entries. */
+/** Minimum disk space of a deleted collection, in blocks and directory entries. */
 const dropBytes = 64 * 1024
 
 /** A checkpoint that was just taken. */
 export interface Taken {
   readonly manifest: Manifest
-  /** Recovery needs no record up to this one: an older checkpoint holds everything too. 0 when there is none. */
+  /** Recovery needs no record up to this LSN, because an older checkpoint holds them too. 0 when there is none. */
   readonly lsnNotNeeded: number
 }
 
 export interface CheckpointerHost {
-  /** Never lets the log give anything up. */
+  /** Never truncate the log. */
   readonly keepLog: boolean
   readonly onProgress: (progress: Progress | undefined) => void
-  /** Called when a checkpoint is there and the log went up to what is needed. */
+  /** Called when a checkpoint exists and the log was truncated as far as possible. */
   readonly onTaken: (taken: Taken) => Promise<void>
-  /** Something an operator should know, though nothing is lost: the log still holds it. */
+  /** Reports a problem to the operator. Nothing is lost: the log still holds the data. */
   readonly onTrouble: (sentence: string) => void
 }
 
@@ -51,12 +51,15 @@ export class Checkpointer {
   readonly #policy = new CheckpointPolicy()
   #newest: Checkpoint | undefined
   readonly #damage = new Damage()
-  /** Something that a start would need was found damaged: the next checkpoint is taken even when nothing was written since. */
+  /** Something that a start needs was found damaged: take the next checkpoint even when nothing was written since. */
   #isRenewalDue = false
   #lsnLoaded = 0
   #running: Promise<{ readonly lsn: number }> | undefined
   #removing: Promise<boolean> | undefined
-  /** Since checkpoints were looked through for them; also before the engine was opened. */
+  /**
+   * Whether a collection was deleted since the last cleanup of checkpoints; initially true, for deletions before the
+   * start.
+   */
   #hasDropped = true
   #pace = new SteadyPace({ hurried: false })
   readonly #stats = { taken: 0, failed: 0, ms: 0 }
@@ -68,7 +71,7 @@ export class Checkpointer {
     this.#host = host
   }
 
-  /** What the newest good checkpoint says, once one was loaded or taken. */
+  /** The manifest of the newest good checkpoint, once one was loaded or taken. */
   get manifest(): Manifest | undefined {
     return this.#newest?.manifest
   }
@@ -78,16 +81,16 @@ export class Checkpointer {
   }
 
   /**
-   * What was loaded reflects every record up to here: the LSN of the oldest checkpoint of which something was used. A
-   * collection's own last record may be far older, when nobody writes to it.
+   * Every record up to this LSN is reflected in the loaded data: the LSN of the oldest checkpoint that was used. A
+   * collection's own last record may be much older, when nobody writes to it.
    */
   get lsnLoaded(): number {
     return this.#lsnLoaded
   }
 
   /**
-   * Loads every collection of the newest checkpoint, each from the newest checkpoint in which it is whole. What is damaged is
-   * said; a collection that is whole nowhere comes back as the error.
+   * Loads every collection of the newest checkpoint, each from the newest checkpoint in which it is intact. Damage is
+   * reported. A collection that is intact in none is returned as an error.
    */
   async load(pool: WorkerPool): Promise<Map<number, Replica | EngineError>> {
     await sweepTemporary(this.#place)
@@ -118,7 +121,7 @@ export class Checkpointer {
         this.#isRenewalDue ||= checkpoint !== checkpoints[0]
         return replica
       } catch (error) {
-        // Nothing is wrong with the file: the collection is out of service and the others start.
+        // The file is intact: this collection stays out of service and the others start.
         if (error instanceof EngineError && error.code === 'memory_exhausted') return error
         if (!(error instanceof EngineError && error.code === 'snapshot_damaged')) throw error
         failure = error
@@ -131,37 +134,38 @@ export class Checkpointer {
     return failure
   }
 
-  /** The next checkpoint writes this collection again: its files in the newest one are damaged. */
+  /** The next checkpoint writes this collection again, because its files in the newest one are damaged. */
   renew(collectionId: number): void {
     if (this.#newest) this.#damage.add(this.#newest, collectionId)
     this.#isRenewalDue = true
   }
 
-  /** From now on checkpoints are taken of `source` when they are due. */
+  /** From now on checkpoints of `source` are taken when they are due. */
   start(log: Log, source: () => CheckpointSource): void {
     this.#work = { log, source }
     if (this.#isRenewalDue) this.#takeInBackground()
-    else this.#takeWhenDue()
+    else this.#takeIfDue()
   }
 
   /** Counts an applied event of `bytes` bytes, and begins a checkpoint when one is due. */
-  applied(event: Event, bytes: number): void {
-    this.#policy.applied(event.kind === 'objects-upserted' ? event.ids.length : 0, bytes)
-    this.#takeWhenDue()
+  recordApplied(event: Event, bytes: number): void {
+    this.#policy.recordApplied(event.kind === 'objects-upserted' ? event.ids.length : 0, bytes)
+    this.#takeIfDue()
   }
 
-  /** Counts the memory of a collection that was dropped: about as much of the disk comes back with the next checkpoint. */
-  dropped(bytes: Readonly<Record<string, number>>): void {
+  /** Counts the memory of a deleted collection: the next checkpoint frees about as much disk space. */
+  recordDeletion(bytes: Readonly<Record<string, number>>): void {
     this.#hasDropped = true
-    this.#policy.applied(
+    this.#policy.recordApplied(
       0,
       Object.values(bytes).reduce((sum, size) => sum + size, dropBytes),
     )
   }
 
   /**
-   * The disk is nearly full: gives up at once what checkpoints hold of collections that a durable record has dropped. Says whether
-   * there was any. Never waits for a checkpoint, which waits for the log, which waits for this.
+   * Called when the disk is nearly full: removes the files of deleted collections from checkpoints immediately, as far
+   * as their deletion is durable. Returns whether there were any. It never waits for a checkpoint, because that waits
+   * for the log, which waits for this call.
    */
   async removeDropped(isLiving: (id: number) => boolean): Promise<boolean> {
     if (this.#running || this.#removing || !this.#hasDropped) return false
@@ -178,27 +182,27 @@ export class Checkpointer {
   async #removeDropped(isDropped: (id: number) => boolean): Promise<boolean> {
     let hasRemoved = false
     for (const checkpoint of (await findCheckpoints(this.#place)).good) {
-      const left = await removeDropped(this.#place.vfs, checkpoint, isDropped)
-      if (left.manifest === checkpoint.manifest) continue
+      const updated = await removeDropped(this.#place.vfs, checkpoint, isDropped)
+      if (updated.manifest === checkpoint.manifest) continue
       hasRemoved = true
-      if (this.#newest?.path === left.path) this.#newest = left
+      if (this.#newest?.path === updated.path) this.#newest = updated
     }
     return hasRemoved
   }
 
-  #takeWhenDue(): void {
+  #takeIfDue(): void {
     if (!this.#work) return
     clearTimeout(this.#idleTimer)
-    if (this.#policy.due(() => held(this.#work?.source()))) this.#takeInBackground()
-    else if (this.#policy.worthwhile()) this.#idleTimer = setTimeout(() => this.#takeInBackground(), idleMs).unref()
+    if (this.#policy.isDue(() => sizeOf(this.#work?.source()))) this.#takeInBackground()
+    else if (this.#policy.isWorthwhile()) this.#idleTimer = setTimeout(() => this.#takeInBackground(), idleMs).unref()
   }
 
-  /** Since the engine was opened. */
+  /** Counted since the engine was opened. */
   stats(): { readonly taken: number; readonly failed: number; readonly ms: number } {
     return { ...this.#stats }
   }
 
-  /** Takes a checkpoint, or joins the one being taken. */
+  /** Takes a checkpoint, or joins the running one. */
   take(): Promise<{ readonly lsn: number }> {
     this.#running ??= this.#take().finally(() => {
       this.#running = undefined
@@ -207,18 +211,21 @@ export class Checkpointer {
     return this.#running
   }
 
-  /** Resolves when none is being taken, whatever became of it. */
-  async settled(): Promise<void> {
+  /** Resolves when no checkpoint is running, whatever its outcome. */
+  async whenIdle(): Promise<void> {
     await this.#running?.catch(() => undefined)
   }
 
-  /** Takes the last checkpoint, so that the next start replays nothing. A failure is only said: the log has everything. */
+  /**
+   * Takes the last checkpoint, so that the next start replays nothing. A failure is only reported: the log has
+   * everything.
+   */
   async end(): Promise<void> {
     clearTimeout(this.#idleTimer)
     this.#pace.hurry()
-    // One that is running may have begun before the last events.
-    await this.settled()
-    if (this.#work) await this.take().catch((error: Error) => this.#failed(error))
+    // A running checkpoint may have begun before the last events.
+    await this.whenIdle()
+    if (this.#work) await this.take().catch((error: Error) => this.#reportFailure(error))
     this.#work = undefined
   }
 
@@ -227,7 +234,7 @@ export class Checkpointer {
     await this.#removing?.catch(() => undefined)
     if (!this.#work) throw new EngineError('closed', 'the engine takes no checkpoints now')
     const { log } = this.#work
-    this.#policy.started()
+    this.#policy.reset()
     const source = this.#work.source()
     if (source.lsn === (this.#newest?.manifest.lsn ?? 0) && !this.#isRenewalDue) return { lsn: source.lsn }
     const begun = performance.now()
@@ -262,15 +269,15 @@ export class Checkpointer {
 
   #takeInBackground(): void {
     if (this.#running || !this.#work) return
-    this.take().catch((error: Error) => this.#failed(error))
+    this.take().catch((error: Error) => this.#reportFailure(error))
   }
 
-  #failed(error: Error): void {
+  #reportFailure(error: Error): void {
     this.#host.onTrouble(`a checkpoint failed: ${error.message}`)
   }
 }
 
-function held(source: CheckpointSource | undefined): { readonly objects: number; readonly bytes: number } {
+function sizeOf(source: CheckpointSource | undefined): { readonly objects: number; readonly bytes: number } {
   let objects = 0
   let bytes = 0
   for (const { recovering: replica } of source?.collections ?? []) {

@@ -1,4 +1,5 @@
-// The manifest of a checkpoint: what it holds, written last. A checkpoint without a manifest that fits does not exist.
+// The manifest of a checkpoint lists its content and is written last. A checkpoint without a valid manifest does not
+// exist.
 import type { Vfs } from '@annal/wal'
 import { type CatalogState, catalogOfFormat1 } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
@@ -11,50 +12,52 @@ import type { SnapshotFileFacts } from './snapshot-format.ts'
 
 export const manifestName = 'manifest.json'
 /**
- * 2 since the catalog has tokens and settings, which a reader of format 1 would lose; 3 since files of vectors have a header, which
- * a reader of format 2 would take for a vector.
+ * Format 2 added tokens and settings to the catalog, which a reader of format 1 would lose. Format 3 added a header to
+ * files of original vectors, which a reader of format 2 would take for a vector.
  */
 const formatVersion = 3
 
 export interface ManifestCollection {
   readonly id: number
-  /** The collection's newest record that its snapshot reflects; older ones are skipped when the log is replayed. */
+  /** The newest record of the collection that its snapshot reflects; a replay of the log skips older ones. */
   readonly lsn: number
-  /** As of that record: a rebuild may have changed them since the collection was created. */
+  /** The fields as of that record: a rebuild may have changed them since the collection was created. */
   readonly fields: readonly FieldSchema[]
-  /** Names of the files with vectors as they came; linked, since they only grow at their ends. */
+  /** Names of the files of original vectors; they are linked, because they only grow at their end. */
   readonly originals: readonly string[]
-  /** How much of each of them belongs to the snapshot; what follows was appended later. */
+  /** The number of bytes of each file that belong to the snapshot; later bytes were appended afterwards. */
   readonly originalBytes?: readonly number[]
-  /** By whom each of them was written, and the chain of its rows; null for one of which that is not known. */
+  /** For each file its writer and the checksum chain of its rows; null where that is unknown. */
   readonly originalProofs?: readonly (OriginalsProof | null)[]
-  /** Objects first, then one file per dense field. */
+  /** The objects first, then one file for each field. */
   readonly files: readonly ({ readonly name: string; readonly part: number } & SnapshotFileFacts)[]
 }
 
 export interface Manifest {
-  /** The uuid of the directory it is a checkpoint of, and its own name there; absent up to format 2. */
+  /** The uuid of its directory and its own name there; absent up to format 2. */
   readonly directory?: string
   readonly name?: string
-  /** Everything up to this record is in the checkpoint: replay starts after it. */
+  /** The checkpoint holds everything up to this record: a replay starts after it. */
   readonly lsn: number
-  /** Time of that record: time in the log goes on from here. */
+  /** Time of that record; log time continues from here. */
   readonly timeMs: number
   readonly catalog: CatalogState
   readonly collections: readonly ManifestCollection[]
 }
 
-/** The files of vectors of a collection, as it lists them. */
+/** The files of original vectors, as the manifest lists them. */
 export function listedOriginals({
   originals,
   originalBytes = [],
   originalProofs = [],
 }: Pick<ManifestCollection, 'originals' | 'originalBytes' | 'originalProofs'>): ListedOriginals[] {
-  return originals.map((name, at) => {
+  return originals.map((name, index) => {
     const place = parseOriginalsName(name)
     if (!place)
-      throw new EngineError('snapshot_damaged', `a manifest lists ${name} as a file of vectors`, { file: name })
-    const [bytes, proof] = [originalBytes[at], originalProofs[at] ?? undefined]
+      throw new EngineError('snapshot_damaged', `a manifest lists ${name} as a file of original vectors`, {
+        file: name,
+      })
+    const [bytes, proof] = [originalBytes[index], originalProofs[index] ?? undefined]
     return { name, ...place, ...(bytes !== undefined && { bytes }), ...(proof && { proof }) }
   })
 }

@@ -1,4 +1,4 @@
-// A replica as the parts that its snapshot files hold, and back.
+// Converts a replica to the parts of its snapshot files, and back.
 import type { SteadyPace } from '@annal/wal'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
@@ -18,29 +18,31 @@ import { loadSparseField } from '../vector/sparse/field.ts'
 import type { WorkerPool } from '../vector/threads/worker-pool.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 
-/** The part that holds everything but the fields; field i is part 1 + i. */
+/** The part that holds everything except the fields; field i is part 1 + i. */
 export const objectsPart = 0
 
-/** A replica as of one moment, to be written out at leisure, whatever is applied meanwhile. Must be released. */
+/**
+ * A replica as of one moment, which can be written out slowly, whatever is applied in the meantime. Must be released.
+ */
 export interface ReplicaCut {
   readonly replica: Replica
   readonly lsn: number
-  /** Every part with its bytes. A piece may lie in memory that writers write to: it is copied in the turn in which it is given. */
+  /** Every part with its bytes. A piece may be live memory, so copy it in the turn that yields it. */
   readonly parts: readonly { readonly part: number; readonly pieces: Iterable<Uint8Array> }[]
-  /** Files with vectors as they came, and how much of each there is at that moment. */
+  /** Files of original vectors, with their length at that moment. */
   readonly originals: readonly OriginalsFile[]
   release(): void
 }
 
-/** What a cut is made of: whoever is in it, and when nothing is applied to it. */
+/** The source of a cut: the current replica, and the gate that tells when nothing is being applied. */
 export interface Cuttable {
   readonly recovering: Replica | undefined
   readonly gate: WriteGate
 }
 
 /**
- * Cuts a replica between two events. Most of what must be copied is copied beforehand while writers go on; they wait for what was
- * written meanwhile to be copied again. Undefined when there is no replica.
+ * Cuts a replica between two events. Most of the data that must be copied is copied beforehand while writers continue;
+ * writers wait only while later changes are copied again. Returns undefined when there is no replica.
  */
 export async function cutReplica(collection: Cuttable, pace: SteadyPace): Promise<ReplicaCut | undefined> {
   for (;;) {
@@ -56,7 +58,7 @@ export async function cutReplica(collection: Cuttable, pace: SteadyPace): Promis
     try {
       for (const { cut } of fields) await cut.copyAhead((bytes) => pace.spend(bytes))
       const taken = await collection.gate.between(() =>
-        // A rebuild may have put another replica in its place.
+        // A rebuild may have replaced the replica.
         collection.recovering === replica ? takeCut(replica, fields) : undefined,
       )
       if (taken) return taken
@@ -72,18 +74,19 @@ function takeCut(
 ): ReplicaCut {
   replica.checkWhole()
   const cuts = fields.map(({ part, cut }) => ({ part, cut: cut.take() }))
-  // Kept open until released, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
+  // The replica stays open until the cut is released, whatever is rebuilt or deleted. No version is this high, so no
+  // writer waits for the pin.
   const unpin = replica.pins.pin(Number.MAX_SAFE_INTEGER)
   const sections = sectionsOf(replica)
   return {
     replica,
     lsn: replica.lsnApplied,
-    // Objects first: what writers change of them is set aside in larger pieces than what they change of fields.
+    // Objects first: their changed blocks are copied in larger pieces than those of fields.
     parts: [
       { part: objectsPart, pieces: writeSections(sections) },
       ...cuts.map(({ part, cut }) => ({ part, pieces: cut.pieces })),
     ],
-    originals: replica.originals.flatMap((of) => of?.files() ?? []),
+    originals: replica.originals.flatMap((file) => file?.files() ?? []),
     release: () => {
       for (const { cut } of cuts) cut.release()
       for (const section of sections) section.release()
@@ -93,9 +96,9 @@ function takeCut(
 }
 
 function fieldsOf({ dense, sparse }: Replica): { readonly part: number; readonly field: DenseField | SparseField }[] {
-  return dense.flatMap((field, at) => {
-    const one = field ?? sparse[at]
-    return one ? { part: 1 + at, field: one } : []
+  return dense.flatMap((field, index) => {
+    const one = field ?? sparse[index]
+    return one ? { part: 1 + index, field: one } : []
   })
 }
 
@@ -106,7 +109,7 @@ function sectionsOf(replica: Replica): Section[] {
   return [sectionOf('replica', ...[head, free, resting].map(numbersPart)), ...replica.dumpObjects()]
 }
 
-/** Throws snapshot_damaged when a part does not hold what it must. Parts are read to their ends or given up, never left open. */
+/** Throws snapshot_damaged when a part does not hold what it must. Sources are always closed. */
 export async function loadReplica(
   entry: CollectionEntry,
   lsn: number,
@@ -114,16 +117,16 @@ export async function loadReplica(
   from: {
     readonly pool: WorkerPool
     readonly originals: OriginalsPlace
-    /** The files of vectors that are meant. */
+    /** The files of original vectors that belong to the snapshot. */
     readonly listed: readonly ListedOriginals[]
-    /** Where the replica stands when its records have other numbers here than where the snapshot was made. */
+    /** The LSN of the replica when its records have other numbers here than where the snapshot was made. */
     readonly lsnApplied?: number
   },
 ): Promise<Replica> {
-  // Side by side: what takes long is the disk, and memory that is touched for the first time.
-  const objects = reading(partOf(objectsPart), (source) => loadObjects(source, entry, lsn, from))
-  const fields = entry.definition.fields.map((field, at) =>
-    reading(partOf(1 + at), (source) => loadField(field, source, from.pool)),
+  // In parallel: the slow parts are the disk and the first use of memory pages.
+  const objects = readPart(partOf(objectsPart), (source) => loadObjects(source, entry, lsn, from))
+  const fields = entry.definition.fields.map((field, index) =>
+    readPart(partOf(1 + index), (source) => loadField(field, source, from.pool)),
   )
   const settled = await Promise.allSettled<Closable>([objects, ...fields])
   const failed = settled.find((one) => one.status === 'rejected')
@@ -146,7 +149,7 @@ interface Closable {
   close(): Promise<void>
 }
 
-async function reading<T>(opening: Promise<SnapshotSource>, load: (source: SnapshotSource) => Promise<T>): Promise<T> {
+async function readPart<T>(opening: Promise<SnapshotSource>, load: (source: SnapshotSource) => Promise<T>): Promise<T> {
   const source = await opening
   try {
     return await load(source)
@@ -181,13 +184,13 @@ async function loadObjects(source: SnapshotSource, entry: CollectionEntry, lsn: 
   return { objects, filters, originals, ordinals, generation, version, close }
 }
 
-/** Where the files of vectors are, and which they are. */
+/** Location and list of the files of original vectors. */
 interface OriginalsFrom {
   readonly originals: OriginalsPlace
   readonly listed: readonly ListedOriginals[]
 }
 
-/** Adds one to `loaded` for each field, so that the caller can close them whatever fails. */
+/** Adds one entry to `loaded` for each field, so that the caller can close them whatever fails. */
 async function loadOriginals(
   reader: SectionReader,
   { id: collectionId, definition }: CollectionEntry,
@@ -195,14 +198,14 @@ async function loadOriginals(
   from: OriginalsFrom,
   loaded: (Originals | undefined)[],
 ): Promise<void> {
-  for (const at of definition.fields.keys()) {
-    const of = originalsOf(collectionId, definition, at, generation)
-    if (of === undefined) {
+  for (const index of definition.fields.keys()) {
+    const owner = originalsOf(collectionId, definition, index, generation)
+    if (owner === undefined) {
       loaded.push(undefined)
       continue
     }
-    const state = await Originals.loadState(reader, `originals.${at}`, { ordinalEnd, several: of.several })
-    const originals = new Originals(from.originals, of, state)
+    const state = await Originals.loadState(reader, `originals.${index}`, { ordinalEnd, several: owner.several })
+    const originals = new Originals(from.originals, owner, state)
     loaded.push(originals)
     await originals.open(from.listed)
   }
@@ -213,11 +216,11 @@ async function readHead(
   lsn: number,
 ): Promise<{ version: number; ordinals: Ordinals; generation: number }> {
   const body = await reader.open('replica')
-  const [version = 0, lsnThere = 0, end = 0, free = 0, resting = 0, generation = 0] = await body.takeNumbers(6)
-  if (lsnThere !== lsn || body.remaining !== (free + resting) * 8) {
+  const [version = 0, storedLsn = 0, end = 0, free = 0, resting = 0, generation = 0] = await body.takeNumbers(6)
+  if (storedLsn !== lsn || body.remaining !== (free + resting) * 8) {
     throw new EngineError(
       'snapshot_damaged',
-      `${body.part} is of LSN ${lsnThere} with ${body.remaining} bytes of ordinals, which does not fit`,
+      `${body.part} is of LSN ${storedLsn} with ${body.remaining} bytes of ordinals, which does not match`,
       { part: body.part },
     )
   }

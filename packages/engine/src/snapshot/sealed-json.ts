@@ -1,4 +1,4 @@
-// One JSON value in a file of one line, with its format and its checksum before it. Written whole or not at all.
+// One JSON value in a one-line file, preceded by its format and checksum. Written whole or not at all.
 import { createHash } from 'node:crypto'
 import { createWhole, readFully, type Vfs, writeFully } from '@annal/wal'
 import { EngineError } from '../errors.ts'
@@ -9,7 +9,7 @@ const bytesMax = 256 * 1024 * 1024
 export interface Seal {
   /** The newest format that this code reads, and the one it writes. */
   readonly format: number
-  /** What the value is called in the line. */
+  /** The key of the value in the line. */
   readonly key: string
 }
 
@@ -17,11 +17,11 @@ export interface Unsealed {
   readonly value: unknown
   /** Checksum of the value's text. */
   readonly sum: string
-  /** The one it was written in. */
+  /** The format in which it was written. */
   readonly format: number
 }
 
-/** Gives the checksum of the value's text. */
+/** Returns the checksum of the value's text. */
 export async function writeSealed(vfs: Vfs, path: string, sealed: Seal & { readonly value: unknown }): Promise<string> {
   const { text, sum } = sealedText(sealed)
   await createWhole(vfs, path, (file) => writeFully(file, Buffer.from(text), 0))
@@ -45,16 +45,16 @@ export async function readSealed(vfs: Vfs, path: string, seal: Seal): Promise<Un
 export function parseSealed(text: string, path: string, { format, key }: Seal): Unsealed {
   const found = /^\{"format":(\d+),"sha256":"([0-9a-f]{64})","([a-z]+)":(.*)\}\n(?![\s\S])/.exec(text)
   if (found === null || found[3] !== key)
-    throw new EngineError('snapshot_damaged', `${path} is no ${key}`, { file: path })
+    throw new EngineError('snapshot_damaged', `${path} is not a ${key}`, { file: path })
   const [, written, sum = '', , body = ''] = found
   if (Number(written) > format) {
-    throw new EngineError('format_too_new', `${path} is of format ${written}, which needs a newer Annal`, {
+    throw new EngineError('format_too_new', `${path} has format ${written}, which needs a newer version of Annal`, {
       file: path,
       version: Number(written),
     })
   }
   if (sha256(body) !== sum)
-    throw new EngineError('snapshot_damaged', `${path} is damaged: its checksum is wrong`, { file: path })
+    throw new EngineError('snapshot_damaged', `${path} is damaged: wrong checksum`, { file: path })
   return { value: JSON.parse(body), sum, format: Number(written) }
 }
 
@@ -63,7 +63,7 @@ async function readText(vfs: Vfs, path: string): Promise<string> {
   try {
     const size = await file.size()
     if (size > bytesMax)
-      throw new EngineError('snapshot_damaged', `${path} has ${size} bytes, which is too much for it`, { file: path })
+      throw new EngineError('snapshot_damaged', `${path} has ${size} bytes, which exceeds its limit`, { file: path })
     const bytes = Buffer.alloc(size)
     await readFully(file, bytes, 0)
     return bytes.toString('utf8')

@@ -1,4 +1,4 @@
-// Writing one file of a snapshot (snapshot-format.ts). It does not know what the bytes mean.
+// Writes one file of a snapshot (snapshot-format.ts). It does not interpret the bytes.
 import { type SteadyPace, type Vfs, type VfsFile, writeFully } from '@annal/wal'
 import { xxh64, xxh64Stream } from '../memory/xxh64.ts'
 import {
@@ -10,14 +10,14 @@ import {
   type SnapshotHead,
 } from './snapshot-format.ts'
 
-/** Made durable as it is written, so that no sync of the log ever waits behind more of it. */
+/** The file is synced in steps of this size, so that a sync of the log never waits behind more of it. */
 const unsyncedBytesMax = 4 * 1024 * 1024
-/** Room in the first chunk, which grows: most files of small collections never fill one. */
+/** Size of the first chunk, which grows: most files of small collections never fill one. */
 const chunkBytesFirst = 16 * 1024
 
 /**
- * Writes a new file and makes its bytes durable; the name becomes durable with the directory. Pieces may lie in memory that others
- * write to: each is copied in the turn in which it is taken.
+ * Writes a new file and makes its bytes durable; the name becomes durable with the directory. Pieces may be live
+ * memory: each one is copied in the turn that yields it.
  */
 export async function writeSnapshotFile(
   vfs: Vfs,
@@ -31,7 +31,7 @@ export async function writeSnapshotFile(
     const out = new ChunkWriter(file, pace)
     await out.header(head)
     if (Symbol.iterator in pieces) {
-      // Not by `for await`, which would let others have a turn between a piece and its copy.
+      // Not `for await`, which would let other work run between a piece and its copy.
       for (const piece of pieces) await out.write(piece)
     } else for await (const piece of pieces) await out.write(piece)
     return await out.finish()
@@ -62,19 +62,19 @@ class ChunkWriter {
     await this.#put(headerOf(head))
   }
 
-  /** The piece is copied before anything is waited for. */
+  /** Copies the piece before the first await. */
   write(piece: Uint8Array): Promise<void> {
     this.#add(piece)
     return this.#writeFull()
   }
 
   #add(piece: Uint8Array): void {
-    for (let at = 0; at < piece.length; ) {
-      const taken = Math.min(piece.length - at, chunkBytesMax - this.#filled)
+    for (let offset = 0; offset < piece.length; ) {
+      const taken = Math.min(piece.length - offset, chunkBytesMax - this.#filled)
       this.#makeRoom(this.#filled + taken)
-      this.#chunk.set(piece.subarray(at, at + taken), chunkHeadBytes + this.#filled)
+      this.#chunk.set(piece.subarray(offset, offset + taken), chunkHeadBytes + this.#filled)
       this.#filled += taken
-      at += taken
+      offset += taken
       if (this.#filled < chunkBytesMax) continue
       this.#full.push(this.#chunk)
       this.#chunk = this.#spare.pop() ?? newChunk(chunkBytesMax)
@@ -111,7 +111,7 @@ class ChunkWriter {
     const view = new DataView(chunk.buffer)
     view.setUint32(0, bytes.length, true)
     view.setUint32(4, this.#chunks, true)
-    // The number is the seed, so that chunks that change places are wrong, too.
+    // The chunk number is the seed, so that swapped chunks are detected.
     view.setBigUint64(8, xxh64(bytes, BigInt(this.#chunks)), true)
     this.#sums.update(chunk.subarray(8, chunkHeadBytes))
     this.#chunks++

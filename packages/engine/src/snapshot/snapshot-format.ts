@@ -1,9 +1,9 @@
-// The layout of one file of a snapshot: a header, chunks that each carry their own checksum, and a footer that makes a short
-// file as wrong as a changed one. Every chunk but the last is full. Specified in docs/formats/snapshot.md.
+// The layout of one snapshot file: a header, chunks that each carry a checksum, and a footer, so that a truncated file
+// is detected like a changed one. Every chunk except the last is full. Specified in docs/formats/snapshot.md.
 //
 //   header, 64 bytes:  | "ANNLSNAP" | u16 version | u16 oldest reader | u32 64 | u32 collection | u32 part | u64 LSN | zeros | u64 xxh64 of bytes 0..55 |
 //   chunk:             | u32 bytes, 1..1 Mi | u32 number, 0 first | u64 xxh64 of bytes, seed = number | bytes |
-//   footer:            | u32 0 | u32 chunks | u64 bytes in all | u64 xxh64 of all chunk sums in order |
+//   footer:            | u32 0 | u32 chunks | u64 total bytes | u64 xxh64 of all chunk sums in order |
 //
 // Little endian.
 import { EngineError } from '../errors.ts'
@@ -25,7 +25,7 @@ export interface SnapshotHead {
 
 export interface SnapshotFileFacts {
   readonly bytes: number
-  /** xxh64 of all chunk sums, as hexadecimal digits. */
+  /** xxh64 of all chunk sums, in hexadecimal. */
   readonly sum: string
 }
 
@@ -43,7 +43,7 @@ export function headerOf({ collectionId, part, lsn }: SnapshotHead): Uint8Array 
   return bytes
 }
 
-/** Whether the bytes are a header as it was written, of whatever version. */
+/** Whether the bytes are an intact header of any version. */
 export function isHeader(bytes: Uint8Array): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   return view.getBigUint64(0, true) === magic && view.getBigUint64(56, true) === xxh64(bytes.subarray(0, 56))

@@ -1,8 +1,8 @@
-// Reading one file of a snapshot: whole chunks go from the disk to where they belong, several at a time, and each is checked
-// against its checksum before anybody is told that it is there. Where a chunk is wanted in parts, it is checked first.
+// Reads one file of a snapshot. Whole chunks are read from the disk directly into their destination, several at a time,
+// and each is verified before the caller sees it. A chunk that is read in parts is verified first.
 import { readFully, type Vfs, type VfsFile } from '@annal/wal'
 import { EngineError } from '../errors.ts'
-import { accessing } from '../file-damage.ts'
+import { accessing as wrapReadErrors } from '../file-damage.ts'
 import type { ByteSource } from '../memory/sections.ts'
 import { xxh64, xxh64Stream } from '../memory/xxh64.ts'
 import {
@@ -19,7 +19,7 @@ import {
   type SnapshotHead,
 } from './snapshot-format.ts'
 
-/** Chunks under way at one time: reading, and touching memory for the first time, are what takes long. */
+/** Parallel chunk reads: disk reads and the first use of memory pages are the slow parts. */
 const chunksAtOnce = 4
 const chunkStride = chunkHeadBytes + chunkBytesMax
 
@@ -29,10 +29,10 @@ export class SnapshotSource implements ByteSource {
   readonly #expected: SnapshotFileFacts
   readonly #chunks: number
   readonly #total: number
-  /** The checksums of the chunks read so far. */
+  /** Checksums of the chunks read so far. */
   readonly #sums: Uint8Array
   #next = 0
-  /** What is left of a chunk that is wanted in parts. */
+  /** The rest of a chunk that is read in parts. */
   #rest: Uint8Array = new Uint8Array(0)
 
   private constructor(file: VfsFile, path: string, expected: SnapshotFileFacts) {
@@ -44,20 +44,20 @@ export class SnapshotSource implements ByteSource {
     this.#sums = new Uint8Array(Math.max(0, this.#chunks) * 8)
   }
 
-  /** Must be closed. Throws EngineError snapshot_damaged or format_too_new. */
+  /** The caller must close it. Throws EngineError snapshot_damaged or format_too_new. */
   static async open(
     vfs: Pick<Vfs, 'open'>,
     path: string,
     expected: SnapshotHead & SnapshotFileFacts,
   ): Promise<SnapshotSource> {
-    const file = await accessing(path, () => vfs.open(path, 'read'))
+    const file = await wrapReadErrors(path, () => vfs.open(path, 'read'))
     try {
       const size = await file.size()
       if (size !== expected.bytes)
-        throw damagedFile(path, 0, `it has ${size} bytes, its manifest says ${expected.bytes}`)
+        throw damagedFile(path, 0, `it has ${size} bytes, but its manifest says ${expected.bytes}`)
       const source = new SnapshotSource(file, path, expected)
       if (source.#chunks < 0 || source.#total < 0 || source.#total <= (source.#chunks - 1) * chunkBytesMax)
-        throw damagedFile(path, 0, `its size of ${size} bytes is none that a snapshot file has`)
+        throw damagedFile(path, 0, `${size} bytes is not a valid size of a snapshot file`)
       checkHeader(await source.#readAt(0, new Uint8Array(headerBytes)), path, expected)
       return source
     } catch (error) {
@@ -66,7 +66,7 @@ export class SnapshotSource implements ByteSource {
     }
   }
 
-  /** Bytes not yet taken. */
+  /** Bytes not read yet. */
   get left(): number {
     return this.#rest.length + this.#total - Math.min(this.#total, this.#next * chunkBytesMax)
   }
@@ -74,16 +74,16 @@ export class SnapshotSource implements ByteSource {
   async fill(...targets: readonly Uint8Array[]): Promise<void> {
     const wanted = new Targets(targets)
     if (wanted.left > this.left)
-      throw this.#damaged(this.#next, `${wanted.left} bytes are wanted of ${this.left} that are left`)
-    const underWay: Promise<void>[] = []
+      throw this.#damaged(this.#next, `${wanted.left} bytes are expected and ${this.left} are left`)
+    const pending: Promise<void>[] = []
     try {
       while (wanted.left > 0) {
         this.#rest = this.#rest.subarray(wanted.put(this.#rest))
         if (wanted.left === 0) break
         const length = this.#lengthOf(this.#next)
         if (wanted.left >= length) {
-          if (underWay.length >= chunksAtOnce) await underWay.shift()
-          underWay.push(settledLater(this.#read(this.#next++, wanted.take(length))))
+          if (pending.length >= chunksAtOnce) await pending.shift()
+          pending.push(deferRejection(this.#read(this.#next++, wanted.take(length))))
         } else {
           const chunk = new Uint8Array(length)
           await this.#read(this.#next++, [chunk])
@@ -91,10 +91,10 @@ export class SnapshotSource implements ByteSource {
         }
       }
     } finally {
-      // Nothing is written to a target any more when the caller goes on, not even where it goes on to an error.
-      await Promise.allSettled(underWay)
+      // When the caller continues, even with an error, nothing is written to a target any more.
+      await Promise.allSettled(pending)
     }
-    await Promise.all(underWay)
+    await Promise.all(pending)
   }
 
   async piece(): Promise<Uint8Array | undefined> {
@@ -113,7 +113,7 @@ export class SnapshotSource implements ByteSource {
     const footer = await this.#readAt(position, new Uint8Array(footerBytes))
     const wanted = footerOf({ chunks: this.#chunks, total: this.#total, sum })
     if (sum !== BigInt(`0x${this.#expected.sum}`) || footer.some((byte, i) => byte !== wanted[i]))
-      throw damagedFile(this.#path, position, 'its chunks are not those of its manifest')
+      throw damagedFile(this.#path, position, 'its chunks do not match its manifest')
   }
 
   close(): Promise<void> {
@@ -124,17 +124,17 @@ export class SnapshotSource implements ByteSource {
     return Math.min(chunkBytesMax, this.#total - number * chunkBytesMax)
   }
 
-  /** One whole chunk into pieces of memory that together are as long. */
+  /** Reads one whole chunk into pieces of memory of the same total length. */
   async #read(number: number, into: readonly Uint8Array[]): Promise<void> {
     const from = headerBytes + number * chunkStride
     const head = new Uint8Array(chunkHeadBytes)
-    let at = from + chunkHeadBytes
+    let position = from + chunkHeadBytes
     const reads = [this.#readAt(from, head)]
     for (const piece of into) {
-      reads.push(this.#readAt(at, piece))
-      at += piece.length
+      reads.push(this.#readAt(position, piece))
+      position += piece.length
     }
-    await everyOne(reads)
+    await allSettledOrThrow(reads)
     const view = new DataView(head.buffer)
     if (view.getUint32(0, true) !== this.#lengthOf(number) || view.getUint32(4, true) !== number)
       throw this.#damaged(number, `chunk ${number} does not start here`)
@@ -144,7 +144,7 @@ export class SnapshotSource implements ByteSource {
   }
 
   async #readAt(position: number, into: Uint8Array): Promise<Uint8Array> {
-    const read = await accessing(this.#path, () => readFully(this.#file, into, position))
+    const read = await wrapReadErrors(this.#path, () => readFully(this.#file, into, position))
     if (read < into.length) throw damagedFile(this.#path, position + read, 'it ends too early')
     return into
   }
@@ -154,7 +154,7 @@ export class SnapshotSource implements ByteSource {
   }
 }
 
-/** The bytes of a file in pieces of at most a chunk, each checked before it is given out. */
+/** Yields the bytes of a file in pieces of at most a chunk, each verified before it is yielded. */
 export async function* readSnapshotFile(
   vfs: Pick<Vfs, 'open'>,
   path: string,
@@ -169,7 +169,7 @@ export async function* readSnapshotFile(
   }
 }
 
-/** Pieces of memory to be filled one after another, as if they were one. */
+/** Pieces of memory that are filled in order, as if they were contiguous. */
 class Targets {
   readonly #targets: readonly Uint8Array[]
   #at = 0
@@ -181,30 +181,30 @@ class Targets {
     this.left = targets.reduce((sum, target) => sum + target.length, 0)
   }
 
-  /** The next `length` bytes of memory. */
+  /** Returns the next `length` bytes of memory. */
   take(length: number): Uint8Array[] {
-    const taken: Uint8Array[] = []
+    const pieces: Uint8Array[] = []
     for (let missing = length; missing > 0; ) {
       const target = this.#targets[this.#at] as Uint8Array
       const piece = target.subarray(this.#done, this.#done + missing)
       missing -= piece.length
       this.#done += piece.length
-      if (piece.length > 0) taken.push(piece)
+      if (piece.length > 0) pieces.push(piece)
       if (this.#done < target.length) continue
       this.#at++
       this.#done = 0
     }
     this.left -= length
-    return taken
+    return pieces
   }
 
-  /** Copies as much as there is room for; gives how much that was. */
+  /** Copies as many bytes as fit; returns that number. */
   put(bytes: Uint8Array): number {
     const length = Math.min(bytes.length, this.left)
-    let at = 0
+    let offset = 0
     for (const piece of this.take(length)) {
-      piece.set(bytes.subarray(at, at + piece.length))
-      at += piece.length
+      piece.set(bytes.subarray(offset, offset + piece.length))
+      offset += piece.length
     }
     return length
   }
@@ -216,7 +216,7 @@ function checkHeader(bytes: Uint8Array, path: string, expected: SnapshotHead): v
   if (view.getUint16(10, true) > formatVersion) {
     throw new EngineError(
       'format_too_new',
-      `${path} is of snapshot format ${view.getUint16(8, true)}, which needs a newer Annal`,
+      `${path} has snapshot format ${view.getUint16(8, true)}, which needs a newer version of Annal`,
       { file: path },
     )
   }
@@ -233,14 +233,14 @@ function sumOf(pieces: readonly Uint8Array[], seed: bigint): bigint {
   return sum.digest()
 }
 
-/** Like Promise.all, but a failure waits for the others to end. */
-async function everyOne(promises: readonly Promise<unknown>[]): Promise<void> {
+/** Like Promise.all, but on a failure it waits for the other promises to settle. */
+async function allSettledOrThrow(promises: readonly Promise<unknown>[]): Promise<void> {
   await Promise.allSettled(promises)
   await Promise.all(promises)
 }
 
-/** Somebody will wait for it; until then its failure must not count as unhandled. */
-function settledLater(promise: Promise<void>): Promise<void> {
+/** The promise is awaited later; until then its failure must not count as unhandled. */
+function deferRejection(promise: Promise<void>): Promise<void> {
   promise.catch(() => undefined)
   return promise
 }

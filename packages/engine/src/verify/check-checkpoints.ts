@@ -1,5 +1,6 @@
-// Checks every file that a checkpoint lists: that it is there and has its length, and when asked to, every byte of it. Also the
-// files in originals/, which a start continues with. Says what to do about each fault, which depends on what is whole.
+// Checks every file that a checkpoint lists: that it exists and has its length; a deep check reads every byte. Also
+// checks the files in originals/, which a start continues to use. Each fault comes with a fix that depends on what is
+// intact.
 import { join, relative } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import { type ListedOriginals, originalsFault } from '../replica/check-originals.ts'
@@ -21,7 +22,7 @@ export interface CheckpointCheck {
 }
 
 export interface CheckpointFault {
-  /** Below the data directory. */
+  /** Path relative to the data directory. */
   readonly file: string
   readonly what: string
   readonly cure: string
@@ -29,11 +30,11 @@ export interface CheckpointFault {
 
 export interface CheckedCheckpoints {
   readonly faults: readonly CheckpointFault[]
-  /** Files of which nothing, or not enough, says whose they are: they were written by an earlier version. */
+  /** Files of an earlier version that do not prove, or not fully prove, to which field they belong. */
   readonly unproved: readonly CheckpointFault[]
   /** Newest first. */
   readonly whole: readonly Checkpoint[]
-  /** LSN of the newest checkpoint there is, whole or not; undefined without one. */
+  /** LSN of the newest checkpoint, intact or not; undefined without one. */
   readonly newestLsn: number | undefined
 }
 
@@ -46,7 +47,7 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
   const unproved: CheckpointFault[] = []
   const misplaced: CheckpointFault[] = []
   const found: { readonly file: string; readonly what: string }[] = []
-  // Beside a server, a checkpoint that was given up meanwhile is nobody's loss.
+  // While a server runs, a checkpoint may be removed during the check; that is no fault.
   for (const { path, message } of damaged)
     if (await vfs.exists(path)) found.push({ file: relative(dataDir, path), what: message })
   const total = good.flatMap(({ manifest }) => manifest.collections).flatMap(({ files }) => files).length
@@ -65,14 +66,14 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
       }
       for (const listed of listedOriginals(collection)) {
         const path = join(checkpoint.path, listed.name)
-        const look = { dimension: dimensionOf(collection.fields[listed.field]), isDeep: check.isDeep }
-        const what = await originalsFault(vfs, path, listed, look)
+        const checkOptions = { dimension: dimensionOf(collection.fields[listed.field]), isDeep: check.isDeep }
+        const what = await originalsFault(vfs, path, listed, checkOptions)
         if (what !== undefined) found.push({ file: relative(dataDir, path), what })
         if (checkpoint !== good[0]) continue
         const live = join(originalsDir, listed.name)
-        // A start links the checkpoint's file where it is missing here.
+        // A start links the checkpoint's file when it is missing here.
         if (await vfs.exists(live)) {
-          const fault = await originalsFault(vfs, live, listed, look)
+          const fault = await originalsFault(vfs, live, listed, checkOptions)
           if (fault !== undefined) misplaced.push({ file: relative(dataDir, live), what: fault, cure: what ?? '' })
         }
         if (listed.proof === undefined || 'marks' in listed.proof) unproved.push(unprovedFile(listed))
@@ -82,7 +83,7 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
     else if (!(await vfs.exists(checkpoint.path))) found.length = before
   }
   const cure = cureFor(whole, check.isLogWhole)
-  const linked = 'start the server: it puts the file aside, and the one that the checkpoint links takes its place'
+  const linked = 'start the server: it renames the file and uses the one that the checkpoint links'
   return {
     faults: [
       ...found.map((fault) => ({ ...fault, cure })),
@@ -98,8 +99,8 @@ function unprovedFile({ name, proof }: ListedOriginals): CheckpointFault {
   const known = proof === undefined ? 'nothing says' : 'only the checksums of some of its rows say'
   return {
     file: join('originals', name),
-    what: `it is of an earlier format: each row proves itself, but ${known} that the file is the one of this field`,
-    cure: 'rebuild the collection: that writes the file in the format of today',
+    what: `it has an earlier format: each row has a checksum, but ${known} that the file belongs to this field`,
+    cure: 'rebuild the collection: that writes the file in the current format',
   }
 }
 
@@ -107,5 +108,5 @@ function cureFor([newest]: readonly Checkpoint[], isLogWhole: boolean): string {
   if (newest !== undefined)
     return `start the server: it loads the checkpoint of LSN ${newest.manifest.lsn} and replays the log from there, and its next checkpoint replaces the damaged one`
   if (isLogWhole) return 'start the server: it replays the whole log, and its next checkpoint replaces the damaged one'
-  return 'put the file back from a copy of the directory, or restore the collection from a backup: no other checkpoint is whole, and the log does not go back to its first record'
+  return 'restore the file from a copy of the directory, or restore the collection from a backup: no other checkpoint is intact, and the log does not reach back to its first record'
 }

@@ -1,5 +1,5 @@
-// Checks backups and the images that restored and cloned collections began with: that every file is there with its length, and when
-// asked to, that it has the checksum that its manifest gives.
+// Checks backups and the images of restored and cloned collections: that every file exists and has its length; a deep
+// check also compares the checksums of the manifest.
 import { basename, join, relative } from 'node:path'
 import { sizeOf, type Vfs } from '@annal/wal'
 import { filesOf, originalsName, partName, readImage, type StoredImage } from '../backup/image.ts'
@@ -19,9 +19,9 @@ export interface ImageCheck {
 }
 
 const cures = {
-  backups: 'make the backup again, or fetch it from where it was copied to',
+  backups: 'create the backup again, or fetch a copy of it',
   imports:
-    'take a checkpoint of a running server: records before it, which need this file, are then not replayed. Points in time before it stay out of reach',
+    'take a checkpoint on a running server, so that records that need this file are no longer replayed. Points in time before it cannot be restored',
 }
 
 export async function checkImages(check: ImageCheck): Promise<CheckpointFault[]> {
@@ -32,7 +32,7 @@ export async function checkImages(check: ImageCheck): Promise<CheckpointFault[]>
     const names = (await vfs.exists(dir)) ? await vfs.list(dir) : []
     for (const name of names.filter((one) => /^[0-9a-f]{32}$/.test(one)).sort()) {
       const found = await imageFaults(check, join(dir, name))
-      // Beside a server, one that was removed meanwhile is nobody's loss.
+      // While a server runs, an image may be removed during the check; that is no fault.
       if (found.length > 0 && !(await vfs.exists(join(dir, name)))) continue
       for (const what of found) faults.push({ file: relative(dataDir, join(dir, name)), what, cure: cures[folder] })
     }
@@ -49,7 +49,7 @@ async function imageFaults({ vfs, isDeep }: ImageCheck, dir: string): Promise<st
     throw error
   }
   const { folder = basename(dir) } = stored.image
-  if (folder !== basename(dir)) return [`its manifest is that of folder ${folder}`]
+  if (folder !== basename(dir)) return [`its manifest belongs to folder ${folder}`]
   const files = filesOf(stored.image)
   const isHashed = files.every(({ sha256 }) => sha256 !== '')
   if (isDeep && isHashed) return verifyImage(vfs, stored)
@@ -61,14 +61,14 @@ async function imageFaults({ vfs, isDeep }: ImageCheck, dir: string): Promise<st
       faults.push(fault.message)
       return undefined
     })
-    // Files of vectors that a clone links grow under their other names.
+    // Files of original vectors that a clone links grow under their other names.
     if (size === undefined || size === bytes || (size > bytes && !isHashed)) continue
-    faults.push(`${name} has ${size} bytes, its manifest says ${bytes}`)
+    faults.push(`${name} has ${size} bytes, but its manifest says ${bytes}`)
   }
   return isDeep && faults.length === 0 ? partFaults(vfs, stored) : faults
 }
 
-/** Those files of an image that carry checksums of their own. */
+/** Faults of the files of an image that contain their own checksums. */
 async function partFaults(vfs: Vfs, { dir, image }: StoredImage): Promise<string[]> {
   const faults: string[] = []
   const { collectionId } = image.source
@@ -79,8 +79,8 @@ async function partFaults(vfs: Vfs, { dir, image }: StoredImage): Promise<string
   }
   for (const file of image.originals) {
     const listed = { ...file, name: originalsName(file) }
-    const look = { dimension: dimensionOf(image.fields[file.field]), isDeep: true }
-    const fault = await originalsFault(vfs, join(dir, listed.name), listed, look)
+    const check = { dimension: dimensionOf(image.fields[file.field]), isDeep: true }
+    const fault = await originalsFault(vfs, join(dir, listed.name), listed, check)
     if (fault !== undefined) faults.push(fault)
   }
   return faults

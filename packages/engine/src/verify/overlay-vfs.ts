@@ -1,14 +1,15 @@
-// A directory that can be written to and stays as it is: what is written goes to a second directory, what is removed is
-// remembered, and everything else is read where it was. Nothing is synced: what is written here is thrown away.
+// Makes a directory writable without changing it. Writes go to a second directory, removals are remembered, and
+// everything else is read from the original. Nothing is synced: the writes are discarded in the end.
 import { dirname, join, relative } from 'node:path'
 import { copyFile, type OpenMode, type Vfs, type VfsFile } from '@annal/wal'
 
-export function overlayVfs(base: Vfs, of: { readonly dir: string; readonly scratch: string }): Vfs {
-  /** Paths whose content below is not there any more. */
+export function overlayVfs(base: Vfs, directories: { readonly dir: string; readonly scratch: string }): Vfs {
+  /** Paths whose original content counts as removed. */
   const gone = new Set<string>()
-  const above = (path: string): string => join(of.scratch, relative(of.dir, path))
+  const above = (path: string): string => join(directories.scratch, relative(directories.dir, path))
   const isBelow = async (path: string): Promise<boolean> => {
-    for (let at = path; at.length >= of.dir.length; at = dirname(at)) if (gone.has(at)) return false
+    for (let current = path; current.length >= directories.dir.length; current = dirname(current))
+      if (gone.has(current)) return false
     return base.exists(path)
   }
   const isAbove = (path: string): Promise<boolean> => base.exists(above(path))
@@ -27,12 +28,12 @@ export function overlayVfs(base: Vfs, of: { readonly dir: string; readonly scrat
     if (mode === 'create') {
       if ((await isAbove(path)) || (await isBelow(path))) throw systemError('EEXIST', path)
       await base.makeDirectory(dirname(above(path)))
-      return unsynced(await base.open(above(path), 'create'))
+      return withoutSync(await base.open(above(path), 'create'))
     }
     await mustExist(path)
-    if (await isAbove(path)) return unsynced(await base.open(above(path), mode))
+    if (await isAbove(path)) return withoutSync(await base.open(above(path), mode))
     const below = await base.open(path, 'read')
-    return mode === 'read' ? below : new RaisedWhenWritten(below, async () => base.open(await raise(path), 'write'))
+    return mode === 'read' ? below : new CopiedOnWrite(below, async () => base.open(await raise(path), 'write'))
   }
 
   async function forget(path: string): Promise<void> {
@@ -60,7 +61,7 @@ export function overlayVfs(base: Vfs, of: { readonly dir: string; readonly scrat
       if ((await isAbove(path)) || (await isBelow(path))) throw systemError('EEXIST', path)
       await mustExist(existing)
       await base.makeDirectory(dirname(above(path)))
-      // A copy: what is written to one of the names must not reach what lies below.
+      // A copy: writes to one of the names must not reach the original.
       await copyFile(base, (await isAbove(existing)) ? above(existing) : existing, above(path))
     },
     makeDirectory: (path) => base.makeDirectory(above(path)),
@@ -73,12 +74,12 @@ export function overlayVfs(base: Vfs, of: { readonly dir: string; readonly scrat
     },
     exists: async (path) => (await isAbove(path)) || (await isBelow(path)),
     syncDirectory: async () => undefined,
-    freeBytes: () => base.freeBytes(of.scratch),
+    freeBytes: () => base.freeBytes(directories.scratch),
   }
 }
 
-/** A file that is copied up when it is first written to: most files that are opened for writing never are. */
-class RaisedWhenWritten implements VfsFile {
+/** A file that is copied on its first write. Most files that are opened for writing are never written. */
+class CopiedOnWrite implements VfsFile {
   readonly #raise: () => Promise<VfsFile>
   #file: VfsFile
   #raising: Promise<VfsFile> | undefined
@@ -116,7 +117,7 @@ class RaisedWhenWritten implements VfsFile {
   }
 }
 
-function unsynced(file: VfsFile): VfsFile {
+function withoutSync(file: VfsFile): VfsFile {
   return {
     write: (bytes, position) => file.write(bytes, position),
     read: (bytes, position) => file.read(bytes, position),

@@ -1,17 +1,17 @@
-// Reads one file of a snapshot from the first byte to the last.
+// Reads one snapshot file from its first byte to its last.
 import { errnoOf, type Vfs } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { SnapshotSource } from '../snapshot/snapshot-source.ts'
 
 type Expected = Parameters<typeof SnapshotSource.open>[2]
 
-/** What is wrong with it; undefined for one that is whole. */
+/** Returns the fault of the file; undefined when it is intact. */
 export function snapshotFault(vfs: Vfs, path: string, expected: Expected): Promise<string | undefined> {
   return faultOf(async () => {
     const source = await SnapshotSource.open(vfs, path, expected)
     try {
       while (await source.piece()) {
-        // Each is checked before it is given.
+        // The source verifies each piece before it yields it.
       }
       await source.end()
     } finally {
@@ -20,7 +20,7 @@ export function snapshotFault(vfs: Vfs, path: string, expected: Expected): Promi
   })
 }
 
-/** What is wrong with its length and its header. */
+/** Returns the fault of its length and its header. */
 export function snapshotHeadFault(vfs: Vfs, path: string, expected: Expected): Promise<string | undefined> {
   return faultOf(async () => (await SnapshotSource.open(vfs, path, expected)).close())
 }

@@ -1,5 +1,5 @@
-// Reads everything that is archived, every byte, also beside a server that has the directory open: a disk forgets in silence, and
-// what is archived is read by nobody until it is needed.
+// Reads every byte of the archive, also while a server has the directory open. Disks lose data silently, and archived
+// data is otherwise not read until it is needed.
 import { join } from 'node:path'
 import { nodeVfs, readIdentity, type Vfs, verifyLog } from '@annal/wal'
 import { archivedCheckpointsDir, archivedLogDir } from '../backup/archive.ts'
@@ -17,7 +17,7 @@ export interface ArchiveReport {
   readonly lsnFirst: number
   readonly lsnLast: number
   readonly checkpoints: number
-  /** One sentence for each thing that is wrong. */
+  /** One sentence for each fault. */
   readonly faults: readonly string[]
 }
 
@@ -27,7 +27,7 @@ export interface VerifyArchiveOptions {
   readonly onProgress?: (bytes: number) => void
 }
 
-/** Undefined when nothing is archived. */
+/** Returns undefined when nothing is archived. */
 export async function verifyArchive(options: VerifyArchiveOptions): Promise<ArchiveReport | undefined> {
   const { dataDir, vfs = nodeVfs() } = options
   const logDir = archivedLogDir(dataDir)
@@ -35,7 +35,7 @@ export async function verifyArchive(options: VerifyArchiveOptions): Promise<Arch
   if (!hasLog && !(await vfs.exists(archivedCheckpointsDir(dataDir)))) return undefined
   const onProgress = ({ bytes }: { readonly bytes: number }) => options.onProgress?.(bytes)
   const log = hasLog ? await verifyLog({ vfs, dir: logDir, onProgress }) : undefined
-  // An archive has no TIP and no tail; only what is damaged in it is damage.
+  // An archive has no TIP and no tail, so only damage counts as a fault.
   const damage = log?.findings.filter(({ severity }) => severity === 'damage') ?? []
   const checkpoints = await verifyCheckpoints(vfs, dataDir)
   return {
@@ -58,7 +58,7 @@ async function verifyCheckpoints(vfs: Vfs, dataDir: string) {
   const directory = () => identity?.uuid
   const find = () => findCheckpoints({ vfs, dir, originalsDir: join(dataDir, 'originals'), directory })
   const { good, damaged } = await find()
-  // One that is just being given up looks damaged, and is gone at the second look.
+  // A checkpoint that is just being removed looks damaged; the second listing no longer has it.
   const stillDamaged = damaged.length === 0 ? [] : (await find()).damaged.map(({ message }) => message)
   const faults = damaged.map(({ message }) => message).filter((message) => stillDamaged.includes(message))
   for (const { path, manifest } of good) {
@@ -67,12 +67,12 @@ async function verifyCheckpoints(vfs: Vfs, dataDir: string) {
       for (const { name, part, bytes, sum } of files) {
         const file = join(path, name)
         const fault = await snapshotFault(vfs, file, { collectionId: id, part, lsn, bytes, sum })
-        // A checkpoint that was given up meanwhile is nobody's loss.
+        // A checkpoint that was removed in the meantime is no fault.
         if (fault !== undefined && (await vfs.exists(path))) faults.push(`${file.slice(dataDir.length + 1)}: ${fault}`)
       }
       for (const listed of listedOriginals(collection)) {
-        const look = { dimension: dimensionOf(collection.fields[listed.field]), isDeep: true }
-        const fault = await originalsFault(vfs, join(path, listed.name), listed, look)
+        const check = { dimension: dimensionOf(collection.fields[listed.field]), isDeep: true }
+        const fault = await originalsFault(vfs, join(path, listed.name), listed, check)
         if (fault !== undefined && (await vfs.exists(path))) faults.push(fault)
       }
     }

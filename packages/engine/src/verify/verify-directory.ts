@@ -1,7 +1,7 @@
-// Looks a closed data directory over and tells what is wrong with it and what to do. Every byte of the log and of every
-// checkpoint is checked; a deep look also builds the state by every way there is, from each checkpoint and from the whole log
-// where that is kept, and compares: whichever way a start takes, it must find the same. Writes nothing below the directory but
-// its lock, while it looks.
+// Checks a closed data directory and reports every fault with its fix. Every byte of the log and of every checkpoint is
+// checked. A deep check also builds the state in every possible way, from each checkpoint and from the whole log where
+// it is kept, and compares the results: every way must produce the same state. It writes nothing to the directory
+// except its lock during the check.
 import { randomBytes } from 'node:crypto'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,42 +17,42 @@ import { overlayVfs } from './overlay-vfs.ts'
 
 export interface VerifyDirectoryOptions {
   readonly dataDir: string
-  /** Also build the state by every way there is and compare: needs the memory and the time of several starts. */
+  /** Also build the state in every possible way and compare. Needs the memory and the time of several starts. */
   readonly deep?: boolean
-  /** For deep looks: as many as the machine has cores when not given. */
+  /** Threads of a deep check; by default the number of cores. */
   readonly threads?: number
-  /** Where a deep look may write what a start would write; the system's place for temporary files when not given. */
+  /** Where a deep check may write temporary files; by default the system's folder for them. */
   readonly scratchDir?: string
   readonly onProgress?: (progress: DirectoryProgress) => void
 }
 
 export interface DirectoryProgress {
   readonly step: 'log' | 'checkpoints' | 'state'
-  /** Bytes read of the log, files of checkpoints, ways of building the state. */
+  /** Bytes read of the log, files of checkpoints, or states built. */
   readonly done: number
   /** Unknown for the log. */
   readonly total?: number
 }
 
 export interface DirectoryFinding {
-  /** `damage`: something is lost or would be refused. `notice`: a start copes with it, and it is worth knowing. */
+  /** `damage`: something is lost or would be refused. `notice`: a start handles it. */
   readonly severity: 'damage' | 'notice'
-  /** Below the data directory. */
+  /** Path relative to the data directory. */
   readonly file: string
   readonly what: string
   readonly cure: string
 }
 
-/** The state as it was built in one way. */
+/** The state that one way produced. */
 export interface DirectoryState {
-  /** The LSN of the checkpoint it began from, 0 for the whole log. */
+  /** The LSN of the checkpoint it began from; 0 for the whole log. */
   readonly fromLsn: number
   readonly lsn: number
   readonly collections: readonly {
     readonly database: string
     readonly name: string
     readonly objects: number
-    /** Undefined where the collection is out of service. */
+    /** Undefined when the collection is out of service. */
     readonly digest: string | undefined
   }[]
 }
@@ -61,17 +61,17 @@ export interface DirectoryReport {
   readonly isGood: boolean
   readonly findings: readonly DirectoryFinding[]
   readonly records: number
-  /** LSNs of the checkpoints that are whole, newest first. */
+  /** LSNs of the intact checkpoints, newest first. */
   readonly checkpoints: readonly number[]
-  /** Empty unless the look was deep. */
+  /** Empty unless the check was deep. */
   readonly states: readonly DirectoryState[]
 }
 
-const repairCure = 'restore a backup, or see what `annal repair` would keep of the log'
+const repairCure = 'restore a backup, or use `annal repair` to see how much of the log can be kept'
 
 /**
- * A look at files alone takes no lock; a deep one throws WalError directory_locked while the directory is in use. Both throw
- * identity_damaged or format_too_new where nothing can be told.
+ * A check of files takes no lock; a deep check throws WalError directory_locked while the directory is in use. Both
+ * throw identity_damaged or format_too_new when the directory cannot be read.
  */
 export async function verifyDataDirectory(options: VerifyDirectoryOptions): Promise<DirectoryReport> {
   const vfs = nodeVfs()
@@ -79,7 +79,9 @@ export async function verifyDataDirectory(options: VerifyDirectoryOptions): Prom
   const findings: DirectoryFinding[] = []
   const identity = await readIdentity({ vfs, dir: dataDir })
   if (!identity)
-    throw new EngineError('invalid_argument', `${dataDir} is no data directory: it has no IDENTITY`, { value: dataDir })
+    throw new EngineError('invalid_argument', `${dataDir} is not a data directory: it has no IDENTITY`, {
+      value: dataDir,
+    })
   const log = await checkLog(vfs, options, identity, findings)
   const { onProgress } = options
   const { faults, unproved, whole } = await checkCheckpoints({
@@ -87,8 +89,8 @@ export async function verifyDataDirectory(options: VerifyDirectoryOptions): Prom
     onFile: (done, total) => onProgress?.({ step: 'checkpoints', done, total }),
   })
   for (const file of unproved) findings.push({ severity: 'notice', ...file })
-  const ofImages = await checkImages({ vfs, dataDir, isDeep: options.deep ?? false })
-  for (const fault of [...faults, ...ofImages]) findings.push({ severity: 'damage', ...fault })
+  const imageFaults = await checkImages({ vfs, dataDir, isDeep: options.deep ?? false })
+  for (const fault of [...faults, ...imageFaults]) findings.push({ severity: 'damage', ...fault })
   const states =
     options.deep && log.isGood
       ? await buildStates(vfs, options, { checkpoints: whole, lsnFirst: log.lsnFirst }, findings)
@@ -119,7 +121,7 @@ async function checkLog(
     findings.push({ severity: 'damage', file: 'wal', what, cure: repairCure })
   }
   for (const { severity, file, offset, lsn, what } of report.findings) {
-    const cure = severity === 'damage' ? repairCure : 'none needed: the next start copes with it'
+    const cure = severity === 'damage' ? repairCure : 'none needed: the next start handles it'
     findings.push({ severity, file: join('wal', file), what: `at offset ${offset}, LSN ${lsn}: ${what}`, cure })
   }
   return report
@@ -132,7 +134,7 @@ async function buildStates(
   from: { readonly checkpoints: readonly Checkpoint[]; readonly lsnFirst: number },
   findings: DirectoryFinding[],
 ): Promise<DirectoryState[]> {
-  // One more than there are checkpoints: with all of them hidden the whole log is folded.
+  // One more than the number of checkpoints: with all of them hidden the whole log is folded.
   const ways =
     from.checkpoints.length + (from.lsnFirst === 1 && (await hasImages(vfs, dataDir, from.checkpoints[0])) ? 1 : 0)
   const states: DirectoryState[] = []
@@ -158,7 +160,10 @@ async function buildStates(
   return states
 }
 
-/** Whether the whole log can be folded: the image of a restored collection goes when two checkpoints hold the collection. */
+/**
+ * Whether the whole log can be folded: the image of a restored collection is removed when two checkpoints hold the
+ * collection.
+ */
 async function hasImages(vfs: Vfs, dataDir: string, newest: Checkpoint | undefined): Promise<boolean> {
   for (const { restored } of newest?.manifest.catalog.collections ?? [])
     if (restored && !(await vfs.exists(join(dataDir, 'imports', restored.importId)))) return false
@@ -193,7 +198,7 @@ async function buildState(
   }
 }
 
-/** Vectors as they came are read only where a field keeps less; a start does not look at them. */
+/** Reads original vectors, which a start does not check. */
 async function faultInOriginals(collection: unknown): Promise<string | undefined> {
   if (!(collection instanceof LocalCollection)) return undefined
   const { replica } = collection
@@ -218,10 +223,10 @@ function compare(newest: DirectoryState, older: DirectoryState, findings: Direct
     const what = `built from ${from} it has digest ${other?.digest ?? 'none'} with ${other?.objects ?? 0} objects, from the newest checkpoint ${collection.digest ?? 'none'} with ${collection.objects}`
     findings.push(difference(keyOf(collection), what))
   }
-  for (const key of there.keys()) findings.push(difference(key, `it is there only when built from ${from}`))
+  for (const key of there.keys()) findings.push(difference(key, `it exists only in the state built from ${from}`))
 }
 
 function difference(key: string, what: string): DirectoryFinding {
-  const cure = 'keep a copy of the directory and report it: no start should find different states; restore a backup'
+  const cure = 'keep a copy of the directory and report this as a bug, then restore a backup'
   return { severity: 'damage', file: `collection ${key}`, what, cure }
 }

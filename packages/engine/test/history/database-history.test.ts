@@ -58,7 +58,7 @@ async function withPast(t: Test): Promise<Engine & { readonly dataDir: string }>
   return openedEngine(t, { dataDir, archive })
 }
 
-test('every event is told once, in order, whichever way the log is paged, and the activity adds up to them', async (t) => {
+test('every event is listed once and in order in every direction of paging, and the activity adds up to them', async (t) => {
   t.comment(`seed ${seed}`)
   const engine = await withPast(t)
   const database = engine.database()
@@ -103,7 +103,7 @@ test('every event is told once, in order, whichever way the log is paged, and th
   ])
 })
 
-test('a database is told of nothing but its own, and of no secret', async (t) => {
+test('a database sees only its own events, and no secret', async (t) => {
   const engine = await withPast(t)
   const mine = await allForwards(engine.database('other'), 50)
   const text = JSON.stringify(mine)
@@ -159,7 +159,7 @@ test('a long log is read in steps, each of which adds to what is known', async (
   t.equal(records(await book.readOn()), records(whole), 'nothing is counted twice')
 })
 
-test('a collection that was deleted comes back as it was at any event, without a backup', async (t) => {
+test('a deleted collection can be restored as of any event, without a backup', async (t) => {
   const engine = await openedEngine(t, { archive })
   const database = engine.database()
   t.match(engine.stats().reach, { lsn: 0 }, 'everything can be had back, before there is a checkpoint')

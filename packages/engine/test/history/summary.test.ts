@@ -1,4 +1,4 @@
-// What a segment held stays the same in sum, however long the stretches are in which it is told.
+// The totals of a segment stay the same, whatever the length of its intervals.
 import { test } from 'tap'
 import type { RecordFacts } from '../../src/events/record-facts.ts'
 import { SegmentSummary } from '../../src/history/summary.ts'

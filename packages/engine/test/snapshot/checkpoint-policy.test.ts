@@ -6,8 +6,8 @@ const mebibyte = 1024 * 1024
 
 function dueAfter(rows: number, bytes: number, held: { readonly objects: number; readonly bytes: number }): boolean {
   const policy = new CheckpointPolicy()
-  policy.applied(rows, bytes)
-  return policy.due(() => held)
+  policy.recordApplied(rows, bytes)
+  return policy.isDue(() => held)
 }
 
 test('a checkpoint is due at an eighth of the rows, or a quarter of the bytes, and at a least amount of each', async (t) => {
@@ -33,20 +33,20 @@ test('a checkpoint is due at an eighth of the rows, or a quarter of the bytes, a
 
 test('what is applied adds up until a checkpoint starts', async (t) => {
   const policy = new CheckpointPolicy()
-  const isDue = () => policy.due(() => ({ objects: 0, bytes: 0 }))
-  for (let i = 0; i < 9; i++) policy.applied(1_000, 0)
+  const isDue = () => policy.isDue(() => ({ objects: 0, bytes: 0 }))
+  for (let i = 0; i < 9; i++) policy.recordApplied(1_000, 0)
   t.notOk(isDue())
-  policy.applied(1_000, 0)
+  policy.recordApplied(1_000, 0)
   t.ok(isDue())
-  policy.started()
-  t.notOk(isDue() || policy.worthwhile())
+  policy.reset()
+  t.notOk(isDue() || policy.isWorthwhile())
 })
 
 test('a pause is used when a thousand rows or a megabyte were applied', async (t) => {
   const worthwhile = (rows: number, bytes: number) => {
     const policy = new CheckpointPolicy()
-    policy.applied(rows, bytes)
-    return policy.worthwhile()
+    policy.recordApplied(rows, bytes)
+    return policy.isWorthwhile()
   }
   t.strictSame([worthwhile(999, 0), worthwhile(1_000, 0)], [false, true])
   t.strictSame([worthwhile(0, mebibyte - 1), worthwhile(0, mebibyte)], [false, true])

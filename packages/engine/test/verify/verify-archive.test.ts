@@ -22,7 +22,7 @@ async function directoryWithArchive(t: Test): Promise<string> {
       const database = engine.database()
       if (start === 0) await database.createCollection({ name: 'a', fields: [denseField()] })
       await someLife(database.collection('a'), random, 6)
-      t.same((await verifyArchive({ dataDir }))?.faults ?? [], [], 'beside an engine that has it open')
+      t.same((await verifyArchive({ dataDir }))?.faults ?? [], [], 'while an engine has it open')
     } finally {
       await engine.close()
     }
