@@ -146,6 +146,7 @@ function pickedDense(column: DenseColumn, places: Places): DenseColumn[] {
       objects: objectsOf(column.objects, rows, places),
       vectors,
       norms: Float32Array.from(rows, (row) => column.norms[row] as number),
+      ...(column.forms && { forms: Uint8Array.from(rows, (row) => column.forms?.[row] as number) }),
     },
   ]
 }

@@ -2,7 +2,7 @@
 // must be free there.
 import type { Client, Collection, ObjectRecord } from '@annal/client'
 import type { FieldSchema, SearchRequest } from '@annal/engine'
-import type { Event, ObjectsUpserted } from '@annal/engine/events'
+import { type Event, givenVector, type ObjectsUpserted, vectorForm } from '@annal/engine/events'
 import type { ReplayTarget } from './target.ts'
 
 const defaultDatabaseId = 1
@@ -107,8 +107,9 @@ class ServerTarget implements ReplayTarget {
 
 function asAsked(field: FieldSchema): Parameters<Client['createCollection']>[0]['fields'][number] {
   if (field.kind === 'sparse') return { name: field.name, type: 'sparse', sparse_model: field.params.model }
-  const { dimension, spaceType, precision, M, efConstruction } = field.params
-  const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction }
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
+  const kept = keepOriginals === false && { keep_originals: false }
+  const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction, ...kept }
   if (field.kind === 'multi')
     return { name: field.name, type: 'multi_vector', params: { ...params, pooling: field.params.pooling } }
   return { name: field.name, type: 'vector', params }
@@ -120,13 +121,13 @@ function recordsOf(event: ObjectsUpserted, fields: readonly FieldSchema[]): Obje
     const [place, name] = [values[object], fields[field]?.name]
     if (place !== undefined && name !== undefined) place[name] = value
   }
-  for (const { field, objects, vectors, norms } of event.dense) {
+  for (const { field, objects, vectors, norms, forms } of event.dense) {
     const definition = fields[field]
     const length = vectors.length / objects.length
     const isCosine = definition?.kind === 'dense' && definition.params.spaceType === 'cosine'
     objects.forEach((object, i) => {
       const row = vectors.subarray(i * length, (i + 1) * length)
-      put(object, field, isCosine ? row.map((x) => x * (norms[i] as number)) : row)
+      put(object, field, isCosine ? givenVector(row, norms[i] as number, forms?.[i] ?? vectorForm.unit) : row)
     })
   }
   for (const { field, objects, counts, indices, values: weights } of event.sparse) {

@@ -9,8 +9,11 @@ import type { OriginalsProof } from '../replica/originals-file.ts'
 import { parseSealed, readSealed, type Seal, sealedText, writeSealed } from '../snapshot/sealed-json.ts'
 
 export const imageManifestName = 'manifest.json'
-/** 2 since files of vectors have a header, which a reader of format 1 would take for a vector. */
-const seal: Seal = { format: 2, key: 'image' }
+/**
+ * 2 since files of vectors have a header, which a reader of format 1 would take for a vector; 3 since vectors of cosine fields are
+ * there as they were given, which a reader of format 2 would take for ones of unit length.
+ */
+const seal: Seal = { format: 3, key: 'image' }
 
 /** The part number of the tail, where fields have theirs. */
 export const tailPart = 0xffff_ffff

@@ -1,5 +1,6 @@
 // What a write may need of memory, reckoned before it is appended.
 import type { ObjectColumns } from '../input/objects.ts'
+import { vectorForm } from '../model/vector-form.ts'
 import { recordBytes } from '../replica/object-store.ts'
 import type { Replica } from '../replica/replica.ts'
 
@@ -11,11 +12,13 @@ export interface Room {
   readonly sparseTerms: number
   /** Of multi-vector fields. */
   readonly members: number
+  /** Vectors of cosine fields that are not of unit length. */
+  readonly scaled: number
 }
 
-export const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0, members: 0 }
+export const noRoom: Room = { objects: 0, idBytes: 0, recordBytes: 0, sparseTerms: 0, members: 0, scaled: 0 }
 
-export function roomFor({ ids, metas, filters, sparse, multi }: ObjectColumns): Room {
+export function roomFor({ ids, metas, filters, dense, sparse, multi }: ObjectColumns): Room {
   const terms = sparse.reduce((sum, column) => sum + column.indices.length, 0)
   const sparseFields = sparse.reduce((sum, column) => sum + column.objects.length, 0)
   const bytes = metas.reduce(
@@ -28,7 +31,12 @@ export function roomFor({ ids, metas, filters, sparse, multi }: ObjectColumns): 
     recordBytes: bytes + terms * 8 + sparseFields * 8,
     sparseTerms: terms,
     members: multi.reduce((sum, { counts }) => counts.reduce((more, count) => more + count, sum), 0),
+    scaled: dense.reduce((most, { forms }) => Math.max(most, scaledIn(forms)), 0),
   }
+}
+
+function scaledIn(forms: Uint8Array | undefined): number {
+  return forms === undefined ? 0 : forms.reduce((count, form) => count + (form === vectorForm.unit ? 0 : 1), 0)
 }
 
 /** Records are written anew with other filters; what they hold besides stays. */
@@ -38,7 +46,7 @@ export function roomForFilters(replica: Replica, ids: readonly string[], filters
     return ordinal < 0 ? sum : sum + replica.objects.recordBytesAt(ordinal)
   }, 0)
   const recordBytes = filters.reduce((sum, text) => sum + text.length * 3, kept)
-  return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0 }
+  return { objects: ids.length, idBytes: 0, recordBytes, sparseTerms: 0, members: 0, scaled: 0 }
 }
 
 export function added(a: Room, b: Room, sign: 1 | -1): Room {
@@ -48,5 +56,6 @@ export function added(a: Room, b: Room, sign: 1 | -1): Room {
     recordBytes: a.recordBytes + sign * b.recordBytes,
     sparseTerms: a.sparseTerms + sign * b.sparseTerms,
     members: a.members + sign * b.members,
+    scaled: a.scaled + sign * b.scaled,
   }
 }

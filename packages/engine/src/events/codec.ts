@@ -35,7 +35,7 @@ const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
 /** The newest payload schema that this code reads. Each record carries the oldest one that says all of it. */
-const payloadVersion = 3
+const payloadVersion = 4
 
 const messages = {
   'collection-created': messageType('CollectionCreated'),
@@ -75,9 +75,14 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
   return { type: recordTypes[event.kind], version: versionOf(event), payload: [head, ...pieces] }
 }
 
-/** Version 2 knows multi-vector fields, which version 1 would pass over; version 3 knows the rules of graphs. */
+/**
+ * Version 2 knows multi-vector fields, which version 1 would pass over; version 3 the rules of graphs; version 4 cosine vectors as
+ * they were given, which version 3 would take for ones of unit length, and fields that keep none.
+ */
 function versionOf(event: Event): number {
   const fields = 'fields' in event ? event.fields : []
+  if (event.kind === 'objects-upserted' && event.dense.some(({ forms }) => forms !== undefined)) return 4
+  if (fields.some(({ kind, params }) => kind === 'dense' && params.keepOriginals === false)) return 4
   if (fields.some(({ kind, params }) => kind !== 'sparse' && 'rules' in params && (params.rules ?? 1) > 1)) return 3
   const multi = event.kind === 'objects-upserted' ? event.multi : []
   return multi.length > 0 || fields.some(({ kind }) => kind === 'multi') ? 2 : 1
@@ -239,7 +244,8 @@ function fieldToMessage(field: FieldSchema): Record<string, unknown> {
   return { kind: 3, name, ...denseParamsToMessage(field.params), pooling: poolings.indexOf(field.params.pooling) + 1 }
 }
 
-function denseParamsToMessage({ dimension, spaceType, precision, M, efConstruction, rules }: DenseSchemaParams) {
+function denseParamsToMessage(params: DenseSchemaParams) {
+  const { dimension, spaceType, precision, M, efConstruction, rules, keepOriginals } = params
   return {
     dimension,
     spaceType: spaceTypes.indexOf(spaceType) + 1,
@@ -247,8 +253,11 @@ function denseParamsToMessage({ dimension, spaceType, precision, M, efConstructi
     m: M,
     efConstruction,
     ...(rules !== undefined && { rules }),
+    ...(keepOriginals === false && { originals: originalsNotKept }),
   }
 }
+
+const originalsNotKept = 2
 
 function fieldFromMessage(message: Message): FieldSchema {
   if (message.kind === 2) {
@@ -266,6 +275,7 @@ function fieldFromMessage(message: Message): FieldSchema {
     M: message.m as number,
     efConstruction: message.efConstruction as number,
     ...(message.rules > 1 && { rules: knownRules(message.rules) }),
+    ...(message.originals === originalsNotKept && { keepOriginals: false as const }),
   }
   if (message.kind === 1) return { kind: 'dense', name: message.name, params }
   return { kind: 'multi', name: message.name, params: { ...params, pooling: numbered(poolings, message.pooling) } }
@@ -283,6 +293,7 @@ export function denseToMessage(column: DenseColumn, objects: number): Record<str
     objects: column.objects.length === objects ? [] : column.objects,
     vectors: bytesOf(column.vectors),
     norms: bytesOf(column.norms),
+    ...(column.forms && { forms: column.forms }),
   }
 }
 
@@ -295,6 +306,7 @@ function denseFromMessage(message: Message, objects: number): DenseColumn {
         : Uint32Array.from(message.objects as number[]),
     vectors: new Float32Array(alignedBuffer(message.vectors)),
     norms: new Float32Array(alignedBuffer(message.norms)),
+    ...(message.forms.length > 0 && { forms: new Uint8Array(alignedBuffer(message.forms)) }),
   }
 }
 

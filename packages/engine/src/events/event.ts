@@ -85,9 +85,11 @@ export interface DenseColumn {
   readonly field: number
   /** Positions of the objects that have the field, ascending. */
   readonly objects: Uint32Array
-  /** objects.length x dimension, row-major; of unit length for cosine. */
+  /** objects.length x dimension, row-major; for cosine of unit length, but where `forms` says otherwise. */
   readonly vectors: Float32Array
   readonly norms: Float32Array
+  /** A `vectorForm` for each object; absent where all are `unit`. */
+  readonly forms?: Uint8Array
 }
 
 export interface SparseColumn {

@@ -1,4 +1,6 @@
 // The events of a log for tools that read logs: `@annal/engine/events`.
+
+export { givenVector, vectorForm } from '../model/vector-form.ts'
 export { decodeEvent, encodeEvent } from './codec.ts'
 export type {
   CatalogEvent,

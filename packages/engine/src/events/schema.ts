@@ -29,6 +29,7 @@ export const eventDescriptors = {
       sparseDimension: field(9, 'double'),
       pooling: field(10, 'uint32'),
       rules: field(11, 'uint32'),
+      originals: field(12, 'uint32'),
     },
   },
   CollectionRestored: {
@@ -64,6 +65,7 @@ export const eventDescriptors = {
       objects: field(2, 'uint32', 'repeated'),
       vectors: field(3, 'bytes'),
       norms: field(4, 'bytes'),
+      forms: field(5, 'bytes'),
     },
   },
   SparseColumn: {

@@ -123,7 +123,13 @@ function parseField(raw: unknown, path: string): FieldSchema {
     }
     case 'multi_vector': {
       const pooling = oneOf(poolings, params.pooling ?? 'mean', `${path}.params.pooling`)
-      return { kind: 'multi', name, params: { ...parseDenseParams(params, `${path}.params`), pooling } }
+      const { keepOriginals, ...dense } = parseDenseParams(params, `${path}.params`)
+      if (keepOriginals === false) {
+        const field = `${path}.params.keep_originals`
+        const message = `${field} cannot be false: a multi-vector field compares the vectors that it keeps on disk`
+        throw new EngineError('invalid_argument', message, { field, value: false })
+      }
+      return { kind: 'multi', name, params: { ...dense, pooling } }
     }
     default:
       throw new EngineError(
@@ -152,7 +158,18 @@ function parseDenseParams(params: Input, path: string): DenseSchemaParams {
     precision: precisionAliases.get(precision) ?? oneOf(precisions, precision, `${path}.precision`),
     M: wholeNumber(M, `${path}.M`, mMin, mMax),
     efConstruction: wholeNumber(efConstruction, `${path}.ef_con`, efConstructionMin, efConstructionMax),
+    ...(!parseKeepOriginals(params, path) && { keepOriginals: false as const }),
   }
+}
+
+function parseKeepOriginals(params: Input, path: string): boolean {
+  const keeps = params.keep_originals ?? params.keepOriginals ?? true
+  if (typeof keeps === 'boolean') return keeps
+  const field = `${path}.keep_originals`
+  throw new EngineError('invalid_argument', `${field} must be true or false, got ${printed(keeps)}`, {
+    field,
+    value: printed(keeps),
+  })
 }
 
 function object(value: unknown, field: string): Input {

@@ -15,7 +15,16 @@ import type {
   MultiFieldSchema,
   SparseFieldSchema,
 } from '../model/schema.ts'
-import { checkLength, isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from './vectors.ts'
+import { isUnitLength, vectorForm } from '../model/vector-form.ts'
+import {
+  checkLength,
+  isArrayLike,
+  parseMembers,
+  parseSparse,
+  putFloats,
+  type SparseTerms,
+  scaleInPlace,
+} from './vectors.ts'
 
 /** Everything an upsert needs: what goes into the event, and what the filter index needs for it. */
 export interface ParsedObjects {
@@ -194,6 +203,8 @@ class DenseParser implements ColumnParser {
   /** Made with the first vector. Pages of memory that no vector comes to are never taken. */
   #vectors = new Float32Array(0)
   #norms = new Float32Array(0)
+  /** Made with the first vector that is not of unit length. */
+  #forms: Uint8Array | undefined
 
   constructor(field: DenseFieldSchema, at: number, objectsMax: number) {
     this.field = field
@@ -207,18 +218,34 @@ class DenseParser implements ColumnParser {
   }
 
   add(value: FieldValue, position: number, path: string): number {
-    const { dimension, spaceType } = this.field.params
+    const { dimension } = this.field.params
     const { vector, norm } = splitNorm(value, path)
     const row = this.#positions.length
     if (row === 0) {
       this.#vectors = new Float32Array(this.#rowsMax * dimension)
       this.#norms = new Float32Array(this.#rowsMax)
     }
-    const length = putDense(vector, this.field.params, this.#vectors, row * dimension, path)
-    if (norm !== undefined && spaceType === 'cosine') checkLength(norm * length, cosineLengthMax, `${path}.norm`)
-    this.#norms[row] = norm === undefined ? length : spaceType === 'cosine' ? norm * length : norm
+    const length = putFloats(vector, this.field.params, this.#vectors, row * dimension, path)
+    if (this.field.params.spaceType === 'cosine') this.#addCosine(row, length, norm, path)
+    else this.#norms[row] = norm ?? length
     this.#positions.push(position)
     return dimension * 4
+  }
+
+  /** `norm` is the one that came with the vector. */
+  #addCosine(row: number, length: number, norm: number | undefined, path: string): void {
+    const { dimension, keepOriginals } = this.field.params
+    if (norm !== undefined) checkLength(norm * length, cosineLengthMax, `${path}.norm`)
+    if (length === 0 || isUnitLength(length)) {
+      this.#norms[row] = norm ?? (length === 0 ? 0 : 1)
+    } else if (keepOriginals === false) {
+      scaleInPlace(this.#vectors, row * dimension, dimension, length)
+      this.#norms[row] = (norm ?? 1) * length
+    } else {
+      this.#forms ??= new Uint8Array(this.#rowsMax)
+      this.#forms[row] = norm === undefined ? vectorForm.given : vectorForm.givenWithNorm
+      this.#norms[row] = norm ?? length
+    }
   }
 
   finish(): DenseColumn {
@@ -229,6 +256,7 @@ class DenseParser implements ColumnParser {
       objects: Uint32Array.from(this.#positions),
       vectors: whole ? this.#vectors : this.#vectors.subarray(0, rows * this.field.params.dimension),
       norms: whole ? this.#norms : this.#norms.slice(0, rows),
+      ...(this.#forms && { forms: whole ? this.#forms : this.#forms.slice(0, rows) }),
     }
   }
 }

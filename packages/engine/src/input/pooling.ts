@@ -2,7 +2,7 @@
 // part of the state, so it must never change for a given definition.
 
 import type { MultiFieldSchema } from '../model/schema.ts'
-import { scaleToUnit } from './vectors.ts'
+import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
 
 export interface Pooled {
   /** Of unit length for cosine, or zero. */
@@ -45,10 +45,4 @@ export function unitRows(rows: Float32Array, dimension: number): Float32Array {
     scaleToUnit(row, lengthOf(row), unit, index)
   }
   return unit
-}
-
-export function lengthOf(row: Float32Array): number {
-  let sum = 0
-  for (let i = 0; i < row.length; i++) sum += (row[i] as number) ** 2
-  return Math.sqrt(sum)
 }

@@ -1,32 +1,39 @@
-// Checks vectors as people give them and brings them to the form the engine keeps: float32, of unit length for cosine.
+// Checks vectors as people give them and brings them to the form the engine keeps: float32. Queries of cosine fields become ones of
+// unit length; stored vectors stay as they were given.
 
 import { EngineError } from '../errors.ts'
 import { cosineLengthMax, lengthMax, sparseTermsMax } from '../limits.ts'
 import { printed } from '../model/ids.ts'
 import type { SparseVector } from '../model/object.ts'
 import type { DenseSchemaParams, SparseFieldSchema } from '../model/schema.ts'
+import { scaleToUnit } from '../model/vector-form.ts'
 
 /** The largest float32; what rounds above it is Infinity once stored. */
 const float32Max = 3.4028234663852886e38
 
-/**
- * Writes `value` (length = dimension) into `target` at `offset` and returns its norm: for cosine the length taken out, for
- * l2 and ip the length as information. Throws invalid_argument naming the element that is no finite float32.
- */
-export function putDense(
+/** As putFloats; for cosine the vector is then brought to unit length. */
+export function putQuery(
   value: ArrayLike<number>,
   params: Pick<DenseSchemaParams, 'dimension' | 'spaceType'>,
   target: Float32Array,
   offset: number,
   field: string,
-): number {
-  const norm = putFloats(value, params, target, offset, field)
-  if (params.spaceType === 'cosine') scaleToUnit(value, norm, target, offset)
-  return norm
+): void {
+  const length = putFloats(value, params, target, offset, field)
+  if (params.spaceType === 'cosine') scaleInPlace(target, offset, params.dimension, length)
 }
 
-/** As putDense, with the vector left as it is. */
-function putFloats(
+/** Brings the floats of `target` from `offset` on, a vector of this length, to unit length. */
+export function scaleInPlace(target: Float32Array, offset: number, dimension: number, length: number): void {
+  const floats = target.subarray(offset, offset + dimension)
+  scaleToUnit(floats, length, floats, 0)
+}
+
+/**
+ * Writes `value` (length = dimension) into `target` at `offset` as float32 and returns the length of what was written. Throws
+ * invalid_argument naming the element that is no finite float32, and limit_exceeded for a vector that is too long.
+ */
+export function putFloats(
   value: ArrayLike<number>,
   { dimension, spaceType }: Pick<DenseSchemaParams, 'dimension' | 'spaceType'>,
   target: Float32Array,
@@ -50,7 +57,8 @@ function putFloats(
     // One comparison refuses NaN, both infinities, what overflows float32, and everything that is not a number at all.
     if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max)) throw badElement(field, i, x)
     target[offset + i] = x
-    sum += x * x
+    const kept = target[offset + i] as number
+    sum += kept * kept
   }
   const norm = Math.sqrt(sum)
   checkLength(norm, spaceType === 'cosine' ? cosineLengthMax : lengthMax, field)
@@ -65,12 +73,6 @@ export function checkLength(norm: number, max: number, field: string): void {
     value: norm,
     limit: max,
   })
-}
-
-/** Writes a vector of length `norm` as one of length 1. One that is of unit length already stays as it is, bit for bit. */
-export function scaleToUnit(value: ArrayLike<number>, norm: number, target: Float32Array, offset: number): void {
-  if (norm === 0 || Math.abs(norm - 1) <= 1e-6) return
-  for (let i = 0; i < value.length; i++) target[offset + i] = (value[i] as number) / norm
 }
 
 /**

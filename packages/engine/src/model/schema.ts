@@ -20,6 +20,8 @@ export interface DenseSchemaParams {
    * that a walk cannot tell apart are one node.
    */
   readonly rules?: number
+  /** `false`: nothing is kept but the rows in memory, and vectors come back from those. Absent: they come back as they were given. */
+  readonly keepOriginals?: false
 }
 
 /** The rules of graphs that are made from now on. */
@@ -28,7 +30,10 @@ export const rulesNewest = 2
 /** The same field with a graph by other rules; its keys in the order in which an event gives them back, for digests read them as text. */
 export function withRules(field: FieldSchema, rules: number): FieldSchema {
   if (field.kind === 'sparse') return field
-  if (field.kind === 'dense') return { ...field, params: { ...field.params, rules } }
+  if (field.kind === 'dense') {
+    const { keepOriginals, ...params } = field.params
+    return { ...field, params: { ...params, rules, ...(keepOriginals === false && { keepOriginals }) } }
+  }
   const { pooling, ...params } = field.params
   return { ...field, params: { ...params, rules, pooling } }
 }

@@ -1,29 +1,38 @@
 // What an upsert gives to a field that has a graph: the rows that are linked, and the vectors as they came.
-
-import type { MultiColumn, ObjectsUpserted } from '../events/event.ts'
+import { yieldToOthers } from '@annal/wal'
+import type { DenseColumn, MultiColumn, ObjectsUpserted } from '../events/event.ts'
 import { pooled } from '../input/pooling.ts'
 import type { FieldSchema } from '../model/schema.ts'
+import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import type { DenseRows } from '../vector/field.ts'
+import type { OriginalsOf } from './originals-of.ts'
+
+/** Numbers brought to unit length in one turn of the event loop. Part of no result. */
+const turnNumbers = 1_048_576
 
 export interface AddedVectors {
   readonly rows: DenseRows
-  readonly originals: {
-    readonly ordinals: Uint32Array
-    /** Row-major. */
-    readonly vectors: Float32Array
-    readonly rows: number
-    /** Vectors of each ordinal, where there may be several. */
-    readonly counts?: Uint32Array
-  }
+  readonly originals: AddedOriginals
+}
+
+export interface AddedOriginals {
+  readonly ordinals: Uint32Array
+  /** Row-major. */
+  readonly vectors: Float32Array
+  readonly rows: number
+  /** Vectors of each ordinal, where there may be several. */
+  readonly counts?: Uint32Array
+  /** A `vectorForm` of each vector; absent where all are `unit`. */
+  readonly forms?: Uint8Array
 }
 
 /** `ordinals` are those of the event's objects. */
-export function addedVectors(
+export async function addedVectors(
   event: ObjectsUpserted,
   at: number,
   field: FieldSchema,
   ordinals: Uint32Array,
-): AddedVectors | undefined {
+): Promise<AddedVectors | undefined> {
   if (field.kind === 'multi') {
     const column = event.multi.find((candidate) => candidate.field === at)
     if (column === undefined) return undefined
@@ -36,9 +45,51 @@ export function addedVectors(
   }
   const column = event.dense.find((candidate) => candidate.field === at)
   if (column === undefined) return undefined
-  const { vectors, norms } = column
-  const rows = { ordinals: ordinalsOf(column.objects, ordinals), vectors, norms }
-  return { rows, originals: { ordinals: rows.ordinals, vectors, rows: rows.ordinals.length } }
+  const { vectors, norms, forms } = column
+  const added = ordinalsOf(column.objects, ordinals)
+  return {
+    rows: { ordinals: added, vectors: await comparedRows(column), norms },
+    originals: { ordinals: added, vectors, rows: added.length, ...(forms && { forms }) },
+  }
+}
+
+/** What a field keeps on disk of the vectors that it is given; undefined when it is given none. */
+export function keptOriginals(
+  added: AddedVectors | undefined,
+  { isPartial, dimension }: OriginalsOf,
+): AddedOriginals | undefined {
+  if (added === undefined) return undefined
+  const { originals } = added
+  if (!isPartial) return originals
+  const { forms, vectors, ordinals } = originals
+  const kept = [...(forms ?? []).keys()].filter((i) => forms?.[i] !== vectorForm.unit)
+  if (forms === undefined || kept.length === 0) return undefined
+  if (kept.length === ordinals.length) return originals
+  const some = new Float32Array(kept.length * dimension)
+  for (const [row, i] of kept.entries()) some.set(vectors.subarray(i * dimension, (i + 1) * dimension), row * dimension)
+  return {
+    ordinals: Uint32Array.from(kept, (i) => ordinals[i] as number),
+    vectors: some,
+    rows: kept.length,
+    forms: Uint8Array.from(kept, (i) => forms[i] as number),
+  }
+}
+
+/** The vectors as the field compares them. */
+async function comparedRows({ vectors, forms, objects }: DenseColumn): Promise<Float32Array> {
+  if (forms === undefined) return vectors
+  const rows = vectors.slice()
+  const dimension = vectors.length / objects.length
+  for (let i = 0, numbers = 0; i < objects.length; i++) {
+    const form = forms[i] as number
+    if (form === vectorForm.unit) continue
+    rows.set(comparedVector(vectors.subarray(i * dimension, (i + 1) * dimension), form), i * dimension)
+    numbers += dimension
+    if (numbers < turnNumbers) continue
+    numbers = 0
+    await yieldToOthers()
+  }
+  return rows
 }
 
 function ordinalsOf(objects: Uint32Array, ordinals: Uint32Array): Uint32Array {

@@ -1,9 +1,10 @@
 // The bytes of a chunk file of vectors as they came. What says whose file it is, and that its rows are the ones that were written
 // after each other, is under checksums. Specified in docs/formats/originals.md.
 //
-//   version 2:  | header, 64 bytes | rows, each | f32 x dimension | u64 sum | |
+//   version 2, 3: | header, 64 bytes | rows, each | f32 x dimension | u64 sum | |
 //   header:     | "ANNLVECS" | u16 version | u16 oldest reader | u16 kind | u16 field | directory uuid, 16 bytes | u32 collection
 //               | u32 generation | u32 chunk | u32 dimension | u64 sum of the last row of the chunk before | u64 xxh64 of bytes 0..55 |
+//               version 3 is version 2 with rows whose forms are in the snapshot, which a reader of version 2 would take for unit vectors
 //   sum:        xxh64 of the vector, seed = the sum before it + the sum of the header, modulo 2^64
 //   version 1:  no header; rows, each | u64 xxh64 of the vector, seed = slot | f32 x dimension |
 //
@@ -14,15 +15,19 @@ import { EngineError } from '../errors.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 
 const magic = 0x534345564c4e4e41n // "ANNLVECS" read as a little-endian number
-const formatVersion = 2
+/** The newest. A file is of the oldest version that says what its rows are. */
+const formatVersion = 3
 export const headBytes = 64
 export const sumBytes = 8
 /** Rows of a file of version 1 whose checksums are compared when it is opened. */
 const marksMax = 16
 const mask = (1n << 64n) - 1n
 
-/** What the rows are: vectors of a dense field (of unit length for cosine), or members of a multi-vector field as they came. */
-export const rowKind = { vectors: 1, members: 2 } as const
+/**
+ * What the rows are: vectors of a dense field (of unit length for cosine), members of a multi-vector field as they came, or vectors
+ * of a dense field of cosine in the forms that the snapshot says.
+ */
+export const rowKind = { vectors: 1, members: 2, given: 3 } as const
 
 /** Whose file it is. A clone, a restored collection and a restored directory go on with files that others wrote. */
 export interface OriginalsWriter {
@@ -57,8 +62,9 @@ export function encodeHead(head: OriginalsHead): Uint8Array {
   const bytes = new Uint8Array(headBytes)
   const view = new DataView(bytes.buffer)
   view.setBigUint64(0, magic, true)
-  view.setUint16(8, formatVersion, true)
-  view.setUint16(10, formatVersion, true)
+  const version = head.kind === rowKind.given ? 3 : 2
+  view.setUint16(8, version, true)
+  view.setUint16(10, version, true)
   view.setUint16(12, head.kind, true)
   view.setUint16(14, head.field, true)
   bytes.set(uuidBytes(head.directory), 16)

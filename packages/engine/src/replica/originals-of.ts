@@ -21,9 +21,32 @@ export interface OriginalsOf {
   readonly dimension: number
   /** Whether an object may have several vectors in it. */
   readonly several: boolean
+  /** Whether the vectors are compared at unit length, and may have come with any other. */
+  readonly scales?: boolean
+  /** Whether it has only those vectors that the rows in memory do not give back. */
+  readonly isPartial?: boolean
 }
 
-/** Whose originals the field at a position has; undefined where its rows in memory are the vectors themselves. */
+/** How many vectors of an upsert are kept, by what they are kept for. */
+export function keptOf({ several, isPartial }: OriginalsOf): keyof OriginalsRoom {
+  if (several) return 'members'
+  return isPartial ? 'scaled' : 'objects'
+}
+
+/** How many vectors of a kind there are. */
+export interface OriginalsRoom {
+  /** One of each object. */
+  readonly objects: number
+  /** As many as each object has in a multi-vector field. */
+  readonly members: number
+  /** Those that are not of unit length in a field of cosine. */
+  readonly scaled: number
+}
+
+/**
+ * Whose originals the field at a position has; undefined where its rows in memory are the vectors themselves, and where none are to
+ * be kept.
+ */
 export function originalsOf(
   collectionId: number,
   { fields }: CollectionSchema,
@@ -32,9 +55,14 @@ export function originalsOf(
 ): OriginalsOf | undefined {
   const definition = fields[field]
   if (definition === undefined || definition.kind === 'sparse') return undefined
+  const { dimension, spaceType, precision, keepOriginals } = definition.params
+  const scales = definition.kind === 'dense' && spaceType === 'cosine'
   const several = definition.kind === 'multi'
-  if (!several && definition.params.precision === 'float32') return undefined
-  return { collectionId, generation, field, dimension: definition.params.dimension, several }
+  const kept = { collectionId, generation, field, dimension, several, scales }
+  if (several) return kept
+  if (keepOriginals === false) return undefined
+  if (precision !== 'float32') return kept
+  return scales ? { ...kept, isPartial: true } : undefined
 }
 
 /** Numbers of each vector in a field's files; 0 for a field that has none. */

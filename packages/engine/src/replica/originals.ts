@@ -1,5 +1,6 @@
-// The vectors of one field as they came (those of dense fields of unit length for cosine), on disk: what a field that keeps
-// less than float32 in memory re-ranks from, and is rebuilt from. Rows are appended to chunk files under slots that count up
+// The vectors of one field as they came, on disk: what get and search return, what a field that keeps less than float32 in memory
+// re-ranks from, and what a collection is rebuilt from. A float32 field of cosine has only those here that are not of unit length: the
+// rows in memory are the others. Rows are appended to chunk files under slots that count up
 // and are never used again, so a file only grows at its end and checkpoints can link it. The log can make the rows again, so
 // they need not be durable before a checkpoint says so. The members of an object in a multi-vector field have slots that
 // follow each other. The bytes of a chunk file are those of originals-file.ts: whose file it is, and that its rows are the ones
@@ -11,6 +12,7 @@ import { accessing, isMissing } from '../file-damage.ts'
 import { Column } from '../memory/column.ts'
 import { numbersPart, type Section, type SectionReader, sectionOf } from '../memory/sections.ts'
 import { xxh64 } from '../memory/xxh64.ts'
+import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import { chunkRowsOf, identify, type ListedOriginals, rowBytesOf } from './check-originals.ts'
 import {
   chained,
@@ -31,12 +33,23 @@ const growBytesMin = 64 * 1024
 const zeros = new Uint8Array(1024 * 1024)
 /** Rows are encoded and written in pieces of this size: hashing one takes a fraction of a millisecond. */
 const writeBytesMax = 1024 * 1024
+/** Rows next to each other are read in pieces of this size. */
+const readBytesMax = 1024 * 1024
 
 export interface OriginalsState {
   /** Slots given out. */
   readonly end: number
   readonly slots: Column
+  /** A `vectorForm` of each ordinal; absent while all are `unit`. */
+  readonly forms?: Column | undefined
   readonly several?: SeveralState
+}
+
+/** A vector as it was appended. */
+export interface GivenRow {
+  readonly vector: Float32Array
+  /** Its `vectorForm`. */
+  readonly form: number
 }
 
 interface SeveralState {
@@ -62,12 +75,13 @@ interface Chunk {
 
 export class Originals {
   readonly #place: OriginalsPlace
-  readonly #of: OriginalsOf
+  readonly of: OriginalsOf
   readonly #prefix: string
   readonly #dimension: number
   readonly #rowBytes: number
   readonly #chunkRows: number
   readonly #slots: Column
+  #forms: Column | undefined
   readonly #several: SeveralState | undefined
   readonly #chunks: Chunk[] = []
   readonly #dirty = new Set<number>()
@@ -78,12 +92,13 @@ export class Originals {
   constructor(place: OriginalsPlace, of: OriginalsOf, state: OriginalsState = { end: 0, slots: new Column('u32') }) {
     // Of many fields more files are open than a process may have descriptors.
     this.#place = { ...place, vfs: processFiles.vfs(place.vfs) }
-    this.#of = of
+    this.of = of
     this.#prefix = `${prefixOf(of)}field-${of.field}`
     this.#dimension = of.dimension
     this.#rowBytes = rowBytesOf(of.dimension)
     this.#chunkRows = chunkRowsOf(of.dimension)
     this.#slots = state.slots
+    this.#forms = state.forms
     this.#several = of.several ? (state.several ?? { counts: new Column('u32'), chain: 0n }) : undefined
     this.#end = state.end
   }
@@ -107,10 +122,14 @@ export class Originals {
   }
 
   /**
-   * Writes vectors (row-major) for ordinals: one each, or as many as `counts` says. Room must have been made. They can be read
-   * when the promise resolves.
+   * Writes vectors (row-major) for ordinals: one each, or as many as `counts` says; `forms` are their forms, all `unit` where
+   * absent. Room must have been made. They can be read when the promise resolves.
    */
-  async append(ordinals: Uint32Array, vectors: Float32Array, counts?: Uint32Array): Promise<void> {
+  async append(
+    ordinals: Uint32Array,
+    vectors: Float32Array,
+    { counts, forms }: { readonly counts?: Uint32Array; readonly forms?: Uint8Array } = {},
+  ): Promise<void> {
     const first = this.#end
     const rows = vectors.length / this.#dimension
     assert(this.hasRoom(rows), 'room was made before rows are appended')
@@ -118,6 +137,8 @@ export class Originals {
     const end = 1 + ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
     this.#slots.ensure(end)
     this.#several?.counts.ensure(end)
+    if (forms !== undefined) this.#forms ??= new Column('u8')
+    this.#forms?.ensure(end)
     // In order, a piece after the other: the sum of each row depends on the row before it.
     for (const { chunk, at, bytes } of this.#encode(first, vectors)) {
       await writeFully(this.#chunk(chunk).file, bytes, at)
@@ -128,6 +149,7 @@ export class Originals {
       const count = counts?.[i] ?? 1
       this.#slots.set(ordinal, slot + 1)
       this.#several?.counts.set(ordinal, count)
+      this.#forms?.set(ordinal, forms?.[i] ?? vectorForm.unit)
       slot += count
     })
   }
@@ -142,13 +164,56 @@ export class Originals {
   }
 
   /**
-   * The vector of an ordinal that has one, or its vectors one after another. Throws EngineError snapshot_damaged when the disk
-   * gives back something else.
+   * The vector of an ordinal that has one, as it is compared (of unit length for cosine), or its vectors one after another as they
+   * came. Throws EngineError snapshot_damaged when the disk gives back something else.
    */
   async read(ordinal: number): Promise<Float32Array> {
+    const form = this.#formOf(ordinal)
+    return comparedVector(await this.#read(ordinal), form)
+  }
+
+  /**
+   * The vectors of ordinals that have one each, as they came, in the same order; undefined for those that have none. Rows that
+   * stand one after another in a file are read at once. Throws as `read` does.
+   */
+  async readGiven(ordinals: readonly number[]): Promise<(GivenRow | undefined)[]> {
+    // As of now: an ordinal may be released while others are read.
+    const wanted = ordinals
+      .map((ordinal, i) => ({ i, slot: this.#slots.get(ordinal) - 1, form: this.#formOf(ordinal) }))
+      .filter(({ slot }) => slot >= 0)
+      .sort((a, b) => a.slot - b.slot)
+    const found: (GivenRow | undefined)[] = ordinals.map(() => undefined)
+    const rowsMax = Math.max(1, Math.floor(readBytesMax / this.#rowBytes))
+    const runs: Promise<void>[] = []
+    for (let from = 0; from < wanted.length; ) {
+      const first = (wanted[from] as (typeof wanted)[number]).slot
+      const most = Math.min(rowsMax, this.#locate(first).left)
+      let to = from + 1
+      while (to < wanted.length && to - from < most && wanted[to]?.slot === first + to - from) to++
+      const run = wanted.slice(from, to)
+      runs.push(
+        this.#readRows(first, run.length).then((vectors) => {
+          for (const [row, { i, form }] of run.entries())
+            found[i] = { vector: vectors.subarray(row * this.#dimension, (row + 1) * this.#dimension), form }
+        }),
+      )
+      from = to
+    }
+    await Promise.all(runs)
+    return found
+  }
+
+  #formOf(ordinal: number): number {
+    return this.#forms?.get(ordinal) ?? vectorForm.unit
+  }
+
+  #read(ordinal: number): Promise<Float32Array> {
     const first = this.#slots.get(ordinal) - 1
     assert(first >= 0, `ordinal ${ordinal} has an original`)
-    const rows = this.count(ordinal)
+    return this.#readRows(first, this.count(ordinal))
+  }
+
+  async #readRows(first: number, rows: number): Promise<Float32Array> {
     const vectors = new Float32Array(rows * this.#dimension)
     for (let done = 0; done < rows; ) {
       const { chunk, row, left } = this.#locate(first + done)
@@ -165,6 +230,7 @@ export class Originals {
   release(ordinal: number): void {
     this.#slots.set(ordinal, 0)
     this.#several?.counts.set(ordinal, 0)
+    this.#forms?.set(ordinal, vectorForm.unit)
   }
 
   /** Makes everything appended so far durable. */
@@ -181,7 +247,7 @@ export class Originals {
 
   /** The same files, with how much of each the rows appended so far take. */
   files(): OriginalsFile[] {
-    const { generation, field } = this.#of
+    const { generation, field } = this.of
     return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => {
       const { version, head, last } = this.#chunk(chunk)
       const bytes = startOf(version) + this.#rowsOf(chunk) * this.#rowBytes
@@ -208,7 +274,7 @@ export class Originals {
       const file = await accessing(path, () => this.#place.vfs.open(path, 'write'))
       // Closed with the others when it is refused.
       this.#chunks.push({ file, version: 1, head: undefined, headSum: 0n, last: 0n })
-      const meant = listed?.find((one) => one.field === this.#of.field && one.chunk === chunk)
+      const meant = listed?.find((one) => one.field === this.of.field && one.chunk === chunk)
       if (listed !== undefined && meant === undefined)
         throw new EngineError('snapshot_damaged', `the manifest does not list ${path}`, { file: path })
       const rows = this.#rowsOf(chunk)
@@ -227,8 +293,14 @@ export class Originals {
   }
 
   dump(name: string, ordinalEnd: number): Section[] {
+    // As a snapshot of before has it, until there is something to say.
+    if (this.of.isPartial && this.#end === 0) return []
     const slots = this.#slots.dump(`${name}.slots`, ordinalEnd)
-    if (!this.#several) return [sectionOf(name, numbersPart([this.#end])), slots]
+    if (!this.#several) {
+      if (!this.#forms) return [sectionOf(name, numbersPart([this.#end])), slots]
+      const head = sectionOf(name, numbersPart([this.#end, 1]))
+      return [head, slots, this.#forms.dump(`${name}.forms`, ordinalEnd)]
+    }
     const { counts, chain } = this.#several
     const numbers = [this.#end, Number(chain & 0xffffffffn), Number(chain >> 32n)]
     return [sectionOf(name, numbersPart(numbers)), slots, counts.dump(`${name}.counts`, ordinalEnd)]
@@ -240,16 +312,18 @@ export class Originals {
     { ordinalEnd, several }: { readonly ordinalEnd: number; readonly several: boolean },
   ): Promise<OriginalsState> {
     const body = await reader.open(name)
-    const [end = 0, low = 0, high = 0] = await body.takeNumbers(several ? 3 : 1)
+    const hasForms = !several && body.length > 8
+    const [end = 0, low = 0, high = 0] = await body.takeNumbers(several ? 3 : hasForms ? 2 : 1)
     await body.end()
     const slots = await Column.load(reader, `${name}.slots`, 'u32', ordinalEnd)
-    if (!several) return { end, slots }
+    if (!several)
+      return { end, slots, forms: hasForms ? await Column.load(reader, `${name}.forms`, 'u8', ordinalEnd) : undefined }
     const counts = await Column.load(reader, `${name}.counts`, 'u32', ordinalEnd)
     return { end, slots, several: { counts, chain: (BigInt(high) << 32n) | BigInt(low) } }
   }
 
   bytes(): number {
-    return this.#slots.bytes() + (this.#several?.counts.bytes() ?? 0)
+    return this.#slots.bytes() + (this.#forms?.bytes() ?? 0) + (this.#several?.counts.bytes() ?? 0)
   }
 
   async close(): Promise<void> {
@@ -351,10 +425,10 @@ export class Originals {
 
   /** The header of a file that gets its first row. */
   #begin(chunk: number): Uint8Array {
-    const { collectionId, generation, field, dimension, several } = this.#of
+    const { collectionId, generation, field, dimension, several, scales } = this.of
     const to = this.#chunk(chunk)
     const before = this.#chunks[chunk - 1]?.last ?? 0n
-    const kind = several ? rowKind.members : rowKind.vectors
+    const kind = several ? rowKind.members : scales ? rowKind.given : rowKind.vectors
     to.head = { kind, directory: this.#place.directory(), collectionId, generation, field, chunk, dimension, before }
     const bytes = encodeHead(to.head)
     to.headSum = headSum(bytes)

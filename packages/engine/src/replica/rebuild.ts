@@ -3,6 +3,7 @@
 
 import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn } from '../events/event.ts'
 import type { FieldSchema } from '../model/schema.ts'
+import { vectorForm } from '../model/vector-form.ts'
 import type { Originals } from './originals.ts'
 import { Replica, type ReplicaHost } from './replica.ts'
 
@@ -71,23 +72,22 @@ function hasObjects({ objects }: { readonly objects: Uint32Array }): boolean {
   return objects.length > 0
 }
 
-/** Vectors as they came, from disk where the field keeps less. */
+/** Vectors as they came, from disk where the rows in memory do not give them back. */
 async function denseColumn(old: Replica, field: number, ordinals: Uint32Array): Promise<DenseColumn> {
   const [rows, originals] = [old.dense[field], old.originals[field]]
   const having = [...ordinals.keys()].filter((i) => rows?.has(ordinals[i] as number, old.version))
-  const found = await Promise.all(
-    having.map(async (i) => {
-      const ordinal = ordinals[i] as number
-      return originals ? await originals.read(ordinal) : (rows?.row(ordinal) as Float32Array)
-    }),
-  )
-  const dimension = found[0]?.length ?? 0
-  const vectors = new Float32Array(found.length * dimension)
-  found.forEach((vector, i) => {
-    vectors.set(vector, i * dimension)
-  })
+  const read = await originals?.readGiven(having.map((i) => ordinals[i] as number))
+  const dimension = rows?.definition.params.dimension ?? 0
+  const vectors = new Float32Array(having.length * dimension)
+  const forms = new Uint8Array(having.length)
+  for (const [row, i] of having.entries()) {
+    const { vector, form } = read?.[row] ?? { vector: rows?.row(ordinals[i] as number), form: vectorForm.unit }
+    vectors.set(vector as Float32Array, row * dimension)
+    forms[row] = form
+  }
   const norms = Float32Array.from(having, (i) => rows?.norm(ordinals[i] as number) ?? 0)
-  return { field, objects: Uint32Array.from(having), vectors, norms }
+  const hasForms = forms.some((form) => form !== vectorForm.unit)
+  return { field, objects: Uint32Array.from(having), vectors, norms, ...(hasForms && { forms }) }
 }
 
 /** Members as they came; their pooled vectors are made anew. */

@@ -16,12 +16,12 @@ import { openDenseField } from '../vector/dense/field.ts'
 import type { DenseField, SparseField } from '../vector/field.ts'
 import { openSparseField } from '../vector/sparse/field.ts'
 import type { WorkerPool } from '../vector/threads/worker-pool.ts'
-import { addedVectors } from './dense-rows.ts'
+import { type AddedVectors, addedVectors, keptOriginals } from './dense-rows.ts'
 import { EarlierFilters } from './earlier-filters.ts'
 import { ObjectStore } from './object-store.ts'
 import { Ordinals } from './ordinals.ts'
 import { Originals } from './originals.ts'
-import { type OriginalsPlace, originalsOf } from './originals-of.ts'
+import { keptOf, type OriginalsPlace, type OriginalsRoom, originalsOf } from './originals-of.ts'
 import { Pins } from './pins.ts'
 import { Publication } from './publication.ts'
 import { RecentMatches } from './recent-matches.ts'
@@ -42,7 +42,7 @@ export interface ReplicaParts {
   readonly dense: readonly (DenseField | undefined)[]
   /** One per field of the definition; undefined for those with a graph. */
   readonly sparse: readonly (SparseField | undefined)[]
-  /** One per field of the definition; undefined where the field itself keeps every bit. */
+  /** One per field of the definition; undefined where the field itself keeps every bit, and where none are to be kept. */
   readonly originals: readonly (Originals | undefined)[]
   readonly ordinals: Ordinals
   /** How often the collection was rebuilt. */
@@ -203,16 +203,16 @@ export class Replica {
   }
 
   /** Takes room on the disk for the vectors of more objects. Throws EngineError read_only when the disk is full. */
-  async prepare(more: { readonly objects: number; readonly members: number }): Promise<void> {
+  async prepare(more: OriginalsRoom): Promise<void> {
     for (const originals of this.originals) {
-      const rows = originals?.several ? more.members : more.objects
+      const rows = originals ? more[keptOf(originals.of)] : 0
       if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
     }
   }
 
   /** Whether there is room on the disk for the vectors of more objects. */
-  isPrepared(more: { readonly objects: number; readonly members: number }): boolean {
-    return this.originals.every((of) => of?.hasRoom(of.several ? more.members : more.objects) ?? true)
+  isPrepared(more: OriginalsRoom): boolean {
+    return this.originals.every((one) => one?.hasRoom(more[keptOf(one.of)]) ?? true)
   }
 
   /**
@@ -298,18 +298,20 @@ export class Replica {
   async #upsert(version: number, event: ObjectsUpserted): Promise<Prepared> {
     await this.#ripen(version)
     const ordinals = this.ordinals.take(event.ids.length)
-    const added = this.definition.fields.map((field, at) => addedVectors(event, at, field, ordinals))
+    const added: (AddedVectors | undefined)[] = []
+    for (const [at, field] of this.definition.fields.entries())
+      added.push(await addedVectors(event, at, field, ordinals))
+    const kept = this.originals.map((originals, at) => originals && keptOriginals(added[at], originals.of))
     // A replay made no room yet; a live write did.
     for (const [at, originals] of this.originals.entries()) {
-      const rows = added[at]?.originals.rows ?? 0
+      const rows = kept[at]?.rows ?? 0
       if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
     }
     const replaced = Uint32Array.from(event.ids.map((id) => this.#objects.find(id)).filter((ordinal) => ordinal >= 0))
     await Promise.all(
       this.dense.map((field, at) => {
-        const { rows, originals } = added[at] ?? {}
-        const kept = originals && this.originals[at]?.append(originals.ordinals, originals.vectors, originals.counts)
-        return Promise.all([kept, field?.apply(version, rows, replaced)])
+        const appended = kept[at] && this.originals[at]?.append(kept[at].ordinals, kept[at].vectors, kept[at])
+        return Promise.all([appended, field?.apply(version, added[at]?.rows, replaced)])
       }),
     )
     await Promise.all(

@@ -1,23 +1,28 @@
 // From ordinals and similarities to what the asker gets: id, meta, filter, norm, and the vector when asked.
 
+import { TimeSlice } from '@annal/wal'
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit } from '../model/query.ts'
-import type { SpaceType } from '../model/schema.ts'
 import type { Replica } from '../replica/replica.ts'
+import { givenRows } from './given.ts'
 import type { Task } from './request.ts'
 import type { FieldAnswer } from './run-field.ts'
-import { memberRows, StoredParts, scaled } from './stored.ts'
+import { memberRows, StoredParts } from './stored.ts'
 
-export function hitsOf(
+/** Vectors read from disk at one time. */
+const rowsAtOnce = 64
+
+export async function hitsOf(
   replica: Replica,
   task: Task,
   { found, members }: FieldAnswer,
   { includeVectors, version }: { readonly includeVectors: boolean; readonly version: number },
-): SearchHit[] {
+): Promise<SearchHit[]> {
   const at = vectorFieldOf(replica, task)
   const field = replica.dense[at]
   const spaceType = field?.definition.params.spaceType ?? 'ip'
+  const rows = includeVectors && task.kind !== 'multi' ? await rowsOf(replica, at, found.ordinals, version) : []
   const hits: SearchHit[] = []
   for (let i = 0; i < found.ordinals.length; i++) {
     const ordinal = found.ordinals[i] as number
@@ -27,13 +32,23 @@ export function hitsOf(
     // What a dense field found it has, and keeps while the version is pinned.
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
     const norm = has && field ? field.norm(ordinal) : 1
-    const row = has && includeVectors && task.kind !== 'multi' ? field?.row(ordinal) : undefined
     const own = includeVectors ? members?.[i] : undefined
-    const rows = own && memberRows(own, replica, at)
+    const several = own && memberRows(own, replica, at)
     const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
-    hits.push(new Hit(stored, { similarity, distance, norm, row, members: rows, spaceType }))
+    hits.push(new Hit(stored, { similarity, distance, norm, row: rows[i], members: several }))
   }
   return hits
+}
+
+/** Read some at a time, so that a long list does not have the disk for itself. */
+async function rowsOf(replica: Replica, at: number, ordinals: Uint32Array, version: number) {
+  const slice = new TimeSlice()
+  const rows: (DenseRow | undefined)[] = []
+  for (let from = 0; from < ordinals.length; from += rowsAtOnce) {
+    await slice.renewIfOver()
+    rows.push(...(await givenRows(replica, at, [...ordinals.subarray(from, from + rowsAtOnce)], version)))
+  }
+  return rows
 }
 
 /** Where a sparse field found the object its first dense vector is given with it. */
@@ -46,10 +61,9 @@ class Hit implements SearchHit {
   readonly similarity: number
   readonly distance: number
   readonly norm: number
-  readonly row: Float32Array | undefined
   readonly members: readonly DenseRow[] | undefined
   readonly #parts: StoredParts
-  readonly #spaceType: SpaceType
+  readonly #row: DenseRow | undefined
 
   constructor(
     parts: StoredParts,
@@ -57,19 +71,17 @@ class Hit implements SearchHit {
       readonly similarity: number
       readonly distance: number
       readonly norm: number
-      readonly row: Float32Array | undefined
+      readonly row: DenseRow | undefined
       readonly members: readonly DenseRow[] | undefined
-      readonly spaceType: SpaceType
     },
   ) {
     this.id = parts.id
     this.similarity = of.similarity
     this.distance = of.distance
     this.norm = of.norm
-    this.row = of.row
     this.members = of.members
     this.#parts = parts
-    this.#spaceType = of.spaceType
+    this.#row = of.row
   }
 
   get meta(): JsonObject | undefined {
@@ -88,8 +100,12 @@ class Hit implements SearchHit {
     return this.#parts.filterText
   }
 
+  get row(): Float32Array | undefined {
+    return this.#row?.row
+  }
+
   get vector(): Float32Array | undefined {
-    return this.row && scaled(this.row, this.norm, this.#spaceType)
+    return this.#row?.vector
   }
 
   /** What JSON.stringify and console show. */

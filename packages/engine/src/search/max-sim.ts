@@ -2,8 +2,8 @@
 // counts, and the mean of these is the similarity (MaxSim of late interaction, divided by the length of the query so that the
 // number means the same for every query). Vectors are rows of one array.
 
-import { lengthOf } from '../input/pooling.ts'
 import type { SpaceType } from '../model/schema.ts'
+import { lengthOf } from '../model/vector-form.ts'
 
 /** `query` is of unit length for cosine; `members` are as they came. A member without length is as similar as nothing: 0. */
 export function maxSim(query: Float32Array, members: Float32Array, dimension: number, spaceType: SpaceType): number {

@@ -2,7 +2,7 @@
 
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { isArrayLike, parseMembers, parseSparse, putDense, type SparseTerms } from '../input/vectors.ts'
+import { isArrayLike, parseMembers, parseSparse, putQuery, type SparseTerms } from '../input/vectors.ts'
 import {
   efDefault,
   efMax,
@@ -161,7 +161,7 @@ function parseDense(query: FieldQuery['query'], field: DenseFieldSchema, path: s
     })
   }
   const vector = new Float32Array(field.params.dimension)
-  putDense(query as ArrayLike<number>, field.params, vector, 0, path)
+  putQuery(query as ArrayLike<number>, field.params, vector, 0, path)
   return vector
 }
 

@@ -16,7 +16,9 @@ const turnCandidates = 16
 export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
   if (task.kind === 'multi') return runMulti(task, context)
   const originals = context.replica.originals[task.at]
-  if (task.kind === 'sparse' || !context.input.rescore || !originals) return runField(task, context)
+  // Partial ones are of fields whose rows in memory are compared exactly.
+  const isWhole = originals !== undefined && !originals.of.isPartial
+  if (task.kind === 'sparse' || !context.input.rescore || !isWhole) return runField(task, context)
   return runRescored(task, originals, context)
 }
 

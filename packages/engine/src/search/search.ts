@@ -40,12 +40,11 @@ export async function search(
     const searched = performance.now()
     if (room) for (const { task, answer } of answers) room.take(bytesOf(replica, task, answer, input))
     if (slice) await slice.renewIfOver()
-    const results = Object.fromEntries(
-      answers.map(({ task, answer }) => [
-        task.definition.name,
-        hitsOf(replica, task, answer, { includeVectors: input.includeVectors, version }),
-      ]),
-    )
+    const { includeVectors } = input
+    const lists: [string, SearchHit[]][] = []
+    for (const { task, answer } of answers)
+      lists.push([task.definition.name, await hitsOf(replica, task, answer, { includeVectors, version })])
+    const results = Object.fromEntries(lists)
     const decorated = performance.now()
     const fused = input.fusion && fusedOf(results, input.fusion)
     const ended = performance.now()

@@ -1,16 +1,15 @@
 // Stored objects as their asker gets them: id, meta and filter decoded when asked for, and what they have in every field.
 
 import { TimeSlice } from '@annal/wal'
-import { lengthOf } from '../input/pooling.ts'
-import { scaleToUnit } from '../input/vectors.ts'
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
-import type { SpaceType } from '../model/schema.ts'
+import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
 import type { Replica } from '../replica/replica.ts'
+import { givenRows } from './given.ts'
 import { decodeMeta } from './meta.ts'
 
 /** Objects read from disk at one time. */
-const objectsAtOnce = 16
+const objectsAtOnce = 64
 
 /** The objects as they are now, with copies of their rows; made in slices. */
 export async function storedObjects(replica: Replica, ordinals: readonly number[]): Promise<StoredObject[]> {
@@ -22,8 +21,7 @@ export async function storedObjects(replica: Replica, ordinals: readonly number[
   try {
     for (let at = 0; at < ordinals.length; at += objectsAtOnce) {
       await slice.renewIfOver()
-      const some = ordinals.slice(at, at + objectsAtOnce).map((ordinal) => storedObject(replica, ordinal, version))
-      objects.push(...(await Promise.all(some)))
+      objects.push(...(await someObjects(replica, ordinals.slice(at, at + objectsAtOnce), version)))
     }
     return objects
   } finally {
@@ -31,10 +29,24 @@ export async function storedObjects(replica: Replica, ordinals: readonly number[
   }
 }
 
-async function storedObject(replica: Replica, ordinal: number, version: number): Promise<StoredObject> {
-  const parts = new StoredParts(replica, ordinal, version)
-  const [dense, sparse] = [denseOf(replica, ordinal, version), sparseOf(replica, ordinal)]
-  return new Stored(parts, dense, sparse, await multiOf(replica, ordinal))
+async function someObjects(
+  replica: Replica,
+  ordinals: readonly number[],
+  version: number,
+): Promise<readonly StoredObject[]> {
+  const heads = ordinals.map((ordinal) => ({
+    parts: new StoredParts(replica, ordinal, version),
+    sparse: sparseOf(replica, ordinal),
+  }))
+  const fields = replica.definition.fields.map(async ({ kind, name }, at) => ({
+    name,
+    rows: kind === 'dense' ? await givenRows(replica, at, ordinals, version) : [],
+  }))
+  const [dense, multi] = await Promise.all([
+    Promise.all(fields),
+    Promise.all(ordinals.map((ordinal) => multiOf(replica, ordinal))),
+  ])
+  return heads.map(({ parts, sparse }, i) => new Stored(parts, denseOf(dense, i), sparse, multi[i] ?? {}))
 }
 
 /** Id, meta and filter alone: nothing is read from disk. */
@@ -42,17 +54,15 @@ export function storedWithoutVectors(replica: Replica, ordinals: readonly number
   return ordinals.map((ordinal) => new Stored(new StoredParts(replica, ordinal, replica.version), {}, {}, {}))
 }
 
-function denseOf(replica: Replica, ordinal: number, version: number): StoredObject['dense'] {
-  const dense: Record<string, DenseRow> = {}
-  replica.definition.fields.forEach((definition, at) => {
-    const field = replica.dense[at]
-    // An ordinal used again may still have the row of the object before.
-    if (definition.kind !== 'dense' || !field?.has(ordinal, version)) return
-    const row = field.row(ordinal)
-    const norm = field.norm(ordinal)
-    if (row) dense[definition.name] = { row, norm, vector: scaled(row, norm, definition.params.spaceType) }
+function denseOf(
+  fields: readonly { readonly name: string; readonly rows: readonly (DenseRow | undefined)[] }[],
+  i: number,
+): StoredObject['dense'] {
+  const entries = fields.flatMap(({ name, rows }) => {
+    const row = rows[i]
+    return row === undefined ? [] : [[name, row] as const]
   })
-  return dense
+  return Object.fromEntries(entries)
 }
 
 function sparseOf(replica: Replica, ordinal: number): StoredObject['sparse'] {
@@ -87,11 +97,6 @@ export function memberRows(members: Float32Array, { definition }: Replica, at: n
     scaleToUnit(vector, norm, row, 0)
     return { row, norm, vector }
   })
-}
-
-/** Cosine rows are of unit length; times their norm they are what was given. */
-export function scaled(row: Float32Array, norm: number, spaceType: SpaceType): Float32Array {
-  return spaceType === 'cosine' ? row.map((x) => x * norm) : row
 }
 
 /** Id, meta and filter of one ordinal, taken at once and decoded when asked for. */

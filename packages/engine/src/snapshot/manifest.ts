@@ -13,9 +13,10 @@ import type { SnapshotFileFacts } from './snapshot-format.ts'
 export const manifestName = 'manifest.json'
 /**
  * Format 2 added tokens and settings to the catalog, which a reader of format 1 would lose. Format 3 added a header to
- * files of original vectors, which a reader of format 2 would take for a vector.
+ * files of original vectors, which a reader of format 2 would take for a vector. Format 4 has vectors of cosine fields as
+ * they were given, which a reader of format 3 would take for vectors of unit length.
  */
-const formatVersion = 3
+const formatVersion = 4
 
 export interface ManifestCollection {
   readonly id: number

@@ -204,6 +204,11 @@ async function loadOriginals(
       loaded.push(undefined)
       continue
     }
+    // Without original vectors there is no section: checkpoints of earlier versions have none for such a field.
+    if (owner.isPartial && !from.listed.some(({ field }) => field === index)) {
+      loaded.push(new Originals(from.originals, owner))
+      continue
+    }
     const state = await Originals.loadState(reader, `originals.${index}`, { ordinalEnd, several: owner.several })
     const originals = new Originals(from.originals, owner, state)
     loaded.push(originals)

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import protobuf from 'protobufjs'
 import { test } from 'tap'
 import { decodeEvent, encodeEvent, peekEvent, upsertRecord } from '../../src/events/codec.ts'
-import type { Event } from '../../src/events/event.ts'
+import type { DenseColumn, Event } from '../../src/events/event.ts'
 import { eventDescriptors } from '../../src/events/schema.ts'
 import { upsertPieces } from '../../src/events/upsert-pieces.ts'
 import { parseDefinition } from '../../src/input/definition.ts'
@@ -87,6 +87,13 @@ test('every kind of event comes back as it went', async (t) => {
       filters: ['', '{"a":1}'],
       dense: [
         { field: 0, objects: Uint32Array.of(1), vectors: Float32Array.of(1.5, -0, 3e38), norms: Float32Array.of(2) },
+        {
+          field: 3,
+          objects: Uint32Array.of(0, 1),
+          vectors: Float32Array.of(3, -0),
+          norms: Float32Array.of(3, 0),
+          forms: Uint8Array.of(1, 0),
+        },
       ],
       sparse: [
         {
@@ -144,7 +151,7 @@ test(`any well-formed text survives the log, seed ${seed}`, async (t) => {
 
 test('a record of an unknown type or a newer version is refused by name', async (t) => {
   t.throws(() => decodeEvent({ type: 99, version: 1, payload: new Uint8Array(0) }), { code: 'format_too_new' })
-  t.throws(() => decodeEvent({ type: 16, version: 4, payload: new Uint8Array(0) }), { code: 'format_too_new' })
+  t.throws(() => decodeEvent({ type: 16, version: 5, payload: new Uint8Array(0) }), { code: 'format_too_new' })
 })
 
 test('a record says the oldest version that knows all of it', async (t) => {
@@ -166,6 +173,17 @@ test('a record says the oldest version that knows all of it', async (t) => {
     'an Annal that passed over the rules would build another graph',
   )
   t.strictSame(roundTrip(rebuiltBy({ rules: 2 })), rebuiltBy({ rules: 2 }))
+  const keeping = rebuiltBy({ keepOriginals: false })
+  t.equal(encodeEvent(keeping).version, 4)
+  t.strictSame(roundTrip(keeping), keeping)
+  const column = { field: 0, objects: Uint32Array.of(0), vectors: Float32Array.of(3), norms: Float32Array.of(3) }
+  const upsertOf = (dense: DenseColumn) => encodeEvent({ ...base, ...objects, dense: [dense], sparse: [], multi: [] })
+  t.equal(upsertOf(column).version, 1)
+  t.equal(
+    upsertOf({ ...column, forms: Uint8Array.of(1) }).version,
+    4,
+    'an earlier Annal would take it for one of unit length',
+  )
   t.throws(() => roundTrip(rebuiltBy({ rules: 3 })), { code: 'format_too_new', details: { value: 3 } })
 })
 

@@ -11,7 +11,7 @@ import tap, { test } from 'tap'
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = ['data-directory-2', 'data-directory-3', 'data-directory-4']
+const formats = ['data-directory-2', 'data-directory-3', 'data-directory-4', 'data-directory-5']
 
 const dimension = 8
 const precisions = ['binary', 'int8', 'int16', 'float16', 'float32']
@@ -21,6 +21,8 @@ interface Golden {
   readonly digests: Readonly<Record<string, string>>
   /** The best hits of a few searches, by field. */
   readonly hits: unknown
+  /** Vectors of the collection `given` by id, in hexadecimal digits; of directories that have it. */
+  readonly given?: Readonly<Record<string, string>>
   /** Files by path, in base64. */
   readonly files: Readonly<Record<string, string>>
 }
@@ -38,6 +40,38 @@ function objects(count: number, from: number) {
     const s = { indices: [n % 7, 10 + (n % 5)], values: [1, 0.5] }
     return { id: `${n}`, meta: { n }, filter: { third: n % 3, even: n % 2 === 0 }, fields: { v, s } }
   })
+}
+
+/** Vectors of a cosine collection, some of unit length, some with a norm: what came is kept. */
+function givenObjects(count: number, from: number) {
+  return Array.from({ length: count }, (_, i) => {
+    const n = from + i
+    const v = Array.from({ length: dimension }, (__, at) => Math.sin((n + 1) * (at + 2)) * 10 ** ((n % 7) - 3))
+    const unit = v.map((x) => x / Math.hypot(...v))
+    const w = n % 3 === 0 ? { vector: unit, norm: n + 1 } : n % 3 === 1 ? { vector: v, norm: 2 } : unit
+    return { id: `${n}`, fields: { v, w } }
+  })
+}
+
+async function fillGiven(engine: Engine): Promise<void> {
+  const params = (precision: string) => ({ dimension, space_type: 'cosine', precision, M: 4, ef_con: 16 })
+  const fields = [
+    { name: 'v', type: 'vector', params: params('float32') },
+    { name: 'w', type: 'vector', params: params('int8') },
+    { name: 'cheap', type: 'vector', params: { ...params('int8'), keep_originals: false } },
+  ]
+  const collection = await engine.database().createCollection({ name: 'given', fields })
+  await collection.upsert(givenObjects(60, 0))
+  await engine.checkpoint()
+  await collection.upsert(givenObjects(30, 50))
+  await collection.delete(['1', '52'])
+}
+
+async function givenOf(engine: Engine): Promise<Record<string, string>> {
+  const { objects } = await engine.database().collection('given').scroll({ limit: 500 })
+  const digits = (vector: Float32Array | undefined) =>
+    Buffer.from(Float32Array.from(vector ?? []).buffer).toString('hex')
+  return Object.fromEntries(objects.map(({ id, dense }) => [id, `${digits(dense.v?.vector)} ${digits(dense.w?.row)}`]))
 }
 
 async function fill(engine: Engine): Promise<void> {
@@ -86,13 +120,18 @@ async function hitsOf(engine: Engine): Promise<unknown> {
 }
 
 function digestsOf(engine: Engine): Record<string, string> {
-  return Object.fromEntries(precisions.map((name) => [name, engine.database().collection(name).stateDigest()]))
+  const names = engine
+    .database()
+    .collections()
+    .map(({ name }) => name)
+  return Object.fromEntries(names.map((name) => [name, engine.database().collection(name).stateDigest()]))
 }
 
 async function made(dir: string): Promise<Golden> {
   const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1 })
+  await fillGiven(engine)
   await fill(engine)
-  const [digests, hits] = [digestsOf(engine), await hitsOf(engine)]
+  const [digests, hits, given] = [digestsOf(engine), await hitsOf(engine), await givenOf(engine)]
   // What a kill would leave.
   await cp(join(dir, 'live'), join(dir, 'killed'), { recursive: true })
   await engine.close()
@@ -101,7 +140,7 @@ async function made(dir: string): Promise<Golden> {
     const path = join(dir, 'killed', name)
     if (name !== 'LOCK' && (await stat(path)).isFile()) files[name] = (await readFile(path)).toString('base64')
   }
-  return { digests, hits, files }
+  return { digests, hits, given, files }
 }
 
 function fileOf(format: string): URL {
@@ -138,6 +177,7 @@ for (const format of formats) {
       t.strictSame(engine.health().reasons, [])
       t.strictSame(digestsOf(engine), golden.digests, start === 0 ? 'after the kill' : 'and after an orderly close')
       t.strictSame(await hitsOf(engine), golden.hits)
+      if (golden.given) t.strictSame(await givenOf(engine), golden.given)
       await engine.close()
     }
   })
