@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import math
+import struct
+from typing import Sequence
+
 import pytest
 
 from annal import Annal, NotFoundError, Precision
@@ -18,15 +22,43 @@ def test_vectors_come_back_as_they_were_given(client: Annal, space_type: str) ->
     )
     stored = index.get_vector("alien")
     assert stored["meta"] == {"title": "Alien"} and stored["filter"] == {"year": 1979}
-    assert stored["vector"] == pytest.approx([3, 0, 4], abs=0.05)
+    assert stored["vector"] == [3, 0, 4] and stored["norm"] == 5
     assert index.get_vector("é/ü")["meta"] == b"\x00\x01"
     best = index.query([6, 0, 8], top_k=1, include_vectors=True)[0]
-    assert best["id"] == "alien" and best["vector"] == pytest.approx([3, 0, 4], abs=0.05)
+    assert best["id"] == "alien" and best["vector"] == [3, 0, 4]
     assert best["similarity"] == pytest.approx({"cosine": 1, "l2": -25, "ip": 50}[space_type], abs=1)
     assert index.delete_vector("é/ü") == "Vector deleted successfully"
     with pytest.raises(NotFoundError):
         index.get_vector("é/ü")
     assert client.delete_index(name) == f"Index {name} deleted successfully"
+
+
+@pytest.mark.parametrize("space_type", ["cosine", "l2", "ip"])
+@pytest.mark.parametrize("precision", list(Precision))
+def test_vectors_of_any_length_come_back_bit_for_bit(client: Annal, space_type: str, precision: Precision) -> None:
+    name = f"bits_{space_type}_{precision.value}"
+    client.create_index(name, 4, space_type, precision=precision)
+    index = client.get_index(name)
+    vectors = {str(n): [math.sin(n + i) * 10 ** (n % 7 - 3) for i in range(3)] + [-0.0] for n in range(600)}
+    index.upsert({"id": id, "vector": vector} for id, vector in vectors.items())
+    for id in ("0", "3", "417", "599"):
+        assert bits(index.get_vector(id)["vector"]) == bits(vectors[id])
+    for hit in index.query(vectors["417"], top_k=20, include_vectors=True):
+        assert bits(hit["vector"]) == bits(vectors[hit["id"]])
+    client.delete_index(name)
+
+
+def bits(vector: Sequence[float]) -> bytes:
+    return struct.pack(f"<{len(vector)}f", *vector)
+
+
+def test_an_index_may_keep_no_originals(client: Annal) -> None:
+    client.create_index("cheap", 2, precision=Precision.FLOAT32, keep_originals=False)
+    index = client.get_index("cheap")
+    assert index.describe()["keep_originals"] is False
+    index.upsert([{"id": "a", "vector": [3, 4]}])
+    assert index.get_vector("a")["vector"] == pytest.approx([3, 4], rel=1e-6)
+    client.delete_index("cheap")
 
 
 def test_filters_choose_are_replaced_and_delete(client: Annal) -> None:

@@ -12,6 +12,11 @@ export interface DenseParams {
   readonly M?: number | undefined
   /** Pool used while the graph is built; default 128. */
   readonly ef_con?: number | undefined
+  /**
+   * Keep vectors on disk as they are given; default true. `false` takes less disk: reads then give back what memory has left of a
+   * vector, and nothing is rescored. Only for dense fields.
+   */
+  readonly keep_originals?: boolean | undefined
 }
 
 export interface DenseFieldDefinition {
@@ -76,6 +81,8 @@ export interface DenseOptions {
   readonly precision?: Precision
   readonly m?: number
   readonly efConstruction?: number
+  /** Keep vectors on disk as they are given; default true. */
+  readonly keepOriginals?: boolean
 }
 
 /** `denseField('text', { dimension: 384 })`, for those who do not want to remember the names on the wire. */
@@ -90,13 +97,15 @@ export function multiVectorField(
   return { name, type: 'multi_vector', params: { ...paramsOf(options), pooling } }
 }
 
-function paramsOf({ dimension, spaceType, precision, m, efConstruction }: DenseOptions): DenseParams {
+function paramsOf(options: DenseOptions): DenseParams {
+  const { dimension, spaceType, precision, m, efConstruction, keepOriginals } = options
   return {
     dimension,
     ...(spaceType !== undefined && { space_type: spaceType }),
     ...(precision !== undefined && { precision }),
     ...(m !== undefined && { M: m }),
     ...(efConstruction !== undefined && { ef_con: efConstruction }),
+    ...(keepOriginals !== undefined && { keep_originals: keepOriginals }),
   }
 }
 

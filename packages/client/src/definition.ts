@@ -19,6 +19,8 @@ export interface IndexDefinition {
   readonly m?: number | undefined
   /** Pool used while the graph is built; default 128. */
   readonly efConstruction?: number | undefined
+  /** Keep vectors on disk as they are given; default true. `false` takes less disk, and reads give back what memory has left of a vector. */
+  readonly keepOriginals?: boolean | undefined
   /** Makes the index hybrid. */
   readonly sparseDimension?: number | undefined
 }
@@ -36,6 +38,8 @@ export interface IndexSummary {
 
 export interface IndexDescription extends IndexSummary {
   readonly efConstruction: number
+  /** Whether vectors come back as they were given at every precision. */
+  readonly keepOriginals: boolean
   /** 0 where the index is not hybrid. */
   readonly sparseDimension: number
 }

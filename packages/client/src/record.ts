@@ -14,7 +14,7 @@ export interface SparseVector {
 /** A vector to store. The whole record is replaced when its id is there already. */
 export interface VectorRecord {
   readonly id: string
-  /** As many numbers as the index has dimensions, not normalised; they are stored with the precision of the index. */
+  /** As many numbers as the index has dimensions, not normalized. They come back as float32 has them. */
   readonly vector: ArrayLike<number>
   /** Anything that should come back with the vector. Bytes are given back as they are. */
   readonly meta?: JsonObject | Uint8Array | undefined
@@ -27,7 +27,7 @@ export interface VectorRecord {
 /** A vector read back. */
 export interface StoredVector {
   readonly id: string
-  /** As it was given, within the precision of the index. */
+  /** As it was given, bit for bit, unless the index keeps no originals. */
   readonly vector: Float32Array
   /** Length of the vector as it was given. */
   readonly norm: number

@@ -57,17 +57,3 @@ export const silence: Reply = () => undefined
 export const hangUp: Reply = (response) => {
   response.destroy()
 }
-
-/** What describing an index answers. */
-export function info(overrides: Record<string, unknown> = {}): Reply {
-  return json(200, {
-    total_elements: 2,
-    dimension: 2,
-    sparse_model: 'None',
-    space_type: 'cosine',
-    precision: 'int8',
-    M: 16,
-    ef_con: 128,
-    ...overrides,
-  })
-}

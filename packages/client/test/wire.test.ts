@@ -1,14 +1,14 @@
 // What the client writes and reads on the wire, seen with an independent decoder.
 
 import { deflateSync, inflateSync } from 'node:zlib'
-import { decode, encode } from '@msgpack/msgpack'
+import { decode } from '@msgpack/msgpack'
 import { test } from 'tap'
 import { encodeBatch } from '../src/http/batch.ts'
 import { MessageWriter } from '../src/http/message-writer.ts'
 import { MetaReader, packMeta } from '../src/http/meta.ts'
 import { parseRetryAfter, waitBefore } from '../src/http/retry.ts'
 import { AnnalError, connect, type VectorRecord } from '../src/index.ts'
-import { info, scriptedServer } from './scripted-server.ts'
+import { json, scriptedServer } from './scripted-server.ts'
 
 test('the writer agrees with the MessagePack library at every size of header', async (t) => {
   for (const size of [0, 1, 15, 16, 31, 32, 255, 256, 65_535, 65_536]) {
@@ -28,27 +28,19 @@ test('the writer agrees with the MessagePack library at every size of header', a
   }
 })
 
-test('a cosine record travels as direction and length, others as they are', async (t) => {
+test('a record travels as it is, without a norm', async (t) => {
   const records: VectorRecord[] = [{ id: 'a', vector: [3, 4], meta: { title: 'x' }, filter: { year: 1979 } }]
-  const [cosine] = decode(encodeBatch(records, 'cosine')) as [[string, Uint8Array, string, number, number[]]]
-  t.equal(cosine[0], 'a')
-  t.equal(inflateSync(cosine[1]).toString(), '{"title":"x"}')
-  t.equal(cosine[2], '{"year":1979}')
-  t.equal(cosine[3], 5)
-  t.strictSame(cosine[4], [0.6, 0.8].map(Math.fround))
-  const [plain] = decode(encodeBatch(records, 'l2')) as [[string, Uint8Array, string, number, number[]]]
-  t.strictSame(plain.slice(3), [1, [3, 4]])
-})
-
-test('a zero vector in a cosine index stays finite', async (t) => {
-  const [record] = decode(encodeBatch([{ id: 'zero', vector: [0, 0] }], 'cosine')) as [unknown[]]
-  t.strictSame(record[4], [0, 0])
-  t.strictSame(record[2], '{}')
+  const [record] = decode(encodeBatch(records)) as [[string, Uint8Array, string, null, number[]]]
+  t.equal(record[0], 'a')
+  t.equal(inflateSync(record[1]).toString(), '{"title":"x"}')
+  t.equal(record[2], '{"year":1979}')
+  t.equal(record[3], null)
+  t.strictSame(record[4], [3, 4])
 })
 
 test('sparse terms follow the vector', async (t) => {
   const sparse = { indices: [7, 9], values: [0.5, 2] }
-  const [record] = decode(encodeBatch([{ id: 'h', vector: [1, 0], sparse }], 'ip')) as [unknown[]]
+  const [record] = decode(encodeBatch([{ id: 'h', vector: [1, 0], sparse }])) as [unknown[]]
   t.strictSame(record.slice(4), [
     [1, 0],
     [7, 9],
@@ -71,7 +63,7 @@ test('what cannot be sent is refused with the place where it stands', async (t) 
   ]
   for (const [record, field] of refused) {
     // Ill-typed on purpose: JavaScript callers have no compiler to stop them.
-    t.throws(() => encodeBatch([record as VectorRecord], 'l2'), { name: 'AnnalError', code: 'invalid_argument', field })
+    t.throws(() => encodeBatch([record as VectorRecord]), { name: 'AnnalError', code: 'invalid_argument', field })
   }
 })
 
@@ -106,22 +98,17 @@ test('meta inflates to so much for one object and for one reply, and comes back 
   t.end()
 })
 
-test('hits carry the distance of their space, and vectors as they were given', async (t) => {
-  const meta = packMeta({ n: 1 }, 'meta')
-  for (const [space, distance, vector] of [
-    ['cosine', 0.75, [3, 4]],
-    ['l2', -0.25, [0.6, 0.8].map(Math.fround)],
-    ['ip', -0.25, [0.6, 0.8].map(Math.fround)],
-  ] as const) {
-    await using server = await scriptedServer(info({ space_type: space }), (response) => {
-      response.end(encode([[0.25, 'a', meta, '{"c":"x"}', 5, [Math.fround(0.6), Math.fround(0.8)]]]))
-    })
-    const [hit] = await connect({ url: server.url })
-      .index('i')
-      .query({ vector: [3, 4], includeVectors: true })
-    t.match(hit, { id: 'a', similarity: 0.25, distance, norm: 5, meta: { n: 1 }, filter: { c: 'x' } })
-    t.strictSame(hit?.vector, Float32Array.from(vector))
-  }
+test('hits and vectors are asked for in JSON, which has them as they were given', async (t) => {
+  const entry = { id: 'a', meta: { n: 1 }, filter: { c: 'x' }, norm: 5, vector: [3, -0.10000000149011612] }
+  const hits = { results: [{ ...entry, similarity: 0.25, distance: 0.75 }] }
+  await using server = await scriptedServer(json(200, hits), json(200, { ...entry, meta: {} }))
+  const index = connect({ url: server.url }).index('i')
+  const [hit] = await index.query({ vector: [30, 40], includeVectors: true })
+  const vector = Float32Array.of(3, -0.1)
+  t.strictSame(hit, { ...entry, similarity: 0.25, distance: 0.75, vector })
+  t.strictSame(await index.get('a'), { ...entry, meta: undefined, vector })
+  t.match(server.asked, [{ headers: { accept: 'application/json' } }, { headers: { accept: 'application/json' } }])
+  t.strictSame(JSON.parse(String(server.asked[0]?.body)).vector, [30, 40], 'a query travels as it is')
 })
 
 test('an unknown id is undefined, an unknown index is a failure', async (t) => {

@@ -75,6 +75,36 @@ test('the published client creates, lists, describes, fills, queries, changes an
   await t.rejects(client.getIndex('items'), { name: 'NotFoundException' })
 })
 
+for (const precision of Object.values(Precision)) {
+  test(`the published client gets back what it sent to ${precision} indexes, the norm included`, async (t) => {
+    const running = await runningApp(t)
+    const client = new Endee()
+    client.setBaseUrl(`${running.url}/api/v1`)
+    for (const spaceType of ['cosine', 'l2', 'ip'] as const) {
+      await client.createIndex({ name: spaceType, dimension: 4, spaceType, precision })
+      const index = await client.getIndex(spaceType)
+      const sent = Array.from({ length: 600 }, (_, i) => ({
+        id: `${i}`,
+        vector: [Math.sin(i), Math.cos(i), Math.sin(i / 7), i % 5].map((x) => x * 10 ** ((i % 7) - 3)),
+      }))
+      await index.upsert(sent)
+      const lengthOf = (vector: readonly number[]) => Math.sqrt(vector.reduce((sum, x) => sum + x * x, 0))
+      const wanted = ({ vector }: (typeof sent)[number]) => {
+        const norm = spaceType === 'cosine' ? lengthOf(vector) : 1
+        return { vector: vector.map((x) => Math.fround(x / norm)), norm: Math.fround(norm) }
+      }
+      for (const one of [0, 3, 300, 599].map((i) => sent[i]!)) {
+        const { vector, norm } = await index.getVector(one.id)
+        t.strictSame({ vector, norm }, wanted(one), `${spaceType}: a vector of length ${lengthOf(one.vector)}`)
+      }
+      for (const hit of await index.query({ vector: sent[40]!.vector, topK: 20, includeVectors: true })) {
+        const { vector, norm } = wanted(sent[Number(hit.id)]!)
+        t.strictSame([hit.vector, hit.norm], [vector, norm])
+      }
+    }
+  })
+}
+
 test('the published client stores hybrid objects', async (t) => {
   const running = await runningApp(t)
   const client = new Endee()

@@ -48,7 +48,7 @@ class AsyncIndex:
         return "Vectors inserted successfully"
 
     async def _upsert(self, records: Sequence[Mapping[str, Any]], timeout: Optional[float] = None) -> Dict[str, Any]:
-        body = encoding.record_batch(records, self.space_type)
+        body = encoding.record_batch(records)
         path = f"{self._path}/vector/insert"
         await self._transport.send(
             "POST", path, body, content_type="application/msgpack", retry=ALWAYS, timeout=timeout
@@ -143,6 +143,7 @@ class AsyncIndex:
             "precision": info["precision"],
             "M": info["M"],
             "ef_con": info["ef_con"],
+            "keep_originals": info.get("keep_originals", True),
         }
 
     async def rebuild(

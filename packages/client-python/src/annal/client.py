@@ -112,6 +112,7 @@ class Annal:
         sparse_model: Optional[str] = None,
         sparse_dim: Optional[int] = None,
         *,
+        keep_originals: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> str:
         body: Dict[str, Any] = {
@@ -122,7 +123,12 @@ class Annal:
             "ef_con": ef_con,
             "precision": getattr(precision, "value", precision),
         }
-        optional = {"version": version, "sparse_model": sparse_model, "sparse_dim": sparse_dim}
+        optional = {
+            "version": version,
+            "sparse_model": sparse_model,
+            "sparse_dim": sparse_dim,
+            "keep_originals": keep_originals,
+        }
         body.update({key: value for key, value in optional.items() if value is not None})
         sent = self._transport.send(
             "POST",

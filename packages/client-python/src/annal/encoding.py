@@ -13,7 +13,6 @@ import msgpack
 
 from .errors import InvalidArgumentError
 
-_NORM_MIN = 1e-10
 """Keeps an all-zero vector from being divided by zero, as the published clients do."""
 
 _FLOAT32_MAX = 3.4028234663852886e38
@@ -191,19 +190,15 @@ def _object(item: Mapping[str, Any], where: str) -> List[Any]:
     return [identity, meta, text, vectors, sparses, multis]
 
 
-def record_batch(records: Sequence[Mapping[str, Any]], space_type: str) -> bytes:
-    """``[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]``, cosine vectors of unit length."""
-    return _packed([_record(record, f"records[{i}]", space_type) for i, record in enumerate(records)])
+def record_batch(records: Sequence[Mapping[str, Any]]) -> bytes:
+    """``[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]``; without a norm, vectors travel as they are."""
+    return _packed([_record(record, f"records[{i}]") for i, record in enumerate(records)])
 
 
-def _record(record: Mapping[str, Any], where: str, space_type: str) -> List[Any]:
+def _record(record: Mapping[str, Any], where: str) -> List[Any]:
     identity, meta, text = _common(record, where)
     vector = numbers(record.get("vector"), f"{where}.vector")
-    norm = 1.0
-    if space_type == "cosine":
-        norm = max(math.sqrt(sum(value * value for value in vector)), _NORM_MIN)
-        vector = [value / norm for value in vector]
-    row: List[Any] = [identity, meta, text or "{}", norm, vector]
+    row: List[Any] = [identity, meta, text or "{}", None, vector]
     if record.get("sparse_indices") is not None or record.get("sparse_values") is not None:
         terms = {"indices": record.get("sparse_indices", []), "values": record.get("sparse_values", [])}
         row.extend(sparse(terms, where))

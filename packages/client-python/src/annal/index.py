@@ -50,7 +50,7 @@ class Index:
         return "Vectors inserted successfully"
 
     def _upsert(self, records: Sequence[Mapping[str, Any]], timeout: Optional[float] = None) -> Dict[str, Any]:
-        body = encoding.record_batch(records, self.space_type)
+        body = encoding.record_batch(records)
         path = f"{self._path}/vector/insert"
         self._transport.send("POST", path, body, content_type="application/msgpack", retry=ALWAYS, timeout=timeout)
         return {"upserted": len(records)}
@@ -141,6 +141,7 @@ class Index:
             "precision": info["precision"],
             "M": info["M"],
             "ef_con": info["ef_con"],
+            "keep_originals": info.get("keep_originals", True),
         }
 
     def rebuild(

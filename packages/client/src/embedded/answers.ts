@@ -30,8 +30,15 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
     const { model, dimension } = field.params
     return { name, type: 'sparse', model, dimension, count }
   }
-  const { dimension, spaceType, precision, M, efConstruction } = field.params
-  const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction }
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
+  const params = {
+    dimension,
+    space_type: spaceType,
+    precision,
+    M,
+    ef_con: efConstruction,
+    keep_originals: keepOriginals !== false,
+  }
   if (field.kind === 'dense') return { name, type: 'vector', params, count }
   return { name, type: 'multi_vector', params: { ...params, pooling: field.params.pooling }, count }
 }

@@ -59,8 +59,10 @@ export const indexCalls: Calls<keyof IndexOperations> = {
   },
 }
 
-function collectionOf({ name, dimension, spaceType, precision, m, efConstruction, sparseDimension }: IndexDefinition) {
-  const params = { dimension, space_type: spaceType ?? 'cosine', precision: precision ?? 'int8' }
+function collectionOf(definition: IndexDefinition) {
+  const { name, dimension, spaceType, precision, m, efConstruction, keepOriginals, sparseDimension } = definition
+  const kept = keepOriginals !== undefined && { keep_originals: keepOriginals }
+  const params = { dimension, space_type: spaceType ?? 'cosine', precision: precision ?? 'int8', ...kept }
   const graph = { ...(m !== undefined && { M: m }), ...(efConstruction !== undefined && { ef_con: efConstruction }) }
   const sparse = { name: 'sparse', type: 'sparse', params: { model: 'default', dimension: sparseDimension } }
   return {
@@ -94,7 +96,7 @@ function indexOf({ name, fields, objects }: CollectionDescription) {
   const dense = fields.find((field) => field.kind === 'dense')
   const sparse = fields.find((field) => field.kind === 'sparse')
   if (dense === undefined || fields.length !== (sparse === undefined ? 1 : 2)) return undefined
-  const { dimension, spaceType, precision, M, efConstruction } = dense.params
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = dense.params
   const index: IndexDescription = {
     name,
     dimension,
@@ -104,6 +106,7 @@ function indexOf({ name, fields, objects }: CollectionDescription) {
     count: objects,
     hybrid: sparse !== undefined,
     efConstruction,
+    keepOriginals: keepOriginals !== false,
     sparseDimension: sparse?.params.dimension ?? 0,
   }
   const names: FieldNames = { dense: dense.name, sparse: sparse?.name ?? noField }

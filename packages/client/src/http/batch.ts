@@ -1,29 +1,29 @@
-// The body of an upsert: a MessagePack array of [id, meta, filter, norm, vector], and two more entries for sparse terms.
-import type { SpaceType } from '../definition.ts'
+// The body of an upsert: a MessagePack array of [id, meta, filter, norm, vector], and two more entries for sparse terms. The norm is
+// nil: vectors travel as they are, and come back so.
 import { AnnalError } from '../errors.ts'
 import type { VectorRecord } from '../record.ts'
 import { MessageWriter } from './message-writer.ts'
 import { packMeta } from './meta.ts'
-import { checkSparse, lengthOf } from './vector.ts'
+import { checkNumbers, checkSparse } from './vector.ts'
 
-export function encodeBatch(records: readonly VectorRecord[], space: SpaceType): Uint8Array<ArrayBuffer> {
+export function encodeBatch(records: readonly VectorRecord[]): Uint8Array<ArrayBuffer> {
   if (!Array.isArray(records))
     throw new AnnalError('invalid_argument', 'upsert takes an array of records', { field: 'records' })
   const writer = new MessageWriter(bytesExpected(records))
   writer.arrayHeader(records.length)
-  for (const [i, record] of records.entries()) writeRecord(writer, record, space, `records[${i}]`)
+  for (const [i, record] of records.entries()) writeRecord(writer, record, `records[${i}]`)
   return writer.finish()
 }
 
-function writeRecord(writer: MessageWriter, record: VectorRecord, space: SpaceType, field: string): void {
+function writeRecord(writer: MessageWriter, record: VectorRecord, field: string): void {
   checkId(record.id, `${field}.id`)
-  const norm = lengthOf(record.vector, space, `${field}.vector`)
+  checkNumbers(record.vector, `${field}.vector`)
   writer.arrayHeader(record.sparse === undefined ? 5 : 7)
   writer.text(record.id)
   writer.binary(packMeta(record.meta, `${field}.meta`))
   writer.text(JSON.stringify(record.filter ?? {}))
-  writer.float32(norm)
-  writer.float32Array(record.vector, norm)
+  writer.nil()
+  writer.float32Array(record.vector)
   if (record.sparse === undefined) return
   checkSparse(record.sparse, `${field}.sparse`)
   writer.uint32Array(record.sparse.indices)

@@ -46,6 +46,7 @@ function denseParams(params: Record<string, unknown>): Required<DenseParams> {
     precision: text(params.precision, 'precision') as Precision,
     M: number(params.M, 'M'),
     ef_con: number(params.ef_con, 'ef_con'),
+    keep_originals: params.keep_originals !== false,
   }
 }
 

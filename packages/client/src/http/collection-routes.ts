@@ -16,7 +16,7 @@ import {
 import { encodeObjects } from './object-batch.ts'
 import { list, number, object, parseJson, text } from './read.ts'
 import { get, messagePack, objectPath, post, type Routes, remove, segment } from './route.ts'
-import { checkSparse, isMany, lengthOf } from './vector.ts'
+import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
 /** A collection is built anew while the call waits. */
 const shrinkTimeoutMs = 600_000
@@ -184,6 +184,6 @@ function vectorBody(query: FieldQuery['query'], field: string): unknown {
     }
     if (isMany(query)) return Array.from(query, (vector, i) => vectorBody(vector, `${field}[${i}]`))
   }
-  lengthOf(query, 'ip', field)
+  checkNumbers(query, field)
   return Array.from(query)
 }

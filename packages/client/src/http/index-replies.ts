@@ -2,43 +2,45 @@
 import type { IndexDescription, IndexSummary, Precision, SpaceType } from '../definition.ts'
 import type { Hit, JsonObject, StoredVector } from '../record.ts'
 import { MetaReader } from './meta.ts'
-import { bytes, floats, list, number, object, parseJson, parseObject, text, unexpected, unpack } from './read.ts'
-import { withLength } from './vector.ts'
+import { floats, list, number, object, text, unexpected } from './read.ts'
 
-/** Hits as [similarity, id, meta, filter, norm, vector]. */
-export function parseHits(body: Uint8Array, space: SpaceType): readonly Hit[] {
+/** Hits in JSON, where vectors are as they were given. */
+export function parseHits(reply: unknown): readonly Hit[] {
   const metas = new MetaReader()
-  return list(unpack(body), 'hits').map((entry) => {
-    const [similarity, id, meta, filter, norm, vector] = list(entry, 'hit')
-    const hit: Hit = {
-      id: text(id, 'id'),
-      similarity: number(similarity, 'similarity'),
-      distance: distanceOf(number(similarity, 'similarity'), space),
-      norm: number(norm, 'norm'),
-      meta: metas.unpack(bytes(meta, 'meta')),
-      filter: parseFilter(filter),
+  return list(object(reply, 'reply').results, 'results').map((entry) => {
+    const hit = object(entry, 'hit')
+    return {
+      id: text(hit.id, 'id'),
+      similarity: number(hit.similarity, 'similarity'),
+      distance: number(hit.distance, 'distance'),
+      norm: number(hit.norm, 'norm'),
+      meta: parseMeta(hit, metas),
+      filter: object(hit.filter, 'filter') as JsonObject,
+      ...(hit.vector !== undefined && { vector: floats(hit.vector, 'vector') }),
     }
-    const direction = floats(vector ?? [], 'vector')
-    return direction.length === 0 ? hit : { ...hit, vector: withLength(direction, hit.norm, space) }
   })
 }
 
-/** One vector as [id, meta, filter, norm, vector, sparse indices, sparse values]. */
-export function parseStored(body: Uint8Array, space: SpaceType): StoredVector {
-  const [id, meta, filter, norm, vector, indices, values] = list(unpack(body), 'vector')
-  const stored: StoredVector = {
-    id: text(id, 'id'),
-    vector: withLength(floats(vector, 'vector'), number(norm, 'norm'), space),
-    norm: number(norm, 'norm'),
-    meta: new MetaReader().unpack(bytes(meta, 'meta')),
-    filter: parseFilter(filter),
-  }
-  const terms = list(indices ?? [], 'sparse indices')
-  if (terms.length === 0) return stored
+/** One vector in JSON. */
+export function parseStored(reply: unknown): StoredVector {
+  const stored = object(reply, 'vector')
+  const terms = list(stored.sparse_indices ?? [], 'sparse indices')
   return {
-    ...stored,
-    sparse: { indices: Uint32Array.from(terms as number[]), values: floats(values, 'sparse values') },
+    id: text(stored.id, 'id'),
+    vector: floats(stored.vector, 'vector'),
+    norm: number(stored.norm, 'norm'),
+    meta: parseMeta(stored, new MetaReader()),
+    filter: object(stored.filter, 'filter') as JsonObject,
+    ...(terms.length > 0 && {
+      sparse: { indices: Uint32Array.from(terms as number[]), values: floats(stored.sparse_values, 'sparse values') },
+    }),
   }
+}
+
+/** The index API says undefined where there is no meta. */
+function parseMeta(entry: Record<string, unknown>, metas: MetaReader): JsonObject | Uint8Array | undefined {
+  const meta = metas.fromJson(entry)
+  return meta instanceof Uint8Array || Object.keys(meta).length > 0 ? meta : undefined
 }
 
 export function parseSummaries(value: unknown): readonly IndexSummary[] {
@@ -53,6 +55,7 @@ export function parseDescription(value: unknown, name: string): IndexDescription
   return {
     ...summary(index, name),
     efConstruction: number(index.ef_con, 'ef_con'),
+    keepOriginals: index.keep_originals !== false,
     sparseDimension: number(index.sparse_dim ?? 0, 'sparse_dim'),
   }
 }
@@ -80,13 +83,4 @@ function summary(index: Record<string, unknown>, name: string): IndexSummary {
 function spaceType(value: unknown): SpaceType {
   if (value === 'cosine' || value === 'l2' || value === 'ip') return value
   throw unexpected('space_type', value)
-}
-
-function distanceOf(similarity: number, space: SpaceType): number {
-  return space === 'cosine' ? 1 - similarity : -similarity
-}
-
-function parseFilter(value: unknown): JsonObject {
-  const json = text(value, 'filter')
-  return json === '' ? {} : parseObject(parseJson(json))
 }

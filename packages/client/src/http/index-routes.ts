@@ -30,25 +30,24 @@ export const indexRoutes: Routes<keyof IndexOperations> = {
   },
   upsert: {
     retry: 'always',
-    request: async ({ index, records }, space) => ({
+    request: ({ index, records }) => ({
       method: 'POST',
       path: `${indexPath(index)}/vector/insert`,
-      body: encodeBatch(records, await space()),
+      body: encodeBatch(records),
       contentType: messagePack,
     }),
     reply: () => undefined,
   },
   query: {
     retry: 'always',
-    request: async ({ index, query }, space) =>
-      post(`${indexPath(index)}/search`, searchBody(query, await space()), messagePack),
-    reply: async ({ bytes }, _input, space) => parseHits(bytes, await space()),
+    request: ({ index, query }) => post(`${indexPath(index)}/search`, searchBody(query)),
+    reply: ({ text }) => parseHits(parseJson(text)),
   },
   get: {
     retry: 'always',
-    request: ({ index, id }) => post(`${indexPath(index)}/vector/get`, { id }, messagePack),
+    request: ({ index, id }) => post(`${indexPath(index)}/vector/get`, { id }),
     answers: isMissingVector,
-    reply: async ({ status, bytes }, _input, space) => (status === 404 ? undefined : parseStored(bytes, await space())),
+    reply: ({ status, text }) => (status === 404 ? undefined : parseStored(parseJson(text))),
   },
   delete: {
     retry: 'when-refused',
@@ -91,6 +90,7 @@ function definitionBody(definition: IndexDefinition): unknown {
     precision: definition.precision ?? 'int8',
     M: definition.m,
     ef_con: definition.efConstruction,
+    keep_originals: definition.keepOriginals,
     sparse_dim: definition.sparseDimension,
   }
 }

@@ -43,19 +43,17 @@ export class MessageWriter {
     this.#append(bytes)
   }
 
-  float32(value: number): void {
-    const at = this.#reserve(5)
-    this.#bytes[at] = 0xca
-    this.#view.setFloat32(at + 1, value)
+  nil(): void {
+    this.#byte(0xc0)
   }
 
-  /** An array of float32, each divided by `divisor`. */
-  float32Array(values: ArrayLike<number>, divisor = 1): void {
+  /** An array of float32. */
+  float32Array(values: ArrayLike<number>): void {
     this.arrayHeader(values.length)
     let at = this.#reserve(values.length * 5)
     for (let i = 0; i < values.length; i += 1, at += 5) {
       this.#bytes[at] = 0xca
-      this.#view.setFloat32(at + 1, (values[i] as number) / divisor)
+      this.#view.setFloat32(at + 1, values[i] as number)
     }
   }
 

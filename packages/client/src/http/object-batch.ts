@@ -6,7 +6,7 @@ import type { FieldValue, ObjectRecord } from '../stored-object.ts'
 import { checkId } from './batch.ts'
 import { MessageWriter } from './message-writer.ts'
 import { packMeta } from './meta.ts'
-import { checkSparse, isMany, lengthOf } from './vector.ts'
+import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
 export function encodeObjects(objects: readonly ObjectRecord[]): Uint8Array<ArrayBuffer> {
   if (!Array.isArray(objects))
@@ -36,7 +36,7 @@ function writeObject(writer: MessageWriter, object: ObjectRecord, at: string): v
   writer.text(object.filter === undefined ? '' : JSON.stringify(object.filter))
   writer.mapHeader(dense.length)
   for (const [name, vector] of dense) {
-    lengthOf(vector, 'ip', `${at}.fields.${name}`)
+    checkNumbers(vector, `${at}.fields.${name}`)
     writer.text(name)
     writer.float32Array(vector)
   }
@@ -53,7 +53,7 @@ function writeObject(writer: MessageWriter, object: ObjectRecord, at: string): v
     writer.text(name)
     writer.arrayHeader(vectors.length)
     for (const [i, vector] of vectors.entries()) {
-      lengthOf(vector, 'ip', `${at}.fields.${name}[${i}]`)
+      checkNumbers(vector, `${at}.fields.${name}[${i}]`)
       writer.float32Array(vector)
     }
   }

@@ -1,16 +1,6 @@
 // The parts of an answer, each checked to be what it should.
-import { decode } from '@msgpack/msgpack'
 import { AnnalError } from '../errors.ts'
 import type { JsonObject } from '../record.ts'
-
-export function unpack(body: Uint8Array): unknown {
-  try {
-    return decode(body)
-  } catch (error) {
-    // What the decoder throws are RangeError and its own DecodeError, both about these bytes.
-    throw unexpected('MessagePack', error instanceof Error ? error.message : error)
-  }
-}
 
 export function parseJson(body: string): unknown {
   try {

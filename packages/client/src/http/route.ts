@@ -1,5 +1,4 @@
 // What a route is: how an operation becomes a request, and the answer an output.
-import type { SpaceType } from '../definition.ts'
 import type { OperationName, Operations } from '../operations.ts'
 
 export interface HttpRequest {
@@ -31,14 +30,12 @@ export interface Route<Name extends OperationName> {
   readonly retry: RetryRule
   /** The longest a call may take where the caller does not say; for what takes long by nature. */
   readonly timeoutMs?: number
-  /** `space` asks for the space type of the index in the input; most requests do not depend on it. */
-  request(input: Operations[Name]['input'], space: () => Promise<SpaceType>): HttpRequest | Promise<HttpRequest>
+  request(input: Operations[Name]['input']): HttpRequest | Promise<HttpRequest>
   /** Statuses besides 2xx that are answers and not failures. */
   readonly answers?: (status: number, code: string | undefined) => boolean
   reply(
     reply: HttpReply,
     input: Operations[Name]['input'],
-    space: () => Promise<SpaceType>,
   ): Operations[Name]['output'] | Promise<Operations[Name]['output']>
 }
 

@@ -1,7 +1,6 @@
-// The transport that speaks HTTP to a server. Remembers of each index only its space type, for a short while.
+// The transport that speaks HTTP to a server. Remembers nothing between calls.
 
 import { within } from '../deadline.ts'
-import type { SpaceType } from '../definition.ts'
 import { AnnalError } from '../errors.ts'
 import type { OperationName, Operations } from '../operations.ts'
 import type { CallOptions, Transport } from '../transport.ts'
@@ -22,9 +21,6 @@ export interface HttpOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-/** An index that somebody deletes and makes anew with another space type is noticed after this time at the latest. */
-const spaceKeptMs = 30_000
-
 /** How long a call may go on, the questions it asks on its way included. */
 type Limits = Pick<Exchange, 'signal' | 'deadlineMs'>
 
@@ -36,7 +32,6 @@ export function httpTransport(options: HttpOptions): Transport {
     fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
   }
   const timeoutDefaultMs = options.timeoutMs ?? 30_000
-  const spaces = new Map<string, { readonly space: SpaceType; readonly untilMs: number }>()
 
   async function call<Name extends OperationName>(
     name: Name,
@@ -53,42 +48,16 @@ export function httpTransport(options: HttpOptions): Transport {
     limits: Limits,
   ): Promise<Operations[Name]['output']> {
     const route: Route<Name> = routes[name]
-    const index = indexIn(input)
-    const space = () => spaceOf(index, limits)
-    const request = await route.request(input, space)
-    try {
-      const reply = await exchange(peer, { request, retry: route.retry, answers: route.answers, ...limits })
-      const output = await route.reply(reply, input, space)
-      if (name === 'createIndex' || name === 'deleteIndex') spaces.delete(index)
-      return output
-    } catch (error) {
-      // The index may be another one by now.
-      spaces.delete(index)
-      throw error
-    }
-  }
-
-  async function spaceOf(index: string, limits: Limits): Promise<SpaceType> {
-    const known = spaces.get(index)
-    if (known !== undefined && known.untilMs > Date.now()) return known.space
-    const { spaceType } = await perform('describeIndex', { index }, limits)
-    spaces.set(index, { space: spaceType, untilMs: Date.now() + spaceKeptMs })
-    return spaceType
+    const request = await route.request(input)
+    return route.reply(await exchange(peer, { request, retry: route.retry, answers: route.answers, ...limits }), input)
   }
 
   return {
     call,
     async close() {
-      spaces.clear()
+      // Nothing is held open between calls.
     },
   }
-}
-
-/** The index that an input is about; empty where it is about none. */
-function indexIn(input: Operations[OperationName]['input']): string {
-  if (input === undefined) return ''
-  if ('index' in input) return input.index
-  return 'dimension' in input ? input.name : ''
 }
 
 function baseUrlOf(url: string | URL): string {

@@ -65,6 +65,13 @@ export class MsgpackReader {
     return this.string(field)
   }
 
+  /** A number that may be nil. */
+  optionalNumber(field: string): number | undefined {
+    if (this.#bytes[this.#at] !== 0xc0) return this.number(field)
+    this.#at += 1
+    return undefined
+  }
+
   /** Any integer or float. */
   number(field: string): number {
     const head = this.#head(field)

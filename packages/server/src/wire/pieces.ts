@@ -33,8 +33,11 @@ export function* withMembers(head: object, entries: Iterable<readonly [string, I
   yield '}'
 }
 
+/** Numbers that read back as they are: also a negative zero, which JSON.stringify writes without its sign and Python reads as an integer. */
 export function numbersJson(numbers: ArrayLike<number>): string {
-  return JSON.stringify(Array.from(numbers))
+  const list = Array.from(numbers)
+  if (!list.some((x) => Object.is(x, -0))) return JSON.stringify(list)
+  return `[${list.map((x) => (Object.is(x, -0) ? '-0.0' : JSON.stringify(x))).join(',')}]`
 }
 
 /** Members of a multi-vector field as they were given. */

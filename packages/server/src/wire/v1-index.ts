@@ -41,6 +41,13 @@ export const createIndexBody = Type.Object(
     ),
     sparse_dim: optionalInteger({ minimum: 0, maximum: sparseDimensionMax }, 'A value above 0 makes the index hybrid.'),
     sparse_model: optionalText('None, default, or endee_bm25; any value other than None makes the index hybrid.'),
+    keep_originals: Type.Optional(
+      Type.Unsafe<boolean | null>({
+        type: ['boolean', 'null'],
+        description:
+          'false keeps no vectors on disk as they were given: it takes less disk, and reads return what memory has of a vector. Default true.',
+      }),
+    ),
     size_in_millions: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Ignored: memory grows with the stored data.'),
     checksum: optionalInteger({ minimum: -(2 ** 31), maximum: 2 ** 31 - 1 }, 'Ignored.'),
     version: Type.Optional(Type.Unknown({ description: 'Ignored.' })),
@@ -61,6 +68,7 @@ export function definitionOf(body: CreateIndexBody): unknown {
     ...(body.M == null ? {} : { M: body.M }),
     ...(body.ef_con == null ? {} : { ef_con: body.ef_con }),
     ...(precision === undefined ? {} : { precision: precisionAliases[precision] ?? precision }),
+    ...(body.keep_originals == null ? {} : { keep_originals: body.keep_originals }),
   }
   return { name: body.index_name, fields: [{ name: denseField, type: 'vector', params }, ...sparseFieldOf(body)] }
 }
@@ -179,6 +187,7 @@ export function indexInfo({ description, index }: DescribedIndex) {
     ...indexListItem(description, index),
     index_name: description.name,
     ef_con: index.dense.efConstruction,
+    ...(index.dense.keepOriginals === false && { keep_originals: false }),
     lib_token: libToken,
     version: 1,
   }

@@ -103,7 +103,7 @@ function readFilterUpdate(entry: unknown): FilterUpdate | undefined {
   return typeof filter === 'string' || isObject(filter) ? { id: String(id), filter } : undefined
 }
 
-/** `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`; the vector is the stored row. */
+/** `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`; norm and vector as a published client sent them, or would have sent them. */
 export function* objectReplyMsgpack(object: StoredObject, { denseField, sparseField }: IndexShape): Generator<Buffer> {
   const dense = object.dense[denseField]
   const sparse = object.sparse[sparseField]

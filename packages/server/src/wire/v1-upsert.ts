@@ -12,7 +12,12 @@ import type { IndexShape } from './v1-index.ts'
 const insertItem = Type.Object({
   id: Type.Union([Type.String(), Type.Integer()], { description: 'Unique in the index, 1 to 512 bytes.' }),
   vector: Type.Array(Type.Number(), { description: 'The vector; its length is the dimension of the index.' }),
-  norm: Type.Optional(Type.Number({ description: 'Only for cosine vectors that were already divided by it.' })),
+  norm: Type.Optional(
+    Type.Number({
+      description:
+        'Stored and returned with the vector. In a cosine index, the length that the vector was divided by; omit it for a vector that was not divided.',
+    }),
+  ),
   meta: Type.Optional(
     Type.Union([Type.Object({}), Type.String()], { description: 'A JSON object or text, at most 64 KiB.' }),
   ),
@@ -77,7 +82,7 @@ function readTuple(reader: MsgpackReader, field: string, shape: IndexShape): Obj
   const id = reader.string(`${field}.id`)
   const meta = length > 1 ? reader.binary(`${field}.meta`) : new Uint8Array(0)
   const filter = length > 2 ? reader.text(`${field}.filter`) : ''
-  const norm = length > 3 ? reader.number(`${field}.norm`) : 1
+  const norm = length > 3 ? reader.optionalNumber(`${field}.norm`) : undefined
   const vector = length > 4 ? reader.floats(`${field}.vector`) : new Float32Array(0)
   const indices = length > 5 ? reader.indices(`${field}.sparse_indices`) : new Uint32Array(0)
   const values = length > 6 ? reader.floats(`${field}.sparse_values`) : new Float32Array(0)
@@ -125,10 +130,10 @@ function readItem(item: unknown, field: string, shape: IndexShape): ObjectInput 
   }
 }
 
-/** The published clients divide cosine vectors by their length and send it as the norm; without a norm the vector is as it was. */
+/** The published clients divide cosine vectors by their length and send it as the norm, and 1 as the norm of others. */
 function denseValue(vector: Float32Array, norm: number | undefined, field: string, { dense }: IndexShape): FieldValue {
   checkDimension(vector, `${field}.vector`, dense.dimension)
-  return dense.spaceType === 'cosine' && norm !== undefined ? { vector, norm } : vector
+  return norm === undefined ? vector : { vector, norm }
 }
 
 export function checkDimension(vector: ArrayLike<number>, field: string, dimension: number): void {

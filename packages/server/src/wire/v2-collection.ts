@@ -11,7 +11,7 @@ export const createCollectionBody = Type.Object(
       Type.Unsafe<object>({
         type: 'object',
         description:
-          'A dense field {"name","type":"vector","params":{"dimension","space_type","precision","M","ef_con"}}, a sparse field {"name","type":"sparse","sparse_model"}, or a field with several vectors per object: type "multi_vector" with the params of a dense field and "pooling".',
+          'A dense field {"name","type":"vector","params":{"dimension","space_type","precision","M","ef_con","keep_originals"}}, a sparse field {"name","type":"sparse","sparse_model"}, or a field with several vectors per object: type "multi_vector" with the params of a dense field and "pooling".',
         properties: {
           name: { type: 'string' },
           type: { type: 'string', description: 'vector, sparse, or multi_vector' },
@@ -58,8 +58,15 @@ function fieldSummary(field: FieldDescription) {
     const params = { sparse_model: model, dimension }
     return { name: field.name, type: 'sparse', sparse_model: model, params, element_count: field.elements }
   }
-  const { dimension, spaceType, precision, M, efConstruction } = field.params
-  const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction }
+  const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
+  const params = {
+    dimension,
+    space_type: spaceType,
+    precision,
+    M,
+    ef_con: efConstruction,
+    ...(keepOriginals === false && { keep_originals: false }),
+  }
   if (field.kind === 'dense') return { name: field.name, type: 'vector', params, element_count: field.elements }
   const { pooling } = field.params
   return { name: field.name, type: 'multi_vector', params: { ...params, pooling }, element_count: field.elements }

@@ -190,14 +190,14 @@ function fieldMap(fields: readonly (readonly [string, FieldValue])[], field: str
   throw invalidArgument(`${field} has two values for one field`, { field })
 }
 
-/** The ObjectBatch form, with rows as they are stored. */
+/** The ObjectBatch form, with vectors as they were given. */
 export function* objectBatchReply(objects: readonly StoredObject[]): Generator<Buffer> {
   const writer = new MsgpackWriter().array(1).array(objects.length)
   for (const object of objects) {
     writer.array(6).string(object.id).binary(object.metaBytes).string(object.filterText)
     const dense = Object.entries(object.dense)
     writer.map(dense.length)
-    for (const [name, { row }] of dense) writer.string(name).floats(row)
+    for (const [name, { vector }] of dense) writer.string(name).floats(vector)
     const sparse = Object.entries(object.sparse)
     writer.map(sparse.length)
     for (const [name, { indices, values }] of sparse) writer.string(name).array(2).uints(indices).floats(values)
@@ -205,8 +205,8 @@ export function* objectBatchReply(objects: readonly StoredObject[]): Generator<B
     writer.map(multi.length)
     for (const [name, members] of multi) {
       writer.string(name).array(members.length)
-      for (const { row } of members) {
-        writer.floats(row)
+      for (const { vector } of members) {
+        writer.floats(vector)
         yield* writer.piece()
       }
     }
