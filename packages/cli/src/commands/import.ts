@@ -58,6 +58,8 @@ async function load(client: Client, collection: string, source: Source, options:
   try {
     const { stored } = await client.collection(collection).load(reading.objects(), {
       batchSize: options.batch,
+      // One after another, so that objects keep the order of the source: what is exported again is the same file.
+      concurrency: 1,
       recordsBefore: before,
       onProgress: (progress) => {
         through = progress.through

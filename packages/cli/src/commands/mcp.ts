@@ -5,6 +5,7 @@ import { McpServer } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
 import { z } from 'zod'
 import { type ConnectionOptions, withClient } from '../connection.ts'
+import { jsonText } from '../formats/json-text.ts'
 import { jsonLine } from '../formats/jsonl.ts'
 import { version } from '../version.ts'
 
@@ -151,7 +152,7 @@ function conditions(filter: readonly object[] | undefined) {
 }
 
 function answer(value: unknown) {
-  return lines([JSON.stringify(value, (_, part: unknown) => (part instanceof Float32Array ? Array.from(part) : part))])
+  return lines([jsonText(value)])
 }
 
 /** Characters of one answer: more than an agent can read, and far less than a process can hold. */

@@ -5,6 +5,7 @@ import type { Json, ObjectRecord, StoredObject } from '@annal/client'
 import { CsvError, parse } from 'csv-parse'
 import { usageError } from '../exit-code.ts'
 import { type Column, columnsOf, objectOf, type Renames } from '../sources/columns.ts'
+import { jsonText } from './json-text.ts'
 import { fieldsOfObject, keptMeta } from './object-parts.ts'
 
 export interface CsvOptions {
@@ -66,7 +67,7 @@ export function csvObject(object: StoredObject, fields: readonly string[]): stri
     bytes ?? '',
     isEmpty(object.filter) ? '' : JSON.stringify(object.filter),
   ]
-  return csvLine([object.id, ...cells, ...fields.map((name) => (name in values ? JSON.stringify(values[name]) : ''))])
+  return csvLine([object.id, ...cells, ...fields.map((name) => (name in values ? jsonText(values[name]) : ''))])
 }
 
 function isEmpty(value: object | undefined): boolean {

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { FieldValue, JsonObject, ObjectRecord, StoredObject } from '@annal/client'
 import { usageError } from '../exit-code.ts'
+import { jsonText } from './json-text.ts'
 import { fieldsOfObject, keptMeta } from './object-parts.ts'
 
 export async function* readJsonl(file: string, firstRow: number): AsyncGenerator<ObjectRecord> {
@@ -45,5 +46,5 @@ function parsed(line: string, at: string): JsonObject {
 
 export function jsonLine(object: StoredObject): string {
   const { id, filter } = object
-  return `${JSON.stringify({ id, ...keptMeta(object), filter, fields: fieldsOfObject(object) })}\n`
+  return `${jsonText({ id, ...keptMeta(object), filter, fields: fieldsOfObject(object) })}\n`
 }
