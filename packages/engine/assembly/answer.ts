@@ -8,6 +8,7 @@ import * as pool from './hnsw/pool'
 import { approachAllowed, walkAllowed } from './hnsw/allowed'
 import { isMarkedFollower, isMarkedLeader, leaderOf } from './hnsw/copies'
 import { allowedFollowerAfter, approach, firstAllowedFollower, hasCopies, isHidden, isHiddenRow, setView, walkLevel } from './hnsw/search'
+import { goOnWhereLost } from './hnsw/lost'
 import { widenWhereLost } from './hnsw/widen'
 
 let asOf: u32 = 0
@@ -46,6 +47,7 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
     } else {
       widenWhereLost(ef)
       walkLevel(ef, 0, true, true, nextWalk())
+      if (bitmap == 0) goOnWhereLost(ef)
     }
     const most = pool.dropHidden()
     rank(min(most, max(k, rerank)), k, max(k, rerank))

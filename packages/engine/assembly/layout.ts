@@ -79,6 +79,9 @@ export const CLASSES_USED: usize = HEADER + (42 << 2)
 /** Odd while followers leave their leaders, and another number afterwards: who reads meanwhile may miss some. */
 export const HANDED: usize = HEADER + (43 << 2)
 
+/** How near a walk may be expected to come, f32, and above it the job after which that was so (hnsw/lost.ts). */
+export const EXPECTED: usize = HEADER + (44 << 2)
+
 // The job of the running apply.
 export const JOB_LIMIT: usize = HEADER + (64 << 2)
 export const JOB_BASE: usize = HEADER + (65 << 2)

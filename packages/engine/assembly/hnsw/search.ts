@@ -228,6 +228,11 @@ export function walkLevel(wanted: i32, level: i32, viewed: bool, pairs: bool, ma
     put(i, (at(i) & ~(EXPANDED | HIDDEN)) | (viewed && isHidden(id) ? HIDDEN : 0))
   }
   reseed(wanted)
+  expandAll(level, viewed, pairs, mark)
+}
+
+/** Expands every entry of the pool that is not yet, and those that come into it meanwhile. */
+function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
   const degree = degreeAt(level)
   let current: i32 = 0
   while (current < size) {
@@ -253,6 +258,23 @@ export function walkLevel(wanted: i32, level: i32, viewed: bool, pairs: bool, ma
     const first = offer(count, viewed)
     current = first <= current ? first : current + 1
   }
+}
+
+/**
+ * Goes on with a walk of level 0 that is over, from the `count` seeds listed: as many as are nearer than the last of the pool are
+ * expanded, and what they lead to.
+ */
+export function walkFrom(seeds: usize, count: i32, wanted: i32, mark: u32): void {
+  for (let i: i32 = 0; i < size; ++i) store<u8>(visited + <usize>idOf(at(i)), <u8>mark)
+  reseed(wanted)
+  for (let i: i32 = 0; i < count; ++i) {
+    const seed = load<u64>(seeds + (<usize>i << 3)) & ~(EXPANDED | HIDDEN)
+    const seen = visited + <usize>idOf(seed)
+    if (<u32>load<u8>(seen) == mark || seed >= worst) continue
+    store<u8>(seen, <u8>mark)
+    insert(isHidden(idOf(seed)) ? seed | HIDDEN : seed)
+  }
+  expandAll(0, true, true, mark)
 }
 
 /**

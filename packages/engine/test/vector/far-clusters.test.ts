@@ -1,12 +1,16 @@
 // Many clusters far apart: next to nothing leads from one to another, and a walk that comes down in the wrong one must notice.
-// Before it did, 38 of these 1,000 rows were not found by their own vectors.
-import { test } from 'tap'
+// Before it did, 38 of these 1,000 rows were not found by their own vectors, and 7 before a walk that came less near than the
+// field's rows stand to each other went on from elsewhere.
+import { type Test, test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
-import { type GraphDenseField, openDenseField } from '../../src/vector/dense/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { definitionOf, rowsOf, seeded } from './world.ts'
+import { sourceOf } from '../../src/memory/sections.ts'
+import { type GraphDenseField, loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
+import { openWorkerPool, type WorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { definitionOf, dumped, rowsOf, seeded } from './world.ts'
 
 const [dimension, rows, clusters, queryCount, filtered] = [64, 20_000, 100, 1_000, 50]
+/** Measured 3; the same on every machine. */
+const missedMost = 4
 /** Measured 0.968 and 0.966, and 0.876 and 0.848 before walks over allowed rows began at a wide beam; the same on every machine. */
 const [anyLeast, othersLeast] = [0.93, 0.93]
 
@@ -32,7 +36,8 @@ test('rows in clusters far apart are found by their own vectors', async (t) => {
     const found = field.searchSync(query, { k: 10, ef: 32, version: rows })
     if (found.ordinals[0] !== row) missed++
   }
-  t.ok(missed <= 15, `${missed} of ${queryCount} missed`)
+  t.ok(missed <= missedMost, `${missed} of ${queryCount} missed`)
+  await readAgain(t, field, vectors, pool)
 
   // A tenth of the rows is allowed: any, or whole clusters that are not the query's.
   const anyRow = (row: number) => (row * 7_919) % 10 === 3
@@ -49,7 +54,24 @@ test('rows in clusters far apart are found by their own vectors', async (t) => {
   await pool.close()
 })
 
-/** How many of the ten nearest allowed rows are found, asked for with what lies close to a row. */
+/** What a walk should come to is not written down: a field that is read again finds the same, by as many comparisons. */
+async function readAgain(t: Test, field: GraphDenseField, vectors: Float32Array, pool: WorkerPool): Promise<void> {
+  const other = await loadDenseField(field.definition, pool, sourceOf([await dumped(field)]))
+  // The first query finds out what to expect.
+  other.searchSync(vectors.subarray(0, dimension), { k: 10, ef: 32, version: rows })
+  let differing = 0
+  for (let row = 0; row < rows; row += rows / queryCount) {
+    // Some like the data, some unlike it.
+    const query = vectors.subarray(row * dimension, (row + 1) * dimension).map((x) => x + (row % 3) * 0.05)
+    const options = { k: 10, ef: 32, version: rows }
+    const [a, b] = [field.searchSync(query, options), other.searchSync(query, options)]
+    if (a.distances !== b.distances || a.ordinals.join() !== b.ordinals.join()) differing++
+  }
+  t.strictSame(differing, 0, 'the same answers')
+  await other.close()
+}
+
+/** How many of the ten nearest allowed rows are found, queryCount for with what lies close to a row. */
 function recallOf(
   field: GraphDenseField,
   vectors: Float32Array,
