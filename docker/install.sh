@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs Annal with Docker, or upgrades what it installed: run it again. Asks what it needs, or takes options and --yes.
-# Writes docker-compose.yml and .env into the install directory and nothing elsewhere but the data directory.
+# Installs Annal with Docker, or upgrades an installation if it is run again. It prompts for settings, or takes options and --yes.
+# It writes docker-compose.yml and .env into the install directory, and nothing elsewhere except the data directory.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -9,26 +9,26 @@ readonly disk_kb_min=2000000 token_length_min=16 insecure_token=unsafe_root_toke
 
 usage() {
   cat <<'TEXT'
-usage: install.sh [install] [options]     installs, or upgrades what is installed
-       install.sh uninstall [options]     stops and removes the containers; data stays
+usage: install.sh [install] [options]     install, or upgrade an installation
+       install.sh uninstall [options]     stop and remove the containers; data is kept
 
-  --yes                ask nothing; options and defaults decide
+  --yes                no prompts; use options and defaults
   --dir DIR            install directory                  (~/annal)
   --data DIR           data directory on this machine     (~/data)
-  --token TOKEN        root token; also ANNAL_ROOT_TOKEN  (a strong one is made)
+  --token TOKEN        root token; also ANNAL_ROOT_TOKEN  (default: generated)
   --port PORT          port of the API                    (8080)
   --web-port PORT      port of the dashboard              (8081)
-  --bind ADDRESS       address both listen on             (127.0.0.1; 0.0.0.0 is everywhere)
+  --bind ADDRESS       listening address of both          (127.0.0.1; 0.0.0.0 for all)
   --image IMAGE        image of the server                (annal/server:latest)
   --web-image IMAGE    image of the dashboard             (annal/web:latest)
   --build              build both images from this checkout instead of pulling them
-  --no-pull            take the images that are here
-  --no-trial           do not begin the trial month       (a license is then needed to write)
-  --wait SECONDS       how long to wait for health        (300)
+  --no-pull            use the local images
+  --no-trial           do not start the trial month       (writes then need a license)
+  --wait SECONDS       time to wait until healthy         (300)
 TEXT
 }
 
-# What is told goes to standard error, so that standard output can be a token or nothing.
+# Messages go to standard error. Standard output stays empty.
 say() { printf '%s\n' "$*" >&2; }
 step() { printf '\n==> %s\n' "$*" >&2; }
 die() {
@@ -61,14 +61,14 @@ parse() {
         ;;
       *)
         usage >&2
-        die "there is no option $1"
+        die "unknown option $1"
         ;;
     esac
     shift
   done
 }
 
-# ask VARIABLE PROMPT DEFAULT: what was given as an option is not asked for.
+# ask VARIABLE PROMPT DEFAULT: prompts for a value, unless an option has set it.
 ask() {
   local -n answer=$1
   [ -n "$answer" ] && return
@@ -82,7 +82,7 @@ ask() {
 
 absolute() { realpath -m -- "${1/#\~/$HOME}"; }
 
-# The value of a name in the .env that this script wrote, which holds one NAME='value' a line.
+# Prints the value of a name in the .env file that this script wrote, which has one NAME='value' per line.
 kept() { sed -n "s/^$1='\(.*\)'\$/\1/p" "$dir/.env"; }
 
 check_port() {
@@ -90,18 +90,18 @@ check_port() {
 }
 
 check_free() {
-  if (exec 3<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null; then die "port $2 is taken by another program; choose another with $1"; fi
+  if (exec 3<>"/dev/tcp/127.0.0.1/$2") 2>/dev/null; then die "port $2 is in use by another program; choose another with $1"; fi
 }
 
 check_token() {
-  [ "$token" != "$insecure_token" ] || die "the root token $insecure_token is known to everybody; choose another, or none to have one made"
+  [ "$token" != "$insecure_token" ] || die "the root token $insecure_token is publicly known; choose another, or leave it empty to generate one"
   [ ${#token} -ge $token_length_min ] || die "the root token is shorter than $token_length_min characters and can be guessed"
-  [[ $token =~ ^[A-Za-z0-9._~+/=:@%-]+$ ]] || die 'the root token may hold letters, digits and . _ ~ + / = : @ % - only'
+  [[ $token =~ ^[A-Za-z0-9._~+/=:@%-]+$ ]] || die 'the root token may contain only letters, digits, and . _ ~ + / = : @ % -'
 }
 
 check_docker() {
   command -v docker >/dev/null || die 'docker is not installed: https://docs.docker.com/engine/install/'
-  docker version >/dev/null 2>&1 || die "docker does not answer: is it running, and may $(id -un) use it (group docker)?"
+  docker version >/dev/null 2>&1 || die "docker does not respond: is it running, and does $(id -un) have permission to use it (group docker)?"
   docker compose version >/dev/null 2>&1 || die 'docker has no compose plugin: https://docs.docker.com/compose/install/'
 }
 
@@ -114,32 +114,32 @@ existing_parent() {
 check_place() {
   local at
   at=$(existing_parent "$2")
-  if [ ! -d "$at" ] || [ ! -w "$at" ]; then die "$1 $2 cannot be used: $(id -un) may not write in $at"; fi
+  if [ ! -d "$at" ] || [ ! -w "$at" ]; then die "$1 $2 cannot be used: $(id -un) has no permission to write in $at"; fi
 }
 
 check_disk() {
   local free
   free=$(df -Pk "$(existing_parent "$data")" | awk 'NR == 2 { print $4 }')
-  [ "$free" -ge "$1" ] || die "$data has $((free / 1000)) MB free, $(($1 / 1000)) MB are needed"
+  [ "$free" -ge "$1" ] || die "$data has $((free / 1000)) MB free, but needs $(($1 / 1000)) MB"
 }
 
 make_token() { od -An -v -tx1 -N32 /dev/urandom | tr -d ' \n'; }
 
 compose() { docker compose --project-directory "$dir" "$@"; }
 
-# The data directory belongs to whoever installs; root gives it to the image's own user, since nothing runs as root.
+# The data directory belongs to the user who runs the script. Root gives it to the user of the image, because nothing runs as root.
 user_of_data() {
   if [ "$(id -u)" = 0 ]; then printf '1000:1000'; else printf '%s:%s' "$(id -u)" "$(id -g)"; fi
 }
 
 write_env() {
   local part=$dir/.env.part added=''
-  # Settings that somebody added stay.
+  # Keep settings that were added by hand.
   [ ! -f "$dir/.env" ] || added=$(grep -Ev '^(#|ANNAL_|NDD_ROOT_TOKEN=)' "$dir/.env" || true)
   (
     umask 077
     cat >"$part" <<TEXT
-# Written by install.sh; holds the root token. NDD_ settings may be added; the server reads them at its next start.
+# Written by install.sh; contains the root token. You can add NDD_ settings; the server reads them at its next start.
 ANNAL_PROJECT='$(basename "$dir" | tr -cd 'a-z0-9_-' | sed 's/^[^a-z0-9]*//; s/^$/annal/')'
 ANNAL_SERVER_IMAGE='$image'
 ANNAL_WEB_IMAGE='$web_image'
@@ -176,15 +176,15 @@ get_images() {
   elif [ "$pull" = yes ]; then
     step 'Pulling the images'
     for name in "$image" "$web_image"; do
-      docker pull "$name" || die "$name could not be pulled; --no-pull takes the images that are here, --build makes them"
+      docker pull "$name" || die "$name could not be pulled; --no-pull uses the local images, --build builds them"
     done
   fi
   for name in "$image" "$web_image"; do
-    docker image inspect "$name" >/dev/null 2>&1 || die "there is no image $name here"
+    docker image inspect "$name" >/dev/null 2>&1 || die "there is no local image $name"
   done
 }
 
-# Until both containers are healthy; says how long it has been on a terminal.
+# Waits until both containers are healthy. On a terminal, it shows the elapsed time.
 wait_healthy() {
   local began=$SECONDS service id state
   for service in server web; do
@@ -194,7 +194,7 @@ wait_healthy() {
       [ "$state" != running/healthy ] || break
       if [ $((SECONDS - began)) -ge "$wait_s" ]; then
         [ ! -t 2 ] || printf '\r\e[K' >&2
-        say "$service is ${state:-away} after $wait_s s; its last words:"
+        say "$service is ${state:-missing} after $wait_s s; last log lines:"
         compose logs --tail 20 "$service" >&2 || true
         return 1
       fi
@@ -226,7 +226,7 @@ Annal is running.
 In $dir: docker compose logs -f, docker compose ps, docker compose down.
 Upgrade: run this script again. Uninstall: install.sh uninstall --dir $dir
 TEXT
-  [ "$bind" != 127.0.0.1 ] || say 'Only this machine reaches it; --bind 0.0.0.0 opens it, best behind TLS.'
+  [ "$bind" != 127.0.0.1 ] || say 'Only this machine can connect. --bind 0.0.0.0 listens on all addresses; use a TLS proxy.'
 }
 
 install() {
@@ -234,7 +234,7 @@ install() {
   ask port 'Server (API) port' 8080
   ask web_port 'Web UI port' 8081
   if [ -z "$token" ] && [ "$yes" = no ]; then
-    read -r -s -p 'Root token (empty: a strong one is made): ' token || die 'no answer; --yes takes the defaults'
+    read -r -s -p 'Root token (empty: generate one): ' token || die 'no answer; --yes takes the defaults'
     say ''
   fi
   [ -n "$token" ] || token=$(make_token)
@@ -253,12 +253,12 @@ install() {
   check_disk $disk_kb_min
   get_images
   write_files
-  start || die "it did not become healthy. Nothing was removed: mend what the log says, then run this script again. $dir/.env has the settings"
+  start || die "Annal did not become healthy. Nothing was removed: fix the problem in the log, then run this script again. $dir/.env has the settings"
   [ "$trial" = no ] || begin_trial
   tell
 }
 
-# The month that every new deployment has. What the server says goes to whoever installs; a directory that had its month keeps what it has.
+# Starts the trial month of a new deployment and prints the reply of the server. A directory that has used its trial is not changed.
 begin_trial() {
   step 'License'
   # shellcheck disable=SC2016 # The program is for node, not for this shell.
@@ -266,26 +266,26 @@ begin_trial() {
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${process.env.NDD_ROOT_TOKEN}` }
     const body = JSON.stringify({ email: "installer@localhost.localdomain" })
     fetch("http://127.0.0.1:8080/api/v2/license/generate", { method: "POST", headers, body })
-      .then((answer) => answer.json())
+      .then((reply) => reply.json())
       .then(({ message, error }) => console.error(`    ${message ?? error}`))' >&2 ||
-    say '    the trial month could not be begun; the dashboard can'
+    say '    the trial month could not be started; start it in the dashboard'
 }
 
 upgrade() {
-  step "Upgrading what is in $dir"
+  step "Upgrading the installation in $dir"
   local old_image old_web backup
   check_docker
   data=$(kept ANNAL_DATA_DIR)
   token=$(kept NDD_ROOT_TOKEN)
   : "${port:=$(kept ANNAL_API_PORT)}" "${web_port:=$(kept ANNAL_WEB_PORT)}" "${bind:=$(kept ANNAL_BIND)}"
   : "${image:=$(kept ANNAL_SERVER_IMAGE)}" "${web_image:=$(kept ANNAL_WEB_IMAGE)}"
-  # By content, since the names may soon mean the new ones.
+  # By content, because the names may refer to the new images after the pull.
   old_image=$(image_of server ANNAL_SERVER_IMAGE)
   old_web=$(image_of web ANNAL_WEB_IMAGE)
   check_disk $(($(du -sk "$data" | cut -f1) + disk_kb_min))
   get_images
   step 'Backing up the data directory'
-  # Stopped in order, the directory is whole and does not change while it is copied.
+  # After a clean stop, the directory is complete and does not change during the copy.
   compose stop --timeout 120 >&2
   backup=$data.before-$(date -u +%Y%m%dT%H%M%SZ)
   cp -a --reflink=auto "$data" "$backup.part"
@@ -294,20 +294,20 @@ upgrade() {
   write_files
   if start; then
     tell
-    say "The data as it was before is in $backup; remove it when all is well."
+    say "A copy of the data before the upgrade is in $backup. Remove it when the upgrade works."
     return
   fi
   roll_back "$old_image" "$old_web" "$backup"
 }
 
-# The image that the container of a service was made of, by its digest; where there is no container, the one of the settings.
+# Prints the image of the container of a service, by its digest. Without a container, it prints the image of the settings.
 image_of() {
   local id
   id=$(compose ps -aq "$1")
   if [ -n "$id" ]; then docker inspect -f '{{.Image}}' "$id"; else kept "$2"; fi
 }
 
-# First with the data as it is now, so that nothing acknowledged is lost; with the copy only when the old version cannot read it.
+# First keeps the current data, so that nothing acknowledged is lost. Uses the copy only if the old version cannot read the data.
 roll_back() {
   step 'Rolling back'
   image=$1 web_image=$2
@@ -316,10 +316,10 @@ roll_back() {
     compose stop --timeout 120 >&2
     mv "$data" "$data.after-upgrade-$(date -u +%Y%m%dT%H%M%SZ)"
     cp -a --reflink=auto "$3" "$data"
-    start || die "the version before does not become healthy either; its data is in $3"
-    die "the upgrade failed and was rolled back, with the data as it was before; what the new version made is beside $data"
+    start || die "the previous version does not become healthy either; its data is in $3"
+    die "the upgrade failed and was rolled back to the copy of the data; the data of the new version is next to $data"
   fi
-  die 'the upgrade failed and was rolled back; the log above says why'
+  die 'the upgrade failed and was rolled back; see the log above'
 }
 
 uninstall() {
@@ -329,7 +329,7 @@ uninstall() {
   compose down --remove-orphans --timeout 120 >&2
   rm -f "$dir/.env" "$dir/docker-compose.yml"
   rmdir "$dir" 2>/dev/null || true
-  say "Annal is uninstalled. Everything stored stays in $data"
+  say "Annal is uninstalled. All data is kept in $data"
 }
 
 parse "$@"

@@ -1,17 +1,17 @@
 # The server, and every tool of the command `annal`. Built from the top of the repository:
 #   docker build -f docker/server.Dockerfile -t annal/server .
-# NODE_IMAGE may be pinned by digest. The image declares no volume, so that nothing is ever kept in one without a name.
+# NODE_IMAGE may be pinned by digest. The image declares no volume, so that data is never in an unnamed volume.
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 FROM ${NODE_IMAGE} AS build
-# Another registry than the default one, where it is given; npm reads it from the environment of the build.
+# A registry other than the default, if given. npm reads it from the environment of the build.
 ARG NPM_CONFIG_REGISTRY
-# The public key of whoever issues licences for the image; docs/reference/enterprise.md says how.
+# The public key of the vendor who issues licenses for the image; see docs/reference/enterprise.md.
 ARG ANNAL_VENDOR_KEY
 ENV TURBO_TELEMETRY_DISABLED=1 NPM_CONFIG_UPDATE_NOTIFIER=false
 WORKDIR /source
 COPY . .
-# What a server runs, and nothing of LangChain.
+# The packages of a server, without LangChain.
 RUN npm ci --no-audit --no-fund --loglevel=error \
   && npm run build \
   && node scripts/pack.ts /tarballs wal engine dashboard server client replay cli \
@@ -23,7 +23,7 @@ RUN npm ci --no-audit --no-fund --loglevel=error \
 
 FROM ${NODE_IMAGE}
 COPY --from=build /app/node_modules /app/node_modules
-# What a running server needs no more: a package manager.
+# A running server needs no package manager.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /opt/yarn* \
   && ln -s /app/node_modules/annal/dist/annal.js /usr/local/bin/annal \
   && install -d -o node -g node -m 0700 /data

@@ -1,4 +1,4 @@
-# The dashboard in a container of its own. It is the server's image with another command, so both share their layers on disk:
+# The dashboard in its own container. It is the image of the server with another command, so both share their layers on disk:
 #   docker build -f docker/web.Dockerfile --build-arg SERVER_IMAGE=annal/server -t annal/web docker
 ARG SERVER_IMAGE=annal/server
 FROM ${SERVER_IMAGE}

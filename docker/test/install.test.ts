@@ -1,5 +1,5 @@
-// The images and the installer on a real Docker engine: what a person does in one command, kills, upgrades and removes. What
-// needs an engine takes minutes; it runs with ANNAL_LONG=1 where one answers, and says so where not.
+// The images and the installer on a real Docker engine: installs with one command, kills, upgrades, and removes. Tests that need an
+// engine take minutes. They run with ANNAL_LONG=1 if an engine responds, and are skipped by name if not.
 import { execFile, execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -37,7 +37,7 @@ const skip = engine ? (long ? false : 'builds images; set ANNAL_LONG=1') : 'no D
 
 interface Ended {
   readonly code: number
-  readonly said: string
+  readonly output: string
 }
 
 async function install(...args: readonly string[]): Promise<Ended> {
@@ -45,10 +45,10 @@ async function install(...args: readonly string[]): Promise<Ended> {
   const ending = run('bash', [installer, ...args], { env: environment, maxBuffer: 2 ** 26 })
   ending.child.stdin?.end()
   return ending.then(
-    ({ stderr, stdout }) => ({ code: 0, said: stdout + stderr }),
+    ({ stderr, stdout }) => ({ code: 0, output: stdout + stderr }),
     (error: { code: number; stdout: string; stderr: string }) => ({
       code: error.code,
-      said: error.stdout + error.stderr,
+      output: error.stdout + error.stderr,
     }),
   )
 }
@@ -94,24 +94,24 @@ test('the script has no known faults', {
   t.pass()
 })
 
-test('what cannot be is refused before anything is written', async (t) => {
-  const refused: readonly [readonly string[], RegExp][] = [
-    [['--token', 'unsafe_root_token'], /known to everybody/],
+test('invalid settings are rejected before anything is written', async (t) => {
+  const rejected: readonly [readonly string[], RegExp][] = [
+    [['--token', 'unsafe_root_token'], /publicly known/],
     [['--token', 'short'], /shorter than 16/],
-    [['--token', "it's-a-long-token-with-quotes"], /may hold letters/],
+    [['--token', "it's-a-long-token-with-quotes"], /may contain only letters/],
     [['--port', '70000'], /is not a port/],
     [['--port', '8080', '--web-port', '8080'], /are both 8080/],
-    [['--frob'], /no option/],
+    [['--frob'], /unknown option/],
     [['--dir'], /needs a value/],
     [['uninstall', '--dir', path.join(folder, 'nowhere')], /nothing is installed/],
   ]
-  for (const [args, said] of refused) {
+  for (const [args, expected] of rejected) {
     const ended = await install('--yes', ...args)
     t.not(ended.code, 0, args.join(' '))
-    t.match(ended.said, said)
+    t.match(ended.output, expected)
   }
-  const questions = await install('--dir', path.join(folder, 'asked'))
-  t.match(questions.said, /no answer; --yes takes the defaults/)
+  const unanswered = await install('--dir', path.join(folder, 'unanswered'))
+  t.match(unanswered.output, /no answer; --yes takes the defaults/)
   t.same(readdirSync(folder), [])
 })
 
@@ -124,11 +124,11 @@ test('installed in one command, killed, upgraded, rolled back and uninstalled, w
   const options = ['--yes', '--dir', dir, '--image', image, '--web-image', web]
   const places = ['--data', data, '--port', port, '--web-port', webPort]
   const installed = await install(...options, ...places, built ? '--no-pull' : '--build')
-  t.equal(installed.code, 0, installed.said)
+  t.equal(installed.code, 0, installed.output)
   t.equal(statSync(path.join(dir, '.env')).mode & 0o777, 0o600)
   const token = setting('NDD_ROOT_TOKEN')
   t.match(token, /^[0-9a-f]{64}$/)
-  t.notMatch(installed.said, token)
+  t.notMatch(installed.output, token)
 
   await t.test('both containers run without rights', async (t) => {
     for (const service of ['server', 'web']) {
@@ -179,7 +179,7 @@ test('installed in one command, killed, upgraded, rolled back and uninstalled, w
   await t.test('run again it upgrades, with a backup first, and keeps token, ports and data', async (t) => {
     appendFileSync(path.join(dir, '.env'), "NDD_TOP_K_MAX='600'\n")
     const upgraded = await install(...options, '--no-pull')
-    t.equal(upgraded.code, 0, upgraded.said)
+    t.equal(upgraded.code, 0, upgraded.output)
     const query = new Array(8).fill(0)
     t.ok(
       await client.collection('films').search({ fields: { plot: { query, limit: 600 } } }),
@@ -209,7 +209,7 @@ test('installed in one command, killed, upgraded, rolled back and uninstalled, w
       '20',
     )
     t.not(failed.code, 0)
-    t.match(failed.said, /rolled back/)
+    t.match(failed.output, /rolled back/)
     await healthy(t)
     await allThere(t)
     await run('docker', ['image', 'rm', '-f', broken])
@@ -217,7 +217,7 @@ test('installed in one command, killed, upgraded, rolled back and uninstalled, w
 
   await t.test('uninstalled it leaves the data', async (t) => {
     const gone = await install('uninstall', '--yes', '--dir', dir)
-    t.equal(gone.code, 0, gone.said)
+    t.equal(gone.code, 0, gone.output)
     t.notOk(existsSync(dir))
     t.ok(existsSync(path.join(data, 'wal')))
   })
