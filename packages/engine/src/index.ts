@@ -51,6 +51,7 @@ export type {
   TokenOwner,
 } from './model/api.ts'
 export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
+export { poolings, precisions, spaceTypes, sparseModels } from './model/choices.ts'
 export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './model/database.ts'
 export type {
   Activity,

@@ -296,3 +296,19 @@ test('a rescored search of quantised vectors tells exact similarities', async (t
   t.ok(errorOf(rescored) < 1e-5, 'exact')
   t.ok(errorOf(await ask(false)) > 1e-5, 'which the quantised rows are not')
 })
+
+test('other names of precisions that published clients use are taken over HTTP, on every route that creates', async (t) => {
+  const running = await runningApp(t)
+  for (const [name, precision] of [
+    ['int8d', 'int8'],
+    ['int16d', 'int16'],
+  ] as const) {
+    const params = { dimension: 2, space_type: 'l2', precision: name }
+    const fields = [{ name: 'v', type: 'vector', params }]
+    const made = await running.send('POST', '/api/v2/collection', { json: { name, fields } })
+    t.match(made.json(), { fields: [{ params: { precision } }] })
+    await t.rejects(running.engine.database().createCollection({ name: `${name}-2`, fields }), {
+      code: 'invalid_argument',
+    })
+  }
+})

@@ -1,17 +1,11 @@
 // Events to record payloads and back. The record's type names the message; types are never renumbered or reused.
+
 import type { NewRecord } from '@annal/wal'
 import protobuf from 'protobufjs/light.js'
 import { assert, EngineError } from '../errors.ts'
-import {
-  type DenseSchemaParams,
-  type FieldSchema,
-  type Pooling,
-  type Precision,
-  rulesNewest,
-  type SpaceType,
-  type SparseModel,
-} from '../model/schema.ts'
-import { controlFromMessage, controlToMessage, isControlEvent, isControlKind, numbered } from './control-codec.ts'
+import { choiceOf, numberOf, poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
+import { type DenseSchemaParams, type FieldSchema, rulesNewest } from '../model/schema.ts'
+import { controlFromMessage, controlToMessage, isControlEvent, isControlKind } from './control-codec.ts'
 import type { CatalogEvent, DenseColumn, Event, MultiColumn, ObjectsUpserted, SparseColumn } from './event.ts'
 import { messageType } from './schema.ts'
 
@@ -52,12 +46,6 @@ const messages = {
   'setting-put': messageType('SettingPut'),
   'collection-restored': messageType('CollectionRestored'),
 } as const
-
-// Values on disk are numbered from 1 and never renumbered; zero is what damage looks like.
-const spaceTypes: readonly SpaceType[] = ['cosine', 'l2', 'ip']
-const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
-const sparseModels: readonly SparseModel[] = ['default', 'endee_bm25']
-const poolings: readonly Pooling[] = ['mean', 'max']
 
 export function encodeEvent(event: Event): NewRecord {
   const message = messages[event.kind]
@@ -235,21 +223,21 @@ function fieldToMessage(field: FieldSchema): Record<string, unknown> {
     return {
       kind: 2,
       name: field.name,
-      sparseModel: sparseModels.indexOf(field.params.model) + 1,
+      sparseModel: numberOf(sparseModels, field.params.model),
       sparseDimension: field.params.dimension,
     }
   }
   const { name } = field
   if (field.kind === 'dense') return { kind: 1, name, ...denseParamsToMessage(field.params) }
-  return { kind: 3, name, ...denseParamsToMessage(field.params), pooling: poolings.indexOf(field.params.pooling) + 1 }
+  return { kind: 3, name, ...denseParamsToMessage(field.params), pooling: numberOf(poolings, field.params.pooling) }
 }
 
 function denseParamsToMessage(params: DenseSchemaParams) {
   const { dimension, spaceType, precision, M, efConstruction, rules, keepOriginals } = params
   return {
     dimension,
-    spaceType: spaceTypes.indexOf(spaceType) + 1,
-    precision: precisions.indexOf(precision) + 1,
+    spaceType: numberOf(spaceTypes, spaceType),
+    precision: numberOf(precisions, precision),
     m: M,
     efConstruction,
     ...(rules !== undefined && { rules }),
@@ -264,21 +252,21 @@ function fieldFromMessage(message: Message): FieldSchema {
     return {
       kind: 'sparse',
       name: message.name,
-      params: { model: numbered(sparseModels, message.sparseModel), dimension: message.sparseDimension },
+      params: { model: choiceOf(sparseModels, message.sparseModel), dimension: message.sparseDimension },
     }
   }
   assert(message.kind === 1 || message.kind === 3, 'a field is dense, sparse or multi-vector')
   const params = {
     dimension: message.dimension as number,
-    spaceType: numbered(spaceTypes, message.spaceType),
-    precision: numbered(precisions, message.precision),
+    spaceType: choiceOf(spaceTypes, message.spaceType),
+    precision: choiceOf(precisions, message.precision),
     M: message.m as number,
     efConstruction: message.efConstruction as number,
     ...(message.rules > 1 && { rules: knownRules(message.rules) }),
     ...(message.originals === originalsNotKept && { keepOriginals: false as const }),
   }
   if (message.kind === 1) return { kind: 'dense', name: message.name, params }
-  return { kind: 'multi', name: message.name, params: { ...params, pooling: numbered(poolings, message.pooling) } }
+  return { kind: 'multi', name: message.name, params: { ...params, pooling: choiceOf(poolings, message.pooling) } }
 }
 
 function knownRules(rules: number): number {

@@ -1,6 +1,7 @@
 // Events of databases, tokens and settings to messages and back.
 
 import { assert } from '../errors.ts'
+import { choiceOf, numberOf } from '../model/choices.ts'
 import { databaseTypes, type TokenFacts, tokenKinds } from '../model/database.ts'
 import type { ControlEvent, Event } from './event.ts'
 
@@ -48,13 +49,13 @@ export function controlFromMessage(kind: ControlEvent['kind'], message: Message)
   switch (kind) {
     case 'database-created': {
       const [token] = message.token as readonly Message[]
-      const type = numbered(databaseTypes, message.type as number)
+      const type = choiceOf(databaseTypes, message.type as number)
       return { kind, timeMs, databaseId, name, type, ...(token && { token: tokenFromMessage(token) }) }
     }
     case 'database-dropped':
       return { kind, timeMs, databaseId, collectionIds: message.collectionIds as number[] }
     case 'database-changed': {
-      const type = numbered(databaseTypes, message.type as number)
+      const type = choiceOf(databaseTypes, message.type as number)
       return { kind, timeMs, databaseId, type, active: message.active as boolean }
     }
     case 'token-put':
@@ -66,17 +67,6 @@ export function controlFromMessage(kind: ControlEvent['kind'], message: Message)
   }
 }
 
-/** The value that a number on disk stands for: from 1, never renumbered; zero is what damage looks like. */
-export function numbered<T>(values: readonly T[], number: number): T {
-  const value = values[number - 1]
-  assert(value !== undefined, `no value has number ${number}`)
-  return value
-}
-
-function numberOf<T>(values: readonly T[], value: T): number {
-  return values.indexOf(value) + 1
-}
-
 function tokenToMessage({ name, kind, hash }: TokenFacts): Record<string, unknown> {
   return { name, kind: numberOf(tokenKinds, kind), hash: Buffer.from(hash, 'hex') }
 }
@@ -86,7 +76,7 @@ function tokenFromMessage(message: Message): TokenFacts {
   assert(hash.length === 32, 'the hash of a token has 32 bytes')
   return {
     name: message.name as string,
-    kind: numbered(tokenKinds, message.kind as number),
+    kind: choiceOf(tokenKinds, message.kind as number),
     hash: Buffer.from(hash).toString('hex'),
   }
 }

@@ -14,29 +14,16 @@ import {
   sparseDimensionMax,
 } from '../limits.ts'
 import type { RebuildChanges } from '../model/api.ts'
+import { poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
 import { parseName, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import {
   type CollectionSchema,
   type DenseSchemaParams,
   type FieldSchema,
-  type Pooling,
-  type Precision,
   rulesNewest,
-  type SpaceType,
-  type SparseModel,
   withRules,
 } from '../model/schema.ts'
-
-const spaceTypes: readonly SpaceType[] = ['cosine', 'l2', 'ip']
-const precisions: readonly Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
-/** Names that clients of the same wire use for the same codes. */
-const precisionAliases = new Map<unknown, Precision>([
-  ['int8d', 'int8'],
-  ['int16d', 'int16'],
-])
-const sparseModels: readonly SparseModel[] = ['default', 'endee_bm25']
-const poolings: readonly Pooling[] = ['mean', 'max']
 
 type Input = { readonly [key: string]: unknown }
 
@@ -155,7 +142,7 @@ function parseDenseParams(params: Input, path: string): DenseSchemaParams {
       typeof spaceType === 'string' ? spaceType.toLowerCase() : spaceType,
       `${path}.space_type`,
     ),
-    precision: precisionAliases.get(precision) ?? oneOf(precisions, precision, `${path}.precision`),
+    precision: oneOf(precisions, precision, `${path}.precision`),
     M: wholeNumber(M, `${path}.M`, mMin, mMax),
     efConstruction: wholeNumber(efConstruction, `${path}.ef_con`, efConstructionMin, efConstructionMax),
     ...(!parseKeepOriginals(params, path) && { keepOriginals: false as const }),

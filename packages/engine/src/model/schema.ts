@@ -1,9 +1,9 @@
 // The schema of a collection: its definition, checked once by parseDefinition and with every default filled in. Inside the engine
 // nothing is checked again.
 
-export type SpaceType = 'cosine' | 'l2' | 'ip'
-export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
-export type SparseModel = 'default' | 'endee_bm25'
+import type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
+
+export type { Pooling, Precision, SpaceType, SparseModel }
 
 export interface DenseSchemaParams {
   /** 2 to 10,000. */
@@ -52,9 +52,6 @@ export interface SparseFieldSchema {
     readonly dimension: number
   }
 }
-
-/** How the members of an object become the one vector that its graph knows. */
-export type Pooling = 'mean' | 'max'
 
 /** Several vectors per object: found by what they are pooled to, ordered by the members themselves. */
 export interface MultiFieldSchema {

@@ -23,7 +23,7 @@ export const tiers: { readonly [T in DatabaseType]: Tier | undefined } = {
     dimensionMax: 2_000,
     topKMax: 128,
     filterBoostMax: 0,
-    precisions: ['int8', 'int8d'],
+    precisions: ['int8'],
   },
   pro: { collectionsMax: 10, objectsMax: 10_000_000, dimensionMax: 4_000, topKMax: 1_024, filterBoostMax: 100 },
   scale: { collectionsMax: none, objectsMax: 100_000_000, dimensionMax: 8_000, topKMax: 4_096, filterBoostMax: 400 },

@@ -5,7 +5,12 @@ import type { RouteDoc } from '../http/route-doc.ts'
 import { checkDefinition } from '../license/tiers.ts'
 import { arrayPieces, objectPieces } from '../wire/pieces.ts'
 import { nameParam } from '../wire/schema.ts'
-import { type CreateCollectionBody, collectionSummary, createCollectionBody } from '../wire/v2-collection.ts'
+import {
+  type CreateCollectionBody,
+  collectionSummary,
+  createCollectionBody,
+  definitionOf,
+} from '../wire/v2-collection.ts'
 
 type Named = { Params: { name: string } }
 
@@ -14,8 +19,9 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
 
   const create = { schema: { body: createCollectionBody }, config: { doc: docs.create, audit: 'collection.create' } }
   app.post<{ Body: CreateCollectionBody }>('/collection', create, async (request) => {
-    checkDefinition(request.database, request.body)
-    const collection = await request.database.createCollection(request.body)
+    const definition = definitionOf(request.body)
+    checkDefinition(request.database, definition)
+    const collection = await request.database.createCollection(definition)
     return collectionSummary(collection.describe())
   })
 

@@ -14,9 +14,11 @@ import {
   mMin,
   type SparseFieldSchema,
   sparseDimensionMax,
+  sparseModels,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
+import { precisionOf } from './precision.ts'
 import { type Infer, optionalInteger, optionalText } from './schema.ts'
 
 const denseField = 'dense'
@@ -56,8 +58,7 @@ export const createIndexBody = Type.Object(
 )
 export type CreateIndexBody = Infer<typeof createIndexBody>
 
-const precisionAliases: { readonly [alias: string]: string } = { int8d: 'int8', int16d: 'int16' }
-const sparseModels = ['None', 'default', 'endee_bm25']
+const sparseModelNames = ['None', ...sparseModels]
 
 /** The definition as Database.createCollection takes it. */
 export function definitionOf(body: CreateIndexBody): unknown {
@@ -67,7 +68,7 @@ export function definitionOf(body: CreateIndexBody): unknown {
     space_type: body.space_type.toLowerCase(),
     ...(body.M == null ? {} : { M: body.M }),
     ...(body.ef_con == null ? {} : { ef_con: body.ef_con }),
-    ...(precision === undefined ? {} : { precision: precisionAliases[precision] ?? precision }),
+    ...(precision === undefined ? {} : { precision: precisionOf(precision) }),
     ...(body.keep_originals == null ? {} : { keep_originals: body.keep_originals }),
   }
   return { name: body.index_name, fields: [{ name: denseField, type: 'vector', params }, ...sparseFieldOf(body)] }
@@ -89,9 +90,9 @@ export function refusalOf(error: unknown): unknown {
 
 function sparseFieldOf(body: CreateIndexBody): unknown[] {
   const model = body.sparse_model ?? 'None'
-  if (!sparseModels.includes(model)) {
-    const message = `sparse_model must be one of ${sparseModels.join(', ')}`
-    throw invalidArgument(message, { field: 'sparse_model', value: model, limit: sparseModels })
+  if (!sparseModelNames.includes(model)) {
+    const message = `sparse_model must be one of ${sparseModelNames.join(', ')}`
+    throw invalidArgument(message, { field: 'sparse_model', value: model, limit: sparseModelNames })
   }
   const dimension = body.sparse_dim ?? 0
   if (model === 'None' && dimension === 0) return []

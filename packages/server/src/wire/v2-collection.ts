@@ -1,6 +1,7 @@
 // Collections as /api/v2 speaks of them: the body that creates one and the summary that describes it.
 import type { CollectionDescription, FieldDescription } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
+import { precisionOf } from './precision.ts'
 import type { Infer } from './schema.ts'
 
 /** The engine judges the fields and says what is wrong with which; the schema only fixes the outer shape. */
@@ -26,6 +27,17 @@ export const createCollectionBody = Type.Object(
   { $id: 'CreateCollection' },
 )
 export type CreateCollectionBody = Infer<typeof createCollectionBody>
+
+/** The definition as the engine takes it: some published clients use other names of precisions. */
+export function definitionOf({ name, fields }: CreateCollectionBody): unknown {
+  return { name, fields: fields.map(withKnownPrecision) }
+}
+
+function withKnownPrecision(field: object): object {
+  const { params } = field as { readonly params?: unknown }
+  if (typeof params !== 'object' || params === null || !('precision' in params)) return field
+  return { ...field, params: { ...params, precision: precisionOf(params.precision) } }
+}
 
 const layoutVersion = 1
 /** Objects are numbered with 32 bits. */

@@ -10,12 +10,13 @@
 
 import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
+import { metricNumbers, numberOf, precisions } from '../../model/choices.ts'
 import { type DenseFieldSchema, rulesNewest } from '../../model/schema.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
 import { Arena, at, header, none } from './arena.ts'
 import type { ArenaCut } from './arena-cut.ts'
 import { type Part, partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
-import { metricNumbers, precisionNumbers, shapeOf } from './shape.ts'
+import { shapeOf } from './shape.ts'
 
 const magic = 'ANNALDF1'
 /** The newest. A field is of the version of its rules. */
@@ -51,7 +52,7 @@ export function* dumpField(
     params.rules ?? 1,
     params.dimension,
     metricNumbers[params.spaceType],
-    precisionNumbers[params.precision],
+    numberOf(precisions, params.precision),
   ]
   const head = new Uint8Array(fieldHeaderBytes)
   head.set(new TextEncoder().encode(magic))
@@ -89,7 +90,7 @@ export async function loadSegments(
     params.rules ?? 1,
     params.dimension,
     metricNumbers[params.spaceType],
-    precisionNumbers[params.precision],
+    numberOf(precisions, params.precision),
     params.M,
     params.efConstruction,
     segmentRows,

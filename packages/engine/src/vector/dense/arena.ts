@@ -1,12 +1,14 @@
 // The shared memory of one graph, as its owner on the main thread sees it: plans it, makes room in it, reads and writes its
 // header. Memory grows in steps and nothing in it ever moves, so readers need no lock. Threads other than the owner get a
 // handle and attach a kernel of their own.
+
 import { assert, EngineError } from '../../errors.ts'
+import { metricNumbers, numberOf, precisions } from '../../model/choices.ts'
 import { hasRoomForMemory, memoriesMax } from '../address-space.ts'
 import type { Attached } from './attached.ts'
 import { instantiateKernel, type Kernel } from './kernel.ts'
 import { planScratch, type ScratchAddresses } from './scratch.ts'
-import { arenaBytesMax, levelOf, metricNumbers, precisionNumbers, roundUp, type Shape } from './shape.ts'
+import { arenaBytesMax, levelOf, roundUp, type Shape } from './shape.ts'
 import { Touched } from './touched.ts'
 
 /** What a worker needs to attach to an arena. */
@@ -182,7 +184,7 @@ export class Arena {
       [header.rules, params.rules ?? 1],
       [header.blockShift, shape.blockShift],
       [header.metric, metricNumbers[params.spaceType]],
-      [header.precision, precisionNumbers[shape.precision]],
+      [header.precision, numberOf(precisions, shape.precision)],
       [header.coldStride, shape.coldStride],
       [header.inBlockLinks, inBlock.links],
       [header.inBlockUpper, inBlock.upper],

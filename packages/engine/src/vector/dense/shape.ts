@@ -1,16 +1,6 @@
 // How many bytes everything in an arena takes and where it stands inside a block. assembly/layout.ts draws the same picture
 // and reads these numbers from the header.
-import type { DenseSchemaParams, Precision, SpaceType } from '../../model/schema.ts'
-
-/** Numbers of the wire between host and kernel, and of the snapshot format; never renumbered. */
-export const metricNumbers: Readonly<Record<SpaceType, number>> = { l2: 1, ip: 2, cosine: 3 }
-export const precisionNumbers: Readonly<Record<Precision, number>> = {
-  binary: 1,
-  int8: 2,
-  int16: 3,
-  float16: 4,
-  float32: 5,
-}
+import type { DenseSchemaParams, Precision } from '../../model/schema.ts'
 
 export interface Shape {
   readonly params: DenseSchemaParams

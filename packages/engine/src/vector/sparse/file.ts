@@ -9,7 +9,8 @@
 
 import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
-import type { SparseFieldSchema, SparseModel } from '../../model/schema.ts'
+import { numberOf, sparseModels } from '../../model/choices.ts'
+import type { SparseFieldSchema } from '../../model/schema.ts'
 import { at } from '../dense/arena.ts'
 import type { SparseCut } from './cut.ts'
 import { blockPostingsMax, type PostingLists, type Postings } from './lists.ts'
@@ -23,7 +24,6 @@ const listHeadWords = 4
 const blockHeadWords = 2
 const pieceWords = 16 * 1024
 /** On disk: numbered, never renumbered, zero is invalid. */
-const modelNumbers: Readonly<Record<SparseModel, number>> = { default: 1, endee_bm25: 2 }
 
 export interface SparseState {
   readonly memory: SparseMemory
@@ -50,7 +50,7 @@ export function* dumpSparse({ params }: SparseFieldSchema, cut: SparseCut): Gene
     piece.set(words, used)
     used += words.length
   }
-  put(...magic, formatVersion, modelNumbers[params.model], params.dimension - 1, end, rows, indices.length)
+  put(...magic, formatVersion, numberOf(sparseModels, params.model), params.dimension - 1, end, rows, indices.length)
   for (let ordinal = 0; ordinal < end; ordinal++) {
     yield* room(2)
     put(cut.birth(ordinal), cut.death(ordinal))
@@ -83,7 +83,7 @@ export async function loadSparse(
     const details = { field: name, value: version, limit: formatVersion }
     throw new EngineError('format_too_new', `field format ${version} is newer than ${formatVersion}`, details)
   }
-  const isOfField = model === modelNumbers[params.model] && largest === params.dimension - 1
+  const isOfField = model === numberOf(sparseModels, params.model) && largest === params.dimension - 1
   if (!isOfField || end > sparseOrdinalsMax || rows > end) throw words.damaged('a header that is not of this field')
   await loadVersions(words, state.memory, end)
   for (let i = 0, previous = -1; i < terms; i++) {
