@@ -21,6 +21,10 @@ export function takeDistances(): u32 {
   distances = 0
   return n
 }
+/** Leaves out of the count what was computed since it was `n`: work that is not the query's own. */
+export function leaveUncounted(n: u32): void {
+  distances = n
+}
 
 /** Sets the query: the address of its code, the sum of its values, and the rest of the key's formula. */
 export function setQuery(code: usize, sum: i32, queryBase: f32, queryWeight: f32, queryGain: f32): void {

@@ -21,7 +21,7 @@ import {
   rowOf,
 } from '../layout'
 import { ids, keys, nextWalk, pool, poolMax, ranked, rowCode, visited } from '../scratch'
-import { keyOf, keysFromRow } from '../distance/walk'
+import { distances, keyOf, keysFromRow, leaveUncounted } from '../distance/walk'
 import { isMarkedFollower } from './copies'
 import { HIDDEN, at, clear, entryOf, idOf, insert, keyOfEntry, setSize, size } from './pool'
 import { walkFrom, walkLevel } from './search'
@@ -48,7 +48,9 @@ function expected(): f32 {
   const isQuiet = atomic.load<i32>(JOB_KIND) == 0
   const known = atomic.load<u64>(EXPECTED)
   if (known != 0 && (!isQuiet || <u32>(known >> 32) == job)) return reinterpret<f32>(<u32>known)
+  const counted = distances
   const found = secondOfNearest()
+  leaveUncounted(counted)
   if (isQuiet) atomic.store<u64>(EXPECTED, (<u64>job << 32) | <u64>reinterpret<u32>(found))
   return found
 }
