@@ -10,10 +10,12 @@ interface Locked {
 
 export function lockFileFaults(): string[] {
   const text = readFileSync(path.join(houseDir, 'package-lock.json'), 'utf8')
-  const { packages } = JSON.parse(text) as { readonly packages: { readonly [at: string]: Locked } }
-  return Object.entries(packages).flatMap(([at, { optionalDependencies = {} }]) =>
+  const { packages } = JSON.parse(text) as { readonly packages: { readonly [path: string]: Locked } }
+  return Object.entries(packages).flatMap(([folder, { optionalDependencies = {} }]) =>
     Object.entries(optionalDependencies)
-      .filter(([name]) => !(`${at}/node_modules/${name}` in packages || `node_modules/${name}` in packages))
-      .map(([name, version]) => `package-lock.json: ${at} has no entry for ${name} ${version} (docs/decisions/0002)`),
+      .filter(([name]) => !(`${folder}/node_modules/${name}` in packages || `node_modules/${name}` in packages))
+      .map(
+        ([name, version]) => `package-lock.json: ${folder} has no entry for ${name} ${version} (docs/decisions/0002)`,
+      ),
   )
 }

@@ -12,7 +12,7 @@ async function run(t, files, { weights = {}, cores = 2, alone = [] } = {}) {
   const results = []
   const jobs = Object.keys(files).map((name) => ({ file: path.join(folder, name), alone: alone.includes(name) }))
   await runFiles(jobs, { weights: own, cores, seed: '7', ended: (result) => results.push(result) })
-  return { folder, of: (name) => results.find(({ file }) => path.basename(file) === name) }
+  return { folder, resultOf: (name) => results.find(({ file }) => path.basename(file) === name) }
 }
 
 /** Notes when it begins and ends in a file that all of them share, and ends once `begun` of them have begun. */
@@ -38,14 +38,14 @@ test('each file has the seed and a temporary folder of its own, which is gone af
 import { writeFileSync } from 'node:fs'
 import os from 'node:os'
 writeFileSync(new URL(import.meta.url.replace(/mjs$/, 'json')), JSON.stringify([os.tmpdir(), process.env.ANNAL_SEED]))`
-  const { folder, of } = await run(t, { 'a.mjs': body, 'b.mjs': body })
+  const { folder, resultOf } = await run(t, { 'a.mjs': body, 'b.mjs': body })
   const said = ['a', 'b'].map((name) => JSON.parse(readFileSync(path.join(folder, `${name}.json`), 'utf8')))
   t.not(said[0][0], said[1][0])
   for (const [temporary, seed] of said) {
     t.equal(seed, '7')
     t.notOk(existsSync(temporary))
   }
-  t.match(of('a.mjs'), { passed: 1, failed: 0 })
+  t.match(resultOf('a.mjs'), { passed: 1, failed: 0 })
 })
 
 test('the longest begin first, as many as there are cores', async (t) => {
@@ -76,8 +76,8 @@ import { writeFileSync } from 'node:fs'
 const left = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)'], { stdio: 'ignore' })
 left.unref()
 writeFileSync(new URL('pid', import.meta.url), String(left.pid))`
-  const { folder, of } = await run(t, { 'a.mjs': leaving })
-  t.match(of('a.mjs'), { passed: 1, failed: 1, failures: [/left processes running: .*setInterval/] })
+  const { folder, resultOf } = await run(t, { 'a.mjs': leaving })
+  t.match(resultOf('a.mjs'), { passed: 1, failed: 1, failures: [/left processes running: .*setInterval/] })
   const pid = Number(readFileSync(path.join(folder, 'pid'), 'utf8'))
   const isThere = () => {
     try {
@@ -92,7 +92,7 @@ writeFileSync(new URL('pid', import.meta.url), String(left.pid))`
 })
 
 test('a file that crashes fails with what it said', async (t) => {
-  const { of } = await run(t, { 'a.mjs': `throw new Error('no good')` })
-  t.match(of('a.mjs'), { passed: 0, failed: 1 })
-  t.match(of('a.mjs').failures.join('\n'), /no good/)
+  const { resultOf } = await run(t, { 'a.mjs': `throw new Error('no good')` })
+  t.match(resultOf('a.mjs'), { passed: 0, failed: 1 })
+  t.match(resultOf('a.mjs').failures.join('\n'), /no good/)
 })

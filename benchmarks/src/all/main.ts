@@ -43,7 +43,9 @@ try {
 }
 
 function runAll(list: readonly Benchmark[]): void {
-  const results = Object.fromEntries(list.map((benchmark) => [benchmark.name, told(benchmark, run(benchmark, house))]))
+  const results = Object.fromEntries(
+    list.map((benchmark) => [benchmark.name, printFigures(benchmark, run(benchmark, house))]),
+  )
   const report = {
     command: `npm run bench:all -- --size ${size}`,
     ref: refOf('HEAD'),
@@ -54,7 +56,7 @@ function runAll(list: readonly Benchmark[]): void {
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(report, undefined, 1)}\n`)
 }
 
-function told({ name }: Benchmark, figures: readonly Figure[]): readonly Figure[] {
+function printFigures({ name }: Benchmark, figures: readonly Figure[]): readonly Figure[] {
   for (const { name: what, value, unit } of figures) console.log(`${name}: ${what}: ${shown(value)} ${unit}`)
   return figures
 }

@@ -30,9 +30,12 @@ const rows: string[] = []
 for (const name of values.sets.split(','))
   for (const metric of values.metrics.split(',') as Metric[]) {
     const set = await readDataset(values.data, name)
-    const asked = metric === 'cosine' ? prepared({ ...set, metric }) : set
+    const dataset = metric === 'cosine' ? prepared({ ...set, metric }) : set
     rows.push(
-      await measure({ ...asked, queries: asked.queries.subarray(0, Number(values.queries) * asked.dimension) }, metric),
+      await measure(
+        { ...dataset, queries: dataset.queries.subarray(0, Number(values.queries) * dataset.dimension) },
+        metric,
+      ),
     )
     console.log(rows.at(-1))
   }

@@ -68,10 +68,10 @@ function copies(row: Float32Array, n: number, noise = 0): Float32Array {
 
 function joined(...parts: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
+  let offset = 0
   for (const part of parts) {
-    all.set(part, at)
-    at += part.length
+    all.set(part, offset)
+    offset += part.length
   }
   return all
 }
@@ -103,8 +103,8 @@ function unit(rows: Float32Array): Float32Array {
 const page: string[] = []
 for (const metric of values.metrics.split(',') as Metric[])
   for (const [name, given] of Object.entries(sets)) {
-    const [base, asked] = metric === 'cosine' ? [unit(given), unit(queries)] : [given, queries]
-    const cells = await measured(metric, base, asked)
+    const [base, queryRows] = metric === 'cosine' ? [unit(given), unit(queries)] : [given, queries]
+    const cells = await measured(metric, base, queryRows)
     page.push(`| ${name} | ${metric} | ${cells.join(' | ')} |`)
     console.log(page.at(-1))
   }
@@ -113,9 +113,9 @@ const columns = [...precisions.flatMap((precision) => [`${precision}, first rule
 const head = [`| set | metric | ${columns.join(' | ')} |`, `|---|---|${columns.map(() => '---').join('|')}|`]
 if (values.out !== undefined) writeFileSync(values.out, `${[...head, ...page].join('\n')}\n`)
 
-async function measured(metric: Metric, base: Float32Array, asked: Float32Array): Promise<string[]> {
-  const nq = asked.length / dimension
-  const queryOf = (i: number) => asked.subarray(i * dimension, (i + 1) * dimension)
+async function measured(metric: Metric, base: Float32Array, queryRows: Float32Array): Promise<string[]> {
+  const nq = queryRows.length / dimension
+  const queryOf = (i: number) => queryRows.subarray(i * dimension, (i + 1) * dimension)
   const rows = { base, dimension }
   // Room for the rounding of single precision, where rows are nearly the same.
   const least = Array.from({ length: nq }, (_, i) => kthBest(rows, queryOf(i), metric, k))
@@ -137,7 +137,13 @@ async function measured(metric: Metric, base: Float32Array, asked: Float32Array)
       cells.push(cellOf(least.map((_, i) => field.searchSync(queryOf(i), { k, ef, version }).ordinals)))
       await field.close()
     }
-  const set = { name: 'copies', dimension, metric: metric === 'l2' ? 'l2' : 'cosine', base, queries: asked } as const
+  const set = {
+    name: 'copies',
+    dimension,
+    metric: metric === 'l2' ? 'l2' : 'cosine',
+    base,
+    queries: queryRows,
+  } as const
   const peer = await openHnswlibNode({ ...set, truth: new Int32Array(nq * 100) })
   cells.push(cellOf(least.map((_, i) => peer.nearest(queryOf(i), ef))))
   await peer.close()

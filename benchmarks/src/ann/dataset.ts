@@ -13,26 +13,26 @@ export interface Dataset {
 }
 
 export async function readDataset(directory: string, name: string): Promise<Dataset> {
-  const at = join(directory, name)
-  const meta = JSON.parse(await readFile(join(at, 'meta.json'), 'utf8')) as { d: number; metric: 'l2' | 'cosine' }
+  const file = join(directory, name)
+  const meta = JSON.parse(await readFile(join(file, 'meta.json'), 'utf8')) as { d: number; metric: 'l2' | 'cosine' }
   return prepared({
     name,
     dimension: meta.d,
     metric: meta.metric,
-    base: await vectors(at, 'base'),
-    queries: await vectors(at, 'queries'),
-    truth: new Int32Array((await bytes(join(at, 'groundtruth.i32'))).buffer),
+    base: await vectors(file, 'base'),
+    queries: await vectors(file, 'queries'),
+    truth: new Int32Array((await bytes(join(file, 'groundtruth.i32'))).buffer),
   })
 }
 
 /** As `readDataset` finds it; what it looks for comes last. */
 export async function writeDataset(directory: string, set: Dataset): Promise<void> {
-  const at = join(directory, set.name)
-  await mkdir(at, { recursive: true })
-  await writeFile(join(at, 'base.f32'), set.base)
-  await writeFile(join(at, 'queries.f32'), set.queries)
-  await writeFile(join(at, 'groundtruth.i32'), set.truth)
-  await writeFile(join(at, 'meta.json'), JSON.stringify({ d: set.dimension, metric: set.metric }))
+  const file = join(directory, set.name)
+  await mkdir(file, { recursive: true })
+  await writeFile(join(file, 'base.f32'), set.base)
+  await writeFile(join(file, 'queries.f32'), set.queries)
+  await writeFile(join(file, 'groundtruth.i32'), set.truth)
+  await writeFile(join(file, 'meta.json'), JSON.stringify({ d: set.dimension, metric: set.metric }))
 }
 
 /** Ordinals of the nearest that a set keeps for each query. */

@@ -140,16 +140,16 @@ function sayRatios(
   for (const own of ours) {
     const ratios: Record<string, Record<string, number>> = {}
     for (const peer of peers) {
-      const at: Record<string, number> = {}
+      const byName: Record<string, number> = {}
       for (const target of targets) {
         const perRound = (speeds[own] ?? []).flatMap((points, round) => {
           const [a, b] = [speedAt(points, target), speedAt(speeds[peer]?.[round] ?? [], target)]
           return a === undefined || b === undefined ? [] : [a / b]
         })
-        if (perRound.length > 0) at[target] = Number(median(perRound).toFixed(2))
+        if (perRound.length > 0) byName[target] = Number(median(perRound).toFixed(2))
       }
       const build = (contenders[peer]?.buildCpuSeconds ?? 0) / (contenders[own]?.buildCpuSeconds ?? 1)
-      ratios[contenders[peer]?.name ?? ''] = { ...at, build: Number(build.toFixed(2)) }
+      ratios[contenders[peer]?.name ?? ''] = { ...byName, build: Number(build.toFixed(2)) }
     }
     say({ set: set.name, contender: contenders[own]?.name, ratios })
   }

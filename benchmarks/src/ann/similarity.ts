@@ -10,8 +10,8 @@ export interface Rows {
 }
 
 export function similarity({ base, dimension }: Rows, row: number, query: Float32Array, metric: Metric): number {
-  const at = row * dimension
-  return metric === 'l2' ? -squaredDistance(base, at, query) : dot(base, at, query)
+  const offset = row * dimension
+  return metric === 'l2' ? -squaredDistance(base, offset, query) : dot(base, offset, query)
 }
 
 function dot(base: Float32Array, from: number, query: Float32Array): number {

@@ -52,8 +52,8 @@ async function loadDuring(collection: Collection, objects: number, job: () => Pr
     if (found?.results.v?.length !== 10) load.failed++
   }
   const running = [
-    ...Array.from({ length: writers }, (_, at) => repeat(load.writes, write(at))),
-    ...Array.from({ length: searchers }, (_, at) => repeat(load.searches, search(at))),
+    ...Array.from({ length: writers }, (_, index) => repeat(load.writes, write(index))),
+    ...Array.from({ length: searchers }, (_, index) => repeat(load.searches, search(index))),
   ]
   await job().finally(() => {
     going = false
@@ -148,9 +148,9 @@ async function diskBytes(dir: string): Promise<number> {
 
 function quantiles(times: number[]) {
   times.sort((a, b) => a - b)
-  const at = (share: number): number =>
+  const quantile = (share: number): number =>
     rounded(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0)
-  return { count: times.length, medianMs: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+  return { count: times.length, medianMs: quantile(0.5), p99Ms: quantile(0.99), maxMs: quantile(1) }
 }
 
 function rounded(value: number): number {

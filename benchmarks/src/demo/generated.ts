@@ -56,9 +56,9 @@ function nearest(query: Float32Array, base: readonly Float32Array[]): Truth {
     const distance = squaredDistance(query, row)
     if (distances.length === depth && distance >= (distances.at(-1) as number)) return
     const found = distances.findIndex((other) => other > distance)
-    const at = found < 0 ? distances.length : found
-    rows.splice(at, 0, index)
-    distances.splice(at, 0, distance)
+    const position = found < 0 ? distances.length : found
+    rows.splice(position, 0, index)
+    distances.splice(position, 0, distance)
     rows.length = distances.length = Math.min(distances.length, depth)
   })
   return { rows, distances }

@@ -43,7 +43,7 @@ try {
   const before = await recalls(collection, new Set(living))
   for (let cycle = 0; cycle < cycles; cycle++) {
     // Every fifth of the living, beginning elsewhere each time, so that old and new ones go.
-    const gone = living.filter((_, at) => at % 5 === cycle % 5)
+    const gone = living.filter((_, index) => index % 5 === cycle % 5)
     await collection.delete(gone.map(String))
     const away = new Set(gone)
     const fresh = Array.from({ length: gone.length }, (_, i) => alive + cycle * turned + i)
@@ -68,8 +68,8 @@ async function recalls(collection: Collection, living: ReadonlySet<number>): Pro
       const vector = things.query(query)
       const isWanted = wanted(query)
       const truth = nearest(things, vector, k, (row) => living.has(row) && isWanted(row))
-      const asked = { fields: { [field]: { query: vector, limit: k } }, filter: filter(query) }
-      const hits = (await collection.search(asked)).results[field] ?? []
+      const request = { fields: { [field]: { query: vector, limit: k } }, filter: filter(query) }
+      const hits = (await collection.search(request)).results[field] ?? []
       const last = truth.at(-1) ?? 0
       sum += hits.filter(({ id }) => squaredDistance(things.row(Number(id)), vector) <= last).length / truth.length
     }

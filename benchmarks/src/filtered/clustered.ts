@@ -7,7 +7,7 @@ import { shuffled, type Things } from './things.ts'
 
 export function makeClustered(rows: number): Things {
   const { base, queries, baseClusters, queryClusters } = makeRows(rows, dimension, 1)
-  const part = (of: Float32Array, i: number) => of.subarray(i * dimension, (i + 1) * dimension)
+  const part = (vectors: Float32Array, i: number) => vectors.subarray(i * dimension, (i + 1) * dimension)
   return {
     title: `Clustered, ${rows.toLocaleString('en')} x ${dimension}`,
     rows,

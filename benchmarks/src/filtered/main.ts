@@ -95,7 +95,7 @@ async function run(collection: Collection, { name, share, filter, wanted }: Case
   const [plains, times, scans, walks]: [number[], number[], number[], number[]] = [[], [], [], []]
   let [matches, recall, full, comparisons, walkComparisons, walkRecall] = [things.rows, 0, 0, 0, 0, 0]
   for (let query = 0; query < queries; query++) {
-    const asked = {
+    const request = {
       fields: { [field]: { query: things.query(query), limit: k } },
       filter: filter(query),
       explain: true,
@@ -104,7 +104,7 @@ async function run(collection: Collection, { name, share, filter, wanted }: Case
     const plain = { query: things.query((query + 500) % things.queries), limit: k }
     plains.push(await timed(collection, { fields: { [field]: plain }, explain: true }))
     const before = process.cpuUsage()
-    const { results, explain } = await collection.search(asked)
+    const { results, explain } = await collection.search(request)
     times.push(cpuMsSince(before))
     const plan = explain?.fields[field]
     plans.set(plan?.plan ?? '', (plans.get(plan?.plan ?? '') ?? 0) + 1)
@@ -120,9 +120,9 @@ async function run(collection: Collection, { name, share, filter, wanted }: Case
     full += results[field]?.length === truth.length ? 1 / queries : 0
     // The two plans by themselves: where a threshold can bring them about.
     if (matches <= 1_000_000)
-      scans.push(await timed(collection, { ...asked, prefilterCardinalityThreshold: 1_000_000 }))
+      scans.push(await timed(collection, { ...request, prefilterCardinalityThreshold: 1_000_000 }))
     if (matches <= 1_000) continue
-    const walked = { ...asked, prefilterCardinalityThreshold: 1_000 }
+    const walked = { ...request, prefilterCardinalityThreshold: 1_000 }
     const walk = await collection.search(walked)
     walkComparisons += (walk.explain?.fields[field]?.distances ?? 0) / queries
     walkRecall += good(walk.results[field])

@@ -20,9 +20,9 @@ export interface Things {
 /** Squared distances of the k nearest rows that are wanted, nearest first. */
 export function nearest(things: Things, query: Vector, k: number, wanted: (row: number) => boolean): number[] {
   const best: number[] = []
-  for (let at = 0; at < things.rows; at++) {
-    if (!wanted(at)) continue
-    const distance = squaredDistance(things.row(at), query)
+  for (let row = 0; row < things.rows; row++) {
+    if (!wanted(row)) continue
+    const distance = squaredDistance(things.row(row), query)
     if (best.length === k && distance >= (best[k - 1] as number)) continue
     best.push(distance)
     best.sort((a, b) => a - b)

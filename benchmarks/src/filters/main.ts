@@ -56,8 +56,8 @@ function ask(question: Question): Answer {
   const times = Array.from({ length: repeats }, () => timed(() => (found = index.evaluate(filter).count))).sort(
     (a, b) => a - b,
   )
-  const at = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN
-  return { ...question, count: found, medianMs: at(0.5), p95Ms: at(0.95) }
+  const quantile = (share: number): number => times[Math.floor(times.length * share)] ?? Number.NaN
+  return { ...question, count: found, medianMs: quantile(0.5), p95Ms: quantile(0.95) }
 }
 
 function timed(run: () => unknown): number {
@@ -72,7 +72,7 @@ function report(): string {
     ({ name, count: found, medianMs, p95Ms, limitMs }) =>
       `| ${name} | ${found.toLocaleString('en')} | ${medianMs.toFixed(3)} | ${p95Ms.toFixed(3)} | ${limitMs ?? ''} |`,
   )
-  const rate = (ms: number, of: number): string => Math.round((of / ms) * 1_000).toLocaleString('en')
+  const rate = (ms: number, results: number): string => Math.round((results / ms) * 1_000).toLocaleString('en')
   return [
     '# Filters',
     '',

@@ -12,14 +12,14 @@ export interface Values {
 /** One of a hundred categories, numbers without repetition and with, a boolean, a time, and a string of its own. */
 export function* objectsOf(count: number, seed: number): Generator<Values, void, undefined> {
   const random = randomOf(seed)
-  for (let at = 0; at < count; at++) {
+  for (let index = 0; index < count; index++) {
     yield {
       category: `category-${Math.floor(random() * 100)}`,
       uniform: random(),
       rating: Math.floor(random() * 1_000),
       flag: random() < 0.5,
-      created: new Date(1.6e12 + at * 60_000).toISOString(),
-      url: `https://example.org/items/${at}`,
+      created: new Date(1.6e12 + index * 60_000).toISOString(),
+      url: `https://example.org/items/${index}`,
     }
   }
 }

@@ -24,7 +24,7 @@ export function questionsFor(objects: number): readonly Question[] {
     { name: 'range over times, 50 %', filter: [{ created: { $gte: middle } }], limitMs: range },
     {
       name: '$in of 10 of 100',
-      filter: [{ category: { $in: Array.from({ length: 10 }, (_, at) => `category-${at}`) } }],
+      filter: [{ category: { $in: Array.from({ length: 10 }, (_, index) => `category-${index}`) } }],
     },
     { name: '$ne, 99 %', filter: [{ category: { $ne: 'category-7' } }] },
     { name: '$exists', filter: [{ url: { $exists: true } }] },

@@ -29,9 +29,10 @@ export async function readVecs(path: string): Promise<Rows<Values>> {
   const values = new kind(rows * dimension)
   const target = new Uint8Array(values.buffer)
   for (let row = 0; row < rows; row++) {
-    const at = row * rowBytes
-    if (bytes.readInt32LE(at) !== dimension) throw new Error(`${path}: row ${row} has another dimension than the first`)
-    target.set(bytes.subarray(at + 4, at + rowBytes), row * (rowBytes - 4))
+    const offset = row * rowBytes
+    if (bytes.readInt32LE(offset) !== dimension)
+      throw new Error(`${path}: row ${row} has another dimension than the first`)
+    target.set(bytes.subarray(offset + 4, offset + rowBytes), row * (rowBytes - 4))
   }
   return { dimension, values }
 }
@@ -43,9 +44,9 @@ export async function writeVecs(path: string, { dimension, values }: Rows<Values
   const source = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
   const bytes = Buffer.alloc((values.length / dimension) * (4 + rowBytes))
   for (let row = 0; row * dimension < values.length; row++) {
-    const at = row * (4 + rowBytes)
-    bytes.writeInt32LE(dimension, at)
-    bytes.set(source.subarray(row * rowBytes, (row + 1) * rowBytes), at + 4)
+    const offset = row * (4 + rowBytes)
+    bytes.writeInt32LE(dimension, offset)
+    bytes.set(source.subarray(row * rowBytes, (row + 1) * rowBytes), offset + 4)
   }
   await writeFile(path, bytes)
 }

@@ -26,7 +26,7 @@ export async function load(options: LoadOptions): Promise<Float64Array> {
   const one = async (first: Connection): Promise<void> => {
     let connection = first
     while (next < count) {
-      if (connection.asked >= requestsPerSocket) {
+      if (connection.sent >= requestsPerSocket) {
         connection.close()
         connection = await openConnection(port)
       }
@@ -45,23 +45,23 @@ export async function load(options: LoadOptions): Promise<Float64Array> {
 }
 
 interface Connection {
-  readonly asked: number
+  readonly sent: number
   ask(request: Buffer): Promise<Buffer>
   close(): void
 }
 
 function openConnection(port: number): Promise<Connection> {
   return new Promise((resolve, reject) => {
-    let asked = 0
+    let sent = 0
     let received = Buffer.alloc(0)
     let waiting: { resolve(body: Buffer): void; reject(error: Error): void } | undefined
     const socket = net.connect({ port, host: '127.0.0.1', noDelay: true }, () =>
       resolve({
-        get asked() {
-          return asked
+        get sent() {
+          return sent
         },
         ask(request) {
-          asked += 1
+          sent += 1
           socket.write(request)
           return new Promise((resolve, reject) => {
             waiting = { resolve, reject }

@@ -91,12 +91,12 @@ async function judge(set: TextSet): Promise<Map<string, number>> {
         const found = hits.map(({ id }) => Number(id))
         sums.set(column, (sums.get(column) ?? 0) + ndcg10(found, relevant))
       }
-      const asked = {
+      const request = {
         dense: { query: set.denseQuery(query), limit: pool },
         words: { query: set.sparseQuery(query), limit: pool },
       }
       for (const [column, fusion] of Object.entries(fusions)) {
-        const { results, fused } = await collection.search({ fields: asked, fusion, exact: true })
+        const { results, fused } = await collection.search({ fields: request, fusion, exact: true })
         add(column, fused?.map(({ hit }) => hit) ?? [])
         if (column !== 'RRF k 60') continue
         add('sparse', results.words ?? [])

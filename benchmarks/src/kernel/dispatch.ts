@@ -41,19 +41,19 @@ function callUs(ef: number): number {
 const efs = [16, 24, 32, 48, 64, 96, 128, 192, 256]
 callUs(64) // compiled and warm
 const ef = efs.find((one) => callUs(one) >= wantedUs) ?? 256
-const asked = (callers: number) =>
+const measure = (callers: number) =>
   askedBy(callers, count, async (i) => {
     await field.search(queryOf(i), { k: 10, ef, version: 1e6 })
   })
-await asked(8)
+await measure(8)
 const found = { callUs: [] as number[], p50Us: [] as number[], ratio: [] as number[], mainUs: [] as number[] }
 for (let round = 0; round < rounds; round++) {
   const here = performance.now()
   found.callUs.push(callUs(ef))
   const hereSeconds = (performance.now() - here) / 1000
-  const { latenciesMs } = await asked(1)
+  const { latenciesMs } = await measure(1)
   found.p50Us.push((latenciesMs[latenciesMs.length >> 1] ?? 0) * 1000)
-  const eight = await asked(8)
+  const eight = await measure(8)
   found.ratio.push(hereSeconds / eight.seconds)
   found.mainUs.push((eight.mainSeconds * 1e6) / count)
 }

@@ -140,8 +140,8 @@ function scoreEvery({ starts, indices, values }: Flat, query: SparseRow, dimensi
   for (let row = 0; row + 1 < starts.length; row++) {
     let score = 0
     const end = starts[row + 1] as number
-    for (let at = starts[row] as number; at < end; at++)
-      score += (weights[indices[at] as number] as number) * (values[at] as number)
+    for (let entry = starts[row] as number; entry < end; entry++)
+      score += (weights[indices[entry] as number] as number) * (values[entry] as number)
     if (score === 0 || (best.length === k && score <= (best[k - 1] as number))) continue
     best.push(score)
     best.sort((a, b) => b - a)
@@ -164,14 +164,14 @@ function madeUp(rows: number, seed: number): Rows {
     return { indices: Int32Array.from(indices), values: Float32Array.from(indices, () => 0.1 + 3 * random() ** 3) }
   }
   const all = Array.from({ length: rows }, () => some(40, 4))
-  const asked = Array.from({ length: 100 }, () => some(8, 3))
+  const queries = Array.from({ length: 100 }, () => some(8, 3))
   return {
     name: 'generated',
     rows,
-    queries: asked.length,
+    queries: queries.length,
     dimension,
     sparse: (row) => all[row] as SparseRow,
-    sparseQuery: (query) => asked[query] as SparseRow,
+    sparseQuery: (query) => queries[query] as SparseRow,
   }
 }
 

@@ -68,9 +68,9 @@ export async function timed(act: () => Promise<unknown>): Promise<number> {
 
 function quantilesOf(times: number[]): Quantiles {
   times.sort((a, b) => a - b)
-  const at = (share: number): number =>
+  const quantile = (share: number): number =>
     rounded(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0)
-  return { count: times.length, medianMs: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+  return { count: times.length, medianMs: quantile(0.5), p99Ms: quantile(0.99), maxMs: quantile(1) }
 }
 
 export function rounded(value: number): number {

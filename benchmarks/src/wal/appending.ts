@@ -44,14 +44,14 @@ export async function measureAppending(parent: string, load: Load, pairs: number
   if (best === undefined) throw new Error('at least one pair is needed')
   const ratios = runs.map(({ log, rawSeconds }) => rawSeconds / log.seconds).toSorted((a, b) => a - b)
   const latencies = best.log.latenciesMs.toSorted((a, b) => a - b)
-  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
+  const quantile = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
   return {
     load,
     acksPerSecond: load.records / best.log.seconds,
     megabytesPerSecond: best.log.bytes / best.log.seconds / 1e6,
     recordsPerSync: load.records / Math.max(1, best.log.syncs),
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
+    p50Ms: quantile(0.5),
+    p99Ms: quantile(0.99),
     ratio: ratios[Math.floor(ratios.length / 2)] ?? 0,
   }
 }

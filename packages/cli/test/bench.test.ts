@@ -14,8 +14,8 @@ test('the log of a running server is recorded, and replayed in an engine and aga
   for (let i = 0; i < 20; i++)
     await films.upsert([{ id: `film ${i}`, filter: { year: 1970 + i }, fields: { v: [1, i, i % 3, 2] } }])
   await films.delete('film 3')
-  const asked = { fields: { v: { query: [1, 2, 3, 4], limit: 3 } }, filter: [{ year: { $gt: 1975 } }] }
-  await films.search(asked)
+  const search = { fields: { v: { query: [1, 2, 3, 4], limit: 3 } }, filter: [{ year: { $gt: 1975 } }] }
+  await films.search(search)
   const trace = path.join(dir, 'films.trace')
   const recorded = await annal(['bench', 'record', path.join(dir, 'one'), '--out', trace, '--json'])
   t.equal(recorded.code, 0, recorded.err)

@@ -20,7 +20,7 @@ async function stored(server: string, name: string) {
   const objects: StoredObject[] = []
   for await (const object of collection.objects()) objects.push(object)
   const { fields } = await collection.describe()
-  return { objects, fields, of: (id: string) => objects.find((object) => object.id === id) }
+  return { objects, fields, objectWithId: (id: string) => objects.find((object) => object.id === id) }
 }
 
 test('over one server', async (t) => {
@@ -47,8 +47,8 @@ async function fromQdrant(t: Test, server: string): Promise<void> {
     sourceToken: 'secret',
     precision: 'float32',
   })
-  t.equal(qdrant.asked[0]?.headers['api-key'], 'secret')
-  const { objects, fields, of } = await stored(server, 'qdrant')
+  t.equal(qdrant.requests[0]?.headers['api-key'], 'secret')
+  const { objects, fields, objectWithId } = await stored(server, 'qdrant')
   t.same(objects.map(({ id }) => id).sort(), [
     '1',
     '18446744073709551615',
@@ -56,7 +56,7 @@ async function fromQdrant(t: Test, server: string): Promise<void> {
     '5c56c793-69f3-4fbf-87e6-c4bf54c28c26',
     'f3a1e0f2-7d3d-4ad0-9f6a-0f4f3a2b1c0d',
   ])
-  t.match(of('1'), {
+  t.match(objectWithId('1'), {
     meta: { title: 'Alien', crew: { director: 'Scott' } },
     filter: { title: 'Alien', year: 1979, tags: ['space', 'fear'] },
     sparse: { words: { indices: [7, 4_294_967_295], values: [2, 0.5] } },
@@ -67,7 +67,7 @@ async function fromQdrant(t: Test, server: string): Promise<void> {
       ],
     },
   })
-  t.notOk('crew' in (of('1')?.filter ?? {}), 'what no filter can ask for is meta alone')
+  t.notOk('crew' in (objectWithId('1')?.filter ?? {}), 'what no filter can ask for is meta alone')
   t.match(
     fields.map(({ name, type }) => [name, type]),
     [
@@ -104,10 +104,10 @@ async function resumed(t: Test, server: string): Promise<void> {
     message: /it is of an import of .* into resumed/,
   })
   qdrant.refuse(undefined)
-  const before = qdrant.asked.length
+  const before = qdrant.requests.length
   t.equal(await run(), 0)
   t.same(
-    qdrant.asked.slice(before).map(({ body }) => body.includes('f3a1e0f2')),
+    qdrant.requests.slice(before).map(({ body }) => body.includes('f3a1e0f2')),
     [false, true],
     'the description, and the last page',
   )
@@ -140,16 +140,16 @@ async function fromChroma(t: Test, server: string): Promise<void> {
     filterKeys: 'year',
     sourceToken: 'secret',
   })
-  t.equal(chroma.asked[0]?.headers['x-chroma-token'], 'secret')
-  const { objects, fields, of } = await stored(server, 'chroma')
+  t.equal(chroma.requests[0]?.headers['x-chroma-token'], 'secret')
+  const { objects, fields, objectWithId } = await stored(server, 'chroma')
   t.equal(objects.length, 3)
-  t.same(of('alien')?.meta, {
+  t.same(objectWithId('alien')?.meta, {
     year: 1979,
     document: 'poster',
     'chroma:document': 'In space no one can hear you scream.',
   })
-  t.same(of('solaris')?.meta, { uri: 's3://films/solaris' })
-  t.same(of('stalker')?.filter, { year: 1979 })
+  t.same(objectWithId('solaris')?.meta, { uri: 's3://films/solaris' })
+  t.same(objectWithId('stalker')?.filter, { year: 1979 })
   t.match(fields, [{ name: 'text', params: { dimension: 3, space_type: 'cosine' } }])
   await t.rejects(importing('x', `chroma://${chroma.host}/none`, { server }), { message: /does not exist/ })
 }
@@ -197,19 +197,19 @@ async function everyColumn(t: Test, { server, db, address }: Databases): Promise
   const from = `${address}&table="Films"`
   const options = { server, create: true, column: ['title=filter.title', 'seen='], precision: 'float32' }
   t.equal(await importing('table', from, options), 0)
-  const { objects, fields, of } = await stored(server, 'table')
+  const { objects, fields, objectWithId } = await stored(server, 'table')
   t.equal(objects.length, 1_200)
-  t.match(of('9007199254740993'), {
+  t.match(objectWithId('9007199254740993'), {
     meta: { made: '1979-05-25', score: '7.50', extra: { tags: ['a', null] } },
     filter: { title: 'film 993' },
     sparse: { words: { indices: [0, 9], values: [0.5, 2] } },
   })
-  t.same(Array.from(of('9007199254740993')?.dense.plot?.vector ?? []), [993, 0.5, -1])
+  t.same(Array.from(objectWithId('9007199254740993')?.dense.plot?.vector ?? []), [993, 0.5, -1])
   t.match(
     fields.map((field) => ('params' in field ? [field.name, field.params.space_type] : [field.name])),
     [['plot', 'ip'], ['half', 'cosine'], ['words']],
   )
-  t.notOk('seen' in (of('9007199254740993')?.meta ?? {}))
+  t.notOk('seen' in (objectWithId('9007199254740993')?.meta ?? {}))
 }
 
 async function cutShort(t: Test, { server, db, address }: Databases): Promise<void> {

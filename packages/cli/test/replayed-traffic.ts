@@ -14,7 +14,7 @@ interface Exchange {
 
 export interface ReplayedTraffic {
   readonly host: string
-  readonly asked: readonly {
+  readonly requests: readonly {
     readonly ask: string
     readonly body: string
     readonly headers: NodeJS.Dict<string | string[]>
@@ -26,13 +26,13 @@ export interface ReplayedTraffic {
 export async function replay(t: Test, name: string): Promise<ReplayedTraffic> {
   const text = readFileSync(new URL(`traffic/${name}.json`, import.meta.url), 'utf8')
   const exchanges: readonly Exchange[] = JSON.parse(text)
-  const asked: ReplayedTraffic['asked'][number][] = []
+  const requests: ReplayedTraffic['requests'][number][] = []
   let refused: string | undefined
   const server = createServer(async (request, response) => {
     let body = ''
     for await (const piece of request) body += piece
     const ask = `${request.method} ${request.url}`
-    asked.push({ ask, body, headers: request.headers })
+    requests.push({ ask, body, headers: request.headers })
     const known = exchanges.find((exchange) => exchange.ask === ask && (exchange.body ?? '') === body)
     const refusing = refused !== undefined && body.includes(refused)
     response.writeHead(refusing ? 403 : (known?.status ?? (known === undefined ? 418 : 200)), {
@@ -44,7 +44,7 @@ export async function replay(t: Test, name: string): Promise<ReplayedTraffic> {
   t.teardown(() => server.close())
   return {
     host: `127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    requests,
     refuse(text) {
       refused = text
     },

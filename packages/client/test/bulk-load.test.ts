@@ -41,9 +41,9 @@ function* numbers(count: number): Generator<ObjectRecord> {
 
 test('what is stored through has no gap, though later batches end before earlier ones', async (t) => {
   const { client, sending } = heldBack()
-  const told: (readonly [number, number])[] = []
+  const reports: (readonly [number, number])[] = []
   const onProgress = ({ stored, through }: { readonly stored: number; readonly through: number }) =>
-    told.push([stored, through])
+    reports.push([stored, through])
   const load = client.collection('c').load(numbers(5), { batchSize: 1, concurrency: 2, onProgress })
   const first = await sending('0')
   ;(await sending('1')).resolve()
@@ -53,7 +53,7 @@ test('what is stored through has no gap, though later batches end before earlier
   ;(await sending('4')).resolve()
   third.resolve()
   t.same(await load, { stored: 5, batches: 5, through: 5 })
-  t.same(told.slice(0, 3), [
+  t.same(reports.slice(0, 3), [
     [1, 0],
     [2, 0],
     [3, 3],

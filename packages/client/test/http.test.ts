@@ -29,14 +29,14 @@ async function failure(promise: Promise<unknown>): Promise<AnnalError> {
 test('a reading call is repeated while the server is busy, then succeeds', async (t) => {
   const server = await serving(t, busy, hangUp, json(502, {}), emptyList)
   t.same(await client(server).listIndexes(), [])
-  t.equal(server.asked.length, 4)
+  t.equal(server.requests.length, 4)
 })
 
 test('repeats end with the last failure once their number is used up', async (t) => {
   const server = await serving(t, busy)
   const error = await failure(client(server, { retriesMax: 2 }).listIndexes())
   t.match(error, { code: 'overloaded', status: 503, requestId: 'r-1', retryable: true, message: 'the queue is full' })
-  t.equal(server.asked.length, 3)
+  t.equal(server.requests.length, 3)
 })
 
 test('an upsert is repeated, because storing the same record twice is storing it once', async (t) => {
@@ -45,7 +45,7 @@ test('an upsert is repeated, because storing the same record twice is storing it
     .index('films')
     .upsert([{ id: 'a', vector: [3, 4] }])
   t.strictSame(
-    server.asked.map(({ url }) => url),
+    server.requests.map(({ url }) => url),
     ['/api/v1/index/films/vector/insert', '/api/v1/index/films/vector/insert'],
   )
 })
@@ -54,13 +54,13 @@ test('a call that must not happen twice is repeated only when the server said th
   const definition = { name: 'films', dimension: 2 }
   const refusing = await serving(t, busy, plain(200, 'Index created successfully'))
   await client(refusing).createIndex(definition)
-  t.equal(refusing.asked.length, 2)
+  t.equal(refusing.requests.length, 2)
 
   for (const unclear of [hangUp, json(502, {}), json(504, {})]) {
     const server = await serving(t, unclear)
     const error = await failure(client(server).createIndex(definition))
     t.ok(error.retryable)
-    t.equal(server.asked.length, 1)
+    t.equal(server.requests.length, 1)
   }
 })
 
@@ -68,14 +68,14 @@ test('a refusal is not repeated', async (t) => {
   const server = await serving(t, json(409, { error: 'taken', code: 'collection_exists' }))
   const error = await failure(client(server).createIndex({ name: 'films', dimension: 2 }))
   t.match(error, { code: 'collection_exists', status: 409, retryable: false })
-  t.equal(server.asked.length, 1)
+  t.equal(server.requests.length, 1)
 })
 
 test('the server names the wait, and a wait beyond the deadline is not begun', async (t) => {
   const server = await serving(t, json(429, { error: 'slow down', code: 'too_many_attempts' }, { 'retry-after': '60' }))
   const error = await failure(client(server, { timeoutMs: 5_000 }).listIndexes())
   t.match(error, { code: 'too_many_attempts', status: 429, retryAfterMs: 60_000, retryable: true })
-  t.equal(server.asked.length, 1)
+  t.equal(server.requests.length, 1)
 })
 
 test('a wait that the deadline allows is waited', async (t) => {
@@ -161,7 +161,7 @@ test('a redirect is not followed', async (t) => {
     response.writeHead(307, { location: `${elsewhere.url}/api/v1/index/list` }).end()
   })
   t.equal((await failure(client(server, { token: 'secret', retriesMax: 0 }).listIndexes())).code, 'unreachable')
-  t.equal(elsewhere.asked.length, 0)
+  t.equal(elsewhere.requests.length, 0)
 })
 
 test('the token travels in one header and shows nowhere else', async (t) => {
@@ -169,8 +169,8 @@ test('the token travels in one header and shows nowhere else', async (t) => {
   const server = await serving(t, json(401, { error: 'Invalid token', code: 'unauthorized' }))
   const secretive = client(server, { token })
   const error = await failure(secretive.listIndexes())
-  t.equal(server.asked[0]?.headers.authorization, `Bearer ${token}`)
-  t.notMatch(server.asked[0]?.url, 's3cr3t')
+  t.equal(server.requests[0]?.headers.authorization, `Bearer ${token}`)
+  t.notMatch(server.requests[0]?.url, 's3cr3t')
   const seen = [error.stack, JSON.stringify(error), String(secretive), JSON.stringify(secretive)]
   for (const shown of [...seen, inspect(error, { depth: 9 }), inspect(secretive, { depth: 9, showHidden: true })]) {
     t.notMatch(shown, 's3cr3t')
@@ -196,18 +196,18 @@ test('an address or a token that would leak is refused without being quoted', as
 test('a proxy may put the server below a path', async (t) => {
   const server = await serving(t, emptyList)
   await connect({ url: `${server.url}/vectors/` }).listIndexes()
-  t.equal(server.asked[0]?.url, '/vectors/api/v1/index/list')
+  t.equal(server.requests[0]?.url, '/vectors/api/v1/index/list')
 })
 
 test('health is an answer also while the server starts, and is asked once', async (t) => {
   const server = await serving(t, json(503, { status: 'starting', progress: { done: 1 } }))
   t.same(await client(server).health(), { status: 'starting', details: { progress: { done: 1 } } })
-  t.equal(server.asked.length, 1)
+  t.equal(server.requests.length, 1)
 })
 
 test('ids and names with odd characters stay one path segment', async (t) => {
   const server = await serving(t, plain(200, 'Vector deleted successfully'))
   t.equal(await client(server).index('a/b').delete('../é?#'), true)
   const id = '..%2F%C3%A9%3F%23'
-  t.equal(server.asked[0]?.url, `/api/v1/index/a%2Fb/vector/${id}/delete?id=${id}`)
+  t.equal(server.requests[0]?.url, `/api/v1/index/a%2Fb/vector/${id}/delete?id=${id}`)
 })

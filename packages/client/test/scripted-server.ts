@@ -9,30 +9,30 @@ export interface Asked {
   readonly body: Buffer
 }
 
-export type Reply = (response: ServerResponse, asked: Asked) => void
+export type Reply = (response: ServerResponse, request: Asked) => void
 
 export interface ScriptedServer extends AsyncDisposable {
   readonly url: string
-  readonly asked: readonly Asked[]
+  readonly requests: readonly Asked[]
 }
 
 /** The last reply is given again and again once the others are used up. */
 export async function scriptedServer(...replies: readonly [Reply, ...Reply[]]): Promise<ScriptedServer> {
-  const asked: Asked[] = []
+  const requests: Asked[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const { method = '', url = '', headers } = request
-    asked.push({ method, url, headers, body: Buffer.concat(chunks) })
-    const reply = replies[Math.min(asked.length, replies.length) - 1] as Reply
-    reply(response, asked.at(-1) as Asked)
+    requests.push({ method, url, headers, body: Buffer.concat(chunks) })
+    const reply = replies[Math.min(requests.length, replies.length) - 1] as Reply
+    reply(response, requests.at(-1) as Asked)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   // listen on a TCP port gives an AddressInfo; a string is for pipes only.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    asked,
+    requests,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

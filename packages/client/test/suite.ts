@@ -166,10 +166,13 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
   })
 
   await t.test('objects are loaded from a stream and come back as they were given', async (t) => {
-    const told: number[] = []
-    const done = await collection.load(numbers(250), { batchSize: 40, onProgress: ({ stored }) => told.push(stored) })
+    const reports: number[] = []
+    const done = await collection.load(numbers(250), {
+      batchSize: 40,
+      onProgress: ({ stored }) => reports.push(stored),
+    })
     t.strictSame(done, { stored: 250, batches: 7, through: 250 })
-    t.equal(told.length, 7)
+    t.equal(reports.length, 7)
     const [first, second, ...more] = await collection.getMany(['n7', 'nobody', 'n100'])
     t.same(more, [])
     t.equal(second?.id, 'n100')

@@ -130,13 +130,13 @@ export class Anonymiser {
   /** A day, with or without a time of day, some thousand days earlier; undefined for any other text. */
   #shifted(text: string): string | undefined {
     const found = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/.exec(text)
-    const at = found ? Date.parse(found[1] as string) : Number.NaN
-    if (!found || Number.isNaN(at)) return undefined
-    return new Date(at - this.#days * 86_400_000).toISOString().slice(0, 10) + (found[2] ?? '')
+    const timeMs = found ? Date.parse(found[1] as string) : Number.NaN
+    if (!found || Number.isNaN(timeMs)) return undefined
+    return new Date(timeMs - this.#days * 86_400_000).toISOString().slice(0, 10) + (found[2] ?? '')
   }
 
   #request(request: SearchRequest, fields: readonly FieldSchema[]): SearchRequest {
-    const asked = Object.entries(request.fields).map(([name, { query, ...rest }]) => {
+    const queries = Object.entries(request.fields).map(([name, { query, ...rest }]) => {
       const field = fields.find((candidate) => candidate.name === name)
       return [this.#name(name), { ...rest, query: field === undefined ? query : this.#query(query, field) }]
     })
@@ -144,7 +144,7 @@ export class Anonymiser {
     const weights = Object.entries(fusion?.weights ?? {}).map(([name, weight]) => [this.#name(name), weight])
     return {
       ...request,
-      fields: Object.fromEntries(asked) as SearchRequest['fields'],
+      fields: Object.fromEntries(queries) as SearchRequest['fields'],
       ...(request.filter && { filter: request.filter.map((condition) => this.#object(condition)) }),
       ...(fusion && { fusion: { ...fusion, ...(fusion.weights && { weights: Object.fromEntries(weights) }) } }),
     }
@@ -167,7 +167,8 @@ export class Anonymiser {
       this.#rotations.set(dimension, rotation)
     }
     const turned = Float32Array.from(vectors)
-    for (let at = 0; at < turned.length; at += dimension) rotation.turn(turned.subarray(at, at + dimension))
+    for (let offset = 0; offset < turned.length; offset += dimension)
+      rotation.turn(turned.subarray(offset, offset + dimension))
     return turned
   }
 }

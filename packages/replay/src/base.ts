@@ -40,9 +40,9 @@ export async function* baseEvents(log: LogFiles, lsnTo: number): AsyncGenerator<
   for await (const { lsn, event } of eventsOf(log, lsnTo)) {
     if (event.kind !== 'objects-upserted') continue
     const objects = collections.get(event.collectionId)?.objects
-    const positions = event.ids.flatMap((id, at) => (objects?.get(id)?.lsn === lsn ? [at] : []))
+    const positions = event.ids.flatMap((id, index) => (objects?.get(id)?.lsn === lsn ? [index] : []))
     if (objects === undefined || positions.length === 0) continue
-    const filters = event.ids.map((id, at) => objects.get(id)?.filter ?? (event.filters[at] as string))
+    const filters = event.ids.map((id, index) => objects.get(id)?.filter ?? (event.filters[index] as string))
     yield picked({ ...event, filters }, positions)
   }
 }
@@ -81,10 +81,10 @@ async function survey(
         for (const id of event.ids) collections.get(event.collectionId)?.objects.delete(id)
         break
       case 'filters-replaced':
-        event.ids.forEach((id, at) => {
+        event.ids.forEach((id, index) => {
           const objects = collections.get(event.collectionId)?.objects
           const living = objects?.get(id)
-          if (living) objects?.set(id, { ...living, filter: event.filters[at] })
+          if (living) objects?.set(id, { ...living, filter: event.filters[index] })
         })
         break
       case 'collection-restored':
@@ -117,13 +117,13 @@ async function* eventsOf(log: LogFiles, lsnTo: number): AsyncGenerator<{ lsn: nu
 
 /** The event with some of its objects only, in the same order. */
 function picked(event: ObjectsUpserted, positions: readonly number[]): ObjectsUpserted {
-  const places = new Map(positions.map((position, at) => [position, at]))
-  const at = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
+  const places = new Map(positions.map((position, index) => [position, index]))
+  const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
   return {
     ...event,
-    ids: at(event.ids),
-    metas: at(event.metas),
-    filters: at(event.filters),
+    ids: pick(event.ids),
+    metas: pick(event.metas),
+    filters: pick(event.filters),
     dense: event.dense.flatMap((column) => pickedDense(column, places)),
     sparse: event.sparse.flatMap((column) => pickedCounted(column, places, ['indices', 'values'])),
     multi: event.multi.flatMap((column) => pickedCounted(column, places, ['vectors'])),
@@ -170,10 +170,10 @@ function pickedCounted<T extends SparseColumn | MultiColumn>(
     const joined = new (values.constructor as Float32ArrayConstructor)(
       pieces.reduce((sum, { length }) => sum + length, 0),
     )
-    let at = 0
+    let offset = 0
     for (const piece of pieces) {
-      joined.set(piece, at)
-      at += piece.length
+      joined.set(piece, offset)
+      offset += piece.length
     }
     return joined
   }

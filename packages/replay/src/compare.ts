@@ -12,16 +12,16 @@ export interface Comparison extends Omit<PairedVerdict, 'pairs'> {
 
 const measures: readonly {
   readonly name: string
-  readonly of: (stretch: Stretch) => number
+  readonly valueOf: (stretch: Stretch) => number
   readonly more: 'better' | 'worse'
 }[] = [
-  { name: 'objects per second', of: (stretch) => stretch.objectsPerSecond, more: 'better' },
-  { name: 'acknowledgement p50', of: ({ acknowledged }) => acknowledged.p50, more: 'worse' },
-  { name: 'acknowledgement p99', of: ({ acknowledged }) => acknowledged.p99, more: 'worse' },
-  { name: 'search p50', of: ({ searched }) => searched.p50, more: 'worse' },
-  { name: 'search p99', of: ({ searched }) => searched.p99, more: 'worse' },
-  { name: 'recall', of: ({ recall }) => recall ?? Number.NaN, more: 'better' },
-  { name: 'memory', of: ({ memoryBytes }) => memoryBytes ?? Number.NaN, more: 'worse' },
+  { name: 'objects per second', valueOf: (stretch) => stretch.objectsPerSecond, more: 'better' },
+  { name: 'acknowledgement p50', valueOf: ({ acknowledged }) => acknowledged.p50, more: 'worse' },
+  { name: 'acknowledgement p99', valueOf: ({ acknowledged }) => acknowledged.p99, more: 'worse' },
+  { name: 'search p50', valueOf: ({ searched }) => searched.p50, more: 'worse' },
+  { name: 'search p99', valueOf: ({ searched }) => searched.p99, more: 'worse' },
+  { name: 'recall', valueOf: ({ recall }) => recall ?? Number.NaN, more: 'better' },
+  { name: 'memory', valueOf: ({ memoryBytes }) => memoryBytes ?? Number.NaN, more: 'worse' },
 ]
 
 /** Smaller differences than this say nothing, however steady they are. */
@@ -38,8 +38,8 @@ export function compareResults(a: ReplayResult, b: ReplayResult): Comparison[] {
       'invalid_argument',
       'only replays of the same trace, measured in as many stretches, can be compared',
     )
-  return measures.flatMap(({ name, of, more }) => {
-    const ratios = a.stretches.map((stretch, i) => of(b.stretches[i] as Stretch) / of(stretch))
+  return measures.flatMap(({ name, valueOf, more }) => {
+    const ratios = a.stretches.map((stretch, i) => valueOf(b.stretches[i] as Stretch) / valueOf(stretch))
     const found = pairedVerdict(ratios, { more, sameWithin })
     if (found === undefined) return []
     const { pairs, ...verdict } = found

@@ -31,8 +31,9 @@ export interface Percentiles {
 export function percentiles(values: readonly number[]): Percentiles {
   if (values.length === 0) return { count: 0, p50: 0, p99: 0, max: 0 }
   const sorted = Float64Array.from(values).sort()
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] as number
-  return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) }
+  const quantile = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] as number
+  return { count: sorted.length, p50: quantile(0.5), p99: quantile(0.99), max: quantile(1) }
 }
 
 export function mean(values: readonly number[]): number | undefined {

@@ -67,8 +67,8 @@ async function windowOf(options: RecordOptions): Promise<Window> {
     to = record.lsn
   }
   if (from === 0) {
-    const { dataDir, onProgress: _, out: __, anonymise: ___, ...asked } = options
-    throw new ReplayError('window_not_held', `the log of ${dataDir} holds no record of the window`, { ...asked })
+    const { dataDir, onProgress: _, out: __, anonymise: ___, ...range } = options
+    throw new ReplayError('window_not_held', `the log of ${dataDir} holds no record of the window`, { ...range })
   }
   return { from, to, held }
 }

@@ -175,12 +175,12 @@ class Run {
     const step = Math.max(1, Math.floor(queries.length / this.#options.compared))
     const searched: number[] = []
     const recalls: number[] = []
-    for (const [at, { collectionId, request }] of queries.entries()) {
+    for (const [index, { collectionId, request }] of queries.entries()) {
       const from = performance.now()
       const found = await this.#target.search(collectionId, request)
       if (found === undefined) continue
       searched.push(performance.now() - from)
-      if (at % step !== 0 || recalls.length >= this.#options.compared) continue
+      if (index % step !== 0 || recalls.length >= this.#options.compared) continue
       const exact = await this.#target.search(collectionId, { ...request, exact: true })
       if (exact !== undefined) recalls.push(...recallsOf(found, exact))
     }

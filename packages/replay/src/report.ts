@@ -6,25 +6,25 @@ import type { ReplayResult } from './replay.ts'
 
 const charts: readonly {
   readonly title: string
-  readonly of: (stretch: Stretch) => number | undefined
+  readonly valueOf: (stretch: Stretch) => number | undefined
   readonly shown: (value: number) => string
 }[] = [
-  { title: 'Objects per second', of: (stretch) => stretch.objectsPerSecond, shown: amount },
-  { title: 'Recall against exact search', of: ({ recall }) => recall, shown: (value) => value.toFixed(3) },
-  { title: 'Acknowledgement, median', of: ({ acknowledged }) => acknowledged.p50, shown: milliseconds },
-  { title: 'Acknowledgement, 99 of 100', of: ({ acknowledged }) => acknowledged.p99, shown: milliseconds },
+  { title: 'Objects per second', valueOf: (stretch) => stretch.objectsPerSecond, shown: amount },
+  { title: 'Recall against exact search', valueOf: ({ recall }) => recall, shown: (value) => value.toFixed(3) },
+  { title: 'Acknowledgement, median', valueOf: ({ acknowledged }) => acknowledged.p50, shown: milliseconds },
+  { title: 'Acknowledgement, 99 of 100', valueOf: ({ acknowledged }) => acknowledged.p99, shown: milliseconds },
   {
     title: 'Search, median',
-    of: ({ searched }) => (searched.count > 0 ? searched.p50 : undefined),
+    valueOf: ({ searched }) => (searched.count > 0 ? searched.p50 : undefined),
     shown: milliseconds,
   },
   {
     title: 'Search, 99 of 100',
-    of: ({ searched }) => (searched.count > 0 ? searched.p99 : undefined),
+    valueOf: ({ searched }) => (searched.count > 0 ? searched.p99 : undefined),
     shown: milliseconds,
   },
-  { title: 'Memory of the process', of: ({ memoryBytes }) => memoryBytes, shown: bytesShown },
-  { title: 'Checkpoints running', of: ({ checkpointMs }) => checkpointMs, shown: milliseconds },
+  { title: 'Memory of the process', valueOf: ({ memoryBytes }) => memoryBytes, shown: bytesShown },
+  { title: 'Checkpoints running', valueOf: ({ checkpointMs }) => checkpointMs, shown: milliseconds },
 ]
 
 /** One or more replays of the same trace; with two or more, the first is what the others are compared with. */
@@ -32,11 +32,11 @@ export function reportOf(results: readonly ReplayResult[]): string {
   const [first, ...others] = results
   if (first === undefined) throw new Error('broken invariant: a report is about at least one replay')
   const legend = results.map(({ target }, i) => `<li><span class="key line-${i % 6}"></span>${escaped(target)}</li>`)
-  const drawn = charts.map(({ title, of, shown }) => {
+  const drawn = charts.map(({ title, valueOf, shown }) => {
     const lines: Line[] = results.map(({ target, stretches, trace }) => ({
       name: target,
       points: stretches.flatMap((stretch) => {
-        const value = of(stretch)
+        const value = valueOf(stretch)
         return value === undefined ? [] : [[stretch.events / trace.events, value] as const]
       }),
     }))

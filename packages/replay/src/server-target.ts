@@ -131,23 +131,23 @@ function recordsOf(event: ObjectsUpserted, fields: readonly FieldSchema[]): Obje
     })
   }
   for (const { field, objects, counts, indices, values: weights } of event.sparse) {
-    let at = 0
+    let offset = 0
     objects.forEach((object, i) => {
-      const end = at + (counts[i] as number)
-      put(object, field, { indices: indices.slice(at, end), values: weights.slice(at, end) })
-      at = end
+      const end = offset + (counts[i] as number)
+      put(object, field, { indices: indices.slice(offset, end), values: weights.slice(offset, end) })
+      offset = end
     })
   }
   for (const { field, objects, counts, vectors } of event.multi) {
     const members = counts.reduce((sum, count) => sum + count, 0)
     const length = vectors.length / members
-    let at = 0
+    let offset = 0
     objects.forEach((object, i) => {
-      const from = at
+      const from = offset
       const rows = Array.from({ length: counts[i] as number }, (_, member) =>
         vectors.slice(from + member * length, from + (member + 1) * length),
       )
-      at += rows.length * length
+      offset += rows.length * length
       put(object, field, rows)
     })
   }

@@ -173,12 +173,13 @@ async function* frames(path: string): AsyncGenerator<Frame, void> {
     }
     let last = -1
     for (let number = 0n; last !== kinds.end; number++) {
-      const at = reader.position
+      const position = reader.position
       const head = await reader.take(headBytes)
       const length = head?.readUInt32LE(0) ?? 0
       const payload = length > payloadBytesMax ? undefined : await reader.take(length)
-      if (head === undefined || payload === undefined) throw damaged(path, at, 'a frame is cut off')
-      if (sumOf(head, payload, number) !== head.readBigUInt64LE(16)) throw damaged(path, at, 'a checksum is wrong')
+      if (head === undefined || payload === undefined) throw damaged(path, position, 'a frame is cut off')
+      if (sumOf(head, payload, number) !== head.readBigUInt64LE(16))
+        throw damaged(path, position, 'a checksum is wrong')
       last = head.readUInt8(4)
       const [version, type, lsn] = [head.readUInt8(5), head.readUInt16LE(6), Number(head.readBigUInt64LE(8))]
       yield { kind: last, type, version, lsn, payload, end: reader.position }

@@ -26,12 +26,12 @@ const pairsMin = 4
 export function pairedVerdict(ratios: readonly number[], question: PairedQuestion): PairedVerdict | undefined {
   const sorted = ratios.filter((ratio) => Number.isFinite(ratio) && ratio > 0).sort((x, y) => x - y)
   if (sorted.length === 0) return undefined
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number
+  const quantile = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] as number
   const ratio = median(sorted)
   return {
     ratio,
-    quarter: at(0.25),
-    threeQuarters: at(0.75),
+    quarter: quantile(0.25),
+    threeQuarters: quantile(0.75),
     verdict: verdictOf(sorted, ratio, question),
     pairs: sorted.length,
   }

@@ -96,9 +96,9 @@ class Maker {
     for (let round = 0; round < 10; round++) {
       yield* this.#deletes(round * tenth, tenth)
       yield* this.#upserts(tenth)
-      for (let at = 0; at < tenth; at += this.#size.batch) {
-        const ids = Array.from({ length: Math.min(this.#size.batch, tenth - at) }, (_, i) =>
-          this.#id(this.#next - tenth + at + i),
+      for (let first = 0; first < tenth; first += this.#size.batch) {
+        const ids = Array.from({ length: Math.min(this.#size.batch, tenth - first) }, (_, i) =>
+          this.#id(this.#next - tenth + first + i),
         )
         const filters = ids.map(() => JSON.stringify(this.#filter()))
         yield this.#event({ kind: 'filters-replaced', timeMs: this.#now(), collectionId, ids, filters })
@@ -126,8 +126,10 @@ class Maker {
   }
 
   *#deletes(from: number, count: number): Generator<TraceEntry, void> {
-    for (let at = 0; at < count; at += this.#size.batch) {
-      const ids = Array.from({ length: Math.min(this.#size.batch, count - at) }, (_, i) => this.#id(from + at + i))
+    for (let first = 0; first < count; first += this.#size.batch) {
+      const ids = Array.from({ length: Math.min(this.#size.batch, count - first) }, (_, i) =>
+        this.#id(from + first + i),
+      )
       yield this.#event({ kind: 'objects-deleted', timeMs: this.#now(), collectionId, ids })
     }
   }

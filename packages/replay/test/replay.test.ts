@@ -214,11 +214,11 @@ test('a trace that was changed or cut anywhere is refused', async (t) => {
     })
     const whole = await readFile(path)
     const changed = join(dir, 'changed.trace')
-    for (let at = 0; at < whole.length; at += 29) {
+    for (let offset = 0; offset < whole.length; offset += 29) {
       const bytes = Buffer.from(whole)
-      bytes[at] = (bytes[at] as number) ^ 4
+      bytes[offset] = (bytes[offset] as number) ^ 4
       await writeFile(changed, bytes)
-      await t.rejects(openTrace(changed), { name: 'ReplayError' }, `byte ${at}`)
+      await t.rejects(openTrace(changed), { name: 'ReplayError' }, `byte ${offset}`)
     }
     for (let length = 0; length < whole.length; length += 131) {
       await writeFile(changed, whole.subarray(0, length))

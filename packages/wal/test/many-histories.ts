@@ -58,7 +58,10 @@ export async function runHarmed(plan: string, count: number, seed: number): Prom
   }
   const shares = await Promise.all(orders.map(runInThread))
   return Object.fromEntries(
-    Object.keys(historyPlan(plan).harms).map((harm) => [harm, shares.map((of) => of[harm] ?? nothing).reduce(sum)]),
+    Object.keys(historyPlan(plan).harms).map((harm) => [
+      harm,
+      shares.map((share) => share[harm] ?? nothing).reduce(sum),
+    ]),
   )
 }
 

@@ -36,7 +36,7 @@ export async function openHnswlibNode(set: Dataset): Promise<HnswlibContender> {
   const used = process.cpuUsage(before)
   const nq = queries.length / dimension
   // Its callers hold plain arrays: making them is no part of a search.
-  const asked = Array.from({ length: nq }, (_, i) => rowOf(queries, i))
+  const queryRows = Array.from({ length: nq }, (_, i) => rowOf(queries, i))
   const found = new Uint32Array(nq * 10)
   return {
     name: 'hnswlib-node',
@@ -45,7 +45,7 @@ export async function openHnswlibNode(set: Dataset): Promise<HnswlibContender> {
       index.setEf(Math.max(10, ef))
       const from = performance.now()
       const cpu = process.cpuUsage()
-      asked.forEach((query, i) => {
+      queryRows.forEach((query, i) => {
         found.set(index.searchKnn(query, 10).neighbors, i * 10)
       })
       const spent = process.cpuUsage(cpu)

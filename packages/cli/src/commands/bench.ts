@@ -40,7 +40,7 @@ export interface RecordCommand {
 export async function record(given: string | undefined, options: RecordCommand, terminal: Terminal): Promise<number> {
   const { out, fromLsn, toLsn, fromTime, toTime, anonymise, rotate } = options
   if (rotate && !anonymise) throw usageError('--rotate goes with --anonymise')
-  const summary = await told(
+  const summary = await endOnFailure(
     recordTrace({
       dataDir: existingDataDir(given),
       out,
@@ -63,7 +63,7 @@ export async function generate(
   const { json: _, ...size } = options
   const onProgress = (entries: number) => terminal.bar.show('writing', entries, undefined)
   // Which workloads there are is checked, and told, by generateTrace.
-  const summary = await told(generateTrace({ ...size, workload: workload as Workload, onProgress }))
+  const summary = await endOnFailure(generateTrace({ ...size, workload: workload as Workload, onProgress }))
   return written(options.out, summary, options, terminal)
 }
 
@@ -101,9 +101,10 @@ export async function replay(path: string, options: ReplayCommand, terminal: Ter
   const wanted = options.precision?.split(',') ?? [undefined]
   const wrong = wanted.find((precision) => precision !== undefined && !precisions.includes(precision))
   if (wrong !== undefined) throw usageError(`${wrong} is no precision; there are ${precisions.join(', ')}`)
-  const trace = await told(openTrace(path))
+  const trace = await endOnFailure(openTrace(path))
   const results: ReplayResult[] = []
-  for (const precision of wanted) results.push(await told(replayOnce(trace, options, precision as Precision, terminal)))
+  for (const precision of wanted)
+    results.push(await endOnFailure(replayOnce(trace, options, precision as Precision, terminal)))
   if (options.out)
     await writeFile(options.out, `${JSON.stringify(results.length === 1 ? results[0] : results, null, 1)}\n`)
   if (options.html) await writeFile(options.html, reportOf(results))
@@ -150,7 +151,7 @@ export async function compare(
   terminal: Terminal,
 ): Promise<number> {
   const [first, second] = [await resultOf(a), await resultOf(b)]
-  const comparisons = await told((async () => compareResults(first, second))())
+  const comparisons = await endOnFailure((async () => compareResults(first, second))())
   if (options.html) await writeFile(options.html, reportOf([first, second]))
   if (options.json) terminal.line(JSON.stringify(comparisons))
   else for (const comparison of comparisons) terminal.line(verdict(comparison))
@@ -176,12 +177,12 @@ function sentence({ target, objects, objectsPerSecond, recall, restartMs, digest
   return parts.join(', ')
 }
 
-function verdict({ measure, ratio, quarter, threeQuarters, verdict: told }: Comparison): string {
-  return `${measure}: ${ratio.toFixed(3)} (${quarter.toFixed(3)} to ${threeQuarters.toFixed(3)}), ${told}`
+function verdict({ measure, ratio, quarter, threeQuarters, verdict: outcome }: Comparison): string {
+  return `${measure}: ${ratio.toFixed(3)} (${quarter.toFixed(3)} to ${threeQuarters.toFixed(3)}), ${outcome}`
 }
 
 /** What the library refuses becomes the command's end. */
-async function told<T>(work: Promise<T>): Promise<T> {
+async function endOnFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
   } catch (error) {

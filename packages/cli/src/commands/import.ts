@@ -133,9 +133,9 @@ class Reading {
   /** The last place before which at most so many objects were handed out. */
   placeOf(count: number): { readonly count: number; readonly next: Json } | undefined {
     const later = this.#places.findIndex((place) => place.count > count)
-    const at = later === -1 ? this.#places.length - 1 : later - 1
-    if (at < 0) return undefined
-    this.#places = this.#places.slice(at)
+    const index = later === -1 ? this.#places.length - 1 : later - 1
+    if (index < 0) return undefined
+    this.#places = this.#places.slice(index)
     return this.#places[0]
   }
 }

@@ -16,11 +16,11 @@ export async function* readJsonl(file: string, firstRow: number): AsyncGenerator
   }
 }
 
-function recordOf(line: string, at: string): ObjectRecord {
-  const value = parsed(line, at)
-  if (typeof value.id !== 'string' && typeof value.id !== 'number') throw usageError(`${at}: there is no id`)
+function recordOf(line: string, where: string): ObjectRecord {
+  const value = parseObject(line, where)
+  if (typeof value.id !== 'string' && typeof value.id !== 'number') throw usageError(`${where}: there is no id`)
   if (value.fields === null || typeof value.fields !== 'object' || Array.isArray(value.fields)) {
-    throw usageError(`${at}: fields is not an object of vectors by name`)
+    throw usageError(`${where}: fields is not an object of vectors by name`)
   }
   const { meta, meta_base64: bytes, filter } = value
   return {
@@ -33,7 +33,7 @@ function recordOf(line: string, at: string): ObjectRecord {
   }
 }
 
-function parsed(line: string, at: string): JsonObject {
+function parseObject(line: string, where: string): JsonObject {
   try {
     const value: unknown = JSON.parse(line)
     // An object that is no array has string keys, and what JSON.parse made is JSON.
@@ -41,7 +41,7 @@ function parsed(line: string, at: string): JsonObject {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw usageError(`${at}: it is not a JSON object`)
+  throw usageError(`${where}: it is not a JSON object`)
 }
 
 export function jsonLine(object: StoredObject): string {

@@ -122,7 +122,7 @@ async function writeGroup(
       { name: 'filter', data: objects.map(({ filter }) => filter) },
       ...fields.map(({ name }) => ({
         name: `fields.${name}`,
-        data: values.map((of) => of[name]),
+        data: values.map((columns) => columns[name]),
         // Hardly a float comes twice: looking for those that do costs more than all the rest.
         encoding: 'PLAIN' as const,
       })),

@@ -54,16 +54,16 @@ export async function openVecs(file: string, kind: 'fvecs' | 'bvecs'): Promise<R
 
 interface Element {
   readonly bytes: number
-  read(from: DataView, at: number): number
+  read(from: DataView, offset: number): number
 }
 
 const elements: { readonly [kind: string]: Element } = {
-  '<f4': { bytes: 4, read: (from, at) => from.getFloat32(at, true) },
-  '<f8': { bytes: 8, read: (from, at) => from.getFloat64(at, true) },
-  '|u1': { bytes: 1, read: (from, at) => from.getUint8(at) },
-  '|i1': { bytes: 1, read: (from, at) => from.getInt8(at) },
-  '<i2': { bytes: 2, read: (from, at) => from.getInt16(at, true) },
-  '<i4': { bytes: 4, read: (from, at) => from.getInt32(at, true) },
+  '<f4': { bytes: 4, read: (from, offset) => from.getFloat32(offset, true) },
+  '<f8': { bytes: 8, read: (from, offset) => from.getFloat64(offset, true) },
+  '|u1': { bytes: 1, read: (from, offset) => from.getUint8(offset) },
+  '|i1': { bytes: 1, read: (from, offset) => from.getInt8(offset) },
+  '<i2': { bytes: 2, read: (from, offset) => from.getInt16(offset, true) },
+  '<i4': { bytes: 4, read: (from, offset) => from.getInt32(offset, true) },
 }
 
 interface Layout {
@@ -91,8 +91,8 @@ async function* readRows(
       const count = Math.min(rowsOfPiece, rows - done)
       await readWhole(handle, piece.subarray(0, count * rowBytes), start + done * rowBytes, file)
       for (let row = 0; row < count; row += 1) {
-        const at = row * rowBytes + skip
-        yield Float32Array.from({ length: dimension }, (_, i) => element.read(view, at + i * element.bytes))
+        const offset = row * rowBytes + skip
+        yield Float32Array.from({ length: dimension }, (_, i) => element.read(view, offset + i * element.bytes))
       }
     }
   } finally {

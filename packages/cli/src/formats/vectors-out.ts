@@ -45,21 +45,21 @@ export async function writeVectors(
   }
 }
 
-function rowBytes(vector: Float32Array, format: VectorFormat, at: string): Buffer {
+function rowBytes(vector: Float32Array, format: VectorFormat, where: string): Buffer {
   const numbers =
-    format === 'bvecs' ? bytesOf(vector, at) : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
+    format === 'bvecs' ? bytesOf(vector, where) : Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength)
   if (format === 'npy') return numbers
   const head = Buffer.alloc(4)
   head.writeInt32LE(vector.length)
   return Buffer.concat([head, numbers])
 }
 
-function bytesOf(vector: Float32Array, at: string): Buffer {
+function bytesOf(vector: Float32Array, where: string): Buffer {
   return Buffer.from(
     vector.map((value, i) => {
       if (Number.isInteger(value) && value >= 0 && value <= 255) return value
       throw usageError(
-        `${at}[${i}] is ${value}, and bvecs holds whole numbers from 0 to 255: export it as fvecs or npy`,
+        `${where}[${i}] is ${value}, and bvecs holds whole numbers from 0 to 255: export it as fvecs or npy`,
       )
     }),
   )

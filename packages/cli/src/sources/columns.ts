@@ -24,9 +24,10 @@ export type Renames = ReadonlyMap<string, string>
 export function renamesOf(given: readonly string[]): Renames {
   const renames = new Map<string, string>()
   for (const text of given) {
-    const at = text.lastIndexOf('=')
-    if (at < 1) throw usageError(`--column ${text}: write NAME=fields.FIELD, NAME=meta.KEY, NAME=filter.KEY or NAME=id`)
-    renames.set(text.slice(0, at), text.slice(at + 1))
+    const separator = text.lastIndexOf('=')
+    if (separator < 1)
+      throw usageError(`--column ${text}: write NAME=fields.FIELD, NAME=meta.KEY, NAME=filter.KEY or NAME=id`)
+    renames.set(text.slice(0, separator), text.slice(separator + 1))
   }
   return renames
 }
@@ -78,11 +79,11 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
   for (const [i, { name, purpose }] of columns.entries()) {
     const value = values[i]
     if (value === undefined || value === null) continue
-    const at = `${source}, row ${number + 1}, column ${name}`
-    if (purpose.kind === 'id') id = idOf(value, at)
-    else if (purpose.kind === 'field') fields.push([purpose.field, fieldValue(value, at)])
-    else if (purpose.kind === 'meta') meta.push(...Object.entries(jsonObject(value, at)))
-    else if (purpose.kind === 'filter') filter.push(...Object.entries(jsonObject(value, at)))
+    const where = `${source}, row ${number + 1}, column ${name}`
+    if (purpose.kind === 'id') id = idOf(value, where)
+    else if (purpose.kind === 'field') fields.push([purpose.field, fieldValue(value, where)])
+    else if (purpose.kind === 'meta') meta.push(...Object.entries(jsonObject(value, where)))
+    else if (purpose.kind === 'filter') filter.push(...Object.entries(jsonObject(value, where)))
     else if (purpose.kind === 'meta_base64') bytes = Buffer.from(String(value), 'base64')
     else if (purpose.kind === 'meta key') meta.push([purpose.key, jsonOf(value)])
     else if (purpose.kind === 'filter key') filter.push([purpose.key, jsonOf(value)])
@@ -96,23 +97,23 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
   }
 }
 
-function idOf(value: unknown, at: string): string {
+function idOf(value: unknown, where: string): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value)
-  throw usageError(`${at}: an id is text or a number, not ${JSON.stringify(jsonOf(value))}`)
+  throw usageError(`${where}: an id is text or a number, not ${JSON.stringify(jsonOf(value))}`)
 }
 
-function jsonObject(value: unknown, at: string): JsonObject {
-  const parsed = typeof value === 'string' ? parse(value, at) : jsonOf(value)
+function jsonObject(value: unknown, where: string): JsonObject {
+  const object = typeof value === 'string' ? parse(value, where) : jsonOf(value)
   // An object that is no array has string keys.
-  if (parsed !== null && typeof parsed === 'object' && !Array.isArray(parsed)) return parsed as JsonObject
-  throw usageError(`${at}: it is not a JSON object: ${shown(value)}`)
+  if (object !== null && typeof object === 'object' && !Array.isArray(object)) return object as JsonObject
+  throw usageError(`${where}: it is not a JSON object: ${shown(value)}`)
 }
 
-function parse(text: string, at: string): Json {
+function parse(text: string, where: string): Json {
   try {
     return JSON.parse(text)
   } catch (error) {
-    if (error instanceof SyntaxError) throw usageError(`${at}: it is not a JSON object: ${shown(text)}`)
+    if (error instanceof SyntaxError) throw usageError(`${where}: it is not a JSON object: ${shown(text)}`)
     throw error
   }
 }

@@ -2,29 +2,29 @@
 import type { FieldValue, SparseVector } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 
-export function fieldValue(value: unknown, at: string): FieldValue {
-  const given = typeof value === 'string' ? fromText(value, at) : value
+export function fieldValue(value: unknown, where: string): FieldValue {
+  const given = typeof value === 'string' ? fromText(value, where) : value
   if (isList(given)) {
-    if (isList(given[0])) return Array.from(given, (member, i) => numbers(member, `${at}, vector ${i}`))
-    return numbers(given, at)
+    if (isList(given[0])) return Array.from(given, (member, i) => numbers(member, `${where}, vector ${i}`))
+    return numbers(given, where)
   }
   if (given !== null && typeof given === 'object' && 'indices' in given && 'values' in given) {
-    return { indices: numbers(given.indices, `${at}, indices`), values: numbers(given.values, `${at}, values`) }
+    return { indices: numbers(given.indices, `${where}, indices`), values: numbers(given.values, `${where}, values`) }
   }
-  throw usageError(`${at}: it is neither a list of numbers nor {"indices": [...], "values": [...]}`)
+  throw usageError(`${where}: it is neither a list of numbers nor {"indices": [...], "values": [...]}`)
 }
 
 /** `{3:0.5,7:1}/10`: pgvector counts the terms of a sparsevec from 1. */
 const sparseText = /^\{([^}]*)\}\/\d+$/
 
-function fromText(text: string, at: string): unknown {
+function fromText(text: string, where: string): unknown {
   const sparse = sparseText.exec(text)?.[1]
   if (sparse !== undefined) return fromSparseText(sparse)
   try {
     return JSON.parse(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw usageError(`${at}: it is not a vector such as [0.5,1]: ${text.slice(0, 60)}`)
+    throw usageError(`${where}: it is not a vector such as [0.5,1]: ${text.slice(0, 60)}`)
   }
 }
 
@@ -37,12 +37,12 @@ function isList(value: unknown): value is ArrayLike<unknown> {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value)
 }
 
-function numbers(list: unknown, at: string): ArrayLike<number> {
-  if (!isList(list)) throw usageError(`${at}: it is not a list of numbers`)
+function numbers(list: unknown, where: string): ArrayLike<number> {
+  if (!isList(list)) throw usageError(`${where}: it is not a list of numbers`)
   if (list instanceof Float32Array || list instanceof Float64Array) return list
   return Array.from(list, (value, i) => {
     if (typeof value === 'number') return value
     if (typeof value === 'bigint') return Number(value)
-    throw usageError(`${at}, number ${i}: ${JSON.stringify(value) ?? 'nothing'} is not a number`)
+    throw usageError(`${where}, number ${i}: ${JSON.stringify(value) ?? 'nothing'} is not a number`)
   })
 }

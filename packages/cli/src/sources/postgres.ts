@@ -33,7 +33,7 @@ export async function openPostgres(url: URL, options: DatabaseOptions): Promise<
     }
   } catch (error) {
     await client.end()
-    throw told(error, name)
+    throw explainFailure(error, name)
   }
 }
 
@@ -152,7 +152,7 @@ async function* pages(client: Client, table: Table, columns: readonly Column[], 
         ? { text: `${select} ${order}`, values: [] }
         : { text: `${select} WHERE ${keyName} > $1::${key.type} ${order}`, values: [after] }
     const { rows } = await client.query<unknown[]>({ ...query, rowMode: 'array' as const }).catch((error: unknown) => {
-      throw told(error, sqlName)
+      throw explainFailure(error, sqlName)
     })
     const last = rows.at(-1)?.[0]
     if (typeof last !== 'string') return
@@ -167,7 +167,7 @@ async function* pages(client: Client, table: Table, columns: readonly Column[], 
 }
 
 /** What the database refused, in its words. */
-function told(error: unknown, name: string): unknown {
+function explainFailure(error: unknown, name: string): unknown {
   if (error instanceof CommandEnd || !(error instanceof Error)) return error
   return new CommandEnd(exitCode.refused, `${name}: ${error.message}`)
 }

@@ -43,8 +43,8 @@ export async function openQdrant(url: URL, { field, filterKeys, sourceToken }: D
 
 /** An offset of 64 bits is kept as text, and sent as the number it is. */
 function scrollBody(offset: Json): string {
-  const at = typeof offset === 'string' && /^\d+$/.test(offset) ? offset : JSON.stringify(offset)
-  return `{"limit":${pointsOfPage},"offset":${at},"with_payload":true,"with_vector":true}`
+  const offsetText = typeof offset === 'string' && /^\d+$/.test(offset) ? offset : JSON.stringify(offset)
+  return `{"limit":${pointsOfPage},"offset":${offsetText},"with_payload":true,"with_vector":true}`
 }
 
 /** One vector without a name, or several with names; sparse ones always have names. */
@@ -63,12 +63,20 @@ function fieldsOf(params: JsonObject | undefined, field: string): readonly Sourc
 
 function objectOf(point: Json, field: string, keys: readonly string[] | undefined, name: string): ObjectRecord {
   const { id, vector, payload } = objectAt(point) ?? {}
-  const at = `${name}, point ${id}`
-  return { id: String(id), ...metaAndFilter(objectAt(payload) ?? {}, keys), fields: fieldsOfPoint(vector, field, at) }
+  const where = `${name}, point ${id}`
+  return {
+    id: String(id),
+    ...metaAndFilter(objectAt(payload) ?? {}, keys),
+    fields: fieldsOfPoint(vector, field, where),
+  }
 }
 
-function fieldsOfPoint(vector: Json | undefined, field: string, at: string): { readonly [name: string]: FieldValue } {
+function fieldsOfPoint(
+  vector: Json | undefined,
+  field: string,
+  where: string,
+): { readonly [name: string]: FieldValue } {
   if (vector === undefined || vector === null) return {}
   const named: readonly [string, Json][] = Array.isArray(vector) ? [[field, vector]] : Object.entries(vector)
-  return Object.fromEntries(named.map(([name, value]) => [name, fieldValue(value, `${at}, vector ${name}`)]))
+  return Object.fromEntries(named.map(([name, value]) => [name, fieldValue(value, `${where}, vector ${name}`)]))
 }

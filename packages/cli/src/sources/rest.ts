@@ -26,7 +26,7 @@ export function restOf({ base, headers }: RestOptions): Rest {
           if (tried < tries) return { status: 0, text: '' }
           throw new CommandEnd(exitCode.unavailable, `${url} does not answer: ${causeOf(error)}`)
         })
-        if (status >= 200 && status < 300) return parsed(text, url)
+        if (status >= 200 && status < 300) return parseReply(text, url)
         const passing = status === 0 || status === 429 || status >= 500
         if (!passing || tried === tries) {
           throw new CommandEnd(exitCode.refused, `${url} answered ${status}: ${text.slice(0, 300)}`)
@@ -54,7 +54,7 @@ function causeOf(error: Error): string {
   return error.cause instanceof Error ? error.cause.message || String(error.cause) : error.message
 }
 
-function parsed(text: string, url: string): Json {
+function parseReply(text: string, url: string): Json {
   try {
     return JSON.parse(text, exactly)
   } catch (error) {

@@ -28,9 +28,9 @@ interface Of {
 
 const keepEveryMs = 1_000
 
-export async function openResumeFile(file: string | undefined, of: Of): Promise<ResumeFile> {
+export async function openResumeFile(file: string | undefined, target: Of): Promise<ResumeFile> {
   if (file === undefined) return noFile
-  const earlier = await readProgress(file, of)
+  const earlier = await readProgress(file, target)
   let waiting: Progress | undefined
   let writtenAt = performance.now()
   let writing = Promise.resolve()
@@ -39,7 +39,7 @@ export async function openResumeFile(file: string | undefined, of: Of): Promise<
     waiting = undefined
     writtenAt = performance.now()
     if (progress !== undefined)
-      writing = writing.then(() => writeWhole(file, `${JSON.stringify({ ...of, ...progress })}\n`))
+      writing = writing.then(() => writeWhole(file, `${JSON.stringify({ ...target, ...progress })}\n`))
     return writing
   }
   return {
@@ -70,7 +70,7 @@ async function readProgress(file: string, { source, collection }: Of): Promise<P
     throw error
   })
   if (text === undefined) return undefined
-  const kept = parsed(text)
+  const kept = parseState(text)
   if (typeof kept?.stored !== 'number' || kept.next === undefined) {
     throw usageError(`--resume ${file}: it was not written by an import`)
   }
@@ -82,7 +82,7 @@ async function readProgress(file: string, { source, collection }: Of): Promise<P
   return { stored: kept.stored, next: kept.next }
 }
 
-function parsed(text: string): Partial<Of & Progress> | undefined {
+function parseState(text: string): Partial<Of & Progress> | undefined {
   try {
     const value: unknown = JSON.parse(text)
     return value !== null && typeof value === 'object' ? value : undefined

@@ -61,8 +61,8 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return open.facets({ ...defined(request), ...(filter && { filter: filterInput(filter) }) })
   },
   async scroll({ database }, { collection, request: { filter, ...request } }) {
-    const asked = { ...defined(request), ...(filter && { filter: filterInput(filter) }) }
-    const { objects, cursor, lsn } = await database.collection(collection).scroll(asked)
+    const query = { ...defined(request), ...(filter && { filter: filterInput(filter) }) }
+    const { objects, cursor, lsn } = await database.collection(collection).scroll(query)
     return { objects: storedAll(objects), cursor, lsn }
   },
   recall: ({ database }, { collection, request }) => database.collection(collection).recall(defined(request)),

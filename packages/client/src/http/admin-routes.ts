@@ -22,31 +22,31 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
   },
   deleteDatabase: {
     retry: 'when-refused',
-    request: ({ database }) => remove(of(database)),
+    request: ({ database }) => remove(pathOf(database)),
     reply: () => undefined,
   },
   setDatabaseActive: {
     retry: 'always',
     request: ({ database, active }) => ({
       method: 'POST',
-      path: `${of(database)}/${active ? 'activate' : 'deactivate'}`,
+      path: `${pathOf(database)}/${active ? 'activate' : 'deactivate'}`,
     }),
     reply: () => undefined,
   },
   setDatabaseType: {
     retry: 'always',
-    request: ({ database, type }) => ({ ...post(`${of(database)}/type`, { db_type: type }), method: 'PUT' }),
+    request: ({ database, type }) => ({ ...post(`${pathOf(database)}/type`, { db_type: type }), method: 'PUT' }),
     reply: () => undefined,
   },
   listDatabaseCollections: {
     retry: 'always',
-    request: ({ database }) => get(`${of(database)}/collection`),
+    request: ({ database }) => get(`${pathOf(database)}/collection`),
     reply: (reply) =>
       list(object(parseJson(reply.text), 'reply').collections, 'collections').map((name) => text(name, 'collection')),
   },
   deleteDatabaseCollection: {
     retry: 'when-refused',
-    request: ({ database, collection }) => remove(`${of(database)}/collection/${segment(collection)}`),
+    request: ({ database, collection }) => remove(`${pathOf(database)}/collection/${segment(collection)}`),
     reply: () => undefined,
   },
   createToken: {
@@ -68,12 +68,12 @@ export const adminRoutes: Routes<keyof AdminOperations> = {
 
 const databases = '/api/v2/admin/dbs'
 
-function of(database: string): string {
+function pathOf(database: string): string {
   return `${databases}/${segment(database)}`
 }
 
 function tokensOf({ database }: Operations['listTokens']['input']): string {
-  return database === undefined ? '/api/v2/tokens' : `${of(database)}/tokens`
+  return database === undefined ? '/api/v2/tokens' : `${pathOf(database)}/tokens`
 }
 
 function parseDatabase(value: unknown): DatabaseInfo {

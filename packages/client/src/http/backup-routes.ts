@@ -16,7 +16,7 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
   },
   backupInfo: {
     retry: 'always',
-    request: ({ backup }) => get(`${of(backup)}/info`),
+    request: ({ backup }) => get(`${pathOf(backup)}/info`),
     reply: (reply, { backup }) => parseBackup(backup, parseJson(reply.text)),
   },
   backupStatus: {
@@ -37,7 +37,7 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
   verifyBackup: {
     retry: 'always',
     timeoutMs: transferTimeoutMs,
-    request: ({ backup, deep }) => post(`${of(backup)}/verify`, { deep }),
+    request: ({ backup, deep }) => post(`${pathOf(backup)}/verify`, { deep }),
     reply: (reply) =>
       list(object(parseJson(reply.text), 'reply').faults, 'faults').map((fault) => text(fault, 'fault')),
   },
@@ -45,18 +45,18 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
     retry: 'when-refused',
     timeoutMs: transferTimeoutMs,
     request: ({ backup, target, lsn, time }) =>
-      post(`${of(backup)}/restore`, { target_collection_name: target, lsn, time: time?.toISOString() }, sentence),
+      post(`${pathOf(backup)}/restore`, { target_collection_name: target, lsn, time: time?.toISOString() }, sentence),
     reply: () => undefined,
   },
   deleteBackup: {
     retry: 'when-refused',
-    request: ({ backup }) => remove(of(backup)),
+    request: ({ backup }) => remove(pathOf(backup)),
     reply: () => undefined,
   },
   downloadBackup: {
     retry: 'always',
     timeoutMs: transferTimeoutMs,
-    request: ({ backup }) => ({ method: 'GET', path: `${of(backup)}/download`, accept: '*/*', streamed: true }),
+    request: ({ backup }) => ({ method: 'GET', path: `${pathOf(backup)}/download`, accept: '*/*', streamed: true }),
     reply: ({ stream }) => {
       if (stream === undefined) throw unexpected('backup', 'no content')
       return stream
@@ -79,7 +79,7 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
 
 const backups = '/api/v2/backup'
 
-function of(backup: string): string {
+function pathOf(backup: string): string {
   return `${backups}/${segment(backup)}`
 }
 

@@ -34,19 +34,19 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   describeCollection: {
     retry: 'always',
-    request: ({ collection }) => get(of(collection)),
+    request: ({ collection }) => get(pathOf(collection)),
     reply: (reply) => parseSummary(parseJson(reply.text)),
   },
   deleteCollection: {
     retry: 'when-refused',
-    request: ({ collection }) => remove(of(collection)),
+    request: ({ collection }) => remove(pathOf(collection)),
     reply: () => undefined,
   },
   upsertObjects: {
     retry: 'always',
     request: ({ collection, objects }) => ({
       method: 'POST',
-      path: `${of(collection)}/objects`,
+      path: `${pathOf(collection)}/objects`,
       body: encodeObjects(objects),
       contentType: messagePack,
       accept: 'application/json',
@@ -55,106 +55,106 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   getObjects: {
     retry: 'always',
-    request: ({ collection, ids }) => post(`${of(collection)}/objects/query`, { ids }),
+    request: ({ collection, ids }) => post(`${pathOf(collection)}/objects/query`, { ids }),
     reply: (reply) => parseObjects(parseJson(reply.text)),
   },
   deleteObject: {
     retry: 'when-refused',
-    request: ({ collection, id }) => remove(objectPath(`${of(collection)}/objects`, id)),
+    request: ({ collection, id }) => remove(objectPath(`${pathOf(collection)}/objects`, id)),
     // A missing collection is a failure; a missing object is an answer.
     answers: (status, code) => status === 404 && code === 'object_not_found',
     reply: ({ status }) => status !== 404,
   },
   deleteObjectsWhere: {
     retry: 'when-refused',
-    request: ({ collection, filter }) => remove(`${of(collection)}/objects`, { filter }),
+    request: ({ collection, filter }) => remove(`${pathOf(collection)}/objects`, { filter }),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').deleted, 'deleted'),
   },
   updateObjectFilters: {
     retry: 'always',
-    request: ({ collection, updates }) => post(`${of(collection)}/filters`, { updates }),
+    request: ({ collection, updates }) => post(`${pathOf(collection)}/filters`, { updates }),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').updated, 'updated'),
   },
   search: {
     retry: 'always',
-    request: ({ collection, request }) => post(`${of(collection)}/search`, searchBody(request, '')),
+    request: ({ collection, request }) => post(`${pathOf(collection)}/search`, searchBody(request, '')),
     reply: (reply) => parseSearchResult(parseJson(reply.text)),
   },
   searchBatch: {
     retry: 'always',
     request: ({ collection, requests }) =>
-      post(`${of(collection)}/search/batch`, {
+      post(`${pathOf(collection)}/search/batch`, {
         searches: requests.map((request, i) => searchBody(request, `requests[${i}].`)),
       }),
     reply: (reply) => parseSearchResults(parseJson(reply.text)),
   },
   countObjects: {
     retry: 'always',
-    request: ({ collection, filter }) => post(`${of(collection)}/objects/count`, { filter }),
+    request: ({ collection, filter }) => post(`${pathOf(collection)}/objects/count`, { filter }),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').count, 'count'),
   },
   facets: {
     retry: 'always',
-    request: ({ collection, request }) => post(`${of(collection)}/facets`, request),
+    request: ({ collection, request }) => post(`${pathOf(collection)}/facets`, request),
     reply: (reply) => parseFacets(parseJson(reply.text)),
   },
   scroll: {
     retry: 'always',
-    request: ({ collection, request }) => post(`${of(collection)}/objects/scroll`, request),
+    request: ({ collection, request }) => post(`${pathOf(collection)}/objects/scroll`, request),
     reply: (reply) => parsePage(parseJson(reply.text)),
   },
   recall: {
     retry: 'always',
     request: ({ collection, request }) => {
-      const asked = new URLSearchParams()
-      for (const [name, value] of Object.entries(request)) if (value !== undefined) asked.set(name, String(value))
-      return get(`${of(collection)}/recall?${asked}`)
+      const parameters = new URLSearchParams()
+      for (const [name, value] of Object.entries(request)) if (value !== undefined) parameters.set(name, String(value))
+      return get(`${pathOf(collection)}/recall?${parameters}`)
     },
     reply: (reply) => parseRecall(parseJson(reply.text)),
   },
   rebuild: {
     retry: 'when-refused',
     request: ({ collection, changes }) =>
-      post(`${of(collection)}/rebuild`, {
+      post(`${pathOf(collection)}/rebuild`, {
         fields: changes.map(({ field, m, efConstruction }) => ({ field, M: m, ef_con: efConstruction })),
       }),
     reply: () => undefined,
   },
   rebuildStatus: {
     retry: 'always',
-    request: ({ collection }) => get(`${of(collection)}/rebuild/status`),
+    request: ({ collection }) => get(`${pathOf(collection)}/rebuild/status`),
     reply: (reply) => parseRebuildStatus(parseJson(reply.text)),
   },
   shrink: {
     retry: 'when-refused',
     timeoutMs: shrinkTimeoutMs,
-    request: ({ collection }) => post(`${of(collection)}/shrink`, {}),
+    request: ({ collection }) => post(`${pathOf(collection)}/shrink`, {}),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').reclaimed_bytes, 'reclaimed_bytes'),
   },
   clone: {
     retry: 'when-refused',
     timeoutMs: shrinkTimeoutMs,
-    request: ({ collection, target }) => post(`${of(collection)}/clone`, { target_collection_name: target }),
+    request: ({ collection, target }) => post(`${pathOf(collection)}/clone`, { target_collection_name: target }),
     reply: () => undefined,
   },
   createBackup: {
     retry: 'when-refused',
-    request: ({ collection, name }) => post(`${of(collection)}/backup`, { name }),
+    request: ({ collection, name }) => post(`${pathOf(collection)}/backup`, { name }),
     reply: (reply) => text(object(parseJson(reply.text), 'reply').backup_name, 'backup_name'),
   },
 }
 
 const collections = '/api/v2/collection'
 
-function of(collection: string): string {
+function pathOf(collection: string): string {
   return `${collections}/${segment(collection)}`
 }
 
 /** Members left undefined are left out by JSON.stringify, and the server's defaults hold. */
-function searchBody(request: SearchRequest, at: string): unknown {
+function searchBody(request: SearchRequest, where: string): unknown {
   const { prefilterCardinalityThreshold: threshold, filterBoostPercentage: boost } = request
   const queries = Object.entries(request.fields ?? {}).map(
-    ([name, query]) => [name, queryBody(query, `${at}fields.${name}`)] as const,
+    ([name, query]) => [name, queryBody(query, `${where}fields.${name}`)] as const,
   )
   return {
     fields: Object.fromEntries(queries),

@@ -50,62 +50,62 @@ export class MessageWriter {
   /** An array of float32. */
   float32Array(values: ArrayLike<number>): void {
     this.arrayHeader(values.length)
-    let at = this.#reserve(values.length * 5)
-    for (let i = 0; i < values.length; i += 1, at += 5) {
-      this.#bytes[at] = 0xca
-      this.#view.setFloat32(at + 1, values[i] as number)
+    let offset = this.#reserve(values.length * 5)
+    for (let i = 0; i < values.length; i += 1, offset += 5) {
+      this.#bytes[offset] = 0xca
+      this.#view.setFloat32(offset + 1, values[i] as number)
     }
   }
 
   uint32Array(values: ArrayLike<number>): void {
     this.arrayHeader(values.length)
-    let at = this.#reserve(values.length * 5)
-    for (let i = 0; i < values.length; i += 1, at += 5) {
-      this.#bytes[at] = 0xce
-      this.#view.setUint32(at + 1, values[i] as number)
+    let offset = this.#reserve(values.length * 5)
+    for (let i = 0; i < values.length; i += 1, offset += 5) {
+      this.#bytes[offset] = 0xce
+      this.#view.setUint32(offset + 1, values[i] as number)
     }
   }
 
   #byte(value: number): void {
-    const at = this.#reserve(1)
-    this.#bytes[at] = value
+    const offset = this.#reserve(1)
+    this.#bytes[offset] = value
   }
 
   #byteAndSize8(type: number, size: number): void {
-    const at = this.#reserve(2)
-    this.#bytes[at] = type
-    this.#bytes[at + 1] = size
+    const offset = this.#reserve(2)
+    this.#bytes[offset] = type
+    this.#bytes[offset + 1] = size
   }
 
   /** A type byte followed by a size of two bytes, or its sibling followed by four. */
   #header(type16: number, type32: number, size: number): void {
     if (size < 0x10000) {
-      const at = this.#reserve(3)
-      this.#bytes[at] = type16
-      this.#view.setUint16(at + 1, size)
+      const offset = this.#reserve(3)
+      this.#bytes[offset] = type16
+      this.#view.setUint16(offset + 1, size)
     } else {
-      const at = this.#reserve(5)
-      this.#bytes[at] = type32
-      this.#view.setUint32(at + 1, size)
+      const offset = this.#reserve(5)
+      this.#bytes[offset] = type32
+      this.#view.setUint32(offset + 1, size)
     }
   }
 
   #append(bytes: Uint8Array): void {
     // Reserving may replace the buffer, so it comes first.
-    const at = this.#reserve(bytes.length)
-    this.#bytes.set(bytes, at)
+    const offset = this.#reserve(bytes.length)
+    this.#bytes.set(bytes, offset)
   }
 
   /** Makes room and returns where it starts. */
   #reserve(size: number): number {
-    const at = this.#length
+    const offset = this.#length
     this.#length += size
     if (this.#length > this.#bytes.length) {
       const larger = new Uint8Array(Math.max(this.#length, this.#bytes.length * 2))
-      larger.set(this.#bytes.subarray(0, at))
+      larger.set(this.#bytes.subarray(0, offset))
       this.#bytes = larger
       this.#view = new DataView(larger.buffer)
     }
-    return at
+    return offset
   }
 }

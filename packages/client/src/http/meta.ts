@@ -37,7 +37,7 @@ export class MetaReader {
   unpack(bytes: Uint8Array): JsonObject | Uint8Array | undefined {
     if (bytes.length === 0) return undefined
     const json = looksLikeZlib(bytes) ? this.#inflated(bytes) : bytes
-    const value = json === undefined ? undefined : parsed(json)
+    const value = json === undefined ? undefined : parseMeta(json)
     return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : bytes
   }
 
@@ -78,8 +78,8 @@ function inflated(bytes: Uint8Array, limit: number): Uint8Array | undefined {
     length += part.length
   })
   try {
-    for (let at = 0; at < bytes.length && length <= limit; at += stepBytes) {
-      inflater.push(bytes.subarray(at, at + stepBytes), at + stepBytes >= bytes.length)
+    for (let offset = 0; offset < bytes.length && length <= limit; offset += stepBytes) {
+      inflater.push(bytes.subarray(offset, offset + stepBytes), offset + stepBytes >= bytes.length)
     }
   } catch (error) {
     if (error instanceof Error) return undefined
@@ -87,16 +87,16 @@ function inflated(bytes: Uint8Array, limit: number): Uint8Array | undefined {
   }
   if (length > limit) return undefined
   const plain = new Uint8Array(length)
-  let at = 0
+  let offset = 0
   for (const part of parts) {
-    plain.set(part, at)
-    at += part.length
+    plain.set(part, offset)
+    offset += part.length
   }
   return plain
 }
 
 /** Undefined where the bytes are not JSON text. */
-function parsed(bytes: Uint8Array): unknown {
+function parseMeta(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(strictUtf8.decode(bytes))
   } catch (error) {

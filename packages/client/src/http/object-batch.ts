@@ -18,10 +18,10 @@ export function encodeObjects(objects: readonly ObjectRecord[]): Uint8Array<Arra
   return writer.finish()
 }
 
-function writeObject(writer: MessageWriter, object: ObjectRecord, at: string): void {
-  checkId(object?.id, `${at}.id`)
+function writeObject(writer: MessageWriter, object: ObjectRecord, where: string): void {
+  checkId(object?.id, `${where}.id`)
   if (object.fields === null || typeof object.fields !== 'object') {
-    const field = `${at}.fields`
+    const field = `${where}.fields`
     throw new AnnalError('invalid_argument', `${field} is not an object`, { field, value: object.fields })
   }
   const values = Object.entries(object.fields)
@@ -32,17 +32,17 @@ function writeObject(writer: MessageWriter, object: ObjectRecord, at: string): v
   )
   writer.arrayHeader(6)
   writer.text(object.id)
-  writer.binary(packMeta(object.meta, `${at}.meta`))
+  writer.binary(packMeta(object.meta, `${where}.meta`))
   writer.text(object.filter === undefined ? '' : JSON.stringify(object.filter))
   writer.mapHeader(dense.length)
   for (const [name, vector] of dense) {
-    checkNumbers(vector, `${at}.fields.${name}`)
+    checkNumbers(vector, `${where}.fields.${name}`)
     writer.text(name)
     writer.float32Array(vector)
   }
   writer.mapHeader(sparse.length)
   for (const [name, terms] of sparse) {
-    checkSparse(terms, `${at}.fields.${name}`)
+    checkSparse(terms, `${where}.fields.${name}`)
     writer.text(name)
     writer.arrayHeader(2)
     writer.uint32Array(terms.indices)
@@ -53,7 +53,7 @@ function writeObject(writer: MessageWriter, object: ObjectRecord, at: string): v
     writer.text(name)
     writer.arrayHeader(vectors.length)
     for (const [i, vector] of vectors.entries()) {
-      checkNumbers(vector, `${at}.fields.${name}[${i}]`)
+      checkNumbers(vector, `${where}.fields.${name}[${i}]`)
       writer.float32Array(vector)
     }
   }

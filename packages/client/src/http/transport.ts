@@ -61,18 +61,18 @@ export function httpTransport(options: HttpOptions): Transport {
 }
 
 function baseUrlOf(url: string | URL): string {
-  const parsed = URL.parse(String(url))
+  const address = URL.parse(String(url))
   const field = 'url'
-  if (parsed === null)
+  if (address === null)
     throw new AnnalError('invalid_argument', 'url is not an absolute URL such as http://localhost:8080', { field })
-  if (parsed.protocol !== 'http:' && parsed.protocol !== 'https:') {
-    throw new AnnalError('invalid_argument', `url must be http: or https:, not ${parsed.protocol}`, { field })
+  if (address.protocol !== 'http:' && address.protocol !== 'https:') {
+    throw new AnnalError('invalid_argument', `url must be http: or https:, not ${address.protocol}`, { field })
   }
   // Addresses end up in logs and error messages, so secrets have no place in them.
-  if (parsed.username !== '' || parsed.password !== '' || parsed.search !== '' || parsed.hash !== '') {
+  if (address.username !== '' || address.password !== '' || address.search !== '' || address.hash !== '') {
     throw new AnnalError('invalid_argument', 'url holds more than an address; a token goes into `token`', { field })
   }
-  return parsed.origin + parsed.pathname.replace(/\/+$/, '')
+  return address.origin + address.pathname.replace(/\/+$/, '')
 }
 
 /** Refused here because fetch would quote the whole value in its complaint. */
