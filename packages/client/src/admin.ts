@@ -1,4 +1,4 @@
-// What the holder of the root token does: databases, and the tokens that open them. And the licence.
+// Operations of the root token: databases, their tokens, and the license.
 import type { JsonObject } from './record.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
@@ -17,7 +17,7 @@ export interface TokenInfo {
   readonly createdAt: Date
 }
 
-/** Of the database whose token the client has, or with a root token of the one named. */
+/** Tokens of the database of the client's token or, with a root token, of the named database. */
 export class Tokens {
   readonly #transport: Transport
   readonly #database: string | undefined
@@ -27,7 +27,7 @@ export class Tokens {
     this.#database = database
   }
 
-  /** The token is told this once. `r` reads only. */
+  /** The token is returned only once. `r` may only read. */
   create(name: string, type: TokenType = 'rw', options?: CallOptions): Promise<string> {
     return this.#transport.call('createToken', { database: this.#database, name, type }, options)
   }
@@ -41,7 +41,7 @@ export class Tokens {
   }
 }
 
-/** Needs the root token. */
+/** Requires the root token. */
 export class Databases {
   readonly #transport: Transport
 
@@ -49,7 +49,7 @@ export class Databases {
     this.#transport = transport
   }
 
-  /** Gives the database's first token, which is told this once. */
+  /** Returns the database's first token, which is shown only once. */
   create(name: string, type = 'enterprise', options?: CallOptions): Promise<string> {
     return this.#transport.call('createDatabase', { database: name, type }, options)
   }
@@ -62,7 +62,7 @@ export class Databases {
     return this.#transport.call('databaseInfo', { database: name }, options)
   }
 
-  /** Deletes the database with everything in it. */
+  /** Deletes the database and everything in it. */
   async delete(name: string, options?: CallOptions): Promise<void> {
     await this.#transport.call('deleteDatabase', { database: name }, options)
   }
@@ -71,7 +71,7 @@ export class Databases {
     await this.#transport.call('setDatabaseActive', { database: name, active: true }, options)
   }
 
-  /** Its tokens stop working until it is activated again; nothing is deleted. */
+  /** Its tokens are rejected until it is activated again. Nothing is deleted. */
   async deactivate(name: string, options?: CallOptions): Promise<void> {
     await this.#transport.call('setDatabaseActive', { database: name, active: false }, options)
   }
@@ -80,7 +80,7 @@ export class Databases {
     await this.#transport.call('setDatabaseType', { database: name, type }, options)
   }
 
-  /** Names of its collections. */
+  /** The names of its collections. */
   collections(name: string, options?: CallOptions): Promise<readonly string[]> {
     return this.#transport.call('listDatabaseCollections', { database: name }, options)
   }
@@ -101,19 +101,19 @@ export class License {
     this.#transport = transport
   }
 
-  /** Undefined where none is active. */
+  /** Undefined if no license is active. */
   async current(options?: CallOptions): Promise<JsonObject | undefined> {
     const { license } = await this.#transport.call('info', undefined, options)
-    // What JSON.parse made is JSON, and a licence is an object or null.
+    // JSON.parse returns JSON, and a license is an object or null.
     return license === null || typeof license !== 'object' ? undefined : (license as JsonObject)
   }
 
-  /** Starts the trial, once per data directory; needs the root token. Resolves to the server's message. */
+  /** Starts the trial, once per data directory. Requires the root token. Resolves to the server's message. */
   generate(email: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('generateLicense', { email }, options)
   }
 
-  /** Takes the contents of a licence file; a valid one is active at once. */
+  /** Accepts the contents of a license file. A valid license is active at once. */
   validate(contents: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('validateLicense', { contents }, options)
   }

@@ -4,20 +4,20 @@ import type { CallOptions, Transport } from './transport.ts'
 
 export interface BackupInfo {
   readonly name: string
-  /** The collection, as it was named when the backup was made. */
+  /** The name of the collection when the backup was created. */
   readonly original: string
   readonly createdAt: Date
   readonly bytes: number
   readonly objects: number
-  /** The newest event in it. */
+  /** The newest event in the backup. */
   readonly lsn: number
-  /** Hash of the collection's state; empty when it was written meanwhile. */
+  /** Hash of the collection's state; empty if it was written to during the backup. */
   readonly digest: string
 }
 
 export interface BackupStatus {
   readonly status: 'idle' | 'running' | 'completed' | 'failed'
-  /** The backup that runs, or the last one that did since the server was started. */
+  /** The running backup, or the last one since the server started. */
   readonly name?: string | undefined
   readonly collection?: string | undefined
   readonly percent?: number | undefined
@@ -33,11 +33,11 @@ export interface VerifyOptions extends CallOptions {
 }
 
 export interface RestoreOptions extends CallOptions {
-  /** A name that no collection has; nothing is ever overwritten. */
+  /** The name of the new collection, which must not exist. */
   readonly target: string
-  /** As of this event. */
+  /** Restores the state as of this event. */
   readonly lsn?: number | undefined
-  /** As of this moment. */
+  /** Restores the state as of this time. */
   readonly time?: Date | undefined
 }
 
@@ -58,30 +58,30 @@ export class Backups {
     return this.#transport.call('backupInfo', { backup: name }, options)
   }
 
-  /** The backup that runs, or the last one. */
+  /** The running backup, or the last one. */
   status(options?: CallOptions): Promise<BackupStatus> {
     return this.#transport.call('backupStatus', undefined, options)
   }
 
-  /** Waits until a backup that was begun is there; fails with `backup_failed` when it ended without being completed. */
+  /** Waits until a started backup is complete. Fails with `backup_failed` if it ended without completing. */
   async completed(name: string, options: CallOptions & WatchOptions = {}): Promise<BackupInfo> {
     for (;;) {
       const state = await this.status(options)
       if (state.name === name) options.onProgress?.(state)
       if (state.status === 'failed' && state.name === name) {
-        throw new AnnalError('backup_failed', `the backup ${name} failed: ${state.error ?? 'no reason was given'}`)
+        throw new AnnalError('backup_failed', `the backup ${name} failed: ${state.error ?? 'no reason reported'}`)
       }
       if (state.status !== 'running' || state.name !== name) return this.info(name, options)
       await new Promise((resolve) => setTimeout(resolve, pollEveryMs))
     }
   }
 
-  /** What is wrong with a backup: nothing, as a rule. `deep` also builds the collection aside and compares its digest. */
+  /** Reports the faults of a backup. `deep` also restores the collection separately and compares its digest. */
   verify(name: string, { deep = false, ...options }: VerifyOptions = {}): Promise<readonly string[]> {
     return this.#transport.call('verifyBackup', { backup: name, deep }, options)
   }
 
-  /** Makes a new collection of a backup, on request as of another moment than the backup's own. */
+  /** Restores a backup to a new collection, on request as of an event or a time other than the backup's. */
   async restore(name: string, { target, lsn, time, ...options }: RestoreOptions): Promise<void> {
     await this.#transport.call('restoreBackup', { backup: name, target, lsn, time }, options)
   }
@@ -90,12 +90,12 @@ export class Backups {
     await this.#transport.call('deleteBackup', { backup: name }, options)
   }
 
-  /** The backup as one stream, to be kept elsewhere. */
+  /** The backup as one stream, to store elsewhere. */
   download(name: string, options?: CallOptions): Promise<ReadableStream<Uint8Array>> {
     return this.#transport.call('downloadBackup', { backup: name }, options)
   }
 
-  /** Takes what `download` gave, under a name that no backup has. */
+  /** Stores a stream from `download` under a new backup name. */
   async upload(name: string, content: ReadableStream<Uint8Array> | Blob, options?: CallOptions): Promise<void> {
     await this.#transport.call('uploadBackup', { backup: name, content }, options)
   }

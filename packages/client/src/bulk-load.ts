@@ -1,41 +1,41 @@
-// Loads what comes from a stream, in batches, some of them on their way at one time. Takes no more from the source than it can
-// send: memory holds `concurrency + 1` batches, however long the source is.
+// Loads records from a stream in batches, several of them concurrently. It reads no more than it can send: memory holds `concurrency +
+// 1` batches, however long the source is.
 import { AnnalError } from './errors.ts'
 
 export interface LoadOptions {
-  /** Records of one call; default 500. */
+  /** Records per call; default 500. */
   readonly batchSize?: number | undefined
-  /** Calls under way at one time; default 2. With 1 an id that comes twice keeps its last record. */
+  /** Concurrent calls; default 2. With 1, an id that occurs twice keeps its last record. */
   readonly concurrency?: number | undefined
   /** Called after every batch. */
   readonly onProgress?: ((progress: LoadProgress) => void) | undefined
-  /** Records of the source that came before these, for the places that a failure names; default 0. */
+  /** Number of source records before these, for the positions in error messages; default 0. */
   readonly recordsBefore?: number | undefined
   readonly signal?: AbortSignal | undefined
-  /** The longest one batch may take, its retries included. */
+  /** The time limit of one batch, including retries. */
   readonly timeoutMs?: number | undefined
 }
 
 export interface LoadProgress {
-  /** Records that are stored. */
+  /** Number of stored records. */
   readonly stored: number
   readonly batches: number
-  /** Records from the beginning of the source that are stored, none of them left out: where a load that ends early can go on. */
+  /** Records from the beginning of the source that are all stored, without gaps: where a later load can continue. */
   readonly through: number
 }
 
 type Source<T> = Iterable<T> | AsyncIterable<T>
 
 /**
- * Fails with the first failure, which names the records concerned, when the batches under way have ended; what they stored
- * stays, and since records are replaced by id the same source can be loaded again.
+ * Fails with the first failure, which names its records, after the running batches have ended. What they stored stays, and because
+ * records are replaced by id, the same source can be loaded again.
  */
 export async function bulkLoad<T>(
   source: Source<T>,
   send: (batch: readonly T[]) => Promise<unknown>,
   { batchSize = 500, concurrency = 2, recordsBefore = 0, onProgress, signal }: LoadOptions,
 ): Promise<LoadProgress> {
-  // By the number of each one's first record; the oldest is the first.
+  // Batches by the number of their first record; the oldest is first.
   const underWay = new Map<number, Promise<void>>()
   let progress: LoadProgress = { stored: 0, batches: 0, through: 0 }
   let taken = 0
@@ -69,24 +69,24 @@ export async function bulkLoad<T>(
       begin(batch)
     }
   } finally {
-    // Also when it is the source that fails: what is under way may still be stored.
+    // Also if the source fails, because the running batches may still be stored.
     await Promise.all(underWay.values())
   }
   if (failure !== undefined) throw failure.error
   if (signal?.aborted) {
-    throw new AnnalError('aborted', `the load was aborted by its caller after ${progress.stored} records`, {
+    throw new AnnalError('aborted', `the caller aborted the load after ${progress.stored} records`, {
       cause: signal.reason,
     })
   }
   return progress
 }
 
-/** As many records as one call takes; the limit of a server as it comes. */
+/** The number of records per call; the default limit of a server. */
 const recordsPerCallMax = 1_000
 
 /**
- * Stores a list in as many calls as it needs, one after another, so that of an id that comes twice the last record stays. A list that fits
- * one call is one call, all or none, and its failures are passed on as they are. Resolves to what the last call gave.
+ * Stores a list in as many calls as necessary, one after another, so that an id that occurs twice keeps its last record. A list that
+ * fits into one call is stored atomically, and its failures are passed on unchanged. Resolves to the result of the last call.
  */
 export async function storeAll<T, R>(
   records: readonly T[],
@@ -99,11 +99,11 @@ export async function storeAll<T, R>(
     last = await send(batch)
   }
   await bulkLoad(records, sendNext, { batchSize: recordsPerCallMax, concurrency: 1, signal })
-  // A list of more than one call has a last one.
+  // A list of several calls has a last one.
   return last as R
 }
 
-/** What was wrong, and where in the source: a refusal names the record by its place in the batch. */
+/** The failure and its position in the source: an error names the record by its position in the batch. */
 function located(error: unknown, first: number, length: number): unknown {
   if (!(error instanceof AnnalError)) return error
   const place = /^(?:objects|records|vectors)\[(\d+)\]/.exec(error.field ?? '')?.[1]

@@ -1,4 +1,4 @@
-// A connection to one Annal: its collections and indexes, its health, and what its administrator does. Made by `connect`; holds no
+// A connection to one Annal server or engine: its collections, indexes, health and administration. Created by `connect`; it holds no
 // state besides its transport.
 import { Databases, License, Tokens } from './admin.ts'
 import { Backups } from './backups.ts'
@@ -13,9 +13,9 @@ import { VectorIndex } from './vector-index.ts'
 export class Client {
   readonly #transport: Transport
   readonly backups: Backups
-  /** Need the root token. */
+  /** These require the root token. */
   readonly databases: Databases
-  /** Of the database whose token this client has. */
+  /** Tokens of the database of this client's token. */
   readonly tokens: Tokens
   readonly license: License
 
@@ -27,13 +27,13 @@ export class Client {
     this.license = new License(transport)
   }
 
-  /** Fails with `collection_exists` or the like when the name is taken; the reply comes when the collection is durable. */
+  /** Fails with `collection_exists` if the name is taken. Resolves when the collection is durable. */
   async createCollection(definition: CollectionDefinition, options?: CallOptions): Promise<Collection> {
     await this.#transport.call('createCollection', definition, options)
     return this.collection(definition.name)
   }
 
-  /** Asks nothing of the server: a missing collection shows at the first call. */
+  /** Sends no request; a missing collection is reported by the first call. */
   collection(name: string): Collection {
     return new Collection(this.#transport, name)
   }
@@ -42,18 +42,21 @@ export class Client {
     return this.#transport.call('listCollections', undefined, options)
   }
 
-  /** Deletes the collection and every object in it. */
+  /** Deletes the collection and all its objects. */
   async deleteCollection(name: string, options?: CallOptions): Promise<void> {
     await this.#transport.call('deleteCollection', { collection: name }, options)
   }
 
-  /** An index is a collection with one dense vector per object. Fails with `collection_exists` when the name is taken; the reply comes when the index is durable. */
+  /**
+   * An index is a collection with one dense vector per object. Fails with `collection_exists` if the name is taken. Resolves when the
+   * index is durable.
+   */
   async createIndex(definition: IndexDefinition, options?: CallOptions): Promise<VectorIndex> {
     await this.#transport.call('createIndex', definition, options)
     return this.index(definition.name)
   }
 
-  /** Asks nothing of the server: a missing index shows at the first call. */
+  /** Sends no request; a missing index is reported by the first call. */
   index(name: string): VectorIndex {
     return new VectorIndex(this.#transport, name)
   }
@@ -62,12 +65,12 @@ export class Client {
     return this.#transport.call('listIndexes', undefined, options)
   }
 
-  /** Deletes the index and every vector in it. */
+  /** Deletes the index and all its vectors. */
   async deleteIndex(name: string, options?: CallOptions): Promise<void> {
     await this.#transport.call('deleteIndex', { index: name }, options)
   }
 
-  /** Also answers while the server is starting; never retried. */
+  /** Also succeeds while the server is starting. Never retried. */
   health(options?: CallOptions): Promise<Health> {
     return this.#transport.call('health', undefined, options)
   }
@@ -76,7 +79,7 @@ export class Client {
     return this.#transport.call('stats', undefined, options)
   }
 
-  /** What the server is. */
+  /** Version, mode and limits of the server. */
   info(options?: CallOptions): Promise<JsonObject> {
     return this.#transport.call('info', undefined, options)
   }

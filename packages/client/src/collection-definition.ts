@@ -1,4 +1,4 @@
-// What a collection is: its fields, as they are asked for and as they are described.
+// The definition and the description of a collection and its fields.
 import type { Precision, SpaceType } from './definition.ts'
 
 export interface DenseParams {
@@ -28,12 +28,12 @@ export interface DenseFieldDefinition {
 export interface SparseFieldDefinition {
   readonly name: string
   readonly type: 'sparse'
-  /** `endee_bm25` weighs the terms of a query by how rare they are in the collection; default `default`. */
+  /** `endee_bm25` weights the terms of a query by their rarity in the collection; default `default`. */
   readonly sparse_model?: 'default' | 'endee_bm25' | undefined
   readonly params?: { readonly dimension?: number | undefined } | undefined
 }
 
-/** Several vectors per object: found by their pooled vector, ordered by the vectors themselves. */
+/** Several vectors per object: found by their pooled vector, ranked by the vectors themselves. */
 export interface MultiVectorFieldDefinition {
   readonly name: string
   readonly type: 'multi_vector'
@@ -45,7 +45,7 @@ export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition | Mul
 export interface CollectionDefinition {
   /** Letters, digits, underscores and hyphens. */
   readonly name: string
-  /** One to eight. */
+  /** One to eight fields. */
   readonly fields: readonly FieldDefinition[]
 }
 
@@ -58,19 +58,19 @@ export type FieldDescription = (
     }
   | { readonly name: string; readonly type: 'sparse'; readonly model: string; readonly dimension: number }
 ) & {
-  /** Objects that have a value in the field. */
+  /** Number of objects with a value in the field. */
   readonly count: number
 }
 
 export interface CollectionDescription {
   readonly name: string
   readonly fields: readonly FieldDescription[]
-  /** Objects in the collection. */
+  /** Number of objects in the collection. */
   readonly count: number
   readonly createdAt: Date
-  /** The newest event that the description reflects. */
+  /** The newest event in the description. */
   readonly lsn: number
-  /** `quarantined`: what is stored of it is damaged; others are not concerned. */
+  /** `quarantined`: its stored data is damaged; other collections are not affected. */
   readonly condition: 'ready' | 'loading' | 'quarantined'
   readonly reason?: string | undefined
 }
@@ -85,7 +85,7 @@ export interface DenseOptions {
   readonly keepOriginals?: boolean
 }
 
-/** `denseField('text', { dimension: 384 })`, for those who do not want to remember the names on the wire. */
+/** `denseField('text', { dimension: 384 })` builds the field definition that the server expects. */
 export function denseField(name: string, options: DenseOptions): DenseFieldDefinition {
   return { name, type: 'vector', params: paramsOf(options) }
 }

@@ -17,7 +17,7 @@ import type {
 import type { Acknowledgement, ObjectRecord, StoredObject } from './stored-object.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** Other graph parameters for a dense field; what is not given stays. */
+/** New graph parameters of a dense field; parameters that are not given do not change. */
 export interface RebuildChange {
   readonly field: string
   readonly m?: number | undefined
@@ -38,7 +38,10 @@ export class Collection {
   constructor(transport: Transport, name: string) {
     if (typeof name !== 'string' || name === '') {
       const field = 'name'
-      throw new AnnalError('invalid_argument', 'the name of a collection is a non-empty string', { field, value: name })
+      throw new AnnalError('invalid_argument', 'the name of a collection must be a non-empty string', {
+        field,
+        value: name,
+      })
     }
     this.name = name
     this.#transport = transport
@@ -49,10 +52,10 @@ export class Collection {
   }
 
   /**
-   * Stores objects, replacing those whose id is there. When it returns they are on disk and in every search that starts
-   * afterwards. Up to 1,000 are one call, all or none; more are sent in calls of 1,000, one after another, and when one fails
-   * those before it stay stored and the error names the objects concerned. `timeoutMs` is for each call. The reply is that of
-   * the last call.
+   * Stores objects and replaces objects with the same ids. When it resolves, they are durable and visible to every search that starts
+   * afterwards. Up to 1,000 objects are stored in one atomic call. More are sent in calls of 1,000, one after another; if one fails,
+   * the calls before it stay stored and the error names the affected objects. `timeoutMs` applies to each call. Resolves to the reply
+   * of the last call.
    */
   upsert(objects: readonly ObjectRecord[], options?: CallOptions): Promise<Acknowledgement> {
     return storeAll(objects, (batch) => this.#put(batch, options), options?.signal)
@@ -63,7 +66,7 @@ export class Collection {
   }
 
   /**
-   * Stores as many objects as the source gives, batch by batch, and takes no more from it than is on its way.
+   * Stores all objects of the source in batches. It reads no more than it can send.
    *
    * ```ts
    * await films.load(linesOf('films.jsonl'), { onProgress: ({ stored }) => console.log(stored) })
@@ -74,57 +77,57 @@ export class Collection {
     return bulkLoad(source, (objects) => this.#put(objects, { signal, timeoutMs }), options)
   }
 
-  /** The nearest neighbours in each of the fields asked, and on request one list of them all. */
+  /** Returns the nearest neighbors in each queried field and, with `fusion`, one combined list. */
   search(request: SearchRequest, options?: CallOptions): Promise<SearchResult> {
     return this.#transport.call('search', { collection: this.name, request }, options)
   }
 
-  /** Several searches, all of the collection as it is at one moment. */
+  /** Runs several searches on the same version of the collection. */
   searchBatch(requests: readonly SearchRequest[], options?: CallOptions): Promise<readonly SearchResult[]> {
     return this.#transport.call('searchBatch', { collection: this.name, requests }, options)
   }
 
-  /** The objects found, in the order asked; unknown ids are left out. */
+  /** Returns the objects in the order of the ids; unknown ids are left out. */
   getMany(ids: readonly string[], options?: CallOptions): Promise<readonly StoredObject[]> {
-    return this.#transport.call('getObjects', { collection: this.name, ids }, options)
+    return this.#transport.call('getMany', { collection: this.name, ids }, options)
   }
 
-  /** The object of that id, or undefined where there is none. */
+  /** Returns the object, or undefined if the id is unknown. */
   async get(id: string, options?: CallOptions): Promise<StoredObject | undefined> {
     return (await this.getMany([id], options))[0]
   }
 
-  /** True when the object was there. */
+  /** Returns true if the object existed. */
   delete(id: string, options?: CallOptions): Promise<boolean> {
     return this.#transport.call('deleteObject', { collection: this.name, id }, options)
   }
 
-  /** Deletes every object that the filter matches and says how many they were; an empty filter deletes nothing. */
+  /** Deletes all objects that match the filter and returns their number. An empty filter deletes nothing. */
   deleteWhere(filter: Filter, options?: CallOptions): Promise<number> {
     return this.#transport.call('deleteObjectsWhere', { collection: this.name, filter }, options)
   }
 
-  /** Replaces the whole filter of each object named; unknown ids are left out of the count. */
+  /** Replaces all filter values of each object. Unknown ids are not counted. */
   updateFilters(updates: readonly FilterUpdate[], options?: CallOptions): Promise<number> {
     return this.#transport.call('updateObjectFilters', { collection: this.name, updates }, options)
   }
 
-  /** How many objects match; all of them without a filter. */
+  /** Counts the matching objects; without a filter, all objects. */
   count(filter?: Filter, options?: CallOptions): Promise<number> {
     return this.#transport.call('countObjects', { collection: this.name, filter }, options)
   }
 
-  /** How many objects have which values under a filter key. */
+  /** Counts the objects per value of a filter key. */
   facets(request: FacetRequest, options?: CallOptions): Promise<Facets> {
     return this.#transport.call('facets', { collection: this.name, request }, options)
   }
 
-  /** One page of the objects that match. */
+  /** One page of matching objects. */
   scroll(request: ScrollRequest = {}, options?: CallOptions): Promise<ScrollPage> {
     return this.#transport.call('scroll', { collection: this.name, request }, options)
   }
 
-  /** All objects that match, page by page. One that is not written meanwhile comes exactly once. */
+  /** All matching objects, page by page. An object that is not written during the iteration is returned exactly once. */
   async *objects(request: Omit<ScrollRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<StoredObject> {
     let cursor: string | undefined
     do {
@@ -134,12 +137,12 @@ export class Collection {
     } while (cursor !== undefined)
   }
 
-  /** Compares the index with exact answers: a number to watch. */
+  /** Measures recall: compares results of the index with exact results. */
   recall(request: RecallRequest = {}, options?: CallOptions): Promise<RecallReport> {
     return this.#transport.call('recall', { collection: this.name, request }, options)
   }
 
-  /** Begins to build everything anew; searches go on, writes wait. `rebuildStatus` tells how far it is. */
+  /** Starts to recreate the graph and all memory structures. Searches continue; writes wait. `rebuildStatus` reports progress. */
   async rebuild(changes: readonly RebuildChange[] = [], options?: CallOptions): Promise<void> {
     await this.#transport.call('rebuild', { collection: this.name, changes }, options)
   }
@@ -148,21 +151,23 @@ export class Collection {
     return this.#transport.call('rebuildStatus', { collection: this.name }, options)
   }
 
-  /** Gives back what deleted and replaced objects took, and says how many bytes of memory that was. */
-  shrink(options?: CallOptions): Promise<number> {
-    return this.#transport.call('shrink', { collection: this.name }, options)
+  /** Frees the memory of deleted and replaced objects, and returns the number of freed bytes. */
+  vacuum(options?: CallOptions): Promise<number> {
+    return this.#transport.call('vacuum', { collection: this.name }, options)
   }
 
-  /** Makes a new collection with what this one holds now. */
+  /** @deprecated Use `vacuum`. */
+  shrink(options?: CallOptions): Promise<number> {
+    return this.vacuum(options)
+  }
+
+  /** Creates a new collection with the current content of this one. */
   async clone(target: string, options?: CallOptions): Promise<Collection> {
     await this.#transport.call('clone', { collection: this.name, target }, options)
     return new Collection(this.#transport, target)
   }
 
-  /**
-   * Begins a backup and gives its name, which is made of the collection's and the time when none is given;
-   * `client.backups.completed(name)` waits until it is there.
-   */
+  /** Starts a backup and returns its name, by default the collection and the time. `client.backups.completed(name)` waits for it. */
   createBackup(name?: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('createBackup', { collection: this.name, name }, options)
   }

@@ -1,13 +1,13 @@
-// The front door: an address, or a ready transport, becomes a Client.
+// The entry point: creates a Client from a URL or a transport.
 import { Client } from './client.ts'
 import { type HttpOptions, httpTransport } from './http/transport.ts'
 import type { Transport } from './transport.ts'
 
-/** Either an address to speak HTTP with, or a transport of your own. */
+/** Either the URL of a server, or a custom transport. */
 export type ConnectOptions = HttpOptions | { readonly transport: Transport }
 
 /**
- * Opens no connection yet; `client.health()` is the way to see whether somebody answers.
+ * Opens no connection yet; `client.health()` checks whether the server responds.
  *
  * ```ts
  * const client = connect({ url: 'http://localhost:8080', token: process.env.ANNAL_TOKEN })

@@ -1,21 +1,21 @@
-// How long a call may go on: until its time is over or its caller gives up, and what it then fails with.
+// Limits a call by its deadline and its caller's signal, and turns both into errors.
 import { AnnalError } from './errors.ts'
 
 export interface Deadline {
-  /** Aborts when the caller gives up or the time is over. */
+  /** Aborts when the caller aborts or the time is over. */
   readonly signal: AbortSignal
-  /** By performance.now(). */
+  /** In the time of performance.now(). */
   readonly deadlineMs: number
 }
 
 export interface CallLimits {
-  /** Of the operation, for the message. */
+  /** The name of the operation, for the message. */
   readonly name: string
   readonly timeoutMs: number
   readonly signal: AbortSignal | undefined
 }
 
-/** Fails with `aborted` or `timeout` where the work fails with the signal's reason; other failures are passed on. */
+/** Fails with `aborted` or `timeout` if the work fails with the signal's reason; other failures are passed on. */
 export async function within<T>(
   { name, timeoutMs, signal }: CallLimits,
   work: (deadline: Deadline) => Promise<T>,
@@ -27,7 +27,7 @@ export async function within<T>(
     return await work({ signal: stop, deadlineMs: performance.now() + timeoutMs })
   } catch (error) {
     if (!stop.aborted || error !== stop.reason) throw error
-    if (error === signal?.reason) throw new AnnalError('aborted', `${name} was aborted by its caller`, { cause: error })
+    if (error === signal?.reason) throw new AnnalError('aborted', `the caller aborted ${name}`, { cause: error })
     throw new AnnalError('timeout', `${name} took longer than ${timeoutMs} ms`, { limit: timeoutMs })
   }
 }

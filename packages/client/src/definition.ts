@@ -1,4 +1,4 @@
-// What an index is: how it is asked for and how it describes itself.
+// The definition and the description of an index.
 
 /** Similarity by angle, by squared Euclidean distance, or by inner product. */
 export type SpaceType = 'cosine' | 'l2' | 'ip'
@@ -31,7 +31,7 @@ export interface IndexSummary {
   readonly spaceType: SpaceType
   readonly precision: Precision
   readonly m: number
-  /** Vectors in the index. */
+  /** Number of vectors in the index. */
   readonly count: number
   readonly hybrid: boolean
 }

@@ -1,8 +1,8 @@
-// What a call can fail with. Every failure is an AnnalError; none of them holds the token or a request header.
+// The error of every failed call is an AnnalError. It never contains the token or a request header.
 
 /**
- * Failures that this client finds itself; all other codes come from the server, and its reference lists them.
- * `http_error` is a failure without a code: something between client and server answered.
+ * Failures that this client detects; all other codes come from the server and are in its error reference. `http_error` is a reply
+ * without a code, from something between client and server.
  */
 export type ClientErrorCode =
   | 'invalid_argument'
@@ -14,17 +14,17 @@ export type ClientErrorCode =
   | 'backup_failed'
 
 export interface AnnalErrorDetails {
-  /** HTTP status; absent where no answer came. */
+  /** HTTP status; absent if there was no reply. */
   readonly status?: number | undefined
-  /** The input that was wrong, as a path: `vectors[3].vector[17]`. */
+  /** The invalid input as a path: `vectors[3].vector[17]`. */
   readonly field?: string | undefined
-  /** What was given there. */
+  /** The value that was given. */
   readonly value?: unknown
-  /** The limit that it broke. */
+  /** The violated limit. */
   readonly limit?: unknown
-  /** Names the request in the server's log. */
+  /** The ID of the request in the server's log. */
   readonly requestId?: string | undefined
-  /** The wait that the server asked for before another try. */
+  /** The wait that the server requested before a retry. */
   readonly retryAfterMs?: number | undefined
   readonly cause?: unknown
 }
@@ -51,14 +51,14 @@ export class AnnalError extends Error {
     this.retryAfterMs = details.retryAfterMs
   }
 
-  /** True when the same call may succeed later without any change: the server was busy, starting or out of reach. */
+  /** True if the same call may succeed later without a change: the server was busy, starting or unreachable. */
   get retryable(): boolean {
     if (this.status === undefined) return this.code === 'timeout' || this.code === 'unreachable'
     return isPassing(this.status)
   }
 }
 
-/** Statuses that say "not now" rather than "not so". */
+/** Statuses that mean "not now". */
 export function isPassing(status: number): boolean {
   return status === 429 || status === 502 || status === 503 || status === 504
 }

@@ -1,18 +1,18 @@
-// What a filter looks like: a list of conditions, all of which must hold; and functions that write conditions.
+// Filters: a list of conditions that must all hold, and functions that build conditions.
 import type { JsonObject } from './record.ts'
 
 export type FilterValue = string | number | boolean
 
-/** A number, or a point in time as RFC 3339 text. */
+/** A number, or a time as an RFC 3339 string. */
 export type Ordered = number | string
 
-/** Exactly one operator, as the server demands; names are case-sensitive. */
+/** Exactly one operator, as the server requires. Names are case-sensitive. */
 export type FilterOperator =
   | { readonly $eq: FilterValue }
   | { readonly $ne: FilterValue }
   | { readonly $in: readonly FilterValue[] }
   | { readonly $nin: readonly FilterValue[] }
-  /** Both ends belong to the range. */
+  /** Includes both ends. */
   | { readonly $range: readonly [from: Ordered, to: Ordered] }
   | { readonly $gt: Ordered }
   | { readonly $gte: Ordered }
@@ -20,17 +20,17 @@ export type FilterOperator =
   | { readonly $lte: Ordered }
   | { readonly $exists: boolean }
 
-/** One field and what its value must be, `{ color: { $in: ['red', 'green'] } }`, or other conditions joined. */
+/** One key and its condition, `{ color: { $in: ['red', 'green'] } }`, or a combination of conditions. */
 export type FilterCondition =
   | { readonly [field: string]: FilterOperator }
   | { readonly $and: readonly FilterCondition[] }
   | { readonly $or: readonly FilterCondition[] }
   | { readonly $not: FilterCondition }
 
-/** `[{ color: { $eq: 'red' } }, { price: { $range: [10, 20] } }]` holds for red things between 10 and 20. */
+/** `[{ color: { $eq: 'red' } }, { price: { $range: [10, 20] } }]` matches red things with a price from 10 to 20. */
 export type Filter = readonly FilterCondition[]
 
-/** The values of one vector that filters may ask for. A list matches when any of its values does. */
+/** The filter values of one vector. A list matches if any of its values matches. */
 export interface FilterValues {
   readonly [field: string]: FilterValue | readonly FilterValue[] | null
 }
@@ -40,7 +40,7 @@ export function eq(field: string, value: FilterValue): FilterCondition {
   return { [field]: { $eq: value } }
 }
 
-/** Also holds for what lacks the field. */
+/** Also matches objects without the key. */
 export function ne(field: string, value: FilterValue): FilterCondition {
   return { [field]: { $ne: value } }
 }
@@ -49,12 +49,12 @@ export function oneOf(field: string, values: readonly FilterValue[]): FilterCond
   return { [field]: { $in: values } }
 }
 
-/** Also holds for what lacks the field. */
+/** Also matches objects without the key. */
 export function noneOf(field: string, values: readonly FilterValue[]): FilterCondition {
   return { [field]: { $nin: values } }
 }
 
-/** Both ends belong to the range. */
+/** Includes both ends. */
 export function range(field: string, from: Ordered, to: Ordered): FilterCondition {
   return { [field]: { $range: [from, to] } }
 }
@@ -91,13 +91,13 @@ export function not(condition: FilterCondition): FilterCondition {
   return { $not: condition }
 }
 
-/** The server's limits on one text, and on the keys of one object. */
+/** The server's limits per string, and on the keys of one object. */
 const textBytesMax = 1_024
 const keysMax = 256
 
 /**
- * Of what other databases and frameworks call metadata or payload, the keys that a filter can ask for: numbers, truth values, texts up
- * to 1,024 bytes, and lists of these. What is left out can still be kept as meta.
+ * Selects the values of other databases' metadata or payload that a filter can test: numbers, booleans, strings of up to 1,024 bytes,
+ * and lists of these. Values that are left out can still be stored as meta.
  */
 export function filterValuesOf(values: JsonObject): FilterValues {
   const askable = Object.entries(values).filter((entry): entry is [string, FilterValue | FilterValue[]] => {

@@ -1,4 +1,4 @@
-// @annal/client: the Annal client for browsers and Node.js. Imports nothing of Node.js.
+// @annal/client: the Annal client for browsers and Node.js. Imports no Node.js modules.
 export { type DatabaseInfo, Databases, License, type TokenInfo, Tokens, type TokenType } from './admin.ts'
 export {
   type BackupInfo,

@@ -1,4 +1,4 @@
-// Everything that a client asks of a transport: what goes in, what comes out.
+// The operations of a transport, with their inputs and results.
 import type { DatabaseInfo, TokenInfo, TokenType } from './admin.ts'
 import type { BackupInfo, BackupStatus } from './backups.ts'
 import type { RebuildChange, RebuildStatus } from './collection.ts'
@@ -24,9 +24,9 @@ export interface FilterUpdate {
 }
 
 export interface Health {
-  /** `ok` when everything serves; `starting` while stored data is being loaded. */
+  /** `ok` when the server is fully available; `starting` while it loads stored data. */
   readonly status: string
-  /** What else the server tells. */
+  /** Other facts that the server reports. */
   readonly details: JsonObject
 }
 
@@ -71,7 +71,7 @@ export interface CollectionOperations {
   describeCollection: Operation<InCollection, CollectionDescription>
   deleteCollection: Operation<InCollection, undefined>
   upsertObjects: Operation<InCollection & { readonly objects: readonly ObjectRecord[] }, Acknowledgement>
-  getObjects: Operation<InCollection & { readonly ids: readonly string[] }, readonly StoredObject[]>
+  getMany: Operation<InCollection & { readonly ids: readonly string[] }, readonly StoredObject[]>
   deleteObject: Operation<InCollection & { readonly id: string }, boolean>
   deleteObjectsWhere: Operation<InCollection & { readonly filter: Filter }, number>
   updateObjectFilters: Operation<InCollection & { readonly updates: readonly FilterUpdate[] }, number>
@@ -83,7 +83,7 @@ export interface CollectionOperations {
   recall: Operation<InCollection & { readonly request: RecallRequest }, RecallReport>
   rebuild: Operation<InCollection & { readonly changes: readonly RebuildChange[] }, undefined>
   rebuildStatus: Operation<InCollection, RebuildStatus>
-  shrink: Operation<InCollection, number>
+  vacuum: Operation<InCollection, number>
   clone: Operation<InCollection & { readonly target: string }, undefined>
   createBackup: Operation<InCollection & { readonly name: string | undefined }, string>
 }

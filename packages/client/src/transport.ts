@@ -1,15 +1,15 @@
-// The seam between the client and whatever answers it: a server over HTTP, or an engine in this process.
+// The interface between the client and its backend: a server over HTTP, or an engine in this process.
 import type { OperationName, Operations } from './operations.ts'
 
 export interface CallOptions {
-  /** Ends the call early; it then fails with code `aborted`. A write may or may not have happened. */
+  /** Ends the call early with code `aborted`. A write may or may not have been executed. */
   readonly signal?: AbortSignal | undefined
-  /** The longest this call may take, its retries included. */
+  /** The time limit of this call, including its retries. */
   readonly timeoutMs?: number | undefined
 }
 
 export interface Transport {
-  /** Fails with AnnalError, whatever goes wrong outside this program. */
+  /** Fails with AnnalError for every failure outside this program. */
   call<Name extends OperationName>(
     name: Name,
     input: Operations[Name]['input'],

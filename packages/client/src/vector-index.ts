@@ -13,7 +13,7 @@ export class VectorIndex {
 
   constructor(transport: Transport, name: string) {
     if (typeof name !== 'string' || name === '') {
-      throw new AnnalError('invalid_argument', 'the name of an index is a non-empty string', {
+      throw new AnnalError('invalid_argument', 'the name of an index must be a non-empty string', {
         field: 'name',
         value: name,
       })
@@ -27,9 +27,9 @@ export class VectorIndex {
   }
 
   /**
-   * Stores records, replacing those whose id is there. When it returns they are on disk and in every search that starts
-   * afterwards. Up to 1,000 are one call, all or none; more are sent in calls of 1,000, one after another, and when one fails
-   * those before it stay stored and the error names the records concerned. `timeoutMs` is for each call.
+   * Stores records and replaces records with the same ids. When it resolves, they are durable and visible to every search that starts
+   * afterwards. Up to 1,000 records are stored in one atomic call. More are sent in calls of 1,000, one after another; if one fails,
+   * the calls before it stay stored and the error names the affected records. `timeoutMs` applies to each call.
    */
   upsert(records: readonly VectorRecord[], options?: CallOptions): Promise<void> {
     return storeAll(records, (batch) => this.#put(batch, options), options?.signal)
@@ -39,33 +39,33 @@ export class VectorIndex {
     await this.#transport.call('upsert', { index: this.name, records }, options)
   }
 
-  /** Stores as many records as the source gives, batch by batch, and takes no more from it than is on its way. */
+  /** Stores all records of the source in batches. It reads no more than it can send. */
   load(source: Iterable<VectorRecord> | AsyncIterable<VectorRecord>, options: LoadOptions = {}): Promise<LoadProgress> {
     const { signal, timeoutMs } = options
     return bulkLoad(source, (records) => this.#put(records, { signal, timeoutMs }), options)
   }
 
-  /** The nearest neighbours, best first. */
+  /** Returns the nearest neighbors, best first. */
   query(query: Query, options?: CallOptions): Promise<readonly Hit[]> {
     return this.#transport.call('query', { index: this.name, query }, options)
   }
 
-  /** The vector of that id, or undefined where there is none. */
+  /** Returns the vector, or undefined if the id is unknown. */
   get(id: string, options?: CallOptions): Promise<StoredVector | undefined> {
     return this.#transport.call('get', { index: this.name, id }, options)
   }
 
-  /** True when the vector was there. */
+  /** Returns true if the vector existed. */
   delete(id: string, options?: CallOptions): Promise<boolean> {
     return this.#transport.call('delete', { index: this.name, id }, options)
   }
 
-  /** Deletes every vector that the filter matches and says how many they were; an empty filter deletes nothing. */
+  /** Deletes all vectors that match the filter and returns their number. An empty filter deletes nothing. */
   deleteWhere(filter: Filter, options?: CallOptions): Promise<number> {
     return this.#transport.call('deleteWhere', { index: this.name, filter }, options)
   }
 
-  /** Replaces the whole filter of each vector named; unknown ids are left out of the count. */
+  /** Replaces all filter values of each vector. Unknown ids are not counted. */
   updateFilters(updates: readonly FilterUpdate[], options?: CallOptions): Promise<number> {
     return this.#transport.call('updateFilters', { index: this.name, updates }, options)
   }

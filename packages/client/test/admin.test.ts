@@ -1,4 +1,4 @@
-// What the holder of the root token does, against a real server in enterprise mode.
+// The operations of the root token, against a real server in enterprise mode.
 import { test } from 'tap'
 import { type AnnalError, connect, denseField } from '../src/index.ts'
 import { realServer } from './real-server.ts'
@@ -12,14 +12,14 @@ async function code(promise: Promise<unknown>): Promise<string | undefined> {
   )
 }
 
-test('databases and tokens are made, used, switched off and deleted', async (t) => {
+test('databases and tokens are created, used, deactivated and deleted', async (t) => {
   const url = await realServer(t, { rootToken })
   const root = connect({ url, token: rootToken })
   t.equal(await code(root.databases.create('cinema')), 'license_required')
   t.equal(await root.license.current(), undefined)
   t.type(await root.license.generate('somebody@example.com'), 'string')
   t.match(await root.license.current(), { status: 'active' })
-  t.type(await code(root.license.validate('not a licence')), 'string')
+  t.type(await code(root.license.validate('not a license')), 'string')
   const token = await root.databases.create('cinema')
   t.match(token, /^cinema:\S+$/)
   t.equal(await code(root.databases.create('cinema')), 'database_exists')

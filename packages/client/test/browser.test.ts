@@ -1,10 +1,10 @@
-// The main entry runs in a browser: nothing of Node.js is imported, and no package of this repository either.
+// The main entry runs in a browser: it imports no Node.js modules and no other package of this repository.
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'tap'
 
 const source = new URL('../src/', import.meta.url)
 
-/** The embedded client is for Node.js, and a door of its own. */
+/** The embedded client is for Node.js and has its own entry. */
 function ofMainEntry(file: string): boolean {
   return file.endsWith('.ts') && !file.startsWith('embedded/')
 }

@@ -1,4 +1,4 @@
-// How far a load is, whatever order its batches end in: over a transport that answers when the test says so.
+// The progress of a load, whatever order its batches end in, over a transport that the test controls.
 import { AnnalError, connect, type ObjectRecord, type Transport } from '@annal/client'
 import { test } from 'tap'
 
@@ -8,7 +8,7 @@ interface Sending {
   reject(error: Error): void
 }
 
-/** Keeps every batch under way until it is told what becomes of it. */
+/** Keeps every batch pending until the test settles it. */
 function heldBack() {
   const sendings: Sending[] = []
   let arrived: () => void = () => undefined
@@ -39,7 +39,7 @@ function* numbers(count: number): Generator<ObjectRecord> {
   for (let i = 0; i < count; i += 1) yield { id: String(i), fields: { x: [i, i] } }
 }
 
-test('what is stored through has no gap, though later batches end before earlier ones', async (t) => {
+test('storedThrough has no gap, although later batches end before earlier ones', async (t) => {
   const { client, sending } = heldBack()
   const reports: (readonly [number, number])[] = []
   const onProgress = ({ stored, through }: { readonly stored: number; readonly through: number }) =>
@@ -60,7 +60,7 @@ test('what is stored through has no gap, though later batches end before earlier
   ])
 })
 
-test('a failure leaves its records out of what is stored through, and names them', async (t) => {
+test('a failure excludes its records from storedThrough and names them', async (t) => {
   const { client, sending } = heldBack()
   let through = -1
   const onProgress = (progress: { readonly through: number }) => {
@@ -74,12 +74,12 @@ test('a failure leaves its records out of what is stored through, and names them
   t.equal(through, 2)
 })
 
-test('when the source fails the load waits for what is under way', async (t) => {
+test('if the source fails, the load waits for the running batches', async (t) => {
   const { client, sending } = heldBack()
   let stored = 0
   async function* failing(): AsyncGenerator<ObjectRecord> {
     yield* numbers(1)
-    // Not before its batch is on its way.
+    // Not before its batch was sent.
     await sending('0')
     setImmediate(async () => (await sending('0')).resolve())
     throw new Error('the source broke')

@@ -1,4 +1,4 @@
-// `npm run demo`, small: the real run from first load to crash and back keeps every promise it checks.
+// `npm run demo`, small: a full run with a load, a crash and a recovery passes all its checks.
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -8,7 +8,7 @@ import { test } from 'tap'
 
 const demo = fileURLToPath(new URL('../../../benchmarks/src/demo/main.ts', import.meta.url))
 
-test('the quick demo loads, answers, restarts, is killed, and has lost nothing', async (t) => {
+test('the quick demo loads, searches, restarts, is killed, and loses nothing', async (t) => {
   const report = path.join(t.testdir(), 'figures.json')
   const { stdout } = await promisify(execFile)(process.execPath, [
     '--conditions=annal-source',

@@ -1,4 +1,4 @@
-// What only the client of a real server shows: tokens, statuses, what a refusal names. What goes in and comes out is in suite.ts.
+// What only a client of a real server shows: tokens, statuses and error details. Inputs and results are in suite.ts.
 import { test } from 'tap'
 import { AnnalError, connect } from '../src/index.ts'
 import { realServer } from './real-server.ts'
@@ -14,7 +14,7 @@ async function code(promise: Promise<unknown>): Promise<string> {
   throw error
 }
 
-test('a real server answers, and refuses with what is wrong', async (t) => {
+test('a real server replies, and its errors name the fault', async (t) => {
   const url = await realServer(t, { token })
   const client = connect({ url, token })
 
@@ -51,7 +51,7 @@ test('a real server answers, and refuses with what is wrong', async (t) => {
   })
 })
 
-test('the object that is asked for is deleted, whatever the id', async (t) => {
+test('the requested object is deleted, whatever its id', async (t) => {
   const client = connect({ url: await realServer(t, {}) })
   const index = await client.createIndex({ name: 'ids', dimension: 2, spaceType: 'l2' })
   const ids = ['50%', '%', 'a b', 'a%20b', 'a/b', 'a%2Fb', '.', '..', '%2e', '-', '?', 'a?b', '#', 'other']

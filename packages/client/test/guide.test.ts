@@ -1,4 +1,4 @@
-// Every command and every program in README and quick start does what the text around it says.
+// Every command and program in README and quick start does what the text says.
 import { execFile } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

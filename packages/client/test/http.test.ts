@@ -1,4 +1,4 @@
-// How the HTTP transport behaves when things go wrong, against a real server that makes them go wrong.
+// How the HTTP transport behaves when calls fail, against a real server that makes them fail.
 import { inspect } from 'node:util'
 import { type Test, test } from 'tap'
 import { AnnalError, type ConnectOptions, connect } from '../src/index.ts'
@@ -26,13 +26,13 @@ async function failure(promise: Promise<unknown>): Promise<AnnalError> {
   throw error
 }
 
-test('a reading call is repeated while the server is busy, then succeeds', async (t) => {
+test('a read is retried while the server is busy, then succeeds', async (t) => {
   const server = await serving(t, busy, hangUp, json(502, {}), emptyList)
   t.same(await client(server).listIndexes(), [])
   t.equal(server.requests.length, 4)
 })
 
-test('repeats end with the last failure once their number is used up', async (t) => {
+test('retries end with the last failure when their number is exhausted', async (t) => {
   const server = await serving(t, busy)
   const error = await failure(client(server, { retriesMax: 2 }).listIndexes())
   t.match(error, { code: 'overloaded', status: 503, requestId: 'r-1', retryable: true, message: 'the queue is full' })
@@ -50,7 +50,7 @@ test('an upsert is repeated, because storing the same record twice is storing it
   )
 })
 
-test('a call that must not happen twice is repeated only when the server said that it did not begin', async (t) => {
+test('a call that must not happen twice is retried only if the server reported that it did not start', async (t) => {
   const definition = { name: 'films', dimension: 2 }
   const refusing = await serving(t, busy, plain(200, 'Index created successfully'))
   await client(refusing).createIndex(definition)
@@ -64,34 +64,34 @@ test('a call that must not happen twice is repeated only when the server said th
   }
 })
 
-test('a refusal is not repeated', async (t) => {
+test('a refused call is not retried', async (t) => {
   const server = await serving(t, json(409, { error: 'taken', code: 'collection_exists' }))
   const error = await failure(client(server).createIndex({ name: 'films', dimension: 2 }))
   t.match(error, { code: 'collection_exists', status: 409, retryable: false })
   t.equal(server.requests.length, 1)
 })
 
-test('the server names the wait, and a wait beyond the deadline is not begun', async (t) => {
+test('the server sets the wait, and a wait beyond the deadline is not started', async (t) => {
   const server = await serving(t, json(429, { error: 'slow down', code: 'too_many_attempts' }, { 'retry-after': '60' }))
   const error = await failure(client(server, { timeoutMs: 5_000 }).listIndexes())
   t.match(error, { code: 'too_many_attempts', status: 429, retryAfterMs: 60_000, retryable: true })
   t.equal(server.requests.length, 1)
 })
 
-test('a wait that the deadline allows is waited', async (t) => {
+test('a wait within the deadline is observed', async (t) => {
   const server = await serving(t, json(503, { error: 'busy', code: 'overloaded' }, { 'retry-after': '1' }), emptyList)
   const startMs = performance.now()
   t.same(await client(server).listIndexes(), [])
-  t.ok(performance.now() - startMs >= 990, 'not before the time the server named')
+  t.ok(performance.now() - startMs >= 990, 'not before the time that the server set')
 })
 
-test('silence ends with a timeout, for the client or for one call', async (t) => {
+test('a missing reply ends with the timeout of the client or of the call', async (t) => {
   const server = await serving(t, silence)
   t.match(await failure(client(server, { timeoutMs: 50 }).stats()), { code: 'timeout', limit: 50, retryable: true })
   t.match(await failure(client(server).stats({ timeoutMs: 60 })), { code: 'timeout', limit: 60 })
 })
 
-test('an aborted call ends at once and says that the caller did it', async (t) => {
+test('an aborted call ends at once and reports that the caller aborted it', async (t) => {
   const server = await serving(t, silence)
   const controller = new AbortController()
   const pending = failure(client(server).stats({ signal: controller.signal }))
@@ -102,7 +102,7 @@ test('an aborted call ends at once and says that the caller did it', async (t) =
   t.equal((await failure(client(server).stats({ signal: controller.signal }))).code, 'aborted')
 })
 
-test('nobody listening is unreachable, and says where', async (t) => {
+test('a closed port is unreachable, and the error names the address', async (t) => {
   const server = await scriptedServer(emptyList)
   await server[Symbol.asyncDispose]()
   const error = await failure(client(server, { retriesMax: 0 }).stats())
@@ -111,7 +111,7 @@ test('nobody listening is unreachable, and says where', async (t) => {
   t.match(error.message, 'ECONNREFUSED')
 })
 
-test('a refusal keeps field, value and limit', async (t) => {
+test('an error keeps field, value and limit', async (t) => {
   const reply = {
     error: 'top_k is too large',
     code: 'limit_exceeded',
@@ -129,7 +129,7 @@ test('a refusal keeps field, value and limit', async (t) => {
   t.match(error, { code: 'limit_exceeded', status: 400, field: 'k', value: 513, limit: 512, requestId: 'r-2' })
 })
 
-test('an answer from something in between is an http_error without its page', async (t) => {
+test('a reply from a proxy is an http_error without its page', async (t) => {
   const server = await serving(t, (response) => {
     response.writeHead(404, { 'content-type': 'text/html' }).end('<html>nothing here</html>')
   })
@@ -138,7 +138,7 @@ test('an answer from something in between is an http_error without its page', as
   t.notMatch(error.message, 'html')
 })
 
-test('an answer that is not what was promised is an invalid_reply', async (t) => {
+test('a reply of the wrong shape is an invalid_reply', async (t) => {
   const server = await serving(t, plain(200, 'hello'))
   t.equal((await failure(client(server).stats())).code, 'invalid_reply')
   t.equal((await failure(client(server).listIndexes())).code, 'invalid_reply')
@@ -164,7 +164,7 @@ test('a redirect is not followed', async (t) => {
   t.equal(elsewhere.requests.length, 0)
 })
 
-test('the token travels in one header and shows nowhere else', async (t) => {
+test('the token is sent in one header and appears nowhere else', async (t) => {
   const token = 'films:s3cr3t-t0ken'
   const server = await serving(t, json(401, { error: 'Invalid token', code: 'unauthorized' }))
   const secretive = client(server, { token })
@@ -177,7 +177,7 @@ test('the token travels in one header and shows nowhere else', async (t) => {
   }
 })
 
-test('an address or a token that would leak is refused without being quoted', async (t) => {
+test('a URL or token that would leak is refused without being quoted', async (t) => {
   for (const options of [
     { url: 'http://user:s3cr3t@localhost:8080' },
     { url: 'http://localhost:8080/?token=s3cr3t' },
@@ -193,13 +193,13 @@ test('an address or a token that would leak is refused without being quoted', as
   }
 })
 
-test('a proxy may put the server below a path', async (t) => {
+test('a proxy may serve the server below a path', async (t) => {
   const server = await serving(t, emptyList)
   await connect({ url: `${server.url}/vectors/` }).listIndexes()
   t.equal(server.requests[0]?.url, '/vectors/api/v1/index/list')
 })
 
-test('health is an answer also while the server starts, and is asked once', async (t) => {
+test('health also succeeds while the server starts, and is requested once', async (t) => {
   const server = await serving(t, json(503, { status: 'starting', progress: { done: 1 } }))
   t.same(await client(server).health(), { status: 'starting', details: { progress: { done: 1 } } })
   t.equal(server.requests.length, 1)

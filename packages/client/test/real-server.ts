@@ -1,4 +1,4 @@
-// The real server from source, a child process on an empty directory and a port of its own.
+// The real server from source, a child process with an empty directory on its own port.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -11,7 +11,7 @@ import type { Test } from 'tap'
 
 const serverMain = fileURLToPath(new URL('../../server/src/main.ts', import.meta.url))
 
-/** Resolves to its address. The test ends it and checks that it ends cleanly. */
+/** Resolves to its address. The test stops the server and checks that it exits cleanly. */
 export async function realServer(
   t: Test,
   options: { readonly token?: string; readonly rootToken?: string } = {},
@@ -32,16 +32,16 @@ export async function realServer(
     if (child.exitCode === null) {
       child.kill('SIGTERM')
       const [code] = await once(child, 'exit')
-      if (code !== 0) throw new Error(`the server ended with ${code} when asked to stop:\n${complaints()}`)
+      if (code !== 0) throw new Error(`the server ended with ${code} when it was stopped:\n${complaints()}`)
     }
     rmSync(dataDir, { recursive: true })
   })
   const address = await addressOf(child)
-  if (address === undefined) throw new Error(`the server ended before it served:\n${complaints()}`)
+  if (address === undefined) throw new Error(`the server exited before it was ready:\n${complaints()}`)
   return address
 }
 
-/** The server says where it serves once it does. */
+/** The server prints its address when it is ready. */
 async function addressOf(child: ChildProcess): Promise<string | undefined> {
   for await (const line of createInterface({ input: child.stdout! })) {
     const address = /http:\/\/\S+/.exec(line)?.[0]
@@ -50,7 +50,7 @@ async function addressOf(child: ChildProcess): Promise<string | undefined> {
   return undefined
 }
 
-/** What was written last, for the case that something goes wrong. */
+/** The last output, for error messages. */
 function lastOf(stream: Readable): () => string {
   let text = ''
   stream.setEncoding('utf8').on('data', (chunk: string) => {

@@ -1,4 +1,4 @@
-// A real HTTP server on a free port that answers with the given replies, one after the other, and keeps what it was asked.
+// A real HTTP server on a free port that sends the given replies in sequence and records the requests.
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -16,7 +16,7 @@ export interface ScriptedServer extends AsyncDisposable {
   readonly requests: readonly Asked[]
 }
 
-/** The last reply is given again and again once the others are used up. */
+/** The last reply is repeated when the others are used up. */
 export async function scriptedServer(...replies: readonly [Reply, ...Reply[]]): Promise<ScriptedServer> {
   const requests: Asked[] = []
   const server = createServer(async (request, response) => {
@@ -28,7 +28,7 @@ export async function scriptedServer(...replies: readonly [Reply, ...Reply[]]): 
     reply(response, requests.at(-1) as Asked)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  // listen on a TCP port gives an AddressInfo; a string is for pipes only.
+  // listen on a TCP port returns an AddressInfo; a string is for pipes only.
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,

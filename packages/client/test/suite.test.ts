@@ -1,4 +1,4 @@
-// One suite, both transports.
+// One suite for both transports.
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -32,8 +32,8 @@ test('over an engine in this process', async (t) => {
 
   const engine = await openEngine({ dataDir, threads: 1 })
   await using again = embeddedClient(engine)
-  t.ok((await again.listCollections()).length > 0, 'what was stored is there')
+  t.ok((await again.listCollections()).length > 0, 'the stored data is there')
   await again.close()
-  t.equal(engine.health().status, 'ok', 'whoever opened an engine closes it')
+  t.equal(engine.health().status, 'ok', 'the owner of an engine closes it')
   await engine.close()
 })

@@ -1,4 +1,4 @@
-// What every transport must do: the same questions, the same answers, over HTTP and over an engine in this process.
+// What every transport must do: the same calls give the same results over HTTP and on an embedded engine.
 import type { Test } from 'tap'
 import {
   AnnalError,
@@ -37,7 +37,7 @@ function close(found: ArrayLike<number> | undefined, wanted: readonly number[], 
 }
 
 export async function indexSuite(t: Test, client: Client): Promise<void> {
-  await t.test('an index is made, listed, described and deleted', async (t) => {
+  await t.test('an index is created, listed, described and deleted', async (t) => {
     await client.createIndex({ name: 'short_lived', dimension: 8, spaceType: 'ip', precision: 'float32', m: 8 })
     const described = { name: 'short_lived', dimension: 8, spaceType: 'ip', precision: 'float32', m: 8, count: 0 }
     t.match(await client.listIndexes(), [{ ...described, hybrid: false }])
@@ -72,7 +72,7 @@ export async function indexSuite(t: Test, client: Client): Promise<void> {
     })
   }
 
-  await t.test('filters choose, are replaced, and delete', async (t) => {
+  await t.test('filters select, are updated, and delete', async (t) => {
     const index = await client.createIndex({ name: 'numbers', dimension: 2, spaceType: 'l2' })
     await index.upsert(
       Array.from({ length: 100 }, (_, i) => ({
@@ -100,7 +100,7 @@ export async function indexSuite(t: Test, client: Client): Promise<void> {
     t.equal((await index.describe()).count, 48)
   })
 
-  await t.test('a hybrid index takes sparse terms and gives them back', async (t) => {
+  await t.test('a hybrid index stores and returns sparse terms', async (t) => {
     const index = await client.createIndex({
       name: 'hybrid',
       dimension: 2,
@@ -126,7 +126,7 @@ function* numbers(count: number): Generator<ObjectRecord> {
 }
 
 export async function collectionSuite(t: Test, client: Client): Promise<void> {
-  await t.test('a collection is made, listed, described and deleted', async (t) => {
+  await t.test('a collection is created, listed, described and deleted', async (t) => {
     const fields = [
       denseField('title', { dimension: 4, spaceType: 'l2', precision: 'float32', m: 8, efConstruction: 64 }),
       sparseField('terms', { dimension: 5_000 }),
@@ -149,10 +149,10 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     await client.deleteCollection('films')
     t.equal(await code(films.describe()), 'collection_not_found')
     t.equal(await code(films.search({ fields: { title: { query: [1, 2, 3, 4] } } })), 'collection_not_found')
-    // The shape of the specification, as it is.
+    // The shape of the specification, unchanged.
     const params = { dimension: 4, space_type: 'cosine', precision: 'int8' } as const
     await client.createCollection({ name: 'plain', fields: [{ name: 'embedding', type: 'vector', params }] })
-    // One dense field, whatever its name, is an index, too.
+    // A collection with one dense field of any name is also an index.
     const plain = client.index('plain')
     await plain.upsert([{ id: 'one', vector: [1, 0, 0, 0], meta: { n: 1 } }])
     t.match(await plain.query({ vector: [1, 0, 0, 0], topK: 1 }), [{ id: 'one', meta: { n: 1 } }])
@@ -165,7 +165,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     fields: [denseField('place', { dimension: 2, spaceType: 'l2', precision: 'float32' }), sparseField('words')],
   })
 
-  await t.test('objects are loaded from a stream and come back as they were given', async (t) => {
+  await t.test('objects are loaded from a stream and returned unchanged', async (t) => {
     const reports: number[] = []
     const done = await collection.load(numbers(250), {
       batchSize: 40,
@@ -188,7 +188,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.equal(await collection.delete('bytes'), false)
   })
 
-  await t.test('fields are searched alone, together, and as one list', async (t) => {
+  await t.test('fields are searched alone, together, and with fusion', async (t) => {
     const dense = await collection.search({ fields: { place: { query: [100, 1], limit: 3 } }, includeVectors: true })
     t.same(dense.results.place?.map(({ id }) => id).sort(), ['n100', 'n101', 'n99'])
     t.match(dense.results.place?.[0], { id: 'n100', similarity: 0, meta: { i: 100 }, filter: { value: 100 } })
@@ -222,7 +222,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.same([one?.results.place?.[0]?.id, two?.results.place?.[0]?.id], ['n1', 'n2'])
   })
 
-  await t.test('every kind of condition counts what it should, written by hand or by a function', async (t) => {
+  await t.test('every kind of condition counts correctly, written by hand or built by a function', async (t) => {
     const counts: readonly [Parameters<typeof collection.count>[0], number][] = [
       [undefined, 250],
       [[eq('parity', 'even')], 125],
@@ -256,7 +256,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.equal(await code(collection.count([{ value: { $between: [1, 2] } } as never])), 'invalid_filter')
   })
 
-  await t.test('all objects are walked through once, page by page', async (t) => {
+  await t.test('all objects are returned once, page by page', async (t) => {
     const ids: string[] = []
     for await (const { id } of collection.objects({ filter: [eq('parity', 'odd')], limit: 30 })) ids.push(id)
     t.equal(new Set(ids).size, 125)
@@ -266,7 +266,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.equal((await collection.scroll({ cursor: page.cursor })).objects.length, 1)
   })
 
-  await t.test('filters are replaced, objects deleted by them', async (t) => {
+  await t.test('filters are updated, and objects deleted by filter', async (t) => {
     const updates = [
       { id: 'n3', filter: { parity: 'three' } },
       { id: 'nobody', filter: {} },
@@ -278,7 +278,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.equal(await collection.count(), 249)
   })
 
-  await t.test('the graph is rebuilt, measured, and gives back what it does not need', async (t) => {
+  await t.test('the graph is rebuilt, measured and vacuumed', async (t) => {
     t.equal((await collection.rebuildStatus()).status, 'idle')
     await collection.rebuild([{ field: 'place', m: 24 }])
     while ((await collection.rebuildStatus()).status === 'in_progress')
@@ -286,10 +286,11 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     t.match(await collection.rebuildStatus(), { status: 'completed', objects: 249, objectsDone: 249 })
     t.match((await collection.describe()).fields[0], { params: { M: 24 } })
     t.equal((await collection.recall({ field: 'place', sample: 20 })).recall, 1)
-    t.ok((await collection.shrink()) >= 0)
+    t.ok((await collection.vacuum()) >= 0)
+    t.ok((await collection.shrink()) >= 0, 'the deprecated name still works')
   })
 
-  await t.test('several vectors of one object are stored, found and given back', async (t) => {
+  await t.test('several vectors of one object are stored, found and returned', async (t) => {
     const lines = multiVectorField('lines', { dimension: 2, precision: 'float32', pooling: 'mean' })
     const pages = await client.createCollection({ name: 'pages', fields: [lines] })
     await pages.upsert([
@@ -304,7 +305,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     await client.deleteCollection('pages')
   })
 
-  await t.test('a collection is cloned, backed up, restored, carried away and back', async (t) => {
+  await t.test('a collection is cloned, backed up, restored, downloaded and uploaded', async (t) => {
     const copy = await collection.clone('copy')
     t.equal(await copy.count(), 249)
     await client.deleteCollection('copy')
@@ -357,7 +358,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     await collection.delete('late')
   })
 
-  await t.test('what is refused names the field and the value, and stores nothing', async (t) => {
+  await t.test('a refused call names the field and the value, and stores nothing', async (t) => {
     const tooWide = collection.upsert([
       { id: 'good', fields: { place: [1, 2] } },
       { id: 'wide', fields: { place: [1, 2, 3] } },
@@ -374,7 +375,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
   })
 
   await t.test(
-    'a load ends with the first failure, takes no more from its source than it must, and can be stopped',
+    'a load ends with the first failure, reads no more of its source than necessary, and can be stopped',
     async (t) => {
       let given = 0
       function* broken(): Generator<ObjectRecord> {
@@ -395,7 +396,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
   )
 }
 
-/** A moment that is over, and later than everything that was stored before. */
+/** A time in the past, after everything that was stored before. */
 async function momentAfterNow(): Promise<Date> {
   const moment = Date.now() + 2
   while (Date.now() <= moment + 1) await new Promise((resolve) => setTimeout(resolve, 1))

@@ -1,4 +1,4 @@
-// What the client writes and reads on the wire, seen with an independent decoder.
+// What the client writes and reads on the wire, checked with an independent decoder.
 
 import { deflateSync, inflateSync } from 'node:zlib'
 import { decode } from '@msgpack/msgpack'
@@ -10,7 +10,7 @@ import { parseRetryAfter, waitBefore } from '../src/http/retry.ts'
 import { AnnalError, connect, type VectorRecord } from '../src/index.ts'
 import { json, scriptedServer } from './scripted-server.ts'
 
-test('the writer agrees with the MessagePack library at every size of header', async (t) => {
+test('the writer matches the MessagePack library at every header size', async (t) => {
   for (const size of [0, 1, 15, 16, 31, 32, 255, 256, 65_535, 65_536]) {
     const writer = new MessageWriter(1)
     const numbers = Float32Array.from({ length: size }, (_, i) => i / 3)
@@ -48,7 +48,7 @@ test('sparse terms follow the vector', async (t) => {
   ])
 })
 
-test('what cannot be sent is refused with the place where it stands', async (t) => {
+test('invalid input is refused with its position', async (t) => {
   const refused: readonly [unknown, string][] = [
     [{ id: 'a', vector: [1, Number.NaN] }, 'records[0].vector[1]'],
     [{ id: 'a', vector: [1, 1e39] }, 'records[0].vector[1]'],
@@ -67,7 +67,7 @@ test('what cannot be sent is refused with the place where it stands', async (t) 
   }
 })
 
-test('meta comes back as the object or the bytes that went in', async (t) => {
+test('meta is returned as the object or the bytes that were stored', async (t) => {
   const large = { words: 'many words '.repeat(500) }
   const unpackMeta = (bytes: Uint8Array) => new MetaReader().unpack(bytes)
   for (const meta of [{}, { a: [1, { b: null }] }, large]) t.strictSame(unpackMeta(packMeta(meta, 'meta')), meta)
@@ -78,7 +78,7 @@ test('meta comes back as the object or the bytes that went in', async (t) => {
   t.strictSame(unpackMeta(new TextEncoder().encode('{"plain":true}')), { plain: true })
 })
 
-test('meta inflates to so much for one object and for one reply, and comes back as its bytes beyond', (t) => {
+test('meta inflates up to the limits per object and per reply, and is returned as bytes beyond them', (t) => {
   const packed = (text: string) => Uint8Array.from(deflateSync(JSON.stringify({ text })))
   const bomb = packed('x'.repeat(6_500_000))
   t.equal(new MetaReader().unpack(bomb), bomb)
@@ -93,7 +93,7 @@ test('meta inflates to so much for one object and for one reply, and comes back 
   const base64 = Buffer.from(packed('y')).toString('base64')
   t.strictSame(new MetaReader().fromJson({ meta_base64: base64, meta_limit: 'reply' }), { text: 'y' })
   t.strictSame(new MetaReader().fromJson({ meta_base64: base64, meta_limit: 'object' }), packed('y'))
-  t.strictSame(new MetaReader().fromJson({ meta_base64: base64 }), packed('y'), 'opaque bytes stay opaque')
+  t.strictSame(new MetaReader().fromJson({ meta_base64: base64 }), packed('y'), 'opaque bytes stay unchanged')
   t.strictSame(new MetaReader().fromJson({ meta: { a: 1 } }), { a: 1 })
   t.end()
 })
@@ -107,8 +107,8 @@ test('hits and vectors are asked for in JSON, which has them as they were given'
   const vector = Float32Array.of(3, -0.1)
   t.strictSame(hit, { ...entry, similarity: 0.25, distance: 0.75, vector })
   t.strictSame(await index.get('a'), { ...entry, meta: undefined, vector })
-  t.match(server.asked, [{ headers: { accept: 'application/json' } }, { headers: { accept: 'application/json' } }])
-  t.strictSame(JSON.parse(String(server.asked[0]?.body)).vector, [30, 40], 'a query travels as it is')
+  t.match(server.requests, [{ headers: { accept: 'application/json' } }, { headers: { accept: 'application/json' } }])
+  t.strictSame(JSON.parse(String(server.requests[0]?.body)).vector, [30, 40], 'a query travels as it is')
 })
 
 test('an unknown id is undefined, an unknown index is a failure', async (t) => {
@@ -130,8 +130,8 @@ test('an unknown id is undefined, an unknown index is a failure', async (t) => {
   )
 })
 
-test('waits grow, are shaken, have a ceiling, and are never shorter than asked', async (t) => {
-  const wait = (attempt: number, random: number, askedMs?: number) => waitBefore(attempt, { random, askedMs })
+test('waits grow, have jitter and a maximum, and are never shorter than requested', async (t) => {
+  const wait = (attempt: number, random: number, requestedMs?: number) => waitBefore(attempt, { random, requestedMs })
   t.strictSame([wait(0, 0), wait(1, 0), wait(2, 0), wait(0, 1), wait(30, 1)], [50, 100, 200, 100, 5_000])
   t.equal(wait(0, 0, 7_000), 7_000)
   t.equal(parseRetryAfter('2', 0), 2_000)

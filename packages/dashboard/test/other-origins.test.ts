@@ -40,7 +40,7 @@ function sent(page: Page, url: string, options: RequestInit = {}): Promise<numbe
 /** Requests that browsers send for any page without a preflight. */
 const simple: readonly (readonly [route: string, body?: string])[] = [
   ['/api/v2/collection/docs/backup'],
-  ['/api/v2/collection/docs/shrink'],
+  ['/api/v2/collection/docs/vacuum'],
   ['/api/v2/backup/upload?name=sent', 'x'],
   ['/api/v1/index/docs/backup'],
 ]

@@ -1,4 +1,4 @@
-// What an engine gives, as the client gives it.
+// Converts results of an engine to results of the client.
 import {
   type CollectionDescription as EngineDescription,
   type SearchHit as EngineHit,
@@ -53,7 +53,7 @@ export function resultOf(
     ...(fused !== undefined && { fused: fused.map((hit) => fusedOf(hit, metas)) }),
     complete,
     lsn,
-    // Numbers and texts by name, as JSON has them.
+    // Numbers and strings by name, as JSON.
     ...(explain !== undefined && { explain: explain as unknown as JsonObject }),
   }
 }
@@ -91,7 +91,7 @@ export function storedOf(stored: EngineStored, metas: MetaBudget): StoredObject 
   }
 }
 
-/** Bytes where what is stored is not JSON, or inflates beyond a limit; empty where nothing is. */
+/** Bytes if the stored meta is not JSON or inflates beyond a limit; empty if there is none. */
 function metaOf({ metaBytes }: { readonly metaBytes: Uint8Array }, metas: MetaBudget): JsonObject | Uint8Array {
   return metas.read(metaBytes).meta ?? metaBytes
 }

@@ -1,4 +1,4 @@
-// The operations on backups, by an engine.
+// The operations on backups, on an engine.
 import type { BackupInfo as EngineBackup, Moment } from '@annal/engine'
 import type { BackupInfo, BackupStatus } from '../backups.ts'
 import { AnnalError } from '../errors.ts'
@@ -52,7 +52,7 @@ function infoOf({ name, collection, takenAt, bytes, objects, lsn, digest }: Engi
 
 function momentOf(lsn: number | undefined, time: Date | undefined): Moment | undefined {
   if (lsn !== undefined && time !== undefined) {
-    throw new AnnalError('invalid_argument', 'lsn and time cannot be given together', { field: 'time', value: time })
+    throw new AnnalError('invalid_argument', 'lsn and time cannot be used together', { field: 'time', value: time })
   }
   if (lsn !== undefined) return { lsn }
   return time === undefined ? undefined : { timeMs: time.getTime() }

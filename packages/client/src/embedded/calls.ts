@@ -1,4 +1,4 @@
-// What a group of operations is when an engine answers it.
+// A group of operations, implemented on an engine.
 import type { Database, Engine } from '@annal/engine'
 import type { OperationName, Operations } from '../operations.ts'
 

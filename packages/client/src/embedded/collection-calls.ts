@@ -1,4 +1,4 @@
-// The operations on collections, by an engine.
+// The operations on collections, on an engine.
 import {
   type SearchRequest as EngineSearch,
   type FilterInput,
@@ -30,7 +30,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     const { lsn, durable } = await database.collection(collection).upsert(objects.map(objectInput))
     return { lsn, durable }
   },
-  async getObjects({ database }, { collection, ids }) {
+  async getMany({ database }, { collection, ids }) {
     return storedAll(await database.collection(collection).getMany(ids))
   },
   async deleteObject({ database }, { collection, id }) {
@@ -77,7 +77,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
         ]),
       ),
     )
-    // Under way, it is told by its status; refused, at once.
+    // A failure during the rebuild is reported by its status; a refusal fails here.
     if (open.rebuildStatus().status !== 'running') return begun.then(() => undefined)
     begun.catch(() => undefined)
     return undefined
@@ -94,7 +94,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
   async createBackup({ database }, { collection, name }) {
     return (await database.backups.create(collection, name)).name
   },
-  async shrink({ database }, { collection }) {
+  async vacuum({ database }, { collection }) {
     return (await database.collection(collection).vacuum()).reclaimedBytes
   },
 }
@@ -105,7 +105,7 @@ function storedAll(objects: readonly StoredObject[]) {
 }
 
 export function filterInput(filter: Filter): FilterInput {
-  // Conditions are JSON; the engine judges what they say.
+  // Conditions are JSON, which the engine validates.
   return filter as FilterInput
 }
 

@@ -1,9 +1,9 @@
-// The engine tells a member that is absent from one that is undefined; callers of the client need not.
+// The engine distinguishes absent members from undefined ones; callers of the client do not have to.
 
 type Defined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> }
 
-/** Without the members that are undefined. */
+/** A copy without undefined members. */
 export function defined<T extends object>(value: T): Defined<T> {
-  // The members left are those of T without undefined, which is what Defined says.
+  // The remaining members are those of T without undefined, which is what Defined means.
   return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>
 }

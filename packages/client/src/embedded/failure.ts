@@ -1,8 +1,8 @@
-// What an engine fails with, as the client's one kind of error.
+// Converts errors of an engine to the client's error.
 import { EngineError } from '@annal/engine'
 import { AnnalError } from '../errors.ts'
 
-/** Throws the error as an AnnalError where it says what is wrong with the world; our own mistakes are passed on. */
+/** Throws an AnnalError for errors with a code; internal errors are passed on. */
 export function translated(error: unknown): never {
   if (error instanceof EngineError) {
     const { field, value, limit } = error.details
@@ -16,8 +16,5 @@ export function translated(error: unknown): never {
 }
 
 export function notSupported(operation: string): AnnalError {
-  return new AnnalError(
-    'not_supported',
-    `${operation} needs a server; this client works on an engine in its own process`,
-  )
+  return new AnnalError('not_supported', `${operation} requires a server, but this client uses an embedded engine`)
 }

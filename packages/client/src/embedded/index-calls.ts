@@ -1,5 +1,5 @@
-// The operations on indexes, by an engine: an index is a collection with one dense field and, when it is hybrid, one sparse field,
-// as the server has it; those made here are named `dense` and `sparse`.
+// The operations on indexes, on an engine: an index is a collection with one dense field and, if it is hybrid, one sparse field, as on
+// the server. New fields are named `dense` and `sparse`.
 import { type CollectionDescription, type Database, EngineError, MetaBudget, type ObjectInput } from '@annal/engine'
 import type { IndexDefinition, IndexDescription } from '../definition.ts'
 import type { IndexOperations } from '../operations.ts'
@@ -74,10 +74,10 @@ function collectionOf(definition: IndexDefinition) {
   }
 }
 
-/** No field is called so; not `sparse`, because the dense one may be. */
+/** No field has this name; not `sparse`, because the dense field may have it. */
 const noField = ''
 
-/** What the fields of an index are called. */
+/** The field names of an index. */
 interface FieldNames {
   readonly dense: string
   readonly sparse: string
@@ -87,11 +87,11 @@ function open(database: Database, name: string) {
   const collection = database.collection(name)
   const found = indexOf(collection.describe())
   if (found !== undefined) return { collection, ...found }
-  const message = `${name} has other fields than one dense and at most one sparse; use client.collection`
+  const message = `${name} has fields other than one dense and at most one sparse field; use client.collection`
   throw new EngineError('collection_not_found', message, { field: 'name', value: name })
 }
 
-/** Undefined for a collection of another kind. */
+/** Undefined if the collection is not an index. */
 function indexOf({ name, fields, objects }: CollectionDescription) {
   const dense = fields.find((field) => field.kind === 'dense')
   const sparse = fields.find((field) => field.kind === 'sparse')
@@ -124,7 +124,7 @@ function objectInput({ id, vector, meta, filter, sparse }: VectorRecord, names: 
 
 function searchOf({ vector, sparse, topK = topKDefault, ef, filter, ...rest }: Query, names: FieldNames) {
   const common = { limit: topK, ...(ef !== undefined && { ef }) }
-  // What the server weighs both sides with unless it is told otherwise.
+  // The server's default weights.
   const weights = { [names.dense]: 0.5, [names.sparse]: 0.5 }
   return {
     ...defined(rest),
@@ -154,7 +154,7 @@ function storedVector({ id, meta, filter, dense, sparse }: StoredObject, names: 
   }
 }
 
-/** The index API says undefined where there is no meta. */
+/** The index API uses undefined for missing meta. */
 function present(meta: JsonObject | Uint8Array): JsonObject | Uint8Array | undefined {
   return meta instanceof Uint8Array || Object.keys(meta).length > 0 ? meta : undefined
 }

@@ -1,16 +1,16 @@
-// @annal/client/embedded: the same client over an engine in this process. Needs @annal/engine, and Node.js.
+// @annal/client/embedded: the same client on an engine in this process. Requires @annal/engine and Node.js.
 import { type Engine, type EngineOptions, openEngine } from '@annal/engine'
 import { Client } from '../client.ts'
 import { translated } from './failure.ts'
 import { embeddedTransport } from './transport.ts'
 
 export interface EmbeddedOptions {
-  /** One database of the engine; default `default`. */
+  /** The database of the engine; default `default`. */
   readonly database?: string | undefined
 }
 
 /**
- * Opens a data directory, of which the client is then the owner: `client.close()` closes it.
+ * Opens a data directory, which the client owns: `client.close()` closes it.
  *
  * ```ts
  * const client = await openEmbedded({ dataDir: './data' })
@@ -22,7 +22,7 @@ export async function openEmbedded({ database, ...options }: EngineOptions & Emb
   return new Client(embeddedTransport({ engine, database, ownsEngine: true }))
 }
 
-/** A client of an engine that somebody else opens and closes. */
+/** A client on an engine that the caller opens and closes. */
 export function embeddedClient(engine: Engine, options: EmbeddedOptions = {}): Client {
   return new Client(embeddedTransport({ engine, ...options, ownsEngine: false }))
 }

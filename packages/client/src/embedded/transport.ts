@@ -1,4 +1,4 @@
-// The transport that asks an engine in this process. What only a server has is refused with `not_supported`.
+// The transport to an engine in this process. Operations that only a server has fail with `not_supported`.
 import type { Engine } from '@annal/engine'
 import { within } from '../deadline.ts'
 import type { OperationName, Operations } from '../operations.ts'
@@ -22,7 +22,7 @@ const timeoutDefaultMs = 30_000
 const systemCalls: Calls<'health' | 'stats' | 'info'> = {
   health({ engine }) {
     const { status, ...details } = engine.health()
-    // Texts and numbers by name, as JSON has them.
+    // Strings and numbers by name, as JSON.
     return { status, details: details as unknown as JsonObject }
   },
   stats: ({ engine }) => engine.stats() as unknown as JsonObject,
@@ -55,7 +55,7 @@ async function answer<Name extends OperationName>(
   return call(host, input)
 }
 
-/** The engine cannot be stopped half-way; whoever gives up is told so at once, as over a network. */
+/** The engine cannot be stopped halfway, but the caller is released at once, as over a network. */
 function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal.reason)

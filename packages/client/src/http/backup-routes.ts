@@ -4,7 +4,7 @@ import type { BackupOperations } from '../operations.ts'
 import { list, moment, number, object, parseJson, text, unexpected } from './read.ts'
 import { get, post, type Routes, remove, segment, sentence } from './route.ts'
 
-/** Moving a backup takes as long as it takes; a call that hangs still ends. */
+/** Moving a backup takes long; the limit only ends a call that hangs. */
 const transferTimeoutMs = 3_600_000
 
 export const backupRoutes: Routes<keyof BackupOperations> = {
@@ -63,7 +63,7 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
     },
   },
   uploadBackup: {
-    // A stream can be sent once.
+    // A stream can be sent only once.
     retry: 'never',
     timeoutMs: transferTimeoutMs,
     request: ({ backup, content }) => ({

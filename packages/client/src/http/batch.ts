@@ -8,7 +8,7 @@ import { checkNumbers, checkSparse } from './vector.ts'
 
 export function encodeBatch(records: readonly VectorRecord[]): Uint8Array<ArrayBuffer> {
   if (!Array.isArray(records))
-    throw new AnnalError('invalid_argument', 'upsert takes an array of records', { field: 'records' })
+    throw new AnnalError('invalid_argument', 'upsert expects an array of records', { field: 'records' })
   const writer = new MessageWriter(bytesExpected(records))
   writer.arrayHeader(records.length)
   for (const [i, record] of records.entries()) writeRecord(writer, record, `records[${i}]`)
@@ -30,15 +30,16 @@ function writeRecord(writer: MessageWriter, record: VectorRecord, field: string)
   writer.float32Array(record.sparse.values)
 }
 
-/** The rest of what an id must be is the server's to say. */
+/** The server validates all other rules for ids. */
 export function checkId(id: unknown, field: string): void {
-  if (typeof id !== 'string') throw new AnnalError('invalid_argument', `${field} is not a string`, { field, value: id })
+  if (typeof id !== 'string')
+    throw new AnnalError('invalid_argument', `${field} must be a string`, { field, value: id })
   if (!id.isWellFormed()) {
-    throw new AnnalError('invalid_argument', `${field} holds half of a surrogate pair`, { field, value: id })
+    throw new AnnalError('invalid_argument', `${field} contains an unpaired surrogate`, { field, value: id })
   }
 }
 
-/** Five bytes per number, and some for the rest; the writer grows when it is not enough. */
+/** Five bytes per number, and some for the rest; the writer grows if necessary. */
 function bytesExpected(records: readonly VectorRecord[]): number {
   return records.reduce((sum, record) => sum + (record?.vector?.length ?? 0) * 5 + 128, 16)
 }

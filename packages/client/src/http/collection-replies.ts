@@ -1,4 +1,4 @@
-// What the collection API answers in JSON, checked once and turned into what the client promises.
+// Validates JSON replies of the collection API and converts them to results.
 import type { RebuildStatus } from '../collection.ts'
 import type { CollectionDescription, DenseParams, FieldDescription } from '../collection-definition.ts'
 import type { Precision, SpaceType } from '../definition.ts'
@@ -41,7 +41,7 @@ function parseField(value: unknown): FieldDescription {
 function denseParams(params: Record<string, unknown>): Required<DenseParams> {
   return {
     dimension: number(params.dimension, 'dimension'),
-    // A newer server may know more of both than this client names; they are for reading only.
+    // A newer server may have values that this client does not know; they are for reading only.
     space_type: text(params.space_type, 'space_type') as SpaceType,
     precision: text(params.precision, 'precision') as Precision,
     M: number(params.M, 'M'),
@@ -65,12 +65,12 @@ export function parseSearchResult(value: unknown, metas = new MetaReader()): Sea
     ...(fused !== undefined && { fused: list(fused, 'fused').map((hit) => parseFused(hit, metas)) }),
     complete: complete !== false,
     lsn: number(lsn ?? 0, 'lsn'),
-    // What JSON.parse made is JSON.
+    // JSON.parse returns JSON.
     ...(explain !== undefined && { explain: object(explain, 'explain') as JsonObject }),
   }
 }
 
-/** Of several searches in one reply. */
+/** The results of several searches in one reply. */
 export function parseSearchResults(value: unknown): readonly SearchResult[] {
   const metas = new MetaReader()
   return list(object(value, 'reply').searches, 'searches').map((result) => parseSearchResult(result, metas))

@@ -1,4 +1,4 @@
-// The operations on collections, as /api/v2 has them. Objects go out in MessagePack, which is a quarter of the JSON; answers are JSON.
+// The operations on collections over /api/v2. Objects are sent in MessagePack, a quarter of the size of JSON; replies are JSON.
 
 import type { CollectionOperations } from '../operations.ts'
 import type { FieldQuery, SearchRequest } from '../search.ts'
@@ -18,8 +18,8 @@ import { list, number, object, parseJson, text } from './read.ts'
 import { get, messagePack, objectPath, post, type Routes, remove, segment } from './route.ts'
 import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
-/** A collection is built anew while the call waits. */
-const shrinkTimeoutMs = 600_000
+/** The call waits while a collection is rebuilt. */
+const vacuumTimeoutMs = 600_000
 
 export const collectionRoutes: Routes<keyof CollectionOperations> = {
   createCollection: {
@@ -53,7 +53,7 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
     }),
     reply: (reply) => parseAcknowledgement(parseJson(reply.text)),
   },
-  getObjects: {
+  getMany: {
     retry: 'always',
     request: ({ collection, ids }) => post(`${pathOf(collection)}/objects/query`, { ids }),
     reply: (reply) => parseObjects(parseJson(reply.text)),
@@ -61,7 +61,7 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   deleteObject: {
     retry: 'when-refused',
     request: ({ collection, id }) => remove(objectPath(`${pathOf(collection)}/objects`, id)),
-    // A missing collection is a failure; a missing object is an answer.
+    // A missing collection is a failure; a missing object is a valid result.
     answers: (status, code) => status === 404 && code === 'object_not_found',
     reply: ({ status }) => status !== 404,
   },
@@ -125,15 +125,15 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
     request: ({ collection }) => get(`${pathOf(collection)}/rebuild/status`),
     reply: (reply) => parseRebuildStatus(parseJson(reply.text)),
   },
-  shrink: {
+  vacuum: {
     retry: 'when-refused',
-    timeoutMs: shrinkTimeoutMs,
-    request: ({ collection }) => post(`${pathOf(collection)}/shrink`, {}),
+    timeoutMs: vacuumTimeoutMs,
+    request: ({ collection }) => post(`${pathOf(collection)}/vacuum`, {}),
     reply: (reply) => number(object(parseJson(reply.text), 'reply').reclaimed_bytes, 'reclaimed_bytes'),
   },
   clone: {
     retry: 'when-refused',
-    timeoutMs: shrinkTimeoutMs,
+    timeoutMs: vacuumTimeoutMs,
     request: ({ collection, target }) => post(`${pathOf(collection)}/clone`, { target_collection_name: target }),
     reply: () => undefined,
   },
@@ -150,7 +150,7 @@ function pathOf(collection: string): string {
   return `${collections}/${segment(collection)}`
 }
 
-/** Members left undefined are left out by JSON.stringify, and the server's defaults hold. */
+/** JSON.stringify omits undefined members, and the server uses its defaults. */
 function searchBody(request: SearchRequest, where: string): unknown {
   const { prefilterCardinalityThreshold: threshold, filterBoostPercentage: boost } = request
   const queries = Object.entries(request.fields ?? {}).map(

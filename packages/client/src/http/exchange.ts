@@ -1,4 +1,4 @@
-// One call over HTTP, from its first attempt to its answer: deadline, abort, retries. Knows nothing of what is asked.
+// One HTTP call, from its first attempt to its reply: deadline, abort and retries. Independent of the operation.
 import { AnnalError, isPassing } from '../errors.ts'
 import { failureOf, unreachable, wasRefused } from './failure.ts'
 import { pause, waitBefore } from './retry.ts'
@@ -7,16 +7,16 @@ import type { HttpReply, HttpRequest, RetryRule } from './route.ts'
 export interface Exchange {
   readonly request: HttpRequest
   readonly retry: RetryRule
-  /** Statuses besides 2xx that are answers. */
+  /** Statuses other than 2xx that are valid replies. */
   readonly answers: ((status: number, code: string | undefined) => boolean) | undefined
-  /** Aborts when the caller gives up or the deadline passes. */
+  /** Aborts when the caller aborts or the deadline passes. */
   readonly signal: AbortSignal
-  /** By performance.now(). */
+  /** In the time of performance.now(). */
   readonly deadlineMs: number
 }
 
 export interface Peer {
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   readonly baseUrl: string
   readonly token: string | undefined
   readonly retriesMax: number
@@ -32,7 +32,7 @@ export async function exchange(peer: Peer, call: Exchange): Promise<HttpReply> {
       call.signal.throwIfAborted()
       if (!(error instanceof AnnalError) || attempt >= peer.retriesMax || !mayRepeat(error, call.retry)) throw error
       const waitMs = waitBefore(attempt, { random: Math.random(), askedMs: error.retryAfterMs })
-      // What the server said is worth more than a timeout after waiting for nothing.
+      // The server's error is more useful than a timeout after a pointless wait.
       if (performance.now() + waitMs >= call.deadlineMs) throw error
       await pause(waitMs, call.signal)
     }
@@ -61,10 +61,10 @@ async function send(peer: Peer, request: HttpRequest, signal: AbortSignal) {
       method: request.method,
       headers: headersOf(request, peer.token),
       body: request.body ?? null,
-      // A redirect would carry the request, and perhaps the token, somewhere that nobody named.
+      // A redirect could send the request, and the token, to an unexpected server.
       redirect: 'error',
       signal,
-      // Asked for by fetch where the body is a stream, and of no consequence elsewhere.
+      // Required by fetch if the body is a stream, and ignored otherwise.
       ...{ duplex: 'half' },
     })
     if (request.streamed && response.ok && response.body !== null) {
@@ -84,7 +84,7 @@ function headersOf(request: HttpRequest, token: string | undefined): Record<stri
   }
 }
 
-/** Behind 502, 504 and a broken connection the call may have happened. */
+/** After 502, 504 or a broken connection the call may have been executed. */
 function mayRepeat(error: AnnalError, rule: RetryRule): boolean {
   if (rule === 'never') return false
   if (wasRefused(error) || wasNotBegun(error)) return true
@@ -92,7 +92,7 @@ function mayRepeat(error: AnnalError, rule: RetryRule): boolean {
   return error.status === undefined ? error.code === 'unreachable' : isPassing(error.status)
 }
 
-/** 429 and 503 are said before anything is done, except when the disk fails: then nobody knows. */
+/** 429 and 503 are sent before any work, except after a disk failure, when the outcome is unknown. */
 function wasNotBegun({ status, code }: AnnalError): boolean {
   return status === 429 || (status === 503 && code !== 'log_failed')
 }

@@ -1,12 +1,12 @@
-// An answer that is not a success, or no answer at all, as an AnnalError.
+// Converts an error reply, or a missing reply, to an AnnalError.
 import { AnnalError } from '../errors.ts'
 import { parseRetryAfter } from './retry.ts'
 
-/** `{"error", "code", "request_id", "field", "value", "limit"}`; anything else is from something in between. */
+/** `{"error", "code", "request_id", "field", "value", "limit"}`; any other body comes from something in between. */
 export function failureOf(response: Response, body: string): AnnalError {
   const reply = errorReply(body)
   const message =
-    reply.error ?? shortText(response, body) ?? `the server answered ${response.status} ${response.statusText}`
+    reply.error ?? shortText(response, body) ?? `the server responded with ${response.status} ${response.statusText}`
   return new AnnalError(reply.code ?? 'http_error', message.trim(), {
     status: response.status,
     field: reply.field,
@@ -17,15 +17,15 @@ export function failureOf(response: Response, body: string): AnnalError {
   })
 }
 
-/** What fetch rejects with says little; the system's error code, where there is one, says more. */
+/** The errors of fetch say little; the system's error code, if there is one, says more. */
 export function unreachable(origin: string, error: unknown): AnnalError {
   const code = systemCode(error)
-  return new AnnalError('unreachable', `no answer from ${origin}${code === undefined ? '' : ` (${code})`}`, {
+  return new AnnalError('unreachable', `no response from ${origin}${code === undefined ? '' : ` (${code})`}`, {
     cause: error,
   })
 }
 
-/** True when the connection was refused, so that nothing of the request arrived. */
+/** True if the connection was refused, so that no part of the request arrived. */
 export function wasRefused(error: AnnalError): boolean {
   return error.code === 'unreachable' && systemCode(error.cause) === 'ECONNREFUSED'
 }
@@ -54,7 +54,7 @@ function errorReply(body: string): ErrorReply {
 function parsedObject(body: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(body)
-    // An object that is no array has string keys, and that is all a Record says.
+    // An object that is not an array has string keys, which is all that a Record requires.
     return value !== null && typeof value === 'object' && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : {}
@@ -64,7 +64,7 @@ function parsedObject(body: string): Record<string, unknown> {
   }
 }
 
-/** Some refusals are one plain sentence; a page of HTML is not. */
+/** Some error replies are one plain sentence; an HTML page is not. */
 function shortText(response: Response, body: string): string | undefined {
   const isPlain = response.headers.get('content-type')?.startsWith('text/plain') ?? true
   return isPlain && body.trim() !== '' && body.length <= 300 ? body : undefined

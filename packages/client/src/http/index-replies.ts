@@ -1,4 +1,4 @@
-// What the index API answers, checked once and turned into what the client promises.
+// Validates replies of the index API and converts them to results.
 import type { IndexDescription, IndexSummary, Precision, SpaceType } from '../definition.ts'
 import type { Hit, JsonObject, StoredVector } from '../record.ts'
 import { MetaReader } from './meta.ts'
@@ -72,7 +72,7 @@ function summary(index: Record<string, unknown>, name: string): IndexSummary {
     name,
     dimension: number(index.dimension, 'dimension'),
     spaceType: spaceType(index.space_type),
-    // A newer server may know more precisions than this client names; it is for reading only.
+    // A newer server may have precisions that this client does not know; they are for reading only.
     precision: text(index.precision, 'precision') as Precision,
     m: number(index.M, 'M'),
     count: number(index.total_elements, 'total_elements'),

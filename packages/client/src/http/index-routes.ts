@@ -1,4 +1,4 @@
-// The operations on indexes, as /api/v1 has them.
+// The operations on indexes over /api/v1.
 import type { IndexDefinition } from '../definition.ts'
 import type { IndexOperations } from '../operations.ts'
 import { encodeBatch } from './batch.ts'
@@ -77,7 +77,7 @@ function indexPath(name: string): string {
   return `/api/v1/index/${segment(name)}`
 }
 
-/** A missing index is a failure; a missing vector is an answer. */
+/** A missing index is a failure; a missing vector is a valid result. */
 function isMissingVector(status: number, code: string | undefined): boolean {
   return status === 404 && code === 'object_not_found'
 }

@@ -1,5 +1,5 @@
-// Writes MessagePack into one growing buffer. Exists beside the MessagePack library because that one can write a
-// Float32Array only as opaque bytes or number by number through a JavaScript array.
+// Writes MessagePack to one growing buffer. It exists because the MessagePack library writes a Float32Array only as opaque bytes, or
+// number by number through a JavaScript array.
 
 const utf8 = new TextEncoder()
 
@@ -13,7 +13,7 @@ export class MessageWriter {
     this.#view = new DataView(this.#bytes.buffer)
   }
 
-  /** What was written; shares memory with the writer, which must not be used afterwards. */
+  /** The written bytes. They share memory with the writer, which must not be used afterwards. */
   finish(): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(0, this.#length)
   }
@@ -28,7 +28,7 @@ export class MessageWriter {
     else this.#header(0xde, 0xdf, count)
   }
 
-  /** The text must be well-formed; a lone surrogate would silently become a replacement character. */
+  /** The string must be well-formed; an unpaired surrogate would silently become a replacement character. */
   text(text: string): void {
     const bytes = utf8.encode(text)
     if (bytes.length < 32) this.#byte(0xa0 | bytes.length)
@@ -96,7 +96,7 @@ export class MessageWriter {
     this.#bytes.set(bytes, offset)
   }
 
-  /** Makes room and returns where it starts. */
+  /** Reserves space and returns its offset. */
   #reserve(size: number): number {
     const offset = this.#length
     this.#length += size

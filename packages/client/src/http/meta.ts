@@ -1,4 +1,4 @@
-// Meta on the wire: zlib-compressed JSON, as every published client of this protocol writes and expects it.
+// Meta on the wire: zlib-compressed JSON, as every published client of this protocol writes and reads it.
 import { Unzlib, zlibSync } from 'fflate'
 import { AnnalError } from '../errors.ts'
 import type { JsonObject } from '../record.ts'
@@ -7,33 +7,33 @@ import { object, text } from './read.ts'
 const utf8 = new TextEncoder()
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** Below this, compressing costs more time than the bytes are worth; zlib can also hold data as it is. */
+/** Below this size, compression costs more than it saves; zlib can also store data uncompressed. */
 const compressedBytesMin = 1_024
 
 export function packMeta(meta: JsonObject | Uint8Array | undefined, field: string): Uint8Array {
   if (meta === undefined) return new Uint8Array(0)
   if (meta instanceof Uint8Array) return meta
   if (meta === null || typeof meta !== 'object' || Array.isArray(meta)) {
-    throw new AnnalError('invalid_argument', `${field} is neither an object nor bytes`, { field, value: meta })
+    throw new AnnalError('invalid_argument', `${field} must be an object or bytes`, { field, value: meta })
   }
   const bytes = utf8.encode(JSON.stringify(meta))
   const packed = zlibSync(bytes, { level: bytes.length < compressedBytesMin ? 0 : 6 })
-  // A server takes no more; what it gave back must go in again.
+  // The limit of a server; what it returned must be accepted again.
   return packed.length > storedBytesMax ? zlibSync(bytes, { level: 9 }) : packed
 }
 
-/** What the meta of one object may inflate to; beyond the largest that is stored plain also at most so many times its bytes. */
+/** The limit for inflating the meta of one object; above the largest uncompressed size, also a multiple of its bytes. */
 const plainBytesMax = 1_048_576
 const storedBytesMax = 65_536
 const ratioMax = 100
-/** What the meta of all objects of one reply may inflate to. */
+/** The limit for inflating the meta of all objects of one reply. */
 const replyPlainBytesMax = 64 * plainBytesMax
 
-/** Reads the meta of one reply: what would inflate beyond a limit comes back as the bytes that are stored. */
+/** Reads the meta of one reply. Meta that would inflate beyond a limit is returned as the stored bytes. */
 export class MetaReader {
   #left = replyPlainBytesMax
 
-  /** The object that the bytes hold, as zlib or plain JSON; other bytes come back as they are. */
+  /** Parses zlib or plain JSON; other bytes are returned unchanged. */
   unpack(bytes: Uint8Array): JsonObject | Uint8Array | undefined {
     if (bytes.length === 0) return undefined
     const json = looksLikeZlib(bytes) ? this.#inflated(bytes) : bytes
@@ -41,19 +41,19 @@ export class MetaReader {
     return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : bytes
   }
 
-  /** What a JSON reply has of an object: its meta, or in base64 what is no JSON or would have been too much for the reply. */
+  /** The meta of an object in a JSON reply: an object, or base64 if it is not JSON or too large for the reply. */
   fromJson({ meta, meta_base64: base64, meta_limit: limit }: Record<string, unknown>): JsonObject | Uint8Array {
     if (base64 === undefined) return object(meta ?? {}, 'meta') as JsonObject
     const bytes = Uint8Array.from(atob(text(base64, 'meta_base64')), (letter) => letter.charCodeAt(0))
     return (limit === 'reply' ? this.unpack(bytes) : undefined) ?? bytes
   }
 
-  /** Undefined where the bytes only look like zlib, or hold more than one object or the reply may. */
+  /** Undefined if the bytes only look like zlib, or inflate beyond the limit of the object or of the reply. */
   #inflated(bytes: Uint8Array): Uint8Array | undefined {
     const own = Math.min(plainBytesMax, Math.max(storedBytesMax, ratioMax * bytes.length))
     const limit = Math.min(own, this.#left)
     const plain = limit > 0 ? inflated(bytes, limit) : undefined
-    // What led to nothing was work as well.
+    // Failed attempts also count as work.
     this.#left -= plain?.length ?? limit
     return plain
   }
@@ -66,10 +66,10 @@ function looksLikeZlib(bytes: Uint8Array): boolean {
   return ((bytes[0] as number) & 0x0f) === 8 && head % 31 === 0
 }
 
-/** Bytes given to the inflater at one time: they inflate to a megabyte at most, whatever they hold. */
+/** Bytes per step of the inflater: they inflate to at most a megabyte, whatever they contain. */
 const stepBytes = 1_024
 
-/** Undefined where the bytes are no zlib, or hold more than the limit. */
+/** Undefined if the bytes are not zlib, or inflate beyond the limit. */
 function inflated(bytes: Uint8Array, limit: number): Uint8Array | undefined {
   const parts: Uint8Array[] = []
   let length = 0
@@ -95,7 +95,7 @@ function inflated(bytes: Uint8Array, limit: number): Uint8Array | undefined {
   return plain
 }
 
-/** Undefined where the bytes are not JSON text. */
+/** Undefined if the bytes are not JSON. */
 function parseMeta(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(strictUtf8.decode(bytes))

@@ -10,7 +10,7 @@ import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
 export function encodeObjects(objects: readonly ObjectRecord[]): Uint8Array<ArrayBuffer> {
   if (!Array.isArray(objects))
-    throw new AnnalError('invalid_argument', 'upsert takes an array of objects', { field: 'objects' })
+    throw new AnnalError('invalid_argument', 'upsert expects an array of objects', { field: 'objects' })
   const writer = new MessageWriter(bytesExpected(objects))
   writer.arrayHeader(1)
   writer.arrayHeader(objects.length)
@@ -22,7 +22,7 @@ function writeObject(writer: MessageWriter, object: ObjectRecord, where: string)
   checkId(object?.id, `${where}.id`)
   if (object.fields === null || typeof object.fields !== 'object') {
     const field = `${where}.fields`
-    throw new AnnalError('invalid_argument', `${field} is not an object`, { field, value: object.fields })
+    throw new AnnalError('invalid_argument', `${field} must be an object`, { field, value: object.fields })
   }
   const values = Object.entries(object.fields)
   const sparse = values.filter((entry): entry is [string, SparseVector] => isSparse(entry[1]))
@@ -67,7 +67,7 @@ function isSparse(value: FieldValue): value is SparseVector {
   return value !== null && typeof value === 'object' && 'indices' in value
 }
 
-/** Five bytes per number, and some for the rest; the writer grows when it is not enough. */
+/** Five bytes per number, and some for the rest; the writer grows if necessary. */
 function bytesExpected(objects: readonly ObjectRecord[]): number {
   let bytes = 16
   for (const object of objects) {

@@ -12,7 +12,7 @@ export function parseJson(body: string): unknown {
 }
 
 export function parseObject(value: unknown): JsonObject {
-  // What JSON.parse made is JSON.
+  // JSON.parse returns JSON.
   return object(value, 'reply') as JsonObject
 }
 
@@ -22,7 +22,7 @@ export function list(value: unknown, what: string): readonly unknown[] {
 }
 
 export function object(value: unknown, what: string): Record<string, unknown> {
-  // An object that is no array has string keys, and that is all a Record says.
+  // An object that is not an array has string keys, which is all that a Record requires.
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as Record<string, unknown>
   throw unexpected(what, value)
 }
@@ -50,7 +50,7 @@ export function bytes(value: unknown, what: string): Uint8Array {
 }
 
 export function floats(value: unknown, what: string): Float32Array {
-  // Anything but numbers becomes NaN here, which the check behind it finds.
+  // Values other than numbers become NaN, which the next check detects.
   const vector = Float32Array.from(list(value, what) as number[])
   if (vector.some(Number.isNaN)) throw unexpected(what, 'not a list of numbers')
   return vector
@@ -58,5 +58,5 @@ export function floats(value: unknown, what: string): Float32Array {
 
 export function unexpected(what: string, value: unknown): AnnalError {
   const seen = value === null ? 'null' : typeof value === 'string' ? JSON.stringify(value) : typeof value
-  return new AnnalError('invalid_reply', `the server's answer has no usable ${what}: ${seen}`, { field: what })
+  return new AnnalError('invalid_reply', `the server's reply has no valid ${what}: ${seen}`, { field: what })
 }

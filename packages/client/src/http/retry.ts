@@ -1,11 +1,11 @@
-// How long to wait before a call is sent again.
+// The wait before a retry.
 
 const waitFirstMs = 100
 const waitLongestMs = 5_000
 
 /**
- * Doubles with every attempt, shaken by up to half so that clients do not return in step; never shorter than what the
- * server asked for. `attempt` counts from 0; `random` is in [0, 1).
+ * Doubles with every attempt, with random jitter of up to half so that clients do not return in step; never shorter than the wait that
+ * the server requested. `attempt` counts from 0; `random` is in [0, 1).
  */
 export function waitBefore(
   attempt: number,
@@ -15,7 +15,7 @@ export function waitBefore(
   return Math.max(backoff, askedMs ?? 0)
 }
 
-/** Retry-After as seconds or as a date; undefined where it is neither. */
+/** Retry-After as seconds or as a date; undefined for anything else. */
 export function parseRetryAfter(header: string | null, nowMs: number): number | undefined {
   if (header === null || header.trim() === '') return undefined
   const seconds = Number(header)

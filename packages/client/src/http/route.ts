@@ -8,7 +8,7 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array> | Blob
   readonly contentType?: string
   readonly accept?: string
-  /** The answer is taken as it comes, and not read here. */
+  /** The caller streams the reply; it is not read here. */
   readonly streamed?: boolean
 }
 
@@ -16,19 +16,19 @@ export interface HttpReply {
   readonly status: number
   readonly bytes: Uint8Array
   readonly text: string
-  /** Only of a request that is `streamed`; then there are no bytes. */
+  /** Only for a `streamed` request, which has no bytes. */
   readonly stream?: ReadableStream<Uint8Array>
 }
 
 /**
- * When a failed call may be sent again. `always`: reading, or writing that leaves the same state when done twice.
- * `when-refused`: only when it surely was not begun. `never`: the caller wants the first answer.
+ * When a failed call may be retried. `always`: reads, and writes that have the same effect when repeated. `when-refused`: only if it
+ * certainly was not started. `never`: the caller needs the first reply.
  */
 export type RetryRule = 'always' | 'when-refused' | 'never'
 
 export interface Route<Name extends OperationName> {
   readonly retry: RetryRule
-  /** The longest a call may take where the caller does not say; for what takes long by nature. */
+  /** The default timeout of a call that takes long by nature. */
   readonly timeoutMs?: number
   request(input: Operations[Name]['input']): HttpRequest | Promise<HttpRequest>
   /** Statuses besides 2xx that are answers and not failures. */
@@ -42,7 +42,7 @@ export interface Route<Name extends OperationName> {
 export type Routes<Names extends OperationName> = { readonly [Name in Names]: Route<Name> }
 
 export const messagePack = 'application/msgpack'
-/** For routes that answer with a sentence. */
+/** For routes that reply with a sentence. */
 export const sentence = 'application/json, text/plain'
 
 const json = 'application/json'
@@ -60,8 +60,8 @@ export function remove(path: string, body?: unknown): HttpRequest {
 }
 
 /**
- * The path of an object. An id that a path cannot name without doubt stands in the query as well: clients remove the segments `.` and
- * `..`, and a server cannot know whether `%` was encoded.
+ * The path of an object. An id that a path cannot name unambiguously is also sent in the query string: clients remove the segments `.`
+ * and `..`, and a server cannot know whether `%` was encoded.
  */
 export function objectPath(before: string, id: string, after = ''): string {
   const encoded = segment(id)
@@ -69,7 +69,7 @@ export function objectPath(before: string, id: string, after = ''): string {
   return encoded.includes('%') ? `${before}/${encoded}${after}?id=${encoded}` : `${before}/${encoded}${after}`
 }
 
-/** One segment of a path, whatever the name holds. */
+/** Encodes any name as one path segment. */
 export function segment(name: string): string {
   return encodeURIComponent(name)
 }

@@ -1,4 +1,4 @@
-// Every operation as an HTTP request and back. Knows paths and bodies; not sockets, not retries.
+// Every operation as an HTTP request and reply. Defines paths and bodies, not sockets or retries.
 import type { OperationName } from '../operations.ts'
 import { adminRoutes } from './admin-routes.ts'
 import { backupRoutes } from './backup-routes.ts'

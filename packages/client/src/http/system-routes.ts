@@ -1,4 +1,4 @@
-// The operations on the server itself, and its licence.
+// The operations on the server itself, and its license.
 import type { SystemOperations } from '../operations.ts'
 import { list, object, parseJson, parseObject, text } from './read.ts'
 import { get, post, type Routes, sentence } from './route.ts'

@@ -9,15 +9,15 @@ import type { Route } from './route.ts'
 import { routes } from './routes.ts'
 
 export interface HttpOptions {
-  /** Where the server is, with a path where a proxy adds one: `https://search.example.com/annal`. */
+  /** The URL of the server, with a path if a proxy adds one: `https://search.example.com/annal`. */
   readonly url: string | URL
   /** Sent in the Authorization header and nowhere else. */
   readonly token?: string | undefined
-  /** The longest a call may take, its retries included; default 30,000. */
+  /** The time limit of a call, including its retries; default 30,000. */
   readonly timeoutMs?: number | undefined
-  /** How often a call that may be repeated is sent again after a passing failure; default 3. */
+  /** Maximum number of retries after a temporary failure; default 3. */
   readonly retriesMax?: number | undefined
-  /** Instead of the global fetch. */
+  /** Replaces the global fetch. */
   readonly fetch?: typeof fetch | undefined
 }
 
@@ -64,20 +64,26 @@ function baseUrlOf(url: string | URL): string {
   const address = URL.parse(String(url))
   const field = 'url'
   if (address === null)
-    throw new AnnalError('invalid_argument', 'url is not an absolute URL such as http://localhost:8080', { field })
+    throw new AnnalError('invalid_argument', 'url must be an absolute URL such as http://localhost:8080', { field })
   if (address.protocol !== 'http:' && address.protocol !== 'https:') {
     throw new AnnalError('invalid_argument', `url must be http: or https:, not ${address.protocol}`, { field })
   }
-  // Addresses end up in logs and error messages, so secrets have no place in them.
+  // URLs end up in logs and error messages, so they must not contain secrets.
   if (address.username !== '' || address.password !== '' || address.search !== '' || address.hash !== '') {
-    throw new AnnalError('invalid_argument', 'url holds more than an address; a token goes into `token`', { field })
+    throw new AnnalError(
+      'invalid_argument',
+      'url must not contain credentials, a query or a fragment; pass a token as `token`',
+      { field },
+    )
   }
   return address.origin + address.pathname.replace(/\/+$/, '')
 }
 
-/** Refused here because fetch would quote the whole value in its complaint. */
+/** Refused here because fetch would quote the whole value in its error. */
 function checkedToken(token: string | undefined): string | undefined {
   if (token === undefined || token === '') return undefined
   if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token
-  throw new AnnalError('invalid_argument', 'token holds characters that a header cannot carry', { field: 'token' })
+  throw new AnnalError('invalid_argument', 'token contains characters that are not allowed in a header', {
+    field: 'token',
+  })
 }

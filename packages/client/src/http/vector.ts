@@ -5,7 +5,7 @@ import type { SparseVector } from '../record.ts'
 /** Refuses what float32 cannot hold. */
 export function checkNumbers(vector: ArrayLike<number>, field: string): void {
   if (vector === null || typeof vector !== 'object' || typeof vector.length !== 'number') {
-    throw new AnnalError('invalid_argument', `${field} is not a list of numbers`, { field, value: vector })
+    throw new AnnalError('invalid_argument', `${field} must be a list of numbers`, { field, value: vector })
   }
   for (let i = 0; i < vector.length; i += 1) {
     const value = vector[i] as number
@@ -13,7 +13,7 @@ export function checkNumbers(vector: ArrayLike<number>, field: string): void {
   }
 }
 
-/** Several vectors, as fields of several vectors take them, rather than one. */
+/** Several vectors, as in a multi-vector field, rather than one. */
 export function isMany(value: ArrayLike<number> | readonly ArrayLike<number>[]): value is readonly ArrayLike<number>[] {
   return Array.isArray(value) && typeof value[0] === 'object'
 }
@@ -39,5 +39,5 @@ export function checkSparse(sparse: SparseVector, field: string): void {
 }
 
 function notANumber(field: string, value: unknown): AnnalError {
-  return new AnnalError('invalid_argument', `${field} is not a number that fits: ${String(value)}`, { field, value })
+  return new AnnalError('invalid_argument', `${field} is not a finite 32-bit float: ${String(value)}`, { field, value })
 }

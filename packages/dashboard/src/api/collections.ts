@@ -87,7 +87,7 @@ export const rebuildStatus = (name: string, options?: CallOptions) =>
 export const rebuild = (name: string, fields: readonly { field: string; M?: number; ef_con?: number }[]) =>
   call<object>('POST', `${pathOf(name)}/rebuild`, { body: { fields } })
 export const vacuum = (name: string) =>
-  call<{ reclaimed_bytes: number }>('POST', `${pathOf(name)}/shrink`, { body: {} })
+  call<{ reclaimed_bytes: number }>('POST', `${pathOf(name)}/vacuum`, { body: {} })
 export const recall = (
   name: string,
   query: { readonly field: string; readonly sample: number; readonly limit: number; readonly ef: number },
