@@ -1,4 +1,4 @@
-// `node scripts/run.mjs benchmarks/src/replay/anonymised.ts`: whether an anonymised and rotated trace of a log shows what the log itself
+// `node scripts/run.mjs benchmarks/src/replay/anonymized.ts`: whether an anonymized and rotated trace of a log shows what the log itself
 // shows. Both are replayed by turns and compared stretch by stretch. `--objects N`, `--dimension N`, `--pairs N`, `--json FILE`.
 // Ends with 1 when recall differs by more than half a per cent, or the pairs agree that anything else does.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ const { values } = parseArgs({
   },
 })
 
-const parent = mkdtempSync(join(os.tmpdir(), 'annal-anonymised-bench-'))
+const parent = mkdtempSync(join(os.tmpdir(), 'annal-anonymized-bench-'))
 try {
   const live = join(parent, 'live')
   const made = join(parent, 'made.trace')
@@ -36,16 +36,16 @@ try {
   await loadDirectly(await openTrace(made), live)
   const [plain, hidden] = [join(parent, 'plain.trace'), join(parent, 'hidden.trace')]
   await recordTrace({ dataDir: live, out: plain })
-  await recordTrace({ dataDir: live, out: hidden, anonymise: { rotate: true } })
+  await recordTrace({ dataDir: live, out: hidden, anonymize: { rotate: true } })
   const comparisons: Comparison[][] = []
-  const recalls: { plain: number | undefined; anonymised: number | undefined }[] = []
+  const recalls: { plain: number | undefined; anonymized: number | undefined }[] = []
   for (let pair = 0; pair < Number(values.pairs); pair++) {
     // Every other pair the other way round.
     const paths = pair % 2 === 0 ? [plain, hidden] : [hidden, plain]
     const results = [await replayed(paths[0] as string), await replayed(paths[1] as string)]
     const [a, b] = (pair % 2 === 0 ? results : results.reverse()) as [ReplayResult, ReplayResult]
     comparisons.push(compareResults(a, b))
-    recalls.push({ plain: a.recall, anonymised: b.recall })
+    recalls.push({ plain: a.recall, anonymized: b.recall })
   }
   const figures = (comparisons[0] ?? []).map(({ measure }) => {
     const own = comparisons.flatMap((list) => list.filter((comparison) => comparison.measure === measure))
@@ -57,7 +57,7 @@ try {
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(report, undefined, 1)}\n`)
   const agreed = (verdict: string) =>
     figures.some(({ verdicts }) => verdicts.filter((one) => one === verdict).length > 0.75 * verdicts.length)
-  const apart = recalls.some(({ plain: a = 0, anonymised: b = 0 }) => Math.abs(a - b) > 0.005)
+  const apart = recalls.some(({ plain: a = 0, anonymized: b = 0 }) => Math.abs(a - b) > 0.005)
   process.exitCode = apart || agreed('worse') || agreed('better') ? 1 : 0
 } finally {
   rmSync(parent, { recursive: true, force: true })

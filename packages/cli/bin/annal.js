@@ -1,12 +1,12 @@
 #!/usr/bin/env node
-// The command `annal` as npm links it. In an installed package it runs what was built. In a checkout, where npm links it before
-// anything is built, it builds what is missing first, and uses the Node.js of the repository when the machine's own is too old.
-// Plain JavaScript for Node.js 20, because it must be able to say which version is needed.
+// The command `annal` as npm links it. An installed package runs the built code. In a checkout, where npm links the command before
+// anything is built, it first builds what is missing, and uses the repository's Node.js if the installed one is too old. Plain
+// JavaScript for Node.js 20, because it must be able to report the required version.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const program = new URL('../dist/annal.js', import.meta.url)
-// Sources are in a checkout and in no package.
+// A checkout has sources; a package does not.
 const isCheckout = existsSync(new URL('../src/annal.ts', import.meta.url))
 const [major, minor] = process.versions.node.split('.').map(Number)
 const isNew = major > 22 || (major === 22 && minor >= 12)

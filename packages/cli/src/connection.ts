@@ -1,4 +1,4 @@
-// What a command talks to: a running server over HTTP, or a closed data directory in this process. The same client either way.
+// What a command connects to: a running server over HTTP, or a closed data directory in this process. The client is the same.
 import { AnnalError, type Client, connect } from '@annal/client'
 import { CommandEnd, exitCode } from './exit-code.ts'
 
@@ -9,7 +9,7 @@ export interface ConnectionOptions {
   readonly database?: string
 }
 
-/** Runs the work with a client that is closed afterwards, and turns what it fails with into an exit code. */
+/** Runs the work with a client, closes the client, and turns errors into exit codes. */
 export async function withClient<T>(options: ConnectionOptions, work: (client: Client) => Promise<T>): Promise<T> {
   try {
     await using client = await open(options)
@@ -40,7 +40,7 @@ const codes: { readonly [code: string]: number } = {
   format_too_new: exitCode.configuration,
 }
 
-/** What was refused with a code, as the end of the command. */
+/** Turns an error with a code into the end of the command. */
 export function refusal({ code, message }: { readonly code: string; readonly message: string }): CommandEnd {
   return new CommandEnd(codes[code] ?? exitCode.refused, `${message} (${code})`)
 }

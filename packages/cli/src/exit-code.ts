@@ -1,30 +1,30 @@
-// What the command ends with. The numbers of sysexits.h where one fits, the same as the server's.
+// Exit codes of the command: the numbers of sysexits.h where one fits, the same as the server's.
 
 export const exitCode = {
   good: 0,
-  /** Something is not as it should be, though nothing is broken: `annal doctor` found work. */
+  /** Not an error, but `annal doctor` found something to fix. */
   attention: 1,
-  /** The command was written wrongly. */
+  /** Wrong usage of the command. */
   usage: 64,
-  /** Data is damaged. */
+  /** Damaged data. */
   damaged: 65,
-  /** A server does not answer, or a port is taken. */
+  /** The server does not respond, or a port is in use. */
   unavailable: 69,
-  /** Our mistake. */
+  /** An internal error. */
   internal: 70,
   /** Another process has the directory open. */
   locked: 73,
-  /** The disk refused. */
+  /** The disk is full or failed. */
   io: 74,
-  /** The server refused: the token, the name, the state. */
+  /** The server refused the token, the name or the state. */
   refused: 76,
-  /** This user may not. */
+  /** Missing permission. */
   permission: 77,
-  /** Written by another version, or settings that cannot be. */
+  /** Written by another version, or invalid settings. */
   configuration: 78,
 } as const
 
-/** A command that ends without success for a reason that it has told. */
+/** The end of a command that failed for a reported reason. */
 export class CommandEnd extends Error {
   override readonly name = 'CommandEnd'
   readonly exitCode: number

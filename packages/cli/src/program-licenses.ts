@@ -1,13 +1,13 @@
-// The commands for those who issue licences.
+// The commands of a license vendor.
 import { type Command, Option } from 'commander'
 import type { Terminal } from './terminal.ts'
 import { wholeNumber } from './whole-number.ts'
 
 export function describeLicenses(program: Command, terminal: Terminal, ends: (code: number) => void): void {
-  const license = program.command('license').description('issue and read licences, for those who have the private key')
+  const license = program.command('license').description('create, issue and read licenses')
   license
     .command('keys')
-    .description('make a pair of keys, and print the public one')
+    .description('create a key pair and print the public key')
     .addOption(new Option('--out <file>', 'new file for the private key').makeOptionMandatory())
     .action(async (options) => {
       const { licenseKeys } = await import('./commands/license.ts')
@@ -16,14 +16,16 @@ export function describeLicenses(program: Command, terminal: Terminal, ends: (co
 
   license
     .command('issue')
-    .description('print a license.lic that is in force from now on')
-    .addOption(new Option('--key <file>', 'the private key').makeOptionMandatory())
-    .addOption(new Option('--plan <name>', 'what it is for, as the dashboard shows it').makeOptionMandatory())
-    .addOption(new Option('--days <number>', 'how long').argParser(wholeNumber).makeOptionMandatory())
+    .description('print a license.lic that is valid from now on')
+    .addOption(new Option('--key <file>', 'file with the private key').makeOptionMandatory())
+    .addOption(new Option('--plan <name>', 'plan name, as shown in the dashboard').makeOptionMandatory())
     .addOption(
-      new Option('--directory <id>', 'machine_id of /api/v2/info; any directory when not given').default('any'),
+      new Option('--days <number>', 'number of days that the license is valid')
+        .argParser(wholeNumber)
+        .makeOptionMandatory(),
     )
-    .addOption(new Option('--id <name>', 'its number in your books'))
+    .addOption(new Option('--directory <id>', 'machine_id of /api/v2/info (default: any directory)').default('any'))
+    .addOption(new Option('--id <name>', 'license ID for your records'))
     .action(async (options) => {
       const { licenseIssue } = await import('./commands/license.ts')
       ends(await licenseIssue(options, terminal))
@@ -31,9 +33,9 @@ export function describeLicenses(program: Command, terminal: Terminal, ends: (co
 
   license
     .command('show')
-    .description('say what a license.lic says, if its signature fits')
-    .argument('<file>', 'the licence')
-    .addOption(new Option('--public-key <key>', 'default: NDD_LICENSE_PUBLIC_KEY, or the built-in one'))
+    .description('print the contents of a license.lic if its signature is valid')
+    .argument('<file>', 'license file')
+    .addOption(new Option('--public-key <key>', 'public key (default: NDD_LICENSE_PUBLIC_KEY, or the built-in key)'))
     .action(async (file, options) => {
       const { licenseShow } = await import('./commands/license.ts')
       ends(await licenseShow(file, options, terminal))

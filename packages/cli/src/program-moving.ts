@@ -1,4 +1,4 @@
-// The commands that carry objects in and out: import and export.
+// The commands import and export.
 import { type Command, Option } from 'commander'
 import { connected } from './connected.ts'
 import { exportFormats, importFormats } from './formats/names.ts'
@@ -9,48 +9,52 @@ type Ends = (code: number) => void
 
 export function describeMoving(program: Command, terminal: Terminal, ends: Ends): void {
   connected(program.command('import'))
-    .description('store what a file or another database holds')
+    .description('import objects from a file or another database')
     .argument('<collection>')
     .argument(
       '<source>',
       'a file (JSONL, CSV, TSV, Parquet, NPY, fvecs, bvecs), or qdrant://, chroma:// or postgres://',
     )
-    .addOption(new Option('-f, --format <format>', 'default: by the ending').choices(importFormats))
-    .option('--field <name>', 'which field vectors without a name are for', 'dense')
-    .option('--ids <file>', 'the ids of NPY, fvecs and bvecs, one a line; default: row numbers')
+    .addOption(new Option('-f, --format <format>', 'file format (default: by extension)').choices(importFormats))
+    .option('--field <name>', 'field for vectors without a name', 'dense')
+    .option('--ids <file>', 'file with the ids for NPY, fvecs and bvecs, one per line (default: row numbers)')
     .addOption(
-      new Option('--column <name=use>', 'what a column is read as: id, fields.FIELD, meta.KEY, filter.KEY; repeatable')
+      new Option('--column <name=use>', 'map a column to id, fields.FIELD, meta.KEY or filter.KEY; repeatable')
         .default([])
         .argParser((value: string, before: readonly string[]) => [...before, value]),
     )
     .option(
       '--filter-keys <keys>',
-      'of Qdrant and Chroma: which keys, by commas, become filter values; default: all that can',
+      'Qdrant and Chroma: comma-separated keys to store as filter values (default: all that can be)',
     )
-    .addOption(new Option('--source-token <token>', 'what opens the database that is read').env('ANNAL_SOURCE_TOKEN'))
-    .option('--create', 'make the collection, with the fields of the source')
-    .option('--space <type>', 'with --create: cosine, l2 or ip; default: as the source says, or cosine')
+    .addOption(
+      new Option('--source-token <token>', 'token or API key of the source database').env('ANNAL_SOURCE_TOKEN'),
+    )
+    .option('--create', 'create the collection with the fields of the source')
+    .option('--space <type>', 'with --create: cosine, l2 or ip (default: that of the source, or cosine)')
     .option('--precision <precision>', 'with --create: binary, int8, int16, float16 or float32', 'int8')
     .addOption(
-      new Option('--skip <count>', 'objects to pass over, to go on where an import ended')
+      new Option('--skip <count>', 'number of objects to skip, to continue an interrupted import')
         .default(0)
         .argParser(wholeNumber)
         .conflicts('resume'),
     )
-    .option('--resume <file>', 'remember there how far the import is, and go on from there when the file exists')
-    .addOption(new Option('--batch <count>', 'objects of one call').default(500).argParser(wholeNumber))
+    .option('--resume <file>', 'save progress to this file, and continue from it if it exists')
+    .addOption(new Option('--batch <count>', 'objects per request').default(500).argParser(wholeNumber))
     .action(async (collection, source, options) => {
       const { importInto } = await import('./commands/import.ts')
       ends(await importInto(collection, source, options, terminal))
     })
   connected(program.command('export'))
-    .description('write a collection to a file, which import takes')
+    .description('export a collection to a file that import can read')
     .argument('<collection>')
-    .option('-o, --output <file>', 'default: standard output')
-    .addOption(new Option('-f, --format <format>', 'default: by the ending, or jsonl').choices(exportFormats))
-    .option('--field <name>', 'which field npy, fvecs and bvecs hold; default: the only dense one')
-    .option('--ids <file>', 'with npy, fvecs and bvecs: write the ids there, one a line')
-    .option('--filter <conditions>', 'only what matches, as JSON')
+    .option('-o, --output <file>', 'output file (default: standard output)')
+    .addOption(
+      new Option('-f, --format <format>', 'file format (default: by extension, or jsonl)').choices(exportFormats),
+    )
+    .option('--field <name>', 'field to export to npy, fvecs and bvecs (default: the only dense field)')
+    .option('--ids <file>', 'with npy, fvecs and bvecs: write the ids to this file, one per line')
+    .option('--filter <conditions>', 'export only objects that match this JSON filter')
     .action(async (collection, options) => {
       const { exportCollection } = await import('./commands/export.ts')
       ends(await exportCollection(collection, options, terminal))

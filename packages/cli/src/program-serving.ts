@@ -13,9 +13,9 @@ export function describeServing(program: Command, terminal: Terminal, ends: Ends
 function serving(program: Command, ends: Ends): void {
   program
     .command('serve', { isDefault: true })
-    .description('serve HTTP; what `annal` alone does')
-    .addOption(new Option('-d, --data-dir <dir>', 'where everything is stored; made when absent (default: ./data)'))
-    .addOption(new Option('-p, --port <number>', '0 lets the system choose (default: 8080)'))
+    .description('start the HTTP server (the default command)')
+    .addOption(new Option('-d, --data-dir <dir>', 'data directory, created if missing (default: ./data)'))
+    .addOption(new Option('-p, --port <number>', 'port; 0 chooses a free port (default: 8080)'))
     .addOption(new Option('--host <address>', 'address to listen on (default: 127.0.0.1)'))
     .action(async (options) => {
       const { serve } = await import('./commands/serve.ts')
@@ -27,10 +27,10 @@ function serving(program: Command, ends: Ends): void {
 function dashboard(program: Command, terminal: Terminal, ends: Ends): void {
   program
     .command('dashboard')
-    .description('serve the dashboard alone, for a server elsewhere; a server has it at / anyway')
-    .addOption(new Option('-s, --server <url>', 'where the server is').env('NDD_SERVER_URL').makeOptionMandatory())
+    .description('serve only the dashboard, for a server elsewhere (every server also serves it at /)')
+    .addOption(new Option('-s, --server <url>', 'URL of the server').env('NDD_SERVER_URL').makeOptionMandatory())
     .addOption(
-      new Option('-p, --port <number>', '0 lets the system choose')
+      new Option('-p, --port <number>', 'port; 0 chooses a free port')
         .env('ANNAL_DASHBOARD_PORT')
         .default(8081)
         .argParser(wholeNumber),

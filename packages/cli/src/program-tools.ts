@@ -1,4 +1,4 @@
-// The commands that look after a data directory.
+// The commands that maintain a data directory.
 import { type Command, Option } from 'commander'
 import type { Terminal } from './terminal.ts'
 import { wholeNumber } from './whole-number.ts'
@@ -9,10 +9,10 @@ const asJson = ['--json', 'print one JSON document instead of text'] as const
 export function describeTools(program: Command, terminal: Terminal, ends: (code: number) => void): void {
   program
     .command('doctor')
-    .description('say what is wrong here and what to do: machine, disk, directory, log, port')
+    .description('check the machine, disk, directory, log and port, and report what to fix')
     .argument(...directory)
-    .addOption(new Option('-p, --port <number>', 'the port that a server would use').argParser(wholeNumber))
-    .addOption(new Option('--host <address>', 'the address that a server would listen on'))
+    .addOption(new Option('-p, --port <number>', 'port of the server').argParser(wholeNumber))
+    .addOption(new Option('--host <address>', 'address that the server listens on'))
     .option(...asJson)
     .action(async (dir, options) => {
       const { doctor } = await import('./commands/doctor.ts')
@@ -21,10 +21,10 @@ export function describeTools(program: Command, terminal: Terminal, ends: (code:
 
   program
     .command('verify')
-    .description('check every byte of the log; works beside a running server')
+    .description('verify every byte of the log; works while a server is running')
     .argument(...directory)
-    .option('--checkpoints', 'also every byte of the checkpoints; no server may have the directory open')
-    .option('--deep', 'also build the state by every way there is and compare; takes the memory of a start')
+    .option('--checkpoints', 'also verify every byte of the checkpoints; no server may have the directory open')
+    .option('--deep', 'also build the state in every possible way and compare; needs as much memory as a start')
     .option(...asJson)
     .action(async (dir, options) => {
       if (options.deep || options.checkpoints) {
@@ -38,11 +38,11 @@ export function describeTools(program: Command, terminal: Terminal, ends: (code:
 
   program
     .command('waldump')
-    .description('print the log frame by frame, one JSON object a line; works beside a running server')
+    .description('print the log frame by frame, one JSON object per line; works while a server is running')
     .argument(...directory)
-    .addOption(new Option('--from <lsn>', 'first record').argParser(wholeNumber))
-    .addOption(new Option('--to <lsn>', 'last record').argParser(wholeNumber))
-    .addOption(new Option('--payload <bytes>', 'how much of each payload to show, in base64').argParser(wholeNumber))
+    .addOption(new Option('--from <lsn>', 'first record to print').argParser(wholeNumber))
+    .addOption(new Option('--to <lsn>', 'last record to print').argParser(wholeNumber))
+    .addOption(new Option('--payload <bytes>', 'bytes of each payload to print, in base64').argParser(wholeNumber))
     .action(async (dir, options) => {
       const { waldump } = await import('./commands/waldump.ts')
       ends(await waldump(dir, options, terminal))
@@ -50,7 +50,7 @@ export function describeTools(program: Command, terminal: Terminal, ends: (code:
 
   program
     .command('archive')
-    .description('say how far back a restore can reach, and check every byte of what is archived')
+    .description('report how far back a restore can reach, and verify every byte of the archive')
     .argument(...directory)
     .option(...asJson)
     .action(async (dir, options) => {
@@ -60,12 +60,12 @@ export function describeTools(program: Command, terminal: Terminal, ends: (code:
 
   program
     .command('repair')
-    .description('cut a damaged log before a record, on a copy; the last way out when no backup is left')
+    .description('cut a damaged log before a record and keep the original; a last resort when there is no backup')
     .argument(...directory)
     .addOption(
-      new Option('--truncate-at <lsn>', 'first record that is given up').argParser(wholeNumber).makeOptionMandatory(),
+      new Option('--truncate-at <lsn>', 'first record to discard').argParser(wholeNumber).makeOptionMandatory(),
     )
-    .option('--accept-data-loss', 'say that giving up records is accepted')
+    .option('--accept-data-loss', 'confirm that records will be discarded')
     .option(...asJson)
     .action(async (dir, options) => {
       const { repair } = await import('./commands/repair.ts')

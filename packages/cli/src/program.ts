@@ -1,4 +1,4 @@
-// The command line: which commands there are, what they take, and what the process ends with.
+// The command line: the commands, their options and the exit code.
 import { Command, CommanderError } from 'commander'
 import { CommandEnd, exitCode, usageError } from './exit-code.ts'
 import { fileFailure } from './file-failure.ts'
@@ -11,11 +11,11 @@ import type { Terminal } from './terminal.ts'
 import { version } from './version.ts'
 
 const epilogue = `
-Settings come from NDD_ environment variables; an option wins over its variable.
-Exit codes: 0 good, 1 attention, 64 usage, 65 damaged, 69 unavailable, 70 our mistake, 73 locked, 74 disk, 76 refused,
-77 permission, 78 configuration. All of it: docs/reference/cli.md`
+Settings come from NDD_ environment variables; options override them.
+Exit codes: 0 success, 1 problems found, 64 usage, 65 damaged, 69 unavailable, 70 internal error (please report it),
+73 locked, 74 disk, 76 refused, 77 permission, 78 configuration. Reference: docs/reference/cli.md`
 
-/** Resolves to the exit code; undefined while a server that was started goes on. */
+/** Resolves to the exit code, or to undefined while a started server keeps running. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<number | undefined> {
   let ended: number | undefined = exitCode.good
   const program = describe(terminal, (code) => {
@@ -24,7 +24,7 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   try {
     const [first] = args
     if (first !== undefined && /^[a-z]/i.test(first) && !isCommand(program, first)) {
-      throw usageError(`there is no command ${first}; annal --help lists them`)
+      throw usageError(`unknown command ${first}; annal --help lists the commands`)
     }
     await program.parseAsync([...args], { from: 'user' })
     return ended
@@ -35,13 +35,13 @@ export async function run(args: readonly string[], terminal: Terminal): Promise<
   }
 }
 
-/** Asked before parsing, since whatever is no command would be an argument too many of the default one. */
+/** Checked before parsing, because an unknown command would be an extra argument of the default command. */
 function isCommand(program: Command, name: string): boolean {
   return name === 'help' || program.commands.some((command) => command.name() === name)
 }
 
 async function failed(error: unknown, terminal: Terminal): Promise<number> {
-  // Commander has printed what was wrong, or the help that was asked for.
+  // Commander has already printed the error or the help.
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.good : exitCode.usage
   if (error instanceof CommandEnd) {
     if (error.message !== '') terminal.say(`annal: ${error.message}`)
@@ -62,7 +62,7 @@ function describe(terminal: Terminal, ends: (code: number | undefined) => void):
   const program = new Command('annal')
     .description('A vector database: a server, and tools for its data.')
     .version(version, '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'print this help, or that of a command')
+    .helpOption('-h, --help', 'print this help, or the help of a command')
     .addHelpText('after', epilogue)
     .showHelpAfterError('(annal --help lists the commands)')
     .exitOverride()

@@ -1,18 +1,18 @@
-// Where a command speaks to: answers on one stream, everything else on the other, and a bar where somebody watches.
+// Where a command writes: results to one stream, messages to the other, and a progress bar on a terminal.
 
 export interface Terminal {
-  /** An answer, on standard output. */
+  /** Writes a result to standard output. */
   line(text: string): void
-  /** What a person should know and a program need not read, on standard error. */
+  /** Writes a message for the user to standard error. */
   say(text: string): void
-  /** One bar at a time, only on a terminal. */
+  /** Shows a progress bar on a terminal; one at a time. */
   readonly bar: ProgressBar
 }
 
 export interface ProgressBar {
-  /** `total` undefined: nobody knows how much there is. */
+  /** `total` is undefined if the total is unknown. */
   show(label: string, done: number, total: number | undefined): void
-  /** Takes the bar away. */
+  /** Removes the bar. */
   clear(): void
 }
 
@@ -62,7 +62,7 @@ export function drawn(label: string, done: number, total: number | undefined): s
   return `${label} [${'#'.repeat(full)}${'-'.repeat(barCells - full)}] ${percent} %  ${amount(done)} of ${amount(total)}`
 }
 
-/** Thousands apart, for eyes. */
+/** With thousands separators. */
 export function amount(value: number): string {
   return value.toLocaleString('en-US')
 }

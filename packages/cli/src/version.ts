@@ -5,6 +5,6 @@ interface PackageFile {
   readonly version: string
 }
 
-// One folder up from source and build alike.
+// One folder up, from the source and from the build.
 const file = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
 export const version = (JSON.parse(file) as PackageFile).version

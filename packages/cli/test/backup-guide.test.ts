@@ -1,4 +1,4 @@
-// The disaster of docs/guide/backup-and-restore.md, command by command, as it is written there.
+// Runs the disaster recovery of docs/guide/backup-and-restore.md, command by command, as written there.
 import { execFile } from 'node:child_process'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -9,7 +9,7 @@ import tap, { test } from 'tap'
 import { s3Server } from '../../server/test/s3-server.ts'
 import { freshDir } from './command.ts'
 
-// For the file as a whole; a loaded machine takes its time.
+// For the whole file; a loaded machine is slow.
 tap.setTimeout(600_000)
 
 const guide = fileURLToPath(new URL('../../../docs/guide/backup-and-restore.md', import.meta.url))
@@ -31,7 +31,7 @@ test('the commands of the guide save what it says they save', { timeout: 600_000
   writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" --conditions=annal-source "${entry}" "$@"\n`)
   chmodSync(command, 0o755)
   const blocks = [...readFileSync(guide, 'utf8').matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(([, code]) => code)
-  // Whatever fails, the servers it started end with it.
+  // Stops the servers it started, whatever fails.
   const script = `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${blocks.join('echo ----\n')}`
   const { stdout } = await promisify(execFile)(
     'bash',
@@ -51,7 +51,7 @@ test('the commands of the guide save what it says they save', { timeout: 600_000
   const [elsewhere = '', fromBucket = ''] = outputs.slice(8)
   const five = /product-1.*product-2.*product-3.*product-4.*product-5/s
   t.match(backedUp, /before-sale: products, 5 objects/)
-  t.match(carried, /before-sale is at s3:.*before-sale: .*carried there/s)
+  t.match(carried, /before-sale pushed to s3:.*before-sale: .*pushed/s)
   t.match(disaster, /"deleted":3/)
   t.match(moment, five, 'the moment has them all')
   t.match(moment, '"price":55', 'and the change before the deletion')
@@ -60,6 +60,6 @@ test('the commands of the guide save what it says they save', { timeout: 600_000
   t.match(whole, '"price":55')
   t.match(elsewhere, five)
   t.notMatch(elsewhere, '"price":55', 'the backup is of before the change')
-  t.match(fromBucket, /before-sale is here/)
+  t.match(fromBucket, /before-sale pulled/)
   t.match(fromBucket, five)
 })

@@ -1,5 +1,5 @@
-// `npx annal` where people try it first: in a checkout after `npm install`, when nothing is built yet. The checkout is a small one whose
-// build only notes that it ran.
+// `npx annal` in a checkout after `npm install`, before anything is built. The checkout is a small one whose build only records that it
+// ran.
 import { execFile } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
@@ -13,7 +13,7 @@ const cli = fileURLToPath(new URL('../', import.meta.url))
 const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'annal-checkout-test-')))
 after(() => rmSync(folder, { recursive: true }))
 
-/** What a Node.js that is too old says of itself. */
+/** The output of a Node.js that is too old. */
 const asNode20 = `--import=data:text/javascript,${encodeURIComponent(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })",
 )}`
@@ -68,7 +68,7 @@ test('in a checkout npm links the command, which builds what is missing and keep
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: folder })
   t.match(await annal(['serve', '--help']), { code: 3, stdout: 'annal serve --help\n', stderr: 'ran build\n' })
   t.strictSame(await annal(['x']), { code: 3, stdout: 'annal x\n', stderr: '' }, 'what is built is run')
-  t.strictSame(await annal(['x'], asNode20), { code: 3, stdout: 'annal x\n', stderr: '' }, 'also beside an old Node.js')
+  t.strictSame(await annal(['x'], asNode20), { code: 3, stdout: 'annal x\n', stderr: '' }, 'also with an old Node.js')
 })
 
 test('an installed package says which Node.js it needs', async (t) => {

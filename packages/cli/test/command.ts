@@ -1,4 +1,4 @@
-// The command line as a process of its own, as a person starts it.
+// The command line in its own process, as a user starts it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
@@ -17,7 +17,7 @@ export interface Ended {
 export interface Started {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
-  /** Resolves with the address; rejects with what was said when the process ends instead. */
+  /** Resolves with the address; rejects with the output if the process exits instead. */
   readonly serving: Promise<string>
 }
 
@@ -28,7 +28,7 @@ export function start(args: readonly string[], environment: Environment = {}): S
     env: {
       PATH: process.env.PATH,
       NDD_NUM_THREADS: '1',
-      // Reading and compiling the sources is most of a start; what one process compiled serves the next.
+      // Compiling the sources is most of a start, so processes share one compile cache.
       NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
       ...environment,
     },
@@ -47,7 +47,7 @@ export function start(args: readonly string[], environment: Environment = {}): S
     })
     ended.then(({ code }) => reject(new Error(`ended with ${code} before it served: ${err}`)), reject)
   })
-  // Most commands serve nothing, and nobody waits for it.
+  // Most commands serve nothing, so the promise may stay unused.
   serving.catch(() => undefined)
   return { child, ended, serving }
 }
@@ -64,7 +64,7 @@ export function freshDir(t: Test): string {
   return dir
 }
 
-/** Starts a server that ends, at the latest, with the test. */
+/** Starts a server that stops with the test at the latest. */
 export async function serve(t: Test, dir: string, environment: Environment = {}) {
   const started = start(['serve', '--data-dir', dir, '--port', '0'], environment)
   const stop = async () => {

@@ -1,4 +1,4 @@
-// The dashboard in a process of its own: it has the page, and what the page asks reaches the server as it was asked.
+// The dashboard in its own process: it serves the page and forwards requests to the server unchanged.
 import { test } from 'tap'
 import { freshDir, serve, start } from './command.ts'
 
@@ -38,7 +38,7 @@ test('questions, their tokens and their answers go through; the page says where 
   t.equal((await dashboard.stop()).code, 0)
 })
 
-test('a server that is away is told as such', async (t) => {
+test('a server that does not respond is reported as such', async (t) => {
   const dashboard = await dashboardFor('http://127.0.0.1:9')
   const answer = await fetch(`${dashboard.address}/api/v2/health`)
   t.equal(answer.status, 502)

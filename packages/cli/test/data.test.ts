@@ -1,4 +1,4 @@
-// Import, export, backup and restore: against a running server, and on a closed directory.
+// Import, export, backup and restore, against a running server and on a closed directory.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'tap'
@@ -20,7 +20,7 @@ function jsonl(dir: string): string {
   return file
 }
 
-/** A matrix as NumPy writes it. */
+/** A matrix in the format of NumPy. */
 function npy(rows: number, dimension: number): Buffer {
   const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimension}), }`
   const header = `${text.padEnd(128 - 10 - 1)}\n`
@@ -87,13 +87,13 @@ test('matrices are imported from NPY, fvecs and bvecs into a closed directory, a
   t.match((await annal(['import', 'f', fvecs, '--create', ...data])).out, /^1 objects/)
 })
 
-test('what cannot be is told with place and code', async (t) => {
+test('invalid input is reported with its place and an exit code', async (t) => {
   const dir = freshDir(t)
   const { address, stop } = await serve(t, path.join(dir, 'data'))
   const bad = path.join(dir, 'bad.jsonl')
   writeFileSync(bad, '{"id":"a","fields":{"x":[1,2]}}\n{"id":\n')
   const refused: readonly [readonly string[], number, RegExp][] = [
-    [['import', 'x', bad, '--create'], 64, /bad\.jsonl, line 2: it is not a JSON object/],
+    [['import', 'x', bad, '--create'], 64, /bad\.jsonl, line 2: not a JSON object/],
     [['import', 'nowhere', jsonl(dir)], 76, /collection_not_found/],
     [['import', 'x', path.join(dir, 'none.npy')], 64, /none\.npy: no such file or directory$/m],
     [['import', 'x', path.join(dir, 'none.jsonl')], 64, /none\.jsonl: no such file or directory$/m],
@@ -101,7 +101,7 @@ test('what cannot be is told with place and code', async (t) => {
     [['import', 'x', dir, '--format', 'jsonl'], 64, /a directory, not a file/],
     [['import', 'x', bad, '--format', 'npy'], 64, /not an NPY file/],
     [['restore', 'nothing', 'x'], 76, /backup_not_found/],
-    [['restore', 'a', 'b', '--time', 'yesterday'], 64, /is not a time/],
+    [['restore', 'a', 'b', '--time', 'yesterday'], 64, /is not a valid time/],
     [['export', 'x', '--filter', '{'], 64, /JSON list of conditions/],
     [['backup', 'list', '--data-dir', path.join(dir, 'data')], 73, /in use by process/],
   ]

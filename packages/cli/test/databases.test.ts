@@ -1,5 +1,5 @@
-// Imports from other databases: pgvector in a real PostgreSQL, which runs as WebAssembly in this process and speaks its protocol over a
-// socket; Qdrant and Chroma as replayed traffic, written down after their published interfaces.
+// Imports from other databases: pgvector in a real PostgreSQL, which runs as WebAssembly in this process behind a socket; Qdrant and
+// Chroma as replayed traffic, written from their published interfaces.
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { connect, type StoredObject } from '@annal/client'
@@ -32,7 +32,7 @@ test('over one server', async (t) => {
   await t.test('an import from Qdrant that fails goes on where it ended, and asks for nothing twice', (t) =>
     resumed(t, server),
   )
-  await t.test('what Qdrant has without a name gets the name of --field, and what it refuses is told', (t) =>
+  await t.test('unnamed vectors of Qdrant get the name of --field, and its errors are reported', (t) =>
     unnamed(t, server),
   )
   await t.test('a Chroma collection comes over with documents and metadata', (t) => fromChroma(t, server))
@@ -155,14 +155,14 @@ async function fromChroma(t: Test, server: string): Promise<void> {
 }
 
 interface Databases {
-  /** Annal. */
+  /** The Annal server. */
   readonly server: string
   readonly db: PGlite
-  /** Of PostgreSQL. */
+  /** The port of PostgreSQL. */
   readonly address: string
 }
 
-/** PostgreSQL with pgvector, on a port of its own. */
+/** PostgreSQL with pgvector, on its own port. */
 async function postgres(t: Test): Promise<{ readonly db: PGlite; readonly address: string }> {
   const db = await PGlite.create({ extensions: { vector } })
   const server = new PGLiteSocketServer({ db, port: 0, host: '127.0.0.1', maxConnections: 8 })
@@ -221,7 +221,7 @@ async function cutShort(t: Test, { server, db, address }: Databases): Promise<vo
     INSERT INTO items VALUES ('n900', '[1,2]') ON CONFLICT (id) DO UPDATE SET id = 'n9' || repeat('x', 600);
   `)
   const run = () => importing('items', `${address}&table=items`, { server, create: true, resume })
-  // One id is longer than the server takes.
+  // One id is longer than the server accepts.
   await t.rejects(run(), { message: /of the source: / })
   const kept = JSON.parse(readFileSync(resume, 'utf8'))
   t.match(kept, { collection: 'items', source: /^postgres:..127.0.0.1:\d+.postgres.table=items$/ })
@@ -233,9 +233,9 @@ async function cutShort(t: Test, { server, db, address }: Databases): Promise<vo
 async function refused(t: Test, { server, db, address }: Databases): Promise<void> {
   await db.exec('CREATE TABLE keyless (a text, b vector(2))')
   const wrong: readonly [string, number, RegExp][] = [
-    ['&table=keyless', 64, /no primary key of one column; name a unique column/],
-    ['&table=none', 64, /there is no table none/],
-    ['', 64, /name the table/],
+    ['&table=keyless', 64, /no primary key of one column; choose a unique column/],
+    ['&table=none', 64, /no such table: none/],
+    ['', 64, /the table is missing/],
   ]
   for (const [more, exitCode, message] of wrong) {
     await t.rejects(importing('x', `${address}${more}`, { server }), { exitCode, message })

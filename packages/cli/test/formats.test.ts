@@ -1,4 +1,4 @@
-// Every file format, out and in again: what an import makes of an export is the collection that was exported.
+// A round trip through every file format: importing an export recreates the exported collection.
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { connect, denseField, multiVectorField, sparseField } from '@annal/client'
@@ -8,7 +8,7 @@ import { exporting, importing, silent } from './importing.ts'
 
 tap.setTimeout(300_000)
 
-/** Every kind of field, values that need quoting, bytes, and objects that lack things. */
+/** Every kind of field, values that need quoting, bytes, and objects with missing parts. */
 const objects = [
   {
     id: 'a "quoted", id',
@@ -49,9 +49,11 @@ async function create(address: string, name: string): Promise<void> {
 test('over one server', async (t) => {
   const { address } = await serve(t, path.join(freshDir(t), 'data'))
   await t.test('CSV and Parquet hold everything that a collection has', (t) => everything(t, address))
-  await t.test('vectors alone go to NPY, fvecs and bvecs, with their ids beside them', (t) => vectorsAlone(t, address))
+  await t.test('vectors are written to NPY, fvecs and bvecs, with their ids in a separate file', (t) =>
+    vectorsAlone(t, address),
+  )
   await t.test('columns of any name are read as what a person says they are', (t) => columns(t, address))
-  await t.test('what a file cannot be is told with file, row and column', (t) => mistakes(t, address))
+  await t.test('invalid files are reported with file, row and column', (t) => mistakes(t, address))
 })
 
 async function everything(t: Test, address: string): Promise<void> {
@@ -82,7 +84,7 @@ async function everything(t: Test, address: string): Promise<void> {
   t.match(JSON.parse(rest.said[0] ?? ''), { stored: 103, before: 1_100 })
 }
 
-/** Batches under way at one time are stored in whichever order they arrive. */
+/** Concurrent batches are stored in the order of arrival. */
 function sortedLines(file: string): readonly string[] {
   return readFileSync(file, 'utf8').split('\n').sort()
 }
@@ -148,13 +150,13 @@ async function mistakes(t: Test, server: string): Promise<void> {
       'id,fields.v\na,"[1,null]"\n',
       /number\.csv, row 1, column fields\.v, number 1: null is not a number/,
     ],
-    ['meta.csv', 'id,meta,fields.v\na,[],"[1,2]"\n', /meta\.csv, row 1, column meta: it is not a JSON object/],
-    ['none.csv', 'id,title\na,b\n', /none\.csv has no column of vectors: name it with --column/],
-    ['twice.csv', 'id,fields.v,fields.v\na,"[1,2]","[1,2]"\n', /columns fields\.v and fields\.v are for the same/],
+    ['meta.csv', 'id,meta,fields.v\na,[],"[1,2]"\n', /meta\.csv, row 1, column meta: not a JSON object/],
+    ['none.csv', 'id,title\na,b\n', /none\.csv has no vector column; choose one with --column/],
+    ['twice.csv', 'id,fields.v,fields.v\na,"[1,2]","[1,2]"\n', /columns fields\.v and fields\.v map to the same part/],
     ['cells.csv', 'id,fields.v\na,"[1,2]",c\n', /cells\.csv: Invalid Record Length.* on line 2/],
     ['quote.csv', 'id,fields.v\na,"[1,2]\n', /quote\.csv: Quote Not Closed/],
     ['wide.csv', 'id,fields.v\na,"[1,2]"\nb,"[1,2,3]"\n', /record 2 of the source: .*fields\.v/],
-    ['absent.csv', 'id,fields.v\na,"[1,2]"\n', /has no column text; it has id, fields\.v/, ['text=meta.text']],
+    ['absent.csv', 'id,fields.v\na,"[1,2]"\n', /has no column text; its columns are id, fields\.v/, ['text=meta.text']],
     ['bad.parquet', 'PAR1 no', /bad\.parquet is not a Parquet file/],
   ]
   for (const [name, text, said, column = []] of wrong) {
@@ -165,6 +167,6 @@ async function mistakes(t: Test, server: string): Promise<void> {
   await t.rejects(importing('w', 'mysql://localhost/x', { server }), { message: /mysql:\/\/ is not known/ })
   await t.rejects(exporting('w', { server, format: 'parquet' }), { message: /needs a file/ })
   const output = path.join(dir, 'v.bvecs')
-  await t.rejects(exporting('w', { server, output }), { message: /bvecs holds whole numbers from 0 to 255/ })
+  await t.rejects(exporting('w', { server, output }), { message: /bvecs holds integers from 0 to 255/ })
   t.notOk(existsSync(output) || existsSync(`${output}.part`))
 }

@@ -1,12 +1,12 @@
-// `annal import` and `annal export` in this process: many small ones without a process for each.
+// `annal import` and `annal export` in this process, because there are many small ones.
 import { type ExportOptions, exportCollection } from '../src/commands/export.ts'
 import { type ImportOptions, importInto } from '../src/commands/import.ts'
 import { silentBar, type Terminal } from '../src/terminal.ts'
 
-/** Nobody answers there: what has no data directory must name a server. */
+/** Nothing listens there; commands without a data directory must name a server. */
 const nowhere = 'http://127.0.0.1:1'
 
-/** Keeps what is said. */
+/** Records the messages. */
 export function silent(): { readonly terminal: Terminal; readonly said: readonly string[] } {
   const said: string[] = []
   const say = (text: string) => {

@@ -1,4 +1,4 @@
-// A vendor's day: keys, a licence, and a server that takes it.
+// The work of a license vendor: keys, a license, and a server that accepts it.
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'tap'
@@ -6,14 +6,14 @@ import { run } from '../src/program.ts'
 import { silentBar } from '../src/terminal.ts'
 import { freshDir } from './command.ts'
 
-/** In this process: a command that reads and writes a few lines needs none of its own. */
+/** In this process, because the commands only read and write a few lines. */
 async function annal(args: readonly string[]) {
   const [out, err]: [string[], string[]] = [[], []]
   const code = await run(args, { line: (text) => out.push(text), say: (text) => err.push(text), bar: silentBar })
   return { code, out: `${out.join('\n')}\n`, err: err.join('\n') }
 }
 
-test('keys are made once, licences are issued with them, and shown only when they are true', {
+test('keys are created once, licenses are issued with them, and only valid licenses are shown', {
   timeout: 240_000,
 }, async (t) => {
   const dir = freshDir(t)
@@ -24,7 +24,7 @@ test('keys are made once, licences are issued with them, and shown only when the
   t.match(publicKey, /^[\w-]{43}$/)
   t.equal(statSync(key).mode & 0o777, 0o600)
   t.match(readFileSync(key, 'utf8'), /BEGIN PRIVATE KEY/)
-  t.equal((await annal(['license', 'keys', '--out', key])).code, 64, 'a key is never written over')
+  t.equal((await annal(['license', 'keys', '--out', key])).code, 64, 'a key is never overwritten')
 
   const issued = await annal(['license', 'issue', '--key', key, '--plan', 'pro', '--days', '30', '--id', 'L1'])
   t.equal(issued.code, 0, issued.err)

@@ -1,4 +1,4 @@
-// An agent on the other end of `annal mcp`: it finds tools, searches, and can change nothing unless that was allowed.
+// An agent connected to `annal mcp`: it lists tools, searches, and can change data only if that was allowed.
 import { connect, denseField } from '@annal/client'
 import { type Test, test } from 'tap'
 import { freshDir, serve, start } from './command.ts'

@@ -1,4 +1,4 @@
-// What is published, as a stranger meets it: tarballs in an empty project, with nothing of this repository around.
+// The published packages as a user installs them: tarballs in an empty project, without this repository.
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -25,7 +25,7 @@ import { packAll, publishedPackages } from '../../../scripts/pack.ts'
 
 const run = promisify(execFile)
 const packages = fileURLToPath(new URL('../../', import.meta.url))
-// Not below this repository, where Node.js would find what the project itself lacks.
+// Outside this repository, where Node.js would find missing dependencies of the project.
 const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'annal-packages-test-')))
 const project = path.join(folder, 'project')
 let tarballs: readonly string[] = []
@@ -39,7 +39,7 @@ before(async () => {
   await run('npm', [...args, ...tarballs], { cwd: project })
 })
 
-/** A program of the project, run by the given Node.js. */
+/** Runs a program of the project with the given Node.js. */
 function program(name: string, code: string, node: string = process.execPath) {
   const file = path.join(project, name)
   writeFileSync(file, code)
@@ -73,7 +73,7 @@ async function quickStartsWork(t: Test, node: string) {
   rmSync(path.join(project, 'served'), { recursive: true })
   const annal = path.join(project, 'node_modules', 'annal', 'dist', 'annal.js')
   t.match((await run(node, [annal, 'verify', './data'], { cwd: project })).stdout, 'good')
-  t.match((await run(node, [annal, 'doctor', './data', '--port', '0'], { cwd: project })).stdout, 'nothing to do')
+  t.match((await run(node, [annal, 'doctor', './data', '--port', '0'], { cwd: project })).stdout, 'no problems found')
 }
 
 test('the examples of every package work in an empty project without a compiler', (t) =>
@@ -84,7 +84,7 @@ test('they work on Node.js 22, too', {
 }, async (t) => {
   const other = path.join(folder, 'node-22')
   mkdirSync(other)
-  // Its install script is what puts the binary in its place.
+  // Its install script puts the binary in place.
   writeFileSync(path.join(other, 'package.json'), '{"private":true,"allowScripts":{"node":true}}')
   await run('npm', ['install', '--no-audit', '--no-fund', 'node@22'], { cwd: other })
   const node = path.join(other, 'node_modules', '.bin', 'node')
@@ -134,7 +134,7 @@ test('types resolve wherever an ES module can be imported', async (t) => {
     if (name === 'cli' || name === 'dashboard') continue
     const analysis = await checkPackage(createPackageFromTarballData(new Uint8Array(readFileSync(tarballs[i] ?? ''))))
     if (!analysis.types) return t.fail(`${name} has no types`)
-    // CommonJS and the resolution of Node.js 10 know neither ES modules nor `exports`; nothing older than Node.js 22 is served.
+    // CommonJS and the resolution of Node.js 10 support neither ES modules nor `exports`; versions before Node.js 22 are not supported.
     const problems = analysis.problems.filter(
       (problem) =>
         problem.kind !== 'CJSResolvesToESM' &&

@@ -1,4 +1,4 @@
-// A server that gives the answers of a file of traffic, to exactly the questions in it.
+// A server that replies from a traffic file, and only to the requests in it.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -19,7 +19,7 @@ export interface ReplayedTraffic {
     readonly body: string
     readonly headers: NodeJS.Dict<string | string[]>
   }[]
-  /** Questions whose body has this text are refused from now on; undefined: none. */
+  /** Requests whose body contains this text are refused from now on; undefined refuses none. */
   refuse(text: string | undefined): void
 }
 
@@ -51,9 +51,9 @@ export async function replay(t: Test, name: string): Promise<ReplayedTraffic> {
   }
 }
 
-/** Numbers of 64 bits are in the file as they are on the wire; what JSON.parse makes of them is rounded. */
+/** 64-bit numbers are in the file as on the wire; JSON.parse would round them. */
 function answerOf(text: string, exchange: Exchange | undefined): string {
-  if (exchange === undefined) return '{"error":"nobody asked that when the traffic was written down"}'
+  if (exchange === undefined) return '{"error":"the traffic file has no such request"}'
   const rounded = JSON.stringify(exchange.answer)
   return text.includes('18446744073709551615')
     ? rounded.replaceAll('18446744073709552000', '18446744073709551615')

@@ -1,4 +1,4 @@
-// serve, doctor, verify, waldump and repair, one after the other on one directory, as a bad day goes.
+// serve, doctor, verify, waldump and repair in sequence on one directory.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import path from 'node:path'
@@ -42,7 +42,7 @@ test('serve serves the directory it is given and ends cleanly; the tools find no
   )
   const doctor = await annal(['doctor', dir, '--port', '0'])
   t.equal(doctor.code, 0, doctor.out + doctor.err)
-  t.match(doctor.out, 'nothing to do')
+  t.match(doctor.out, 'no problems found')
 })
 
 test('the doctor sees who has the directory open, and that a killed server is no matter', async (t) => {
@@ -99,7 +99,7 @@ test('damage is found by verify and doctor, refused by serve, and cut by repair 
   t.ok((await connect({ url: address }).listIndexes()).length <= 1)
 })
 
-test('a whole directory comes back as of a record, beside the one in use', async (t) => {
+test('a whole directory is restored as of a record next to the one in use', async (t) => {
   const dir = freshDir(t)
   const { address } = await serve(t, path.join(dir, 'data'))
   const films = await connect({ url: address }).createIndex({ name: 'films', dimension: 2 })
@@ -117,11 +117,11 @@ test('a whole directory comes back as of a record, beside the one in use', async
   t.equal((await connect({ url: then.address }).index('films').describe()).count, 3)
   const again = await annal(['restore', from, to, '--whole'])
   t.equal(again.code, 64)
-  t.match(again.err, 'exists already')
+  t.match(again.err, 'already exists')
   const future = await annal(['restore', from, path.join(dir, 'never'), '--to-lsn', '999999'])
   t.equal(future.code, 76)
   t.notOk(existsSync(path.join(dir, 'never')))
-  t.match((await annal(['archive', from])).out, 'nothing is archived')
+  t.match((await annal(['archive', from])).out, 'has no archive')
 })
 
 test('the doctor names what is wrong and what to do', async (t) => {
@@ -133,12 +133,12 @@ test('the doctor names what is wrong and what to do', async (t) => {
   taken.on('connection', (socket) => socket.destroy())
   const found = await annal(['doctor', '/dev/null', '--port', port], { NDD_TOP_K_MAX: 'many', NDD_TYPO: '1' })
   t.equal(found.code, 65)
-  t.match(found.out, /BAD port .*taken by another program\n.*-> stop it/)
+  t.match(found.out, /BAD port .*in use by another program\n.*-> stop it/)
   t.match(found.out, /BAD settings .*NDD_TOP_K_MAX must be a whole number/)
   t.match(found.out, /BAD directory .*is not a directory/)
 })
 
-test('what is written wrongly is told, with the way to the help', async (t) => {
+test('wrong usage is reported with a hint at the help', async (t) => {
   for (const args of [
     ['frob'],
     ['serve', '--frob'],
@@ -148,7 +148,7 @@ test('what is written wrongly is told, with the way to the help', async (t) => {
   ]) {
     const { code, err, out } = await annal(args)
     t.equal(code, 64, args.join(' '))
-    t.match(err, /--help|no directory/)
+    t.match(err, /--help|no such directory/)
     t.equal(out, '')
   }
   t.equal((await annal(['--help'])).code, 0)
@@ -184,7 +184,7 @@ test('a path that is missing, or that is no data directory, is named by every to
   const empty = path.join(dir, 'empty')
   mkdirSync(empty)
   const refused: readonly (readonly [readonly string[], RegExp])[] = [
-    ...['verify', 'waldump', 'archive'].map((tool) => [[tool, none], /there is no directory .*none/] as const),
+    ...['verify', 'waldump', 'archive'].map((tool) => [[tool, none], /no such directory: .*none/] as const),
     ...['verify', 'waldump'].map((tool) => [[tool, empty], /neither a data directory nor a log/] as const),
     [['verify', empty, '--checkpoints'], /no data directory/],
     [['repair', empty, '--truncate-at', '1', '--accept-data-loss'], /neither a data directory nor a log/],
@@ -202,6 +202,6 @@ test('a path that is missing, or that is no data directory, is named by every to
     const [tool = '', ...rest] = args
     const ended = await annal([tool, path.join(dir, 'data'), ...rest])
     t.equal(ended.code, 65, args.join(' '))
-    t.match(ended.out + ended.err, /IDENTITY says that there was one/, args.join(' '))
+    t.match(ended.out + ended.err, /IDENTITY records a log/, args.join(' '))
   }
 })

@@ -1,5 +1,5 @@
-// A collection as LangChain's vector store. A document's text and metadata are kept as meta, {"text", "metadata"}; what of the metadata a
-// filter can ask for is filter values too. The Python client's annal.langchain keeps the same.
+// A collection as LangChain's vector store. The text and metadata of a document are stored as meta, {"text", "metadata"}; metadata
+// values that a filter can test are also stored as filter values. annal.langchain in the Python client stores the same form.
 import {
   AnnalError,
   type Client,
@@ -18,13 +18,13 @@ import { type MaxMarginalRelevanceSearchOptions, VectorStore } from '@langchain/
 
 export interface AnnalVectorStoreOptions {
   readonly client: Client
-  /** Made with the first documents when it is not there. */
+  /** Created with the first documents if it does not exist. */
   readonly collection: string
   /** The dense field of the collection; default `dense`. */
   readonly field?: string
-  /** Of a collection that has to be made; default cosine. */
+  /** The distance of a new collection; default cosine. */
   readonly spaceType?: SpaceType
-  /** Of a collection that has to be made; default int8. */
+  /** The precision of a new collection; default int8. */
   readonly precision?: Precision
 }
 
@@ -38,7 +38,7 @@ export class AnnalVectorStore extends VectorStore {
   #there: Promise<void> | undefined
 
   constructor(embeddings: EmbeddingsInterface, options: AnnalVectorStoreOptions) {
-    // LangChain writes constructor arguments down when a chain is serialised; a client is no such thing.
+    // LangChain serializes constructor arguments with a chain; a client cannot be serialized.
     super(embeddings, {})
     this.#options = options
     this.#collection = options.client.collection(options.collection)
@@ -49,7 +49,7 @@ export class AnnalVectorStore extends VectorStore {
     return 'annal'
   }
 
-  /** Ids are those given, or the documents' own, or new ones; a document whose id is there already replaces the one before it. */
+  /** Uses the given ids, the ids of the documents, or new ids. A document with an existing id replaces the stored one. */
   override async addDocuments(
     documents: DocumentInterface[],
     options?: { readonly ids?: string[] },
@@ -67,14 +67,14 @@ export class AnnalVectorStore extends VectorStore {
     if (vectors.length !== documents.length || (ids !== undefined && ids.length !== documents.length)) {
       throw new AnnalError(
         'invalid_argument',
-        `${documents.length} documents, ${vectors.length} vectors and ${ids?.length ?? 'no'} ids do not belong together`,
+        `${documents.length} documents, ${vectors.length} vectors and ${ids?.length ?? 'no'} ids do not match`,
       )
     }
     const dimension = vectors[0]?.length
     if (dimension === undefined) return []
     await this.#ensureCollection(dimension)
     const objects = documents.map((document, i) => this.#objectOf(document, vectors[i] ?? [], ids?.[i]))
-    // One call after the other: an id that comes twice keeps its last document.
+    // One call after the other, so that an id that occurs twice keeps its last document.
     await this.#collection.load(objects, { concurrency: 1 })
     return objects.map(({ id }) => id)
   }
@@ -92,7 +92,7 @@ export class AnnalVectorStore extends VectorStore {
     }
   }
 
-  /** Asked for once; a second store may make the collection at the same moment. */
+  /** Checked once; another store may create the collection at the same moment. */
   #ensureCollection(dimension: number): Promise<void> {
     this.#there ??= this.#makeCollection(dimension).catch((error: unknown) => {
       this.#there = undefined
@@ -116,7 +116,7 @@ export class AnnalVectorStore extends VectorStore {
     }
   }
 
-  /** Higher is more similar, whatever the space type of the field. */
+  /** Higher is more similar, for every distance of the field. */
   override async similaritySearchVectorWithScore(
     query: number[],
     k: number,
@@ -156,12 +156,12 @@ export class AnnalVectorStore extends VectorStore {
     return results[this.#field] ?? []
   }
 
-  /** The documents found, in the order asked. */
+  /** The stored documents, in the order of the ids. */
   async getByIds(ids: readonly string[]): Promise<Document[]> {
     return (await this.#collection.getMany(ids)).map(documentOf)
   }
 
-  /** By ids, those that are there; or everything that a filter matches. */
+  /** The documents with these ids, or all that a filter matches. */
   override async delete(options: DeleteOptions): Promise<void> {
     if ('filter' in options) {
       await this.#collection.deleteWhere(options.filter)
@@ -198,7 +198,7 @@ function isRefusal(error: unknown, code: string): boolean {
   return error instanceof AnnalError && error.code === code
 }
 
-/** Objects that others stored have meta of their own: all of it is metadata then. */
+/** Objects written by other programs have other meta; then all of it becomes metadata. */
 function documentOf({ id, meta }: { readonly id: string; readonly meta: JsonObject | Uint8Array }): Document {
   if (meta instanceof Uint8Array) return new Document({ id, pageContent: '' })
   const { text, metadata } = meta

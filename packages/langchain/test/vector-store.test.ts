@@ -1,4 +1,4 @@
-// LangChain's own interface over a real engine and a real server: what a chain does with a store.
+// LangChain's interface over a real engine and a real server: the calls that a chain makes.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -10,7 +10,7 @@ import { type Test, test } from 'tap'
 import { realServer } from '../../client/test/real-server.ts'
 import { AnnalVectorStore } from '../src/index.ts'
 
-/** How often each of some letters is in a text: similar texts have similar vectors. */
+/** Counts letters, so that similar texts have similar vectors. */
 class Letters extends Embeddings {
   constructor() {
     super({})
@@ -35,7 +35,7 @@ const notes = [
   new Document({ id: 'zoo', pageContent: 'zoo oboe moon', metadata: { year: 2016 } }),
 ]
 
-async function behaviour(t: Test, client: Client): Promise<void> {
+async function behavior(t: Test, client: Client): Promise<void> {
   const store = await AnnalVectorStore.fromDocuments(notes, new Letters(), {
     client,
     collection: 'notes',
@@ -93,14 +93,14 @@ async function behaviour(t: Test, client: Client): Promise<void> {
 
 test('over a server', async (t) => {
   await using client = connect({ url: await realServer(t) })
-  await behaviour(t, client)
+  await behavior(t, client)
 })
 
 test('over an engine in this process', async (t) => {
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-langchain-test-'))
   t.teardown(() => rmSync(dataDir, { recursive: true }))
   await using client = await openEmbedded({ dataDir })
-  await behaviour(t, client)
+  await behavior(t, client)
 })
 
 test('the example of its README works', async (t) => {

@@ -1,6 +1,6 @@
-// Takes out of a trace who it was about: ids, names, keys and texts become tokens, the control plane is left out, and vectors
-// may be turned by a secret rotation. Numbers and booleans stay; days move by a secret number of days, so that ranges over them stay
-// ranges. The secret is forgotten.
+// Removes personal data from a trace: ids, names, keys and texts become tokens, control-plane events are left out, and vectors can be
+// transformed by a secret rotation. Numbers and booleans stay; dates move by a secret number of days, so that ranges over them still
+// match. The secret is discarded.
 import { randomBytes } from 'node:crypto'
 import type { FieldSchema, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
 import type { DenseColumn, Event, MultiColumn, ObjectsUpserted } from '@annal/engine/events'
@@ -8,8 +8,8 @@ import { Rotation } from './rotation.ts'
 import { Tokens } from './tokens.ts'
 import type { TraceEntry } from './trace.ts'
 
-export interface AnonymiseOptions {
-  /** Turns every dense vector. Precision `binary` keeps signs only, which a rotation changes: its recall may differ. */
+export interface AnonymizeOptions {
+  /** Rotates every dense vector. Precision `binary` keeps only signs, which a rotation changes, so its recall may differ. */
   readonly rotate: boolean
 }
 
@@ -17,20 +17,20 @@ interface Known {
   readonly fields: readonly FieldSchema[]
 }
 
-export class Anonymiser {
+export class Anonymizer {
   readonly #rotate: boolean
   readonly #secret = randomBytes(32)
   readonly #tokens = new Tokens(this.#secret)
   readonly #days = 1_000 + (new DataView(this.#secret.buffer, this.#secret.byteOffset).getUint16(0) % 9_000)
   readonly #rotations = new Map<number, Rotation>()
-  /** Collections as they were before, by number: queries name their fields. */
+  /** The original collections by number, because queries name their fields. */
   readonly #collections = new Map<number, Known>()
 
-  constructor({ rotate }: AnonymiseOptions) {
+  constructor({ rotate }: AnonymizeOptions) {
     this.#rotate = rotate
   }
 
-  /** Undefined for what has no place in the trace. */
+  /** Undefined for entries that are left out. */
   entry(entry: TraceEntry): TraceEntry | undefined {
     if (entry.kind === 'query') {
       const fields = this.#collections.get(entry.collectionId)?.fields
@@ -91,7 +91,7 @@ export class Anonymiser {
     return { ...field, name: this.#name(field.name) }
   }
 
-  /** Names have rules of their own, which every token keeps: letters, digits and underscores. */
+  /** Names have their own rules, which every token follows: letters, digits and underscores. */
   #name(name: string): string {
     return this.#tokens.of(name)
   }
@@ -100,7 +100,7 @@ export class Anonymiser {
     return text === '' ? '' : JSON.stringify(this.#value(JSON.parse(text)))
   }
 
-  /** Meta may be compressed, or nobody's JSON; then only its length is kept. */
+  /** Meta may be compressed or not JSON; then only its length is kept. */
   #meta(meta: Uint8Array): Uint8Array {
     if (meta.length === 0) return meta
     try {
@@ -114,11 +114,11 @@ export class Anonymiser {
     if (typeof value === 'string') return this.#shifted(value) ?? this.#tokens.of(value)
     if (Array.isArray(value)) return value.map((inner: JsonValue) => this.#value(inner))
     if (typeof value !== 'object' || value === null) return value
-    // Arrays were just dealt with; the type checker does not follow that through read-only ones.
+    // Arrays were handled above; the type checker does not infer that for read-only ones.
     return this.#object(value as JsonObject)
   }
 
-  /** Operators are no names of the user's. */
+  /** Operators are not user data. */
   #object(value: JsonObject): JsonObject {
     const replaced = Object.entries(value).map(([key, inner]) => [
       key.startsWith('$') ? key : this.#tokens.of(key),
@@ -127,7 +127,7 @@ export class Anonymiser {
     return Object.fromEntries(replaced) as JsonObject
   }
 
-  /** A day, with or without a time of day, some thousand days earlier; undefined for any other text. */
+  /** A date, with or without a time, a few thousand days earlier; undefined for any other text. */
   #shifted(text: string): string | undefined {
     const found = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/.exec(text)
     const timeMs = found ? Date.parse(found[1] as string) : Number.NaN
@@ -156,7 +156,7 @@ export class Anonymiser {
     const rows = query as ArrayLike<number> | ArrayLike<ArrayLike<number>>
     const turn = (row: ArrayLike<number>) => this.#turnedRows(Float32Array.from(row), field.params.dimension)
     const isOne = typeof rows[0] === 'number'
-    // One vector or several: which of them was just looked at.
+    // One vector or several; the caller has checked which.
     return isOne ? turn(rows as ArrayLike<number>) : Array.from(rows as ArrayLike<ArrayLike<number>>, turn)
   }
 

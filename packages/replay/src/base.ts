@@ -1,5 +1,5 @@
-// What a log amounts to at one of its records, as the fewest events that make it again: what exists then, and of every object the
-// values that it has. The log is read twice; what is kept of it is one entry per living object.
+// The state of a log as of one record, as the fewest events that recreate it: the existing collections and the current values of every
+// object. The log is read twice; memory holds one entry per live object.
 import type { FieldSchema } from '@annal/engine'
 import {
   type CollectionCreated,
@@ -13,16 +13,16 @@ import {
 import { nodeVfs, readLogFiles } from '@annal/wal'
 import { ReplayError } from './trace.ts'
 
-/** Where a log lies, and what was archived of it. */
+/** The folder of a log, and that of its archive. */
 export interface LogFiles {
   readonly dir: string
   readonly archiveDir: string
 }
 
 interface Living {
-  /** The record that holds the object's values. */
+  /** The record with the object's values. */
   readonly lsn: number
-  /** Where it was replaced since. */
+  /** The record that last replaced its filter values. */
   readonly filter: string | undefined
 }
 
@@ -32,7 +32,7 @@ interface Known {
   readonly objects: Map<string, Living>
 }
 
-/** Of a log that goes back to its first record. Throws ReplayError window_not_held. */
+/** Requires a log that begins with its first record. Throws ReplayError window_not_held. */
 export async function* baseEvents(log: LogFiles, lsnTo: number): AsyncGenerator<Event, void> {
   const { control, collections } = await survey(log, lsnTo)
   yield* control
@@ -47,7 +47,7 @@ export async function* baseEvents(log: LogFiles, lsnTo: number): AsyncGenerator<
   }
 }
 
-/** What exists at the end, and which record holds each object. */
+/** The collections that exist at the end, and which record holds each object. */
 async function survey(
   log: LogFiles,
   lsnTo: number,
@@ -106,7 +106,7 @@ const firstRecordMax = 16
 /** Throws ReplayError window_not_held unless the log goes back to its first record. */
 export function checkWhole(lsnFirst: number): void {
   if (lsnFirst <= firstRecordMax) return
-  const message = `the log begins at record ${lsnFirst}: what was before is in checkpoints only. Keep the log (NDD_KEEP_LOG, or keepLog of the engine) or archive it (NDD_ARCHIVE_HOURS)`
+  const message = `the log begins at record ${lsnFirst}; earlier records are only in checkpoints. Keep the log (NDD_KEEP_LOG, or keepLog of the engine) or archive it (NDD_ARCHIVE_HOURS)`
   throw new ReplayError('window_not_held', message, { lsnFirst })
 }
 
@@ -115,7 +115,7 @@ async function* eventsOf(log: LogFiles, lsnTo: number): AsyncGenerator<{ lsn: nu
     yield { lsn: record.lsn, event: decodeEvent(record) }
 }
 
-/** The event with some of its objects only, in the same order. */
+/** The event with only some of its objects, in the same order. */
 function picked(event: ObjectsUpserted, positions: readonly number[]): ObjectsUpserted {
   const places = new Map(positions.map((position, index) => [position, index]))
   const pick = <T>(values: readonly T[]) => positions.map((position) => values[position] as T)
@@ -151,7 +151,7 @@ function pickedDense(column: DenseColumn, places: Places): DenseColumn[] {
   ]
 }
 
-/** Columns whose objects have different numbers of values: `counts` says how many units of each array belong to a row. */
+/** Columns with a different number of values per object; `counts` is the number of units that belong to each row. */
 function pickedCounted<T extends SparseColumn | MultiColumn>(
   column: T,
   places: Places,
@@ -182,7 +182,7 @@ function pickedCounted<T extends SparseColumn | MultiColumn>(
   return [{ ...column, objects: objectsOf(column.objects, rows, places), counts, ...cuts }]
 }
 
-/** Positions in a column of the objects that stay. */
+/** Column positions of the objects that are kept. */
 function rowsIn(objects: Uint32Array, places: Places): number[] {
   return Array.from(objects.keys()).filter((row) => places.has(objects[row] as number))
 }

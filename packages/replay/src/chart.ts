@@ -1,4 +1,4 @@
-// Lines over the course of a replay, as SVG. Colours and letters come from the page.
+// Line charts over the course of a replay, as SVG. The page sets colors and fonts.
 
 export interface Line {
   readonly name: string
@@ -8,7 +8,7 @@ export interface Line {
 const [width, height] = [560, 220]
 const [left, right, top, bottom] = [64, 24, 12, 28]
 
-/** Several lines over the same shares of the log, 0 to 1. */
+/** Several lines over the share of the log, from 0 to 1. */
 export function chart(lines: readonly Line[], shown: (value: number) => string): string {
   const values = lines.flatMap(({ points }) => points.map(([, y]) => y)).filter(Number.isFinite)
   if (values.length === 0) return '<p class="none">nothing measured</p>'
@@ -31,12 +31,12 @@ export function chart(lines: readonly Line[], shown: (value: number) => string):
   return `<svg viewBox="0 0 ${width} ${height}" role="img">${grid.join('')}${shares.join('')}${drawn.join('')}</svg>`
 }
 
-/** Round numbers around what is to be shown. */
+/** Round numbers around the shown values. */
 function scaleOf(least: number, most: number): { readonly low: number; readonly high: number; readonly step: number } {
   const span = most - least || Math.abs(most) || 1
   const magnitude = 10 ** Math.floor(Math.log10(span / 4))
   const step = [1, 2, 5, 10].map((factor) => factor * magnitude).find((size) => span / size <= 5) ?? 10 * magnitude
-  // From zero where that does not flatten the line.
+  // Starts at zero unless that would flatten the line.
   const low = least > 0 && least < span * 2 ? 0 : Math.floor(least / step) * step
   const high = Math.max(low + step, Math.ceil(most / step) * step)
   return { low, high, step }

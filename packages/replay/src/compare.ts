@@ -1,10 +1,10 @@
-// Two replays of one trace, stretch against stretch. A verdict is only given where the stretches agree well enough for one.
+// Compares two replays of one trace, interval by interval. A verdict is given only if the intervals agree well enough.
 import type { Stretch } from './measure.ts'
 import type { ReplayResult } from './replay.ts'
 import { ReplayError } from './trace.ts'
 import { type PairedVerdict, pairedVerdict } from './verdict.ts'
 
-/** Medians over the stretches of b / a. */
+/** Medians of b / a over the intervals. */
 export interface Comparison extends Omit<PairedVerdict, 'pairs'> {
   readonly measure: string
   readonly stretches: number
@@ -12,19 +12,19 @@ export interface Comparison extends Omit<PairedVerdict, 'pairs'> {
 
 const measures: readonly {
   readonly name: string
-  readonly valueOf: (stretch: Stretch) => number
+  readonly measureOf: (stretch: Stretch) => number
   readonly more: 'better' | 'worse'
 }[] = [
-  { name: 'objects per second', valueOf: (stretch) => stretch.objectsPerSecond, more: 'better' },
-  { name: 'acknowledgement p50', valueOf: ({ acknowledged }) => acknowledged.p50, more: 'worse' },
-  { name: 'acknowledgement p99', valueOf: ({ acknowledged }) => acknowledged.p99, more: 'worse' },
-  { name: 'search p50', valueOf: ({ searched }) => searched.p50, more: 'worse' },
-  { name: 'search p99', valueOf: ({ searched }) => searched.p99, more: 'worse' },
-  { name: 'recall', valueOf: ({ recall }) => recall ?? Number.NaN, more: 'better' },
-  { name: 'memory', valueOf: ({ memoryBytes }) => memoryBytes ?? Number.NaN, more: 'worse' },
+  { name: 'objects per second', measureOf: (stretch) => stretch.objectsPerSecond, more: 'better' },
+  { name: 'acknowledgement p50', measureOf: ({ acknowledged }) => acknowledged.p50, more: 'worse' },
+  { name: 'acknowledgement p99', measureOf: ({ acknowledged }) => acknowledged.p99, more: 'worse' },
+  { name: 'search p50', measureOf: ({ searched }) => searched.p50, more: 'worse' },
+  { name: 'search p99', measureOf: ({ searched }) => searched.p99, more: 'worse' },
+  { name: 'recall', measureOf: ({ recall }) => recall ?? Number.NaN, more: 'better' },
+  { name: 'memory', measureOf: ({ memoryBytes }) => memoryBytes ?? Number.NaN, more: 'worse' },
 ]
 
-/** Smaller differences than this say nothing, however steady they are. */
+/** Smaller differences are ignored, however consistent they are. */
 const sameWithin = 0.005
 
 /** Throws ReplayError invalid_argument for replays of different traces. */
@@ -36,10 +36,10 @@ export function compareResults(a: ReplayResult, b: ReplayResult): Comparison[] {
   )
     throw new ReplayError(
       'invalid_argument',
-      'only replays of the same trace, measured in as many stretches, can be compared',
+      'only replays of the same trace with the same number of stretches can be compared',
     )
-  return measures.flatMap(({ name, valueOf, more }) => {
-    const ratios = a.stretches.map((stretch, i) => valueOf(b.stretches[i] as Stretch) / valueOf(stretch))
+  return measures.flatMap(({ name, measureOf, more }) => {
+    const ratios = a.stretches.map((stretch, i) => measureOf(b.stretches[i] as Stretch) / measureOf(stretch))
     const found = pairedVerdict(ratios, { more, sameWithin })
     if (found === undefined) return []
     const { pairs, ...verdict } = found

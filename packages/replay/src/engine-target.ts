@@ -1,14 +1,14 @@
-// A fresh engine in this process.
+// A new engine in this process as a target.
 import { type Collection, type Engine, openEngine, type Precision, type SearchRequest } from '@annal/engine'
 import type { Event } from '@annal/engine/events'
 import type { ReplayTarget } from './target.ts'
 
 export interface EngineTargetOptions {
-  /** Must be new: the trace is all that it will hold. */
+  /** Must be a new directory, which will hold only the trace. */
   readonly dataDir: string
   readonly threads?: number
   readonly fsync?: 'always' | 'interval' | 'none'
-  /** In place of what the trace says. */
+  /** Overrides the values of the trace. */
   readonly precision?: Precision
   readonly M?: number
   readonly efConstruction?: number
@@ -23,11 +23,11 @@ export async function engineTarget(options: EngineTargetOptions): Promise<Replay
 class EngineTarget implements ReplayTarget {
   readonly name: string
   readonly #options: EngineTargetOptions
-  /** Where each collection of the trace stands. */
+  /** The current name of each collection of the trace. */
   readonly #places = new Map<number, { readonly databaseId: number; readonly name: string }>()
   readonly #databases = new Map([[1, 'default']])
   #engine: Engine | undefined
-  /** Of the event at hand: replayed objects are as old as they were. */
+  /** The time of the current event: replayed objects keep their age. */
   #timeMs = 0
 
   #checkpointSince: number | undefined

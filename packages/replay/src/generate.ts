@@ -1,4 +1,4 @@
-// Writes a workload as a trace.
+// Writes a generated workload as a trace.
 import { ReplayError, type TraceSummary } from './trace.ts'
 import { TraceWriter } from './trace-file.ts'
 import { type Workload, type WorkloadSize, workloadEntries, workloads } from './workloads.ts'
@@ -10,7 +10,7 @@ export interface GenerateOptions extends Partial<WorkloadSize> {
   readonly onProgress?: (entries: number) => void
 }
 
-/** The same options make the same file, byte for byte. Throws ReplayError invalid_argument, file_exists. */
+/** The same options produce the same file, byte for byte. Throws ReplayError invalid_argument, file_exists. */
 export async function generateTrace(options: GenerateOptions): Promise<TraceSummary> {
   const { workload, out, onProgress } = options
   if (!workloads.includes(workload)) {

@@ -1,4 +1,8 @@
-export type { AnonymiseOptions } from './anonymise.ts'
+export type {
+  AnonymizeOptions,
+  /** @deprecated Use `AnonymizeOptions`. */
+  AnonymizeOptions as AnonymiseOptions,
+} from './anonymize.ts'
 export { type Comparison, compareResults } from './compare.ts'
 export { type EngineTargetOptions, engineTarget } from './engine-target.ts'
 export { type GenerateOptions, generateTrace } from './generate.ts'

@@ -1,22 +1,22 @@
-// Times and shares of one stretch of a replay.
+// Times and shares of one interval of a replay.
 
 export interface Stretch {
-  /** Events replayed before it ended, of all. */
+  /** The share of all events replayed by the end of the interval. */
   readonly events: number
-  /** Objects written, deleted or given other filters in it. */
+  /** Objects written, deleted or updated in the interval. */
   readonly objects: number
-  /** Milliseconds since 1970, of its last event. */
+  /** Time of its last event, in milliseconds since 1970. */
   readonly logTimeMs: number
-  /** Seconds in which changes were on their way. */
+  /** Seconds during which changes were pending. */
   readonly busySeconds: number
   readonly objectsPerSecond: number
   /** Milliseconds from the call to the acknowledgement. */
   readonly acknowledged: Percentiles
   readonly searched: Percentiles
-  /** Share of the exact answers that searches found; undefined where none was compared. */
+  /** The share of exact results that searches found; undefined if none was compared. */
   readonly recall: number | undefined
   readonly memoryBytes: number | undefined
-  /** Milliseconds that a checkpoint ran in it. */
+  /** Milliseconds during which a checkpoint ran. */
   readonly checkpointMs: number
 }
 
@@ -27,7 +27,7 @@ export interface Percentiles {
   readonly max: number
 }
 
-/** Exact, of all values: a stretch has thousands of them at most. */
+/** Computed from all values, because an interval has at most some thousands. */
 export function percentiles(values: readonly number[]): Percentiles {
   if (values.length === 0) return { count: 0, p50: 0, p99: 0, max: 0 }
   const sorted = Float64Array.from(values).sort()

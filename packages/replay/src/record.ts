@@ -1,11 +1,11 @@
-// Cuts a window out of a log. The log is only read, also while a server writes it. Where the window does not begin at the first
-// record, what was there before is put in front of it: collections and their objects, as records with LSN 0.
+// Copies a window of a log to a trace. The log is only read, also while a server writes it. If the window does not begin with the first
+// record, the collections and objects that existed before it are written first, as records with LSN 0.
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SearchRequest } from '@annal/engine'
 import { decodeEvent } from '@annal/engine/events'
 import { nodeVfs, readLogFiles } from '@annal/wal'
-import { type AnonymiseOptions, Anonymiser } from './anonymise.ts'
+import { type AnonymizeOptions, Anonymizer } from './anonymize.ts'
 import { baseEvents, checkWhole, type LogFiles } from './base.ts'
 import { ReplayError, type TraceEntry, type TraceQuery, type TraceSummary } from './trace.ts'
 import { TraceWriter } from './trace-file.ts'
@@ -14,31 +14,33 @@ export interface RecordOptions {
   readonly dataDir: string
   /** Must not exist. */
   readonly out: string
-  /** First and last record wanted; by default all that the log holds. */
+  /** First and last record of the window; default: the whole log. */
   readonly lsnFrom?: number
   readonly lsnTo?: number
-  /** Milliseconds since 1970: the same by the times of records. */
+  /** Milliseconds since 1970: the window by the times of records. */
   readonly timeFrom?: number
   readonly timeTo?: number
-  readonly anonymise?: AnonymiseOptions
+  readonly anonymize?: AnonymizeOptions
+  /** @deprecated Use `anonymize`. */
+  readonly anonymise?: AnonymizeOptions
   readonly onProgress?: (records: number) => void
 }
 
 /** Throws ReplayError window_not_held, file_exists; WalError log_damaged. Leaves no file behind when it fails. */
 export async function recordTrace(options: RecordOptions): Promise<TraceSummary> {
   const window = await windowOf(options)
-  const { anonymise } = options
-  const anonymiser = anonymise && new Anonymiser(anonymise)
+  const anonymize = options.anonymize ?? options.anonymise
+  const anonymizer = anonymize && new Anonymizer(anonymize)
   const writer = await TraceWriter.create(options.out, {
     origin: 'recorded',
     description: `records ${window.from} to ${window.to} of a log`,
-    anonymised: anonymise !== undefined,
-    rotated: anonymise?.rotate ?? false,
+    anonymised: anonymize !== undefined,
+    rotated: anonymize?.rotate ?? false,
   })
   try {
     let records = 0
     for await (const entry of entries(options, window)) {
-      const kept = anonymiser ? anonymiser.entry(entry) : entry
+      const kept = anonymizer ? anonymizer.entry(entry) : entry
       if (kept) await writer.write(kept)
       options.onProgress?.(++records)
     }
@@ -52,7 +54,7 @@ export async function recordTrace(options: RecordOptions): Promise<TraceSummary>
 interface Window {
   readonly from: number
   readonly to: number
-  /** The oldest record that the log holds. */
+  /** The oldest record of the log. */
   readonly held: number
 }
 
@@ -67,8 +69,8 @@ async function windowOf(options: RecordOptions): Promise<Window> {
     to = record.lsn
   }
   if (from === 0) {
-    const { dataDir, onProgress: _, out: __, anonymise: ___, ...range } = options
-    throw new ReplayError('window_not_held', `the log of ${dataDir} holds no record of the window`, { ...range })
+    const { dataDir, onProgress: _, out: __, anonymize: ___, anonymise: ____, ...range } = options
+    throw new ReplayError('window_not_held', `the log of ${dataDir} has no record in the window`, { ...range })
   }
   return { from, to, held }
 }
@@ -95,14 +97,14 @@ async function* entries(options: RecordOptions, window: Window): AsyncGenerator<
   yield* queries.slice(next)
 }
 
-/** What the window builds on. A log that begins at its first record and a window that does need nothing. */
+/** The state before the window; empty if log and window begin with the same record. */
 async function* before(options: RecordOptions, { from, held }: Window): AsyncGenerator<TraceEntry, void> {
   checkWhole(held)
   if (from === held) return
   for await (const event of baseEvents(logOf(options), from - 1)) yield { kind: 'event', lsn: 0, event }
 }
 
-/** Searches that the server wrote down, in the order in which they were asked. See docs/reference/configuration.md. */
+/** Searches recorded by the server, in their order. See docs/reference/configuration.md. */
 async function queriesOf(dataDir: string, { from, to }: Window): Promise<TraceQuery[]> {
   const dir = join(dataDir, 'queries')
   const names = (await readdir(dir).catch(() => [])).filter((name) => name.endsWith('.jsonl')).sort()
@@ -120,7 +122,7 @@ async function queriesOf(dataDir: string, { from, to }: Window): Promise<TraceQu
   return found.sort((a, b) => a.lsn - b.lsn)
 }
 
-/** What the directory keeps of its log: the newest segments, and those that were archived. */
+/** The stored log: the newest segments and the archived ones. */
 function logOf({ dataDir }: RecordOptions): LogFiles {
   return { dir: join(dataDir, 'wal'), archiveDir: join(dataDir, 'archive', 'wal') }
 }

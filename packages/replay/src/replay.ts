@@ -1,5 +1,5 @@
-// Runs a trace against a target and measures it, stretch by stretch. While changes are on their way nothing else is done; at the
-// end of each stretch they are waited for, and its searches are asked and compared with exact answers.
+// Replays a trace against a target and measures it, interval by interval. While changes are pending, nothing else runs; each interval
+// ends by waiting for them, and then its searches run and are compared with exact results.
 import { cpus } from 'node:os'
 import type { SearchRequest } from '@annal/engine'
 import type { Event, ObjectsUpserted } from '@annal/engine/events'
@@ -9,15 +9,15 @@ import type { TraceHead, TraceQuery, TraceSummary } from './trace.ts'
 import type { OpenTrace } from './trace-file.ts'
 
 export interface ReplayOptions {
-  /** As fast as it goes, or so many times as fast as it was. */
+  /** As fast as possible, or a multiple of the recorded speed. */
   readonly speed?: 'max' | number
   /** The last record to replay; only for recorded traces. */
   readonly until?: number
-  /** Stretches that the trace is measured in. */
+  /** Number of intervals to measure. */
   readonly stretches?: number
-  /** Changes that may be on their way at the same time. */
+  /** Maximum number of pending changes. */
   readonly inFlight?: number
-  /** Searches compared with exact answers in each stretch; the rest is timed only. */
+  /** Searches per interval that are compared with exact results; the others are only timed. */
   readonly compared?: number
   readonly onProgress?: (done: number, total: number) => void
 }
@@ -29,7 +29,7 @@ export interface ReplayResult {
   readonly speed: 'max' | number
   readonly objects: number
   readonly objectsPerSecond: number
-  /** Recall over all searches compared. */
+  /** Recall over all compared searches. */
   readonly recall: number | undefined
   readonly restartMs: number | undefined
   readonly digests: Readonly<Record<string, string>>
@@ -52,7 +52,7 @@ class Run {
   readonly #given: ReplayOptions
   readonly #stretches: Stretch[] = []
   readonly #recalls: number[] = []
-  /** Vectors written lately, to ask for where the trace has no searches. */
+  /** Recently written vectors, as queries when the trace has no searches. */
   readonly #recent: { readonly collectionId: number; readonly field: string; readonly vector: Float32Array }[] = []
   readonly #fieldNames = new Map<number, readonly string[]>()
   readonly #inFlight = new Set<Promise<void>>()
@@ -132,7 +132,7 @@ class Run {
     if (isAlone) await this.#settle(0)
   }
 
-  /** Waits until at most `left` changes are on their way. */
+  /** Waits until at most `left` changes are pending. */
   async #settle(left: number): Promise<void> {
     while (this.#inFlight.size > left) await Promise.race(this.#inFlight)
     if (this.#failure !== undefined) throw this.#failure

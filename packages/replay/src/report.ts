@@ -1,4 +1,4 @@
-// What replays showed, as one HTML page that needs no network, no script and no other file.
+// The results of replays as one HTML page that needs no network, script or other file.
 import { chart, escaped, type Line } from './chart.ts'
 import { type Comparison, compareResults } from './compare.ts'
 import type { Stretch } from './measure.ts'
@@ -6,37 +6,37 @@ import type { ReplayResult } from './replay.ts'
 
 const charts: readonly {
   readonly title: string
-  readonly valueOf: (stretch: Stretch) => number | undefined
+  readonly measureOf: (stretch: Stretch) => number | undefined
   readonly shown: (value: number) => string
 }[] = [
-  { title: 'Objects per second', valueOf: (stretch) => stretch.objectsPerSecond, shown: amount },
-  { title: 'Recall against exact search', valueOf: ({ recall }) => recall, shown: (value) => value.toFixed(3) },
-  { title: 'Acknowledgement, median', valueOf: ({ acknowledged }) => acknowledged.p50, shown: milliseconds },
-  { title: 'Acknowledgement, 99 of 100', valueOf: ({ acknowledged }) => acknowledged.p99, shown: milliseconds },
+  { title: 'Objects per second', measureOf: (stretch) => stretch.objectsPerSecond, shown: amount },
+  { title: 'Recall against exact search', measureOf: ({ recall }) => recall, shown: (value) => value.toFixed(3) },
+  { title: 'Acknowledgement, median', measureOf: ({ acknowledged }) => acknowledged.p50, shown: milliseconds },
+  { title: 'Acknowledgement, 99 of 100', measureOf: ({ acknowledged }) => acknowledged.p99, shown: milliseconds },
   {
     title: 'Search, median',
-    valueOf: ({ searched }) => (searched.count > 0 ? searched.p50 : undefined),
+    measureOf: ({ searched }) => (searched.count > 0 ? searched.p50 : undefined),
     shown: milliseconds,
   },
   {
     title: 'Search, 99 of 100',
-    valueOf: ({ searched }) => (searched.count > 0 ? searched.p99 : undefined),
+    measureOf: ({ searched }) => (searched.count > 0 ? searched.p99 : undefined),
     shown: milliseconds,
   },
-  { title: 'Memory of the process', valueOf: ({ memoryBytes }) => memoryBytes, shown: bytesShown },
-  { title: 'Checkpoints running', valueOf: ({ checkpointMs }) => checkpointMs, shown: milliseconds },
+  { title: 'Memory of the process', measureOf: ({ memoryBytes }) => memoryBytes, shown: bytesShown },
+  { title: 'Checkpoints running', measureOf: ({ checkpointMs }) => checkpointMs, shown: milliseconds },
 ]
 
-/** One or more replays of the same trace; with two or more, the first is what the others are compared with. */
+/** One or more replays of the same trace; with several, the others are compared with the first. */
 export function reportOf(results: readonly ReplayResult[]): string {
   const [first, ...others] = results
   if (first === undefined) throw new Error('broken invariant: a report is about at least one replay')
   const legend = results.map(({ target }, i) => `<li><span class="key line-${i % 6}"></span>${escaped(target)}</li>`)
-  const drawn = charts.map(({ title, valueOf, shown }) => {
+  const drawn = charts.map(({ title, measureOf, shown }) => {
     const lines: Line[] = results.map(({ target, stretches, trace }) => ({
       name: target,
       points: stretches.flatMap((stretch) => {
-        const value = valueOf(stretch)
+        const value = measureOf(stretch)
         return value === undefined ? [] : [[stretch.events / trace.events, value] as const]
       }),
     }))
@@ -46,13 +46,13 @@ export function reportOf(results: readonly ReplayResult[]): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>Annal: replay of ${escaped(first.trace.description)}</title><style>${style}</style></head><body>
 <h1>Replay of ${escaped(first.trace.description)}</h1>
-<p>${amount(first.trace.events)} events, ${amount(first.trace.queries)} searches${first.trace.anonymised ? ', anonymised' : ''}.
+<p>${amount(first.trace.events)} events, ${amount(first.trace.queries)} searches${first.trace.anonymised ? ', anonymized' : ''}.
 ${escaped(first.machine.cpu)}, ${first.machine.cores} cores, Node ${escaped(first.machine.node)}.</p>
 ${totals(results)}
 <ul class="legend">${legend.join('')}</ul>
 <main>${drawn.join('')}</main>
 ${others.map((other) => comparisonTable(first, other)).join('')}
-<p class="none">Every curve is over the course of the log: 0 % is its first event, 100 % its last.</p>
+<p class="none">The horizontal axis of each chart is the position in the log: 0 % is the first event, 100 % the last.</p>
 </body></html>
 `
 }

@@ -1,5 +1,6 @@
-// A secret orthogonal map of vectors: every inner product, length and distance stays, the numbers do not. A random orthogonal
-// matrix in the shape that costs d log d: rounds of a random permutation, random signs and rotations of pairs by random angles.
+// A secret orthogonal transformation of vectors: inner products, lengths and distances are preserved, the numbers are not. It is a
+// random orthogonal matrix in a form that costs d log d: rounds of a random permutation, random signs and rotations of pairs by random
+// angles.
 import { createHmac } from 'node:crypto'
 
 interface Round {
@@ -14,17 +15,17 @@ export class Rotation {
   #from: Float64Array
   #to: Float64Array
 
-  /** The same for the same secret and dimension. */
+  /** Depends only on the secret and the dimension. */
   constructor(secret: Uint8Array, dimension: number) {
     const draw = randomNumbers(secret, `rotation ${dimension}`)
-    // After log2(d) rounds every number has met every other; twice that mixes them well.
+    // After log2(d) rounds every number has met every other; twice as many rounds mix them well.
     const rounds = 2 * Math.ceil(Math.log2(Math.max(2, dimension)))
     this.#rounds = Array.from({ length: rounds }, () => roundOf(dimension, draw))
     this.#from = new Float64Array(dimension)
     this.#to = new Float64Array(dimension)
   }
 
-  /** Turns one vector in its place. */
+  /** Rotates one vector in place. */
   turn(vector: Float32Array): void {
     this.#from.set(vector)
     for (const { order, signs, cosines, sines } of this.#rounds) {
@@ -56,7 +57,7 @@ function roundOf(dimension: number, draw: () => number): Round {
   return { order, signs, cosines: Float64Array.from(angles, Math.cos), sines: Float64Array.from(angles, Math.sin) }
 }
 
-/** Uniform in [0, 1), the same sequence for the same secret and purpose. */
+/** Uniform in [0, 1); the same sequence for the same secret and purpose. */
 function randomNumbers(secret: Uint8Array, purpose: string): () => number {
   let block = Buffer.alloc(0)
   let counter = 0

@@ -1,5 +1,5 @@
-// A running server, spoken to as any client does. It takes the collections of the trace's `default` database, under names that
-// must be free there.
+// A running server as a target, used like any client would. It creates the collections of the trace's `default` database under names
+// that must be unused.
 import type { Client, Collection, ObjectRecord } from '@annal/client'
 import type { FieldSchema, SearchRequest } from '@annal/engine'
 import { type Event, givenVector, type ObjectsUpserted, vectorForm } from '@annal/engine/events'
@@ -20,7 +20,7 @@ class ServerTarget implements ReplayTarget {
   readonly name: string
   readonly #client: Client
   readonly #known = new Map<number, Known>()
-  /** The last change of each collection: over HTTP only waiting keeps the order. */
+  /** The last change of each collection, because only waiting preserves the order over HTTP. */
   readonly #tails = new Map<number, Promise<void>>()
 
   constructor(client: Client, name: string) {
@@ -41,7 +41,10 @@ class ServerTarget implements ReplayTarget {
   async #change(event: Extract<Event, { collectionId: number }>): Promise<void> {
     if (event.kind === 'collection-created') {
       if (event.databaseId !== defaultDatabaseId) return
-      const collection = await this.#client.createCollection({ name: event.name, fields: event.fields.map(asAsked) })
+      const collection = await this.#client.createCollection({
+        name: event.name,
+        fields: event.fields.map(fieldRequest),
+      })
       this.#known.set(event.collectionId, { collection, fields: event.fields })
       return
     }
@@ -73,7 +76,7 @@ class ServerTarget implements ReplayTarget {
   ): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
     const known = this.#known.get(collectionId)
     if (known === undefined) return undefined
-    // The engine's request is the client's; the client checks it once more before it goes out.
+    // The engine's request equals the client's; the client validates it again before sending.
     const { results, fused } = await known.collection.search(request as Parameters<Collection['search']>[0])
     const lists = new Map(Object.entries(results).map(([field, hits]) => [field, hits.map(({ id }) => id)]))
     if (fused)
@@ -105,7 +108,7 @@ class ServerTarget implements ReplayTarget {
   }
 }
 
-function asAsked(field: FieldSchema): Parameters<Client['createCollection']>[0]['fields'][number] {
+function fieldRequest(field: FieldSchema): Parameters<Client['createCollection']>[0]['fields'][number] {
   if (field.kind === 'sparse') return { name: field.name, type: 'sparse', sparse_model: field.params.model }
   const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
   const kept = keepOriginals === false && { keep_originals: false }

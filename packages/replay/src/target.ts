@@ -1,26 +1,26 @@
-// What a trace is replayed into.
+// The target of a replay.
 import type { SearchRequest } from '@annal/engine'
 import type { Event } from '@annal/engine/events'
 
 export interface ReplayTarget {
-  /** In words, for the report. */
+  /** Text for the report. */
   readonly name: string
-  /** Resolves when the change is acknowledged. Calls for one collection take effect in their order without waiting for each other. */
+  /** Resolves when the change is acknowledged. Calls for one collection take effect in order without waiting for each other. */
   apply(event: Event): Promise<void>
-  /** Ids found, best first, by field. Undefined when the collection is not there. */
+  /** The found ids, best first, by field. Undefined if the collection does not exist. */
   search(collectionId: number, request: SearchRequest): Promise<ReadonlyMap<string, readonly string[]> | undefined>
-  /** Bytes of memory of the process that holds the data; undefined when it cannot be asked. */
+  /** Memory of the process that holds the data, in bytes; undefined if unknown. */
   memory(): Promise<number | undefined>
-  /** How long checkpoints ran since the last call, in milliseconds; 0 where a target cannot tell. */
+  /** Milliseconds of checkpoints since the last call; 0 if unknown. */
   takeCheckpointMs(): number
-  /** By `<database id>/<name>`; empty where a target cannot tell. */
+  /** Digests by `<database id>/<name>`; empty if unknown. */
   digests(): Readonly<Record<string, string>>
-  /** Closes and opens again, where that is possible: milliseconds until everything answers. */
+  /** Closes and reopens the target if possible; returns the milliseconds until it is ready. */
   restart(): Promise<number | undefined>
   close(): Promise<void>
 }
 
-/** Events that others must not overtake. */
+/** Events that other events must not overtake. */
 export function mustBeAlone(event: Event): boolean {
   return event.kind !== 'objects-upserted' && event.kind !== 'objects-deleted' && event.kind !== 'filters-replaced'
 }

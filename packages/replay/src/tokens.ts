@@ -1,5 +1,5 @@
-// Texts replaced by tokens: equal texts by equal tokens, different ones by different ones, and each by one of as many bytes, so
-// that a log without its texts is as long, and its filters as selective, as before.
+// Replaces texts with tokens: equal texts get equal tokens, different texts different tokens, each with the same number of bytes, so
+// that the log keeps its size and its filters their selectivity.
 import { createHmac } from 'node:crypto'
 
 const letters = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
@@ -23,7 +23,7 @@ export class Tokens {
     let length = Buffer.byteLength(text)
     for (let attempt = 0; ; attempt++) {
       const token = this.#drawn(text, attempt, length)
-      // A token must not be any text that was seen, its own above all.
+      // A token must not equal any known text, in particular its own.
       if (!this.#taken.has(token) && !this.#texts.has(token)) {
         this.#taken.add(token)
         this.#given.set(text, token)

@@ -19,7 +19,7 @@ const payloadBytesMax = 256 * 1024 * 1024
 const flushBytes = 1024 * 1024
 const kinds = { head: 0, event: 1, query: 2, end: 255 } as const
 
-/** Writes beside the file and gives it its name at the end, so that a file of that name is whole. */
+/** Writes to a temporary file and renames it at the end, so that a file with the final name is complete. */
 export class TraceWriter {
   readonly #file: FileHandle
   readonly #path: string
@@ -38,7 +38,7 @@ export class TraceWriter {
       (file) => file.close().then(() => true),
       () => false,
     )
-    if (exists) throw new ReplayError('file_exists', `${path} exists already`, { field: 'out', value: path })
+    if (exists) throw new ReplayError('file_exists', `${path} already exists`, { field: 'out', value: path })
     const writer = new TraceWriter(await open(temporary(path), 'w'), path)
     const start = Buffer.alloc(startBytes)
     magic.copy(start)
@@ -66,7 +66,7 @@ export class TraceWriter {
       timeFirst: events === 0 ? timeMs : timeFirst,
       timeLast: timeMs,
     }
-    // encodeEvent gives the payload whole.
+    // encodeEvent returns the payload in one piece.
     await this.#frame(kinds.event, Buffer.from(payload as Uint8Array), { lsn: entry.lsn, type, version })
   }
 
@@ -79,7 +79,7 @@ export class TraceWriter {
     return this.#summary
   }
 
-  /** Leaves nothing behind. */
+  /** Leaves no file behind. */
   async abandon(): Promise<void> {
     await this.#file.close()
     await rm(temporary(this.#path), { force: true })
@@ -115,11 +115,11 @@ export interface OpenTrace {
   readonly summary: TraceSummary
   /** Bytes of the file, for progress. */
   readonly bytes: number
-  /** Every entry, verified as it is read; may be called again. Throws ReplayError trace_damaged. */
+  /** Every entry, verified while it is read. Can be called again. Throws ReplayError trace_damaged. */
   entries(onProgress?: (bytesDone: number) => void): AsyncGenerator<TraceEntry, void>
 }
 
-/** Reads the trace through once, so that a damaged one is refused before anything is done with it. */
+/** Reads the whole trace once, so that a damaged trace is refused before any work is done. */
 export async function openTrace(path: string): Promise<OpenTrace> {
   let head: TraceHead | undefined
   let summary: TraceSummary | undefined
@@ -134,7 +134,7 @@ export async function openTrace(path: string): Promise<OpenTrace> {
     else if (frame.kind === kinds.query) queries++
   }
   if (head === undefined || summary?.events !== events || summary.queries !== queries)
-    throw damaged(path, bytes, 'its last frame does not fit what is before it')
+    throw damaged(path, bytes, 'its last frame does not match the frames before it')
   return { head, summary, bytes, entries: (onProgress) => entriesOf(path, onProgress) }
 }
 
@@ -152,7 +152,7 @@ interface Frame {
   readonly version: number
   readonly lsn: number
   readonly payload: Buffer
-  /** Where in the file the next one starts. */
+  /** The file offset of the next frame. */
   readonly end: number
 }
 
@@ -163,13 +163,17 @@ async function* frames(path: string): AsyncGenerator<Frame, void> {
     const reader = new BlockReader(file, size)
     const start = await reader.take(startBytes)
     if (start === undefined || !start.subarray(0, 8).equals(magic) || start.readUInt32LE(12) !== 0)
-      throw damaged(path, 0, 'it does not start like a trace')
+      throw damaged(path, 0, 'it does not begin with the magic bytes of a trace')
     if (start.readUInt16LE(10) > formatVersion) {
       const version = start.readUInt16LE(8)
-      throw new ReplayError('format_too_new', `${path} is of trace format ${version}, which needs a newer Annal`, {
-        file: path,
-        version,
-      })
+      throw new ReplayError(
+        'format_too_new',
+        `${path} has trace format ${version}, which requires a newer version of Annal`,
+        {
+          file: path,
+          version,
+        },
+      )
     }
     let last = -1
     for (let number = 0n; last !== kinds.end; number++) {
@@ -184,13 +188,13 @@ async function* frames(path: string): AsyncGenerator<Frame, void> {
       const [version, type, lsn] = [head.readUInt8(5), head.readUInt16LE(6), Number(head.readBigUInt64LE(8))]
       yield { kind: last, type, version, lsn, payload, end: reader.position }
     }
-    if (reader.position !== size) throw damaged(path, reader.position, 'something follows its end')
+    if (reader.position !== size) throw damaged(path, reader.position, 'there is data after its end')
   } finally {
     await file.close()
   }
 }
 
-/** Takes bytes in order out of large reads. What it gives stays as it is. */
+/** Reads bytes in order in large blocks. Returned bytes do not change later. */
 class BlockReader {
   readonly #file: FileHandle
   readonly #size: number
@@ -223,7 +227,7 @@ function sumOf(head: Buffer, payload: Buffer, number: bigint): bigint {
   return hasher.create64(number).update(head.subarray(0, 16)).update(payload).digest()
 }
 
-/** Typed arrays as arrays, which JSON keeps. */
+/** Typed arrays as plain arrays for JSON. */
 function json(value: unknown): Buffer {
   const text = JSON.stringify(value, (_key, inner: unknown) =>
     ArrayBuffer.isView(inner) ? Array.from(inner as unknown as ArrayLike<number>) : inner,

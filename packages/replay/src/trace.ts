@@ -1,27 +1,27 @@
-// What a trace holds: events of a log in its order, and searches at the places where they were asked.
+// The contents of a trace: events of a log in order, and searches at the positions where they ran.
 import type { SearchRequest } from '@annal/engine'
 import type { Event } from '@annal/engine/events'
 
 export interface TraceHead {
   readonly origin: 'recorded' | 'generated'
-  /** Of a log, or of a workload: what it was made from, in words that give nothing away. */
+  /** The source of the trace, a log or a workload, without private data. */
   readonly description: string
-  /** Ids, names and texts were replaced; vectors as they were, or turned by a secret rotation. */
+  /** `anonymised`: ids, names and texts were replaced. `rotated`: vectors were transformed by a secret rotation. */
   readonly anonymised: boolean
   readonly rotated: boolean
 }
 
 export interface TraceEvent {
   readonly kind: 'event'
-  /** Number of the record; 0 for those that stand for what was there before the window. */
+  /** Number of the record; 0 for records of the state before the window. */
   readonly lsn: number
   readonly event: Event
 }
 
-/** A search, after the event it follows in the file. */
+/** A search, stored after the event that precedes it. */
 export interface TraceQuery {
   readonly kind: 'query'
-  /** Every record up to this one had been applied. */
+  /** The newest record that was applied when the search ran. */
   readonly lsn: number
   readonly timeMs: number
   readonly collectionId: number
@@ -33,10 +33,10 @@ export type TraceEntry = TraceEvent | TraceQuery
 export interface TraceSummary {
   readonly events: number
   readonly queries: number
-  /** First and last record of the log that it holds; 0 and 0 when it was generated. */
+  /** First and last record of the log in the trace; both 0 if the trace was generated. */
   readonly lsnFirst: number
   readonly lsnLast: number
-  /** Milliseconds since 1970, of the first and the last event. */
+  /** Times of the first and last event, in milliseconds since 1970. */
   readonly timeFirst: number
   readonly timeLast: number
 }

@@ -1,13 +1,13 @@
-// What pairs of measurements say of a difference: a verdict only where they agree well enough for one.
+// The result of paired measurements: a verdict only if the pairs agree well enough.
 import { median } from './measure.ts'
 
 export interface PairedVerdict {
   /** Median of the ratios. */
   readonly ratio: number
-  /** Half of the ratios lie between these. */
+  /** The middle half of the ratios lies between these. */
   readonly quarter: number
   readonly threeQuarters: number
-  /** `noise` where less than three quarters of the pairs are on one side. */
+  /** `noise` if fewer than three quarters of the pairs are on one side. */
   readonly verdict: 'better' | 'worse' | 'noise'
   readonly pairs: number
 }
@@ -15,14 +15,14 @@ export interface PairedVerdict {
 export interface PairedQuestion {
   /** What a larger ratio means. */
   readonly more: 'better' | 'worse'
-  /** Smaller differences than this say nothing, however steady they are. */
+  /** Smaller differences are ignored, however consistent they are. */
   readonly sameWithin: number
 }
 
-/** Fewer say nothing. */
+/** Fewer pairs give no verdict. */
 const pairsMin = 4
 
-/** `ratios` of the second to the first, one for each pair; undefined where there is none. */
+/** `ratios` of the second to the first measurement, one per pair; undefined for a missing pair. */
 export function pairedVerdict(ratios: readonly number[], question: PairedQuestion): PairedVerdict | undefined {
   const sorted = ratios.filter((ratio) => Number.isFinite(ratio) && ratio > 0).sort((x, y) => x - y)
   if (sorted.length === 0) return undefined

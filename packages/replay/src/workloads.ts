@@ -1,4 +1,4 @@
-// What the workloads of `annal bench generate` do, as events and searches. Everything comes from the seed.
+// The workloads of `annal bench generate`, as events and searches. Everything derives from the seed.
 import type { FieldSchema, JsonObject, SearchRequest } from '@annal/engine'
 import type { Event, ObjectsUpserted } from '@annal/engine/events'
 import type { TraceEntry } from './trace.ts'
@@ -7,17 +7,17 @@ export const workloads = ['load', 'churn', 'drift', 'tenants', 'hybrid'] as cons
 export type Workload = (typeof workloads)[number]
 
 export interface WorkloadSize {
-  /** Objects that live at the same time. */
+  /** Number of objects alive at any time. */
   readonly objects: number
   readonly dimension: number
   /** Objects per upsert, at most 1,000. */
   readonly batch: number
-  /** Searches for every thousand objects written. */
+  /** Searches per thousand objects written. */
   readonly queriesPerThousand: number
   readonly seed: number
 }
 
-/** Time of the first event; a second of log time is a thousand objects. */
+/** Time of the first event; one second of log time is a thousand objects. */
 const timeFirst = Date.UTC(2026, 0, 1)
 const collectionId = 1
 const clusters = 64
@@ -31,7 +31,7 @@ class Maker {
   readonly #workload: Workload
   readonly #size: WorkloadSize
   readonly #random: () => number
-  readonly #centres: Float32Array[]
+  readonly #centers: Float32Array[]
   #written = 0
   #queries = 0
   #next = 0
@@ -40,7 +40,7 @@ class Maker {
     this.#workload = workload
     this.#size = size
     this.#random = seeded(size.seed)
-    this.#centres = Array.from({ length: clusters }, () => this.#gaussian(size.dimension))
+    this.#centers = Array.from({ length: clusters }, () => this.#gaussian(size.dimension))
   }
 
   *entries(): Generator<TraceEntry, void> {
@@ -72,7 +72,7 @@ class Maker {
     }
   }
 
-  /** New objects, and searches among them. */
+  /** New objects, with searches in between. */
   *#upserts(count: number, firstId = this.#next): Generator<TraceEntry, void> {
     for (let done = 0; done < count; done += this.#size.batch) {
       const batch = Math.min(this.#size.batch, count - done)
@@ -90,7 +90,7 @@ class Maker {
     }
   }
 
-  /** Ten rounds: a tenth goes, a tenth comes, a tenth gets other filters. */
+  /** Ten rounds: in each, a tenth is deleted, a tenth is added, and the filters of a tenth are updated. */
   *#churn(): Generator<TraceEntry, void> {
     const tenth = Math.floor(this.#size.objects / 10)
     for (let round = 0; round < 10; round++) {
@@ -106,20 +106,20 @@ class Maker {
     }
   }
 
-  /** The centres move on, the oldest objects go as new ones come: what is asked is where the data is now. */
+  /** The centers move, new objects replace the oldest ones, and queries follow the data. */
   *#drift(): Generator<TraceEntry, void> {
     const step = Math.floor(this.#size.objects / 10)
     for (let round = 0; round < 10; round++) {
-      for (const centre of this.#centres) {
-        const moved = this.#gaussian(centre.length)
-        for (let i = 0; i < centre.length; i++) centre[i] = 0.8 * (centre[i] as number) + 0.6 * (moved[i] as number)
+      for (const center of this.#centers) {
+        const moved = this.#gaussian(center.length)
+        for (let i = 0; i < center.length; i++) center[i] = 0.8 * (center[i] as number) + 0.6 * (moved[i] as number)
       }
       yield* this.#deletes(round * step, step)
       yield* this.#upserts(step)
     }
   }
 
-  /** Tenants replace a part of their objects in place. */
+  /** Tenants replace some of their objects. */
   *#moves(): Generator<TraceEntry, void> {
     const part = Math.floor(this.#size.objects / 5)
     yield* this.#upserts(part, Math.floor(this.#random() * (this.#size.objects - part)))
@@ -170,22 +170,22 @@ class Maker {
     return { fields: { dense }, filter: [{ tenant: { $eq: tenant as string } }, { price: { $lt: 500 } }] }
   }
 
-  /** Few tenants have much, many have little. */
+  /** Few tenants have many objects; many have few. */
   #filter(): JsonObject {
     const tenant = `tenant_${Math.floor(200 * this.#random() ** 3)}`
     return { tenant, price: Math.floor(this.#random() * 1_000), open: this.#random() < 0.5 }
   }
 
-  /** Near a centre, of unit length. */
+  /** Close to a center, with unit length. */
   #vector(): Float32Array {
-    const centre = this.#centres[Math.floor(this.#random() * clusters)] as Float32Array
-    const noise = this.#gaussian(centre.length)
-    const vector = centre.map((x, i) => x + 0.7 * (noise[i] as number))
+    const center = this.#centers[Math.floor(this.#random() * clusters)] as Float32Array
+    const noise = this.#gaussian(center.length)
+    const vector = center.map((x, i) => x + 0.7 * (noise[i] as number))
     const length = Math.hypot(...vector)
     return vector.map((x) => x / length)
   }
 
-  /** Terms as rare as words are. */
+  /** Terms with the frequencies of words. */
   #terms(most: number): { readonly indices: number[]; readonly values: number[] } {
     const drawn = Array.from({ length: most }, () => Math.floor(vocabulary * this.#random() ** 4))
     const indices = [...new Set(drawn)].sort((a, b) => a - b)
@@ -212,7 +212,7 @@ class Maker {
   }
 }
 
-/** mulberry32: the same numbers for the same seed, everywhere. */
+/** mulberry32: the same numbers for the same seed on every platform. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0
   return () => {

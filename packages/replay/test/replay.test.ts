@@ -47,7 +47,7 @@ test('a recorded log replays to the same digests, on one thread and on two', asy
     const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1, fsync: 'none', keepLog: true })
     const digests = await mixed(engine, process.env.ANNAL_LONG ? 100_000 : 400)
     const path = join(dir, 'all.trace')
-    // While it is open: a log can be recorded under a running server.
+    // The engine is still open: the log of a running server can be recorded.
     const summary = await recordTrace({ dataDir: join(dir, 'live'), out: path })
     t.ok(summary.events > 300)
     for (const threads of [1, 2]) {
@@ -62,7 +62,7 @@ test('a recorded log replays to the same digests, on one thread and on two', asy
   })
 })
 
-test('a window is put upon what was there before it', async (t) => {
+test('a window begins with the state before it', async (t) => {
   await inDirectory(async (dir) => {
     const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1, fsync: 'none', keepLog: true })
     await mixed(engine, 300)
@@ -93,7 +93,7 @@ test('a window is put upon what was there before it', async (t) => {
   })
 })
 
-test('what a log put away into its archive is recorded with it', async (t) => {
+test('archived segments of a log are recorded too', async (t) => {
   await inDirectory(async (dir) => {
     const dataDir = join(dir, 'live')
     const digests: Record<string, string> = {}
@@ -107,7 +107,7 @@ test('what a log put away into its archive is recorded with it', async (t) => {
       for (const name of ['people', 'places']) digests[`1/${name}`] = engine.database().collection(name).stateDigest()
       await engine.close()
     }
-    t.ok((await readdir(join(dataDir, 'archive', 'wal'))).length > 0, 'the log gave up its beginning')
+    t.ok((await readdir(join(dataDir, 'archive', 'wal'))).length > 0, 'the log removed its beginning')
     const out = join(dir, 'all.trace')
     await recordTrace({ dataDir, out })
     const target = await engineTarget({ dataDir: join(dir, 'replay'), threads: 1, fsync: 'none' })
@@ -117,7 +117,7 @@ test('what a log put away into its archive is recorded with it', async (t) => {
   })
 })
 
-test('a log that gave up its beginning is refused, with the way out', async (t) => {
+test('a log without its beginning is refused, with advice', async (t) => {
   await inDirectory(async (dir) => {
     const dataDir = join(dir, 'live')
     for (let i = 0; i < 4; i++) {
@@ -137,14 +137,14 @@ test('a log that gave up its beginning is refused, with the way out', async (t) 
   })
 })
 
-test('an anonymised trace holds no id, name or text of the log, and searches find as well as before', async (t) => {
+test('an anonymized trace holds no id, name or text of the log, and searches find as well as before', async (t) => {
   await inDirectory(async (dir) => {
     const engine = await openEngine({ dataDir: join(dir, 'live'), threads: 1, fsync: 'none', keepLog: true })
     const digests = await mixed(engine, 300)
     await engine.close()
-    const replayed = async (name: string, anonymise?: { rotate: boolean }) => {
+    const replayed = async (name: string, anonymize?: { rotate: boolean }) => {
       const path = join(dir, `${name}.trace`)
-      await recordTrace({ dataDir: join(dir, 'live'), out: path, ...(anonymise && { anonymise }) })
+      await recordTrace({ dataDir: join(dir, 'live'), out: path, ...(anonymize && { anonymize }) })
       const target = await engineTarget({ dataDir: join(dir, name), threads: 1, fsync: 'none' })
       const result = await replayTrace(await openTrace(path), target, { stretches: 3 })
       await target.close()
@@ -174,7 +174,7 @@ test('an anonymised trace holds no id, name or text of the log, and searches fin
   })
 })
 
-test('every workload is the same file for the same seed, and can be replayed with other parameters', async (t) => {
+test('a workload is the same file for the same seed, and can be replayed with other parameters', async (t) => {
   await inDirectory(async (dir) => {
     for (const workload of workloads) {
       const paths = [join(dir, `${workload}-1`), join(dir, `${workload}-2`)]
@@ -200,7 +200,7 @@ test('every workload is the same file for the same seed, and can be replayed wit
   })
 })
 
-test('a trace that was changed or cut anywhere is refused', async (t) => {
+test('a changed or truncated trace is refused', async (t) => {
   await inDirectory(async (dir) => {
     const path = join(dir, 'whole.trace')
     await generateTrace({

@@ -1,4 +1,4 @@
-// The report as a person opens it: a file, in a browser without a network.
+// The report in a browser without a network, as a user opens it.
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -35,13 +35,13 @@ test('the report of two precisions opens offline, with every curve and no error'
     page.on('console', (message) => faults.push(`${message.type()}: ${message.text()}`))
     page.on('pageerror', (error) => faults.push(String(error)))
     page.on('request', (request) => {
-      if (!request.url().startsWith('file:')) faults.push(`asks for ${request.url()}`)
+      if (!request.url().startsWith('file:')) faults.push(`requests ${request.url()}`)
     })
     await page.setOfflineMode(true)
     await page.goto(pathToFileURL(join(dir, 'report.html')).href)
     t.same(faults, [])
     t.equal(await page.$$eval('figure', (figures) => figures.length), 8)
-    t.ok((await page.$$eval('polyline', (lines) => lines.length)) >= 12, 'two lines in nearly every picture')
+    t.ok((await page.$$eval('polyline', (lines) => lines.length)) >= 12, 'two lines in nearly every chart')
     t.match(await page.$eval('table', (table) => table.textContent), /precision float32/)
   })
 })

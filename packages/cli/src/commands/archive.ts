@@ -1,4 +1,4 @@
-// `annal archive`: what is kept of the past, checked byte by byte, and how far back a restore can reach.
+// `annal archive`: verifies the archive byte by byte and reports how far back a restore can reach.
 import { verifyArchive } from '@annal/engine'
 import { existingDataDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'
@@ -14,7 +14,7 @@ export async function archive(
     onProgress: (bytes) => terminal.bar.show('reading the archive', bytes, undefined),
   })
   if (report === undefined) {
-    terminal.line(json ? JSON.stringify({ archive: null }) : 'nothing is archived here')
+    terminal.line(json ? JSON.stringify({ archive: null }) : 'this directory has no archive')
     return exitCode.good
   }
   const { segments, bytes, records, lsnFirst, lsnLast, checkpoints, faults } = report

@@ -1,4 +1,4 @@
-// `annal backup ...` and `annal restore`: what the client does with backups, told to a person.
+// `annal backup ...` and `annal restore`: backup operations of the client with text output.
 import { createWriteStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -13,7 +13,7 @@ export interface BackupOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-/** A backup that was begun is waited for, so that success means that it is there. */
+/** Waits for the backup to complete, so that success means that the backup exists. */
 export function createBackup(
   collection: string,
   name: string | undefined,
@@ -62,12 +62,12 @@ export function verifyBackup(name: string, options: BackupOptions & { readonly d
 export function deleteBackup(name: string, options: BackupOptions, terminal: Terminal) {
   return withClient(options, async (client) => {
     await client.backups.delete(name)
-    if (!options.json) terminal.line(`${name} is deleted`)
+    if (!options.json) terminal.line(`${name} deleted`)
     return exitCode.good
   })
 }
 
-/** The file appears whole or not at all. */
+/** Writes to a temporary file, so that the target appears only when it is complete. */
 export function downloadBackup(
   name: string,
   options: BackupOptions & { readonly output?: string },
@@ -93,11 +93,11 @@ export function downloadBackup(
 export function uploadBackup(file: string, options: BackupOptions & { readonly name?: string }, terminal: Terminal) {
   const name = options.name ?? path.basename(file).replace(/\.[^.]*$/, '')
   return withClient(options, async (client) => {
-    // Opened before anything is sent, so that a missing file is reported as one.
+    // Opens the file before the upload starts, so that a missing file is reported as such.
     await using handle = await open(file)
     const content = counted(handle.createReadStream(), `uploading ${name}`, undefined, terminal)
     await client.backups.upload(name, ReadableStream.from<Uint8Array>(content))
-    if (!options.json) terminal.line(`${name} is here`)
+    if (!options.json) terminal.line(`${name} uploaded`)
     return exitCode.good
   })
 }
@@ -109,7 +109,7 @@ export interface RestoreCommandOptions extends BackupOptions {
 
 export function restore(name: string, target: string, options: RestoreCommandOptions, terminal: Terminal) {
   const time = options.time === undefined ? undefined : new Date(options.time)
-  if (time !== undefined && Number.isNaN(time.getTime())) throw usageError(`--time ${options.time} is not a time`)
+  if (time !== undefined && Number.isNaN(time.getTime())) throw usageError(`--time ${options.time} is not a valid time`)
   return withClient(options, async (client) => {
     await client.backups.restore(name, { target, lsn: options.lsn, time })
     const count = await client.collection(target).count()
@@ -120,7 +120,7 @@ export function restore(name: string, target: string, options: RestoreCommandOpt
   })
 }
 
-/** The same bytes, with a bar for whoever watches. */
+/** Passes the bytes through and updates the progress bar. */
 export async function* counted(
   content: AsyncIterable<Uint8Array>,
   label: string,

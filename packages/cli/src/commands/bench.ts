@@ -32,14 +32,17 @@ export interface RecordCommand {
   readonly toLsn?: number
   readonly fromTime?: number
   readonly toTime?: number
+  readonly anonymize?: boolean
+  /** @deprecated Use `--anonymize`. */
   readonly anonymise?: boolean
   readonly rotate?: boolean
   readonly json?: boolean
 }
 
 export async function record(given: string | undefined, options: RecordCommand, terminal: Terminal): Promise<number> {
-  const { out, fromLsn, toLsn, fromTime, toTime, anonymise, rotate } = options
-  if (rotate && !anonymise) throw usageError('--rotate goes with --anonymise')
+  const { out, fromLsn, toLsn, fromTime, toTime, rotate } = options
+  const anonymize = options.anonymize ?? options.anonymise
+  if (rotate && !anonymize) throw usageError('--rotate requires --anonymize')
   const summary = await endOnFailure(
     recordTrace({
       dataDir: existingDataDir(given),
@@ -48,7 +51,7 @@ export async function record(given: string | undefined, options: RecordCommand, 
       ...(toLsn !== undefined && { lsnTo: toLsn }),
       ...(fromTime !== undefined && { timeFrom: fromTime }),
       ...(toTime !== undefined && { timeTo: toTime }),
-      ...(anonymise && { anonymise: { rotate: rotate ?? false } }),
+      ...(anonymize && { anonymize: { rotate: rotate ?? false } }),
       onProgress: (records) => terminal.bar.show('recording', records, undefined),
     }),
   )
@@ -62,7 +65,7 @@ export async function generate(
 ): Promise<number> {
   const { json: _, ...size } = options
   const onProgress = (entries: number) => terminal.bar.show('writing', entries, undefined)
-  // Which workloads there are is checked, and told, by generateTrace.
+  // generateTrace checks the workload name and reports the valid ones.
   const summary = await endOnFailure(generateTrace({ ...size, workload: workload as Workload, onProgress }))
   return written(options.out, summary, options, terminal)
 }
@@ -100,7 +103,7 @@ const precisions: readonly string[] = ['binary', 'int8', 'int16', 'float16', 'fl
 export async function replay(path: string, options: ReplayCommand, terminal: Terminal): Promise<number> {
   const wanted = options.precision?.split(',') ?? [undefined]
   const wrong = wanted.find((precision) => precision !== undefined && !precisions.includes(precision))
-  if (wrong !== undefined) throw usageError(`${wrong} is no precision; there are ${precisions.join(', ')}`)
+  if (wrong !== undefined) throw usageError(`unknown precision ${wrong}; use one of ${precisions.join(', ')}`)
   const trace = await endOnFailure(openTrace(path))
   const results: ReplayResult[] = []
   for (const precision of wanted)
@@ -160,17 +163,17 @@ export async function compare(
 
 async function resultOf(path: string): Promise<ReplayResult> {
   try {
-    // Written by `annal bench replay --out`; what is missing shows when it is compared.
+    // The output of `annal bench replay --out`. Missing values are reported by the comparison.
     const result = JSON.parse(await readFile(path, 'utf8')) as ReplayResult
     if (Array.isArray(result?.stretches)) return result
   } catch (error) {
     throw usageError(`${path} cannot be read: ${(error as Error).message}`)
   }
-  throw usageError(`${path} is not the result of one replay`)
+  throw usageError(`${path} is not the result of a single replay`)
 }
 
 function sentence({ target, objects, objectsPerSecond, recall, restartMs, digests }: ReplayResult): string {
-  const parts = [`${target}: ${amount(objects)} objects, ${amount(Math.round(objectsPerSecond))} a second`]
+  const parts = [`${target}: ${amount(objects)} objects, ${amount(Math.round(objectsPerSecond))}/s`]
   if (recall !== undefined) parts.push(`recall ${recall.toFixed(4)}`)
   if (restartMs !== undefined) parts.push(`start ${Math.round(restartMs)} ms`)
   for (const [name, digest] of Object.entries(digests)) parts.push(`${name} ${digest}`)
@@ -181,7 +184,7 @@ function verdict({ measure, ratio, quarter, threeQuarters, verdict: outcome }: C
   return `${measure}: ${ratio.toFixed(3)} (${quarter.toFixed(3)} to ${threeQuarters.toFixed(3)}), ${outcome}`
 }
 
-/** What the library refuses becomes the command's end. */
+/** Turns an error of the library into the end of the command. */
 async function endOnFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

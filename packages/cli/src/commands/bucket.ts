@@ -1,4 +1,4 @@
-// `annal backup push`, `pull`, and `list` and `delete` with `--at`: backups in something that speaks S3.
+// `annal backup push`, `pull`, and `list` and `delete` with `--at`: backups in S3-compatible object storage.
 import type { Client } from '@annal/client'
 import { parseBucketPlace } from '@annal/server'
 import { Bucket, BucketError } from '@annal/server/bucket'
@@ -11,23 +11,23 @@ export interface PushOptions extends BackupOptions {
   readonly check?: boolean
 }
 
-/** Success means that it is there, whole. */
+/** Success means that the whole backup is in the bucket. */
 export function pushBackup(name: string, url: string, options: PushOptions, terminal: Terminal): Promise<number> {
   return withBucket(url, (bucket) =>
     withClient(options, async (client) => {
       await carry(client, name, bucket, terminal, options)
-      terminal.line(options.json ? JSON.stringify({ name, at: url }) : `${name} is at ${url}`)
+      terminal.line(options.json ? JSON.stringify({ name, at: url }) : `${name} pushed to ${url}`)
       return exitCode.good
     }),
   )
 }
 
-/** Of a client that is open already. */
+/** Uses a client that is already open. */
 export function carryTo(url: string, client: Client, name: string, terminal: Terminal): Promise<void> {
   return withBucket(url, (bucket) => carry(client, name, bucket, terminal))
 }
 
-/** Whatever comes is checked from the first byte to the last before it is a backup. */
+/** Everything received is verified before it becomes a backup. */
 export function pullBackup(
   name: string,
   url: string,
@@ -39,7 +39,7 @@ export function pullBackup(
     withClient(options, async (client) => {
       const content = counted(await bucket.get(name), `fetching ${name}`, undefined, terminal)
       await client.backups.upload(as, ReadableStream.from<Uint8Array>(content))
-      terminal.line(options.json ? JSON.stringify({ name: as, from: url }) : `${as} is here`)
+      terminal.line(options.json ? JSON.stringify({ name: as, from: url }) : `${as} pulled`)
       return exitCode.good
     }),
   )
@@ -51,7 +51,7 @@ export function listBucket(url: string, { json }: BackupOptions, terminal: Termi
     if (json) terminal.line(JSON.stringify({ backups }))
     else
       for (const { name, bytes, carriedAt } of backups)
-        terminal.line(`${name}: ${bytesText(bytes)}, carried there ${carriedAt.toISOString()}`)
+        terminal.line(`${name}: ${bytesText(bytes)}, pushed ${carriedAt.toISOString()}`)
     return exitCode.good
   })
 }
@@ -59,7 +59,7 @@ export function listBucket(url: string, { json }: BackupOptions, terminal: Termi
 export function deleteInBucket(name: string, url: string, { json }: BackupOptions, terminal: Terminal) {
   return withBucket(url, async (bucket) => {
     await bucket.delete(name)
-    if (!json) terminal.line(`${name} is not at ${url} any more`)
+    if (!json) terminal.line(`${name} deleted from ${url}`)
     return exitCode.good
   })
 }
@@ -72,13 +72,13 @@ async function carry(
   { check }: { readonly check?: boolean } = {},
 ): Promise<void> {
   const { bytes } = await client.backups.info(name)
-  const stream = counted(await client.backups.download(name), `carrying ${name}`, bytes, terminal)
+  const stream = counted(await client.backups.download(name), `pushing ${name}`, bytes, terminal)
   await bucket.put(name, stream, { bytesAbout: bytes, check })
 }
 
 async function withBucket<T>(url: string, act: (bucket: Bucket) => Promise<T>): Promise<T> {
   const place = parseBucketPlace(url)
-  if (place === undefined) throw usageError(`"${url}" is no address of a bucket: s3://BUCKET or s3://BUCKET/PREFIX`)
+  if (place === undefined) throw usageError(`"${url}" is not a bucket URL; use s3://BUCKET or s3://BUCKET/PREFIX`)
   const bucket = new Bucket(place)
   try {
     return await act(bucket)

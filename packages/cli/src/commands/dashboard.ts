@@ -1,4 +1,4 @@
-// `annal dashboard`: the dashboard in a process of its own.
+// `annal dashboard`: the dashboard in its own process.
 import { usageError } from '../exit-code.ts'
 import type { Terminal } from '../terminal.ts'
 
@@ -8,16 +8,16 @@ export interface DashboardCommandOptions {
   readonly host: string
 }
 
-/** Resolves when it serves; from then on a signal ends the process. */
+/** Resolves when the dashboard is ready; then a signal ends the process. */
 export async function serveDashboard(options: DashboardCommandOptions, terminal: Terminal): Promise<void> {
   const server = URL.parse(options.server)
   if (server === null || !['http:', 'https:'].includes(server.protocol)) {
-    throw usageError(`--server ${options.server} is not an address such as http://localhost:8080`)
+    throw usageError(`--server ${options.server} is not a URL such as http://localhost:8080`)
   }
   const { startDashboard } = await import('@annal/server')
   const dashboard = await startDashboard({ host: options.host, port: options.port, serverUrl: server.origin })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void dashboard.stop().then(() => process.exit(0)))
   }
-  terminal.line(`The dashboard serves ${dashboard.address} for the server at ${server.origin} (Ctrl-C stops it)`)
+  terminal.line(`Dashboard at ${dashboard.address} for the server at ${server.origin} (press Ctrl-C to stop)`)
 }

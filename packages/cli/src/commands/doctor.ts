@@ -1,4 +1,4 @@
-// `annal doctor`: looks at everything a server needs, changes nothing, and says what to do.
+// `annal doctor`: checks everything that a server needs, changes nothing, and reports what to fix.
 import { dataDir } from '../data-dir.ts'
 import { directoryFindings } from '../doctor/directory.ts'
 import type { Finding } from '../doctor/finding.ts'
@@ -37,5 +37,5 @@ function tell(findings: readonly Finding[], terminal: Terminal): void {
     if (cure !== undefined) terminal.line(`    ${''.padEnd(10)} -> ${cure}`)
   }
   const work = findings.filter(({ state }) => state !== 'good').length
-  terminal.line(work === 0 ? 'nothing to do' : `${work} ${work === 1 ? 'thing' : 'things'} to do`)
+  terminal.line(work === 0 ? 'no problems found' : `${work} ${work === 1 ? 'problem' : 'problems'} found`)
 }

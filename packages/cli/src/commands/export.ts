@@ -1,4 +1,4 @@
-// `annal export`: a collection becomes a file, which `annal import` takes.
+// `annal export`: writes a collection to a file that `annal import` reads.
 import { createWriteStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -24,7 +24,7 @@ export interface ExportOptions extends ConnectionOptions {
   readonly json?: boolean
 }
 
-/** The file appears whole or not at all; without one the lines go to standard output. */
+/** The output file appears only when it is complete. Without --output the lines go to standard output. */
 export function exportCollection(name: string, options: ExportOptions, terminal: Terminal) {
   const filter = conditionsOf(options.filter)
   const format = formatOf(options)
@@ -33,7 +33,7 @@ export function exportCollection(name: string, options: ExportOptions, terminal:
     const { fields } = await collection.describe()
     const { output } = options
     if (output === undefined) {
-      if (format !== 'jsonl' && format !== 'csv') throw usageError(`--format ${format} needs a file: --output FILE`)
+      if (format !== 'jsonl' && format !== 'csv') throw usageError(`--format ${format} requires --output FILE`)
       for await (const line of linesOf(objectsOf(collection, filter), format, fields)) terminal.line(line.slice(0, -1))
       return exitCode.good
     }
@@ -57,7 +57,7 @@ function formatOf({ format, output, ids }: ExportOptions): Format {
   const ending = output === undefined ? '' : path.extname(output).slice(1).toLowerCase()
   const known = exportFormats.find((one) => one === (format ?? ending)) ?? 'jsonl'
   if (ids !== undefined && !isOfVectors(known))
-    throw usageError(`--ids is for npy, fvecs and bvecs; ${known} has the ids in it`)
+    throw usageError(`--ids applies to npy, fvecs and bvecs only; ${known} already contains the ids`)
   return known
 }
 
@@ -89,21 +89,21 @@ async function write(
   }
 }
 
-/** The only dense field, or the one named. */
+/** The named dense field, or the only one. */
 function denseOf(fields: readonly FieldDescription[], wanted: string | undefined, format: Format) {
   const dense = fields.filter(({ type }) => type === 'vector')
   const names = dense.map(({ name }) => name).join(', ')
   const field = dense.find(({ name }) => name === (wanted ?? dense[0]?.name))
   if (field?.type !== 'vector')
     throw usageError(
-      `--format ${format}: there is no dense field${wanted === undefined ? '' : ` ${wanted}`}; there are ${names || 'none'}`,
+      `--format ${format}: no dense field${wanted === undefined ? '' : ` ${wanted}`}; dense fields: ${names || 'none'}`,
     )
   if (wanted === undefined && dense.length > 1)
-    throw usageError(`--format ${format} holds one field: say which with --field, of ${names}`)
+    throw usageError(`--format ${format} holds one field; choose it with --field (${names})`)
   return { field: field.name, dimension: field.params.dimension }
 }
 
-/** Writes beside the files, and gives them their names when all are there. */
+/** Writes to temporary files and renames them when all are complete. */
 async function wholly(files: readonly string[], work: (parts: readonly string[]) => Promise<void>): Promise<void> {
   const parts = files.map((file) => `${file}.part`)
   try {
@@ -140,7 +140,7 @@ function conditionsOf(text: string | undefined): Filter | undefined {
   if (text === undefined) return undefined
   try {
     const filter: unknown = JSON.parse(text)
-    // What the conditions say is the server's to judge.
+    // The server validates the conditions.
     if (Array.isArray(filter)) return filter
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error

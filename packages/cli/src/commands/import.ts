@@ -1,5 +1,5 @@
-// `annal import`: what a file or another database holds becomes objects of a collection. Objects are replaced by id, so that an
-// import that was cut short can be done again, or go on where it ended with --resume.
+// `annal import`: stores the objects of a file or another database in a collection. An object with an existing id is replaced, so that
+// an interrupted import can be repeated, or continued with --resume.
 import type { Client, Json, ObjectRecord } from '@annal/client'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
@@ -47,7 +47,7 @@ async function load(client: Client, collection: string, source: Source, options:
   const { earlier } = resume
   if (options.create && earlier === undefined) {
     await create(client, collection, source, options)
-    // From here on the same command finds the collection there, and goes on.
+    // From here on the same command finds the collection and continues.
     resume.keep({ stored: 0, next: null })
     await resume.flush()
   }
@@ -73,19 +73,21 @@ async function load(client: Client, collection: string, source: Source, options:
     if (options.json) terminal.line(JSON.stringify({ collection, stored, before, seconds }))
     else
       terminal.line(
-        `${amount(stored)} objects stored in ${seconds.toFixed(1)} s${before > 0 ? `, after ${amount(before)} before them` : ''}`,
+        `${amount(stored)} objects stored in ${seconds.toFixed(1)} s${before > 0 ? `, in addition to ${amount(before)} stored before` : ''}`,
       )
     return exitCode.good
   } catch (error) {
     await resume.flush()
     const on = options.resume === undefined ? `--skip ${before + through}` : `--resume ${options.resume}`
     if (before + through > 0)
-      terminal.say(`${amount(before + through)} objects are stored; the same command with ${on} goes on after them`)
+      terminal.say(
+        `${amount(before + through)} objects are stored; run the same command with ${on} to continue after them`,
+      )
     throw error
   }
 }
 
-/** With the fields that the source tells of, or else those of its first object. */
+/** Uses the fields that the source reports, or else those of its first object. */
 async function create(
   client: Client,
   name: string,
@@ -100,10 +102,10 @@ async function fieldsOfFirst(source: Source) {
   for await (const { objects } of source.pieces(undefined)) {
     for (const object of objects) return fieldsOf(object)
   }
-  throw usageError(`${source.name}: there is nothing in it that a collection could be made after`)
+  throw usageError(`${source.name}has no fields and no objects to derive a collection from`)
 }
 
-/** Hands out the objects of a source, and remembers which place belongs to which number of them. */
+/** Yields the objects of a source, and records the source position for each number of objects. */
 class Reading {
   readonly #source: Source
   readonly #from: Json | undefined
@@ -130,7 +132,7 @@ class Reading {
     }
   }
 
-  /** The last place before which at most so many objects were handed out. */
+  /** The last position before which at most this many objects were yielded. */
   placeOf(count: number): { readonly count: number; readonly next: Json } | undefined {
     const later = this.#places.findIndex((place) => place.count > count)
     const index = later === -1 ? this.#places.length - 1 : later - 1

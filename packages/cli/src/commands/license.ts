@@ -1,4 +1,4 @@
-// `annal license`: makes the vendor's keys, issues licences with them, and says what a licence says. Needs no server.
+// `annal license`: creates the vendor's keys, issues licenses and prints their contents. Needs no server.
 import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { builtInPublicKey, createLicenseKeys, issueLicense, type License, readLicense } from '@annal/server'
@@ -9,11 +9,11 @@ const dayMs = 24 * 3_600_000
 
 export async function licenseKeys({ out }: { readonly out: string }, terminal: Terminal): Promise<number> {
   const { publicKey, privateKey } = createLicenseKeys()
-  // A key is never written over: licences that were issued with it would be worth nothing.
+  // Never overwrites a key, because licenses issued with it would become useless.
   await writeFile(out, privateKey, { mode: 0o600, flag: 'wx' }).catch((error: unknown) => {
-    throw usageError(`${out} cannot be made: ${reason(error)}`)
+    throw usageError(`${out} cannot be created: ${reason(error)}`)
   })
-  terminal.say(`the private key is in ${out}; whoever has it can issue licences. ANNAL_VENDOR_KEY of a build is:`)
+  terminal.say(`private key written to ${out}; anyone who has it can issue licenses. Build with this ANNAL_VENDOR_KEY:`)
   terminal.line(publicKey)
   return exitCode.good
 }
@@ -31,8 +31,8 @@ export async function licenseIssue(options: IssueOptions, terminal: Terminal): P
   const startMs = Date.now()
   const id = options.id ?? `lic-${randomBytes(6).toString('hex')}`
   const { plan, directory } = options
-  const licence = { id, plan, directory, startMs, endMs: startMs + options.days * dayMs }
-  terminal.line(issued(licence, privateKey).trimEnd())
+  const license = { id, plan, directory, startMs, endMs: startMs + options.days * dayMs }
+  terminal.line(issued(license, privateKey).trimEnd())
   terminal.say(`${id}: ${plan}, ${options.days} days, for ${whose(directory)}`)
   return exitCode.good
 }
@@ -47,13 +47,13 @@ export async function licenseShow(
   const [start, end] = [startMs, endMs].map((ms) => new Date(ms).toISOString())
   terminal.line(`${id}: ${plan}, ${start} to ${end}, for ${whose(directory)}`)
   if (endMs > Date.now()) return exitCode.good
-  terminal.say('it has ended')
+  terminal.say('it has expired')
   return exitCode.attention
 }
 
-function issued(licence: License, privateKey: string): string {
+function issued(license: License, privateKey: string): string {
   try {
-    return issueLicense(licence, privateKey)
+    return issueLicense(license, privateKey)
   } catch (error) {
     throw usageError(reason(error))
   }

@@ -1,5 +1,5 @@
-// `annal mcp`: the tools that an agent needs, over standard input and output (Model Context Protocol). Reads only, unless it is
-// told that it may write.
+// `annal mcp`: tools for an agent over standard input and output (Model Context Protocol). They only read, unless the command allows
+// writing.
 import type { Client } from '@annal/client'
 import { McpServer } from '@modelcontextprotocol/server'
 import { StdioServerTransport } from '@modelcontextprotocol/server/stdio'
@@ -22,7 +22,7 @@ const vector = z.array(z.number())
 const terms = z.object({ indices: z.array(z.number().int()), values: vector })
 const limit = z.number().int().min(1).max(100).optional()
 
-/** Resolves when the other side has closed the connection. */
+/** Resolves when the peer closes the connection. */
 export function serveMcp(options: McpOptions): Promise<number> {
   return withClient(options, async (client) => {
     const server = new McpServer({ name: 'annal', version })
@@ -50,7 +50,7 @@ function reading(server: McpServer, client: Client): void {
   server.registerTool(
     'search',
     {
-      description: 'Finds the nearest objects in one or several fields; with several, one fused list as well',
+      description: 'Finds the nearest objects in one or more fields; with several fields, it also returns a fused list',
       inputSchema: z.object({
         collection,
         fields: z
@@ -58,7 +58,7 @@ function reading(server: McpServer, client: Client): void {
             z.string(),
             z.object({ query: z.union([vector, terms, z.array(vector), z.object({ id: z.string() })]), limit }),
           )
-          .describe('By name of a field: a vector, sparse terms, or {"id"}: what is like a stored object'),
+          .describe('By field name: a vector, sparse terms, or {"id"} to search near a stored object'),
         filter,
         include_vectors: z.boolean().optional(),
       }),
@@ -82,7 +82,7 @@ function reading(server: McpServer, client: Client): void {
   server.registerTool(
     'list_objects',
     {
-      description: 'Pages through the objects that match a filter; give the cursor back for the next page',
+      description: 'Pages through the objects that match a filter; pass the cursor to get the next page',
       inputSchema: z.object({ collection, filter, limit, cursor: z.string().optional() }),
       ...readOnly,
     },
@@ -116,7 +116,8 @@ function writing(server: McpServer, client: Client): void {
   server.registerTool(
     'upsert_objects',
     {
-      description: 'Stores objects, all or none, replacing those with the same ids; durable when it answers',
+      description:
+        'Stores objects atomically and replaces objects with the same ids; the objects are durable when the call returns',
       inputSchema: z.object({
         collection,
         objects: z
@@ -146,7 +147,7 @@ function writing(server: McpServer, client: Client): void {
   )
 }
 
-/** What the conditions say is the server's to judge. */
+/** The server validates the conditions. */
 function conditions(filter: readonly object[] | undefined) {
   return filter as Parameters<ReturnType<Client['collection']>['count']>[0]
 }
@@ -155,14 +156,14 @@ function answer(value: unknown) {
   return lines([jsonText(value)])
 }
 
-/** Characters of one answer: more than an agent can read, and far less than a process can hold. */
+/** Characters of one reply: more than an agent can read, and far less than a process can hold. */
 const answerCharactersMax = 4_194_304
 
 function lines(texts: readonly string[]) {
   const characters = texts.reduce((sum, text) => sum + text.length, 0)
   if (characters > answerCharactersMax) {
-    const advice = 'ask for fewer objects, or leave out vectors'
-    throw new Error(`the answer has ${characters} characters, more than ${answerCharactersMax}: ${advice}`)
+    const advice = 'request fewer objects, or leave out the vectors'
+    throw new Error(`the reply has ${characters} characters, more than ${answerCharactersMax}; ${advice}`)
   }
   return { content: [{ type: 'text' as const, text: texts.map((text) => text.trimEnd()).join('\n') }] }
 }

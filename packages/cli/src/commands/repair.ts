@@ -1,4 +1,4 @@
-// `annal repair`: a damaged log is cut before a record. The directory must not be open, and the original is kept beside it.
+// `annal repair`: cuts a damaged log before a record. The directory must not be open, and the original log is kept.
 import path from 'node:path'
 import { acquireLock, nodeVfs, repairLog } from '@annal/wal'
 import { logDir } from '../data-dir.ts'
@@ -20,18 +20,18 @@ export async function repair(
   const dir = logDir(given)
   if (!acceptDataLoss) {
     throw usageError(
-      `repair gives up LSN ${truncateAt} and all after it for good; restore a backup if there is one, or say --accept-data-loss`,
+      `repair permanently discards LSN ${truncateAt} and everything after it; restore a backup if there is one, or add --accept-data-loss`,
     )
   }
-  // The lock lies in the data directory, one above the log.
+  // The lock is in the data directory, one level above the log.
   const lock = await acquireLock(path.join(dir, '..'))
   try {
     const report = await repairLog({ vfs: nodeVfs(), dir, truncateAt, acceptDataLoss })
     if (options.json) terminal.line(JSON.stringify(report))
     else {
-      const lost = `${bytesText(report.droppedBytes)} were dropped, with ${amount(report.droppedReadable)} records that could still be read`
+      const lost = `${bytesText(report.droppedBytes)} discarded, including ${amount(report.droppedReadable)} readable records`
       terminal.line(`the log now ends at LSN ${report.lsnLast}; ${lost}`)
-      terminal.line(`the log as it was is kept in ${report.original}`)
+      terminal.line(`the original log is kept in ${report.original}`)
     }
     return exitCode.good
   } finally {

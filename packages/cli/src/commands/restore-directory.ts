@@ -1,4 +1,4 @@
-// `annal restore --whole`: a data directory as it was at a moment, in a new directory. The one it comes from is only read.
+// `annal restore --whole`: creates a new data directory with the state of another one at a given time. The source is only read.
 import path from 'node:path'
 import { EngineError, restoreDataDirectory } from '@annal/engine'
 import { refusal } from '../connection.ts'
@@ -18,12 +18,12 @@ export async function restoreWhole(
   terminal: Terminal,
 ): Promise<number> {
   const timeMs = options.toTime === undefined ? undefined : Date.parse(options.toTime)
-  if (Number.isNaN(timeMs)) throw usageError(`--to-time ${options.toTime} is not a time`)
-  if (!options.json) terminal.say(`restoring ${from}; what is made is opened once before it appears`)
+  if (Number.isNaN(timeMs)) throw usageError(`--to-time ${options.toTime} is not a valid time`)
+  if (!options.json) terminal.say(`restoring ${from}; the result is opened once as a test`)
   const { lsn } = await restoreDataDirectory({ from, to, lsn: options.toLsn, timeMs }).catch((error: unknown) => {
     throw error instanceof EngineError ? refusal(error) : error
   })
   const made = path.resolve(to)
-  terminal.line(options.json ? JSON.stringify({ directory: made, lsn }) : `${made} is ${from} as of LSN ${lsn}`)
+  terminal.line(options.json ? JSON.stringify({ directory: made, lsn }) : `${made} contains ${from} as of LSN ${lsn}`)
   return exitCode.good
 }

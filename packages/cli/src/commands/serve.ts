@@ -1,4 +1,4 @@
-// `annal serve`: the server's own process, with options instead of environment variables.
+// `annal serve`: runs the server with options instead of environment variables.
 import { capYoungGeneration } from '../young-generation.ts'
 
 export interface ServeOptions {
@@ -7,10 +7,10 @@ export interface ServeOptions {
   readonly host?: string
 }
 
-/** Resolves when the server serves; from then on the server ends the process. */
+/** Resolves when the server is ready; from then on the server ends the process. */
 export async function serve(options: ServeOptions): Promise<void> {
   capYoungGeneration()
-  // The server reads its settings from the environment and checks them there, whoever set them.
+  // The server reads and validates its settings from the environment, whatever set them.
   if (options.dataDir !== undefined) process.env.NDD_DATA_DIR = options.dataDir
   if (options.port !== undefined) process.env.NDD_SERVER_PORT = options.port
   if (options.host !== undefined) process.env.NDD_HOST = options.host

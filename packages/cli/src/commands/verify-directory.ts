@@ -1,4 +1,5 @@
-// `annal verify --checkpoints` and `--deep`: a closed directory as a whole, and with --deep its state built by every way there is.
+// `annal verify --checkpoints` and `--deep`: verifies a closed directory as a whole; --deep also builds its state in every possible way
+// and compares.
 import { EngineError, verifyDataDirectory } from '@annal/engine'
 import { refusal } from '../connection.ts'
 import { existingDataDir } from '../data-dir.ts'
@@ -19,7 +20,7 @@ export async function verifyDirectory(
   const report = await verifyDataDirectory({
     dataDir,
     deep,
-    onProgress: ({ step, done, total }) => terminal.bar.show(`looking at the ${step}`, done, total),
+    onProgress: ({ step, done, total }) => terminal.bar.show(`verifying ${step}`, done, total),
   }).catch((error: unknown) => {
     throw error instanceof EngineError ? refusal(error) : error
   })

@@ -1,4 +1,4 @@
-// `annal verify`: every byte of the log, and what is wrong with it.
+// `annal verify`: verifies every byte of the log and reports damage.
 import path from 'node:path'
 import { nodeVfs, readIdentity, verifyLog } from '@annal/wal'
 import { logDir } from '../data-dir.ts'
@@ -25,7 +25,7 @@ export async function verify(
     report.frames === 0
       ? 'no records'
       : `${amount(report.frames)} records, LSN ${report.lsnFirst} to ${report.lsnLast}, ${bytesText(report.bytes)}`
-  const end = report.cleanlyClosed ? 'closed cleanly' : 'not closed: in use, or an unclean stop'
+  const end = report.cleanlyClosed ? 'closed cleanly' : 'not closed cleanly: in use, or stopped uncleanly'
   terminal.line(`${report.isGood ? 'good' : 'DAMAGED'}: ${records}; ${end}`)
   return report.isGood ? exitCode.good : exitCode.damaged
 }

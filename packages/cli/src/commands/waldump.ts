@@ -1,4 +1,4 @@
-// `annal waldump`: the log as it lies on the disk, good or bad.
+// `annal waldump`: prints the frames of the log, whether valid or damaged.
 import { dumpLog, nodeVfs } from '@annal/wal'
 import { logDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'

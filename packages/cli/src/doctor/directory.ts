@@ -1,4 +1,4 @@
-// The data directory: who may use it, who does, what it is, and whether its log is whole. Reads only.
+// The data directory: its permissions, its lock, its identity and its log. Reads only.
 import { constants } from 'node:fs'
 import { access, readdir, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
@@ -28,10 +28,10 @@ export async function directoryFindings(dir: string, terminal: Terminal): Promis
 async function permissionFinding(dir: string): Promise<Finding> {
   if (!(await exists(dir))) {
     const parent = await existingParent(dir)
-    if (await mayUse(parent)) return good('directory', `${dir} does not exist yet; a server makes it`)
+    if (await mayUse(parent)) return good('directory', `${dir} does not exist yet; the server creates it`)
     return bad(
       'directory',
-      `${dir} cannot be made: this user may not write in ${parent}`,
+      `${dir} cannot be created: this user may not write to ${parent}`,
       `chown ${parent}, or set NDD_DATA_DIR`,
     )
   }
@@ -39,15 +39,15 @@ async function permissionFinding(dir: string): Promise<Finding> {
     return bad('directory', `${dir} is not a directory`, 'set NDD_DATA_DIR to a directory')
   const uid = process.getuid?.()
   if (!(await mayUse(dir))) {
-    const cure = uid === undefined ? 'give this user the right to write in it' : `chown -R ${uid} ${dir}`
-    return bad('directory', `this user may not write in ${dir}`, cure)
+    const cure = uid === undefined ? 'give this user write permission' : `chown -R ${uid} ${dir}`
+    return bad('directory', `this user may not write to ${dir}`, cure)
   }
   const foreign = await foreignEntry(dir, uid)
   if (foreign === undefined) return good('directory', dir)
   return attention('directory', `${foreign} belongs to another user`, `chown -R ${uid} ${dir}, with the server stopped`)
 }
 
-/** An entry that another user made, as happens when a server ran once as root. */
+/** An entry owned by another user, which happens when a server once ran as root. */
 async function foreignEntry(dir: string, uid: number | undefined): Promise<string | undefined> {
   if (uid === undefined || uid === 0) return undefined
   for (const name of await readdir(dir)) {
@@ -63,15 +63,16 @@ async function diskFinding(dir: string): Promise<Finding> {
   const figures = `${bytesText(free)} free of ${bytesText(blocks * bsize)}`
   if (free >= diskBytesLow && free >= blocks * bsize * sharesLow) return good('disk', figures)
   if (free >= diskBytesLow)
-    return attention('disk', `only ${figures}`, 'make room: a full disk makes the server read-only')
-  return bad('disk', `only ${figures}`, 'make room: the server refuses writes before the disk is full')
+    return attention('disk', `only ${figures}`, 'free disk space: a full disk makes the server read-only')
+  return bad('disk', `only ${figures}`, 'free disk space: the server refuses writes before the disk is full')
 }
 
 async function lockFinding(dir: string): Promise<Finding> {
   const holder = await lockHolder(dir)
-  if (holder === undefined) return good('lock', 'nobody has the directory open')
+  if (holder === undefined) return good('lock', 'no process has the directory open')
   const who = `process ${holder.pid} on ${holder.host}`
-  if (holder.isGone) return good('lock', `${who} ended without closing; the next start takes the lock and recovers`)
+  if (holder.isGone)
+    return good('lock', `${who} ended without closing; the next start takes over the lock and recovers`)
   return good('lock', `${who} has the directory open; tools that write must wait until it ends`)
 }
 
@@ -79,10 +80,10 @@ async function identityFinding(dir: string): Promise<Finding> {
   try {
     const identity = await readIdentity({ dir, vfs: nodeVfs() })
     if (identity !== undefined) {
-      return good('identity', `${identity.uuid}, format ${identity.formatVersion}, made ${identity.createdAt}`)
+      return good('identity', `${identity.uuid}, format ${identity.formatVersion}, created ${identity.createdAt}`)
     }
     if (!(await exists(path.join(dir, 'wal')))) return good('identity', 'nothing is stored here yet')
-    return bad('identity', 'there is a log and no IDENTITY', 'put back the file from a copy of the directory')
+    return bad('identity', 'there is a log but no IDENTITY', 'restore the file from a copy of the directory')
   } catch (error) {
     if (!(error instanceof WalError)) throw error
     return bad('identity', error.message, 'see docs/reference/errors.md')
@@ -94,7 +95,7 @@ async function storedFindings(dir: string, terminal: Terminal): Promise<Finding[
   const identity = await readIdentity({ dir, vfs: nodeVfs() }).catch(() => undefined)
   const report = await verifyLog({ vfs: nodeVfs(), dir: path.join(dir, 'wal'), identity, onProgress })
   const log = logFinding(dir, report)
-  // A damaged IDENTITY is a finding of its own, and nothing can be compared with it.
+  // A damaged IDENTITY is reported separately, and there is nothing to compare with.
   if (identity === undefined) return [log]
   return [log, ...(await checkpointFindings(dir, identity.uuid, report.isGood && report.lsnFirst === 1))]
 }
@@ -103,8 +104,8 @@ function logFinding(dir: string, report: LogReport): Finding {
   if (report.segments === 0)
     return bad(
       'log',
-      `${dir}/wal has no segment, and IDENTITY says that there was one`,
-      'put wal/ back from a copy of the directory, or restore a backup',
+      `${dir}/wal has no segment, but IDENTITY records a log`,
+      'restore wal/ from a copy of the directory, or restore a backup',
     )
   const figures = `${amount(report.frames)} records in ${amount(report.segments)} segments, up to LSN ${report.lsnLast}`
   const damage = report.findings.filter(({ severity }) => severity === 'damage')
@@ -114,15 +115,15 @@ function logFinding(dir: string, report: LogReport): Finding {
     return bad(
       'log',
       what,
-      `keep a copy of ${dir}; restore a backup, or as the last way out: annal repair --truncate-at ${first.lsn}`,
+      `keep a copy of ${dir}; restore a backup, or as a last resort run annal repair --truncate-at ${first.lsn}`,
     )
   }
   const [notice] = report.findings
   if (notice === undefined) return good('log', figures)
-  return good('log', `${figures}; ${notice.file}: ${notice.what}; the next start settles it`)
+  return good('log', `${figures}; ${notice.file}: ${notice.what}; the next start repairs it`)
 }
 
-/** Looks at the length and the beginning of every file of every checkpoint, not at all bytes: `annal verify --deep` does. */
+/** Checks the length and the header of every file of every checkpoint; `annal verify --deep` checks all bytes. */
 async function checkpointFindings(dir: string, directory: string, isLogWhole: boolean): Promise<Finding[]> {
   const { faults, whole, newestLsn } = await checkCheckpoints({
     vfs: nodeVfs(),
@@ -137,8 +138,8 @@ async function checkpointFindings(dir: string, directory: string, isLogWhole: bo
     (mayStart ? attention : bad)('checkpoint', `${file}: ${what}`, cure),
   )
   if (damage.length > 0) return damage
-  if (newest === undefined) return [good('checkpoint', 'none yet: a start reads the whole log')]
-  return [good('checkpoint', `the newest is of LSN ${newestLsn}: a start reads the log from there`)]
+  if (newest === undefined) return [good('checkpoint', 'none yet; a start reads the whole log')]
+  return [good('checkpoint', `the newest checkpoint is at LSN ${newestLsn}; a start reads the log from there`)]
 }
 
 async function mayUse(dir: string): Promise<boolean> {

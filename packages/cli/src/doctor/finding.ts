@@ -1,12 +1,12 @@
-// What the doctor says about one thing.
+// A finding of the doctor.
 
 export interface Finding {
-  /** `good`; `attention`: it works, and this is worth mending; `bad`: a server would not start, or data is damaged. */
+  /** `good`: no problem. `attention`: it works, but should be fixed. `bad`: a server would not start, or data is damaged. */
   readonly state: 'good' | 'attention' | 'bad'
-  /** A word: node, memory, disk, directory, lock, identity, log, checkpoint, port, settings. */
+  /** The area: node, memory, disk, directory, lock, identity, log, checkpoint, port or settings. */
   readonly about: string
   readonly what: string
-  /** What to do, where something is to be done. */
+  /** What to do, if anything. */
   readonly cure?: string
 }
 

@@ -1,4 +1,4 @@
-// The machine: Node.js, memory, and the port that a server would listen on.
+// The machine: Node.js, memory, and the port of the server.
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import os from 'node:os'
@@ -9,14 +9,14 @@ import { attention, bad, type Finding, good } from './finding.ts'
 const nodeMajorMin = 22
 const nodeMajorBest = 24
 const memoryBytesLow = 512_000_000
-/** Fewer than this come of a limit that somebody set. */
+/** Fewer than this means that a limit was configured. */
 const fieldsLow = 10_000
 
 export function nodeFinding(version: string = process.versions.node): Finding {
   const major = Number(version.split('.')[0])
   if (major < nodeMajorMin) return bad('node', `Node.js ${version} is too old`, `install Node.js ${nodeMajorBest} LTS`)
   if (major < nodeMajorBest)
-    return good('node', `Node.js ${version} works; ${nodeMajorBest} LTS is what it is tested most with`)
+    return good('node', `Node.js ${version} works; version ${nodeMajorBest} LTS is tested most`)
   return good('node', `Node.js ${version}`)
 }
 
@@ -29,18 +29,18 @@ export async function memoryFinding(): Promise<Finding> {
   return attention(
     'memory',
     `only ${figures}`,
-    'everything that is searched lies in memory: give the machine or the container more, or use precision int8 or binary',
+    'all searchable data is kept in memory: add memory to the machine or the container, or use precision int8 or binary',
   )
 }
 
-/** Fields that can hold data, of a process that is started from here. */
+/** The number of fields with data that a process started from here can hold. */
 export function fieldsFinding(max: number = fieldsWithDataMax()): Finding {
   const figures = `address space for about ${max} fields that hold data`
   if (max >= fieldsLow) return good('fields', figures)
   return attention('fields', `only ${figures}`, 'raise `ulimit -v` or the system setting vm.max_map_count')
 }
 
-/** The limit that a container was given, if it was given one. */
+/** The memory limit of the container, if there is one. */
 async function containerLimit(): Promise<number | undefined> {
   const text = await readFile('/sys/fs/cgroup/memory.max', 'utf8').catch(() => 'max')
   const bytes = Number(text.trim())
@@ -59,24 +59,28 @@ export async function portFinding({ host, port }: Address): Promise<Finding> {
   if (errno === 'EACCES') {
     return bad('port', `this user may not listen on ${host}:${port}`, 'choose a port above 1023 with NDD_SERVER_PORT')
   }
-  return bad('port', `${host} is no address of this machine (${errno})`, 'set NDD_HOST to an address of this machine')
+  return bad(
+    'port',
+    `${host} is not an address of this machine (${errno})`,
+    'set NDD_HOST to an address of this machine',
+  )
 }
 
 async function takenPort({ host, port }: Address): Promise<Finding> {
   const where = `${host}:${port}`
   const status = await healthAt({ host, port })
   if (status === undefined) {
-    return bad('port', `${where} is taken by another program`, 'stop it, or choose another port with NDD_SERVER_PORT')
+    return bad('port', `${where} is in use by another program`, 'stop it, or choose another port with NDD_SERVER_PORT')
   }
-  if (status === 'ok') return good('port', `an Annal serves ${where} and is well`)
+  if (status === 'ok') return good('port', `an Annal server is running at ${where} and is healthy`)
   return attention(
     'port',
-    `an Annal serves ${where} and says "${status}"`,
-    `ask http://${where}/api/v2/health for the reasons`,
+    `an Annal server is running at ${where} with status "${status}"`,
+    `see http://${where}/api/v2/health for the reasons`,
   )
 }
 
-/** The status that an Annal at the address tells; undefined when there is none. */
+/** The health status of an Annal server at the address; undefined if there is none. */
 async function healthAt({ host, port }: Address): Promise<string | undefined> {
   const name = host === '0.0.0.0' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   try {
@@ -85,7 +89,7 @@ async function healthAt({ host, port }: Address): Promise<string | undefined> {
     if (typeof body !== 'object' || body === null || !('status' in body)) return undefined
     return String(body.status)
   } catch {
-    // Whatever it is, it is not an Annal that can be asked.
+    // Whatever listens there is not an Annal server.
     return undefined
   }
 }

@@ -1,4 +1,4 @@
-// The settings in the environment, judged by the server's own reader.
+// The settings in the environment, checked by the server's own parser.
 import { ConfigError, readConfig } from '@annal/server'
 import { attention, bad, type Finding, good } from './finding.ts'
 
@@ -15,7 +15,7 @@ export function settingsFindings(environment: NodeJS.ProcessEnv): SettingsFound 
     const { config, warnings } = readConfig(environment)
     const findings = warnings.map((warning) => attention('settings', warning, page))
     return {
-      findings: findings.length > 0 ? findings : [good('settings', 'as they should be')],
+      findings: findings.length > 0 ? findings : [good('settings', 'valid')],
       host: config.host,
       port: config.port,
     }

@@ -1,4 +1,4 @@
-// CSV and TSV with a line of names first, as RFC 4180 has them; see sources/columns.ts for what the names mean.
+// CSV and TSV with a header line, as in RFC 4180; see sources/columns.ts for the column names.
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
 import type { Json, ObjectRecord, StoredObject } from '@annal/client'
@@ -19,7 +19,7 @@ export async function* readCsv(
   firstRow: number,
 ): AsyncGenerator<ObjectRecord> {
   const parser = parse({ bom: true, delimiter, skip_empty_lines: true, max_record_size: rowCharactersMax })
-  // A failure of either comes out of the parser.
+  // The parser reports the failure of either stream.
   pipeline(createReadStream(file), parser, () => undefined)
   let columns: readonly Column[] | undefined
   let number = -1
@@ -35,10 +35,10 @@ export async function* readCsv(
   }
 }
 
-/** 10,000 numbers, and meta and filter values at their limits, several times over. */
+/** Room for 10,000 numbers, and for meta and filter values at their limits. */
 const rowCharactersMax = 4 * 1024 * 1024
 
-/** Everything is text in CSV: under the name of a key, what reads as a number, true or false is one. */
+/** All CSV values are text. Under a meta or filter key, a value that reads as a number, true or false becomes one. */
 function valuesOf(cells: readonly string[], columns: readonly Column[]): readonly unknown[] {
   return columns.map(({ purpose }, i) => {
     const cell = cells[i]
@@ -47,14 +47,14 @@ function valuesOf(cells: readonly string[], columns: readonly Column[]): readonl
   })
 }
 
-/** A number only where nothing of its writing is lost: 007 and 1.50 stay text. */
+/** A number only if no information is lost: 007 and 1.50 stay text. */
 function typed(cell: string): Json {
   if (cell === 'true' || cell === 'false') return cell === 'true'
   const number = Number(cell)
   return Number.isFinite(number) && String(number) === cell ? number : cell
 }
 
-/** The line of names, for a collection with these fields. */
+/** The header line for a collection with these fields. */
 export function csvHead(fields: readonly string[]): string {
   return csvLine(['id', 'meta', 'meta_base64', 'filter', ...fields.map((name) => `fields.${name}`)])
 }

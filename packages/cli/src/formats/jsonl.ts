@@ -1,4 +1,4 @@
-// JSON Lines: an object a line, as the collection API takes it: {"id","meta","filter","fields":{name: value}}.
+// JSON Lines: one object per line, as the collection API accepts it: {"id","meta","filter","fields":{name: value}}.
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { FieldValue, JsonObject, ObjectRecord, StoredObject } from '@annal/client'
@@ -18,14 +18,14 @@ export async function* readJsonl(file: string, firstRow: number): AsyncGenerator
 
 function recordOf(line: string, where: string): ObjectRecord {
   const value = parseObject(line, where)
-  if (typeof value.id !== 'string' && typeof value.id !== 'number') throw usageError(`${where}: there is no id`)
+  if (typeof value.id !== 'string' && typeof value.id !== 'number') throw usageError(`${where}: missing id`)
   if (value.fields === null || typeof value.fields !== 'object' || Array.isArray(value.fields)) {
-    throw usageError(`${where}: fields is not an object of vectors by name`)
+    throw usageError(`${where}: fields must be an object of vectors by name`)
   }
   const { meta, meta_base64: bytes, filter } = value
   return {
     id: String(value.id),
-    // What is wrong inside is told by the server, which names the field.
+    // The server reports errors inside an object and names the field.
     fields: value.fields as unknown as Record<string, FieldValue>,
     ...(typeof bytes === 'string' && { meta: Buffer.from(bytes, 'base64') }),
     ...(meta != null && { meta: meta as JsonObject }),
@@ -36,12 +36,12 @@ function recordOf(line: string, where: string): ObjectRecord {
 function parseObject(line: string, where: string): JsonObject {
   try {
     const value: unknown = JSON.parse(line)
-    // An object that is no array has string keys, and what JSON.parse made is JSON.
+    // An object that is not an array has string keys, and JSON.parse returns JSON.
     if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as JsonObject
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw usageError(`${where}: it is not a JSON object`)
+  throw usageError(`${where}: not a JSON object`)
 }
 
 export function jsonLine(object: StoredObject): string {

@@ -1,4 +1,4 @@
-// The parts of a stored object as JSON has them, whichever file they go to.
+// The parts of a stored object as JSON, for every output format.
 import type { JsonObject, StoredObject } from '@annal/client'
 
 export type PlainValue =
@@ -6,7 +6,7 @@ export type PlainValue =
   | readonly (readonly number[])[]
   | { readonly indices: readonly number[]; readonly values: readonly number[] }
 
-/** Values by field, of every kind. */
+/** Values of any kind, by field. */
 export function fieldsOfObject({ dense, sparse, multi }: StoredObject): { readonly [field: string]: PlainValue } {
   return {
     ...mapped(dense, ({ vector }) => Array.from(vector)),
@@ -15,7 +15,7 @@ export function fieldsOfObject({ dense, sparse, multi }: StoredObject): { readon
   }
 }
 
-/** Bytes have a name of their own, so that they come back as bytes. */
+/** Bytes have their own key, so that they are read back as bytes. */
 export function keptMeta({ meta }: StoredObject): { readonly meta?: JsonObject; readonly meta_base64?: string } {
   return meta instanceof Uint8Array ? { meta_base64: Buffer.from(meta).toString('base64') } : { meta }
 }

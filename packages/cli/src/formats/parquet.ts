@@ -1,5 +1,5 @@
-// Parquet: columns as in CSV, but with types. A dense field is a list of floats, a sparse one a group of two lists, a field of several
-// vectors a list of lists; meta and filter are JSON. See sources/columns.ts for what the names mean.
+// Parquet: columns as in CSV, but typed. A dense field is a list of floats, a sparse field a group of two lists, a multi-vector field a
+// list of lists; meta and filter are JSON. See sources/columns.ts for the column names.
 import type { FieldDescription, ObjectRecord, StoredObject } from '@annal/client'
 import {
   type AsyncBuffer,
@@ -48,7 +48,7 @@ interface Stretch {
 
 const rowsOfStretch = 1_000
 
-/** What is read at one time: some rows where the file has an index of its pages, else a row group, which is all that can be found. */
+/** The unit of reading: some rows if the file has a page index, otherwise a row group, the smallest unit that can be located. */
 function* stretches({ row_groups: groups }: FileMetaData, firstRow: number): Generator<Stretch> {
   let groupStart = 0
   for (const group of groups) {
@@ -74,13 +74,13 @@ async function readStretch({ file, bytes, metadata, from, to }: Reading): Promis
     throw usageError(`${file}, rows ${from + 1} to ${to}: ${error.message}`)
   })
   if (rows.length !== to - from)
-    throw usageError(`${file}, rows ${from + 1} to ${to}: it holds only ${rows.length} of them`)
+    throw usageError(`${file}, rows ${from + 1} to ${to}: the file has only ${rows.length} of them`)
   return rows
 }
 
 const groupBytes = 16 * 1024 * 1024
 
-/** Writes row groups of some megabytes each, and the file's index of them when all objects have come. */
+/** Writes row groups of a few megabytes each, and their index after the last object. */
 export async function writeParquet(
   file: string,
   fields: readonly FieldDescription[],
@@ -89,7 +89,7 @@ export async function writeParquet(
   const writer = new ParquetWriter({
     writer: fileWriter(file),
     schema: schemaOf(fields),
-    // Smallest and largest vectors help nobody.
+    // Minimum and maximum are useless for vectors.
     statistics: false,
   })
   const numbersOfRow = fields.reduce((sum, field) => sum + ('params' in field ? field.params.dimension : 100), 0)
@@ -123,7 +123,7 @@ async function writeGroup(
       ...fields.map(({ name }) => ({
         name: `fields.${name}`,
         data: values.map((columns) => columns[name]),
-        // Hardly a float comes twice: looking for those that do costs more than all the rest.
+        // Floats hardly ever repeat, so searching for repetitions costs more than everything else.
         encoding: 'PLAIN' as const,
       })),
     ],
@@ -145,7 +145,7 @@ function columnOf(name: string, type: FieldDescription['type']): SchemaElement[]
   const float: SchemaElement = { name: 'element', type: 'FLOAT', repetition_type: 'REQUIRED' }
   if (type === 'vector') return listOf(name, [float])
   if (type === 'multi_vector') return listOf(name, listOf('element', [float]))
-  // An index fits in 32 bits without a sign, which every reader holds in a double.
+  // An index fits into 32 unsigned bits, which every reader represents as a double.
   const index: SchemaElement = { name: 'element', type: 'DOUBLE', repetition_type: 'REQUIRED' }
   const lists = [...listOf('indices', [index]), ...listOf('values', [float])]
   return [{ name, repetition_type: 'OPTIONAL', num_children: 2 }, ...lists]

@@ -1,11 +1,11 @@
-// Files of nothing but vectors: NPY, fvecs and bvecs. Rows come one by one; memory holds one piece of the file.
+// Files that contain only vectors: NPY, fvecs and bvecs. Rows are read one by one; one block of the file is in memory.
 import { type FileHandle, open } from 'node:fs/promises'
 import { usageError } from '../exit-code.ts'
 
 export interface RowFile {
   readonly dimension: number
   readonly rows: number
-  /** Each in memory of its own. */
+  /** Each vector has its own memory. */
   read(firstRow: number): AsyncGenerator<Float32Array>
 }
 
@@ -28,11 +28,11 @@ export async function openNpy(file: string): Promise<RowFile> {
   const kind = /'descr':\s*'([^']+)'/.exec(header)?.[1] ?? ''
   const shape = /'shape':\s*\((\d+),\s*(\d+),?\)/.exec(header)
   if (shape === null || /'fortran_order':\s*True/.test(header)) {
-    throw usageError(`${file} is not a matrix with a vector in each row: ${header.trim()}`)
+    throw usageError(`${file} is not a matrix with one vector per row: ${header.trim()}`)
   }
   const element = elements[kind]
   if (element === undefined)
-    throw usageError(`${file} holds numbers of kind ${kind}; ${Object.keys(elements).join(', ')} are known`)
+    throw usageError(`${file} has the data type ${kind}; supported: ${Object.keys(elements).join(', ')}`)
   const [rows, dimension] = [Number(shape[1]), Number(shape[2])]
   return {
     dimension,
@@ -41,13 +41,14 @@ export async function openNpy(file: string): Promise<RowFile> {
   }
 }
 
-/** Vectors one after the other, each after its dimension as a 32-bit number: of float32 in fvecs, of bytes in bvecs. */
+/** Vectors one after the other, each preceded by its dimension as a 32-bit number: float32 in fvecs, bytes in bvecs. */
 export async function openVecs(file: string, kind: 'fvecs' | 'bvecs'): Promise<RowFile> {
   const dimension = (await readHead(file, 4)).readInt32LE(0)
   const element = elements[kind === 'fvecs' ? '<f4' : '|u1'] as Element
   const rowBytes = 4 + dimension * element.bytes
   const bytes = await sizeOf(file)
-  if (dimension < 1 || bytes % rowBytes !== 0) throw usageError(`${file} is not a ${kind} file: its vectors do not fit`)
+  if (dimension < 1 || bytes % rowBytes !== 0)
+    throw usageError(`${file} is not a ${kind} file: its size is not a multiple of the vector size`)
   const rows = bytes / rowBytes
   return { dimension, rows, read: (from) => readRows(file, { start: 0, skip: 4, dimension, element, rows }, from) }
 }
@@ -67,7 +68,7 @@ const elements: { readonly [kind: string]: Element } = {
 }
 
 interface Layout {
-  /** Where the first row begins. */
+  /** The offset of the first row. */
   readonly start: number
   /** Bytes before the numbers of each row. */
   readonly skip: number

@@ -1,4 +1,4 @@
-// Writes files of nothing but vectors: NPY, fvecs and bvecs, with the ids in a file beside them where they are wanted.
+// Writes files that contain only vectors: NPY, fvecs and bvecs, with the ids in a separate file on request.
 import { type FileHandle, open } from 'node:fs/promises'
 import type { StoredObject } from '@annal/client'
 import { usageError } from '../exit-code.ts'
@@ -9,7 +9,7 @@ export interface VectorsOut {
   readonly format: VectorFormat
   readonly field: string
   readonly dimension: number
-  /** Undefined: nobody wants the ids. */
+  /** Undefined if no ids are written. */
   readonly ids: string | undefined
 }
 
@@ -23,13 +23,13 @@ export async function writeVectors(
   const vectors = await Output.open(file)
   const names = ids === undefined ? undefined : await Output.open(ids)
   try {
-    // How many rows there are is known at the end; the header has room for any number of them.
+    // The number of rows is known only at the end; the header has room for any number.
     if (format === 'npy') await vectors.write(npyHeader(0, dimension))
     let rows = 0
     for await (const { id, dense } of objects) {
       const vector = dense[field]?.vector
       if (vector === undefined)
-        throw usageError(`object ${id} has no vector in ${field}: export it as jsonl, csv or parquet`)
+        throw usageError(`object ${id} has no vector in ${field}; export it as jsonl, csv or parquet`)
       if (names !== undefined && /[\r\n]/.test(id))
         throw usageError(`--ids: the id ${JSON.stringify(id)} has more than one line`)
       await vectors.write(rowBytes(vector, format, `object ${id}, ${field}`))
@@ -58,14 +58,12 @@ function bytesOf(vector: Float32Array, where: string): Buffer {
   return Buffer.from(
     vector.map((value, i) => {
       if (Number.isInteger(value) && value >= 0 && value <= 255) return value
-      throw usageError(
-        `${where}[${i}] is ${value}, and bvecs holds whole numbers from 0 to 255: export it as fvecs or npy`,
-      )
+      throw usageError(`${where}[${i}] is ${value}, but bvecs holds integers from 0 to 255; export it as fvecs or npy`)
     }),
   )
 }
 
-/** 128 bytes, whatever the number of rows; formats/rows.ts shows the layout. */
+/** 128 bytes for any number of rows; see formats/rows.ts for the layout. */
 function npyHeader(rows: number, dimension: number): Buffer {
   const text = `{'descr': '<f4', 'fortran_order': False, 'shape': (${rows}, ${dimension}), }`
   const header = Buffer.alloc(128, ' ')
@@ -76,7 +74,7 @@ function npyHeader(rows: number, dimension: number): Buffer {
   return header
 }
 
-/** A file that is written in pieces of some size, and synced at its end. */
+/** A file that is written in blocks and synced at the end. */
 class Output {
   readonly #handle: FileHandle
   #waiting: Buffer[] = []

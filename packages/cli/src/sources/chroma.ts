@@ -1,6 +1,6 @@
-// Chroma as a source, over version 2 of its REST interface: `chroma://host:8000/collection?tenant=T&database=D`, `chromas://` over TLS. A
-// place is the number of records before it, so nobody should write to the collection meanwhile. Metadata becomes meta and filter
-// values, the document a key of meta.
+// Imports from Chroma over version 2 of its REST interface: `chroma://host:8000/collection?tenant=T&database=D`, `chromas://` for TLS.
+// A position is the number of records before it, so nothing should write to the collection during the import. Metadata becomes meta and
+// filter values; the document becomes a key of meta.
 import type { Json, JsonObject, ObjectRecord, SpaceType } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import type { DatabaseOptions } from './database-source.ts'
@@ -14,7 +14,8 @@ const include = ['embeddings', 'documents', 'metadatas', 'uris']
 
 export async function openChroma(url: URL, options: DatabaseOptions): Promise<Source> {
   const collection = decodeURIComponent(url.pathname.slice(1))
-  if (collection === '') throw usageError(`${url.href}: name the collection: ${url.protocol}//${url.host}/COLLECTION`)
+  if (collection === '')
+    throw usageError(`${url.href}: the collection is missing; use ${url.protocol}//${url.host}/COLLECTION`)
   const tenant = url.searchParams.get('tenant') ?? 'default_tenant'
   const database = url.searchParams.get('database') ?? 'default_database'
   const scheme = url.protocol === 'chromas:' ? 'https' : 'http'
@@ -46,7 +47,7 @@ async function* pages({ rest, id, name }: Reading, { field, filterKeys }: Databa
   for (let offset = from; ; ) {
     const page = await rest.ask(`/${id}/get`, JSON.stringify({ limit: recordsOfPage, offset, include }))
     const ids = listAt(page, 'ids')
-    if (ids === undefined) throw new CommandEnd(exitCode.refused, `${name} answered without ids`)
+    if (ids === undefined) throw new CommandEnd(exitCode.refused, `${name} sent a reply without ids`)
     if (ids.length === 0) return
     const columns = {
       ids,
@@ -60,7 +61,7 @@ async function* pages({ rest, id, name }: Reading, { field, filterKeys }: Databa
   }
 }
 
-/** A collection that nothing was added to has no dimension yet. */
+/** An empty collection has no dimension yet. */
 function fieldsOf(described: JsonObject | undefined, name: string): readonly SourceField[] | undefined {
   const dimension = described?.dimension
   if (typeof dimension !== 'number') return undefined
@@ -69,7 +70,7 @@ function fieldsOf(described: JsonObject | undefined, name: string): readonly Sou
     objectAt(configuration, 'hnsw')?.space ??
     objectAt(configuration, 'spann')?.space ??
     objectAt(described, 'metadata')?.['hnsw:space']
-  // What Chroma takes when nothing was said.
+  // Chroma's own default.
   return [{ name, type: 'vector', dimension, space: isSpace(space) ? space : 'l2' }]
 }
 
@@ -110,7 +111,7 @@ function objectOf(
   }
 }
 
-/** Under its own name, unless the metadata has that already. */
+/** Under its own key, unless the metadata already has that key. */
 function named(name: string, value: Json | undefined, metadata: JsonObject): JsonObject {
   if (value === undefined || value === null) return {}
   return { [name in metadata ? `chroma:${name}` : name]: value }

@@ -1,8 +1,8 @@
-// Rows of named columns, as CSV, Parquet and SQL have them, become objects. A column says by its name what it is for:
+// Converts rows of named columns (CSV, Parquet, SQL) to objects. The name of a column determines its part of the object:
 //
-//   id            the object's id; without one the number of the row, from 0
+//   id            the object's id; without this column the row number, from 0
 //   fields.NAME   the vector, sparse terms or vectors of the field NAME
-//   meta, filter  a whole JSON object; meta_base64 is meta that is bytes
+//   meta, filter  a whole JSON object; meta_base64 is meta in bytes
 //   meta.KEY      one value of meta, filter.KEY one filter value; any other name is a key of meta
 import type { FieldValue, Json, JsonObject, ObjectRecord } from '@annal/client'
 import { usageError } from '../exit-code.ts'
@@ -18,7 +18,7 @@ export interface Column {
   readonly purpose: Purpose
 }
 
-/** `--column embedding=fields.text`: a column's name in the source, and what it is read as; as nothing, it is left out. */
+/** `--column embedding=fields.text` maps a source column to a part of the object; an empty mapping skips the column. */
 export type Renames = ReadonlyMap<string, string>
 
 export function renamesOf(given: readonly string[]): Renames {
@@ -26,16 +26,16 @@ export function renamesOf(given: readonly string[]): Renames {
   for (const text of given) {
     const separator = text.lastIndexOf('=')
     if (separator < 1)
-      throw usageError(`--column ${text}: write NAME=fields.FIELD, NAME=meta.KEY, NAME=filter.KEY or NAME=id`)
+      throw usageError(`--column ${text}: use NAME=fields.FIELD, NAME=meta.KEY, NAME=filter.KEY or NAME=id`)
     renames.set(text.slice(0, separator), text.slice(separator + 1))
   }
   return renames
 }
 
-/** `source` names it in messages. */
+/** `source` is the name in messages. */
 export function columnsOf(names: readonly string[], renames: Renames, source: string): readonly Column[] {
   for (const name of renames.keys()) {
-    if (!names.includes(name)) throw usageError(`${source} has no column ${name}; it has ${names.join(', ')}`)
+    if (!names.includes(name)) throw usageError(`${source} has no column ${name}; its columns are ${names.join(', ')}`)
   }
   const columns = names.map((name): Column => ({ name, purpose: purposeOf(renames.get(name) ?? name) }))
   const seen = new Map<string, string>()
@@ -43,13 +43,13 @@ export function columnsOf(names: readonly string[], renames: Renames, source: st
     const use = JSON.stringify(purpose)
     const other = seen.get(use)
     if (other !== undefined && purpose.kind !== 'nothing') {
-      throw usageError(`${source}: columns ${other} and ${name} are for the same; name one of them with --column`)
+      throw usageError(`${source}: columns ${other} and ${name} map to the same part; choose one with --column`)
     }
     seen.set(use, name)
   }
   if (!columns.some(({ purpose }) => purpose.kind === 'field')) {
     throw usageError(
-      `${source} has no column of vectors: name it with --column NAME=fields.FIELD; its columns are ${names.join(', ')}`,
+      `${source} has no vector column; choose one with --column NAME=fields.FIELD; its columns are ${names.join(', ')}`,
     )
   }
   return columns
@@ -64,9 +64,9 @@ function purposeOf(name: string): Purpose {
 }
 
 export interface Row {
-  /** In the order of the columns; undefined and null are nothing. */
+  /** Values in the order of the columns; undefined and null are skipped. */
   readonly values: readonly unknown[]
-  /** From 0. */
+  /** Counts from 0. */
   readonly number: number
 }
 
@@ -92,28 +92,28 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
     id,
     fields: Object.fromEntries(fields),
     ...(bytes !== undefined ? { meta: bytes } : meta.length > 0 && { meta: Object.fromEntries(meta) }),
-    // The server says what a filter value may be.
+    // The server validates filter values.
     ...(filter.length > 0 && { filter: Object.fromEntries(filter) as ObjectRecord['filter'] }),
   }
 }
 
 function idOf(value: unknown, where: string): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') return String(value)
-  throw usageError(`${where}: an id is text or a number, not ${JSON.stringify(jsonOf(value))}`)
+  throw usageError(`${where}: an id must be text or a number, not ${JSON.stringify(jsonOf(value))}`)
 }
 
 function jsonObject(value: unknown, where: string): JsonObject {
   const object = typeof value === 'string' ? parse(value, where) : jsonOf(value)
-  // An object that is no array has string keys.
+  // An object that is not an array has string keys.
   if (object !== null && typeof object === 'object' && !Array.isArray(object)) return object as JsonObject
-  throw usageError(`${where}: it is not a JSON object: ${shown(value)}`)
+  throw usageError(`${where}: not a JSON object: ${shown(value)}`)
 }
 
 function parse(text: string, where: string): Json {
   try {
     return JSON.parse(text)
   } catch (error) {
-    if (error instanceof SyntaxError) throw usageError(`${where}: it is not a JSON object: ${shown(text)}`)
+    if (error instanceof SyntaxError) throw usageError(`${where}: not a JSON object: ${shown(text)}`)
     throw error
   }
 }
@@ -122,7 +122,7 @@ function shown(value: unknown): string {
   return String(value).slice(0, 60)
 }
 
-/** What typed columns hold and JSON has no word for: large integers, times, bytes. */
+/** Values of typed columns that JSON cannot represent: large integers, times and bytes. */
 export function jsonOf(value: unknown): Json {
   if (typeof value === 'bigint') {
     const number = Number(value)
@@ -135,6 +135,6 @@ export function jsonOf(value: unknown): Json {
   if (value !== null && typeof value === 'object') {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, jsonOf(inner)]))
   }
-  // Everything else is JSON already, or nothing.
+  // Everything else is JSON already, or is skipped.
   return (value ?? null) as Json
 }

@@ -1,20 +1,20 @@
-// Another database as a source, by the scheme of its address.
+// Another database as a source, selected by the scheme of its URL.
 import { usageError } from '../exit-code.ts'
 import type { Renames } from './columns.ts'
 import type { Source } from './source.ts'
 
 export interface DatabaseOptions {
-  /** Which field vectors without a name are for. */
+  /** The field for vectors without a name. */
   readonly field: string
   readonly renames: Renames
-  /** By commas; undefined: every key whose value can be one. */
+  /** Comma-separated keys; undefined means every key with a suitable value. */
   readonly filterKeys?: string | undefined
   readonly sourceToken?: string | undefined
 }
 
 export async function openDatabase(address: string, options: DatabaseOptions): Promise<Source> {
   const url = URL.parse(address)
-  if (url === null) throw usageError(`${address.replace(/\/\/[^@/]*@/, '//')} is not an address`)
+  if (url === null) throw usageError(`${address.replace(/\/\/[^@/]*@/, '//')} is not a valid URL`)
   if (url.protocol === 'qdrant:' || url.protocol === 'qdrants:') {
     const { openQdrant } = await import('./qdrant.ts')
     return openQdrant(url, options)
@@ -28,6 +28,6 @@ export async function openDatabase(address: string, options: DatabaseOptions): P
     return openPostgres(url, options)
   }
   throw usageError(
-    `${url.protocol}// is not known: a file, qdrant://, qdrants://, chroma://, chromas:// or postgres://`,
+    `${url.protocol}// is not supported; use a file, qdrant://, qdrants://, chroma://, chromas:// or postgres://`,
   )
 }

@@ -1,4 +1,4 @@
-// What a cell holds for a field: a vector, sparse terms, or several vectors; as text, JSON of the same or as pgvector writes it.
+// Parses a cell as the value of a field: a vector, sparse terms or several vectors; as text in JSON or in the format of pgvector.
 import type { FieldValue, SparseVector } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 
@@ -11,10 +11,10 @@ export function fieldValue(value: unknown, where: string): FieldValue {
   if (given !== null && typeof given === 'object' && 'indices' in given && 'values' in given) {
     return { indices: numbers(given.indices, `${where}, indices`), values: numbers(given.values, `${where}, values`) }
   }
-  throw usageError(`${where}: it is neither a list of numbers nor {"indices": [...], "values": [...]}`)
+  throw usageError(`${where}: neither a list of numbers nor {"indices": [...], "values": [...]}`)
 }
 
-/** `{3:0.5,7:1}/10`: pgvector counts the terms of a sparsevec from 1. */
+/** `{3:0.5,7:1}/10`: pgvector numbers the terms of a sparsevec from 1. */
 const sparseText = /^\{([^}]*)\}\/\d+$/
 
 function fromText(text: string, where: string): unknown {
@@ -24,7 +24,7 @@ function fromText(text: string, where: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw usageError(`${where}: it is not a vector such as [0.5,1]: ${text.slice(0, 60)}`)
+    throw usageError(`${where}: not a vector such as [0.5,1]: ${text.slice(0, 60)}`)
   }
 }
 
@@ -38,7 +38,7 @@ function isList(value: unknown): value is ArrayLike<unknown> {
 }
 
 function numbers(list: unknown, where: string): ArrayLike<number> {
-  if (!isList(list)) throw usageError(`${where}: it is not a list of numbers`)
+  if (!isList(list)) throw usageError(`${where}: not a list of numbers`)
   if (list instanceof Float32Array || list instanceof Float64Array) return list
   return Array.from(list, (value, i) => {
     if (typeof value === 'number') return value

@@ -1,4 +1,4 @@
-// A file as a source: by its format, or the ending of its name.
+// A file as a source, by its format or its file name extension.
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
@@ -15,9 +15,9 @@ import { piecesOfRows, type Source } from './source.ts'
 
 export interface FileOptions {
   readonly format?: string | undefined
-  /** Which field the vectors of a file of nothing but vectors are for. */
+  /** The field for the vectors of a file that contains only vectors. */
   readonly field: string
-  /** A file with the ids of such vectors, one a line. */
+  /** A file with the ids of these vectors, one per line. */
   readonly ids?: string | undefined
   readonly renames: Renames
 }
@@ -46,7 +46,7 @@ async function openRows(file: string, options: FileOptions): Promise<{ readonly 
   throw usageError(`${file}: --format must be one of ${importFormats.join(', ')}`)
 }
 
-/** The number of a row is its id unless a file says another. */
+/** The id is the row number unless a file provides ids. */
 function vectorRows(vectors: RowFile, { field, ids }: FileOptions) {
   return {
     total: vectors.rows,
@@ -55,12 +55,12 @@ function vectorRows(vectors: RowFile, { field, ids }: FileOptions) {
       let number = firstRow
       for await (const vector of vectors.read(firstRow)) {
         const line = await named?.next()
-        if (line?.done) throw usageError(`${ids} ends after ${number} ids, and there are ${vectors.rows} vectors`)
+        if (line?.done) throw usageError(`${ids} has only ${number} ids for ${vectors.rows} vectors`)
         yield { id: line?.value ?? String(number), fields: { [field]: vector } }
         number += 1
       }
       const more = await named?.next()
-      if (more?.done === false) throw usageError(`${ids} has more ids than the ${vectors.rows} that there are vectors`)
+      if (more?.done === false) throw usageError(`${ids} has more ids than the ${vectors.rows} vectors`)
     },
   }
 }

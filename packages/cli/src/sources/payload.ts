@@ -1,8 +1,8 @@
-// What other databases keep beside a vector under one name, and filter by: here it is meta, and what a filter can ask for is filter
-// values too.
+// Other databases have one payload per vector, which they also filter by. Here it becomes meta, and values that a filter can test also
+// become filter values.
 import { filterValuesOf, type JsonObject, type ObjectRecord } from '@annal/client'
 
-/** Of keys that were named, the server says what cannot be a filter value. */
+/** For keys named by the user, the server reports values that a filter cannot test. */
 export function metaAndFilter(
   payload: JsonObject,
   filterKeys: readonly string[] | undefined,

@@ -1,6 +1,6 @@
-// PostgreSQL with pgvector as a source: `postgres://user@host:5432/database?table=items`. Rows come in the order of the primary key (or of
-// `&key=COLUMN`, which must be unique), page by page; a place is the last key. Vectors become fields, the key the id, all other
-// columns keys of meta, unless --column says otherwise; sources/columns.ts has the words.
+// Imports from PostgreSQL with pgvector: `postgres://user@host:5432/database?table=items`. Rows are read in the order of the primary
+// key (or of `&key=COLUMN`, which must be unique), page by page; a position is the last key. Vectors become fields, the key becomes the
+// id, and all other columns become keys of meta, unless --column maps them; see sources/columns.ts.
 
 import type { Json, ObjectRecord, SpaceType } from '@annal/client'
 import { Client, types } from 'pg'
@@ -14,7 +14,8 @@ const rowsOfPage = 500
 export async function openPostgres(url: URL, options: DatabaseOptions): Promise<Source> {
   const wanted = url.searchParams.get('table')
   const key = url.searchParams.get('key') ?? undefined
-  if (wanted === null) throw usageError(`name the table: ${url.protocol}//${url.host}${url.pathname}?table=TABLE`)
+  if (wanted === null)
+    throw usageError(`the table is missing; use ${url.protocol}//${url.host}${url.pathname}?table=TABLE`)
   const name = `${url.protocol}//${url.host}${url.pathname}?table=${wanted}`
   const client = await connected(url, options.sourceToken)
   try {
@@ -43,7 +44,7 @@ async function connected(url: URL, password: string | undefined): Promise<Client
   address.searchParams.delete('key')
   if (address.password === '' && password !== undefined) address.password = encodeURIComponent(password)
   const client = new Client({ connectionString: address.href, types: { getTypeParser } })
-  // A connection that is lost between two questions fails the next one.
+  // A connection that is lost between two queries fails the next query.
   client.on('error', () => undefined)
   try {
     await client.connect()
@@ -56,7 +57,7 @@ async function connected(url: URL, password: string | undefined): Promise<Client
   }
 }
 
-/** Integers of 64 bits keep all of them; times without a zone stay as they are written, rather than become times of this machine. */
+/** 64-bit integers keep all digits; times without a zone stay as text instead of being read in this machine's zone. */
 function getTypeParser(oid: number, format?: 'text' | 'binary') {
   const { INT8, DATE, TIMESTAMP } = types.builtins
   if (oid === INT8) return BigInt
@@ -66,14 +67,14 @@ function getTypeParser(oid: number, format?: 'text' | 'binary') {
 
 interface TableColumn {
   readonly name: string
-  /** As SQL writes it: `vector(3)`, `bigint`. */
+  /** The SQL type: `vector(3)`, `bigint`. */
   readonly type: string
-  /** Operator class of an index on it, which says what vectors are compared by. */
+  /** The operator class of an index on the column, which determines the distance. */
   readonly operators: string | null
 }
 
 interface Table {
-  /** Quoted where it must be. */
+  /** Quoted if necessary. */
   readonly sqlName: string
   readonly columns: readonly TableColumn[]
   readonly key: TableColumn
@@ -85,7 +86,7 @@ async function describe(client: Client, wanted: string, key: string | undefined,
     await client.query<{ sql_name: string | null }>('SELECT to_regclass($1)::text AS sql_name', [wanted])
   ).rows
   const sqlName = found?.sql_name
-  if (sqlName == null) throw usageError(`${name}: there is no table ${wanted}`)
+  if (sqlName == null) throw usageError(`${name}: no such table: ${wanted}`)
   const { rows: columns } = await client.query<TableColumn & { readonly primary: boolean | null }>(
     `SELECT a.attname AS name, format_type(a.atttypid, a.atttypmod) AS type,
        (SELECT min(o.opcname) FROM pg_index i JOIN pg_opclass o ON o.oid = i.indclass[0]
@@ -98,7 +99,7 @@ async function describe(client: Client, wanted: string, key: string | undefined,
   const keyed = columns.find((column) => (key === undefined ? column.primary : column.name === key))
   if (keyed === undefined) {
     const none = key === undefined ? 'it has no primary key of one column' : `it has no column ${key}`
-    throw usageError(`${name}: ${none}; name a unique column to read it in order of, with &key=COLUMN`)
+    throw usageError(`${name}: ${none}; choose a unique column with &key=COLUMN`)
   }
   const [counted] = (await client.query<{ rows: bigint }>(`SELECT count(*) AS rows FROM ${sqlName}`)).rows
   return { sqlName, columns, key: keyed, rows: Number(counted?.rows ?? 0) }
@@ -107,7 +108,7 @@ async function describe(client: Client, wanted: string, key: string | undefined,
 const vectorType = /^(?:public\.)?(vector|halfvec|sparsevec)(?:\((\d+)\))?$/
 const listTypes = ['real[]', 'double precision[]']
 
-/** What the types say, where the person has not. */
+/** Roles by column type, for columns that the user did not map. */
 function renamesFor({ columns, key }: Table, given: Renames): Renames {
   const renames = new Map<string, string>()
   const idIsNamed = [...given.values()].includes('id')
@@ -119,7 +120,7 @@ function renamesFor({ columns, key }: Table, given: Renames): Renames {
   return new Map([...renames, ...given])
 }
 
-/** Undefined where a vector's type does not say its dimension: the first row has to tell. */
+/** Undefined if the vector type has no dimension; then the first row determines it. */
 function fieldsOf(described: readonly TableColumn[], columns: readonly Column[]): readonly SourceField[] | undefined {
   const fields = columns.flatMap(({ purpose }, i): (SourceField | undefined)[] => {
     if (purpose.kind !== 'field') return []
@@ -139,7 +140,7 @@ function spaceOf(operators: string | null): SpaceType | undefined {
 
 async function* pages(client: Client, table: Table, columns: readonly Column[], from: Json | undefined) {
   const { sqlName, key } = table
-  // With the table's name before it a column is never taken for one of the results.
+  // Qualified with the table name, so that a column is never confused with a result.
   const columnName = (name: string) => `source.${client.escapeIdentifier(name)}`
   const keyName = columnName(key.name)
   const list = columns.map(({ name }) => columnName(name)).join(', ')
@@ -166,7 +167,7 @@ async function* pages(client: Client, table: Table, columns: readonly Column[], 
   }
 }
 
-/** What the database refused, in its words. */
+/** Reports an error of the database with its message. */
 function explainFailure(error: unknown, name: string): unknown {
   if (error instanceof CommandEnd || !(error instanceof Error)) return error
   return new CommandEnd(exitCode.refused, `${name}: ${error.message}`)

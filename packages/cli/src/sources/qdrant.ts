@@ -1,5 +1,5 @@
-// Qdrant as a source, over its REST interface: `qdrant://host:6333/collection`, `qdrants://` over TLS. Points come in the order of their
-// ids, page by page; a place is the id that the next page begins with. What a point has as payload becomes meta and filter values.
+// Imports from Qdrant over its REST interface: `qdrant://host:6333/collection`, `qdrants://` for TLS. Points are read in the order of
+// their ids, page by page; a position is the first id of the next page. The payload of a point becomes meta and filter values.
 import type { FieldValue, Json, JsonObject, ObjectRecord, SpaceType } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import type { DatabaseOptions } from './database-source.ts'
@@ -14,7 +14,8 @@ const spaces: { readonly [distance: string]: SpaceType } = { Cosine: 'cosine', E
 
 export async function openQdrant(url: URL, { field, filterKeys, sourceToken }: DatabaseOptions): Promise<Source> {
   const collection = decodeURIComponent(url.pathname.slice(1))
-  if (collection === '') throw usageError(`${url.href}: name the collection: ${url.protocol}//${url.host}/COLLECTION`)
+  if (collection === '')
+    throw usageError(`${url.href}: the collection is missing; use ${url.protocol}//${url.host}/COLLECTION`)
   const scheme = url.protocol === 'qdrants:' ? 'https' : 'http'
   const rest = restOf({
     base: `${scheme}://${url.hostname}:${url.port || '6333'}/collections/${encodeURIComponent(collection)}`,
@@ -33,7 +34,7 @@ export async function openQdrant(url: URL, { field, filterKeys, sourceToken }: D
       do {
         const page = objectAt(await rest.ask('/points/scroll', scrollBody(offset)), 'result')
         const points = listAt(page, 'points')
-        if (points === undefined) throw new CommandEnd(exitCode.refused, `${name} answered a scroll without points`)
+        if (points === undefined) throw new CommandEnd(exitCode.refused, `${name} sent a scroll reply without points`)
         offset = page?.next_page_offset ?? null
         yield { objects: points.map((point) => objectOf(point, field, keys, name)), next: offset }
       } while (offset !== null)
@@ -41,13 +42,13 @@ export async function openQdrant(url: URL, { field, filterKeys, sourceToken }: D
   }
 }
 
-/** An offset of 64 bits is kept as text, and sent as the number it is. */
+/** A 64-bit offset is kept as text and sent as a number. */
 function scrollBody(offset: Json): string {
   const offsetText = typeof offset === 'string' && /^\d+$/.test(offset) ? offset : JSON.stringify(offset)
   return `{"limit":${pointsOfPage},"offset":${offsetText},"with_payload":true,"with_vector":true}`
 }
 
-/** One vector without a name, or several with names; sparse ones always have names. */
+/** One vector without a name, or several with names; sparse vectors always have names. */
 function fieldsOf(params: JsonObject | undefined, field: string): readonly SourceField[] {
   const vectors = objectAt(params, 'vectors') ?? {}
   const named: readonly [string, Json][] =

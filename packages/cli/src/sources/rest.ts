@@ -1,10 +1,10 @@
-// Asks another database over HTTP: JSON in, JSON out, tried again where the answer is "not now".
+// Sends JSON requests to another database over HTTP and retries when it is temporarily unavailable.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Json, JsonObject } from '@annal/client'
 import { CommandEnd, exitCode } from '../exit-code.ts'
 
 export interface Rest {
-  /** With a body it is a POST. */
+  /** A request with a body is a POST. */
   ask(path: string, body?: string): Promise<Json>
 }
 
@@ -24,12 +24,12 @@ export function restOf({ base, headers }: RestOptions): Rest {
       for (let tried = 1; ; tried += 1) {
         const { status, text } = await exchange(url, headers, body).catch((error: Error) => {
           if (tried < tries) return { status: 0, text: '' }
-          throw new CommandEnd(exitCode.unavailable, `${url} does not answer: ${causeOf(error)}`)
+          throw new CommandEnd(exitCode.unavailable, `${url} does not respond: ${causeOf(error)}`)
         })
         if (status >= 200 && status < 300) return parseReply(text, url)
         const passing = status === 0 || status === 429 || status >= 500
         if (!passing || tried === tries) {
-          throw new CommandEnd(exitCode.refused, `${url} answered ${status}: ${text.slice(0, 300)}`)
+          throw new CommandEnd(exitCode.refused, `${url} responded with status ${status}: ${text.slice(0, 300)}`)
         }
         await pause(pauseMs * 2 ** (tried - 1))
       }
@@ -59,17 +59,17 @@ function parseReply(text: string, url: string): Json {
     return JSON.parse(text, exactly)
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw new CommandEnd(exitCode.refused, `${url} answered with what is not JSON: ${text.slice(0, 300)}`)
+    throw new CommandEnd(exitCode.refused, `${url} sent a reply that is not JSON: ${text.slice(0, 300)}`)
   }
 }
 
-/** A whole number that a double cannot hold becomes the text it was: ids have up to 64 bits. */
+/** An integer that a double cannot represent stays text, because ids have up to 64 bits. */
 function exactly(_key: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (typeof value !== 'number' || Math.abs(value) <= Number.MAX_SAFE_INTEGER) return value
   return context?.source !== undefined && /^-?\d+$/.test(context.source) ? context.source : value
 }
 
-/** What an answer has under a name, where it is an object there. */
+/** The object under a key of a reply, if there is one. */
 export function objectAt(value: Json | undefined, ...names: readonly string[]): JsonObject | undefined {
   let inner: Json | undefined = value
   for (const name of names) inner = isObject(inner) ? inner[name] : undefined

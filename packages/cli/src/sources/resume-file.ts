@@ -1,23 +1,23 @@
-// The file that remembers how far an import came. It is written after what it tells of is stored, and appears whole: an import that
-// goes on from it may store some objects again, by the same ids, and leaves none out.
+// The progress file of an import. It is replaced atomically after the objects are stored, so a resumed import may store some objects
+// again under the same ids but never skips any.
 import { open, readFile, rename, rm } from 'node:fs/promises'
 import type { Json } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 
 export interface Progress {
-  /** Objects stored so far. */
+  /** Number of objects stored so far. */
   readonly stored: number
   readonly next: Json
 }
 
 export interface ResumeFile {
-  /** Of an import that ended early; undefined where there was none. */
+  /** The progress of an interrupted import; undefined if there was none. */
   readonly earlier: Progress | undefined
-  /** Written at most every second; a failure to write comes out of `flush` and `remove`. */
+  /** Saves at most once per second; `flush` and `remove` report a failed save. */
   keep(progress: Progress): void
-  /** The last word of an import that failed. */
+  /** Saves the final progress of a failed import. */
   flush(): Promise<void>
-  /** The import is complete. */
+  /** Removes the file when the import is complete. */
   remove(): Promise<void>
 }
 
@@ -46,7 +46,7 @@ export async function openResumeFile(file: string | undefined, target: Of): Prom
     earlier,
     keep(progress) {
       waiting = progress
-      // Whoever ends the import waits for it, and hears of its failure.
+      // The import awaits this promise at its end and reports its failure.
       if (performance.now() - writtenAt >= keepEveryMs) flush().catch(() => undefined)
     },
     flush,
@@ -72,11 +72,11 @@ async function readProgress(file: string, { source, collection }: Of): Promise<P
   if (text === undefined) return undefined
   const kept = parseState(text)
   if (typeof kept?.stored !== 'number' || kept.next === undefined) {
-    throw usageError(`--resume ${file}: it was not written by an import`)
+    throw usageError(`--resume ${file}: not written by an import`)
   }
   if (kept.source !== source || kept.collection !== collection) {
     throw usageError(
-      `--resume ${file}: it is of an import of ${kept.source} into ${kept.collection}, not of ${source} into ${collection}`,
+      `--resume ${file}: belongs to an import of ${kept.source} into ${kept.collection}, not of ${source} into ${collection}`,
     )
   }
   return { stored: kept.stored, next: kept.next }

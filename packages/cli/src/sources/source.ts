@@ -1,20 +1,20 @@
-// What an import reads from: a file or another database, piece by piece, from a place where an earlier import ended.
+// The source of an import: a file or another database, read in pieces from the position where an earlier import ended.
 import type { FieldDefinition, Json, ObjectRecord, SpaceType } from '@annal/client'
 
 export interface Piece {
   readonly objects: readonly ObjectRecord[]
-  /** Where reading goes on after these objects; the source's own words. */
+  /** The position after these objects, in the source's own format. */
   readonly next: Json
 }
 
 export interface Source {
-  /** Names it in messages, and in the file that an import can be resumed from; never holds a password. */
+  /** The name in messages and in the resume file; never contains a password. */
   readonly name: string
-  /** Undefined where only reading to the end would tell. */
+  /** The number of objects; undefined if it is known only at the end. */
   readonly total: number | undefined
-  /** What the source says of its fields; undefined where the first object has to tell. */
+  /** The fields that the source reports; undefined if they are derived from the first object. */
   readonly fields?: readonly SourceField[] | undefined
-  /** From a place that it gave, or with null or undefined from its beginning. */
+  /** Reads from a position that the source returned, or from the beginning for null or undefined. */
   pieces(from: Json | undefined): AsyncGenerator<Piece>
   close?(): Promise<void>
 }
@@ -25,13 +25,13 @@ export type SourceField =
       readonly name: string
       readonly type: 'vector' | 'multi_vector'
       readonly dimension: number
-      /** Undefined where it says nothing that Annal knows. */
+      /** Undefined if the source has no type that Annal supports. */
       readonly space: SpaceType | undefined
     }
 
 const objectsOfPiece = 500
 
-/** Of what can only be read from its beginning or from a row: its places are numbers of rows. */
+/** A source that can be read only from its beginning or from a row: its positions are row numbers. */
 export async function* piecesOfRows(
   from: Json | undefined,
   read: (firstRow: number) => AsyncIterable<ObjectRecord>,
@@ -48,7 +48,7 @@ export async function* piecesOfRows(
   if (objects.length > 0) yield { objects, next: row }
 }
 
-/** The fields of a collection like the source; words that only the server can judge pass as they are. */
+/** The fields of a collection like the source. Values that only the server can validate are passed on. */
 export function definitionsOf(
   fields: readonly SourceField[],
   { space, precision }: { readonly space: string | undefined; readonly precision: string },
@@ -64,7 +64,7 @@ export function definitionsOf(
   })
 }
 
-/** As an object shows them. */
+/** The field as an object shows it. */
 export function fieldsOf({ fields }: ObjectRecord): readonly SourceField[] {
   return Object.entries(fields).map(([name, value]): SourceField => {
     if ('indices' in value) return { name, type: 'sparse' }

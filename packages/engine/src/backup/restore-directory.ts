@@ -45,7 +45,7 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
   const vfs = options.vfs ?? nodeVfs()
   const [from, to] = [resolve(options.from), resolve(options.to)]
   if (await vfs.exists(to))
-    throw new EngineError('invalid_argument', `${to} exists already; nothing is ever overwritten`, { field: 'to' })
+    throw new EngineError('invalid_argument', `${to} already exists and is not overwritten`, { field: 'to' })
   const identity = await readIdentity({ dir: from, vfs })
   if (!identity) throw new EngineError('invalid_argument', `${from} is no data directory`, { field: 'from' })
   const place = historyOf({ vfs, dataDir: from }, identity)

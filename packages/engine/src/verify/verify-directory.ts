@@ -117,7 +117,7 @@ async function checkLog(
     onProgress: ({ bytes }) => onProgress?.({ step: 'log', done: bytes }),
   })
   if (report.segments === 0) {
-    const what = 'the log is missing: it has no segment, and IDENTITY says that there was one'
+    const what = 'the log is missing: it has no segment, but IDENTITY records a log'
     findings.push({ severity: 'damage', file: 'wal', what, cure: repairCure })
   }
   for (const { severity, file, offset, lsn, what } of report.findings) {
