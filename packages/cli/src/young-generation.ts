@@ -1,6 +1,6 @@
 // Caps the part of V8's heap that new objects go to. Without a cap it grows with the first thousands of requests, to more than 100 MB,
 // and keeps that for as long as the process lives. V8 reads the cap only when a process starts, so a server that was started without
-// one replaces its process by itself: same process id, same files, same arguments. Docker, systemd and signals see no difference.
+// one replaces its own process: same process id, same files, same arguments. Docker, systemd and signals see no difference.
 
 /** MiB of one semi-space, of which V8 holds up to three. Searches take no longer with it (docs/reliability.md, Long lives). */
 export const semiSpaceMiB = 8

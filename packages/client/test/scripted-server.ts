@@ -2,30 +2,30 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export interface Asked {
+export interface RecordedRequest {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
 }
 
-export type Reply = (response: ServerResponse, request: Asked) => void
+export type Reply = (response: ServerResponse, request: RecordedRequest) => void
 
 export interface ScriptedServer extends AsyncDisposable {
   readonly url: string
-  readonly requests: readonly Asked[]
+  readonly requests: readonly RecordedRequest[]
 }
 
 /** The last reply is repeated when the others are used up. */
 export async function scriptedServer(...replies: readonly [Reply, ...Reply[]]): Promise<ScriptedServer> {
-  const requests: Asked[] = []
+  const requests: RecordedRequest[] = []
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const { method = '', url = '', headers } = request
     requests.push({ method, url, headers, body: Buffer.concat(chunks) })
     const reply = replies[Math.min(requests.length, replies.length) - 1] as Reply
-    reply(response, requests.at(-1) as Asked)
+    reply(response, requests.at(-1) as RecordedRequest)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   // listen on a TCP port returns an AddressInfo; a string is for pipes only.

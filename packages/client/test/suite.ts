@@ -49,7 +49,7 @@ export async function indexSuite(t: Test, client: Client): Promise<void> {
   })
 
   for (const spaceType of ['cosine', 'l2', 'ip'] satisfies SpaceType[]) {
-    await t.test(`vectors of a ${spaceType} index come back as they were given`, async (t) => {
+    await t.test(`vectors of a ${spaceType} index are returned unchanged`, async (t) => {
       const index = await client.createIndex({ name: `films_${spaceType}`, dimension: 3, spaceType })
       await index.upsert([
         { id: 'alien', vector: [3, 0, 4], meta: { title: 'Alien' }, filter: { year: 1979, genre: 'horror' } },

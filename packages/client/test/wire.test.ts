@@ -98,7 +98,7 @@ test('meta inflates up to the limits per object and per reply, and is returned a
   t.end()
 })
 
-test('hits and vectors are asked for in JSON, which has them as they were given', async (t) => {
+test('hits and vectors are requested in JSON and returned unchanged', async (t) => {
   const entry = { id: 'a', meta: { n: 1 }, filter: { c: 'x' }, norm: 5, vector: [3, -0.10000000149011612] }
   const hits = { results: [{ ...entry, similarity: 0.25, distance: 0.75 }] }
   await using server = await scriptedServer(json(200, hits), json(200, { ...entry, meta: {} }))
@@ -108,7 +108,7 @@ test('hits and vectors are asked for in JSON, which has them as they were given'
   t.strictSame(hit, { ...entry, similarity: 0.25, distance: 0.75, vector })
   t.strictSame(await index.get('a'), { ...entry, meta: undefined, vector })
   t.match(server.requests, [{ headers: { accept: 'application/json' } }, { headers: { accept: 'application/json' } }])
-  t.strictSame(JSON.parse(String(server.requests[0]?.body)).vector, [30, 40], 'a query travels as it is')
+  t.strictSame(JSON.parse(String(server.requests[0]?.body)).vector, [30, 40], 'a query is sent unchanged')
 })
 
 test('an unknown id is undefined, an unknown index is a failure', async (t) => {

@@ -188,5 +188,8 @@ function rowsIn(objects: Uint32Array, places: Places): number[] {
 }
 
 function objectsOf(objects: Uint32Array, rows: readonly number[], places: Places): Uint32Array {
-  return Uint32Array.from(rows, (row) => places.get(objects[row] as number) as number)
+  return Uint32Array.from(rows, (row) => {
+    const object = objects[row] as number
+    return places.get(object) as number
+  })
 }

@@ -31,7 +31,7 @@ export async function exchange(peer: Peer, call: Exchange): Promise<HttpReply> {
     } catch (error) {
       call.signal.throwIfAborted()
       if (!(error instanceof AnnalError) || attempt >= peer.retriesMax || !mayRepeat(error, call.retry)) throw error
-      const waitMs = waitBefore(attempt, { random: Math.random(), askedMs: error.retryAfterMs })
+      const waitMs = waitBefore(attempt, { random: Math.random(), requestedMs: error.retryAfterMs })
       // The server's error is more useful than a timeout after a pointless wait.
       if (performance.now() + waitMs >= call.deadlineMs) throw error
       await pause(waitMs, call.signal)

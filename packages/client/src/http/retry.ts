@@ -9,10 +9,10 @@ const waitLongestMs = 5_000
  */
 export function waitBefore(
   attempt: number,
-  { random, askedMs }: { random: number; askedMs: number | undefined },
+  { random, requestedMs }: { random: number; requestedMs: number | undefined },
 ): number {
   const backoff = Math.min(waitFirstMs * 2 ** attempt, waitLongestMs) * (0.5 + random / 2)
-  return Math.max(backoff, askedMs ?? 0)
+  return Math.max(backoff, requestedMs ?? 0)
 }
 
 /** Retry-After as seconds or as a date; undefined for anything else. */
