@@ -1,4 +1,4 @@
-// Both clients store the same photographs of clothes and ask the same questions: the answers are the same, to the last bit.
+// Both clients store the same images and run the same queries; the results are identical to the last bit.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'

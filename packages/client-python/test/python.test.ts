@@ -1,5 +1,5 @@
-// The Python client's own tests, with the system's Python and the packages that Debian has: python3-requests, python3-msgpack,
-// python3-pytest, and where they are there python3-numpy, python3-mypy and python3-hatchling.
+// Runs the Python client's tests with the system's Python and the packages of Debian: python3-requests, python3-msgpack,
+// python3-pytest, and, if installed, python3-numpy, python3-mypy and python3-hatchling.
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import os from 'node:os'

@@ -1,4 +1,4 @@
-// Which Python there is, and how it finds the client.
+// Finds a Python and tells it where the client is.
 import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,14 +11,14 @@ export const pythonEnvironment = {
   ANNAL_NODE: process.execPath,
 }
 
-/** The first Python that has the modules; the system's may have them where another one is first on the path. */
+/** The first Python that has the modules; the system's may have them if another one is first on the path. */
 export function pythonWith(...modules: readonly string[]): string | undefined {
   return ['python3', '/usr/bin/python3'].find((python) => {
     try {
       execFileSync(python, ['-c', modules.map((name) => `import ${name}`).join('\n')], { stdio: 'ignore' })
       return true
     } catch {
-      // Not there, or without one of the modules.
+      // Not installed, or without one of the modules.
       return false
     }
   })

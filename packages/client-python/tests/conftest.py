@@ -1,4 +1,4 @@
-"""A real server for every session: a process on an empty directory and a port of its own."""
+"""A real server per session: a process with an empty directory on its own port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server on a real socket that gives prepared replies, in order, and keeps the requests."""
+"""A server on a real socket that sends prepared replies in order and records the requests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scripted(ThreadingHTTPServer):
         return f"{self.scheme}://127.0.0.1:{self.server_port}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A handshake that the client breaks off is part of a test."""
+        """Ignores a handshake that the client ends, which is part of a test."""
 
 
 class Handler(BaseHTTPRequestHandler):

@@ -1,4 +1,4 @@
-"""Stores rows of bytes that a file holds and searches for others; prints what was found. Run by test/fashion-mnist.test.ts."""
+"""Stores some rows of a file, searches for others, and prints the results. Run by test/fashion-mnist.test.ts."""
 
 from __future__ import annotations
 
@@ -22,5 +22,8 @@ with Annal(base_url=address) as client:
     images = client.get_collection("python")
     records = ({"id": str(i), "fields": {"image": row}} for i, row in enumerate(vectors("base.u8", rows)))
     images.load(records, batch_size=500, concurrency=1)
-    found = [images.search({"image": {"query": query, "limit": 10}})["results"]["image"] for query in vectors("queries.u8", queries)]
+    found = [
+        images.search({"image": {"query": query, "limit": 10}})["results"]["image"]
+        for query in vectors("queries.u8", queries)
+    ]
     print(json.dumps([[[hit["id"], hit["similarity"]] for hit in hits] for hits in found]))

@@ -22,7 +22,7 @@ def test_a_backup_is_made_restored_carried_away_and_back(client: Annal, tmp_path
     assert client.backup_info("first")["original_collection"] == "kept"
     assert client.active_backup() == {"active": False}
     client.restore_backup("first", "again")
-    assert client.get_collection("again").get_objects(["a"])[0]["vectors"]["place"] == [1, 2]
+    assert client.get_collection("again").get_many(["a"])[0]["vectors"]["place"] == [1, 2]
     with pytest.raises(ConflictError):
         client.restore_backup("first", "again")
     path = client.download_backup("first", tmp_path / "second.annal")
@@ -51,7 +51,7 @@ def test_a_collection_comes_back_as_of_an_event_and_as_of_a_moment(client: Annal
     client.restore_backup("begun", "by_moment", time=between)
     for name in ("by_event", "by_moment"):
         past = client.get_collection(name)
-        assert [item["id"] for item in past.get_objects(["a", "b", "c"])] == ["a", "b"]
+        assert [item["id"] for item in past.get_many(["a", "b", "c"])] == ["a", "b"]
     with pytest.raises(AnnalError) as refused:
         client.restore_backup("begun", "never", time="2999-01-01T00:00:00Z")
     assert refused.value.code == "restore_unreachable"
@@ -61,7 +61,7 @@ def test_a_collection_comes_back_as_of_an_event_and_as_of_a_moment(client: Annal
 
 
 def _moment_after_now() -> str:
-    """That is over, and later than everything that was stored before."""
+    """A time in the past, after everything that was stored before."""
     moment = int(time.time() * 1000) + 2
     while int(time.time() * 1000) <= moment + 1:
         time.sleep(0.001)

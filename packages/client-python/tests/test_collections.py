@@ -17,7 +17,7 @@ FIELDS = [
 def numbers(client: Annal) -> Iterator[Collection]:
     client.create_collection("numbers", FIELDS)
     collection = client.get_collection("numbers")
-    told = []
+    reports = []
     stored = collection.load(
         (
             {
@@ -29,9 +29,9 @@ def numbers(client: Annal) -> Iterator[Collection]:
             for i in range(100)
         ),
         batch_size=30,
-        on_progress=told.append,
+        on_progress=reports.append,
     )
-    assert stored == 100 and told == [30, 60, 90, 100]
+    assert stored == 100 and reports == [30, 60, 90, 100]
     yield collection
     client.delete_collection("numbers")
 
@@ -51,13 +51,13 @@ def test_a_collection_is_made_listed_described_and_deleted(client: Annal) -> Non
 
 
 def test_objects_come_back_as_they_were_given(numbers: Collection) -> None:
-    seven, hundred = numbers.get_objects(["n7", "nobody", "n99"])
+    seven, hundred = numbers.get_many(["n7", "nobody", "n99"])
     assert (seven["id"], hundred["id"]) == ("n7", "n99")
     assert seven["meta"] == {"i": 7} and seven["filter"] == {"parity": "odd", "value": 7}
     assert seven["vectors"] == {"place": [7, 1]}
     assert seven["sparses"] == {"words": {"indices": [7, 1000], "values": [1, 0.5]}}
     numbers.upsert([{"id": "bytes", "meta": b"\x01\x02\xfa", "fields": {"place": (1, 2)}}])
-    assert numbers.get_objects(["bytes"])[0]["meta"] == b"\x01\x02\xfa"
+    assert numbers.get_many(["bytes"])[0]["meta"] == b"\x01\x02\xfa"
     assert numbers.delete_object("bytes")["deleted"] == "bytes"
     with pytest.raises(NotFoundError):
         numbers.delete_object("bytes")
@@ -87,18 +87,32 @@ def test_filters_count_page_replace_and_delete(numbers: Collection) -> None:
     ids = [item["id"] for item in numbers.scroll([filters.eq("parity", "odd")], page_size=20)]
     assert len(ids) == len(set(ids)) == 50
     assert numbers.facets("parity")["distinct"] == 2
-    assert numbers.update_filters([{"id": "n3", "filter": {"parity": "three"}}, {"id": "no", "filter": {}}])["updated"] == 1
-    assert numbers.delete_by_filter([])["deleted"] == 0
-    assert numbers.delete_by_filter([filters.eq("parity", "three")])["deleted"] == 1
+    assert (
+        numbers.update_filters([{"id": "n3", "filter": {"parity": "three"}}, {"id": "no", "filter": {}}])["updated"]
+        == 1
+    )
+    assert numbers.delete_where([])["deleted"] == 0
+    assert numbers.delete_where([filters.eq("parity", "three")])["deleted"] == 1
 
 
-def test_the_graph_is_rebuilt_and_shrunk(numbers: Collection) -> None:
+def test_the_graph_is_rebuilt_and_vacuumed(numbers: Collection) -> None:
     numbers.rebuild([{"field": "place", "M": 24}])
     while numbers.rebuild_status()["status"] == "in_progress":
         pass
     assert numbers.describe()["fields"][0]["params"]["M"] == 24
-    assert numbers.shrink()["status"] == "ok"
-    assert numbers.links("n5", "place")
+    assert numbers.vacuum()["status"] == "ok"
+    assert numbers.neighbors("n5", "place")
+
+
+def test_old_names_work_and_warn(numbers: Collection) -> None:
+    with pytest.warns(DeprecationWarning, match="use get_many"):
+        assert numbers.get_objects(["n7"])[0]["id"] == "n7"
+    with pytest.warns(DeprecationWarning, match="use delete_where"):
+        assert numbers.delete_by_filter([])["deleted"] == 0
+    with pytest.warns(DeprecationWarning, match="use neighbors"):
+        assert numbers.links("n5", "place")
+    with pytest.warns(DeprecationWarning, match="use vacuum"):
+        assert numbers.shrink()["status"] == "ok"
 
 
 def test_several_vectors_per_object(client: Annal) -> None:
@@ -106,7 +120,7 @@ def test_several_vectors_per_object(client: Annal) -> None:
     client.create_collection("pages", [{"name": "lines", "type": "multi_vector", "params": params}])
     pages = client.get_collection("pages")
     pages.upsert([{"id": "a", "fields": {"lines": [[1, 0], [0, 1]]}}, {"id": "b", "fields": {"lines": [[-1, 0]]}}])
-    assert pages.get_objects(["a"])[0]["multi_vectors"]["lines"] == [[1, 0], [0, 1]]
+    assert pages.get_many(["a"])[0]["multi_vectors"]["lines"] == [[1, 0], [0, 1]]
     assert pages.search({"lines": {"query": [[1, 0.1]]}})["results"]["lines"][0]["id"] == "a"
     client.delete_collection("pages")
 
@@ -115,7 +129,7 @@ def test_what_is_refused_names_the_field(numbers: Collection) -> None:
     with pytest.raises(BadRequestError) as wide:
         numbers.upsert([{"id": "good", "fields": {"place": [1, 2]}}, {"id": "wide", "fields": {"place": [1, 2, 3]}}])
     assert (wide.value.field, wide.value.value, wide.value.limit) == ("objects[1].fields.place", 3, 2)
-    assert numbers.get_objects(["good"]) == []
+    assert numbers.get_many(["good"]) == []
     with pytest.raises(InvalidArgumentError) as nan:
         numbers.upsert([{"id": "nan", "fields": {"place": [1, float("nan")]}}])
     assert nan.value.field == "objects[0].fields.place[1]"
@@ -141,5 +155,5 @@ def test_numpy_arrays_are_taken_wherever_numbers_are(client: Annal) -> None:
     )
     hits = arrays.search({"place": {"query": matrix[17], "limit": 1}})["results"]["place"]
     assert hits[0]["id"] == "17"
-    assert arrays.get_objects(["17"])[0]["vectors"]["place"] == matrix[17].tolist()
+    assert arrays.get_many(["17"])[0]["vectors"]["place"] == matrix[17].tolist()
     client.delete_collection("arrays")

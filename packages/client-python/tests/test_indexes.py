@@ -71,7 +71,7 @@ def test_filters_choose_are_replaced_and_delete(client: Annal) -> None:
     hits = index.query([50, 1], top_k=3, filter=[{"parity": {"$eq": "even"}}], filter_boost_percentage=10)
     assert sorted(hit["id"] for hit in hits) == ["n48", "n50", "n52"]
     assert index.update_filters([{"id": "n10", "filter": {"parity": "none"}}]) == "1 filters updated"
-    assert index.delete_with_filter([{"parity": {"$in": ["odd", "none"]}}]) == "51 vectors deleted"
+    assert index.delete_where([{"parity": {"$in": ["odd", "none"]}}]) == "51 vectors deleted"
     described = index.describe()
     assert described["count"] == 49 and described["M"] == 8 and not described["is_hybrid"]
     assert any(item["name"] == "numbers_v1" for item in client.list_indexes()["indexes"])

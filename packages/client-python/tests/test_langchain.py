@@ -1,5 +1,5 @@
-"""The vector store against a real server. Where langchain-core is not installed, ``standin`` has the three names that it is built on, with
-the members that LangChain documents; the test says which of both it ran with."""
+"""The vector store against a real server. If langchain-core is not installed, ``standin`` provides the three names that it needs, with
+the members that LangChain documents. The test reports which of the two it used."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def langchain() -> Iterator[Any]:
 
 
 class Letters:
-    """How often each of some letters is in a text: similar texts have similar vectors."""
+    """Counts letters, so that similar texts have similar vectors."""
 
     def embed_documents(self, texts: List[str]) -> List[List[float]]:
         return [[float(text.count(letter)) for letter in "aeinorst"] for text in texts]

@@ -1,4 +1,4 @@
-"""NumPy arrays and scalars wherever numbers, ids and filter values are taken."""
+"""NumPy arrays and scalars wherever numbers, ids and filter values are accepted."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_objects_of_arrays_and_scalars_are_stored_searched_and_found(places: Any
         }
         for i in range(10)
     )
-    (three,) = places.get_objects([np.int64(3)])
+    (three,) = places.get_many([np.int64(3)])
     assert three["id"] == "3" and three["meta"] == {"row": 3, "weights": [0, 1], "seen": True}
     assert three["filter"] == {"value": 3, "share": 0.5, "even": False}
     assert three["vectors"]["place"] == [3, 1, 0] and three["multi_vectors"]["lines"] == [[3, 0], [0, 1]]

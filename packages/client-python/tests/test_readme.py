@@ -1,4 +1,4 @@
-"""Every program of the page works as it is printed."""
+"""Every program of the README runs as printed."""
 
 from __future__ import annotations
 

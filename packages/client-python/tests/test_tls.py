@@ -1,4 +1,4 @@
-"""TLS with an authority made for the test: the sync and the async client take the same options."""
+"""TLS with a certificate authority of the test: the sync and the async client accept the same options."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
         subprocess.run(["openssl", *args], cwd=folder, check=True, capture_output=True)
 
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    # Newer Pythons refuse an authority without these extensions.
+    # Newer Python versions reject an authority without these extensions.
     usage = ("-addext", "keyUsage=critical,keyCertSign,cRLSign")
     openssl(
         "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Test authority", "-days", "2", *usage

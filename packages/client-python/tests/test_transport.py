@@ -1,4 +1,4 @@
-"""What the network may do, with a scripted server on a real socket."""
+"""Network failures, with a scripted server on a real socket."""
 
 from __future__ import annotations
 

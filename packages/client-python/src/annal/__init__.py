@@ -56,7 +56,7 @@ _ASYNC = {"AsyncAnnal": "async_client", "AsyncCollection": "async_collection", "
 
 
 def __getattr__(name: str) -> Any:
-    """The async classes are imported when they are first used, since they need httpx and nothing else does."""
+    """Imports the async classes on first use, because only they need httpx."""
     if name not in _ASYNC:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

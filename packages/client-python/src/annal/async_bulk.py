@@ -1,4 +1,4 @@
-"""Sends records in batches from an event loop; ``bulk.py`` says what each function promises."""
+"""Sends records in batches from an event loop; see ``bulk.py`` for the functions."""
 
 from __future__ import annotations
 

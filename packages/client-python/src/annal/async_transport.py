@@ -1,4 +1,4 @@
-"""HTTP with httpx for asyncio: the same calls, deadlines and retries as ``transport.py``. Needs the extra ``annal[async]``."""
+"""HTTP with httpx for asyncio: the same calls, deadlines and retries as ``transport.py``. Requires the extra ``annal[async]``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, AsyncIterator, Optional, Union
 try:
     import httpx
 except ImportError as error:  # pragma: no cover
-    raise ImportError("the async client needs httpx: pip install 'annal[async]'") from error
+    raise ImportError("the async client requires httpx: pip install 'annal[async]'") from error
 
 from .errors import AnnalError
 from .exchange import (
@@ -47,7 +47,7 @@ class AsyncTransport:
         self._client = httpx.AsyncClient(
             verify=_tls(verify, cert),
             limits=httpx.Limits(max_connections=pool_size, max_keepalive_connections=pool_size),
-            # The token is among the headers; without this, httpx would replace it by an entry of a .netrc file.
+            # Keeps the token of the headers, which httpx would otherwise replace with an entry of a .netrc file.
             auth=lambda request: request,
             follow_redirects=False,
             timeout=None,
@@ -59,7 +59,7 @@ class AsyncTransport:
     async def json(
         self, method: str, path: str, body: Any = None, *, retry: str, timeout: Optional[float] = None
     ) -> Any:
-        """Sends JSON, when there is something to send, and reads JSON."""
+        """Sends JSON, if there is a body, and reads JSON."""
         data = None if body is None else json_body(body)
         content_type = None if body is None else "application/json"
         return (await self.send(method, path, data, content_type=content_type, retry=retry, timeout=timeout)).json()
@@ -90,7 +90,7 @@ class AsyncTransport:
                 await asyncio.sleep(wait)
 
     async def download(self, path: str, target: str, *, timeout: Optional[float] = None) -> None:
-        """Writes the body to a file that appears whole or not at all. Repeated from the start after a passing failure."""
+        """Writes the body to a file that appears only when it is complete. Retries from the start after a temporary failure."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
         deadline = time.monotonic() + seconds
         attempt = 0
@@ -141,7 +141,7 @@ class AsyncTransport:
         root = self.address.root
         sending = self._client.request(method, root + path, content=data, headers=headers, timeout=_left(deadline))
         try:
-            # httpx counts each read by itself; the deadline is for the whole call.
+            # httpx limits each read separately; the deadline is for the whole call.
             response = await asyncio.wait_for(sending, _left(deadline))
         except httpx.ConnectTimeout as error:
             raise too_late(root, seconds, error, connecting=True) from error
@@ -160,7 +160,7 @@ def _left(deadline: float) -> float:
 
 
 def _tls(verify: Union[bool, str], cert: ClientCertificate) -> Union[bool, ssl.SSLContext]:
-    """What requests does with the same options: a file or folder of authorities, and REQUESTS_CA_BUNDLE where none is given."""
+    """Does what requests does with the same options: a file or folder of authorities, or REQUESTS_CA_BUNDLE."""
     authorities = verify
     if verify is True:
         authorities = os.environ.get("REQUESTS_CA_BUNDLE") or os.environ.get("CURL_CA_BUNDLE") or True

@@ -1,4 +1,4 @@
-"""Sends records in batches: a list of any length one batch after another, and what an iterable gives with several batches in flight."""
+"""Sends records in batches: a list one batch after another, an iterable with several concurrent batches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def upsert_all(
     progress: Optional[bool],
     timeout: Optional[float],
 ) -> Dict[str, Any]:
-    """Returns the last reply with the number of all records under ``upserted``. An error's ``stored`` counts those before it."""
+    """Returns the last reply with the total number under ``upserted``. An error's ``stored`` is the number of records before it."""
     batches = batches_of(source, batch_size)
     stored = 0
     reply: Dict[str, Any] = {}
@@ -41,7 +41,7 @@ def upsert_all(
 
 
 def batches_of(source: Iterable[Any], batch_size: int) -> List[Batch]:
-    """At least one batch, which may be empty: what the server says to that is said by the server."""
+    """Yields at least one batch, which may be empty, so that the server validates an empty list."""
     check_batch_size(batch_size)
     records = list(source)
     return [records[i : i + batch_size] for i in range(0, max(len(records), 1), batch_size)]
@@ -60,7 +60,7 @@ def bulk_load(
     concurrency: int,
     on_progress: Optional[Callable[[int], None]],
 ) -> int:
-    """Returns the number of records stored. Fails with the first failure, when the batches in flight have ended."""
+    """Returns the number of stored records. Raises the first failure after the running batches have ended."""
     check_batch_size(batch_size)
     stored = 0
     records = iter(source)

@@ -1,4 +1,4 @@
-"""A connection to one Annal: collections, indexes, databases, tokens, backups, license."""
+"""A connection to one Annal server: collections, indexes, databases, tokens, backups and license."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _SENTENCE = "application/json, text/plain"
 
 
 class Annal:
-    """A client of one server. It connects with the first call; ``client.health()`` checks that the server answers.
+    """A client of one server. It connects on the first call; ``client.health()`` checks that the server responds.
 
-    ``timeout`` is in seconds, for a whole call with its retries; each call takes its own ``timeout`` too. ``verify`` False accepts any
-    certificate, and a path names a file or folder of certificate authorities; without it, ``REQUESTS_CA_BUNDLE`` does. ``cert`` is a
-    client certificate: one PEM file with its key, or a file for each. Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
+    ``timeout`` is in seconds, for a whole call with its retries; each call also accepts a ``timeout``. ``verify`` False accepts any
+    certificate; a path is a file or folder of certificate authorities; by default ``REQUESTS_CA_BUNDLE`` applies. ``cert`` is a
+    client certificate: one PEM file with its key, or two files. Proxies come from ``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``.
 
     >>> with Annal(token="...") as client:
     ...     client.create_collection("films", fields=[
@@ -59,7 +59,7 @@ class Annal:
         self._transport.close()
 
     def set_base_url(self, url: str) -> None:
-        """The address of the API, ``http://host:8080/api/v2``, or of the server alone."""
+        """Sets the URL of the API, ``http://host:8080/api/v2``, or of the server."""
         self._transport.address.set_base_url(url)
 
     def set_token(self, token: Optional[str]) -> None:
@@ -77,7 +77,7 @@ class Annal:
         return self._get("/api/v2/info", timeout)
 
     def logs(self, limit: int = 100, *, timeout: Optional[float] = None) -> List[str]:
-        """The newest requests, one line each, oldest first."""
+        """Returns the newest requests, one line each, oldest first."""
         return list(self._get(f"/api/v2/logs?limit={int(limit)}", timeout)["lines"])
 
     # Collections
@@ -95,7 +95,7 @@ class Annal:
         return Collection(self._transport, self._get(f"/api/v2/collection/{segment(name)}", timeout))
 
     def delete_collection(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Deletes the collection and every object in it."""
+        """Deletes the collection and all its objects."""
         return self._send("DELETE", f"/api/v2/collection/{segment(name)}", timeout=timeout)
 
     # Indexes
@@ -155,7 +155,7 @@ class Annal:
     # Databases and their tokens; all but the client's own need the root token
 
     def create_database(self, db_name: str, db_type: str = "enterprise", *, timeout: Optional[float] = None) -> str:
-        """Gives the database's first token, which is told this once."""
+        """Returns the database's first token, which is shown only once."""
         body = {"db_name": db_name, "db_type": db_type}
         return str(self._send("POST", "/api/v2/admin/dbs", body, timeout=timeout)["db_token"])
 
@@ -166,14 +166,14 @@ class Annal:
         return self._get(f"/api/v2/dbs/{segment(db_name)}/info", timeout)
 
     def delete_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Deletes the database with everything in it."""
+        """Deletes the database and everything in it."""
         return self._send("DELETE", _db(db_name), timeout=timeout)
 
     def activate_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         return self._send("POST", f"{_db(db_name)}/activate", retry=ALWAYS, timeout=timeout)
 
     def deactivate_database(self, db_name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Its tokens stop working until it is activated again; nothing is deleted."""
+        """Its tokens are rejected until it is activated again. Nothing is deleted."""
         return self._send("POST", f"{_db(db_name)}/deactivate", retry=ALWAYS, timeout=timeout)
 
     def set_database_type(self, db_name: str, db_type: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
@@ -189,7 +189,7 @@ class Annal:
         return self._send("DELETE", f"{_db(db_name)}/collection/{segment(collection)}", timeout=timeout)
 
     def create_token(self, db_name: str, name: str, token_type: str = "rw", *, timeout: Optional[float] = None) -> str:
-        """The token is told this once. Of type ``r`` it only reads."""
+        """Returns the token, which is shown only once. Type ``r`` may only read."""
         body = {"name": name, "token_type": token_type}
         return str(self._send("POST", f"{_db(db_name)}/tokens", body, timeout=timeout)["db_token"])
 
@@ -210,14 +210,14 @@ class Annal:
     def delete_my_token(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
         return self._send("DELETE", f"/api/v2/tokens/{segment(name)}", timeout=timeout)
 
-    # The licence
+    # License
 
     def generate_license(self, email: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Starts the trial, once per data directory; needs the root token."""
+        """Starts the trial, once per data directory. Requires the root token."""
         return self._send("POST", "/api/v2/license/generate", {"email": email}, timeout=timeout)
 
     def validate_license(self, contents: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Takes the contents of a licence file; a valid one is active at once."""
+        """Accepts the contents of a license file. A valid license is active at once."""
         path = "/api/v2/license/validate"
         data = contents.encode("utf-8")
         sent = self._transport.send("POST", path, data, content_type="text/plain", retry=WHEN_REFUSED, timeout=timeout)
@@ -227,7 +227,7 @@ class Annal:
     # Backups
 
     def list_backups(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """By name."""
+        """Returns the backups by name."""
         return self._get("/api/v2/backup", timeout)
 
     def backup_info(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
@@ -251,7 +251,7 @@ class Annal:
         time: Optional[str] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Makes a new collection of a backup, on request as of an event or an RFC 3339 time; nothing is overwritten."""
+        """Restores a backup to a new collection, optionally as of an event or an RFC 3339 time."""
         body: Dict[str, Any] = {"target_collection_name": target}
         body.update({key: value for key, value in {"lsn": lsn, "time": time}.items() if value is not None})
         return self._send(
@@ -270,7 +270,7 @@ class Annal:
         *,
         timeout: Optional[float] = None,
     ) -> str:
-        """Writes the backup to a file, which appears whole or not at all, and gives its path."""
+        """Writes the backup to a file, which appears only when it is complete, and returns its path."""
         path = f"{_backup(name)}/download" + ("" if db_name is None else f"?db={quote(db_name, safe='')}")
         target = os.fspath(dest_path)
         self._transport.download(path, target, timeout=timeout)
@@ -279,7 +279,7 @@ class Annal:
     def upload_backup(
         self, path: "Union[str, os.PathLike[str]]", name: Optional[str] = None, *, timeout: Optional[float] = None
     ) -> Dict[str, Any]:
-        """Takes a file that ``download_backup`` wrote; its name without the ending is the backup's, unless one is given."""
+        """Uploads a file that ``download_backup`` wrote. The default name is the file name without its extension."""
         stem = name if name is not None else os.path.splitext(os.path.basename(os.fspath(path)))[0]
         address = f"/api/v2/backup/upload?name={quote(stem, safe='')}"
         sent = self._transport.upload(address, os.fspath(path), "application/x-tar", timeout=timeout)

@@ -1,4 +1,4 @@
-"""A collection: objects with several named vector fields, dense, sparse or of several vectors each."""
+"""A collection: objects with several named vector fields, each dense, sparse or multi-vector."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Seque
 
 from . import encoding
 from .bulk import Source, bulk_load, upsert_all
+from .deprecated import warn_renamed
 from .errors import InvalidArgumentError
 from .exchange import ALWAYS, WHEN_REFUSED, object_path, segment
 from .transport import Transport
 from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 
-_SHRINK_SECONDS = 600.0
+_VACUUM_SECONDS = 600.0
 
 
 class Collection:
-    """Made by ``client.get_collection(name)``, which asks the server what the collection is."""
+    """Returned by ``client.get_collection(name)``, which reads the fields of the collection from the server."""
 
     def __init__(self, transport: Transport, summary: Mapping[str, Any]) -> None:
         self._transport = transport
@@ -36,11 +37,11 @@ class Collection:
         progress: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> Dict[str, Any]:
-        """Stores objects, replacing those whose id is there. They are on disk when it returns.
+        """Stores objects and replaces objects with the same ids. They are durable when it returns.
 
-        Up to ``batch_size`` objects, 1,000 at most, are stored all or none. More are sent batch by batch; when a batch fails, the
-        error's ``stored`` says how many objects before it are stored. ``timeout`` is in seconds, for each batch. A progress bar is
-        drawn for several batches in a terminal where tqdm is installed, or as ``progress`` says. Returns ``{"upserted", "lsn", "durable"}``.
+        Up to ``batch_size`` objects (at most 1,000) are stored atomically. More are sent in several batches; if a batch fails, the
+        error's ``stored`` is the number of objects stored before it. ``timeout`` is in seconds, for each batch. A progress bar is shown
+        for several batches in a terminal if tqdm is installed; ``progress`` overrides this. Returns ``{"upserted", "lsn", "durable"}``.
         """
         return upsert_all(objects, self._upsert, batch_size, progress, timeout)
 
@@ -61,7 +62,7 @@ class Collection:
         concurrency: int = 2,
         on_progress: Optional[Progress] = None,
     ) -> int:
-        """Stores as many objects as the iterable gives, and takes no more from it than it can send."""
+        """Stores all objects of the iterable. It reads no more than it can send."""
         return bulk_load(objects, self._upsert, batch_size, concurrency, on_progress)
 
     def search(
@@ -80,9 +81,9 @@ class Collection:
         explain: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> SearchResult:
-        """The nearest objects in each field asked: ``{"embedding": {"query": [...], "limit": 5}}``, or the query alone.
+        """Returns the nearest objects in each queried field: ``{"embedding": {"query": [...], "limit": 5}}``, or only the query.
 
-        ``{"results": {field: [{"id", "similarity", ...}]}}``; with ``fusion={"method": "rrf"}`` also ``"fused"``, one list of all.
+        Returns ``{"results": {field: [{"id", "similarity", ...}]}}``, and with ``fusion={"method": "rrf"}`` also ``"fused"``, one list.
         """
         defaults = _given(limit=limit, ef_search=ef_search)
         body = _given(
@@ -107,17 +108,22 @@ class Collection:
             reply["fused"] = [_with_meta(hit, metas) for hit in reply["fused"]]
         return cast(SearchResult, reply)
 
-    def get_objects(self, ids: Sequence[str], *, timeout: Optional[float] = None) -> List[StoredObject]:
-        """The objects found, in the order asked; unknown ids are left out."""
+    def get_many(self, ids: Sequence[str], *, timeout: Optional[float] = None) -> List[StoredObject]:
+        """Returns the objects in the order of the ids; unknown ids are left out."""
         body = {"ids": [encoding.identifier(id, f"ids[{i}]") for i, id in enumerate(ids)]}
         reply = self._transport.json("POST", f"{self._path}/objects/query", body, retry=ALWAYS, timeout=timeout)
         metas = encoding.MetaReader()
         return [_stored(item, metas) for item in reply["objects"]]
 
+    def get_objects(self, ids: Sequence[str], *, timeout: Optional[float] = None) -> List[StoredObject]:
+        """Deprecated: use ``get_many``."""
+        warn_renamed("get_objects", "get_many")
+        return self.get_many(ids, timeout=timeout)
+
     def scroll(
         self, filter: Optional[Filter] = None, page_size: int = 100, *, timeout: Optional[float] = None
     ) -> Iterator[StoredObject]:
-        """All objects that match, page by page. One that is not written meanwhile comes exactly once."""
+        """Yields all matching objects, page by page. An object that is not written meanwhile is returned exactly once."""
         cursor: Optional[str] = None
         while True:
             body = _given(filter=None if filter is None else list(filter), limit=page_size, cursor=cursor)
@@ -138,7 +144,7 @@ class Collection:
     def facets(
         self, key: str, filter: Optional[Filter] = None, limit: int = 10, *, timeout: Optional[float] = None
     ) -> Dict[str, Any]:
-        """How many objects have which values under a filter key."""
+        """Counts the objects per value of a filter key."""
         body = _given(key=key, filter=None if filter is None else list(filter), limit=limit)
         reply: Dict[str, Any] = self._transport.json(
             "POST", f"{self._path}/facets", body, retry=ALWAYS, timeout=timeout
@@ -146,21 +152,26 @@ class Collection:
         return reply
 
     def delete_object(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Fails with NotFoundError where there is none."""
+        """Raises NotFoundError if the id is unknown."""
         path = _path_of(f"{self._path}/objects", id)
         reply: Dict[str, Any] = self._transport.json("DELETE", path, retry=WHEN_REFUSED, timeout=timeout)
         return reply
 
-    def delete_by_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Deletes every object that the filter matches; an empty filter deletes nothing."""
+    def delete_where(self, filter: Filter, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Deletes all objects that match the filter. An empty filter deletes nothing."""
         body = {"filter": list(filter)}
         reply: Dict[str, Any] = self._transport.json(
             "DELETE", f"{self._path}/objects", body, retry=WHEN_REFUSED, timeout=timeout
         )
         return reply
 
+    def delete_by_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Deprecated: use ``delete_where``."""
+        warn_renamed("delete_by_filter", "delete_where")
+        return self.delete_where(filter, timeout=timeout)
+
     def update_filters(self, updates: Sequence[FilterUpdate], *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Replaces the whole filter of each object named; unknown ids are left out of the count."""
+        """Replaces all filter values of each object. Unknown ids are not counted."""
         body = {"updates": list(updates)}
         reply: Dict[str, Any] = self._transport.json(
             "POST", f"{self._path}/filters", body, retry=ALWAYS, timeout=timeout
@@ -171,15 +182,20 @@ class Collection:
         reply: Dict[str, Any] = self._transport.json("GET", self._path, retry=ALWAYS, timeout=timeout)
         return reply
 
+    def neighbors(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
+        """Returns the ids of the object's neighbors in the graph of a field."""
+        path = _path_of(f"{self._path}/objects", id, f"/field/{segment(field)}/neighbors")
+        return list(self._transport.json("GET", path, retry=ALWAYS, timeout=timeout)["neighbors"])
+
     def links(self, id: str, field: str, *, timeout: Optional[float] = None) -> List[str]:
-        """Ids of the object's neighbours in the graph of a field."""
-        path = _path_of(f"{self._path}/objects", id, f"/field/{segment(field)}/links")
-        return list(self._transport.json("GET", path, retry=ALWAYS, timeout=timeout)["links"])
+        """Deprecated: use ``neighbors``."""
+        warn_renamed("links", "neighbors")
+        return self.neighbors(id, field, timeout=timeout)
 
     def rebuild(
         self, fields: Sequence[Union[str, Mapping[str, Any]]] = (), *, timeout: Optional[float] = None
     ) -> Dict[str, Any]:
-        """Begins to build everything anew, with another M or ef_con where given; searches go on, writes wait."""
+        """Starts to recreate the graph, with new M or ef_con where given. Searches continue; writes wait."""
         named = [{"field": field} if isinstance(field, str) else dict(field) for field in fields]
         reply: Dict[str, Any] = self._transport.json(
             "POST", f"{self._path}/rebuild", {"fields": named}, retry=WHEN_REFUSED, timeout=timeout
@@ -192,16 +208,21 @@ class Collection:
         )
         return reply
 
-    def shrink(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Gives back what deleted and replaced objects took."""
-        seconds = _SHRINK_SECONDS if timeout is None else timeout
+    def vacuum(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Frees the memory of deleted and replaced objects. Returns ``{"status", "reclaimed_bytes"}``."""
+        seconds = _VACUUM_SECONDS if timeout is None else timeout
         reply: Dict[str, Any] = self._transport.json(
-            "POST", f"{self._path}/shrink", {}, retry=WHEN_REFUSED, timeout=seconds
+            "POST", f"{self._path}/vacuum", {}, retry=WHEN_REFUSED, timeout=seconds
         )
         return reply
 
+    def shrink(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:
+        """Deprecated: use ``vacuum``."""
+        warn_renamed("shrink", "vacuum")
+        return self.vacuum(timeout=timeout)
+
     def create_backup(self, name: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Begins a backup; ``client.active_backup()`` tells how far it is."""
+        """Starts a backup. ``client.active_backup()`` reports its progress."""
         reply: Dict[str, Any] = self._transport.json(
             "POST", f"{self._path}/backup", {"name": name}, retry=WHEN_REFUSED, timeout=timeout
         )
@@ -212,10 +233,9 @@ def _given(**members: Any) -> Dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}
 
 
-def _query(asked: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
-    if not isinstance(asked, Mapping) or "query" not in asked:
-        asked = {"query": asked}
-    query = asked["query"]
+def _query(value: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
+    options = value if isinstance(value, Mapping) and "query" in value else {"query": value}
+    query = options["query"]
     encoded: Any
     if isinstance(query, Mapping) and "id" in query:
         encoded = {"id": encoding.identifier(query["id"], f"{field}.query.id")}
@@ -228,7 +248,7 @@ def _query(asked: Any, field: str, defaults: Mapping[str, Any]) -> FieldQuery:
         encoded = encoding.many(query, f"{field}.query")
     else:
         encoded = encoding.numbers(query, f"{field}.query")
-    return cast(FieldQuery, {**defaults, **asked, "query": encoded})
+    return cast(FieldQuery, {**defaults, **options, "query": encoded})
 
 
 def _with_meta(hit: Dict[str, Any], metas: encoding.MetaReader) -> Any:

@@ -1,4 +1,4 @@
-"""Vectors, meta and batches as they travel. Numbers go out as 32-bit floats in MessagePack, a quarter of the JSON."""
+"""Vectors, meta and batches on the wire. Numbers are sent as 32-bit floats in MessagePack, a quarter of the size of JSON."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ _FLOAT32_MAX = 3.4028234663852886e38
 
 
 def plain(value: Any) -> Any:
-    """For ``json.dumps``: what a NumPy array or scalar holds, as lists, numbers, booleans or text."""
+    """For ``json.dumps``: converts NumPy arrays and scalars to lists, numbers, booleans or strings."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"a value of type {type(value).__name__} has no form in JSON")
+    raise TypeError(f"a value of type {type(value).__name__} cannot be converted to JSON")
 
 
 _STORED_BYTES_MAX = 65_536
 _PLAIN_BYTES_MAX = 1_048_576
 _RATIO_MAX = 100
 _REPLY_PLAIN_BYTES_MAX = 64 * _PLAIN_BYTES_MAX
-"""What meta may inflate to: of one object, beyond what is stored plain also so many times its bytes; of one reply."""
+"""Limits for inflating meta: per object, above the largest uncompressed size also a multiple of its bytes; and per reply."""
 
 
 def numbers(vector: Any, field: str) -> List[float]:
-    """A list of finite numbers out of a list or tuple of Python or NumPy numbers, or an array with ``tolist``."""
+    """Converts a list or tuple of Python or NumPy numbers, or an array with ``tolist``, to a list of finite numbers."""
     values = vector.tolist() if hasattr(vector, "tolist") else vector
     if not isinstance(values, (list, tuple)):
-        raise InvalidArgumentError(f"{field} is not a list of numbers", field=field, value=repr(vector)[:80])
+        raise InvalidArgumentError(f"{field} must be a list of numbers", field=field, value=repr(vector)[:80])
     if {float, int}.issuperset(map(type, values)) and all(-_FLOAT32_MAX <= value <= _FLOAT32_MAX for value in values):
         return list(values)
     return [_number(value, field, i) for i, value in enumerate(values)]
@@ -59,23 +59,23 @@ def _number(value: Any, field: str, i: int) -> float:
 
 
 def positions(indices: Any, field: str) -> List[int]:
-    """A list of sparse positions, integers from 0 to 2^32 - 1."""
+    """Validates a list of sparse positions, integers from 0 to 2^32 - 1."""
     values = indices.tolist() if hasattr(indices, "tolist") else list(indices)
     for i, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) < 2**32:
             where = f"{field}[{i}]"
-            message = f"{where} is not a position: {value!r}"[:200]
+            message = f"{where} is not a valid position: {value!r}"[:200]
             raise InvalidArgumentError(message, field=where, value=repr(value)[:80])
     return [int(value) for value in values]
 
 
 def identifier(value: Any, field: str) -> str:
-    """An id as text; integers, NumPy's among them, become their decimal digits."""
+    """Returns an id as a string; Python and NumPy integers become decimal digits."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, Integral) and not isinstance(value, bool):
         return str(int(value))
-    raise InvalidArgumentError(f"{field} is neither text nor an integer", field=field, value=repr(value)[:80])
+    raise InvalidArgumentError(f"{field} must be a string or an integer", field=field, value=repr(value)[:80])
 
 
 def sparse(value: Mapping[str, Any], field: str) -> Tuple[List[int], List[float]]:
@@ -90,7 +90,7 @@ def sparse(value: Mapping[str, Any], field: str) -> Tuple[List[int], List[float]
 
 
 def is_many(value: Any) -> bool:
-    """Several vectors rather than one."""
+    """True for several vectors rather than one."""
     if getattr(value, "ndim", None) is not None:
         return bool(value.ndim == 2)
     if not isinstance(value, (list, tuple)) or len(value) == 0:
@@ -109,7 +109,7 @@ def pack_meta(meta: Any, field: str) -> bytes:
     if isinstance(meta, (bytes, bytearray)):
         return bytes(meta)
     if not isinstance(meta, Mapping):
-        raise InvalidArgumentError(f"{field} is neither a dict nor bytes", field=field, value=repr(meta)[:80])
+        raise InvalidArgumentError(f"{field} must be a dict or bytes", field=field, value=repr(meta)[:80])
     return zlib.compress(_json(meta, field)) if meta else b""
 
 
@@ -119,17 +119,17 @@ def _json(value: Any, field: str) -> bytes:
             "utf-8"
         )
     except (TypeError, ValueError, UnicodeEncodeError) as error:
-        raise InvalidArgumentError(f"{field} is not JSON: {error}", field=field) from error
+        raise InvalidArgumentError(f"{field} cannot be written as JSON: {error}", field=field) from error
 
 
 class MetaReader:
-    """Reads the meta of one reply: what would inflate beyond a limit comes back as the bytes that are stored."""
+    """Reads the meta of one reply. Meta that would inflate beyond a limit is returned as the stored bytes."""
 
     def __init__(self) -> None:
         self._left = _REPLY_PLAIN_BYTES_MAX
 
     def take(self, reply: Dict[str, Any]) -> Any:
-        """The dict that was stored, or the bytes where it was none; its other names are removed from the reply."""
+        """Returns the stored dict, or the bytes if it was not a dict, and removes the other meta keys from the reply."""
         base64_text = reply.pop("meta_base64", None)
         limit = reply.pop("meta_limit", None)
         if base64_text is None:
@@ -178,7 +178,7 @@ def _object(item: Mapping[str, Any], where: str) -> List[Any]:
     multis: Dict[str, Any] = {}
     fields = item.get("fields")
     if not isinstance(fields, Mapping):
-        raise InvalidArgumentError(f"{where}.fields is not a dict", field=f"{where}.fields", value=repr(fields)[:80])
+        raise InvalidArgumentError(f"{where}.fields must be a dict", field=f"{where}.fields", value=repr(fields)[:80])
     for name, value in fields.items():
         field = f"{where}.fields.{name}"
         if isinstance(value, Mapping):
@@ -209,5 +209,5 @@ def _packed(value: Any) -> bytes:
     try:
         packed: bytes = msgpack.packb(value, use_single_float=True)
     except OverflowError as error:
-        raise InvalidArgumentError(f"a number does not fit 32 bits: {error}", field="fields") from error
+        raise InvalidArgumentError(f"a number does not fit into 32 bits: {error}", field="fields") from error
     return packed

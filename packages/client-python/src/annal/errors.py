@@ -1,4 +1,4 @@
-"""What a call can fail with. Every failure is an AnnalError; none of them holds the token."""
+"""Errors of calls. Every failure is an AnnalError; none of them contains the token."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ class AnnalError(Exception):
         self.request_id = request_id
         self.retry_after = retry_after
         self.stored: Optional[int] = None
-        """Where ``upsert`` sent several batches: how many records before the failed batch are stored."""
+        """If ``upsert`` sent several batches: the number of records stored before the failed batch."""
 
     @property
     def retryable(self) -> bool:
-        """The same call may succeed later without any change."""
+        """True if the same call may succeed later without a change."""
         if self.status is None:
             return isinstance(self, (UnreachableError, DeadlineError))
         return self.status in (429, 502, 503, 504)
 
 
 class InvalidArgumentError(AnnalError, ValueError):
-    """Refused by this client before anything was sent."""
+    """Invalid input, detected before anything was sent."""
 
     def __init__(self, message: str, *, field: str, value: Any = None, limit: Any = None) -> None:
         super().__init__(message, code="invalid_argument", field=field, value=value, limit=limit)
 
 
 class UnreachableError(AnnalError, ConnectionError):
-    """No answer came."""
+    """There was no reply."""
 
     def __init__(self, message: str, *, code: str = "unreachable", refused: bool = False) -> None:
         super().__init__(message, code=code)
         self.refused = refused
-        """The connection was refused, so that nothing of the request arrived."""
+        """True if the connection was refused, so that no part of the request arrived."""
 
 
 class DeadlineError(AnnalError, TimeoutError):
-    """No answer came in time. A write may or may not have happened."""
+    """There was no reply in time. A write may or may not have been executed."""
 
 
 class BadRequestError(AnnalError):
-    """400: something about the request is wrong."""
+    """400: the request is invalid."""
 
 
 class AuthenticationError(AnnalError):
@@ -72,19 +72,19 @@ class LicenseError(AnnalError):
 
 
 class ForbiddenError(AnnalError):
-    """403: the token is for something else."""
+    """403: the token does not allow the operation."""
 
 
 class NotFoundError(AnnalError):
-    """404: there is no such thing."""
+    """404: the object, collection or other resource does not exist."""
 
 
 class ConflictError(AnnalError):
-    """409: the name is taken, or something else is running."""
+    """409: the name is taken, or a conflicting operation is running."""
 
 
 class ServerError(AnnalError):
-    """500 and above: the server cannot, now or at all."""
+    """500 and above: the server failed or is temporarily unavailable."""
 
 
 _BY_STATUS: Mapping[int, Type[AnnalError]] = {

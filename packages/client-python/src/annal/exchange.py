@@ -1,4 +1,4 @@
-"""What both transports agree on: addresses, tokens, TLS options, replies, failures, and which calls are repeated after a failure."""
+"""Shared by both transports: addresses, tokens, TLS options, replies, failures and retries."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ _WAIT_LONGEST = 5.0
 _PASSING = (429, 502, 503, 504)
 
 ALWAYS = "always"
-"""Reading, or writing that leaves the same state when done twice."""
+"""For reads, and writes that have the same effect when repeated."""
 WHEN_REFUSED = "when-refused"
-"""Only when the server surely did not begin it."""
+"""Retry only if the server certainly did not start the call."""
 NEVER = "never"
 
 TRANSFER_SECONDS = 3_600.0
 CHUNK_BYTES = 1 << 20
 
 ClientCertificate = Union[str, Tuple[str, str], None]
-"""A PEM file with certificate and key, or a file for each."""
+"""A PEM file with certificate and key, or two files."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A complete response with a status from 200 to 299, or the failure it was made from."""
+    """A complete response."""
 
     status: int
     headers: Mapping[str, str]
@@ -50,7 +50,7 @@ class Reply:
 
 
 class Address:
-    """Where the server is and what opens it."""
+    """The URL of the server and the token."""
 
     def __init__(self, base_url: str, token: Optional[str]) -> None:
         self.set_base_url(base_url)
@@ -59,9 +59,9 @@ class Address:
     def set_base_url(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidArgumentError("the address must be one such as http://127.0.0.1:8080/api/v2", field="base_url")
+            raise InvalidArgumentError("base_url must be a URL such as http://127.0.0.1:8080/api/v2", field="base_url")
         if parts.username or parts.password or parts.query or parts.fragment:
-            message = "the address holds more than an address; a token goes into token"
+            message = "base_url must not contain credentials, a query or a fragment; pass a token as token"
             raise InvalidArgumentError(message, field="base_url")
         root = url.rstrip("/")
         for ending in ("/api/v1", "/api/v2"):
@@ -70,7 +70,7 @@ class Address:
 
     def set_token(self, token: Optional[str]) -> None:
         if token and not all("!" <= letter <= "~" for letter in token):
-            raise InvalidArgumentError("the token holds characters that a header cannot carry", field="token")
+            raise InvalidArgumentError("the token contains characters that are not allowed in a header", field="token")
         self._authorization = f"Bearer {token}" if token else None
 
     def headers(self, accept: str, content_type: Optional[str]) -> "dict[str, str]":
@@ -83,12 +83,12 @@ class Address:
 
 
 def segment(name: str) -> str:
-    """One segment of a path, whatever the name holds."""
+    """Encodes any name as one path segment."""
     return quote(name, safe="")
 
 
 def object_path(before: str, identifier: str, after: str = "") -> str:
-    """The path of an object. An id that a path cannot name without doubt stands in the query as well: clients remove the segments
+    """The path of an object. An id that a path cannot name unambiguously is also sent in the query string: clients remove the segments
     ``.`` and ``..``, and a server cannot know whether ``%`` was encoded."""
     encoded = segment(identifier)
     if identifier in (".", ".."):
@@ -98,7 +98,7 @@ def object_path(before: str, identifier: str, after: str = "") -> str:
 
 
 def json_body(body: Any) -> bytes:
-    """Bytes of a request body; NumPy arrays and scalars in it become lists and numbers."""
+    """Encodes a request body; NumPy arrays and scalars in it become lists and numbers."""
     try:
         return json.dumps(body, allow_nan=False, default=plain).encode("utf-8")
     except (TypeError, ValueError) as error:
@@ -106,7 +106,7 @@ def json_body(body: Any) -> bytes:
 
 
 def failure(reply: Reply) -> AnnalError:
-    """The error that a reply with another status stands for."""
+    """Converts an error reply to an exception."""
     try:
         body = json.loads(reply.content)
     except ValueError:
@@ -117,7 +117,7 @@ def failure(reply: Reply) -> AnnalError:
     if not isinstance(text, str):
         is_text = reply.headers.get("Content-Type", "text/plain").startswith("text/plain")
         short = reply.text.strip() if is_text and len(reply.content) <= 300 else ""
-        text = short or f"the server answered {reply.status}"
+        text = short or f"the server responded with {reply.status}"
     return error_for(reply.status)(
         text,
         code=str(body.get("code", "http_error")),
@@ -131,7 +131,7 @@ def failure(reply: Reply) -> AnnalError:
 
 
 def unreachable(root: str, cause: BaseException) -> UnreachableError:
-    """No reply came; says why, in the words of the innermost cause."""
+    """The exception for a missing reply, with the message of the innermost cause."""
     error = UnreachableError(f"no reply from {root}: {_innermost(cause)}", refused=_was_refused(cause))
     error.__cause__ = cause
     return error
@@ -147,7 +147,7 @@ def too_late(root: str, seconds: float, cause: BaseException, *, connecting: boo
 def wait_before_retry(
     error: AnnalError, retry: str, attempt: int, attempts_max: int, seconds_left: float
 ) -> Optional[float]:
-    """Seconds to wait before the call is sent again; None where it must not be, or not in time."""
+    """Seconds to wait before a retry; None if the call must not be retried, or not in time."""
     if attempt >= attempts_max or not _may_repeat(error, retry):
         return None
     backoff: float = min(_WAIT_FIRST * 2**attempt, _WAIT_LONGEST) * (0.5 + random.random() / 2)
@@ -158,7 +158,7 @@ def wait_before_retry(
 def _may_repeat(error: AnnalError, retry: str) -> bool:
     if retry == NEVER:
         return False
-    # The server says so before it does anything, except when the disk fails: then the outcome is not known.
+    # The server sends these before any work, except after a disk failure, when the outcome is unknown.
     not_begun = error.status == 429 or (error.status == 503 and error.code != "log_failed")
     if not_begun or (isinstance(error, UnreachableError) and error.refused):
         return True

@@ -1,4 +1,4 @@
-"""Functions that write conditions: ``[eq("color", "red"), between("price", 10, 20)]``."""
+"""Functions that build conditions: ``[eq("color", "red"), between("price", 10, 20)]``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Dict, Mapping, Sequence, Union
 
 Condition = Dict[str, Any]
 Ordered = Union[float, str]
-"""A number, or a point in time as RFC 3339 text."""
+"""A number, or a time as an RFC 3339 string."""
 
 
 def eq(field: str, value: Any) -> Condition:
@@ -14,7 +14,7 @@ def eq(field: str, value: Any) -> Condition:
 
 
 def ne(field: str, value: Any) -> Condition:
-    """Also holds for what lacks the field."""
+    """Also matches objects without the key."""
     return {field: {"$ne": value}}
 
 
@@ -23,12 +23,12 @@ def one_of(field: str, values: Sequence[Any]) -> Condition:
 
 
 def none_of(field: str, values: Sequence[Any]) -> Condition:
-    """Also holds for what lacks the field."""
+    """Also matches objects without the key."""
     return {field: {"$nin": list(values)}}
 
 
 def between(field: str, start: Ordered, end: Ordered) -> Condition:
-    """Both ends belong to the range."""
+    """Includes both ends."""
     return {field: {"$range": [start, end]}}
 
 

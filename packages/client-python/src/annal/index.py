@@ -1,4 +1,4 @@
-"""An index: a collection with one dense vector per object, and sparse terms when it is hybrid."""
+"""An index: a collection with one dense vector per object, and sparse terms if it is hybrid."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, cast
 
 from . import encoding
 from .bulk import Source, bulk_load, upsert_all
+from .deprecated import warn_renamed
 from .exchange import ALWAYS, WHEN_REFUSED, json_body, object_path, segment
 from .transport import Transport
 from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
@@ -14,7 +15,7 @@ _SENTENCE = "application/json, text/plain"
 
 
 class Index:
-    """Made by ``client.get_index(name)``, which asks the server what the index is."""
+    """Returned by ``client.get_index(name)``, which reads the description of the index from the server."""
 
     def __init__(self, transport: Transport, name: str, info: Mapping[str, Any]) -> None:
         self._transport = transport
@@ -40,11 +41,11 @@ class Index:
         progress: Optional[bool] = None,
         timeout: Optional[float] = None,
     ) -> str:
-        """Stores records, replacing those whose id is there. They are on disk when it returns.
+        """Stores records and replaces records with the same ids. They are durable when it returns.
 
-        Up to ``batch_size`` records, 1,000 at most, are stored all or none. More are sent batch by batch; when a batch fails, the
-        error's ``stored`` says how many records before it are stored. ``timeout`` is in seconds, for each batch. A progress bar is
-        drawn for several batches in a terminal where tqdm is installed, or as ``progress`` says.
+        Up to ``batch_size`` records (at most 1,000) are stored atomically. More are sent in several batches; if a batch fails, the
+        error's ``stored`` is the number of records stored before it. ``timeout`` is in seconds, for each batch. A progress bar is shown
+        for several batches in a terminal if tqdm is installed; ``progress`` overrides this.
         """
         upsert_all(records, self._upsert, batch_size, progress, timeout)
         return "Vectors inserted successfully"
@@ -63,7 +64,7 @@ class Index:
         concurrency: int = 2,
         on_progress: Optional[Progress] = None,
     ) -> int:
-        """Stores as many records as the iterable gives, and takes no more from it than it can send."""
+        """Stores all records of the iterable. It reads no more than it can send."""
         return bulk_load(records, self._upsert, batch_size, concurrency, on_progress)
 
     def query(
@@ -81,7 +82,7 @@ class Index:
         rrf_rank_constant: Optional[float] = None,
         timeout: Optional[float] = None,
     ) -> List[Hit]:
-        """The nearest records, best first: by the dense vector, the sparse terms, or both fused by their ranks."""
+        """Returns the nearest records, best first: by the dense vector, the sparse terms, or both fused by their ranks."""
         body: Dict[str, Any] = {"k": top_k, "ef": ef, "include_vectors": include_vectors}
         if vector is not None:
             body["vector"] = encoding.numbers(vector, "vector")
@@ -109,7 +110,7 @@ class Index:
         return [_hit(hit, metas) for hit in reply["results"]]
 
     def get_vector(self, id: str, *, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Fails with NotFoundError where there is none."""
+        """Raises NotFoundError if the id is unknown."""
         reply = self._transport.json(
             "POST", f"{self._path}/vector/get", {"id": encoding.identifier(id, "id")}, retry=ALWAYS, timeout=timeout
         )
@@ -120,12 +121,17 @@ class Index:
         path = _path_of(f"{self._path}/vector", id, "/delete")
         return str(self._transport.send("DELETE", path, accept=_SENTENCE, retry=WHEN_REFUSED, timeout=timeout).text)
 
-    def delete_with_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> str:
-        """Deletes every record that the filter matches; an empty filter deletes nothing."""
+    def delete_where(self, filter: Filter, *, timeout: Optional[float] = None) -> str:
+        """Deletes all records that match the filter. An empty filter deletes nothing."""
         return self._sentence("DELETE", "vectors/delete", {"filter": list(filter)}, WHEN_REFUSED, timeout)
 
+    def delete_with_filter(self, filter: Filter, *, timeout: Optional[float] = None) -> str:
+        """Deprecated: use ``delete_where``."""
+        warn_renamed("delete_with_filter", "delete_where")
+        return self.delete_where(filter, timeout=timeout)
+
     def update_filters(self, updates: Sequence[FilterUpdate], *, timeout: Optional[float] = None) -> str:
-        """Replaces the whole filter of each record named; unknown ids are left out of the count."""
+        """Replaces all filter values of each record. Unknown ids are not counted."""
         return self._sentence("POST", "filters/update", {"updates": list(updates)}, ALWAYS, timeout)
 
     def describe(self, *, timeout: Optional[float] = None) -> Dict[str, Any]:

@@ -1,7 +1,7 @@
 """A collection as a vector store of LangChain: ``pip install annal[langchain]``.
 
-A document's text and metadata are kept as meta, ``{"text", "metadata"}``; what of the metadata a filter can ask for is filter values
-too. ``@annal/langchain`` for JavaScript keeps the same.
+The text and metadata of a document are stored as meta, ``{"text", "metadata"}``; metadata values that a filter can test are also stored
+as filter values. ``@annal/langchain`` for JavaScript stores the same form.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KEYS_MAX = 256
 
 
 class AnnalVectorStore(VectorStore):
-    """The collection is made with the first texts when it is not there. Scores are similarities: higher is more similar.
+    """The first texts create the collection if it does not exist. Scores are similarities: higher is more similar.
 
     >>> store = AnnalVectorStore(Annal(), "notes", embeddings)
     >>> store.add_texts(["a note"], [{"year": 1979}], ids=["a"])
@@ -59,7 +59,7 @@ class AnnalVectorStore(VectorStore):
         ids: Optional[Sequence[Optional[str]]] = None,
         **kwargs: Any,
     ) -> List[str]:
-        """A text whose id is there already replaces the one before it; without ids new ones are made."""
+        """A text with an existing id replaces the stored text. Without ids, new ids are generated."""
         given = list(texts)
         for name, values in (("metadatas", metadatas), ("ids", ids)):
             if values is not None and len(values) != len(given):
@@ -77,21 +77,23 @@ class AnnalVectorStore(VectorStore):
             }
             for i, text in enumerate(given)
         ]
-        # One call after the other: an id that comes twice keeps its last text.
+        # One call after the other, so that an id that occurs twice keeps its last text.
         self._made(len(vectors[0])).load(objects, concurrency=1)  # type: ignore[arg-type]
         return kept
 
     def add_documents(self, documents: List[Document], **kwargs: Any) -> List[str]:
-        """Ids are those given as ``ids``, or the documents' own, or new ones."""
+        """Uses ``ids``, the ids of the documents, or new ids."""
         kwargs.setdefault("ids", [document.id for document in documents])
         texts = [document.page_content for document in documents]
         return self.add_texts(texts, [dict(document.metadata) for document in documents], **kwargs)
 
-    def delete(self, ids: Optional[List[str]] = None, *, filter: Optional[Filter] = None, **kwargs: Any) -> Optional[bool]:
-        """Those of the ids that are there, or everything that a filter matches."""
+    def delete(
+        self, ids: Optional[List[str]] = None, *, filter: Optional[Filter] = None, **kwargs: Any
+    ) -> Optional[bool]:
+        """Deletes the documents with these ids, or all that a filter matches."""
         collection = self._collection()
         if filter is not None:
-            collection.delete_by_filter(filter)
+            collection.delete_where(filter)
         for identifier in ids or []:
             try:
                 collection.delete_object(identifier)
@@ -100,10 +102,12 @@ class AnnalVectorStore(VectorStore):
         return True
 
     def get_by_ids(self, ids: Sequence[str], /) -> List[Document]:
-        """Those that are there, in the order asked."""
-        return [_document(item) for item in self._collection().get_objects(list(ids))]
+        """Returns the stored documents, in the order of the ids."""
+        return [_document(item) for item in self._collection().get_many(list(ids))]
 
-    def similarity_search(self, query: str, k: int = 4, *, filter: Optional[Filter] = None, **kwargs: Any) -> List[Document]:
+    def similarity_search(
+        self, query: str, k: int = 4, *, filter: Optional[Filter] = None, **kwargs: Any
+    ) -> List[Document]:
         return [document for document, _ in self.similarity_search_with_score(query, k, filter=filter)]
 
     def similarity_search_with_score(
@@ -123,7 +127,14 @@ class AnnalVectorStore(VectorStore):
         return [(_document(hit), float(hit["similarity"])) for hit in self._hits(embedding, k, filter, False)]
 
     def max_marginal_relevance_search(
-        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, *, filter: Optional[Filter] = None, **kwargs: Any
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        *,
+        filter: Optional[Filter] = None,
+        **kwargs: Any,
     ) -> List[Document]:
         vector = self._embedding.embed_query(query)
         return self.max_marginal_relevance_search_by_vector(vector, k, fetch_k, lambda_mult, filter=filter)
@@ -138,7 +149,7 @@ class AnnalVectorStore(VectorStore):
         filter: Optional[Filter] = None,
         **kwargs: Any,
     ) -> List[Document]:
-        """Similar to the query, and unlike each other: needs NumPy, as LangChain's own function does."""
+        """Returns documents similar to the query and different from each other. Requires NumPy, like LangChain's own function."""
         import numpy
         from langchain_core.vectorstores.utils import maximal_marginal_relevance
 
@@ -148,9 +159,9 @@ class AnnalVectorStore(VectorStore):
         return [_document(hits[i]) for i in chosen]
 
     def _select_relevance_score_fn(self) -> Any:
-        """Of a cosine field the similarity is from -1 to 1; others have no bounds, and no relevance that could be compared."""
+        """Cosine similarities range from -1 to 1; others are unbounded and have no comparable relevance."""
         if self._params["space_type"] != "cosine":
-            raise NotImplementedError("relevance scores are for fields of space type cosine")
+            raise NotImplementedError("relevance scores require a field with space type cosine")
         return lambda similarity: (similarity + 1) / 2
 
     @classmethod
@@ -187,7 +198,7 @@ class AnnalVectorStore(VectorStore):
             try:
                 self._client.create_collection(self._name, [{"name": self._field, "type": "vector", "params": params}])
             except ConflictError:
-                pass  # Another store made it at the same moment.
+                pass  # Another store created it at the same moment.
             return self._collection()
 
 
@@ -211,7 +222,7 @@ def _is_askable(value: Any) -> bool:
 
 
 def _document(item: Mapping[str, Any]) -> Document:
-    """Objects that others stored have meta of their own: all of it is metadata then."""
+    """Objects written by other programs have other meta; then all of it becomes metadata."""
     meta = item["meta"]
     if not isinstance(meta, Mapping):
         return Document(id=item["id"], page_content="")

@@ -1,4 +1,4 @@
-"""How exactly vectors are kept, from smallest and fastest to most exact."""
+"""Precisions of stored vectors, from smallest and fastest to most exact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A progress bar for calls that send more than one batch: drawn in a terminal, with tqdm where it is installed."""
+"""A progress bar for calls that send several batches: shown in a terminal if tqdm is installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Optional, Type
 
 
 class ProgressBar:
-    """Counts records. ``shown`` None draws only in a terminal; without tqdm nothing is drawn."""
+    """Counts records. ``shown`` None shows the bar only in a terminal; without tqdm nothing is shown."""
 
     def __init__(self, total: int, shown: Optional[bool]) -> None:
         self._bar: Any = None

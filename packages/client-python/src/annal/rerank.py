@@ -1,4 +1,4 @@
-"""One list out of those of several fields, made by the client; ``search(fusion=...)`` has the server do it."""
+"""Combines the lists of several fields in the client; ``search(fusion=...)`` does it on the server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def rerank(
 ) -> Dict[str, List[Dict[str, Any]]]:
     """Weighted reciprocal ranks: the sum of weight / (k + rank) over the fields, ranks from 1."""
     if name != "rrf":
-        raise InvalidArgumentError(f"there is no way to rerank named {name!r}, only 'rrf'", field="name", value=name)
+        raise InvalidArgumentError(f"unknown method {name!r}; the only one is 'rrf'", field="name", value=name)
     lists: Mapping[str, List[Dict[str, Any]]] = search_results.get("results", search_results)
     even = 1.0 / max(len(lists), 1)
     scores: Dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""HTTP with requests: one pool of connections, deadlines, and retries of calls that may be repeated."""
+"""HTTP with requests: a connection pool, deadlines and retries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .exchange import (
 
 
 class _HeadersAsGiven(AuthBase):
-    """The token is among the headers already. Without this, requests would replace it by an entry of a .netrc file."""
+    """Keeps the token of the headers, which requests would otherwise replace with an entry of a .netrc file."""
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         return request
@@ -48,10 +48,10 @@ class Transport:
         self.address = Address(base_url, token)
         self.timeout = timeout
         self.retries = retries
-        # Proxies and REQUESTS_CA_BUNDLE come from the environment, as for every program that uses requests.
+        # requests reads proxies and REQUESTS_CA_BUNDLE from the environment.
         self._session = requests.Session()
         self._session.auth = _HeadersAsGiven()
-        # Given with each request: the session's own would give way to REQUESTS_CA_BUNDLE.
+        # Passed with each request, because REQUESTS_CA_BUNDLE would override that of the session.
         self._verify = verify
         self._session.cert = cert
         adapter = HTTPAdapter(pool_connections=1, pool_maxsize=pool_size)
@@ -62,7 +62,7 @@ class Transport:
         self._session.close()
 
     def json(self, method: str, path: str, body: Any = None, *, retry: str, timeout: Optional[float] = None) -> Any:
-        """Sends JSON, when there is something to send, and reads JSON."""
+        """Sends JSON, if there is a body, and reads JSON."""
         data = None if body is None else json_body(body)
         content_type = None if body is None else "application/json"
         return self.send(method, path, data, content_type=content_type, retry=retry, timeout=timeout).json()
@@ -82,7 +82,7 @@ class Transport:
         return Reply(response.status_code, response.headers, response.content)
 
     def download(self, path: str, target: str, *, timeout: Optional[float] = None) -> None:
-        """Writes the body to a file that appears whole or not at all."""
+        """Writes the body to a file that appears only when it is complete."""
         seconds = TRANSFER_SECONDS if timeout is None else timeout
         response = self._send("GET", path, None, None, "*/*", ALWAYS, seconds, stream=True)
         partial = f"{target}.part"
@@ -141,7 +141,7 @@ class Transport:
     ) -> requests.Response:
         root = self.address.root
         try:
-            # Redirects would carry the token to a host that nobody named.
+            # A redirect could send the token to an unexpected host.
             response = self._session.request(
                 method,
                 root + path,

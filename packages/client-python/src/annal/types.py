@@ -1,4 +1,4 @@
-"""The shapes of what goes in and what comes back, for type checkers and editors. At run time they are plain dicts."""
+"""Types of arguments and results, for type checkers and editors. At run time they are plain dicts."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any, Callable, Dict, List, Mapping, Protocol, Sequence, Typed
 
 
 class ArrayLike(Protocol):
-    """A NumPy array, or another object that lists its numbers."""
+    """A NumPy array, or another object with ``tolist``."""
 
-    def tolist(self) -> Any: ...
+    def tolist(self) -> Any:
+        ...
 
 
 Vector = Union[Sequence[float], ArrayLike]
@@ -94,4 +95,4 @@ class FilterUpdate(TypedDict):
 
 
 Progress = Callable[[int], None]
-"""Called with the number of records that are stored."""
+"""Called with the number of stored records."""

@@ -1,1 +1,1 @@
-"""Stands in for langchain-core where it is not installed: names and members as its documentation has them, and no more."""
+"""Replaces langchain-core if it is not installed: only names and members from its documentation."""

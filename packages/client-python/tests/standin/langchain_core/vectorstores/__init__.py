@@ -5,11 +5,13 @@ from typing import Any, List
 
 
 class VectorStore(ABC):
-    """The two members that LangChain makes every store have."""
+    """The two members that LangChain requires of every store."""
 
     @abstractmethod
-    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> List[Any]: ...
+    def similarity_search(self, query: str, k: int = 4, **kwargs: Any) -> List[Any]:
+        ...
 
     @classmethod
     @abstractmethod
-    def from_texts(cls, texts: List[str], embedding: Any, metadatas: Any = None, **kwargs: Any) -> Any: ...
+    def from_texts(cls, texts: List[str], embedding: Any, metadatas: Any = None, **kwargs: Any) -> Any:
+        ...
