@@ -53,7 +53,7 @@ test('the doctor sees who has the directory open, and that a killed server is no
   t.equal(while_.code, 0, while_.out)
   const { findings } = JSON.parse(while_.out)
   t.match(findings.find(({ about }: { about: string }) => about === 'lock').what, `process ${child.pid} `)
-  t.match(findings.find(({ about }: { about: string }) => about === 'port').what, 'an Annal serves')
+  t.match(findings.find(({ about }: { about: string }) => about === 'port').what, 'an Annal server is running')
   t.match(findings.find(({ about }: { about: string }) => about === 'fields').what, /about \d+ fields that hold data/)
   t.equal((await annal(['verify', dir, '--deep'])).code, 73)
   const second = await annal(['serve', '--data-dir', dir, '--port', '0'])

@@ -32,7 +32,7 @@ test('the Python client finds what the TypeScript client finds', { skip: missing
   const address = await realServer(t)
   await using client = connect({ url: address })
   const base = await vectors('base.u8', rows)
-  const asked = await vectors('queries.u8', queries)
+  const queryRows = await vectors('queries.u8', queries)
   const images = await client.createCollection({
     name: 'typescript',
     fields: [denseField('image', { dimension, spaceType: 'l2', precision: 'int8' })],
@@ -41,7 +41,7 @@ test('the Python client finds what the TypeScript client finds', { skip: missing
   await images.load(records, { batchSize: 500, concurrency: 1 })
   const found: (readonly (readonly [string, number])[])[] = []
   let right = 0
-  for (const query of asked) {
+  for (const query of queryRows) {
     const field = { image: { query, limit: 10 } }
     const hits = (await images.search({ fields: field })).results.image ?? []
     const exact = (await images.search({ fields: field, exact: true })).results.image ?? []

@@ -19,5 +19,5 @@ export async function serveDashboard(options: DashboardCommandOptions, terminal:
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => void dashboard.stop().then(() => process.exit(0)))
   }
-  terminal.line(`Dashboard at ${dashboard.address} for the server at ${server.origin} (press Ctrl-C to stop)`)
+  terminal.line(`The dashboard serves ${dashboard.address} for the server at ${server.origin} (press Ctrl-C to stop)`)
 }
