@@ -93,15 +93,18 @@ async function resumed(t: Test, server: string): Promise<void> {
   await t.rejects(run(), { exitCode: 76, message: /Forbidden/ })
   t.match(JSON.parse(readFileSync(resume, 'utf8')), { stored: 0, next: null }, 'the collection is there, and empty')
   qdrant.refuse('f3a1e0f2')
-  await t.rejects(run(said), { exitCode: 76, message: /points\/scroll answered 403: .*Forbidden/ })
-  t.match(said.said.join('\n'), `4 objects are stored; the same command with --resume ${resume} goes on after them`)
+  await t.rejects(run(said), { exitCode: 76, message: /points\/scroll responded with status 403: .*Forbidden/ })
+  t.match(
+    said.said.join('\n'),
+    `4 objects are stored; run the same command with --resume ${resume} to continue after them`,
+  )
   t.match(JSON.parse(readFileSync(resume, 'utf8')), {
     stored: 4,
     next: 'f3a1e0f2-7d3d-4ad0-9f6a-0f4f3a2b1c0d',
     collection: 'resumed',
   })
   await t.rejects(importing('other', `qdrant://${qdrant.host}/films`, { server, resume }), {
-    message: /it is of an import of .* into resumed/,
+    message: /belongs to an import of .* into resumed/,
   })
   qdrant.refuse(undefined)
   const before = qdrant.requests.length
@@ -127,7 +130,7 @@ async function unnamed(t: Test, server: string): Promise<void> {
   })
   await t.rejects(importing('x', `qdrant://${qdrant.host}/`, { server }), {
     exitCode: 64,
-    message: /name the collection/,
+    message: /the collection is missing/,
   })
 }
 

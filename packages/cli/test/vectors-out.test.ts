@@ -82,7 +82,7 @@ const ways: { readonly [way: string]: (world: World) => AsyncIterable<Returned> 
         for (const [field, value] of Object.entries(fields)) if (field !== 'words') yield plain(id, field, value)
   },
   async *'collection, read, JSON'({ url }) {
-    for (const space of spaceTypes) yield* jsonObjects(await asked(url, `${space}/objects/query`, { ids }))
+    for (const space of spaceTypes) yield* jsonObjects(await post(url, `${space}/objects/query`, { ids }))
   },
   async *'collection, read, MessagePack'({ url }) {
     for (const space of spaceTypes) {
@@ -93,14 +93,14 @@ const ways: { readonly [way: string]: (world: World) => AsyncIterable<Returned> 
     }
   },
   async *'collection, page'({ url }) {
-    for (const space of spaceTypes) yield* jsonObjects(await asked(url, `${space}/objects/scroll`, { limit: 40 }))
+    for (const space of spaceTypes) yield* jsonObjects(await post(url, `${space}/objects/scroll`, { limit: 40 }))
   },
   async *'collection, hits'({ url, given }) {
-    for (const space of spaceTypes) yield* jsonHits(await asked(url, `${space}/search`, wireQuery(space, given)))
+    for (const space of spaceTypes) yield* jsonHits(await post(url, `${space}/search`, wireQuery(space, given)))
   },
   async *'collection, batch'({ url, given }) {
     for (const space of spaceTypes) {
-      const { searches } = await asked(url, `${space}/search/batch`, { searches: [wireQuery(space, given)] })
+      const { searches } = await post(url, `${space}/search/batch`, { searches: [wireQuery(space, given)] })
       for (const reply of searches) yield* jsonHits(reply)
     }
   },
@@ -363,7 +363,7 @@ async function json(url: string, route: string, body: object): Promise<any> {
   return (await posted(url, route, body, 'application/json')).json()
 }
 
-function asked(url: string, route: string, body: object) {
+function post(url: string, route: string, body: object) {
   return json(url, `/api/v2/collection/${route}`, body)
 }
 

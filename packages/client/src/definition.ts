@@ -19,9 +19,12 @@ export interface IndexDefinition {
   readonly m?: number | undefined
   /** Pool used while the graph is built; default 128. */
   readonly efConstruction?: number | undefined
-  /** Keep vectors on disk as they are given; default true. `false` takes less disk, and reads give back what memory has left of a vector. */
+  /**
+   * Keeps the original vectors on disk; default true. `false` uses less disk space, and reads return vectors with the precision of the
+   * index.
+   */
   readonly keepOriginals?: boolean | undefined
-  /** Makes the index hybrid. */
+  /** A sparse dimension makes the index hybrid. */
   readonly sparseDimension?: number | undefined
 }
 
@@ -38,8 +41,8 @@ export interface IndexSummary {
 
 export interface IndexDescription extends IndexSummary {
   readonly efConstruction: number
-  /** Whether vectors come back as they were given at every precision. */
+  /** Whether reads return the original vectors at every precision. */
   readonly keepOriginals: boolean
-  /** 0 where the index is not hybrid. */
+  /** 0 if the index is not hybrid. */
   readonly sparseDimension: number
 }

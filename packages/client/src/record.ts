@@ -14,7 +14,7 @@ export interface SparseVector {
 /** A vector to store. It replaces the whole record with the same id. */
 export interface VectorRecord {
   readonly id: string
-  /** As many numbers as the index has dimensions, not normalized. They come back as float32 has them. */
+  /** As many numbers as the index has dimensions, not normalized. They are returned as 32-bit floats. */
   readonly vector: ArrayLike<number>
   /** Data to return with the vector. Bytes are returned unchanged. */
   readonly meta?: JsonObject | Uint8Array | undefined
@@ -27,7 +27,7 @@ export interface VectorRecord {
 /** A stored vector. */
 export interface StoredVector {
   readonly id: string
-  /** As it was given, bit for bit, unless the index keeps no originals. */
+  /** The original vector, bit for bit, unless the index keeps no originals. */
   readonly vector: Float32Array
   /** Length of the original vector. */
   readonly norm: number

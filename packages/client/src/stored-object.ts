@@ -17,7 +17,7 @@ export interface ObjectRecord {
 }
 
 export interface StoredDense {
-  /** As it was given, bit for bit, unless the field keeps no originals. */
+  /** The original vector, bit for bit, unless the field keeps no originals. */
   readonly vector: Float32Array
   /** Length of the original vector. */
   readonly norm: number

@@ -1,12 +1,12 @@
-// JSON text in which every number reads back as it was: JSON.stringify writes a negative zero without its sign.
+// JSON text in which every number is read back exactly: JSON.stringify writes a negative zero without its sign.
 
-/** Node.js has it; the library of types does not yet. */
+/** Node.js has it; the library of types does not have it yet. */
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown }
 
-/** With a point, since readers in other languages take `-0` for an integer. */
+/** With a decimal point, because readers in other languages parse `-0` as an integer. */
 const negativeZero = rawJSON('-0.0')
 
-/** As JSON.stringify, with typed arrays as arrays and with negative zeros. */
+/** Like JSON.stringify, with typed arrays as arrays and with negative zeros. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(exact(value))
 }

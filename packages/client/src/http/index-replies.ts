@@ -4,7 +4,7 @@ import type { Hit, JsonObject, StoredVector } from '../record.ts'
 import { MetaReader } from './meta.ts'
 import { floats, list, number, object, text, unexpected } from './read.ts'
 
-/** Hits in JSON, where vectors are as they were given. */
+/** Hits in JSON, which has the original vectors. */
 export function parseHits(reply: unknown): readonly Hit[] {
   const metas = new MetaReader()
   return list(object(reply, 'reply').results, 'results').map((entry) => {
@@ -37,7 +37,7 @@ export function parseStored(reply: unknown): StoredVector {
   }
 }
 
-/** The index API says undefined where there is no meta. */
+/** The index API uses undefined for missing meta. */
 function parseMeta(entry: Record<string, unknown>, metas: MetaReader): JsonObject | Uint8Array | undefined {
   const meta = metas.fromJson(entry)
   return meta instanceof Uint8Array || Object.keys(meta).length > 0 ? meta : undefined

@@ -1,4 +1,4 @@
-// The parts of an answer, each checked to be what it should.
+// Reads the parts of a reply and validates each.
 import { AnnalError } from '../errors.ts'
 import type { JsonObject } from '../record.ts'
 

@@ -1,4 +1,4 @@
-// What a route is: how an operation becomes a request, and the answer an output.
+// A route converts an operation to a request, and the reply to a result.
 import type { OperationName, Operations } from '../operations.ts'
 
 export interface HttpRequest {
@@ -31,7 +31,7 @@ export interface Route<Name extends OperationName> {
   /** The default timeout of a call that takes long by nature. */
   readonly timeoutMs?: number
   request(input: Operations[Name]['input']): HttpRequest | Promise<HttpRequest>
-  /** Statuses besides 2xx that are answers and not failures. */
+  /** Statuses other than 2xx that are valid replies. */
   readonly answers?: (status: number, code: string | undefined) => boolean
   reply(
     reply: HttpReply,

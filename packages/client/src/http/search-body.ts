@@ -2,7 +2,7 @@
 import type { Query } from '../record.ts'
 import { checkNumbers, checkSparse } from './vector.ts'
 
-/** Members left undefined are left out by JSON.stringify, and the server's defaults hold. */
+/** JSON.stringify omits undefined members, and the server uses its defaults. */
 export function searchBody(query: Query): unknown {
   const { vector, sparse, filter } = query
   if (vector !== undefined) checkNumbers(vector, 'vector')

@@ -1,4 +1,4 @@
-// The transport that speaks HTTP to a server. Remembers nothing between calls.
+// The HTTP transport. It keeps no state between calls.
 
 import { within } from '../deadline.ts'
 import { AnnalError } from '../errors.ts'
@@ -21,7 +21,7 @@ export interface HttpOptions {
   readonly fetch?: typeof fetch | undefined
 }
 
-/** How long a call may go on, the questions it asks on its way included. */
+/** The time limit of a call, including the requests it makes on the way. */
 type Limits = Pick<Exchange, 'signal' | 'deadlineMs'>
 
 export function httpTransport(options: HttpOptions): Transport {
@@ -55,7 +55,7 @@ export function httpTransport(options: HttpOptions): Transport {
   return {
     call,
     async close() {
-      // Nothing is held open between calls.
+      // Nothing is kept open between calls.
     },
   }
 }

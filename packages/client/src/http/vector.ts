@@ -1,8 +1,8 @@
-// Vectors on the wire travel as they are.
+// Vectors are sent unchanged.
 import { AnnalError } from '../errors.ts'
 import type { SparseVector } from '../record.ts'
 
-/** Refuses what float32 cannot hold. */
+/** Refuses values that float32 cannot represent. */
 export function checkNumbers(vector: ArrayLike<number>, field: string): void {
   if (vector === null || typeof vector !== 'object' || typeof vector.length !== 'number') {
     throw new AnnalError('invalid_argument', `${field} must be a list of numbers`, { field, value: vector })
