@@ -140,11 +140,7 @@ async function mistakes(t: Test, server: string): Promise<void> {
   writeFileSync(made, 'id,fields.v\na,"[1,2.5]"\n')
   t.equal(await importing('w', made, { server, create: true }), 0)
   const wrong: readonly [string, string, RegExp, (readonly string[])?][] = [
-    [
-      'vector.csv',
-      'id,fields.v\na,"[1,2]"\nb,"[1,x]"\n',
-      /vector\.csv, row 2, column fields\.v: not a vector such as/,
-    ],
+    ['vector.csv', 'id,fields.v\na,"[1,2]"\nb,"[1,x]"\n', /vector\.csv, row 2, column fields\.v: not a vector such as/],
     [
       'number.csv',
       'id,fields.v\na,"[1,null]"\n',
