@@ -1,14 +1,6 @@
 export { type AppOptions, createApp } from './app.ts'
 export { type BucketPlace, parseBucketPlace } from './backups/bucket-place.ts'
-export {
-  type Config,
-  ConfigError,
-  type ConfigRead,
-  readConfig,
-  type Setting,
-  settings,
-  settingsWithoutEffect,
-} from './config.ts'
+export { type Config, ConfigError, type ConfigRead, readConfig } from './config.ts'
 export { EngineSlot, slotWith } from './engine-slot.ts'
 export { type Exit, exitOf } from './exit.ts'
 export { type DashboardOptions, type RunningDashboard, startDashboard } from './http/dashboard-server.ts'
@@ -23,3 +15,4 @@ export {
 export { builtInPublicKey } from './license/public-key.ts'
 export { verifyAudit } from './observe/audit.ts'
 export { type RunningServer, startServer } from './serve.ts'
+export { type Setting, settings, settingsWithoutEffect } from './settings.ts'

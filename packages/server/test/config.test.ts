@@ -78,7 +78,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
   t.end()
 })
 
-test('all problems are told at once, each naming its setting and value', (t) => {
+test('all problems are reported at once, in the order of the table, each naming its setting and value', (t) => {
   const read = () =>
     readConfig({ NDD_SERVER_PORT: '80a', NDD_FSYNC: 'sometimes', NDD_TOP_K_MAX: '4097', NDD_AUTH_TOKEN: 'two words' })
   t.throws(read, ConfigError)
@@ -86,7 +86,7 @@ test('all problems are told at once, each naming its setting and value', (t) => 
     read()
   } catch (error) {
     t.match(error, {
-      problems: [/NDD_SERVER_PORT.*80a/, /NDD_FSYNC.*sometimes/, /NDD_TOP_K_MAX.*4096.*4097/, /NDD_AUTH_TOKEN/],
+      problems: [/NDD_SERVER_PORT.*80a/, /NDD_AUTH_TOKEN/, /NDD_FSYNC.*sometimes/, /NDD_TOP_K_MAX.*4096.*4097/],
     })
   }
   t.throws(() => readConfig({ NDD_ROOT_TOKEN: 'two words' }), /NDD_ROOT_TOKEN/)
@@ -156,4 +156,30 @@ test('docs/reference/configuration.md lists every setting with its default', asy
     settings.map(({ name, fallback }) => [name, fallback]),
   )
   for (const name of settingsWithoutEffect) t.ok(page.includes(name), name)
+})
+
+test('values are shown only where the table says so, and secrets and paths never', (t) => {
+  const given = {
+    NDD_AUTH_TOKEN: 'secret',
+    NDD_ROOT_TOKEN: 'a-secret-of-sixteen',
+    NDD_DATA_DIR: '/srv/private',
+    NDD_RATE_LIMIT: '5',
+  }
+  const { config } = readConfig(given)
+  const shown = new Map(config.inForce.map(({ name, value }) => [name, value]))
+  t.strictSame(
+    Object.keys(given).map((name) => shown.get(name)),
+    ['set', 'set', 'set', '5'],
+  )
+  const hidden = settings.filter(({ isShown }) => !isShown).map(({ name }) => name)
+  t.strictSame(hidden, [
+    'NDD_DATA_DIR',
+    'NDD_AUTH_TOKEN',
+    'NDD_ROOT_TOKEN',
+    'NDD_LICENSE_PUBLIC_KEY',
+    'NDD_BACKUP_S3',
+    'NDD_TLS_CERT',
+    'NDD_TLS_KEY',
+  ])
+  t.end()
 })

@@ -1,12 +1,12 @@
 // What operators and programmers ask about the server itself: metrics and the description of the API.
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
-import { settings } from '../config.ts'
 import { ServerError } from '../http/errors.ts'
 import { requestLogDefault, requestLogMax } from '../http/limits.ts'
 import { openapiDocument } from '../http/openapi.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
+import { settings } from '../settings.ts'
 import type { Infer } from '../wire/schema.ts'
 
 export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: RouteContext): void {

@@ -1,0 +1,333 @@
+// Every setting of a server in one table: its name, default, bounds, meaning, and whether its value may be shown. config.ts makes
+// the configuration from the values; docs/reference/configuration.md lists the same, and a test compares.
+import { isIP } from 'node:net'
+import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
+import { type BucketPlace, parseBucketPlace } from './backups/bucket-place.ts'
+
+export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
+export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+const fsyncPolicies: readonly FsyncPolicy[] = ['always', 'interval', 'none']
+const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'silent']
+const onOff = ['on', 'off'] as const
+const minuteMs = 60_000
+
+/** A setting as people read about it. */
+export interface Setting {
+  readonly name: string
+  readonly fallback: string
+  readonly meaning: string
+}
+
+/** A setting as the server reads it. */
+export interface SettingOf<T> extends Setting {
+  /** Whether its value may be shown; of any other setting only whether it is set. */
+  readonly isShown: boolean
+  /** The value of a text; a problem, for the operator, where it is refused. */
+  parse(text: string): { readonly value: T; readonly problem?: string }
+}
+
+interface About {
+  readonly meaning: string
+  readonly shown?: boolean
+}
+
+function text(name: string, { fallback = '', meaning, shown = false }: About & { readonly fallback?: string }) {
+  return { name, fallback, meaning, isShown: shown, parse: (value: string) => ({ value }) } satisfies SettingOf<string>
+}
+
+/** Empty stands for undefined. */
+function optionalText(name: string, about: About): SettingOf<string | undefined> {
+  return { ...text(name, about), parse: (value) => ({ value: value || undefined }) }
+}
+
+interface Bounds {
+  readonly fallback: number
+  readonly min: number
+  readonly max: number
+}
+
+function whole(name: string, { fallback, min, max, meaning, shown = true }: About & Bounds): SettingOf<number> {
+  return {
+    name,
+    fallback: String(fallback),
+    meaning,
+    isShown: shown,
+    parse(given) {
+      const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN
+      if (value >= min && value <= max) return { value }
+      return { value, problem: `${name} must be a whole number from ${min} to ${max}, not "${given}"` }
+    },
+  }
+}
+
+/** A whole number, of which 0 stands for undefined. */
+function wholeOrNone(name: string, about: About & Bounds): SettingOf<number | undefined> {
+  const setting = whole(name, about)
+  return {
+    ...setting,
+    parse(given) {
+      const { value, ...rest } = setting.parse(given)
+      return { value: value === 0 ? undefined : value, ...rest }
+    },
+  }
+}
+
+function choice<T extends string>(
+  name: string,
+  choices: readonly T[],
+  { fallback, meaning, shown = true }: About & { readonly fallback: T },
+): SettingOf<T> {
+  return {
+    name,
+    fallback,
+    meaning,
+    isShown: shown,
+    parse(given) {
+      const value = choices.find((candidate) => candidate === given.toLowerCase())
+      if (value !== undefined) return { value }
+      return { value: fallback, problem: `${name} must be one of ${choices.join(', ')}, not "${given}"` }
+    },
+  }
+}
+
+function flag(name: string, about: About & { readonly fallback: 'on' | 'off' }): SettingOf<boolean> {
+  const setting = choice(name, onOff, about)
+  return {
+    ...setting,
+    parse(given) {
+      const { value, ...rest } = setting.parse(given)
+      return { value: value === 'on', ...rest }
+    },
+  }
+}
+
+/** Entries separated by commas. `wanted` says what an entry must be. */
+function list(
+  name: string,
+  {
+    meaning,
+    wanted,
+    parse,
+  }: About & { readonly wanted: string; readonly parse: (entry: string) => string | undefined },
+): SettingOf<readonly string[]> {
+  return {
+    name,
+    fallback: '',
+    meaning,
+    isShown: true,
+    parse(given) {
+      const entries = given
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== '')
+      const refused = entries.find((entry) => parse(entry) === undefined)
+      const value = entries.flatMap((entry) => parse(entry) ?? [])
+      return refused === undefined ? { value } : { value, problem: `${name} must name ${wanted}, not "${refused}"` }
+    },
+  }
+}
+
+function bucket(name: string, about: About): SettingOf<BucketPlace | undefined> {
+  return {
+    ...text(name, about),
+    parse(given) {
+      const value = parseBucketPlace(given)
+      if (given === '' || value !== undefined) return { value }
+      return { value, problem: `${name} must be s3://BUCKET or s3://BUCKET/PREFIX, not "${given}"` }
+    },
+  }
+}
+
+function token(name: string, about: About): SettingOf<string | undefined> {
+  return {
+    ...text(name, about),
+    parse(given) {
+      const value = given || undefined
+      if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return { value }
+      return { value, problem: `${name} must consist of visible ASCII characters, since a header carries it` }
+    },
+  }
+}
+
+/** In the order in which the documentation lists them. */
+export const settingTable = {
+  port: whole('NDD_SERVER_PORT', {
+    ...{ fallback: 8080, min: 0, max: 65_535 },
+    meaning: 'Port of the HTTP server; 0 lets the system choose.',
+  }),
+  host: text('NDD_HOST', { fallback: '127.0.0.1', shown: true, meaning: 'Address to listen on.' }),
+  allowedHosts: list('NDD_ALLOWED_HOSTS', {
+    ...{ parse: parseHost, wanted: 'hosts without scheme and port' },
+    meaning:
+      'Host names that a server without a token accepts, in addition to IP addresses, `localhost`, and NDD_HOST; comma-separated.',
+  }),
+  corsOrigins: list('NDD_CORS_ORIGINS', {
+    ...{ parse: parseOrigin, wanted: 'origins such as https://app.example.com, one by one' },
+    meaning:
+      'Origins whose web pages may use the server from a browser: `https://app.example.com`; comma-separated. Empty: none.',
+  }),
+  trustedProxies: list('NDD_TRUSTED_PROXIES', {
+    ...{ parse: parseNetwork, wanted: 'addresses, or networks such as 10.1.0.0/16' },
+    meaning:
+      'Addresses or networks of proxies whose `X-Forwarded-For` is trusted: `10.0.0.5,10.1.0.0/16`. Empty: a caller has the address of its connection.',
+  }),
+  dataDir: text('NDD_DATA_DIR', { fallback: './data', meaning: 'Data directory; created if it does not exist.' }),
+  authToken: token('NDD_AUTH_TOKEN', {
+    meaning: 'Token that every request must send; empty turns authentication off.',
+  }),
+  rootToken: token('NDD_ROOT_TOKEN', {
+    meaning:
+      'Token that creates databases and their tokens; turns enterprise mode on. Under 16 characters: loopback only.',
+  }),
+  licensePublicKey: optionalText('NDD_LICENSE_PUBLIC_KEY', {
+    meaning: 'Key that verifies licenses, instead of the built-in key: 32 bytes in base64url.',
+  }),
+  fsync: choice('NDD_FSYNC', fsyncPolicies, {
+    fallback: 'always',
+    meaning: 'When a write is acknowledged: `always`, `interval`, or `none`.',
+  }),
+  threads: wholeOrNone('NDD_NUM_THREADS', {
+    ...{ fallback: 0, min: 0, max: 64 },
+    meaning: 'Worker threads for graph work, 0 to 64; 0 means one for each core.',
+  }),
+  topKMax: whole('NDD_TOP_K_MAX', {
+    ...{ fallback: limitsDefault.topKMax, min: 1, max: limitsConfigurable.topKMax },
+    meaning: 'Maximum number of results of one query.',
+  }),
+  batchMax: whole('NDD_BATCH_MAX', {
+    ...{ fallback: limitsDefault.batchMax, min: 1, max: limitsConfigurable.batchMax },
+    meaning: 'Maximum number of objects in one upsert.',
+  }),
+  collectionsMax: whole('NDD_COLLECTIONS_MAX', {
+    ...{ fallback: limitsDefault.collectionsMax, min: 1, max: limitsConfigurable.collectionsMax },
+    meaning: 'Maximum number of collections.',
+  }),
+  rateLimit: wholeOrNone('NDD_RATE_LIMIT', {
+    ...{ fallback: 0, min: 0, max: 1_000_000 },
+    meaning: 'Maximum number of requests per second for one token or address; 0 sets no limit.',
+  }),
+  queryLogPercent: whole('NDD_QUERY_LOG_PERCENT', {
+    ...{ fallback: 0, min: 0, max: 100 },
+    meaning:
+      'Percentage of searches recorded in `queries/` in the data directory, for `annal bench record`; 0 records none.',
+  }),
+  backupEveryHours: wholeOrNone('NDD_BACKUP_EVERY_HOURS', {
+    ...{ fallback: 0, min: 0, max: 8_760 },
+    meaning: 'Hours between backups of every collection that changed; 0 makes no scheduled backups.',
+  }),
+  backupMinutesMax: whole('NDD_BACKUP_MINUTES_MAX', {
+    ...{ fallback: limitsDefault.backupMsMax / minuteMs, min: 1, max: limitsConfigurable.backupMsMax / minuteMs },
+    meaning: 'Maximum duration of a backup or a restore; after that it is canceled and nothing of it is kept.',
+  }),
+  backupKeep: whole('NDD_BACKUP_KEEP', {
+    ...{ fallback: 7, min: 1, max: 10_000 },
+    meaning: 'Number of scheduled backups kept for each collection.',
+  }),
+  backupCheck: flag('NDD_BACKUP_CHECK', {
+    fallback: 'on',
+    meaning:
+      'Whether each scheduled backup is verified with a test restore: `on` or `off`. Needs the memory of one collection.',
+  }),
+  backupBucket: bucket('NDD_BACKUP_S3', {
+    meaning:
+      'Bucket that scheduled backups are also copied to: `s3://BUCKET/PREFIX`; credentials come from the standard `AWS_*` variables.',
+  }),
+  backupBucketKeep: whole('NDD_BACKUP_S3_KEEP', {
+    ...{ fallback: 30, min: 1, max: 100_000 },
+    meaning: 'Number of scheduled backups kept in the bucket for each collection.',
+  }),
+  archiveHours: whole('NDD_ARCHIVE_HOURS', {
+    ...{ fallback: 24, min: 0, max: 87_600 },
+    meaning: 'How far back any moment can be restored, in hours; 0 keeps no history and removes existing history.',
+  }),
+  archiveGigabytesMax: whole('NDD_ARCHIVE_MAX_GB', {
+    ...{ fallback: 50, min: 1, max: 1_000_000 },
+    meaning:
+      'Maximum disk space for history; it also never takes more than a tenth of the free space. At the limit, less history is kept.',
+  }),
+  keepLog: flag('NDD_KEEP_LOG', {
+    fallback: 'off',
+    meaning:
+      'Whether the log is kept from its beginning, for `annal bench record`: `on` or `off`. It grows without limit.',
+  }),
+  tlsCert: optionalText('NDD_TLS_CERT', {
+    meaning: 'Certificate file in PEM format; turns HTTPS on together with NDD_TLS_KEY.',
+  }),
+  tlsKey: optionalText('NDD_TLS_KEY', { meaning: 'Key file in PEM format, readable by its owner only.' }),
+  logLevel: choice('NDD_LOG_LEVEL', logLevels, {
+    fallback: 'warn',
+    meaning: '`trace`, `debug`, `info`, `warn`, `error`, or `silent`.',
+  }),
+}
+
+/** Every setting, in the order in which the documentation lists them. */
+export const settings: readonly SettingOf<unknown>[] = Object.values(settingTable)
+
+/** The value of each setting, by its key in the table. */
+export type SettingValues = {
+  readonly [K in keyof typeof settingTable]: (typeof settingTable)[K] extends SettingOf<infer T> ? T : never
+}
+
+export type Environment = { readonly [name: string]: string | undefined }
+
+/** The text of a setting in an environment; blank and absent stand for the default. */
+export function textOf({ name, fallback }: Setting, environment: Environment): string {
+  return environment[name]?.trim() || fallback
+}
+
+/** Parses every setting. Problems are added to `problems`; the value of a refused setting is unusable. */
+export function readSettings(environment: Environment, problems: string[]): SettingValues {
+  const entries = Object.entries(settingTable).map(([key, setting]) => {
+    const { value, problem } = (setting as SettingOf<unknown>).parse(textOf(setting, environment))
+    if (problem !== undefined) problems.push(problem)
+    return [key, value]
+  })
+  // The entries are those of the table, each with the type that its setting parses to.
+  return Object.fromEntries(entries) as SettingValues
+}
+
+/** Settings of the published server that have no counterpart here. They are accepted and ignored. */
+export const settingsWithoutEffect: readonly string[] = [
+  'NDD_NUM_SERVER_THREADS',
+  'NDD_SERVER_ID',
+  'NDD_SERVER_TYPE',
+  'NDD_MAX_ELEMENTS',
+  'NDD_MAX_ELEMENTS_INCREMENT',
+  'NDD_MAX_INCREMENT_TRIGGER',
+  'NDD_VECTOR_CACHE_PERCENTAGE',
+  'NDD_VECTOR_CACHE_MIN_BITS',
+  'NDD_MAX_LIVE_INDICES',
+  'NDD_NUM_PARALLEL_INSERTS',
+  'NDD_NUM_RECOVERY_THREADS',
+  'NDD_MIN_DRAM_MB',
+  'NDD_DEBUG_LOG',
+  'NDD_INV_IDX_SEARCH_BATCH_SZ',
+  'NDD_MAX_ACTIVE_INDICES',
+  'NDD_MAX_MEMORY_GB',
+  'NDD_USAGE_STATS_URL',
+  'NDD_SPARSE_MAP_SIZE_MAX_BITS',
+  ...['INDEX_META', 'ID_MAPPER', 'FILTER', 'METADATA', 'VECTOR'].flatMap((map) => [
+    `NDD_${map}_MAP_SIZE_BITS`,
+    `NDD_${map}_MAP_SIZE_MAX_BITS`,
+  ]),
+]
+
+function parseHost(entry: string): string | undefined {
+  return /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/i.test(entry) ? entry.toLowerCase() : undefined
+}
+
+function parseNetwork(entry: string): string | undefined {
+  const [, address = '', bits] = /^([^/]*)(?:\/(\d{1,3}))?$/.exec(entry) ?? []
+  const family = isIP(address)
+  if (family === 0 || address.includes('%')) return undefined
+  return Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128) ? entry : undefined
+}
+
+/** An origin as browsers send it in the header Origin: without a path and a default port. Any page can send `null`. */
+function parseOrigin(entry: string): string | undefined {
+  const url = URL.parse(entry)
+  if (url === null || url.host === '' || url.host.includes('*')) return undefined
+  const origin = `${url.protocol}//${url.host}`
+  return url.href.replace(/\/$/, '') === origin ? origin : undefined
+}
