@@ -131,12 +131,12 @@ function readers(collection: Collection): ((check: Check) => Promise<void>)[] {
       const values = [one, two].map((found) => found?.results.v?.[0]?.filter.write)
       if (values[0] !== values[1]) check('a batch', values)
     },
-    // Without a promise: these end the write in their own turn.
     async (check) =>
       check(
         'facets',
-        collection.facets({ key: 'write' }).values.flatMap(({ value, count }) => Array(count).fill(value)),
+        (await collection.facets({ key: 'write' })).values.flatMap(({ value, count }) => Array(count).fill(value)),
       ),
+    // Without a promise: these end the write in their own turn.
     async (check) => check('count', Array(collection.count(all).count).fill(0)),
     async (check) => check('objects', Array(collection.describe().objects).fill(0)),
   ]

@@ -1,6 +1,6 @@
 // One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
 
-import { collectInSlices, TimeSlice } from '@annal/wal'
+import { collectInSlices, runInTurns, TimeSlice } from '@annal/wal'
 import type { Committer, EventDraft } from '../commit.ts'
 import type { ObjectEvent } from '../events/event.ts'
 import { columnBytes, upsertPieces, upsertPiecesFrom } from '../events/upsert-pieces.ts'
@@ -29,7 +29,7 @@ import type {
 import type { FieldSchema } from '../model/schema.ts'
 import type { Applied, Replica, ReplicaHost } from '../replica/replica.ts'
 import { objectBytes } from '../search/answer-room.ts'
-import { facetsOf, parseFacets } from '../search/facets.ts'
+import { countFacets, parseFacets } from '../search/facets.ts'
 import { neighborsOf } from '../search/neighbors.ts'
 import { measureRecall, parseRecall } from '../search/recall.ts'
 import { needsWholeVersion, parseSearch } from '../search/request.ts'
@@ -228,9 +228,16 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { count, lsn: replica.lsnApplied }
   }
 
-  facets(request: FacetRequest): Facets {
-    this.checkOpen()
-    return facetsOf(this.replica, parseFacets(request))
+  async facets(request: FacetRequest): Promise<Facets> {
+    await this.served()
+    const input = parseFacets(request)
+    const first = countFacets(this.replica, input).next()
+    if (first.done) return first.value
+    // Between two applies the filters stay those of one version, however many turns it takes. Writers go on appending.
+    return this.gate.queue(0, () => {
+      this.checkOpen()
+      return runInTurns(countFacets(this.replica, input))
+    })
   }
 
   async scroll(request: ScrollRequest = {}, room?: AnswerRoom): Promise<ScrollPage> {

@@ -292,8 +292,8 @@ export interface Collection {
   searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]>
   /** Objects that match; all of them without a filter. */
   count(filter?: FilterInput): { readonly count: number; readonly lsn: number }
-  /** How many objects have which values under a filter key. */
-  facets(request: FacetRequest): Facets
+  /** How many objects have which values under a filter key. With more than a few thousand values, writes are applied when it is done. */
+  facets(request: FacetRequest): Promise<Facets>
   /** Pages through all objects that match. An object that is not written meanwhile comes exactly once, whatever else is. */
   scroll(request?: ScrollRequest, room?: AnswerRoom): Promise<ScrollPage>
   /** Asks the index for stored vectors and compares with exact answers: a number to watch. */

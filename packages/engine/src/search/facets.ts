@@ -16,6 +16,9 @@ export interface FacetInput {
 /** Values kept until the least frequent are left out. */
 const sortedAtOnce = 1_000
 
+/** Values counted in one turn of the event loop: some milliseconds. */
+const valuesOfTurn = 4_096
+
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
 export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRequest): FacetInput {
   if (typeof key !== 'string') {
@@ -32,17 +35,24 @@ export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRe
   }
 }
 
-export function facetsOf(replica: Replica, { key, filter, limit }: FacetInput): Facets {
-  const within = filter && replica.filters.evaluate(filter).bitmap
+/**
+ * Counts the values, and yields after every few thousand of them: a key may have millions. Throughout, the filters must be those of
+ * one version.
+ */
+export function* countFacets(
+  { filters, lsnApplied: lsn }: Pick<Replica, 'filters' | 'lsnApplied'>,
+  { key, filter, limit }: FacetInput,
+): Generator<void, Facets> {
+  const within = filter && filters.evaluate(filter).bitmap
   let values: Facets['values'][number][] = []
   let distinct = 0
-  for (const value of replica.filters.valuesOf(key, within)) {
+  for (const value of filters.valuesOf(key, within)) {
     values.push(value)
     distinct += 1
-    // A key may have millions of values, of which few are wanted.
     if (values.length > 2 * limit + sortedAtOnce) values = first(values, limit)
+    if (distinct % valuesOfTurn === 0) yield
   }
-  return { values: first(values, limit), distinct, lsn: replica.lsnApplied }
+  return { values: first(values, limit), distinct, lsn }
 }
 
 function first(values: Facets['values'][number][], limit: number): Facets['values'][number][] {

@@ -199,7 +199,7 @@ test('counts and facets are exact, with a filter and without', async (t) => {
       for (const { filter } of alive)
         if (within === undefined || filter.n < within) counts.set(filter[key], (counts.get(filter[key]) ?? 0) + 1)
       const filter = within === undefined ? {} : { filter: [{ n: { $lt: within } }] }
-      const facets = collection.facets({ key, ...filter })
+      const facets = await collection.facets({ key, ...filter })
       t.same(new Map(facets.values.map(({ value, count }) => [value, count])), counts, `${key} ${within}`)
       t.equal(facets.distinct, counts.size)
       const frequencies = facets.values.map(({ count }) => count)
@@ -208,8 +208,8 @@ test('counts and facets are exact, with a filter and without', async (t) => {
         [...frequencies].sort((a, b) => b - a),
       )
     }
-  t.match(collection.facets({ key: 'tags', limit: 1 }), { values: [{ value: 'all', count: 800 }], distinct: 6 })
-  t.match(collection.facets({ key: 'none' }), { values: [], distinct: 0 })
+  t.match(await collection.facets({ key: 'tags', limit: 1 }), { values: [{ value: 'all', count: 800 }], distinct: 6 })
+  t.match(await collection.facets({ key: 'none' }), { values: [], distinct: 0 })
 })
 
 test('pages hold every object once while others are written, also across a restart', async (t) => {
