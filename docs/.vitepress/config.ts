@@ -53,6 +53,7 @@ export default defineConfig({
         'reference/http-api',
         'reference/libraries/client',
         'reference/libraries/engine',
+        'reference/vectors',
         'reference/search',
         'reference/filters',
         'reference/errors',

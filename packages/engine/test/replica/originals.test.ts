@@ -61,6 +61,32 @@ test('vectors come back bit for bit across chunks, and a changed bit is noticed'
   })
 })
 
+test('many vectors are read at once, as given, and files of cosine fields say that an earlier version cannot read them', async (t) => {
+  await inDirectory(async (dir) => {
+    const place = { vfs: nodeVfs(), dir, directory: () => '00000000-0000-4000-8000-000000000001' }
+    const originals = new Originals(place, { ...owner, scales: true })
+    const forms = Uint8Array.from({ length: 300 }, (_, i) => i % 3)
+    await originals.prepare(300)
+    const ordinals = Uint32Array.from({ length: 300 }, (_, i) => 299 - i)
+    await originals.append(ordinals, rows(300, 0), { forms })
+    const asked = [...Array.from({ length: 40 }, (_, i) => 230 + i), 7, 299, 1_000, 0, 8]
+    const read = await originals.readGiven(asked)
+    for (const [i, ordinal] of asked.entries()) {
+      if (ordinal === 1_000) t.equal(read[i], undefined, 'one that has none')
+      else t.strictSame(read[i], { vector: rows(1, 299 - ordinal), form: (299 - ordinal) % 3 }, `ordinal ${ordinal}`)
+    }
+    const compared = await originals.read(298)
+    t.ok(Math.abs(Math.hypot(...compared) - 1) < 1e-6, 'a comparison takes it at unit length')
+    t.strictSame(await originals.read(299), rows(1, 0), 'one of form 0 is compared unchanged')
+    const bytes = await readFile(join(dir, originals.names()[0] as string))
+    t.strictSame([bytes.readUInt16LE(8), bytes.readUInt16LE(10), bytes.readUInt16LE(12)], [3, 3, 3])
+    bytes[64 + 40_008 * 10] = 77
+    await writeFile(join(dir, originals.names()[0] as string), bytes)
+    await t.rejects(originals.readGiven([291, 290, 289, 288]), { code: 'snapshot_damaged' })
+    await originals.close()
+  })
+})
+
 test('rescored answers are exact, survive restarts, replays and a lost directory of originals, and go with their collection', async (t) => {
   await inDirectory(async (dir) => {
     const dataDir = join(dir, 'data')

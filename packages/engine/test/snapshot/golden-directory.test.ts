@@ -208,3 +208,39 @@ test('a graph by the first rules keeps them until it is rebuilt, and is replayed
     await engine.close()
   }
 })
+
+test('a cosine field of an earlier version gives what it kept, and keeps new vectors as they are given', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
+  t.teardown(() => rm(dir, { recursive: true }))
+  const dataDir = join(dir, 'data')
+  await writeGolden('data-directory-4', dataDir)
+  const before = new Map(objects(300, 0).map(({ id, fields }) => [id, Float32Array.from(fields.v)]))
+  const given = objects(40, 400).map(({ id, fields }) => ({ id, fields: { v: fields.v.map((x) => x * 37) } }))
+  let engine = await openEngine({ dataDir, threads: 1 })
+  const check = async (what: string) => {
+    const { objects: stored } = await engine.database().collection('int16').scroll({ limit: 1_000 })
+    const wrong = stored.filter(({ id, dense }) => {
+      const vector = Array.from(dense.v?.vector ?? [])
+      const now = given.find((one) => one.id === id)
+      if (now) return !now.fields.v.every((x, i) => Object.is(Math.fround(x), vector[i]))
+      const wanted = before.get(id)
+      // Row and norm were rounded, and their product is.
+      return wanted !== undefined && !wanted.every((x, i) => Math.abs(x - (vector[i] ?? 0)) <= 2 ** -22 * Math.abs(x))
+    })
+    t.strictSame(
+      wrong.map(({ id }) => id),
+      [],
+      what,
+    )
+    t.ok(stored.length > 100 && given.every(({ id }) => stored.some((one) => one.id === id)))
+  }
+  await engine.database().collection('int16').upsert(given)
+  await check('after the upgrade')
+  await engine.checkpoint()
+  await engine.close()
+  engine = await openEngine({ dataDir, threads: 1 })
+  await check('from its checkpoint')
+  await engine.database().collection('int16').rebuild()
+  await check('after a rebuild')
+  await engine.close()
+})
