@@ -53,7 +53,7 @@ export function mutantsOf(path: string, source: string): readonly Mutant[] {
       source: source.slice(0, from) + text + source.slice(to),
     }))
     .filter((mutant) => {
-      if (known.has(mutant.source)) return false
+      if (mutant.source === source || known.has(mutant.source)) return false
       known.add(mutant.source)
       return true
     })

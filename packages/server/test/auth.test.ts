@@ -2,7 +2,7 @@
 import net from 'node:net'
 import { test } from 'tap'
 import { createAttempts } from '../src/access/attempts.ts'
-import { createGuard } from '../src/access/auth.ts'
+import { createGuard, tokenHash, tokenId } from '../src/access/auth.ts'
 import { EngineSlot } from '../src/engine-slot.ts'
 import { runningApp } from './running-app.ts'
 
@@ -130,4 +130,10 @@ test('a request without a token is refused before its body is read', async (t) =
   })
   t.match(reply, /^HTTP\/1\.1 401 /, 'the answer came after a kilobyte of 64 MiB')
   t.notMatch(reply, /connection: close/i, 'the rest may come, so that the client gets to read')
+})
+
+test('the id of a token is the first 12 digits of its hash, and there is none without a token', async (t) => {
+  t.equal(tokenId('Bearer abc'), tokenHash('abc').slice(0, 12))
+  t.equal(tokenId('abc'), 'ba7816bf8f01')
+  t.strictSame([tokenId(undefined), tokenId('')], [undefined, undefined])
 })

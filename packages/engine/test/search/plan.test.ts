@@ -59,3 +59,21 @@ test('the boost widens the pool of a filtered walk by its percentage', async (t)
     'without a filter nothing is boosted',
   )
 })
+
+test('at equal costs the matches are compared: a comparison of each never ends in the wrong place', async (t) => {
+  // 0.45 of 5,400 rows is twice the cost of a walk at this ef, to the comparison.
+  const ties = Array.from({ length: 1_024 }, (_, ef) => ({ ef, rows: (2 * Math.round(66 * ef ** 0.6)) / 0.45 }))
+  const tie = ties.find(
+    ({ ef, rows }) => ef > 0 && Number.isInteger(rows) && rows * 0.45 === 2 * Math.round(66 * ef ** 0.6),
+  )
+  t.ok(tie !== undefined)
+  if (tie !== undefined) t.equal(planOf({ matches: undefined, ...tie }), 'compare')
+  // A walk through a field of which all rows match costs 1.25 x 7.1 x ef x 1.335 comparisons.
+  const matches = Array.from({ length: 60_000 }, (_, i) => i + 1)
+  const even = matches.find((count) => {
+    const { costs } = planDense({ ...input, matches: count, rows: count, ef: 300 })
+    return costs !== undefined && costs.scan === costs.walk
+  })
+  t.ok(even !== undefined)
+  t.equal(planOf({ matches: even, rows: even as number, ef: 300 }), 'compare')
+})
