@@ -60,7 +60,12 @@ const nodeHttp: Client = async (url, { method, path, headers }, declares) => {
     headers: { 'content-type': 'application/json', ...(declares && { 'content-length': bytes }), ...headers },
   })
   const responded = once(request, 'response') as Promise<[http.IncomingMessage]>
-  for (let i = 0; i < chunks; i++) if (!request.write(chunk)) await Promise.race([once(request, 'drain'), responded])
+  let isAnswered = false
+  const answered = responded.then(() => {
+    isAnswered = true
+  })
+  for (let i = 0; i < chunks && !isAnswered; i++)
+    if (!request.write(chunk)) await Promise.race([once(request, 'drain'), answered])
   request.end()
   const [response] = await responded
   return { status: response.statusCode ?? 0, body: Buffer.concat(await response.toArray()).toString() }

@@ -15,9 +15,15 @@ export interface RunningProcess {
   stderr(): string
 }
 
-/** The server of the sources, or of a build. */
-export function startProcess(environment: Readonly<Record<string, string>>, main = sources): RunningProcess {
-  const child = spawn(process.execPath, ['--conditions=annal-source', '--max-semi-space-size=8', main], {
+/** The server of the sources, or of a build. `through` is a command that runs the one that follows it. */
+export function startProcess(
+  environment: Readonly<Record<string, string>>,
+  main = sources,
+  through: readonly string[] = [],
+): RunningProcess {
+  const server = [process.execPath, '--conditions=annal-source', '--max-semi-space-size=8', main]
+  const [program = '', ...args] = [...through, ...server]
+  const child = spawn(program, args, {
     env: {
       ...withoutSettings(process.env),
       // Reading and compiling the sources is most of a start; what one process compiled serves the next.

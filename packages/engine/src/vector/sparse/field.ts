@@ -18,6 +18,7 @@ import { PostingLists, postingBytesFirst, postingBytesRewritten, postingBytesUsu
 import { SparseMemory } from './memory.ts'
 import { inTurns } from './postings.ts'
 import { readTicket, type WeighedList, writeTicket } from './query.ts'
+import { TermChanges } from './term-changes.ts'
 import { Vocabulary } from './vocabulary.ts'
 
 export async function openSparseField(definition: SparseFieldSchema, pool: WorkerPool): Promise<SparseField> {
@@ -40,11 +41,13 @@ function emptyState(): SparseState {
   return { memory, lists: new PostingLists(memory), vocabulary: new Vocabulary(), end: 0, rows: 0 }
 }
 
-/** What an event changes of the counts that weigh a query; it counts from the next version on. */
+/** What an event changes of the counts that weigh a query, with TermChanges; it counts from the next version on. */
 interface PendingCounts {
   rows: number
-  readonly terms: Map<number, number>
 }
+
+/** Terms counted in one turn of the event loop. */
+const turnTerms = 2 ** 16
 
 const noHits: DenseHits = {
   ordinals: new Uint32Array(0),
@@ -71,6 +74,7 @@ class InvertedField implements SparseField {
   readonly #cuts = new Set<SparseCut>()
   #version = 0
   #pending: PendingCounts | undefined
+  readonly #changes = new TermChanges()
   #closed = false
 
   constructor(definition: SparseFieldSchema, pool: WorkerPool, module: WebAssembly.Module, state: SparseState) {
@@ -104,9 +108,9 @@ class InvertedField implements SparseField {
 
   async apply(version: number, rows: SparseRows | undefined, removed: SparseRows): Promise<void> {
     this.#refuseWhenClosed()
-    this.#settle()
+    await this.#settleInTurns()
     this.#version = version
-    const counts: PendingCounts = { rows: 0, terms: new Map() }
+    const counts: PendingCounts = { rows: 0 }
     this.#pending = counts
     if (rows !== undefined) await this.#insert(version, rows, counts)
     for (const ordinal of removed.ordinals) {
@@ -115,7 +119,7 @@ class InvertedField implements SparseField {
       this.#state.memory.bury(ordinal, version)
     }
     counts.rows -= removed.ordinals.length
-    for (const index of removed.indices) this.#count(counts, this.#state.vocabulary.find(index), -1)
+    for (const index of removed.indices) this.#changes.add(this.#state.vocabulary.find(index), -1)
   }
 
   async #insert(version: number, rows: SparseRows, counts: PendingCounts): Promise<void> {
@@ -136,28 +140,41 @@ class InvertedField implements SparseField {
       const term = vocabulary.findOrAdd(index)
       if (vocabulary.directory(term) === 0) this.#beforeIndexChanges(index)
       vocabulary.setDirectory(term, lists.add(vocabulary.directory(term), { ordinals, weights }))
-      this.#count(counts, term, ordinals.length)
+      this.#changes.add(term, ordinals.length)
     })
-  }
-
-  #count(counts: PendingCounts, term: number, change: number): void {
-    counts.terms.set(term, (counts.terms.get(term) ?? 0) + change)
   }
 
   /** The counts of the event before are what searches see from now on. */
   #settle(): void {
-    if (this.#pending === undefined) return
+    this.#settleSome(Number.POSITIVE_INFINITY)
+  }
+
+  /** The same, with turns for others where there are many. */
+  async #settleInTurns(): Promise<void> {
+    const pending = this.#pending
+    // Another search may have begun with it as well, and whoever cannot wait may have ended it.
+    while (pending !== undefined && this.#pending === pending) {
+      if (this.#settleSome(turnTerms)) return
+      await new Promise<void>((resume) => setImmediate(resume))
+    }
+  }
+
+  /** True when nothing is left. */
+  #settleSome(termsMax: number): boolean {
+    if (this.#pending === undefined) return true
     const { vocabulary } = this.#state
-    this.#state.rows += this.#pending.rows
-    for (const [term, change] of this.#pending.terms) {
+    const isDone = this.#changes.take(termsMax, (term, change) => {
       this.#beforeListChanges(vocabulary.indexOf(term))
       vocabulary.setRows(term, vocabulary.rows(term) + change)
-    }
+    })
+    if (!isDone) return false
+    this.#state.rows += this.#pending.rows
     this.#pending = undefined
+    return true
   }
 
   async purge(rows: SparseRows): Promise<void> {
-    this.#settle()
+    await this.#settleInTurns()
     const { memory, lists, vocabulary } = this.#state
     memory.reclaim()
     await inTurns(rows, ({ index, ordinals }) => {
@@ -174,7 +191,7 @@ class InvertedField implements SparseField {
 
   async search(query: SparseQuery, options: SparseSearch): Promise<DenseHits> {
     this.#refuseWhenClosed()
-    if (options.version >= this.#version) this.#settle()
+    if (options.version >= this.#version && this.#pending !== undefined) await this.#settleInTurns()
     const { memory } = this.#state
     const lists = this.#weigh(query)
     if (lists.length === 0) return noHits
@@ -276,7 +293,7 @@ class InvertedField implements SparseField {
   }
 
   bytes(): { readonly [part: string]: number } {
-    return { sparse: this.#state.memory.bytes + this.#state.vocabulary.bytes() }
+    return { sparse: this.#state.memory.bytes + this.#state.vocabulary.bytes() + this.#changes.bytes() }
   }
 
   #refuseWhenClosed(): void {

@@ -1,0 +1,72 @@
+// A control group of Linux that bounds the memory of the processes that join it, of version 1 or 2, below the group of this process.
+// Undefined where none can be made: not on Linux, no rights, or a group that may not be divided.
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+
+export interface MemoryCgroup {
+  readonly version: 1 | 2
+  /** Runs the command that follows in the group. */
+  readonly join: readonly string[]
+  /** Times that the kernel ended a process of the group for want of memory. */
+  kills(): Promise<number>
+  /** All members must have ended. */
+  remove(): Promise<void>
+}
+
+const root = '/sys/fs/cgroup'
+
+export async function makeMemoryCgroup(bytes: number): Promise<MemoryCgroup | undefined> {
+  const groups = await readFile('/proc/self/cgroup', 'utf8').catch(() => '')
+  const first = /^\d+:(?:[^:]*,)?memory(?:,[^:]*)?:(.*)$/m.exec(groups)?.[1]
+  const second = /^0::(.*)$/m.exec(groups)?.[1]
+  for (const made of [
+    first !== undefined && (() => ofVersion1(path.join(root, 'memory', first), bytes)),
+    second !== undefined && (() => ofVersion2(path.join(root, second), bytes)),
+  ]) {
+    const group = made && (await made().catch(() => undefined))
+    if (group) return group
+  }
+  return undefined
+}
+
+async function ofVersion1(parent: string, bytes: number): Promise<MemoryCgroup> {
+  return bounded(parent, 1, {
+    limits: [['memory.limit_in_bytes', bytes]],
+    // Without swap where that is counted.
+    more: ['memory.memsw.limit_in_bytes', bytes],
+    events: 'memory.oom_control',
+  })
+}
+
+async function ofVersion2(parent: string, bytes: number): Promise<MemoryCgroup> {
+  // Refused where the group has processes of its own and is not the root.
+  await writeFile(path.join(parent, 'cgroup.subtree_control'), '+memory').catch(() => undefined)
+  return bounded(parent, 2, {
+    limits: [['memory.max', bytes]],
+    more: ['memory.swap.max', 0],
+    events: 'memory.events',
+  })
+}
+
+async function bounded(
+  parent: string,
+  version: 1 | 2,
+  { limits, more, events }: { limits: [string, number][]; more: [string, number]; events: string },
+): Promise<MemoryCgroup> {
+  const dir = path.join(parent, `annal-test-${process.pid}`)
+  await mkdir(dir)
+  try {
+    for (const [name, value] of limits) await writeFile(path.join(dir, name), String(value))
+    await writeFile(path.join(dir, more[0]), String(more[1])).catch(() => undefined)
+    await readFile(path.join(dir, events))
+  } catch (error) {
+    await rmdir(dir)
+    throw error
+  }
+  return {
+    version,
+    join: ['/bin/sh', '-c', `echo $$ > "${dir}/cgroup.procs" || exit 70; exec "$@"`, 'sh'],
+    kills: async () => Number(/oom_kill (\d+)/.exec(await readFile(path.join(dir, events), 'utf8'))?.[1] ?? 0),
+    remove: () => rmdir(dir),
+  }
+}
