@@ -22,7 +22,7 @@ const doors: Readonly<Record<string, readonly string[]>> = {
 /** Rooms of engine/src from the bottom up; a file imports from its own level or below. */
 const engineLevels: readonly (readonly string[])[] = [
   ['errors', 'limits', 'file-damage', 'memory'],
-  ['model', 'events'],
+  ['model', 'events', 'defaults'],
   ['filter', 'vector', 'worker', 'catalog', 'health', 'progress'],
   ['input'],
   ['replica'],

@@ -1,13 +1,12 @@
 export type { FsyncPolicy } from '@annal/wal'
+export { efConstructionDefault, efDefault, mDefault, topKDefault } from './defaults.ts'
 export { openEngine } from './engine.ts'
 export { EngineError, type EngineErrorCode, type ErrorDetails } from './errors.ts'
 export {
   dimensionMax,
   dimensionMin,
-  efConstructionDefault,
   efConstructionMax,
   efConstructionMin,
-  efDefault,
   efMax,
   fieldsMax,
   filterBoostMax,
@@ -16,7 +15,6 @@ export {
   type Limits,
   limitsConfigurable,
   limitsDefault,
-  mDefault,
   membersMax,
   metaAnswerPlainBytesMax,
   metaBytesMax,
@@ -30,7 +28,6 @@ export {
   searchesMax,
   sparseDimensionMax,
   sparseTermsMax,
-  topKDefault,
 } from './limits.ts'
 export type {
   AskedSearch,

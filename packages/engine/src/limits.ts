@@ -9,12 +9,8 @@ export const lengthMax = 1e18
 export const cosineLengthMax = 1e38
 export const mMin = 4
 export const mMax = 512
-export const mDefault = 16
 export const efConstructionMin = 8
 export const efConstructionMax = 4_096
-export const efConstructionDefault = 128
-export const topKDefault = 10
-export const efDefault = 128
 export const efMax = 1_024
 export const prefilterThresholdMin = 1_000
 export const prefilterThresholdMax = 1_000_000
@@ -50,22 +46,17 @@ export const membersMax = 2_048
 export const queryMembersMax = 256
 /** Searches of one batch. */
 export const searchesMax = 100
-export const scrollDefault = 100
-export const facetValuesDefault = 10
 export const facetValuesMax = 10_000
 /** A database, a token and a setting each cost the catalog some hundred bytes, in memory and in every checkpoint. */
 export const databasesMax = 10_000
 export const tokensOfDatabaseMax = 100
 export const settingsMax = 64
 export const settingValueBytesMax = 4_096
-export const recallSampleDefault = 100
 export const recallSampleMax = 1_000
-/** Events of the log in one answer; the ids that each of them tells of what it wrote. */
-export const eventsDefault = 100
+/** Events of the log in one reply; the ids that each of them lists. */
 export const eventsMax = 500
 export const eventIdsMax = 10
-/** Stretches of one answer about activity: more than a screen has room for. */
-export const activityBucketsDefault = 120
+/** Buckets of one reply about activity: more than a screen shows. */
 export const activityBucketsMax = 1_000
 /** Of the log, in one call that looks back. The segment that crosses it is read to its end, so that a call reads one as a rule. */
 export const historyStepBytesMax = 32 * 1024 * 1024

@@ -1,6 +1,13 @@
 // The operations on indexes, on an engine: an index is a collection with one dense field and, if it is hybrid, one sparse field, as on
 // the server. New fields are named `dense` and `sparse`.
-import { type CollectionDescription, type Database, EngineError, MetaBudget, type ObjectInput } from '@annal/engine'
+import {
+  type CollectionDescription,
+  type Database,
+  EngineError,
+  MetaBudget,
+  type ObjectInput,
+  topKDefault,
+} from '@annal/engine'
 import type { IndexDefinition, IndexDescription } from '../definition.ts'
 import type { IndexOperations } from '../operations.ts'
 import type { Hit, JsonObject, Query, StoredVector, VectorRecord } from '../record.ts'
@@ -10,8 +17,6 @@ import { hitOf, storedOf } from './answers.ts'
 import type { Calls } from './calls.ts'
 import { filterInput } from './collection-calls.ts'
 import { defined } from './defined.ts'
-
-const topKDefault = 10
 
 export const indexCalls: Calls<keyof IndexOperations> = {
   async createIndex({ database }, definition) {

@@ -1,9 +1,10 @@
 // The history of one database: its events and their times, from the log and its archive. Records of other databases are
 // neither shown nor counted.
 
+import { activityBucketsDefault, eventsDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import type { RecordFacts } from '../events/record-facts.ts'
-import { activityBucketsDefault, activityBucketsMax, eventsDefault, eventsMax, historyStepBytesMax } from '../limits.ts'
+import { activityBucketsMax, eventsMax, historyStepBytesMax } from '../limits.ts'
 import type {
   Activity,
   ActivityRequest,

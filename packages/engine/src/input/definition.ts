@@ -1,14 +1,20 @@
 // Turns a collection definition as people write it into a checked CollectionSchema.
 
+import {
+  efConstructionDefault,
+  mDefault,
+  poolingDefault,
+  precisionDefault,
+  spaceTypeDefault,
+  sparseModelDefault,
+} from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import {
   dimensionMax,
   dimensionMin,
-  efConstructionDefault,
   efConstructionMax,
   efConstructionMin,
   fieldsMax,
-  mDefault,
   mMax,
   mMin,
   sparseDimensionMax,
@@ -97,7 +103,7 @@ function parseField(raw: unknown, path: string): FieldSchema {
     case 'sparse': {
       const model = oneOf(
         sparseModels,
-        input.sparse_model ?? params.sparse_model ?? params.model ?? 'default',
+        input.sparse_model ?? params.sparse_model ?? params.model ?? sparseModelDefault,
         `${path}.sparse_model`,
       )
       const dimension = wholeNumber(
@@ -109,7 +115,7 @@ function parseField(raw: unknown, path: string): FieldSchema {
       return { kind: 'sparse', name, params: { model, dimension } }
     }
     case 'multi_vector': {
-      const pooling = oneOf(poolings, params.pooling ?? 'mean', `${path}.params.pooling`)
+      const pooling = oneOf(poolings, params.pooling ?? poolingDefault, `${path}.params.pooling`)
       const { keepOriginals, ...dense } = parseDenseParams(params, `${path}.params`)
       if (keepOriginals === false) {
         const field = `${path}.params.keep_originals`
@@ -131,8 +137,8 @@ function parseField(raw: unknown, path: string): FieldSchema {
 }
 
 function parseDenseParams(params: Input, path: string): DenseSchemaParams {
-  const spaceType = params.space_type ?? params.spaceType ?? 'cosine'
-  const precision = params.precision ?? 'int8'
+  const spaceType = params.space_type ?? params.spaceType ?? spaceTypeDefault
+  const precision = params.precision ?? precisionDefault
   const M = params.M ?? params.m ?? mDefault
   const efConstruction = params.ef_con ?? params.ef_construct ?? params.efConstruction ?? efConstructionDefault
   return {

@@ -1,7 +1,9 @@
 // How often the values of a filter key occur among the objects that match.
+
+import { facetValuesDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { facetValuesDefault, facetValuesMax } from '../limits.ts'
+import { facetValuesMax } from '../limits.ts'
 import { printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { FacetRequest, Facets } from '../model/query.ts'

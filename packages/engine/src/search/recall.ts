@@ -1,7 +1,8 @@
 // How well the index of a dense field answers: asked for stored vectors, compared with exact answers.
 
+import { efDefault, recallSampleDefault, topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
-import { efDefault, efMax, type Limits, recallSampleDefault, recallSampleMax, topKDefault } from '../limits.ts'
+import { efMax, type Limits, recallSampleMax } from '../limits.ts'
 import { printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { RecallReport, RecallRequest } from '../model/query.ts'

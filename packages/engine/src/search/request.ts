@@ -1,17 +1,16 @@
 // Checks a search as people ask it and brings it to the form the plan works on.
 
+import { efDefault, topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
 import { isArrayLike, parseMembers, parseSparse, putQuery, type SparseTerms } from '../input/vectors.ts'
 import {
-  efDefault,
   efMax,
   filterBoostMax,
   type Limits,
   prefilterThresholdMax,
   prefilterThresholdMin,
   queryMembersMax,
-  topKDefault,
 } from '../limits.ts'
 import { parseId, printed } from '../model/ids.ts'
 import { finiteNumber, wholeNumber } from '../model/numbers.ts'

@@ -1,8 +1,10 @@
 // Pages through objects in the order of their ordinals. An object keeps its ordinal until it is written again, so a cursor, which
 // names the last ordinal given, loses and repeats none of those left alone, also across restarts.
+
+import { scrollDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
 import { type Filter, parseFilter } from '../filter/parse-filter.ts'
-import { type Limits, scrollDefault } from '../limits.ts'
+import type { Limits } from '../limits.ts'
 import { printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { AnswerRoom, ScrollPage, ScrollRequest } from '../model/query.ts'

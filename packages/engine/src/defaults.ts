@@ -1,0 +1,21 @@
+// What is used where a caller leaves a value out.
+import type { Pooling, Precision, SpaceType, SparseModel } from './model/choices.ts'
+
+// A collection.
+export const spaceTypeDefault: SpaceType = 'cosine'
+export const precisionDefault: Precision = 'int8'
+export const mDefault = 16
+export const efConstructionDefault = 128
+export const sparseModelDefault: SparseModel = 'default'
+export const poolingDefault: Pooling = 'mean'
+
+// A search.
+export const topKDefault = 10
+export const efDefault = 128
+
+// Pages, counts and history.
+export const scrollDefault = 100
+export const facetValuesDefault = 10
+export const recallSampleDefault = 100
+export const eventsDefault = 100
+export const activityBucketsDefault = 120
