@@ -1,5 +1,5 @@
-// The one way to change state: append an event, wait until it is durable, apply it, acknowledge. Everything that can be
-// refused was refused before; from the append on nothing may fail, and when something does the engine stops.
+// The only way to change state: append an event, wait until it is durable, apply it, acknowledge it. All refusals
+// happen before the append. After it nothing may fail, and when something does the engine stops.
 import type { Log, NewRecord } from '@annal/wal'
 import { encodeEvent, upsertRecord } from './events/codec.ts'
 import type { Event } from './events/event.ts'
@@ -7,10 +7,10 @@ import type { Clock } from './model/api.ts'
 import type { Acknowledgement } from './model/object.ts'
 import type { WriteGate } from './replica/write-gate.ts'
 
-/** An event whose time is not known yet. */
+/** An event without its time. */
 export type EventDraft = Event extends infer E ? (E extends Event ? Omit<E, 'timeMs'> : never) : never
 
-/** What frees memory and disk, or takes a right away, goes on when the disk is full. */
+/** Writes that free memory and disk, or revoke access, continue when the disk is full. */
 const freeing: ReadonlySet<Event['kind']> = new Set([
   'objects-deleted',
   'collection-dropped',
@@ -25,7 +25,7 @@ export class Committer {
   readonly #onBroken: (error: Error) => void
   readonly #onApplied: (event: Event, bytes: number) => void
   #timeMs = 0
-  /** Records whose append settled, oldest first, until they and all before them are applied. */
+  /** Records whose append settled, oldest first, until they and all earlier ones are applied. */
   readonly #settled: { readonly lsn: number; applied: boolean }[] = []
   #lsnApplied = 0
 
@@ -41,25 +41,25 @@ export class Committer {
     this.#onApplied = options.onApplied
   }
 
-  /** Says where recovery ended; commits go on from there. */
+  /** Sets the LSN where recovery ended; commits continue from there. */
   startAfter(recovered: { readonly lsn: number; readonly timeMs: number }): void {
     this.#lsnApplied = recovered.lsn
     this.#timeMs = recovered.timeMs
   }
 
-  /** Every record up to this one is applied. */
+  /** Every record up to this LSN is applied. */
   get lsnApplied(): number {
     return this.#lsnApplied
   }
 
-  /** Time of the newest record: what "now" means to the fold. */
+  /** Time of the newest record: the meaning of "now" in the fold. */
   get timeMs(): number {
     return this.#timeMs
   }
 
   /**
-   * Appends in the caller's turn (call it inside gate.write): events get their LSNs in the order of the calls. Rejects, with nothing
-   * changed, when the log refuses the record. `pieces` are the columns of an upsert, encoded already.
+   * Appends in the caller's turn (call it inside gate.write): events get their LSNs in the order of the calls. Rejects,
+   * with nothing changed, when the log refuses the record. `pieces` are the encoded columns of an upsert.
    */
   async commit<T>(
     draft: EventDraft,
@@ -67,7 +67,7 @@ export class Committer {
     apply: (lsn: number, event: Event) => Promise<T> | T,
     pieces?: readonly Uint8Array[],
   ): Promise<Acknowledgement & { readonly result: T }> {
-    // Time comes in through the event and never runs backwards, whatever the clock does.
+    // Time enters through the event and never runs backward, whatever the clock does.
     this.#timeMs = Math.max(this.#timeMs, this.#clock.now())
     const event = { ...draft, timeMs: this.#timeMs } as Event
     const encoded = pieces && event.kind === 'objects-upserted' ? upsertRecord(event, pieces) : encodeEvent(event)
@@ -77,7 +77,7 @@ export class Committer {
       this.#settled.push(entry)
       return { ...done, entry }
     })
-    // Whoever waits in the queue below hears of a refusal; until then it must not count as unhandled.
+    // The queue below reports a refusal to its caller; until then it must not count as unhandled.
     appended.catch(() => undefined)
     const length = payloadBytes(record)
     return gate.queue(length, async () => {

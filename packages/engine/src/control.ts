@@ -1,5 +1,5 @@
-// The control plane: databases, their tokens, the directory's settings. Each change is one record of the log, made when all
-// before it are applied, so that what was looked at still holds.
+// The control plane: databases, their tokens and the directory's settings. Each change is one record of the log,
+// created when all earlier changes are applied, so that its checks still hold.
 
 import type { Catalog } from './catalog/catalog.ts'
 import { type DatabaseEntry, defaultDatabase, type TokenEntry } from './catalog/catalog-state.ts'
@@ -16,13 +16,13 @@ import type { Acknowledgement } from './model/object.ts'
 
 type ControlDraft = Extract<EventDraft, { kind: ControlEvent['kind'] }>
 
-/** What the engine lends the control plane. */
+/** The engine's functions that the control plane uses. */
 export interface ControlHost {
   readonly catalog: Catalog
-  /** As it will be at the end of the log, while that is replayed. */
+  /** The state at the end of the log, also while the log is replayed. */
   readonly catalogAhead: Catalog
   loaded(id: number): LocalCollection | undefined
-  /** Makes the draft when every catalog event before it is applied, and lets no other in until it is applied itself. */
+  /** Creates the draft when every earlier catalog event is applied, and admits no other until this one is applied. */
   commitAlone(makeDraft: () => ControlDraft): Promise<Acknowledgement>
   checkOpen(): void
 }
@@ -66,10 +66,14 @@ export class LocalControl implements ControlPlane {
     const dropping = this.#host.commitAlone(() => {
       const { id: databaseId } = this.#entry(name)
       if (name === defaultDatabase) {
-        throw new EngineError('invalid_argument', `the database "${defaultDatabase}" stays; drop its collections`, {
-          field: 'database',
-          value: name,
-        })
+        throw new EngineError(
+          'invalid_argument',
+          `the database "${defaultDatabase}" cannot be deleted; delete its collections instead`,
+          {
+            field: 'database',
+            value: name,
+          },
+        )
       }
       const collectionIds = this.#host.catalog.collectionsOf(databaseId).map(({ id }) => id)
       shut = collectionIds.flatMap((id) => this.#host.loaded(id) ?? [])
@@ -177,7 +181,7 @@ export class LocalControl implements ControlPlane {
     return describeDatabase(this.#entry(name))
   }
 
-  /** Secrets are random, so two alike are one that was given twice. */
+  /** Secrets are random, so a duplicate means that the same secret was given twice. */
   #checkHash({ name, hash }: TokenFacts): void {
     if (this.#host.catalog.tokenByHash(hash)) refuseTaken('token_exists', 'a token with this secret', name)
   }
@@ -200,7 +204,7 @@ function refuseToken(name: string): never {
 }
 
 function refuseTaken(code: 'database_exists' | 'token_exists', what: string, value: string): never {
-  throw new EngineError(code, `${what} exists already`, { field: 'name', value })
+  throw new EngineError(code, `${what} already exists`, { field: 'name', value })
 }
 
 function refuseMore(what: string, count: number, limit: number): void {

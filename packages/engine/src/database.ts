@@ -18,16 +18,16 @@ import { rulesNewest, withRules } from './model/schema.ts'
 
 type CatalogDraft = Extract<EventDraft, { kind: 'collection-created' | 'collection-restored' | 'collection-dropped' }>
 
-/** What the engine lends its databases. */
+/** The engine's functions that databases use. */
 export interface DatabaseHost {
   readonly catalog: Catalog
-  /** As it will be at the end of the log, while that is replayed. */
+  /** The state at the end of the log, also while the log is replayed. */
   readonly catalogAhead: Catalog
   readonly limits: Limits
-  /** Names of collections on their way into the catalog; a name is reserved in the turn in which it is found free. */
+  /** Names of collections that are being created; a name is reserved in the turn in which it is found free. */
   readonly creating: Set<string>
   loaded(id: number): LocalCollection | undefined
-  /** An id never used before. */
+  /** Returns an id that was never used before. */
   nextCollectionId(): number
   commit(makeDraft: () => CatalogDraft): Promise<Acknowledgement>
   readonly backups: EngineBackups
@@ -55,13 +55,13 @@ export class LocalDatabase implements Database {
   async createCollection(raw: unknown): Promise<Collection> {
     const host = this.#host
     host.checkOpen()
-    const { name, fields: parsed } = parseDefinition(raw)
-    const fields = parsed.map((field) => withRules(field, rulesNewest))
+    const { name, fields: schemas } = parseDefinition(raw)
+    const fields = schemas.map((field) => withRules(field, rulesNewest))
     this.#checkThere()
     return this.#reserving(name, async () => {
       const seed = randomBytes(8)
       await host.commit(() => {
-        // Again, now that it is this writer's turn: the database may have been dropped first.
+        // Checked again in this writer's turn: the database may have been deleted first.
         this.#checkThere()
         return {
           kind: 'collection-created',
@@ -109,12 +109,12 @@ export class LocalDatabase implements Database {
   collection(name: string): LocalCollection {
     this.#host.checkOpen()
     this.#checkThere()
-    // A name that no collection can have is told apart from an absent one by nothing.
+    // An invalid collection name gets the same answer as an absent collection.
     const entry = this.#host.catalog.find(this.#entry.id, name)
     const collection = entry && this.#host.loaded(entry.id)
     if (collection) return collection
     const details = { field: 'collection', value: name }
-    // While the log is replayed the end of the log decides what there is, wherever the replay stands.
+    // During a replay the end of the log decides which collections exist, not the position of the replay.
     if (this.#host.catalogAhead.find(this.#entry.id, name))
       throw new EngineError(
         'collection_loading',
@@ -154,7 +154,7 @@ export class LocalDatabase implements Database {
     const collection = this.collection(name)
     let shut = false
     const dropping = this.#host.commit(() => {
-      // Again, now that it is this writer's turn: another drop may have come first.
+      // Checked again in this writer's turn: another deletion may have come first.
       if (this.collection(name) !== collection) refuseCollection(name)
       collection.checkOpen()
       collection.shut('dropped')
@@ -167,12 +167,12 @@ export class LocalDatabase implements Database {
     })
   }
 
-  /** Throws when the database was dropped; one made under its name later is another. */
+  /** Throws when the database was deleted; a later one of the same name is a different database. */
   #checkThere(): DatabaseEntry {
     return this.#host.catalogAhead.databaseById(this.#entry.id) ?? refuseDatabase(this.#entry.name)
   }
 
-  /** In the turn of the call: a name is found free and kept, or refused. */
+  /** In the turn of the call the name is either reserved or refused. */
   async #reserving<T>(name: string, action: () => Promise<T>): Promise<T> {
     const reserved = `${this.#entry.id}/${name}`
     this.#checkFree(name, reserved)
@@ -187,7 +187,7 @@ export class LocalDatabase implements Database {
   #checkFree(name: string, reserved: string): void {
     const { catalog, creating, limits } = this.#host
     if (catalog.find(this.#entry.id, name) || creating.has(reserved)) {
-      throw new EngineError('collection_exists', `a collection ${printed(name)} exists already`, {
+      throw new EngineError('collection_exists', `a collection ${printed(name)} already exists`, {
         field: 'name',
         value: name,
       })

@@ -1,4 +1,4 @@
-// Opens a data directory and keeps everything in it: the log, the catalog, one replica per collection, checkpoints.
+// Opens a data directory and owns everything in it: the log, the catalog, one replica for each collection, checkpoints.
 import { join } from 'node:path'
 import {
   type DataDirectory,
@@ -40,7 +40,8 @@ import { startWorkerPool, type WorkerPool } from './vector/threads/worker-pool.t
 
 /**
  * Opens the directory, recovers its state and resolves when everything in it can be searched. Rejects with WalError
- * (directory_locked, log_damaged, ...) or EngineError (snapshot_damaged, format_too_new, invalid_argument), with nothing left open.
+ * (directory_locked, log_damaged, ...) or EngineError (snapshot_damaged, format_too_new, invalid_argument), with
+ * nothing left open.
  */
 export async function openEngine(options: EngineOptions, parts: EngineParts = {}): Promise<Engine> {
   const engine = new LocalEngine(options, parts)
@@ -48,12 +49,12 @@ export async function openEngine(options: EngineOptions, parts: EngineParts = {}
   return engine
 }
 
-/** What tests put in the place of the real thing, or share between engines. */
+/** Replacements for tests, or parts shared between engines. */
 export interface EngineParts {
   readonly vfs?: Vfs
-  /** Closed by whoever opened it. */
+  /** Its creator closes it. */
   readonly pool?: WorkerPool
-  /** Takes no checkpoints, not even at the end. */
+  /** Takes no checkpoints, not even on close. */
   readonly readOnly?: boolean
 }
 
@@ -79,7 +80,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   readonly #collections: Collections
   #nextCollectionId = 1
   #notices: string[] = []
-  readonly #discards = new Discards((error) => this.#notices.push(`files of a dropped collection: ${error.message}`))
+  readonly #discards = new Discards((error) =>
+    this.#notices.push(`cannot remove files of a deleted collection: ${error.message}`),
+  )
   readonly #progress: ProgressReport
   #failure: Error | undefined
   #phase: Phase = 'starting'
@@ -172,7 +175,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       if (this.#parts.readOnly) return
       this.#checkpointer.start(directory.log, () => this.#checkpointSource())
       await this.#trim()
-      // What became too old goes also where nobody writes.
+      // History also expires when nothing is written.
       if (this.#options.archive?.maxAgeMs) this.#trimTimer = setInterval(() => this.#trim(), trimEveryMs).unref()
     } catch (error) {
       await this.#release()
@@ -180,7 +183,9 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     }
   }
 
-  /** The disk is nearly full: first history goes, then what checkpoints hold of dropped collections. */
+  /**
+   * Called when the disk is nearly full: removes history first, then the files of deleted collections in checkpoints.
+   */
   async #makeRoom(bytes: number): Promise<boolean> {
     if (this.#phase !== 'open' || this.#parts.readOnly) return false
     try {
@@ -189,13 +194,13 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       if (this.#catalog.lsn > lsnDurable) return false
       return await this.#checkpointer.removeDropped((id) => this.#catalog.byId(id) !== undefined)
     } catch (error) {
-      this.#options.onNotice?.(`no room could be made on the disk: ${(error as Error).message}`)
+      this.#options.onNotice?.(`no disk space could be freed: ${(error as Error).message}`)
       return false
     }
   }
 
   async #trim(): Promise<void> {
-    const trouble = (error: Error) => this.#notices.push(`files that are not needed any more: ${error.message}`)
+    const trouble = (error: Error) => this.#notices.push(`cannot remove obsolete files: ${error.message}`)
     await this.backups.trim().catch(trouble)
   }
 
@@ -267,9 +272,11 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   async #commitNow(makeDraft: () => CatalogDraft): Promise<Acknowledgement> {
     this.checkOpen()
     if (this.#phase === 'recovering')
-      throw new EngineError('collection_loading', 'nothing can be created or dropped while the log is replayed')
-    const { lsn, durable } = await (this.#committer as Committer).commit(makeDraft(), this.#catalogGate, (at, event) =>
-      this.applyCatalog(at, event as CatalogEvent),
+      throw new EngineError('collection_loading', 'nothing can be created or deleted while the log is replayed')
+    const { lsn, durable } = await (this.#committer as Committer).commit(
+      makeDraft(),
+      this.#catalogGate,
+      (eventLsn, event) => this.applyCatalog(eventLsn, event as CatalogEvent),
     )
     return { lsn, durable }
   }
@@ -282,18 +289,18 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   }
 
   async applyCatalog(lsn: number, event: CatalogEvent): Promise<void> {
-    if (event.kind === 'collection-created' || event.kind === 'collection-restored') return this.#created(lsn, event)
+    if (event.kind === 'collection-created' || event.kind === 'collection-restored') return this.#create(lsn, event)
     const ids = 'collectionIds' in event ? event.collectionIds : 'collectionId' in event ? [event.collectionId] : []
     const dropped = ids.flatMap((id) => this.#collections.get(id) ?? [])
-    // Whatever was appended before the drop is applied before it.
+    // Everything appended before the deletion is applied before it.
     for (const collection of dropped) await collection.gate.hold(async () => collection.shut('dropped'))
     const database = event.kind === 'database-dropped' ? this.#catalog.databaseById(event.databaseId)?.name : undefined
     this.#catalog.apply(lsn, event)
     for (const id of ids) this.#collections.forget(id)
-    // Unless the log made it anew later: then its backups may be newer than this.
+    // Unless the log creates the database again later: then its backups may be newer than this record.
     if (database !== undefined && !this.catalogAhead.database(database))
       this.#notices.push(...(await this.backups.forget(database)))
-    // A checkpoint that began before the drop writes what was there then.
+    // A checkpoint that began before the deletion writes the collection as it existed then.
     for (const collection of dropped) {
       const { recovering } = collection
       if (recovering) this.#discards.add(recovering, this.#checkpointer.whenIdle(), () => collection.letGo())
@@ -301,18 +308,20 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     if (this.#phase === 'open') this.#releaseDropped(dropped)
   }
 
-  async #created(lsn: number, event: CollectionCreated | CollectionRestored): Promise<void> {
+  async #create(lsn: number, event: CollectionCreated | CollectionRestored): Promise<void> {
     const entry = entryOf(lsn, event)
-    // A replay does not build a collection that the log drops further on: the image it began with may be gone.
+    // A replay does not build a collection that the log deletes later: its image may be gone.
     const replica =
       this.catalogAhead.byId(entry.id) || !this.#catalogAhead ? await this.backups.firstReplica(entry) : undefined
     this.#catalog.apply(lsn, event)
     this.#nextCollectionId = Math.max(this.#nextCollectionId, this.#catalog.nextCollectionId)
-    // While the log is replayed, more of the collection's records may follow.
+    // During a replay, more records of the collection may follow.
     if (replica) this.#collections.begin(entry, replica, this.#phase === 'open' ? 'ready' : 'loading')
   }
 
-  /** The disk of dropped collections comes back: their images now, what checkpoints hold of them with the next one. */
+  /**
+   * Frees the disk space of deleted collections: their images now, their parts of checkpoints with the next checkpoint.
+   */
   #releaseDropped(dropped: readonly LocalCollection[]): void {
     for (const { recovering } of dropped) this.#checkpointer.recordDeletion(recovering?.bytes() ?? {})
     if (dropped.some(({ entry }) => entry.restored)) this.#discards.after(() => this.backups.dropped())
@@ -336,10 +345,10 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     for (const entry of this.#catalog.collections) {
       const found = loaded.get(entry.id)
       if (found instanceof Replica) this.#collections.add(entry, { replica: found, condition: 'loading' })
-      // One that the log drops further on is not needed, and what a checkpoint held of it may be gone.
+      // A collection that the log deletes later is not needed, and its part of a checkpoint may be gone.
       else if (!outlook.catalog.byId(entry.id)) continue
       else if (entry.lsnCreated >= log.state().lsnFirst) {
-        // Damaged everywhere, but the log goes back to its first record.
+        // Damaged in every checkpoint, but the log begins with its first record.
         this.#collections.begin(entry, await this.backups.firstReplica(entry), 'loading')
         this.#checkpointer.renew(entry.id)
         lsnFrom = Math.min(lsnFrom, entry.lsnCreated)
@@ -360,7 +369,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     this.#catalogAhead = undefined
     for (const collection of this.#collections.all()) await collection.settled()
     await this.#discards.settled()
-    // A collection in quarantine keeps what its checkpoint links, so nothing of it is lost here.
+    // A collection in quarantine keeps the files that its checkpoint links, so nothing of it is lost here.
     await this.backups.sweepImports()
     const kept = [...this.#collections.all()].flatMap(({ recovering }) => recovering ?? [])
     await sweepOriginals(
@@ -379,7 +388,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       keepLog: this.#options.keepLog ?? false,
       onNotice: (sentence) => this.#options.onNotice?.(sentence),
       backupMsMax: this.limits.backupMsMax,
-      // Known but in a directory that is just made, which has nothing that would ask for it.
+      // Unknown only in a new directory, where nothing needs it yet.
       identity: () => this.#identity as Identity,
       log: () => (this.#directory as DataDirectory).log,
       timeMs: () => this.timeMs,
@@ -416,7 +425,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
   }
 
   async #close(): Promise<void> {
-    // A start that is under way ends by itself when it sees that it is not wanted any more, and so do rebuilds.
+    // A running start and running rebuilds stop when they see that they are no longer wanted.
     if (this.#phase === 'recovering') this.#collections.shut()
     await this.#opening?.catch(() => undefined)
     await this.backups.jobs.close()
@@ -431,7 +440,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
     await this.#release()
   }
 
-  /** Gives back what open took, in reverse order. */
+  /** Releases what open acquired, in reverse order. */
   async #release(): Promise<void> {
     await this.#directory?.close()
     await this.#collections.close()
@@ -447,7 +456,7 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
 
   #note(notice: LogNotice): void {
     const sentence = sentenceOf(notice)
-    // A tear is what a crash leaves and a slow disk is no damage; read-only is the log's own state.
+    // A torn tail is a normal result of a crash, a slow disk is no damage, and read-only is the log's own state.
     if (notice.kind === 'tip-damaged' && notice.slots > 1) this.#notices.push(sentence)
     this.#options.onNotice?.(sentence)
   }

@@ -1,6 +1,6 @@
-// What can be wrong with the world, each with a stable code. Our own mistakes are assertions, not these.
+// Errors caused by the environment, each with a stable code. Bugs in Annal are assertions instead.
 
-/** Every code is explained with cause and cure in docs/reference/errors.md; `npm run check` compares. */
+/** docs/reference/errors.md explains every code with its cause and fix; `npm run check` compares. */
 export type EngineErrorCode =
   | 'invalid_argument'
   | 'invalid_filter'
@@ -31,7 +31,7 @@ export type EngineErrorCode =
   | 'cancelled'
   | 'restore_unreachable'
 
-/** The thing that was wrong: which input, its value, and the limit it broke. */
+/** The input that was wrong, its value, and the limit it exceeded. */
 export interface ErrorDetails {
   readonly field?: string
   readonly value?: unknown
@@ -51,7 +51,9 @@ export class EngineError extends Error {
   }
 }
 
-/** States what must hold; when it does not, the bug is ours and the process may not go on as if nothing was. */
+/**
+ * Throws when the condition is false. That is a bug in Annal, and the process must not continue with a broken state.
+ */
 export function assert(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(`broken invariant: ${what}`)
 }

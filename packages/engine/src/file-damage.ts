@@ -1,6 +1,6 @@
-// A file of the data directory that is missing or cannot be read is damage like a changed byte is: what uses it falls back or
-// goes out of service by name. Nobody above this gets an error of the operating system for it. Missing permission is not damage,
-// since a retry as the right user cures it, and neither is a full disk.
+// A file of the data directory that is missing or unreadable counts as damage, like a changed byte: its user falls back
+// or goes out of service by name. Callers above this file never get an error of the operating system for it. Missing
+// permission is not damage, because a retry as the right user fixes it; neither is a full disk.
 import { errnoOf } from '@annal/wal'
 import { EngineError } from './errors.ts'
 
@@ -12,7 +12,7 @@ const faults: Readonly<Record<string, string>> = {
   EIO: 'cannot be read: the disk reports an error (EIO)',
 }
 
-/** What the failed access to a file means; undefined where it does not mean that the file is damaged. */
+/** The meaning of a failed file access; undefined when it does not mean damage. */
 export function unreadableFile(error: unknown, path: string): EngineError | undefined {
   const errno = errnoOf(error)
   const fault = errno === undefined ? undefined : faults[errno]
@@ -20,7 +20,10 @@ export function unreadableFile(error: unknown, path: string): EngineError | unde
   return new EngineError('snapshot_damaged', `${path} ${fault}`, { file: path, reason: errno }, { cause: error })
 }
 
-/** Runs `access`, which reads, opens or links the file at `path`. Throws snapshot_damaged when the file is missing or unreadable. */
+/**
+ * Runs `access`, which reads, opens or links the file at `path`. Throws snapshot_damaged when the file is missing or
+ * unreadable.
+ */
 export async function accessing<T>(path: string, access: () => Promise<T>): Promise<T> {
   try {
     return await access()
@@ -29,7 +32,7 @@ export async function accessing<T>(path: string, access: () => Promise<T>): Prom
   }
 }
 
-/** Whether a file was not there, also where that was already reported as damage. */
+/** Whether a file was missing, also when that was already reported as damage. */
 export function isMissing(error: unknown): boolean {
   return errnoOf(error) === 'ENOENT' || (error instanceof EngineError && error.details.reason === 'ENOENT')
 }

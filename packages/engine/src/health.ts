@@ -1,8 +1,8 @@
-// What an engine tells of itself: one word for its state, and sentences for what the log has to say.
+// The health of an engine: one word for its state, and sentences for the notices of the log.
 import type { LogNotice, LogState } from '@annal/wal'
 import type { EngineHealth } from './model/api.ts'
 
-/** Of the fields that a process can hold, so many are worth a word. */
+/** The share of the possible number of fields from which a warning is given. */
 const fieldsShareHigh = 0.9
 
 export type Phase = 'starting' | 'recovering' | 'open' | 'closed'
@@ -24,10 +24,10 @@ export function healthOf({ phase, log, failure, notices, collections }: Known): 
   return { status: failure ? 'failed' : statusOf(phase, log, reasons.length), reasons }
 }
 
-/** A sentence where few more fields can hold data. */
+/** A warning when only a few more fields can hold data. */
 export function roomLeft(memories: number, max: number): string[] {
   if (memories < max * fieldsShareHigh) return []
-  return [`${memories} fields hold data, and this process can hold about ${max}: it has no address space for more`]
+  return [`${memories} fields hold data; the address space of this process is enough for about ${max}`]
 }
 
 function statusOf(phase: Phase, log: LogState | undefined, reasons: number): EngineHealth['status'] {
@@ -43,14 +43,14 @@ export function sentenceOf(notice: LogNotice): string {
     case 'tail-cut':
       return `${notice.bytes} bytes that were never acknowledged were cut off the end of the log, whose last record is ${notice.lsnLast}`
     case 'tip-damaged':
-      return `${notice.slots} of 2 slots of wal/TIP are damaged; the other means were used to find the end of the log`
+      return `${notice.slots} of 2 slots of wal/TIP are damaged; the end of the log was found from its segments`
     case 'slow-sync':
       return `the disk took ${Math.round(notice.tookMs)} ms to make writes durable`
     case 'read-only':
-      return `no more writes are taken: ${notice.reason}`
+      return `writes are refused: ${notice.reason}`
     case 'writable':
-      return 'writes are taken again'
+      return 'writes are accepted again'
     case 'waiting-for-lock':
-      return `${notice.pid === undefined ? 'the process' : `process ${notice.pid}`} that has the data directory is just ending; it is waited for, up to 5 s`
+      return `${notice.pid === undefined ? 'the process' : `process ${notice.pid}`} that holds the data directory is exiting; waiting for it, up to 5 s`
   }
 }

@@ -30,7 +30,6 @@ export {
   sparseTermsMax,
 } from './limits.ts'
 export type {
-  AskedSearch,
   Clock,
   Collection,
   ControlPlane,
@@ -44,6 +43,7 @@ export type {
   Progress,
   RebuildChanges,
   RebuildStatus,
+  ReceivedSearch,
   TokenDescription,
   TokenOwner,
 } from './model/api.ts'

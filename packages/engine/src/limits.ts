@@ -1,10 +1,13 @@
-// Everything has a limit, and all of them stand here with where they come from. The ones an operator may raise are in Limits.
+// Every limit and its reason. An operator may raise those in Limits.
 
-/** SPEC.md: "Dense dimension max 10000"; below 2 a direction has no meaning. */
+/** SPEC.md: "Dense dimension max 10000"; a single dimension has no direction. */
 export const dimensionMin = 2
 export const dimensionMax = 10_000
-/** Same bounds as the published servers that the clients were written for. */
-/** Length of a vector: products and squared distances of longer ones, or of cosine vectors times their length, leave the range of float32. */
+/** The same bounds as the published servers that the clients were written for. */
+/**
+ * Maximum norm of a vector: for longer vectors, products, squared distances or rescaled cosine vectors exceed the range
+ * of float32.
+ */
 export const lengthMax = 1e18
 export const cosineLengthMax = 1e38
 export const mMin = 4
@@ -17,37 +20,43 @@ export const prefilterThresholdMax = 1_000_000
 export const filterBoostMax = 100
 /** More fields than any published client creates. */
 export const fieldsMax = 8
-/** Collection, field, database and backup names. */
+/** Names of collections, fields, databases and backups. */
 export const nameLengthMax = 64
 export const idBytesMax = 512
 export const metaBytesMax = 65_536
-/** What the stored meta of one object may inflate to where it is read as JSON; beyond metaBytesMax also at most so many times its stored bytes. */
+/**
+ * Maximum inflated size of one object's meta when it is read as JSON; beyond metaBytesMax it is also limited to a
+ * multiple of the stored bytes.
+ */
 export const metaPlainBytesMax = 1_048_576
 export const metaRatioMax = 100
-/** What the meta of all objects of one answer may inflate to. */
+/** Maximum inflated size of the meta of all objects in one response. */
 export const metaAnswerPlainBytesMax = 32 * metaPlainBytesMax
 export const filterBytesMax = 65_536
 export const filterKeysMax = 256
 export const filterKeyBytesMax = 256
 export const filterStringBytesMax = 1_024
-/** Conditions of one query, counted through $and, $or and $not: each costs a pass over what it matches. */
+/** Conditions of one query, counted through $and, $or and $not: each costs a pass over its matches. */
 export const filterConditionsMax = 64
 /** Values of one $in or $nin. */
 export const filterOperandsMax = 10_000
-/** Distinct filter keys of one collection; each has an index of its own. */
+/** Distinct filter keys of one collection; each key has its own index. */
 export const filterKeysOfCollectionMax = 16_384
-/** Nesting of meta and filter values; deeper values break JSON.stringify and structuredClone long before they help anyone. */
+/**
+ * Nesting of meta and filter values; deeper values break JSON.stringify and structuredClone long before they are
+ * useful.
+ */
 export const jsonDepthMax = 32
 export const sparseDimensionMax = 2 ** 32
 export const sparseTermsMax = 65_536
-/** Vectors of one object in a multi-vector field: pages and images of the models in use have up to 1,030. */
+/** Vectors of one object in a multi-vector field: pages and images of current models have up to 1,030. */
 export const membersMax = 2_048
-/** Vectors of one query of a multi-vector field: each is compared with every member of every candidate. */
+/** Vectors of one query in a multi-vector field: each is compared with every member of every candidate. */
 export const queryMembersMax = 256
 /** Searches of one batch. */
 export const searchesMax = 100
 export const facetValuesMax = 10_000
-/** A database, a token and a setting each cost the catalog some hundred bytes, in memory and in every checkpoint. */
+/** A database, a token or a setting costs the catalog some hundred bytes, in memory and in every checkpoint. */
 export const databasesMax = 10_000
 export const tokensOfDatabaseMax = 100
 export const settingsMax = 64
@@ -58,18 +67,21 @@ export const eventsMax = 500
 export const eventIdsMax = 10
 /** Buckets of one reply about activity: more than a screen shows. */
 export const activityBucketsMax = 1_000
-/** Of the log, in one call that looks back. The segment that crosses it is read to its end, so that a call reads one as a rule. */
+/**
+ * Bytes of the log that one call reads. The segment that crosses the limit is read to its end, so a call normally reads
+ * one segment.
+ */
 export const historyStepBytesMax = 32 * 1024 * 1024
 
-/** What an operator may raise: `configurable` is the ceiling of the setting. */
+/** Limits that an operator may raise; `configurable` is the ceiling of the setting. */
 export interface Limits {
-  /** Results per query; SPEC.md says 512, up to 4,096 on request. */
+  /** Results of one query; SPEC.md says 512, up to 4,096 on request. */
   readonly topKMax: number
-  /** Objects per upsert; SPEC.md says 1,000, up to 10,000 on request. */
+  /** Objects of one upsert; SPEC.md says 1,000, up to 10,000 on request. */
   readonly batchMax: number
   /** Collections of one data directory. */
   readonly collectionsMax: number
-  /** Of one backup or restore: what takes longer hangs, as a rule, and nobody else gets a turn. */
+  /** Duration of one backup or restore: a longer one usually hangs and blocks the next. */
   readonly backupMsMax: number
 }
 

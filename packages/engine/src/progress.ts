@@ -1,18 +1,18 @@
-// Keeps what a long job last said of itself, and tells its owner about ten times a second.
+// Keeps the last progress of a long job, and reports it to its owner about ten times a second.
 import type { Progress } from './model/api.ts'
 
 const everyMs = 100
 
 export class ProgressReport {
-  readonly #tell: ((progress: Progress) => void) | undefined
+  readonly #report: ((progress: Progress) => void) | undefined
   #newest: Progress | undefined
-  #toldAt = 0
+  #reportedAtMs = 0
 
-  constructor(tell: ((progress: Progress) => void) | undefined) {
-    this.#tell = tell
+  constructor(report: ((progress: Progress) => void) | undefined) {
+    this.#report = report
   }
 
-  /** Of the job that runs now, if one does. */
+  /** Progress of the running job, if any. */
   get newest(): Progress | undefined {
     return this.#newest
   }
@@ -21,8 +21,8 @@ export class ProgressReport {
     this.#newest = progress
     if (!progress) return
     const now = performance.now()
-    if (progress.done < progress.total && now - this.#toldAt < everyMs) return
-    this.#toldAt = now
-    this.#tell?.(progress)
+    if (progress.done < progress.total && now - this.#reportedAtMs < everyMs) return
+    this.#reportedAtMs = now
+    this.#report?.(progress)
   }
 }

@@ -1,6 +1,6 @@
-// Brings the engine's state to the end of the log. The records after the checkpoint are first counted by collection, so that
-// each collection serves as soon as its own last record is applied; then they are applied in order, each collection's
-// through its own queue. A collection that cannot be rebuilt is put in quarantine, and the others go on.
+// Brings the engine's state to the end of the log. The records after the checkpoint are first counted by collection, so
+// that each collection serves as soon as its own last record is applied. Then they are applied in order, each
+// collection through its own queue. A collection that cannot be rebuilt is put in quarantine, and the others continue.
 import type { Log, LogRecord, Lsn } from '@annal/wal'
 import { Catalog } from './catalog/catalog.ts'
 import type { CatalogState, CollectionEntry } from './catalog/catalog-state.ts'
@@ -11,12 +11,12 @@ import type { FieldSchema } from './model/schema.ts'
 import type { Replica } from './replica/replica.ts'
 import type { WriteGate } from './replica/write-gate.ts'
 
-/** Decoded events waiting to be applied; memory during replay does not grow with the log. */
+/** Decoded events waiting to be applied. Memory during a replay does not grow with the log. */
 const waitingBytesMax = 64 * 1024 * 1024
 
 export interface RecoveringCollection {
   readonly entry: CollectionEntry
-  /** Undefined in quarantine: its records are passed over. */
+  /** Undefined in quarantine: its records are skipped. */
   readonly recovering: Replica | undefined
   readonly gate: WriteGate
   ready(): void
@@ -28,22 +28,22 @@ export interface RecoveryTarget {
   readonly catalog: Catalog
   loaded(id: number): RecoveringCollection | undefined
   applyCatalog(lsn: number, event: CatalogEvent): Promise<void>
-  /** Counts what was replayed, as it is counted when it is written: it too waits for the next checkpoint. */
+  /** Counts replayed events like written ones: they too wait for the next checkpoint. */
   applied(event: Event, bytes: number): void
 }
 
-/** What lies ahead of a replay. */
+/** Overview of the records that a replay will apply. */
 export interface Outlook {
   readonly lsnLast: number
   readonly timeMs: number
   readonly records: number
   /** The last record of each collection that has any. */
   readonly lsnLastOf: ReadonlyMap<number, number>
-  /** What will exist at the end: who may come in and what there is to see must not wait for the replay. */
+  /** The catalog at the end of the log: authentication and listings must not wait for the replay. */
   readonly catalog: Catalog
 }
 
-/** Reads through the records from `from` without applying them to any collection. */
+/** Reads the records from `from` without applying them to any collection. */
 export async function survey(
   log: Log,
   from: { readonly lsn: number; readonly timeMs: number; readonly catalog: CatalogState },
@@ -103,7 +103,7 @@ async function applyRecord(
     return
   }
   const collection = target.loaded(event.collectionId)
-  // Ids are given out in order: one that is missing was dropped later in the log, or never given out.
+  // Ids are assigned in order, so a missing one was deleted later in the log or never assigned.
   assert(
     collection || event.collectionId < target.catalog.nextCollectionId,
     `record ${record.lsn} is for a collection that was created`,
@@ -137,7 +137,7 @@ function readyWhenLast(lsn: number, collectionId: number, target: RecoveryTarget
   if (outlook.lsnLastOf.get(collectionId) === lsn) target.loaded(collectionId)?.ready()
 }
 
-/** Bounds what is decoded and not yet applied. */
+/** Limits the events that are decoded and not yet applied. */
 class Waiting {
   #bytes = 0
   readonly #all = new Set<Promise<void>>()

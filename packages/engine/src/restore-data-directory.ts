@@ -1,4 +1,4 @@
-// Makes a data directory as another one was at a moment of its past, and proves that it opens before it appears.
+// Restores another data directory as of a moment of its past, and proves that the result opens before it appears.
 import { restoreDirectory } from './backup/restore-directory.ts'
 import { openEngine } from './engine.ts'
 import { EngineError } from './errors.ts'
@@ -6,20 +6,20 @@ import { EngineError } from './errors.ts'
 export interface RestoreDataDirectory {
   /** A data directory, in use or not, or a copy of one. It is only read. */
   readonly from: string
-  /** Must not exist yet. It gets an identity of its own. */
+  /** Must not exist yet. It gets its own identity. */
   readonly to: string
   readonly lsn?: number | undefined
   readonly timeMs?: number | undefined
 }
 
 /**
- * Without `lsn` and `timeMs` everything that can be read is restored. Throws restore_unreachable or invalid_argument; then
- * nothing was made.
+ * Without `lsn` and `timeMs` everything readable is restored. Throws restore_unreachable or invalid_argument; then
+ * nothing was created.
  */
 export function restoreDataDirectory(options: RestoreDataDirectory): Promise<{ readonly lsn: number }> {
   const { from, to, lsn, timeMs } = options
   if (lsn !== undefined && timeMs !== undefined)
-    throw new EngineError('invalid_argument', 'lsn and timeMs cannot be given together', { field: 'timeMs' })
+    throw new EngineError('invalid_argument', 'give only one of lsn and timeMs', { field: 'timeMs' })
   const moment = lsn !== undefined ? { lsn } : timeMs !== undefined ? { timeMs } : undefined
   return restoreDirectory({ from, to, moment, prove })
 }
@@ -29,7 +29,7 @@ async function prove(dataDir: string): Promise<void> {
   try {
     const { reasons } = engine.health()
     if (reasons.length > 0)
-      throw new EngineError('restore_unreachable', `what was restored is not whole: ${reasons.join('; ')}`)
+      throw new EngineError('restore_unreachable', `the restored directory is incomplete: ${reasons.join('; ')}`)
     await engine.checkpoint()
   } finally {
     await engine.close()

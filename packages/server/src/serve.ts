@@ -2,7 +2,7 @@
 // reverse order.
 import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
-import { type AskedSearch, type Engine, type EngineOptions, openEngine, type Progress } from '@annal/engine'
+import { type Engine, type EngineOptions, openEngine, type Progress, type ReceivedSearch } from '@annal/engine'
 import { readTls } from './access/tls.ts'
 import { createApp, licensingFor, schedulesIn, version } from './app.ts'
 import { Carrier } from './backups/carrier.ts'
@@ -60,7 +60,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const queries = new QueryLog(path.join(config.dataDir, 'queries'), config.queryLogPercent, (error) =>
     notice(`searches are not written down any more: ${error.message}`),
   )
-  const asked = config.queryLogPercent > 0 ? { onSearch: (search: AskedSearch) => queries.note(search) } : {}
+  const asked = config.queryLogPercent > 0 ? { onSearch: (search: ReceivedSearch) => queries.note(search) } : {}
   const options = { ...engineOptions(config, slot, events), ...asked, onServing: serving, onNotice: notice }
   const ready = openEngine(options).then(
     async (engine) => {

@@ -1,5 +1,6 @@
-// How much of the disk some files take that others do not hold anyway. Files that are links to each other are told by what they
-// are parts of, since a snapshot of a collection as of one record is written once, and files of vectors only grow.
+// Measures the disk space that some files take and other files do not already hold. Files that are links to each other
+// are identified by their content: a snapshot of a collection as of one record is written once, and files of original
+// vectors only grow.
 import type { Checkpoint } from '../snapshot/checkpoint.ts'
 import { type Image, imageManifestName, originalsName, partName } from './image.ts'
 
@@ -9,10 +10,10 @@ export interface DiskFile {
   readonly bytes: number
 }
 
-/** Disks give out whole blocks. */
+/** Disks allocate whole blocks. */
 const blockBytes = 4096
 
-/** The disk that `files` take and `others` do not. */
+/** The disk space of `files` that `others` do not hold. */
 export function heldBeyond(files: readonly DiskFile[], others: readonly DiskFile[]): number {
   const counted = new Set(others.map(({ key }) => key))
   let bytes = 0
@@ -33,7 +34,7 @@ export function filesOfCheckpoint({ path, manifest }: Checkpoint): DiskFile[] {
   return files
 }
 
-/** `uuid` is that of the directory that the image lies in. */
+/** `uuid` is that of the directory that holds the image. */
 export function filesOfImage(
   id: string,
   { source, snapshotLsn, parts, originals, tail }: Image,
@@ -49,7 +50,7 @@ export function filesOfImage(
     files.push({ key: isOfHere ? partKey(source.collectionId, snapshotLsn, part) : own(partName(part)), bytes })
   for (const file of originals) {
     const { generation, field, chunk, full, bytes, sha256 } = file
-    // Images of backups hold copies of files that still grew; those of clones link them.
+    // Images of backups hold copies of files that were still growing; those of clones link them.
     const isLink = isOfHere && (full || sha256 === '')
     const name = `collection-${source.collectionId}-generation-${generation}-field-${field}-chunk-${chunk}.f32`
     files.push({ key: isLink ? name : own(originalsName(file)), bytes })

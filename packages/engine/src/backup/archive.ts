@@ -1,7 +1,7 @@
-// How far back a restore can go. Segments that the log gives up, and checkpoints that recovery does not need any more, go to
-// `archive/`; the images of clones and restores stay in `imports/` for as long as a moment may need them. All are given up from
-// the old end, so that what is left always begins with a checkpoint that can be loaded (or with the first record of all) and goes
-// on without a gap.
+// Decides how far back a restore can go. Segments removed from the log and checkpoints that recovery no longer needs
+// move to `archive/`; the images of clones and restores stay in `imports/` as long as a moment may need them. All are
+// removed from the old end, so that the rest always begins with a loadable checkpoint (or with the very first record)
+// and continues without a gap.
 import { join } from 'node:path'
 import { type HistoryPlace, historySegments, type Identity, type SegmentFile, sizeOf, type Vfs } from '@annal/wal'
 import { type Checkpoint, type CheckpointPlace, findCheckpoints } from '../snapshot/checkpoint.ts'
@@ -9,26 +9,26 @@ import { type DiskFile, filesOfCheckpoint, heldBeyond } from './archive-size.ts'
 
 export interface ArchiveLimits {
   readonly maxBytes: number
-  /** 0: nothing is kept, and what was kept before is removed. */
+  /** 0: nothing is kept, and existing history is removed. */
   readonly maxAgeMs: number
-  /** Most of the free disk that may be taken, counting what is archived as free: 0.1 for a tenth. */
+  /** Maximum share of the free disk, where archived data counts as free: 0.1 for a tenth. */
   readonly freeShareMax?: number
 }
 
-/** Archived checkpoints kept besides the oldest; more would shorten replays only a little. */
+/** Archived checkpoints kept in addition to the oldest; more would shorten replays only a little. */
 const basesMax = 6
 
 export interface ArchivePlace {
   readonly vfs: Vfs
   readonly dataDir: string
-  /** Of the data directory; undefined while it is not known. */
+  /** The uuid of the data directory; undefined while it is unknown. */
   identity(): Pick<Identity, 'uuid'> | undefined
 }
 
-/** The image that a clone or a restore began with, where only a moment of the past needs it. */
+/** The image of a clone or a restore that only a moment of the past needs. */
 export interface ArchivedImage {
   readonly id: string
-  /** Of the record that names it. */
+  /** LSN of the record that names it. */
   readonly lsn: number
   readonly files: readonly DiskFile[]
 }
@@ -41,7 +41,7 @@ export function archivedCheckpointsDir(dataDir: string): string {
   return join(dataDir, 'archive', 'checkpoints')
 }
 
-/** The log with what is archived of it. */
+/** The log together with its archive. */
 export function historyOf(
   { vfs, dataDir }: Pick<ArchivePlace, 'vfs' | 'dataDir'>,
   line: { readonly timeline: number; readonly forkedAfterLsn: number },
@@ -50,7 +50,7 @@ export function historyOf(
   return { vfs, dirs: [archivedLogDir(dataDir), join(dataDir, 'wal')], timeline }
 }
 
-/** Checkpoints from which a moment can be reached, oldest first; those that are damaged are left out. */
+/** Checkpoints from which a moment can be reached, oldest first, without damaged ones. */
 export async function basesOf(place: ArchivePlace): Promise<Checkpoint[]> {
   const found: Checkpoint[] = []
   for (const dir of [archivedCheckpointsDir(place.dataDir), join(place.dataDir, 'checkpoints')])
@@ -58,26 +58,26 @@ export async function basesOf(place: ArchivePlace): Promise<Checkpoint[]> {
   return found.sort((a, b) => a.manifest.lsn - b.manifest.lsn)
 }
 
-/** How far back and how much. */
+/** The reach and the size of the history. */
 export interface Reach {
   /** The oldest record after which a moment can be restored, and its time. */
   readonly lsn: number
   readonly timeMs: number
-  /** Of the disk, that nothing but history needs. */
+  /** Disk space that only the history needs. */
   readonly bytes: number
   readonly segments: number
 }
 
-/** What is left of the past after a trim. */
+/** The history that remains after a trim. */
 export interface Trimmed extends Reach {
-  /** Images of records up to this one are needed for no moment within the limits. */
+  /** No moment within the limits needs images of records up to this LSN. */
   readonly lsnNotNeeded: number
-  /** Something younger than the age that is wanted went, since there was no room for more. */
+  /** Something younger than the wanted age was removed, because there was no space for more. */
   readonly isShortened: boolean
   readonly bytesMax: number
 }
 
-/** Gives up what is older or more than the limits allow, and says what is left. Images are left to the caller. */
+/** Removes what exceeds the limits and returns what remains. The caller removes images. */
 export async function trimArchive(
   place: ArchivePlace,
   limits: ArchiveLimits,
@@ -98,7 +98,7 @@ async function bytesMaxOf({ vfs, dataDir }: ArchivePlace, limits: ArchiveLimits,
   return Math.min(maxBytes, Math.floor(((await vfs.freeBytes(dataDir)) + bytes) * freeShareMax))
 }
 
-/** What is archived, and what of it can go. */
+/** The archived files, and which of them can be removed. */
 class Archive {
   readonly #place: ArchivePlace
   readonly #live: readonly Checkpoint[]
@@ -131,17 +131,17 @@ class Archive {
     return new Archive(place, { live, bases: bases.reverse(), segmentBytes, images })
   }
 
-  /** No moment that is kept begins before it: images of records up to it are needed for none. */
+  /** No kept moment begins before this LSN: images of records up to it are not needed. */
   get lsnNotNeeded(): number {
     return this.#lsnNotNeeded
   }
 
-  /** The oldest checkpoint that a restore can begin with. */
+  /** The oldest checkpoint with which a restore can begin. */
   get #oldest(): Checkpoint | undefined {
     return this.#bases[0] ?? this.#live.at(-1)
   }
 
-  /** What came back with a copy of the directory, and what lies before records that nobody archived. */
+  /** Files that returned with a copy of the directory, and files before records that are not archived. */
   async dropUnreachable(): Promise<void> {
     const oldestLive = this.#live.at(-1)?.manifest.lsn ?? Number.POSITIVE_INFINITY
     const segments = await this.#history()
@@ -163,14 +163,14 @@ class Archive {
     await this.#dropBefore(isFromTheFirst ? 0 : oldest.lsn)
   }
 
-  /** Gives up the oldest until no more than so much is left; says whether something had to go. */
+  /** Removes the oldest history until no more than this remains; returns whether anything was removed. */
   async dropMore(bytesMax: number): Promise<boolean> {
     if (this.bytes() <= bytesMax) return false
     while (this.bytes() > bytesMax) {
       const [oldest] = this.#bases
       if (oldest) await this.#dropBase(oldest)
       await this.#dropBefore(this.#oldest?.manifest.lsn ?? 0)
-      // Without a checkpoint to give up, only images of collections that are dropped already can be left.
+      // Without a checkpoint to remove, only images of already deleted collections can remain.
       if (!oldest) break
     }
     if (this.bytes() > bytesMax) this.#lsnNotNeeded = Number.POSITIVE_INFINITY
@@ -182,7 +182,7 @@ class Archive {
     await this.#dropSegments(lsn)
   }
 
-  /** Of the disk, that nothing but history needs. */
+  /** Disk space that only the history needs. */
   bytes(): number {
     let bytes = 0
     for (const size of this.#segmentBytes.values()) bytes += size
@@ -213,14 +213,14 @@ class Archive {
     const { vfs, dataDir } = this.#place
     this.#bases = this.#bases.filter((other) => other !== base)
     const dir = archivedCheckpointsDir(dataDir)
-    // Renamed first: a crash in between must not leave a manifest whose files are gone.
+    // The folder is renamed first: after a crash there must be no manifest whose files are gone.
     const leaving = `${base.path}.tmp`
     await vfs.rename(base.path, leaving)
     await vfs.syncDirectory(dir)
     await vfs.removeTree(leaving)
   }
 
-  /** Archived segments all of whose records are before `lsn` are not needed by a restore that begins after it. */
+  /** A restore that begins after `lsn` does not need archived segments whose records are all before it. */
   async #dropSegments(lsn: number): Promise<void> {
     const { vfs, dataDir } = this.#place
     const dir = archivedLogDir(dataDir)
@@ -229,26 +229,26 @@ class Archive {
       const follower = segments[i + 1]
       if (!follower || follower.lsnFirst > lsn + 1 || !this.#segmentBytes.has(segment.name)) return
       await vfs.remove(join(dir, segment.name))
-      // One at a time, or a power cut could leave a gap.
+      // One at a time, because a power cut could otherwise leave a gap.
       await vfs.syncDirectory(dir)
       this.#segmentBytes = new Map([...this.#segmentBytes].filter(([name]) => name !== segment.name))
     }
   }
 }
 
-/** What is kept, without giving anything up. */
+/** Measures what is kept, without removing anything. */
 export async function currentReach(place: ArchivePlace): Promise<Reach> {
   return (await Archive.open(place, [])).reach()
 }
 
-/** Removes what a crash left half given up. */
+/** Removes unfinished removals that a crash left behind. */
 export async function sweepArchive({ vfs, dataDir }: ArchivePlace): Promise<void> {
   const dir = archivedCheckpointsDir(dataDir)
   if (!(await vfs.exists(dir))) return
   for (const name of await vfs.list(dir)) if (name.endsWith('.tmp')) await vfs.removeTree(join(dir, name))
 }
 
-/** The one whose neighbors are nearest to each other; never the oldest, which is where everything begins. */
+/** Returns the checkpoint whose neighbors are closest to each other; never the oldest, with which everything begins. */
 function leastUseful(bases: readonly Checkpoint[]): Checkpoint {
   let best = bases[1] as Checkpoint
   let gap = Number.POSITIVE_INFINITY

@@ -1,25 +1,25 @@
-// A collection that exists before what it begins with is in memory: a clone. Its files are read as soon as its record is applied,
-// ahead of any event of its own; whoever asks meanwhile waits.
+// A collection that exists before its initial content is in memory: a clone. Its files are read as soon as its record
+// is applied, ahead of its own events; requests wait in the meantime.
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 
 export interface ReplicaToCome {
-  /** What is known of it without looking into it. */
+  /** Facts that need no reading of its files. */
   readonly objects: number
   readonly elements: readonly number[]
-  /** Given up as soon as `checkWanted` throws. */
+  /** Stops as soon as `checkWanted` throws. */
   load(checkWanted: () => void): Promise<Replica>
 }
 
 export interface Awaiting {
   readonly gate: WriteGate
-  /** Throws when the collection was dropped or the engine closed. */
+  /** Throws when the collection was deleted or the engine closed. */
   checkOpen(): void
   arrived(replica: Replica): void
   quarantine(reason: string): Promise<void>
 }
 
-/** Whoever has waited so long is told to come back. */
+/** After this wait a request is refused with advice to retry. */
 const waitMsMax = 30_000
 
 export class Arrival {
@@ -34,7 +34,7 @@ export class Arrival {
     this.begin()
   }
 
-  /** Again when a drop was not appended after all. */
+  /** Called again when a deletion was not appended. */
   begin(): void {
     const under = this.#collection.gate
       .queue(0, () => this.#load())
@@ -44,7 +44,7 @@ export class Arrival {
     this.#under = under
   }
 
-  /** Resolves when the replica is there, or is known not to come, or when that takes too long to wait for. */
+  /** Resolves when the replica exists, when it is known to have failed, or when the wait takes too long. */
   async wait(): Promise<void> {
     if (!this.#under) return
     const { promise: tooLong, resolve } = Promise.withResolvers<void>()
@@ -53,7 +53,7 @@ export class Arrival {
     clearTimeout(timer)
   }
 
-  /** Resolves when nothing is being loaded. */
+  /** Resolves when nothing is loading. */
   async settled(): Promise<void> {
     await this.#under
   }
@@ -71,7 +71,7 @@ export class Arrival {
       collection.arrived(await this.coming.load(checkWanted))
       this.#isHere = true
     } catch (error) {
-      // What was given up because the engine closes is loaded by the next start.
+      // A load that was stopped by the closing of the engine is done by the next start.
       if (isWanted) await collection.quarantine((error as Error).message)
     }
   }

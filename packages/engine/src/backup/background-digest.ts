@@ -1,11 +1,14 @@
-// The digest of a large collection, a little at a time, so that others have their turns in between.
+// Computes the digest of a large collection in steps, so that other work runs in between.
 import { IdlePace } from '@annal/wal'
 import type { Replica } from '../replica/replica.ts'
 
-/** What is hashed between two rests, about. */
+/** Approximate bytes hashed between two pauses. */
 const pieceBytes = 128 * 1024
 
-/** Undefined when something was applied to the replica meanwhile. `checkWanted` throws when the digest is not wanted any more. */
+/**
+ * Returns undefined when something was applied to the replica in the meantime. `checkWanted` throws when the digest is
+ * no longer wanted.
+ */
 export async function digestInBackground(
   replica: Replica,
   checkWanted: () => void = () => undefined,

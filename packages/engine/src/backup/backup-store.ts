@@ -1,5 +1,5 @@
-// The backups there are: folders `<data>/backups/<id>` with an image each, made under a temporary name and renamed when
-// everything in them is durable. Names are in the manifests; folders are called by numbers only.
+// The existing backups: folders `<data>/backups/<id>` with one image each, created under a temporary name and renamed
+// when everything in them is durable. Names are stored in the manifests; folder names are numbers only.
 import { randomBytes } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { makeDurableDirectory, type Vfs } from '@annal/wal'
@@ -19,7 +19,10 @@ export class BackupStore {
     this.dir = dir
   }
 
-  /** Reads what is there and removes what a crash left half made. Says what is wrong with folders that cannot be read. */
+  /**
+   * Reads the existing backups and removes unfinished ones that a crash left. Returns the faults of folders that cannot
+   * be read.
+   */
   async open(): Promise<string[]> {
     const { vfs, dir } = this
     if (!(await vfs.exists(dir))) return []
@@ -59,7 +62,7 @@ export class BackupStore {
     throw notFound(name)
   }
 
-  /** Reads a backup that may be removed meanwhile: then backup_not_found is thrown, whatever `read` made of it. */
+  /** Reads a backup that may be removed in the meantime: then it throws backup_not_found, whatever `read` did. */
   async reading<T>(database: string, name: string, read: (stored: StoredImage) => Promise<T>): Promise<T> {
     const stored = this.get(database, name)
     const refuseRemoved = (cause?: unknown) => {
@@ -73,7 +76,7 @@ export class BackupStore {
     return result
   }
 
-  /** A folder to fill; it becomes a backup with `add`. */
+  /** Creates a folder to fill; `add` turns it into a backup. */
   async begin(): Promise<string> {
     const { vfs, dir } = this
     const temporary = join(dir, `tmp-${randomBytes(16).toString('hex')}`)
@@ -81,7 +84,7 @@ export class BackupStore {
     return temporary
   }
 
-  /** Writes the manifest of a folder that holds everything else, and makes it a backup. */
+  /** Writes the manifest of a folder that holds everything else, which makes it a backup. */
   async add(temporary: string, image: Image): Promise<StoredImage> {
     const { vfs, dir } = this
     const folder = temporary.slice(temporary.lastIndexOf('tmp-') + 'tmp-'.length)
@@ -95,7 +98,7 @@ export class BackupStore {
     return stored
   }
 
-  /** Gives up a folder that was begun. */
+  /** Abandons an unfinished folder. */
   async abandon(temporary: string): Promise<void> {
     await this.vfs.removeTree(temporary)
   }
@@ -103,7 +106,7 @@ export class BackupStore {
   async remove(database: string, name: string): Promise<void> {
     const stored = this.get(database, name)
     this.#held.delete(keyOf(database, name))
-    // Renamed first: a crash in between must not leave a manifest whose files are gone.
+    // The folder is renamed first: after a crash there must be no manifest whose files are gone.
     if (!(await this.vfs.exists(stored.dir))) return
     const leaving = join(this.dir, `tmp-${randomBytes(16).toString('hex')}`)
     await this.vfs.rename(stored.dir, leaving)
@@ -125,7 +128,7 @@ function notFound(name: string, cause?: unknown): EngineError {
   )
 }
 
-/** Neither holds a "/", so the key is unambiguous. */
+/** Neither part contains a "/", so the key is unambiguous. */
 function keyOf(database: string, name: string): string {
   return `${database}/${name}`
 }

@@ -1,4 +1,4 @@
-// The backups of all databases: makes them in the background, one at a time for each database, and tells how far they are.
+// The backups of all databases: created in the background, one at a time for each database, with their progress.
 
 import { EngineError } from '../errors.ts'
 import type { BackupInfo, JobStatus } from '../model/backups.ts'
@@ -11,7 +11,7 @@ import { Job } from './job.ts'
 
 const nameForm = /^[A-Za-z0-9_-]{1,200}(?![\s\S])/
 const namesRefused: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
-/** Less than this free, and no backup is begun: it must not be what fills the disk. */
+/** With less free space than this, no backup begins, so that a backup never fills the disk. */
 const freeBytesMin = 256 * 1024 * 1024
 
 export class Backups {
@@ -19,7 +19,7 @@ export class Backups {
   readonly #host: BackupHost
   readonly #freeBytesMin: number
   readonly #msMax: number
-  /** By database, the newest of each. */
+  /** The newest job of each database. */
   readonly #jobs = new Map<string, Job>()
   readonly #done = new Map<string, Promise<void>>()
   readonly #restores = new Map<string, Job>()
@@ -35,17 +35,17 @@ export class Backups {
     this.#freeBytesMin = limits.freeBytesMin ?? freeBytesMin
   }
 
-  /** Begins a backup and gives its name; it exists when its status says so. */
+  /** Begins a backup and returns its name; the backup exists when its status says so. */
   async create(database: string, collection: Imaged, wantedName?: unknown): Promise<{ readonly name: string }> {
     const name = this.#newName(database, collection, wantedName)
     const before = this.#jobs.get(database)
     if (before?.isRunning) {
-      throw new EngineError('backup_running', `backup ${printed(before.status.name)} of this database is being made`, {
+      throw new EngineError('backup_running', `backup ${printed(before.status.name)} of this database is running`, {
         field: 'database',
         value: database,
       })
     }
-    // Set in the turn of the check: of two who ask at once one is refused.
+    // Set in the turn of the check, so that one of two concurrent calls is refused.
     const job = this.#newJob({ name, collection: collection.entry.definition.name, bytes: 0 }, this.#msMax)
     this.#jobs.set(database, job)
     try {
@@ -57,55 +57,55 @@ export class Backups {
     }
     const now = () => this.#host.clock.now()
     const done = this.#make(database, collection, name, job).then(
-      () => job.ended(now()),
-      (error: Error) => job.ended(now(), error),
+      () => job.finish(now()),
+      (error: Error) => job.finish(now(), error),
     )
     this.#done.set(database, done)
     return { name }
   }
 
-  /** The backup that runs, or the last one since the engine was opened. */
+  /** The running backup, or the last one since the engine was opened. */
   status(database: string): JobStatus {
     return this.#jobs.get(database)?.status ?? { status: 'idle' }
   }
 
-  /** The restore that runs, or the last one since the engine was opened. */
+  /** The running restore, or the last one since the engine was opened. */
   restoreStatus(database: string): JobStatus {
     return this.#restores.get(database)?.status ?? { status: 'idle' }
   }
 
-  /** Ends the backup that runs and leaves nothing of it; says whether there was one, once it is gone. */
+  /** Cancels the running backup and removes its files; returns whether there was one, after it is removed. */
   async cancel(database: string): Promise<boolean> {
-    const isOne = endIfRunning(this.#jobs.get(database), 'the backup was cancelled')
+    const isOne = endIfRunning(this.#jobs.get(database), 'the backup was canceled')
     await this.settled(database)
     return isOne && this.#jobs.get(database)?.status.status !== 'completed'
   }
 
-  /** Ends the restore that began last, if it still runs. */
+  /** Cancels the last restore if it is still running. */
   cancelRestore(database: string): boolean {
-    return endIfRunning(this.#restores.get(database), 'the restore was cancelled')
+    return endIfRunning(this.#restores.get(database), 'the restore was canceled')
   }
 
-  /** Keeps account of a restore. */
+  /** Tracks a restore. */
   async restoring<T>(
     database: string,
-    of: { readonly name?: string; readonly collection: string; readonly bytes: number },
+    about: { readonly name?: string; readonly collection: string; readonly bytes: number },
     restore: (job: Job) => Promise<T>,
     { canEnd = true }: { readonly canEnd?: boolean } = {},
   ): Promise<T> {
-    const job = this.#newJob(of, canEnd ? this.#msMax : undefined)
+    const job = this.#newJob(about, canEnd ? this.#msMax : undefined)
     this.#restores.set(database, job)
     try {
       const result = await restore(job)
-      job.ended(this.#host.clock.now())
+      job.finish(this.#host.clock.now())
       return result
     } catch (error) {
-      job.ended(this.#host.clock.now(), error as Error)
+      job.finish(this.#host.clock.now(), error as Error)
       throw error
     }
   }
 
-  /** Resolves when no backup of the database runs. */
+  /** Resolves when no backup of the database is running. */
   async settled(database: string): Promise<void> {
     await this.#done.get(database)
   }
@@ -119,17 +119,17 @@ export class Backups {
     if (typeof name !== 'string' || !nameForm.test(name) || namesRefused.has(name)) {
       throw new EngineError(
         'invalid_argument',
-        `name ${printed(name)} must have 1 to 200 letters, digits, "_" and "-", and nothing else`,
+        `name ${printed(name)} must have 1 to 200 characters, only letters, digits, "_" and "-"`,
         { field: 'name', value: printed(name) },
       )
     }
     const { status } = this.#jobs.get(database) ?? {}
     const beingMade = status?.status === 'running' && status.name === name
     if (!this.store.find(database, name) && !beingMade) return name
-    throw new EngineError('backup_exists', `a backup ${printed(name)} exists already`, { field: 'name', value: name })
+    throw new EngineError('backup_exists', `a backup ${printed(name)} already exists`, { field: 'name', value: name })
   }
 
-  /** Removes all backups of a database that was dropped: one made under its name later is another. */
+  /** Removes all backups of a deleted database; a later database of the same name is a different one. */
   async forget(database: string): Promise<void> {
     await this.settled(database)
     this.#jobs.delete(database)
@@ -137,9 +137,9 @@ export class Backups {
     for (const { image } of this.store.list(database)) await this.store.remove(database, image.name)
   }
 
-  /** Ends what is being made, leaving nothing of it. */
+  /** Cancels the running jobs and removes their files. */
   async close(): Promise<void> {
-    const closed = new EngineError('closed', 'the engine was closed while the backup was made')
+    const closed = new EngineError('closed', 'the engine was closed during the backup')
     for (const job of this.#jobs.values()) job.end(closed)
     await Promise.all(this.#done.values())
   }
@@ -166,13 +166,13 @@ export class Backups {
       )
       await store.add(temporary, image)
     } catch (error) {
-      // The disk may refuse this too; the next start removes it then.
+      // The disk may refuse this too; then the next start removes it.
       await store.abandon(temporary).catch(() => undefined)
       throw error
     }
   }
 
-  /** Only one made in this directory: ids mean nothing elsewhere. */
+  /** Only a backup of this directory: ids have no meaning elsewhere. */
   #olderOf({ entry }: Imaged): StoredImage | undefined {
     const uuid = this.#host.identity().uuid
     return this.store
@@ -186,8 +186,8 @@ export class Backups {
 
   #newName(database: string, { entry }: Imaged, wanted: unknown): string {
     if (wanted !== undefined) return this.checkFree(database, wanted)
-    const at = new Date(this.#host.clock.now()).toISOString().replaceAll(/[-:]|\..*/g, '')
-    const name = `${entry.definition.name}-${at}`
+    const stamp = new Date(this.#host.clock.now()).toISOString().replaceAll(/[-:]|\..*/g, '')
+    const name = `${entry.definition.name}-${stamp}`
     for (let i = 1; ; i++) {
       const candidate = i === 1 ? name : `${name}-${i}`
       if (!this.store.find(database, candidate)) return candidate

@@ -1,6 +1,6 @@
-// Makes a collection of what another one holds now, in a time that does not depend on how much that is: the files of its newest
-// snapshot are linked, the records after it are written, and one record says that the clone exists. What it begins with is read
-// from these files afterwards.
+// Creates a collection with the current content of another one, in a time that does not depend on its size: links the
+// files of its newest snapshot, writes the records after it, and appends one record that creates the clone. The content
+// is then loaded from these files.
 import { basename } from 'node:path'
 import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -17,19 +17,19 @@ import {
   type RestoreWatch,
 } from './restore-image.ts'
 
-/** To apply more records than this again takes longer than a checkpoint does. */
+/** Applying more records than this takes longer than a checkpoint. */
 const tailBytesMax = 1024 * 1024
 
 export interface Cloned {
   readonly acknowledged: Acknowledgement
-  /** The newest record of the source in it. */
+  /** The newest record of the source that it reflects. */
   readonly contentLsn: number
   readonly bytes: number
-  /** Settles when the clone is loaded, or cannot be. */
+  /** Settles when the clone is loaded, or when loading fails. */
   readonly loaded: Promise<unknown>
 }
 
-/** Rejects with nothing left and nothing changed. */
+/** Rejects with no files left and nothing changed. */
 export async function cloneCollection(
   host: ImportHost,
   source: Imaged,
@@ -46,7 +46,7 @@ export async function cloneCollection(
   const id = side.nextCollectionId()
   const as = { id, name: target.name, host: side.replicaHost(image.hashSeed) }
   const { promise: loaded, resolve, reject } = Promise.withResolvers<unknown>()
-  // Whoever asks the clone hears of a failure; nobody need wait for this.
+  // Requests to the clone report a failure, so nothing needs to await this.
   loaded.catch(() => undefined)
   const coming = {
     objects: image.objects,
@@ -97,7 +97,7 @@ async function loadClone(host: BackupHost, source: Imaged, stored: StoredImage, 
   throw damaged(stored, `its state has another digest than ${digest}`)
 }
 
-/** The same state with fewer records to apply, as long as nobody has written to the source since. */
+/** Returns the same state with fewer records to apply, as long as nothing was written to the source since. */
 async function nearerImage(host: BackupHost, source: Imaged, stored: StoredImage): Promise<StoredImage | undefined> {
   const { lsn, tail } = stored.image
   const isUnchanged = () => source.recovering?.lsnApplied === lsn
@@ -109,7 +109,7 @@ async function nearerImage(host: BackupHost, source: Imaged, stored: StoredImage
     if (nearer.image.lsn === lsn) return nearer
     await host.vfs.removeTree(nearer.dir)
   } catch {
-    // No checkpoint could be taken, or the source is dropped: the way through the records is still open.
+    // No checkpoint could be taken, or the source is deleted: the records still lead to the state.
   }
   return undefined
 }

@@ -1,10 +1,10 @@
-// An image as one stream, for carrying it off the machine. No file names, no links, nothing that is ever executed:
+// An image as one stream, to be stored outside the machine. No file names, no links, nothing that is executed:
 //
 //   | magic "ANNALIMG" | version u32 | bytes of the manifest u32 | manifest |
 //   then for each file of the manifest, in its order: | number u32 | 0 u32 | bytes f64 | the bytes |
 //   then | magic "ANNALEND" |                                                            little endian
 //
-// Whoever reads one believes nothing of it before it was checked.
+// A reader trusts nothing in it before it is checked.
 import { join } from 'node:path'
 import { readFully, type Vfs, type VfsFile, writeFully } from '@annal/wal'
 import { EngineError } from '../errors.ts'
@@ -69,8 +69,8 @@ async function* slicesOf(file: VfsFile, name: string, bytes: number): AsyncGener
 }
 
 /**
- * Writes the files of a container into an empty directory, each with its checksum compared. `admit` may refuse the image, for
- * its size for instance, before any of them is written. Throws backup_damaged, format_too_new or limit_exceeded.
+ * Writes the files of a container into an empty directory and compares each checksum. `admit` may refuse the image,
+ * because of its size for example, before any file is written. Throws backup_damaged, format_too_new or limit_exceeded.
  */
 export async function readContainer(
   vfs: Vfs,
@@ -80,14 +80,18 @@ export async function readContainer(
 ): Promise<Image> {
   const source = new StreamReader(stream)
   const head = await source.take(headBytes)
-  if (!startsWith(head, magic)) throw wrong('it does not begin as a backup does')
+  if (!startsWith(head, magic)) throw wrong('it does not begin like a backup')
   const view = new DataView(head.buffer)
   const version = view.getUint32(8, true)
   if (version !== formatVersion)
-    throw new EngineError('format_too_new', `the backup has container format ${version}, this Annal knows 1`, {
-      value: version,
-      limit: formatVersion,
-    })
+    throw new EngineError(
+      'format_too_new',
+      `the backup has container format ${version}; this version of Annal supports 1`,
+      {
+        value: version,
+        limit: formatVersion,
+      },
+    )
   const manifestBytes = view.getUint32(12, true)
   if (manifestBytes > manifestBytesMax) throw wrong(`its manifest has ${manifestBytes} bytes`)
   const image = parseImage(readManifest(await source.take(manifestBytes)))
@@ -99,12 +103,12 @@ export async function readContainer(
   for (const [number, { name, bytes, sha256 }] of files.entries()) {
     const section = new DataView((await source.take(sectionBytes)).buffer)
     if (section.getUint32(0, true) !== number || section.getUint32(4, true) !== 0)
-      throw wrong(`section ${number} does not begin where it must`)
+      throw wrong(`section ${number} does not begin at its place`)
     if (section.getFloat64(8, true) !== bytes) throw wrong(`section ${number} is not as long as the manifest says`)
     await writeSection(vfs, join(dir, name), source, bytes)
     if ((await hashFile(vfs, join(dir, name))).sha256 !== sha256) throw wrong(`the checksum of section ${number}`)
   }
-  if (!startsWith(await source.take(endMagic.length), endMagic)) throw wrong('it does not end as a backup does')
+  if (!startsWith(await source.take(endMagic.length), endMagic)) throw wrong('it does not end like a backup')
   await source.expectEnd()
   return image
 }
@@ -140,7 +144,7 @@ class StreamReader {
     this.#source = stream[Symbol.asyncIterator]()
   }
 
-  /** At least one byte, at most so many; they stay as they are until the next call. */
+  /** At least one byte and at most `length`; valid until the next call. */
   async some(most: number): Promise<Uint8Array> {
     while (this.#rest.length === 0) {
       const { done, value } = await this.#source.next()
@@ -153,7 +157,7 @@ class StreamReader {
   }
 
   async take(bytes: number): Promise<Uint8Array<ArrayBuffer>> {
-    // Room is made as bytes arrive: a false length must not take memory that nothing fills.
+    // Memory is allocated as bytes arrive, so that a false length allocates nothing.
     const pieces: Uint8Array[] = []
     for (let done = 0; done < bytes; ) {
       const piece = await this.some(bytes - done)
@@ -165,7 +169,7 @@ class StreamReader {
 
   async expectEnd(): Promise<void> {
     for (;;) {
-      if (this.#rest.length > 0) throw wrong('more follows its end')
+      if (this.#rest.length > 0) throw wrong('there is data after its end')
       const { done, value } = await this.#source.next()
       if (done === true) return
       this.#rest = value
@@ -178,5 +182,5 @@ function startsWith(bytes: Uint8Array, wanted: Uint8Array): boolean {
 }
 
 function wrong(what: string): EngineError {
-  return new EngineError('backup_damaged', `this is no whole backup: ${what}`)
+  return new EngineError('backup_damaged', `this is not a complete backup: ${what}`)
 }

@@ -15,21 +15,21 @@ import { imageOfPast, type PastOf, pastOfBackup } from './past.ts'
 import { buildChecked, fillFrom, type ImportHost, type RestoreWatch, restoreImage } from './restore-image.ts'
 import { verifyImage } from './verify-image.ts'
 
-/** Free disk that an upload leaves over. */
+/** Free disk space that an upload must leave. */
 const freeBytesMin = 256 * 1024 * 1024
 
-/** What the database lends. */
+/** The functions of the database that backups use. */
 export interface BackupDoor {
   readonly database: { readonly id: number; readonly name: string }
   readonly host: ImportHost
   readonly backups: Backups
   /** Throws collection_not_found. */
   collection(name: string): Imaged
-  /** Also one that was dropped since. Throws collection_not_found. */
+  /** Finds a collection, including deleted ones. Throws collection_not_found. */
   collectionIdAt(name: string, lsn: number): Promise<number>
-  /** Keeps a name for a collection to come while `action` runs. Throws collection_exists. */
+  /** Reserves a name for a new collection while `action` runs. Throws collection_exists. */
   reserving<T>(name: unknown, action: (name: string) => Promise<T>): Promise<T>
-  /** Throws when the engine is closed or the database was dropped. */
+  /** Throws when the engine is closed or the database was deleted. */
   checkOpen(): void
 }
 
@@ -123,7 +123,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
         return loaded
       }
       const loading = backups.restoring(this.#name, { collection: free, bytes }, load, { canEnd: false })
-      // Its status, and the clone's, say what became of it.
+      // Its status and the clone's status report the outcome.
       loading.catch(() => undefined)
       return { ...acknowledged, contentLsn }
     })
@@ -161,7 +161,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
       const image = { ...came, name, database: this.#name }
       const sha256 = await writeImageManifest(side.vfs, temporary, image)
       const digest = await this.#buildAside({ dir: temporary, image, sha256 })
-      // Another may have taken the name while the bytes came.
+      // Another upload may have taken the name in the meantime.
       backups.checkFree(this.#name, name)
       return infoOf(await store.add(temporary, { ...image, digest }))
     } catch (error) {
@@ -174,7 +174,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
     return this.#door.backups.settled(this.#name)
   }
 
-  /** Gives the digest. Throws backup_damaged. */
+  /** Returns the digest. Throws backup_damaged. */
   async #buildAside(stored: StoredImage): Promise<string> {
     const { side } = this.#door.host
     const { replica, digest } = await buildChecked(side, stored, {
@@ -194,7 +194,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
       job.check()
       this.#door.checkOpen()
     }
-    // Everything is read to be compared, and again to be loaded.
+    // Everything is read twice: once to compare it and once to load it.
     return { checkWanted, onRead: countingFor(job, 2) }
   }
 
@@ -220,7 +220,7 @@ export class DatabaseBackups implements BackupsOfDatabase {
   }
 }
 
-/** Tells the job of bytes as they are read, when everything is read so many times. */
+/** Reports read bytes to the job, when everything is read this many times. */
 function countingFor(job: Job, times: number): (bytes: number) => void {
   let read = 0
   return (bytes) => {

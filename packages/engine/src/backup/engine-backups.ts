@@ -1,4 +1,4 @@
-// What the engine has of backups: the store, the jobs, and collections that begin with an image instead of with nothing.
+// The engine's side of backups: the store, the jobs, and collections that begin with an image.
 import { join } from 'node:path'
 import type { CatalogImport, CollectionEntry } from '../catalog/catalog-state.ts'
 import { EngineError } from '../errors.ts'
@@ -25,10 +25,10 @@ import { type ImportHost, type RestoredDraft, releaseImports, replayRestored, sw
 
 export interface EngineSide extends BackupHost {
   readonly archive: ArchiveLimits | undefined
-  /** Whoever keeps the whole log wants to replay all of it. */
+  /** With the whole log kept, all of it can be replayed. */
   readonly keepLog: boolean
   readonly backupMsMax: number
-  /** Called with a sentence worth logging. */
+  /** Called with a sentence for the log. */
   readonly onNotice: (sentence: string) => void
   nextCollectionId(): number
   commit(makeDraft: () => RestoredDraft): Promise<Acknowledgement>
@@ -39,17 +39,17 @@ export class EngineBackups {
   readonly host: ImportHost
   readonly book: LogBook
   readonly #side: EngineSide
-  /** Undefined where nothing is kept. */
+  /** Undefined where no history is kept. */
   readonly #archive: ArchiveLimits | undefined
   #reach: Reach | undefined
-  /** Recovery needs no record up to this one. */
+  /** Recovery needs no record up to this LSN. */
   #lsnNotNeeded = 0
   #trimming: Promise<void> = Promise.resolve()
-  /** Why something that is not as old as wanted was given up last. */
+  /** Why history younger than the wanted age was last removed. */
   #shortened: 'size' | 'disk' | undefined
-  /** Of images that are kept for history alone. */
+  /** Bytes of images that only the history needs. */
   readonly #files = new Map<string, readonly DiskFile[]>()
-  /** What is on its way into the catalog, by the image it is made of. */
+  /** Images whose collections are being created. */
   readonly #made = new Map<string, Replica | ReplicaToCome>()
 
   constructor(side: EngineSide) {
@@ -65,22 +65,24 @@ export class EngineBackups {
     }
   }
 
-  /** Removes what a crash left of backups, and says which of those there are cannot be read. */
+  /** Removes unfinished backups that a crash left; returns the faults of unreadable ones. */
   async open(): Promise<string[]> {
     await sweepArchive(this.#side)
     if (this.#archive) this.#reach = await currentReach(this.#side)
     return this.jobs.store.open()
   }
 
-  /** Removes the backups of a dropped database. What the disk refuses to give up is nobody's any more, and is said. */
+  /** Removes the backups of a deleted database. Files that the disk refuses to remove are reported. */
   async forget(database: string): Promise<string[]> {
-    const told = (error: Error) => [`backups of the dropped database "${database}" remain: ${error.message}`]
-    return this.jobs.forget(database).then(() => [], told)
+    const describeFailure = (error: Error) => [
+      `backups of the deleted database "${database}" could not be removed: ${error.message}`,
+    ]
+    return this.jobs.forget(database).then(() => [], describeFailure)
   }
 
   /**
-   * A collection as its first record leaves it, or how to come by it; the error when the image it was restored from does not
-   * give it any more.
+   * A collection in the state of its first record, or the way to load it; an error when the image of its restore can no
+   * longer provide it.
    */
   async firstReplica(entry: CollectionEntry): Promise<Replica | ReplicaToCome | EngineError> {
     const { id, definition, hashSeed, restored, lsnCreated: lsn } = entry
@@ -97,25 +99,25 @@ export class EngineBackups {
     }
   }
 
-  /** After a checkpoint: gives up what is archived beyond the limits, and images that are not needed any more. */
+  /** After a checkpoint: removes archived data beyond the limits, and images that are no longer needed. */
   async checkpointTaken({ lsnNotNeeded }: Taken): Promise<void> {
     this.#lsnNotNeeded = lsnNotNeeded
     await this.trim()
   }
 
-  /** Without history the images of dropped collections go at once. */
+  /** Without history the images of deleted collections are removed at once. */
   async dropped(): Promise<void> {
     if (!this.#archive) await this.trim()
   }
 
-  /** Gives up what is older or more than the limits allow; one such thing is done at a time. */
+  /** Removes history beyond the limits; one removal runs at a time. */
   trim(limits = this.#archive): Promise<void> {
     const trimmed = this.#trimming.catch(() => undefined).then(() => this.#trim(limits))
     this.#trimming = trimmed
     return trimmed
   }
 
-  /** What an operator should know of history. */
+  /** Notices for the operator about the history. */
   reasons(): readonly string[] {
     if (this.#begins() !== 'disk') return []
     return [`history was shortened because the disk was nearly full; ${this.#beginning()}`]
@@ -128,12 +130,15 @@ export class EngineBackups {
     return this.#shortened ?? 'start'
   }
 
-  /** Resolves when nothing is being given up. */
+  /** Resolves when no removal is running. */
   async trimmed(): Promise<void> {
     await this.#trimming.catch(() => undefined)
   }
 
-  /** The disk is nearly full: gives up history, the oldest first, for about so many bytes. Says whether there was any. */
+  /**
+   * Called when the disk is nearly full: removes history, oldest first, about this many bytes. Returns whether there
+   * was any.
+   */
   async giveWay(bytes: number): Promise<boolean> {
     const archive = this.#archive
     const before = this.#reach?.bytes ?? 0
@@ -143,14 +148,15 @@ export class EngineBackups {
     if (after >= before) return false
     this.#shortened = 'disk'
     this.#side.onNotice(
-      `the disk is nearly full: ${before - after} bytes of history were given up; ${this.#beginning()}`,
+      `the disk is nearly full: ${before - after} bytes of history were removed; ${this.#beginning()}`,
     )
     return true
   }
 
   /**
-   * A start needs the image of a living collection until two checkpoints hold it, and none of a dropped one, which it does not
-   * build. A restore to a moment needs an image as long as it may begin before the image's record.
+   * A start needs the image of a live collection until two checkpoints hold the collection, and no image of a deleted
+   * one, which it does not build. A restore to a moment needs an image as long as it may begin before the image's
+   * record.
    */
   async #trim(limits: ArchiveLimits | undefined): Promise<void> {
     const { catalog, clock, keepLog, log } = this.#side
@@ -179,7 +185,7 @@ export class EngineBackups {
     const known = this.#files.get(id)
     if (known) return known
     const { vfs, dataDir, identity } = this.#side
-    // What cannot be read takes room that nobody can tell.
+    // The size of an unreadable image is unknown.
     const stored = await readImage(vfs, join(dataDir, 'imports', id)).catch(() => undefined)
     const files = stored ? filesOfImage(id, stored.image, identity().uuid) : []
     this.#files.set(id, files)
@@ -205,7 +211,7 @@ export class EngineBackups {
     return { lsn, timeMs, bytes, segments, begins: this.#begins(), maxAgeMs: this.#archive?.maxAgeMs ?? 0 }
   }
 
-  /** Once the log is replayed: what restores that never came to their records left behind. */
+  /** After the log is replayed: removes the leftovers of restores that never appended their record. */
   async sweepImports(): Promise<void> {
     await sweepImports(this.#side.vfs, this.#side.dataDir, this.#side.catalog().imports)
   }

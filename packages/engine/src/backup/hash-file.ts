@@ -1,10 +1,10 @@
-// SHA-256 of a file, in slices, so that searches go on in between.
+// SHA-256 of a file, computed in slices, so that searches run in between.
 import { createHash } from 'node:crypto'
 import { IdlePace, readFully, type Vfs } from '@annal/wal'
 
 const sliceBytes = 256 * 1024
 
-/** Says how many bytes there were. `onRead` is told of each slice, and ends the work by throwing. */
+/** Returns the number of bytes. `onRead` is called for each slice and stops the work by throwing. */
 export async function hashFile(
   vfs: Vfs,
   path: string,
@@ -15,16 +15,16 @@ export async function hashFile(
     const hash = createHash('sha256')
     const slice = new Uint8Array(sliceBytes)
     const pace = new IdlePace()
-    let at = 0
+    let offset = 0
     for (;;) {
-      const got = await readFully(file, slice, at)
+      const got = await readFully(file, slice, offset)
       if (got === 0) break
       hash.update(slice.subarray(0, got))
-      at += got
+      offset += got
       onRead(got)
       await pace.spend(got)
     }
-    return { bytes: at, sha256: hash.digest('hex') }
+    return { bytes: offset, sha256: hash.digest('hex') }
   } finally {
     await file.close()
   }

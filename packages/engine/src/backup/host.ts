@@ -1,4 +1,4 @@
-// What the engine lends backups, restores and archives.
+// The functions of the engine that backups, restores and archives use.
 import type { Identity, Log, Vfs } from '@annal/wal'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
@@ -12,7 +12,7 @@ export interface BackupHost {
   readonly dataDir: string
   readonly clock: Clock
   catalog(): Catalog
-  /** Of the data directory. */
+  /** Identity of the data directory. */
   identity(): Pick<Identity, 'uuid' | 'timeline' | 'forkedAfterLsn'>
   log(): Log
   /** Time of the newest record. */
@@ -21,11 +21,11 @@ export interface BackupHost {
   takeCheckpoint(): Promise<unknown>
   /** The next checkpoint writes the collection again, because its files in the newest one are damaged or missing. */
   renewSnapshot(collectionId: number): void
-  /** What replicas of a collection with this secret are made with. */
+  /** The options for replicas of a collection with this hash seed. */
   replicaHost(hashSeed: ReplicaHost['seed']): ReplicaHost
 }
 
-/** A collection that images are made of. */
+/** A collection as the source of an image. */
 export interface Imaged {
   readonly entry: CollectionEntry
   readonly gate: WriteGate
@@ -33,7 +33,7 @@ export interface Imaged {
   readonly replica: Replica
   /** Undefined when there is none yet, or none any more. */
   readonly recovering: Replica | undefined
-  /** Resolves when it serves, or never will. */
+  /** Resolves when it serves, or when it never will. */
   served(): Promise<void>
   checkOpen(): void
 }

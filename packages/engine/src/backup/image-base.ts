@@ -1,4 +1,4 @@
-// What an image may begin with: a collection in a checkpoint, or another image.
+// The possible bases of an image: a collection in a checkpoint, or another image.
 
 import type { FieldSchema } from '../model/schema.ts'
 import { listedOriginals, type ManifestCollection } from '../snapshot/manifest.ts'
@@ -6,7 +6,7 @@ import { type ImageOriginals, type ImagePart, originalsName, partName, type Stor
 
 export interface ImageBase {
   readonly dir: string
-  /** As its files say it of themselves. */
+  /** As its snapshot files state it. */
   readonly collectionId: number
   readonly lsn: number
   readonly fields: readonly FieldSchema[]
@@ -18,7 +18,7 @@ export function bytesOf({ parts, originals }: ImageBase): number {
   return [...parts, ...originals].reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** Whether a checkpoint says how much of its files with vectors is its own; those of earlier versions do not. */
+/** Whether a checkpoint records the size of its files of original vectors; those of earlier versions do not. */
 export function saysLengths({ originals, originalBytes }: ManifestCollection): boolean {
   return originals.length === (originalBytes?.length ?? 0)
 }
@@ -45,7 +45,7 @@ function originalsOf(collection: ManifestCollection): ImageBase['originals'] {
     bytes,
     ...(proof && { proof }),
   }))
-  // Files of one field are filled one after another: only the last may still grow.
+  // The files of one field are filled in order: only the last one may still grow.
   return files.map((file) => ({
     ...file,
     full: files.some((other) => other.field === file.field && other.chunk > file.chunk),

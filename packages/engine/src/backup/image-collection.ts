@@ -1,4 +1,5 @@
-// An image of a collection as it is now. The moment is taken between two events, while writers and readers go on.
+// Creates an image of a collection as it is now. The cut is made between two events, while writers and readers
+// continue.
 import { join } from 'node:path'
 import { type LogRecord, type Lsn, WalError } from '@annal/wal'
 import { assert, EngineError } from '../errors.ts'
@@ -17,25 +18,25 @@ export interface ImageLabel {
   readonly database: string
 }
 
-/** What an image is made for. */
+/** The purpose of an image. */
 export interface ImageUse {
   /** An image of the same collection whose files may be linked. */
   readonly older?: StoredImage | undefined
-  /** It stays in this directory and is no backup, so that none of its files is hashed. */
+  /** The image stays in this directory and is no backup, so its files are not hashed. */
   readonly linkOnly?: boolean
 }
 
 export interface ImageWatch {
-  /** Throws when the image is not wanted any more. */
+  /** Throws when the image is no longer wanted. */
   readonly checkWanted: () => void
   readonly onProgress: (bytesDone: number, bytes: number) => void
-  /** How long events that were ready to be applied had to wait for the moment to be taken. */
+  /** How long events that were ready to be applied waited for the cut. */
   readonly onHeld?: (ms: number) => void
 }
 
-/** Hashing so much takes a fraction of a millisecond, which writers may wait. */
+/** Hashing this many bytes takes a fraction of a millisecond, which writers may wait. */
 const digestAtOnceMax = 1024 * 1024
-/** Checkpoints and the log move on while an image is made of them. */
+/** Checkpoints and the log advance while an image is made from them, so attempts are repeated. */
 const attempts = 5
 
 interface Moment {
@@ -47,7 +48,7 @@ interface Moment {
   release(): void
 }
 
-/** Fills an empty directory with everything but the manifest. */
+/** Fills an empty directory with everything except the manifest. */
 export async function imageCollection(
   host: BackupHost,
   collection: Imaged,
@@ -65,17 +66,18 @@ export async function imageCollection(
     for (let attempt = 1; ; attempt++) {
       watch.checkWanted()
       try {
-        // A file of an older image may be what was missing.
+        // The missing file may be part of an older image.
         const tried = attempt === 1 ? use : { ...use, older: undefined }
         const image = await imageAt(host, collection, { dir, start, moment, label, use: tried, watch })
         if (image.digest !== '' || use.linkOnly) return image
         return { ...image, digest: await digestIfUnchanged(moment, watch.checkWanted) }
       } catch (error) {
         if (attempt === attempts || !hasMovedOn(error)) throw error
-        // What a dropped collection began with may be gone as well.
+        // The image of a deleted collection may be gone as well.
         collection.checkOpen()
         for (const name of await host.vfs.list(dir)) await host.vfs.remove(join(dir, name))
-        // A file that is missing again was not given up for a newer checkpoint: it is lost, and the collection is written again.
+        // A file that is missing again was not replaced by a newer checkpoint: it is lost, and the collection is
+        // written again.
         if (attempt > 1 && isMissing(error)) {
           host.renewSnapshot(collection.entry.id)
           await host.takeCheckpoint()
@@ -91,7 +93,7 @@ export async function imageCollection(
 async function imageAt(
   host: BackupHost,
   collection: Imaged,
-  of: {
+  source: {
     readonly dir: string
     readonly start: Start
     readonly moment: Moment
@@ -100,7 +102,7 @@ async function imageAt(
     readonly watch: ImageWatch
   },
 ): Promise<Image> {
-  const { start, moment, label, use, watch } = of
+  const { start, moment, label, use, watch } = source
   const { id, definition, hashSeed } = collection.entry
   const { base, tail } = start
   async function* records(): AsyncGenerator<LogRecord> {
@@ -111,7 +113,7 @@ async function imageAt(
     }
   }
   const bytes = base ? bytesOf(base) : 0
-  return makeImage(host.vfs, of.dir, {
+  return makeImage(host.vfs, source.dir, {
     base,
     records: records(),
     linkOnly: use.linkOnly ?? false,
@@ -132,7 +134,10 @@ async function imageAt(
   })
 }
 
-/** The newest snapshot of the collection, not later than `lsnMax`, or what it began with when the log holds all its records. */
+/**
+ * The newest snapshot of the collection, not later than `lsnMax`; or its initial image, when the log holds all its
+ * records.
+ */
 async function startOf(
   host: BackupHost,
   { entry }: Imaged,
@@ -144,7 +149,7 @@ async function startOf(
     const checkpoint = host.newestCheckpoint()
     const collection = checkpoint?.manifest.collections.find((candidate) => candidate.id === id)
     if (checkpoint && collection && saysLengths(collection) && collection.lsn <= lsnMax) {
-      // Nobody wrote to it between its snapshot and the checkpoint, and the log may not go back as far as the former.
+      // Nothing was written between its snapshot and the checkpoint, and the log may not reach back to the snapshot.
       const lsn = Math.max(collection.lsn, checkpoint.manifest.lsn)
       const base = baseOfCheckpoint(checkpoint.path, collection)
       return { base, lsn, tail: undefined, hashSeed, fields: base.fields }
@@ -152,7 +157,7 @@ async function startOf(
     const isInLog = lsnCreated >= host.log().state().lsnFirst
     if (isInLog && !restored)
       return { base: undefined, lsn: lsnCreated, tail: undefined, hashSeed, fields: definition.fields }
-    // The files of an import say another collection's number, which a backup must not.
+    // The files of an import contain another collection's number, which a backup must not.
     if (isInLog && restored && linkOnly)
       return startWithImage(
         host,
@@ -174,14 +179,17 @@ function momentOf(host: BackupHost, collection: Imaged): Promise<Moment> {
     const fieldsNow = definition.fields.map((field, index) => ({ ...field, elements: replica.rowsAt(index) }))
     const digest = sizeOf(replica) <= digestAtOnceMax ? replica.digest() : ''
     const facts = { objects, fieldsNow, digest }
-    // Kept open until the digest is taken, whatever is rebuilt or dropped; no version is so high, so no writer waits for it.
+    // The replica stays open until the digest is computed, whatever is rebuilt or deleted. No version is this high, so
+    // no writer waits for the pin.
     const release = replica.pins.pin(Number.MAX_SAFE_INTEGER)
     const heldMs = performance.now() - from
     return { lsn: replica.lsnApplied, timeMs: host.timeMs(), replica, facts, heldMs, release }
   })
 }
 
-/** The digest of a large collection is taken afterwards, and is known only when nobody wrote meanwhile. */
+/**
+ * The digest of a large collection is computed afterwards, and is known only when nothing was written in the meantime.
+ */
 async function digestIfUnchanged({ replica, lsn }: Moment, checkWanted: () => void): Promise<string> {
   return (replica.lsnApplied === lsn && (await digestInBackground(replica, checkWanted))) || ''
 }
@@ -200,7 +208,7 @@ export async function* recordsOf(
   }
 }
 
-/** Whether a file or a record was given up while it was being read, since newer checkpoints hold it. */
+/** Whether a file or a record was removed during the read because newer checkpoints hold it. */
 function hasMovedOn(error: unknown): boolean {
   return isMissing(error) || (error instanceof WalError && error.code === 'lsn_not_held')
 }
@@ -213,7 +221,7 @@ function sum(numbers: readonly number[] = []): number {
   return numbers.reduce((total, number) => total + number, 0)
 }
 
-/** Refuses early what the disk has no room for. */
+/** Refuses early when the disk has too little space. */
 export async function checkSpace(host: BackupHost, bytes: number): Promise<void> {
   const free = await host.vfs.freeBytes(host.dataDir)
   if (free >= bytes) return

@@ -1,6 +1,6 @@
-// An image: files from which one collection can be built as of one record, wherever they are carried. A snapshot, the records
-// after it (the tail), the vectors as they came, and a manifest written last. Backups, imports and clones are images.
-// Specified in docs/formats/backup.md.
+// An image: files from which one collection can be built as of one record, on any machine. It consists of a snapshot,
+// the records after it (the tail), the original vectors, and a manifest that is written last. Backups, imports and
+// clones are images. Specified in docs/formats/backup.md.
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { HashSeed } from '../memory/id-hash.ts'
@@ -10,23 +10,23 @@ import { parseSealed, readSealed, type Seal, sealedText, writeSealed } from '../
 
 export const imageManifestName = 'manifest.json'
 /**
- * 2 since files of vectors have a header, which a reader of format 1 would take for a vector; 3 since vectors of cosine fields are
- * there as they were given, which a reader of format 2 would take for ones of unit length.
+ * Format 2 added a header to files of original vectors, which a reader of format 1 would take for a vector. Format 3 stores vectors of
+ * cosine fields unchanged, which a reader of format 2 would take for unit vectors.
  */
 const seal: Seal = { format: 3, key: 'image' }
 
-/** The part number of the tail, where fields have theirs. */
+/** The part number of the tail, in the numbering of the fields. */
 export const tailPart = 0xffff_ffff
 
 interface FileFacts {
   readonly bytes: number
-  /** Empty in the image of a clone, which only links what is checked by other sums when it is read. */
+  /** Empty in the image of a clone, whose linked files are checked by other checksums when they are read. */
   readonly sha256: string
 }
 
 export interface ImagePart extends FileFacts {
   readonly part: number
-  /** As snapshot files say it of themselves. */
+  /** As its snapshot files state it. */
   readonly sum: string
 }
 
@@ -34,9 +34,9 @@ export interface ImageOriginals extends FileFacts {
   readonly generation: number
   readonly field: number
   readonly chunk: number
-  /** By whom it was written, and the chain of its rows; absent for files of the first version. */
+  /** Its writer and the checksum chain of its rows; absent for files of the first version. */
   readonly proof?: OriginalsProof
-  /** Nothing will ever be written to a file of that number again, so that others may link it. */
+  /** The file of that number will never be written again, so that other directories may link it. */
   readonly full: boolean
 }
 
@@ -46,30 +46,32 @@ export interface ImageTail extends FileFacts {
 }
 
 export interface Image {
-  /** What the user calls the backup; empty for an image that is none. */
+  /** The name of the backup; empty for an image that is no backup. */
   readonly name: string
   /** The folder of `backups/` it was written to; absent in imports and in manifests of format 1. */
   readonly folder?: string
   readonly takenAtMs: number
   readonly database: string
   readonly collection: string
-  /** The data directory it was made in, and what it is of there. */
+  /** The data directory it was made in, and its collection there. */
   readonly source: { readonly uuid: string; readonly collectionId: number }
-  /** The collection's newest record in it, and the time of the newest record of the log then. */
+  /**
+   * The newest record of the collection that it reflects, and the time of the newest record of the log at that moment.
+   */
   readonly lsn: number
   readonly timeMs: number
   readonly hashSeed: HashSeed
-  /** As the snapshot begins with; the tail may change them. */
+  /** The fields at the beginning of the snapshot; the tail may change them. */
   readonly fields: readonly FieldSchema[]
-  /** 0 when there is no snapshot: then the tail holds every record. */
+  /** 0 without a snapshot: then the tail holds every record. */
   readonly snapshotLsn: number
   readonly parts: readonly ImagePart[]
   readonly originals: readonly ImageOriginals[]
   readonly tail: ImageTail
   readonly objects: number
-  /** As of `lsn`, with the number of vectors in each. */
+  /** The fields as of `lsn`, with the number of vectors in each. */
   readonly fieldsNow: readonly (FieldSchema & { readonly elements: number })[]
-  /** Hash of the state; empty when it was not known when the image was made. */
+  /** Hash of the state; empty when it was unknown when the image was made. */
   readonly digest: string
 }
 
@@ -80,7 +82,7 @@ export interface StoredImage {
   readonly sha256: string
 }
 
-/** One file of an image; names are made of numbers and never stored. */
+/** One file of an image; names are derived from numbers and never stored. */
 export interface NamedFile extends FileFacts {
   readonly name: string
 }
@@ -109,17 +111,17 @@ export function imageBytes(image: Image): number {
   return filesOf(image).reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** Of files that whoever begins with the image goes on writing, so that they are copied. */
+/** Whether the collection that begins with the image writes to this file, so that it must be copied. */
 export function growingBytes({ originals }: Image): number {
   return originals.reduce((sum, { full, bytes }) => sum + (full ? 0 : bytes), 0)
 }
 
-/** Gives the checksum of the manifest. */
+/** Returns the checksum of the manifest. */
 export function writeImageManifest(vfs: Vfs, dir: string, image: Image): Promise<string> {
   return writeSealed(vfs, join(dir, imageManifestName), { ...seal, value: image })
 }
 
-/** Throws snapshot_damaged or format_too_new. What it says is believed only of directories that this Annal keeps itself. */
+/** Throws snapshot_damaged or format_too_new. Its content is trusted only in directories that this engine owns. */
 export async function readImage(vfs: Vfs, dir: string): Promise<StoredImage> {
   const { value, sum } = await readSealed(vfs, join(dir, imageManifestName), seal)
   return { dir, image: value as Image, sha256: sum }

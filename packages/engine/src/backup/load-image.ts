@@ -1,5 +1,5 @@
-// Builds a replica from an image: the snapshot is loaded, the records after it are applied. The same image gives the same
-// state everywhere, under whatever id the collection has there.
+// Builds a replica from an image: loads the snapshot, then applies the records after it. The same image produces the
+// same state everywhere, whatever the id of the collection.
 import { join } from 'node:path'
 import { copyFile, type LogRecord, linkOrCopy, type Vfs } from '@annal/wal'
 import { EngineError } from '../errors.ts'
@@ -16,16 +16,16 @@ export interface LoadAs {
   readonly id: number
   readonly name: string
   readonly host: ReplicaHost
-  /** Called with the bytes read since the last call; when it throws, the load is given up. */
+  /** Called with the bytes read since the last call; when it throws, the load stops. */
   readonly onRead?: (bytes: number) => void
 }
 
-/** Throws snapshot_damaged, with nothing left behind, when the files do not make a collection. */
+/** Throws snapshot_damaged, with no files left behind, when the files do not make a collection. */
 export async function loadImage(vfs: Vfs, stored: StoredImage, as: LoadAs): Promise<Replica> {
   const replica = await loadSnapshot(vfs, stored, as)
   const { dir, image } = stored
-  const of = { collectionId: image.source.collectionId, lsn: image.lsn, bytes: image.tail.bytes, sum: image.tail.sum }
-  return foldTail(replica, readTail(watched(vfs, as.onRead), join(dir, partName(tailPart)), of), as.host)
+  const head = { collectionId: image.source.collectionId, lsn: image.lsn, bytes: image.tail.bytes, sum: image.tail.sum }
+  return foldTail(replica, readTail(watched(vfs, as.onRead), join(dir, partName(tailPart)), head), as.host)
 }
 
 async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onRead }: LoadAs): Promise<Replica> {
@@ -53,7 +53,7 @@ async function loadSnapshot(vfs: Vfs, stored: StoredImage, { id, name, host, onR
   })
 }
 
-/** Files that still grow are copied, so that nothing that is appended here reaches the image. */
+/** Files that still grow are copied, so that nothing appended here reaches the image. */
 async function placeOriginals(vfs: Vfs, { dir, image }: StoredImage, id: number, to: string): Promise<string[]> {
   await vfs.makeDirectory(to)
   const placed: string[] = []
@@ -61,7 +61,7 @@ async function placeOriginals(vfs: Vfs, { dir, image }: StoredImage, id: number,
     for (const file of image.originals) {
       const { generation, field, chunk, full, bytes } = file
       const path = join(to, `collection-${id}-generation-${generation}-field-${field}-chunk-${chunk}.f32`)
-      // What a start finds there was left by a run that a crash ended; the records after the image are applied again.
+      // Files found there come from a run that a crash ended; the records after the image are applied again.
       if (await vfs.exists(path)) await vfs.remove(path)
       const from = join(dir, originalsName(file))
       await accessing(from, async () => {
@@ -77,7 +77,7 @@ async function placeOriginals(vfs: Vfs, { dir, image }: StoredImage, id: number,
   }
 }
 
-/** Applies records to a replica that stands before them. Gives another replica when one of them was a rebuild. */
+/** Applies records to a replica that precedes them. Returns another replica when one of them was a rebuild. */
 async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, host: ReplicaHost): Promise<Replica> {
   let replica = from
   try {
@@ -93,7 +93,7 @@ async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, host: 
         event.kind === 'filters-replaced'
       )
         await replica.adopt(event)
-      else throw new EngineError('snapshot_damaged', `a record of type ${record.type} is none of a collection`)
+      else throw new EngineError('snapshot_damaged', `a record of type ${record.type} does not belong to a collection`)
     }
     return replica
   } catch (error) {
@@ -102,7 +102,7 @@ async function foldTail(from: Replica, records: AsyncIterable<LogRecord>, host: 
   }
 }
 
-/** A disk that tells what is read of it. */
+/** A Vfs that reports read bytes. */
 function watched(vfs: Pick<Vfs, 'open'>, onRead: LoadAs['onRead']): Pick<Vfs, 'open'> {
   if (!onRead) return vfs
   return {

@@ -1,5 +1,5 @@
-// Makes the files of an image: snapshot files that are never written again are linked, the last file of vectors, which still
-// grows, and the records after the snapshot are written. Nothing here asks a writer to wait.
+// Creates the files of an image: immutable snapshot files are linked; the last file of original vectors, which still
+// grows, and the records after the snapshot are written. Writers never wait for it.
 import { join } from 'node:path'
 import { copyFile, type LogRecord, linkOrCopy, type Vfs } from '@annal/wal'
 import { accessing } from '../file-damage.ts'
@@ -22,17 +22,17 @@ export interface ImagePlan {
   readonly facts: Omit<Image, 'snapshotLsn' | 'parts' | 'originals' | 'tail'>
   /** Absent when the records hold everything. */
   readonly base: ImageBase | undefined
-  /** The collection's own, after the base and up to the image's LSN. */
+  /** Records of the collection after the base, up to the image's LSN. */
   readonly records: AsyncIterable<LogRecord>
-  /** For an image that is no backup: every file is linked, and none is hashed, so that its size does not matter. */
+  /** For an image that is no backup: every file is linked and none is hashed, so its size does not matter. */
   readonly linkOnly: boolean
-  /** An older image of the same collection: what both hold is linked, and not hashed again. */
+  /** An older image of the same collection: common files are linked and not hashed again. */
   readonly older: StoredImage | undefined
   readonly checkWanted: () => void
   readonly onProgress: (bytesDone: number) => void
 }
 
-/** Writes everything but the manifest into the directory, which must be there. */
+/** Writes everything except the manifest into the directory, which must exist. */
 export async function makeImage(vfs: Vfs, dir: string, plan: ImagePlan): Promise<Image> {
   const { facts, base, older, linkOnly } = plan
   const held = olderFiles(older, base)
@@ -82,12 +82,12 @@ async function makeTail(vfs: Vfs, dir: string, plan: ImagePlan): Promise<ImageTa
     await linkOrCopy(vfs, join(older.dir, partName(tailPart)), path)
     return older.image.tail
   }
-  const of = { collectionId: facts.source.collectionId, lsn: facts.lsn }
-  const { records: count, bytes, sum } = await writeTail(vfs, path, of, records)
+  const head = { collectionId: facts.source.collectionId, lsn: facts.lsn }
+  const { records: count, bytes, sum } = await writeTail(vfs, path, head, records)
   return { records: count, bytes, sum, sha256: await hashOf(vfs, path, plan) }
 }
 
-/** Files of an image that began with the same snapshot, by what makes them the same. */
+/** Files of an image that began with the same snapshot, keyed by their identity. */
 function olderFiles(older: StoredImage | undefined, base: ImageBase | undefined) {
   const held = new Map<string, { readonly path: string; readonly sha256: string }>()
   if (!older || !base || older.image.snapshotLsn !== base.lsn) return held

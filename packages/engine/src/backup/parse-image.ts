@@ -1,4 +1,4 @@
-// Turns a manifest from outside into a checked Image: every value as if somebody had typed it.
+// Parses an external manifest into a checked Image: every value is treated as untrusted input.
 import { createHash } from 'node:crypto'
 import { EngineError } from '../errors.ts'
 import { parseDefinition } from '../input/definition.ts'
@@ -9,7 +9,7 @@ import type { Image } from './image.ts'
 
 type Input = { readonly [key: string]: unknown }
 
-/** What a field of each kind is called where collections are created. */
+/** The field type used in collection definitions for each kind. */
 const typesByKind = new Map<unknown, string>([
   ['dense', 'vector'],
   ['sparse', 'sparse'],
@@ -18,7 +18,7 @@ const typesByKind = new Map<unknown, string>([
 const filesMax = 100_000
 const countMax = 2 ** 32 - 1
 
-/** Throws backup_damaged, naming what does not fit. */
+/** Throws backup_damaged with the value that does not match. */
 export function parseImage(raw: unknown): Image {
   const input = object(raw, 'manifest', imageKeys)
   const source = object(input.source, 'source', ['uuid', 'collectionId'])
@@ -70,7 +70,7 @@ const imageKeys = [
   ...['parts', 'originals', 'tail', 'objects', 'fieldsNow', 'digest'],
 ]
 
-/** A snapshot has a file for the objects and one for each field; without one the tail holds everything. */
+/** A snapshot has one file for the objects and one for each field; without a snapshot the tail holds everything. */
 function checkFiles({ fields, parts, originals, snapshotLsn, lsn }: Image): void {
   const expected = snapshotLsn === 0 ? [] : Array.from({ length: fields.length + 1 }, (_, part) => part)
   const found = parts.map(({ part }) => part).sort((a, b) => a - b)
@@ -120,7 +120,7 @@ function facts(input: Input): { readonly bytes: number; readonly sha256: string 
   }
 }
 
-/** As they would have to be written to create such a collection, and they must come out as they went in. */
+/** Converts the fields to a definition and parses it; the result must equal the input. */
 function parseFields(raw: readonly unknown[], field: string): readonly FieldSchema[] {
   const asWritten = raw.map((one) => {
     const { kind, name, params } = object(one, field, ['kind', 'name', 'params'])
@@ -130,7 +130,7 @@ function parseFields(raw: readonly unknown[], field: string): readonly FieldSche
   try {
     fields = parseDefinition({ name: 'restored', fields: asWritten }).fields.map((one, index) => {
       const { rules } = (asWritten[index]?.params ?? {}) as { readonly rules?: unknown }
-      // Any other comes out as it did not go in.
+      // Any other value would change on the way.
       return rules === rulesNewest ? withRules(one, rulesNewest) : one
     })
   } catch (error) {
@@ -152,7 +152,7 @@ function parseFieldsNow(raw: readonly unknown[], fields: readonly FieldSchema[])
   return now.map((field, index) => ({ ...field, elements: elements[index] as number }))
 }
 
-/** Of equal values equal text, whatever the order of keys. */
+/** Equal values produce equal text, whatever the order of keys. */
 function canonical(value: unknown): string {
   const sorted = (_: string, inner: unknown) =>
     typeof inner === 'object' && inner !== null && !Array.isArray(inner)
@@ -196,7 +196,7 @@ function sumOf(value: unknown): string {
 }
 
 function wrong(field: string, value: unknown): EngineError {
-  return new EngineError('backup_damaged', `the manifest's ${field} is ${printed(value)}, which cannot be`, {
+  return new EngineError('backup_damaged', `the manifest's ${field} is ${printed(value)}, which is invalid`, {
     field,
     value: printed(value),
   })

@@ -1,4 +1,4 @@
-// A moment of the past: which record it is, and the image of one collection just after that record.
+// Resolves a moment of the past to its record, and builds the image of one collection just after that record.
 import { join } from 'node:path'
 import { type HistoryPlace, historySegments, type LogRecord, readHistory, WalError } from '@annal/wal'
 import { EngineError } from '../errors.ts'
@@ -14,38 +14,38 @@ import { baseOfCheckpoint, baseOfImage, type ImageBase, saysLengths } from './im
 import { makeImage } from './make-image.ts'
 import { readTail } from './tail-file.ts'
 
-/** Where the way to a moment begins. */
+/** The starting point for a moment. */
 export interface Start {
   readonly base: ImageBase | undefined
-  /** Everything up to this record is in the base and the tail. */
+  /** Base and tail hold everything up to this record. */
   readonly lsn: number
   readonly tail: AsyncIterable<LogRecord> | undefined
   readonly hashSeed: HashSeed
   readonly fields: Image['fields']
 }
 
-/** Whose past is wanted. */
+/** The collection whose past is requested. */
 export interface PastOf {
   readonly database: string
   readonly collection: string
-  /** Which collection of this directory that was, just after a record. Throws collection_not_found. */
+  /** Finds the collection of this directory that had the name just after a record. Throws collection_not_found. */
   collectionIdAt(lsn: number): Promise<number>
-  /** A backup of it, where the way may begin. */
+  /** A backup of the collection that may serve as the base. */
   readonly stored?: StoredImage
 }
 
-/** Throws restore_unreachable for a backup that came from elsewhere. */
+/** Throws restore_unreachable for a backup from another directory. */
 export function pastOfBackup(host: BackupHost, stored: StoredImage): PastOf {
   const { name, database, collection, source } = stored.image
   if (source.uuid !== host.identity().uuid)
-    throw unreachable(`backup "${name}" was made elsewhere; this log knows nothing of its collection`)
+    throw unreachable(`backup "${name}" was made in another directory; this log does not contain its collection`)
   return { database, collection, collectionIdAt: async () => source.collectionId, stored }
 }
 
-/** Fills an empty directory with a collection as it was at a moment. Throws restore_unreachable. */
+/** Fills an empty directory with a collection as of a moment. Throws restore_unreachable. */
 export async function imageOfPast(
   host: BackupHost,
-  of: PastOf,
+  subject: PastOf,
   moment: Moment,
   dir: string,
   checkWanted: () => void,
@@ -55,8 +55,8 @@ export async function imageOfPast(
   const bases = await basesOf(host)
   const lsnEnd = host.log().state().lsnDurable
   const lsn = await reaching(() => lsnOf(place, bases, moment, { lsn: lsnEnd, nowMs: host.clock.now() }))
-  const collectionId = await of.collectionIdAt(lsn)
-  const start = await reaching(() => startOf(host, place, bases, { collectionId, stored: of.stored }, lsn))
+  const collectionId = await subject.collectionIdAt(lsn)
+  const start = await reaching(() => startOf(host, place, bases, { collectionId, stored: subject.stored }, lsn))
   async function* records(): AsyncGenerator<LogRecord> {
     if (start.tail) yield* start.tail
     if (start.lsn < lsn) yield* recordsOf(place, collectionId, { from: start.lsn + 1, to: lsn })
@@ -71,15 +71,15 @@ export async function imageOfPast(
       onProgress: () => undefined,
       facts: {
         name: '',
-        database: of.database,
-        collection: of.collection,
+        database: subject.database,
+        collection: subject.collection,
         takenAtMs: host.clock.now(),
         source: { uuid, collectionId: start.base?.collectionId ?? collectionId },
         lsn,
         timeMs: 'timeMs' in moment ? moment.timeMs : 0,
         hashSeed: start.hashSeed,
         fields: start.fields,
-        // How many there are turns out when the image is loaded.
+        // The number is known when the image is loaded.
         objects: 0,
         fieldsNow: start.fields.map((field) => ({ ...field, elements: 0 })),
         digest: '',
@@ -88,7 +88,7 @@ export async function imageOfPast(
   )
 }
 
-/** The record that a moment is just after. Throws restore_unreachable. */
+/** The record just before a moment. Throws restore_unreachable. */
 export async function lsnOf(
   place: HistoryPlace,
   bases: readonly Checkpoint[],
@@ -97,11 +97,11 @@ export async function lsnOf(
 ): Promise<number> {
   if ('lsn' in moment) {
     if (Number.isSafeInteger(moment.lsn) && moment.lsn >= 0 && moment.lsn <= end.lsn) return moment.lsn
-    throw unreachable(`LSN ${moment.lsn} is not reached: the log ends with LSN ${end.lsn}`)
+    throw unreachable(`LSN ${moment.lsn} is in the future: the log ends with LSN ${end.lsn}`)
   }
   const { timeMs } = moment
   if (!(timeMs <= end.nowMs))
-    throw unreachable(`${timeOf(timeMs)} is not reached: the log ends at ${timeOf(end.nowMs)}`)
+    throw unreachable(`${timeOf(timeMs)} is in the future: the log ends at ${timeOf(end.nowMs)}`)
   const base = bases.findLast(({ manifest }) => manifest.timeMs <= timeMs)
   const from = base?.manifest.lsn ?? (await originOf(place, `${timeOf(timeMs)}`))
   let lsn = from
@@ -112,11 +112,11 @@ export async function lsnOf(
   return end.lsn
 }
 
-/** 0 when the history goes back to the first record of all. */
+/** 0 when the history begins with the very first record. */
 export async function originOf(place: HistoryPlace, wanted: string): Promise<number> {
   const [first] = await historySegments(place)
   if (first?.lsnFirst === 1) return 0
-  throw unreachable(`nothing leads to ${wanted}: the oldest record held is LSN ${first?.lsnFirst ?? 'none'}`)
+  throw unreachable(`${wanted} cannot be reached: the oldest record in the log is LSN ${first?.lsnFirst ?? 'none'}`)
 }
 
 async function startOf(
@@ -142,13 +142,13 @@ async function startOf(
 export function startWithImage(host: BackupHost, stored: StoredImage, lsn: number): Start {
   const { dir, image } = stored
   const { bytes, sum } = image.tail
-  const of = { collectionId: image.source.collectionId, lsn: image.lsn, bytes, sum }
-  const tail = readTail(host.vfs, join(dir, partName(tailPart)), of)
+  const head = { collectionId: image.source.collectionId, lsn: image.lsn, bytes, sum }
+  const tail = readTail(host.vfs, join(dir, partName(tailPart)), head)
   const base = image.snapshotLsn === 0 ? undefined : baseOfImage(stored)
   return { base, lsn, tail, hashSeed: image.hashSeed, fields: image.fields }
 }
 
-/** The record that brought the collection into being. */
+/** The record that created the collection. */
 async function startWithBirth(
   host: BackupHost,
   place: HistoryPlace,
@@ -172,14 +172,14 @@ async function startWithBirth(
   throw unreachable(`the collection does not exist yet at LSN ${lsn}`)
 }
 
-/** What a restored or cloned collection began with, as long as it is kept. */
+/** The image of a restored or cloned collection, as long as it is kept. */
 async function importedImage(host: BackupHost, id: string): Promise<StoredImage> {
   try {
     return await readImage(host.vfs, join(host.dataDir, 'imports', id))
   } catch (error) {
     if (!isMissing(error)) throw error
     throw unreachable(
-      'the image that the collection began with is not kept any more, and no checkpoint before holds it',
+      'the initial image of the collection is no longer kept, and no earlier checkpoint holds the collection',
       error,
     )
   }
@@ -193,11 +193,11 @@ async function* recordsOf(
   for await (const record of readHistory(place, range)) {
     if (!peekEvent(record.payload).collectionIds.includes(collectionId)) continue
     if (!isCatalogRecord(record)) yield record
-    else throw unreachable(`the collection does not exist any more at LSN ${range.to}: it was dropped by ${record.lsn}`)
+    else throw unreachable(`the collection no longer exists at LSN ${range.to}: it was deleted by ${record.lsn}`)
   }
 }
 
-/** What the log calls missing or damaged is, here, a moment that cannot be reached. */
+/** A missing or damaged part of the log means here that the moment cannot be reached. */
 export async function reaching<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act()
@@ -206,7 +206,7 @@ export async function reaching<T>(act: () => Promise<T>): Promise<T> {
       throw unreachable(error.message, error)
     if (isMissing(error))
       throw unreachable(
-        `a file on the way is not there: ${(error as Error).message}. A newer checkpoint may have taken its place: try again`,
+        `a file is missing: ${(error as Error).message}. A newer checkpoint may have replaced it; try again`,
         error,
       )
     throw error

@@ -1,5 +1,5 @@
-// A whole data directory as it was at a moment, made in another place. The directory it is made from is only read; what is made
-// is another one, with an identity and a timeline of its own, so that the two logs can never be mixed.
+// Creates a whole data directory as of a moment in another place. The source directory is only read. The result has its
+// own identity and timeline, so that the two logs can never be mixed.
 import { randomBytes, randomUUID } from 'node:crypto'
 import { basename, dirname, join, resolve } from 'node:path'
 import {
@@ -33,27 +33,27 @@ export interface RestoreDirectoryOptions {
   readonly from: string
   /** Must not exist yet. */
   readonly to: string
-  /** The end of the log when it is not given. */
+  /** Defaults to the end of the log. */
   readonly moment?: Moment | undefined
   readonly vfs?: Vfs
-  /** Opens what was made, replays it and closes it again; rejects when that is not possible. */
+  /** Opens the result, replays it and closes it again; rejects when that fails. */
   readonly prove: (dir: string) => Promise<void>
 }
 
-/** Throws restore_unreachable, invalid_argument or read_only; then nothing was made. */
+/** Throws restore_unreachable, invalid_argument or read_only; then nothing was created. */
 export async function restoreDirectory(options: RestoreDirectoryOptions): Promise<{ readonly lsn: number }> {
   const vfs = options.vfs ?? nodeVfs()
   const [from, to] = [resolve(options.from), resolve(options.to)]
   if (await vfs.exists(to))
     throw new EngineError('invalid_argument', `${to} already exists and is not overwritten`, { field: 'to' })
   const identity = await readIdentity({ dir: from, vfs })
-  if (!identity) throw new EngineError('invalid_argument', `${from} is no data directory`, { field: 'from' })
+  if (!identity) throw new EngineError('invalid_argument', `${from} is not a data directory`, { field: 'from' })
   const place = historyOf({ vfs, dataDir: from }, identity)
   const bases = await basesOf({ vfs, dataDir: from, identity: () => identity })
   const lsn = await reaching(async () => lsnWanted(place, bases, options.moment))
   const usable = bases.filter(({ manifest }) => reaches(manifest, lsn)).reverse()
   let failure: EngineError | undefined
-  // Where a checkpoint turns out to be damaged, the one before it leads to the same state with more records.
+  // When a checkpoint is damaged, the one before it leads to the same state with more records.
   for (const base of [...usable, undefined]) {
     try {
       const start = base?.manifest.lsn ?? (await originOf(place, `LSN ${lsn}`))
@@ -67,7 +67,7 @@ export async function restoreDirectory(options: RestoreDirectoryOptions): Promis
   throw failure?.code === 'snapshot_damaged' ? unreachable(failure.message, failure) : failure
 }
 
-/** What another beginning may get around. */
+/** Errors that another base may avoid. */
 const retried: ReadonlySet<string> = new Set(['snapshot_damaged', 'restore_unreachable'])
 
 async function makeDirectory(
@@ -102,7 +102,7 @@ async function makeDirectory(
   }
 }
 
-/** A snapshot may be later than its checkpoint: then it is too late for moments in between. */
+/** A snapshot may be later than its checkpoint; then it is too late for the moments in between. */
 function reaches({ lsn, catalog, collections }: Checkpoint['manifest'], wanted: number): boolean {
   return Math.max(lsn, catalog.lsn, ...collections.map((collection) => collection.lsn)) <= wanted
 }
@@ -117,10 +117,10 @@ async function lsnWanted(
   if (moment === undefined) return end.lsn
   const lsn = await lsnOf(place, bases, moment, { lsn: end.lsn, nowMs: end.timeMs })
   if (lsn > 0) return lsn
-  throw unreachable('there is no record yet at that moment')
+  throw unreachable('there is no record before that moment')
 }
 
-/** The newest record that can be read, and its time. */
+/** The newest readable record, and its time. */
 async function endOf(place: HistoryPlace, from: number, baseTimeMs: number): Promise<{ lsn: number; timeMs: number }> {
   const segments = await historySegments(place)
   let lsn = from
@@ -132,19 +132,19 @@ async function endOf(place: HistoryPlace, from: number, baseTimeMs: number): Pro
       timeMs = Math.max(timeMs, peekEvent(record.payload).timeMs)
     }
   } catch (error) {
-    // That is how it ends; a gap or damage before the end is told apart by its own code.
+    // This is a normal end; a gap or damage before the end has its own code.
     if (!(error instanceof WalError && error.code === 'lsn_not_held')) throw error
   }
   return { lsn, timeMs }
 }
 
-/** The files stay as they were written; the manifest is that of the new directory, and says by whom they were. */
+/** The files stay unchanged; the manifest is rewritten for the new directory and names the writers of the files. */
 async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: string, directory: string): Promise<void> {
   await vfs.makeDirectory(to)
   for (const { files, originals, originalBytes = [] } of manifest.collections) {
     for (const { name } of files)
       await accessing(join(path, name), () => linkOrCopy(vfs, join(path, name), join(to, name)))
-    // Files of vectors may still grow in the other directory, so they are never shared with it.
+    // Files of original vectors may still grow in the other directory, so they are never shared with it.
     for (const [index, name] of originals.entries())
       await accessing(join(path, name), () => copyFile(vfs, join(path, name), join(to, name), originalBytes[index]))
   }
@@ -153,7 +153,7 @@ async function copyCheckpoint(vfs: Vfs, { path, manifest }: Checkpoint, to: stri
   await vfs.syncDirectory(dirname(to))
 }
 
-/** Images that records of the log refer to; what they do not refer to is removed at the first start. */
+/** Images that records of the log refer to; the first start removes the others. */
 async function copyImports(vfs: Vfs, from: string, to: string): Promise<void> {
   if (!(await vfs.exists(from))) return
   for (const id of await vfs.list(from)) {
@@ -164,7 +164,7 @@ async function copyImports(vfs: Vfs, from: string, to: string): Promise<void> {
       await vfs.syncDirectory(join(to, id))
     } catch (error) {
       if (errnoOf(error) !== 'ENOENT') throw error
-      // Given up meanwhile by a server that runs; what needed it is found when the directory is proved.
+      // Removed in the meantime by a running server; the proof of the directory finds what needed it.
       await vfs.removeTree(join(to, id))
     }
   }

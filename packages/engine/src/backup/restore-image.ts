@@ -1,5 +1,5 @@
-// Makes a collection out of an image. Everything is built and compared aside; then one record says that the collection exists,
-// and from its turn on it does. The record names the image, whose files stay in imports/ as long as it may be replayed.
+// Creates a collection from an image. Everything is built and compared separately; then one record makes the collection
+// exist. The record names the image, whose files stay in imports/ as long as the record may be replayed.
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
 import type { Vfs } from '@annal/wal'
@@ -28,8 +28,8 @@ import { verifyImage } from './verify-image.ts'
 export interface ImportHost {
   readonly side: BackupHost & { nextCollectionId(): number }
   /**
-   * Appends the record and applies it with the replica made for it, or to be made; `checkThere` may still refuse, when it is
-   * its turn.
+   * Appends the record and applies it with the replica that was, or will be, made for it. `checkThere` may still refuse
+   * in its turn.
    */
   commitRestored(
     event: RestoredDraft,
@@ -43,23 +43,24 @@ export type RestoredDraft = Omit<CollectionRestored, 'timeMs'>
 export interface RestoreTarget {
   readonly databaseId: number
   readonly name: string
-  /** Throws when there is no such database any more. */
+  /** Throws when the database no longer exists. */
   checkThere(): void
 }
 
 export interface RestoreWatch {
-  /** Throws when the restore is not wanted any more. */
+  /** Throws when the restore is no longer wanted. */
   readonly checkWanted: () => void
   /** Called with the bytes of the image read since the last call: first to compare, then to load them. */
   readonly onRead: (bytes: number) => void
 }
 
-/** Free disk that a restore leaves over. */
+/** Free disk space that a restore must leave. */
 export const freeBytesMin = 64 * 1024 * 1024
 
 /**
- * `fill` puts an image's files into an empty folder and gives the image. Rejects with nothing left and nothing changed when
- * the image is damaged, another state than it promises comes out of it, or the log takes no record.
+ * `fill` puts an image's files into an empty folder and returns the image. Rejects, with no files left and nothing
+ * changed, when the image is damaged, when it produces a different state than it promises, or when the log refuses the
+ * record.
  */
 export async function restoreImage(
   host: ImportHost,
@@ -93,7 +94,7 @@ export async function restoreImage(
   }
 }
 
-/** Links another image's files, each compared with its checksum before anything is built of them. */
+/** Links another image's files, each verified by its checksum before anything is built from them. */
 export async function fillFrom(
   host: BackupHost,
   stored: StoredImage,
@@ -108,7 +109,7 @@ export async function fillFrom(
   return stored.image
 }
 
-/** Builds the collection an image stands for and compares its digest. Throws backup_damaged. */
+/** Builds the collection of an image and compares its digest. Throws backup_damaged. */
 export async function buildChecked(
   host: BackupHost,
   stored: StoredImage,
@@ -128,7 +129,7 @@ export async function buildChecked(
   assert(digest !== undefined, 'nobody writes to a collection that is being built')
   if (image.digest === '' || image.digest === digest) return { replica, digest }
   await replica.remove()
-  throw damaged(stored, `its state has digest ${digest}, where ${image.digest} was backed up`)
+  throw damaged(stored, `its state has digest ${digest}; the backup promised ${image.digest}`)
 }
 
 function onReadOf({ checkWanted, onRead }: RestoreWatch): (bytes: number) => void {
@@ -159,7 +160,7 @@ export async function importImage(host: BackupHost, fill: (dir: string) => Promi
   return readImage(vfs, join(dir, id))
 }
 
-/** The collection that a record of a restore stands for, as a replay needs it. Throws snapshot_damaged. */
+/** Builds the collection of a restore record for a replay. Throws snapshot_damaged. */
 export async function replayRestored(
   host: Pick<BackupHost, 'vfs' | 'dataDir' | 'replicaHost'>,
   event: Pick<CollectionRestored, 'collectionId' | 'name' | 'hashSeed' | 'importId' | 'imageSha256' | 'digest'>,
@@ -170,9 +171,9 @@ export async function replayRestored(
     throw new EngineError('snapshot_damaged', `the image ${importId} that it was restored from is gone`, { file: dir })
   const stored = await readImage(host.vfs, dir)
   if (stored.sha256 !== event.imageSha256)
-    throw new EngineError('snapshot_damaged', `${dir} holds another image than the log says`, { file: dir })
+    throw new EngineError('snapshot_damaged', `${dir} holds a different image than the log requires`, { file: dir })
   const replica = await loadImage(host.vfs, stored, { id, name, host: host.replicaHost(hashSeed) })
-  // Of what was cloned it may never have been known.
+  // The digest of a clone's source may never have been known.
   const digest = event.digest === '' ? '' : replica.digest()
   if (digest === event.digest) return replica
   await replica.remove()
@@ -181,7 +182,7 @@ export async function replayRestored(
   })
 }
 
-/** At start: removes what restores that never came to their records left behind. */
+/** At start: removes the leftovers of restores that never appended their record. */
 export async function sweepImports(vfs: Vfs, dataDir: string, imports: readonly CatalogImport[]): Promise<void> {
   const dir = join(dataDir, 'imports')
   if (!(await vfs.exists(dir))) return

@@ -1,4 +1,4 @@
-// The records of one collection after its snapshot, in a file with the frame of a snapshot file:
+// The records of one collection after its snapshot, in a file with the framing of a snapshot file:
 //
 //   record: | payload bytes u32 | type u16 | version u16 | LSN f64 | payload |   little endian
 import type { LogRecord, Lsn, Vfs } from '@annal/wal'
@@ -11,11 +11,11 @@ import { tailPart } from './image.ts'
 
 const headBytes = 16
 
-/** Writes records in the order given; says how many there were. */
+/** Writes records in the given order; returns their number. */
 export async function writeTail(
   vfs: Vfs,
   path: string,
-  of: { readonly collectionId: number; readonly lsn: number },
+  identity: { readonly collectionId: number; readonly lsn: number },
   records: AsyncIterable<LogRecord>,
 ): Promise<SnapshotFileFacts & { readonly records: number }> {
   let count = 0
@@ -36,20 +36,20 @@ export async function writeTail(
   const facts = await writeSnapshotFile(
     vfs,
     path,
-    { ...of, part: tailPart },
+    { ...identity, part: tailPart },
     pieces(),
     new SteadyPace({ hurried: true }),
   )
   return { ...facts, records: count }
 }
 
-/** Throws snapshot_damaged when the file is not what it was. Payloads keep their memory. */
+/** Throws snapshot_damaged when the file changed. Payload memory is never reused. */
 export async function* readTail(
   vfs: Pick<Vfs, 'open'>,
   path: string,
-  of: { readonly collectionId: number; readonly lsn: number } & SnapshotFileFacts,
+  expected: { readonly collectionId: number; readonly lsn: number } & SnapshotFileFacts,
 ): AsyncGenerator<LogRecord> {
-  const { collectionId, lsn, bytes, sum } = of
+  const { collectionId, lsn, bytes, sum } = expected
   const source = new ByteQueue(readSnapshotFile(vfs, path, { collectionId, lsn, bytes, sum, part: tailPart }))
   for (;;) {
     const head = await source.take(headBytes)
@@ -58,8 +58,8 @@ export async function* readTail(
     const length = view.getUint32(0, true)
     const payload = length <= payloadBytesMax ? await source.take(length) : undefined
     if (payload === undefined && length > 0)
-      throw new EngineError('snapshot_damaged', `a record of ${length} bytes in ${path} is not whole`, { file: path })
-    // The branded number is made where it was read and checked.
+      throw new EngineError('snapshot_damaged', `a record of ${length} bytes in ${path} is incomplete`, { file: path })
+    // The value was read and checked, so the brand is applied here.
     yield {
       lsn: view.getFloat64(8, true) as Lsn,
       type: view.getUint16(4, true),
@@ -69,7 +69,7 @@ export async function* readTail(
   }
 }
 
-/** Bytes taken by the number out of chunks as they come. */
+/** Takes exact numbers of bytes from a stream of chunks. */
 class ByteQueue {
   readonly #chunks: AsyncIterator<Uint8Array>
   #chunk: Uint8Array = new Uint8Array(0)
@@ -78,7 +78,7 @@ class ByteQueue {
     this.#chunks = chunks[Symbol.asyncIterator]()
   }
 
-  /** Undefined when they end before. */
+  /** Undefined at the end. */
   async take(bytes: number): Promise<Uint8Array | undefined> {
     const taken = new Uint8Array(Math.min(bytes, payloadBytesMax))
     for (let done = 0; done < bytes; ) {

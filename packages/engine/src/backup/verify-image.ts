@@ -1,10 +1,10 @@
-// Compares an image with its manifest: every file there, none besides, each with its length and its checksum.
+// Compares an image with its manifest: every file exists, there are no others, and each has its length and checksum.
 import { join } from 'node:path'
 import { errnoOf, sizeOf, type Vfs } from '@annal/wal'
 import { hashFile } from './hash-file.ts'
 import { filesOf, imageManifestName, type StoredImage } from './image.ts'
 
-/** One sentence for each thing that is wrong; none for an image that is whole. Reads only. */
+/** Returns one sentence for each fault; none for an intact image. Reads only. */
 export async function verifyImage(
   vfs: Vfs,
   { dir, image }: StoredImage,
@@ -14,14 +14,13 @@ export async function verifyImage(
   const files = filesOf(image)
   const names = new Set([...files.map(({ name }) => name), imageManifestName])
   if (!(await vfs.exists(dir))) return [`its directory ${dir} is missing`]
-  for (const name of await vfs.list(dir)) if (!names.has(name)) faults.push(`${name} is not of this image`)
+  for (const name of await vfs.list(dir)) if (!names.has(name)) faults.push(`${name} does not belong to this image`)
   for (const { name, bytes, sha256 } of files) {
     const path = join(dir, name)
     try {
       const size = await sizeOf(vfs, path)
-      if (size !== bytes) faults.push(`${name} has ${size} bytes, its manifest says ${bytes}`)
-      else if ((await hashFile(vfs, path, onRead)).sha256 !== sha256)
-        faults.push(`${name} is damaged: its checksum is wrong`)
+      if (size !== bytes) faults.push(`${name} has ${size} bytes, but its manifest says ${bytes}`)
+      else if ((await hashFile(vfs, path, onRead)).sha256 !== sha256) faults.push(`${name} is damaged: wrong checksum`)
     } catch (error) {
       if (errnoOf(error) === undefined) throw error
       faults.push(`${name} cannot be read: ${errnoOf(error)}`)

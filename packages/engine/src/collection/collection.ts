@@ -1,4 +1,4 @@
-// One collection as its users see it: checks what comes in, passes the write gate, reserves room, commits.
+// One collection as its users see it: validates input, passes the write gate, reserves memory and commits.
 
 import { collectInSlices, runInTurns, TimeSlice } from '@annal/wal'
 import type { Committer, EventDraft } from '../commit.ts'
@@ -11,7 +11,7 @@ import { rebuiltFields } from '../input/definition.ts'
 import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
 import { type Limits, searchesMax } from '../limits.ts'
-import type { AskedSearch, Collection, RebuildChanges, RebuildStatus } from '../model/api.ts'
+import type { Collection, RebuildChanges, RebuildStatus, ReceivedSearch } from '../model/api.ts'
 import { checkBatch, parseIds } from '../model/ids.ts'
 import type { Acknowledgement, CollectionDescription, StoredObject } from '../model/object.ts'
 import type {
@@ -47,7 +47,7 @@ type Draft = Extract<EventDraft, { kind: 'objects-upserted' | 'objects-deleted' 
 export class LocalCollection extends CollectionLife implements Collection {
   readonly #committer: Committer
   readonly #limits: Limits
-  readonly #onSearch: ((asked: AskedSearch) => void) | undefined
+  readonly #onSearch: ((search: ReceivedSearch) => void) | undefined
   readonly #rebuilder: Rebuilder
   #reserved: Room = noRoom
   #repeating: Promise<unknown> = Promise.resolve()
@@ -57,7 +57,7 @@ export class LocalCollection extends CollectionLife implements Collection {
       readonly committer: Committer
       readonly limits: Limits
       readonly host: ReplicaHost
-      readonly onSearch?: ((asked: AskedSearch) => void) | undefined
+      readonly onSearch?: ((search: ReceivedSearch) => void) | undefined
     },
   ) {
     super(options)
@@ -121,7 +121,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   async delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }> {
     await this.served()
     const wanted = [...new Set(parseIds(ids))]
-    // With nothing on its way, ids that are not there need no record.
+    // When no write is pending, unknown ids need no record.
     const found = this.gate.pending.events > 0 ? wanted : wanted.filter((id) => this.replica.find(id) >= 0)
     if (found.length === 0) return { ...this.#nothingToDo(), deleted: [] }
     const { lsn, durable, result } = await this.#write(
@@ -134,12 +134,13 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }> {
     await this.served()
-    const parsed = parseFilter(filter)
+    const conditions = parseFilter(filter)
     if (filter.length === 0) return { ...this.#nothingToDo(), deleted: 0 }
-    // What matches is decided with everything earlier applied and nothing later appended; the log gets the ids.
+    // The matching ids are determined after every earlier write is applied and before any later one is appended; the
+    // log stores the ids.
     const { written } = await this.gate.hold(async () => {
       this.checkOpen()
-      const ids = Array.from(this.replica.filters.evaluate(parsed).bitmap.toOrdinals(), (ordinal) =>
+      const ids = Array.from(this.replica.filters.evaluate(conditions).bitmap.toOrdinals(), (ordinal) =>
         this.replica.objects.idAt(ordinal),
       )
       return {
@@ -178,7 +179,10 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.updateFilters(updates)
   }
 
-  /** Commits the same change that a record of another log made. Calls take effect in their order, without waiting for each other. */
+  /**
+   * Commits the same change as a record of another log. Calls take effect in their order, without waiting for each
+   * other.
+   */
   repeat(event: ObjectEvent): Promise<Acknowledgement> {
     const begun = this.#repeating.then(async () => {
       await this.served()
@@ -199,26 +203,26 @@ export class LocalCollection extends CollectionLife implements Collection {
 
   async search(request: SearchRequest, room?: AnswerRoom): Promise<SearchResult> {
     await this.loaded()
-    const parsed = parseSearch(request, this.definition, this.#limits)
-    if (needsWholeVersion(parsed)) await this.published()
+    const input = parseSearch(request, this.definition, this.#limits)
+    if (needsWholeVersion(input)) await this.published()
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    return await search(this.replica, parsed, { room })
+    return await search(this.replica, input, { room })
   }
 
   async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
     await this.loaded()
     checkBatch(requests, 'searches', searchesMax)
-    const parsed = requests.map((request) => parseSearch(request, this.definition, this.#limits))
-    if (parsed.some(needsWholeVersion)) {
+    const searches = requests.map((request) => parseSearch(request, this.definition, this.#limits))
+    if (searches.some(needsWholeVersion)) {
       await this.published()
-      // Not by the second search, when the first one has its version already.
+      // Not awaited for the second search, when the first one already has its version.
       this.replica.publish()
     }
     for (const request of requests)
       this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    // All begin in this turn, hence at the same version.
+    // All searches begin in this turn, and so at the same version.
     const slice = new TimeSlice()
-    return Promise.all(parsed.map((input) => search(this.replica, input, { room, slice })))
+    return Promise.all(searches.map((input) => search(this.replica, input, { room, slice })))
   }
 
   count(filter: FilterInput = []): { readonly count: number; readonly lsn: number } {
@@ -260,7 +264,7 @@ export class LocalCollection extends CollectionLife implements Collection {
   }
 
   async rebuild(changes: RebuildChanges = {}): Promise<Acknowledgement> {
-    // Only where it must wait: otherwise the status says in the same turn that the rebuild runs.
+    // Awaited only when it must wait: otherwise the status reports the running rebuild in the same turn.
     if (this.condition === 'loading') await this.served()
     this.checkOpen()
     return this.#rebuilder.run(rebuiltFields(this.replica.definition, changes), this)
@@ -274,14 +278,14 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { ...acknowledged, reclaimedBytes: Math.max(0, before - sum(this.replica.bytes())) }
   }
 
-  /** Starts a vacuum when most of the collection is dead. Its status says what became of it. */
+  /** Starts a vacuum when most of the collection is dead. Its status reports the outcome. */
   vacuumWhenDue(): void {
     if (this.isClosed || !this.recovering || !this.#rebuilder.isDue(this.recovering)) return
-    // Refusals are in the status; a later write looks again.
+    // A refusal is in the status; a later write checks again.
     this.rebuild().catch(() => undefined)
   }
 
-  /** A rebuild like that of another log's record, after what was repeated before it. */
+  /** Runs a rebuild for a record of another log, after everything that was repeated before it. */
   repeatRebuild(fields: readonly FieldSchema[]): Promise<Acknowledgement> {
     const done = this.#repeating.then(async () => {
       await this.served()
@@ -295,12 +299,12 @@ export class LocalCollection extends CollectionLife implements Collection {
     return this.#rebuilder.status
   }
 
-  /** What a replay does with the record of a rebuild. */
+  /** Applies the record of a rebuild during a replay. */
   async replayRebuild(lsn: number, fields: readonly FieldSchema[]): Promise<void> {
     if (this.recovering) this.replace(await this.#rebuilder.build(this.recovering, fields, () => this.checkOpen()), lsn)
   }
 
-  /** Also when nothing of before a rebuild is left. */
+  /** Also when nothing from before a rebuild remains. */
   override async settled(): Promise<void> {
     await super.settled()
     await this.#rebuilder.settled()
@@ -326,7 +330,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     return written
   }
 
-  /** Resolves when the change is appended; `written` when it is durable and applied. */
+  /** Resolves when the change is appended; `written` resolves when it is durable and applied. */
   async #begin(
     draft: Draft,
     room: Room,
@@ -337,8 +341,9 @@ export class LocalCollection extends CollectionLife implements Collection {
       if (room.objects > 0) await this.replica.prepare(added(this.#reserved, room, 1))
       const begun = await this.gate.write(async () => {
         this.checkOpen()
-        // Other writers may have taken the room on disk while this one waited; then it asks again. Who needs none must not: what
-        // is just being applied counts twice for a while, and nobody would make room for that.
+        // Other writers may have taken the disk space while this one waited; then the check is repeated. Writes that
+        // need no space skip it: an event that is being applied counts twice for a short time, and no space would be
+        // freed for that.
         if (room.objects > 0 && !this.replica.isPrepared(added(this.#reserved, room, 1))) return undefined
         return { written: this.#commit(draft, room, filters, pieces) }
       })
@@ -346,7 +351,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     }
   }
 
-  /** Reserves and appends in one turn, so that the room asked for covers everything that is on its way. */
+  /** Reserves and appends in one turn, so that the reserved memory covers all pending writes. */
   #commit(
     draft: Draft,
     room: Room,

@@ -1,4 +1,4 @@
-// The collections of an engine by id: how one begins, and how all end.
+// The collections of an engine, keyed by id: creates them and closes them all.
 
 import type { ReplicaToCome } from '../backup/arrival.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
@@ -6,14 +6,14 @@ import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
 import type { Limits } from '../limits.ts'
 import type { HashSeed } from '../memory/id-hash.ts'
-import type { AskedSearch } from '../model/api.ts'
+import type { ReceivedSearch } from '../model/api.ts'
 import { Replica, type ReplicaHost } from '../replica/replica.ts'
 import { LocalCollection } from './collection.ts'
 import type { CollectionBirth } from './life.ts'
 
 export interface CollectionsHost {
   readonly limits: Limits
-  readonly onSearch: ((asked: AskedSearch) => void) | undefined
+  readonly onSearch: ((search: ReceivedSearch) => void) | undefined
   committer(): Committer
   replicaHost(seed: HashSeed): ReplicaHost
 }
@@ -30,7 +30,7 @@ export class Collections {
     return this.#byId.get(id)
   }
 
-  /** In the order in which they began. */
+  /** In the order of their creation. */
   all(): Iterable<LocalCollection> {
     return this.#byId.values()
   }
@@ -50,19 +50,19 @@ export class Collections {
     this.add(entry, { replica: undefined, condition: 'quarantined', ...(reason !== undefined && { reason }) })
   }
 
-  /** With a replica that is there, one that comes, or none that could be made. */
+  /** Begins with an existing replica, one that is still loading, or the error that prevented it. */
   begin(entry: CollectionEntry, beginning: Replica | ReplicaToCome | EngineError, as: 'ready' | 'loading'): void {
     if (beginning instanceof Replica) this.add(entry, { replica: beginning, condition: as })
     else if (beginning instanceof EngineError) this.quarantine(entry, beginning.message)
     else this.add(entry, { replica: undefined, condition: 'loading', coming: beginning })
   }
 
-  /** From now on everything is refused. */
+  /** From now on every call is refused. */
   shut(): void {
     for (const collection of this.#byId.values()) collection.shut('engine')
   }
 
-  /** Resolves when everything that was appended is applied. */
+  /** Resolves when every appended record is applied. */
   async allApplied(): Promise<void> {
     for (const { gate } of this.#byId.values()) await gate.hold(async () => undefined)
   }
@@ -70,7 +70,7 @@ export class Collections {
   async close(): Promise<void> {
     for (const collection of this.#byId.values()) {
       await collection.settled()
-      // Once the searches under way have ended.
+      // After the running searches have ended.
       await collection.recovering?.pins.until(Number.POSITIVE_INFINITY)
       await collection.recovering?.close()
       collection.letGo()

@@ -1,5 +1,5 @@
-// What a collection is from its first record to its last: loading, ready, in quarantine, dropped; and which replica serves it. It
-// does not know what is asked of it.
+// The life cycle of a collection: loading, ready, in quarantine, deleted; and the replica that serves it. It does not
+// know the requests it serves.
 
 import { Arrival, type ReplicaToCome } from '../backup/arrival.ts'
 import type { CollectionEntry } from '../catalog/catalog-state.ts'
@@ -10,13 +10,13 @@ import type { CollectionSchema } from '../model/schema.ts'
 import type { Replica } from '../replica/replica.ts'
 import { WriteGate } from '../replica/write-gate.ts'
 
-/** What a collection begins as. */
+/** The initial state of a collection. */
 export interface CollectionBirth {
   readonly entry: CollectionEntry
   readonly replica: Replica | undefined
   readonly condition: CollectionDescription['condition']
   readonly reason?: string
-  /** What becomes the replica, before any event is applied to it. */
+  /** Prepares the replica before any event is applied to it. */
   readonly coming?: ReplicaToCome
 }
 
@@ -48,14 +48,17 @@ export class CollectionLife {
     await this.published()
   }
 
-  /** Resolves when there is a replica, of which ids and filters may be those of no version for a moment. */
+  /** Resolves when there is a replica. For a moment its ids and filters may not match a version. */
   protected async loaded(): Promise<void> {
     this.checkOpen()
     await this.#arrival?.wait()
     this.checkOpen()
   }
 
-  /** Resolves when ids and filters are those of one version. A read in the same turn then ends no write in its own time. */
+  /**
+   * Resolves when ids and filters belong to one version. A read in the same turn then does not have to complete a write
+   * first.
+   */
   protected async published(): Promise<void> {
     for (let over = this.#replica?.publishing; over; over = this.#replica?.publishing) {
       await over
@@ -63,7 +66,7 @@ export class CollectionLife {
     }
   }
 
-  /** What becomes the replica, while it is not there. */
+  /** The pending replica, while there is none. */
   get coming(): ReplicaToCome | undefined {
     return this.#arrival?.coming
   }
@@ -76,12 +79,12 @@ export class CollectionLife {
     return this.entry.definition.name
   }
 
-  /** As of now: a rebuild may have changed M and ef_construction. */
+  /** The current fields: a rebuild may have changed M and ef_construction. */
   get definition(): CollectionSchema {
     return this.#replica?.definition ?? this.entry.definition
   }
 
-  /** What recovery works on, whatever the condition; undefined when there is nothing to work on. */
+  /** The replica that recovery works on, in any condition; undefined when there is none. */
   get recovering(): Replica | undefined {
     return this.#replica
   }
@@ -90,12 +93,12 @@ export class CollectionLife {
     return this.#condition
   }
 
-  /** Replay has reached the collection's last record: from now on it serves. */
+  /** The replay has reached the collection's last record: it serves from now on. */
   ready(): void {
     if (this.#condition === 'loading') this.#condition = 'ready'
   }
 
-  /** Kept out of service as it is on disk; the others go on. */
+  /** Keeps the collection out of service with its files unchanged; other collections continue. */
   async quarantine(reason: string): Promise<void> {
     this.#condition = 'quarantined'
     this.#reason = reason
@@ -103,7 +106,7 @@ export class CollectionLife {
     this.#replica = undefined
   }
 
-  /** Whoever still has the collection, which is shut, does not keep its memory. */
+  /** Callers that still hold the closed collection do not keep its memory. */
   letGo(): void {
     this.#replica = undefined
   }
@@ -128,18 +131,18 @@ export class CollectionLife {
     )
   }
 
-  /** From now on everything is refused. Called in the turn in which the drop is appended, or when the engine closes. */
+  /** Refuses every later call. Called in the turn that appends the deletion, or when the engine closes. */
   shut(why: 'dropped' | 'engine'): void {
     this.#closed ??= why
   }
 
-  /** The drop was not appended after all. */
+  /** Reverts `shut` when the deletion was not appended. */
   reopen(): void {
     this.#closed = undefined
     this.#arrival?.begin()
   }
 
-  /** Throws when the collection was dropped or the engine closed. */
+  /** Throws when the collection was deleted or the engine is closed. */
   checkOpen(): void {
     if (this.#closed === undefined) return
     if (this.#closed === 'engine') throw new EngineError('closed', 'the engine is closed')
@@ -157,7 +160,10 @@ export class CollectionLife {
     return this.#closed !== undefined
   }
 
-  /** In one turn: searches that start from now on see the new replica, those under way end on the old one, which is given back. */
+  /**
+   * Swaps the replica in one turn: later searches see the new replica, running ones end on the old one, which is
+   * returned.
+   */
   protected exchange(made: Replica, lsn: number): Replica | undefined {
     const old = this.#replica
     made.adoptedAt(lsn)
@@ -165,7 +171,7 @@ export class CollectionLife {
     return old
   }
 
-  /** Resolves when nothing is being loaded. */
+  /** Resolves when nothing is loading. */
   async settled(): Promise<void> {
     await this.#arrival?.settled()
   }

@@ -1,4 +1,4 @@
-// What collections hold in memory, added up.
+// Adds up the memory of collections.
 import type { Replica } from '../replica/replica.ts'
 
 export function heldBy(collections: Iterable<{ readonly recovering: Replica | undefined }>): {

@@ -1,4 +1,4 @@
-// Runs the rebuilds of one collection, one at a time, and knows how far the current one is. Writers wait, readers do not.
+// Runs the rebuilds of one collection, one at a time, and reports their progress. Writers wait, readers do not.
 
 import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
@@ -10,11 +10,14 @@ import { rebuild } from '../replica/rebuild.ts'
 import type { Replica, ReplicaHost } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 
-/** A rebuild by itself is for collections of which most is dead, and that are rebuilt within the time that writers wait. */
+/**
+ * An automatic rebuild runs only when most of a collection is dead and the rebuild takes less time than writers may
+ * wait.
+ */
 const deadMin = 10_000
 const deadShare = 2 / 3
 const liveMax = 200_000
-/** After one, whatever became of it, none by itself for so long. */
+/** Minimum time between automatic rebuilds, whatever the outcome of the last one. */
 const restMs = 60_000
 
 export interface Rebuildable {
@@ -30,7 +33,7 @@ export class Rebuilder {
   readonly #committer: Committer
   // The next start removes them.
   readonly #discards = new Discards((error) => {
-    this.#status = { ...this.#status, error: `files of before the rebuild are still there: ${error.message}` }
+    this.#status = { ...this.#status, error: `files from before the rebuild could not be removed: ${error.message}` }
   })
   #status: RebuildStatus = { status: 'idle', objectsDone: 0, objects: 0 }
 
@@ -43,15 +46,15 @@ export class Rebuilder {
     return this.#status
   }
 
-  /** Resolves when everything discarded so far is gone, files and all. */
+  /** Resolves when everything discarded so far is removed, including files. */
   settled(): Promise<void> {
     return this.#discards.settled()
   }
 
-  /** Rejects with nothing changed when the new replica cannot be built or the log takes no record of it. */
+  /** Rejects, with nothing changed, when the new replica cannot be built or the log refuses its record. */
   async run(fields: readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
     if (this.#status.status === 'running')
-      throw new EngineError('rebuild_running', 'the collection is being rebuilt already')
+      throw new EngineError('rebuild_running', 'a rebuild of the collection is already running')
     const objects = collection.replica.count
     this.#status = { status: 'running', objectsDone: 0, objects, startedAt: Date.now() }
     try {
@@ -64,14 +67,14 @@ export class Rebuilder {
     }
   }
 
-  /** Whether so much is dead that a rebuild is due by itself: soon done, and most of the memory comes back. */
+  /** Whether enough is dead for an automatic rebuild: it ends soon and frees most of the memory. */
   isDue({ ordinals, count }: Replica): boolean {
     const dead = ordinals.end - count
     const rested = this.#status.status !== 'running' && Date.now() - (this.#status.completedAt ?? 0) > restMs
     return rested && dead >= deadMin && dead >= deadShare * ordinals.end && count <= liveMax
   }
 
-  /** The replica that a record of a rebuild stands for. Given up as soon as `checkWanted` throws. */
+  /** Builds the replica for the record of a rebuild. Stops as soon as `checkWanted` throws. */
   build(old: Replica, fields: readonly FieldSchema[], checkWanted: () => void): Promise<Replica> {
     old.checkWhole()
     return rebuild(old, fields, this.#host, (objectsDone, objects) => {
@@ -80,12 +83,12 @@ export class Rebuilder {
     })
   }
 
-  /** Closes a replica that was replaced, once the searches under way have ended, and removes its files. */
+  /** Closes a replaced replica when the running searches have ended, and removes its files. */
   discard(old: Replica): void {
     this.#discards.add(old)
   }
 
-  /** The new replica is ready before anything is appended: after that nothing may fail. */
+  /** The new replica is complete before anything is appended: after the append nothing may fail. */
   async #rebuildAndCommit(fields: readonly FieldSchema[], collection: Rebuildable): Promise<Acknowledgement> {
     collection.checkOpen()
     const made = await this.build(collection.replica, fields, () => collection.checkOpen())

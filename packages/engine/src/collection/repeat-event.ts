@@ -1,4 +1,4 @@
-// Events of another log, committed once more: how a log is replayed into another engine as a benchmark.
+// Commits the events of another log again. Benchmarks use it to replay a log into another engine.
 import { Catalog } from '../catalog/catalog.ts'
 import type { EventDraft } from '../commit.ts'
 import { EngineError } from '../errors.ts'
@@ -12,7 +12,7 @@ type CatalogDraft = Extract<EventDraft, { kind: CatalogEvent['kind'] }>
 export interface RepeatHost {
   readonly catalog: Catalog
   loaded(id: number): LocalCollection | undefined
-  /** Makes the draft when every catalog event before it is applied, and lets no other in until it is applied itself. */
+  /** Creates the draft when every earlier catalog event is applied, and admits no other until this one is applied. */
   commitAlone(makeDraft: () => CatalogDraft): Promise<Acknowledgement>
   checkOpen(): void
 }
@@ -28,20 +28,20 @@ export async function repeatEvent(host: RepeatHost, event: Event): Promise<Ackno
   const collection = host.loaded(event.collectionId)
   if (!collection) {
     const details = { field: 'collectionId', value: event.collectionId }
-    throw new EngineError('collection_not_found', `there is no collection number ${event.collectionId}`, details)
+    throw new EngineError('collection_not_found', `there is no collection with id ${event.collectionId}`, details)
   }
   return event.kind === 'collection-rebuilt' ? collection.repeatRebuild(event.fields) : collection.repeat(event)
 }
 
-/** The catalog takes an event of its own making without asking; this one was made for another. */
+/** The catalog applies its own events without checks; this event was made for another catalog. */
 function checkFits(catalog: Catalog, event: CatalogEvent): void {
   const details = { field: 'event', value: event.kind }
   if (event.kind === 'collection-restored')
-    throw new EngineError('invalid_argument', 'what was restored from a backup is not in the log', details)
+    throw new EngineError('invalid_argument', 'the log does not contain the data of a restored backup', details)
   try {
     new Catalog(catalog.state()).apply(catalog.lsn + 1, event)
   } catch (cause) {
-    const message = `the event does not fit what exists here: ${(cause as Error).message}`
+    const message = `the event does not match this directory: ${(cause as Error).message}`
     throw new EngineError('invalid_argument', message, details, { cause })
   }
 }

@@ -1,16 +1,16 @@
-// What a write may need of memory, reckoned before it is appended.
+// Estimates the memory that a write may need, before it is appended.
 import type { ObjectColumns } from '../input/objects.ts'
 import { vectorForm } from '../model/vector-form.ts'
 import { recordBytes } from '../replica/object-store.ts'
 import type { Replica } from '../replica/replica.ts'
 
-/** What a write may need of memory; counted while it waits to be applied. */
+/** The memory a write may need; counted while it waits to be applied. */
 export interface Room {
   readonly objects: number
   readonly idBytes: number
   readonly recordBytes: number
   readonly sparseTerms: number
-  /** Of multi-vector fields. */
+  /** For multi-vector fields. */
   readonly members: number
   /** Vectors of cosine fields that are not of unit length. */
   readonly scaled: number
@@ -39,7 +39,7 @@ function scaledIn(forms: Uint8Array | undefined): number {
   return forms === undefined ? 0 : forms.reduce((count, form) => count + (form === vectorForm.unit ? 0 : 1), 0)
 }
 
-/** Records are written anew with other filters; what they hold besides stays. */
+/** Records are rewritten with other filters; their other content stays. */
 export function roomForFilters(replica: Replica, ids: readonly string[], filters: readonly string[]): Room {
   const kept = ids.reduce((sum, id) => {
     const ordinal = replica.find(id)

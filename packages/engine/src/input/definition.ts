@@ -1,4 +1,4 @@
-// Turns a collection definition as people write it into a checked CollectionSchema.
+// Parses a collection definition in the public form into a checked CollectionSchema.
 
 import {
   efConstructionDefault,
@@ -33,7 +33,7 @@ import {
 
 type Input = { readonly [key: string]: unknown }
 
-/** Throws invalid_argument or limit_exceeded naming the field, its value and the limit. */
+/** Throws invalid_argument or limit_exceeded with the field, its value and the limit. */
 export function parseDefinition(raw: unknown): CollectionSchema {
   const input = object(raw, 'definition')
   const name = parseName(input.name, 'name')
@@ -51,9 +51,9 @@ export function parseDefinition(raw: unknown): CollectionSchema {
       limit: fieldsMax,
     })
   }
-  const parsed = fields.map((field, index) => parseField(field, `fields[${index}]`))
+  const schemas = fields.map((field, index) => parseField(field, `fields[${index}]`))
   const seen = new Set<string>()
-  for (const field of parsed) {
+  for (const field of schemas) {
     if (seen.has(field.name)) {
       throw new EngineError('invalid_argument', `fields has two entries named ${printed(field.name)}`, {
         field: 'fields',
@@ -62,15 +62,18 @@ export function parseDefinition(raw: unknown): CollectionSchema {
     }
     seen.add(field.name)
   }
-  return { name, fields: parsed }
+  return { name, fields: schemas }
 }
 
-/** The fields with other M and ef_construction, by the newest rules. Throws field_not_found, invalid_argument or limit_exceeded. */
+/**
+ * Returns the fields with a different M and ef_construction and the newest rules. Throws field_not_found,
+ * invalid_argument or limit_exceeded.
+ */
 export function rebuiltFields(definition: CollectionSchema, changes: RebuildChanges): readonly FieldSchema[] {
   for (const name of Object.keys(changes)) {
     const field = definition.fields.find((candidate) => candidate.name === name)
     if (field && field.kind !== 'sparse') continue
-    throw new EngineError('field_not_found', `${printed(name)} is no field of the collection that has a graph`, {
+    throw new EngineError('field_not_found', `${printed(name)} is not a field with a graph`, {
       field: 'fields',
       value: name,
     })

@@ -1,4 +1,4 @@
-// Checks what an engine is opened with.
+// Checks the options of an engine.
 
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
@@ -8,7 +8,7 @@ import { printed } from '../model/ids.ts'
 
 const threadsMax = 16
 
-/** As an absolute path, so that the place stays the same when the process changes its directory or loses it. */
+/** Resolves to an absolute path, so that a later change of the working directory has no effect. */
 export function checkedDataDir(dataDir: unknown): string {
   if (typeof dataDir === 'string' && dataDir !== '') return resolve(dataDir)
   throw new EngineError('invalid_argument', 'dataDir must be the path of a directory', { field: 'dataDir' })

@@ -1,4 +1,4 @@
-// Checks filters that replace those of stored objects, as people give them: all at once or one after another.
+// Checks the filters that replace those of stored objects: given all at once or one after another.
 import { TimeSlice } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { parseNewFilterValues } from '../filter/values.ts'
@@ -8,7 +8,10 @@ import type { FilterUpdate } from '../model/object.ts'
 
 export type FilterUpdatesInput = readonly FilterUpdate[] | AsyncIterable<FilterUpdate>
 
-/** Filter texts by id; of two updates of one id the later one counts. Throws EngineError invalid_argument or limit_exceeded. */
+/**
+ * Returns filter texts by id; of two updates of one id the later one wins. Throws EngineError invalid_argument or
+ * limit_exceeded.
+ */
 export async function parseFilterUpdates(
   updates: FilterUpdatesInput,
   { batchMax }: Limits,

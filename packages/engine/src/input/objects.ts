@@ -1,5 +1,5 @@
-// Checks objects as people give them, one after another, and lays them out as the columns of one ObjectsUpserted event. An object
-// can be let go of once it is added: nothing of it is kept but what the event says.
+// Checks objects one after another and writes them as the columns of one ObjectsUpserted event. An object may be
+// released once it is added, because only the event's data is kept.
 import { payloadBytesMax, TimeSlice, WalError } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import type { DenseColumn, MultiColumn, SparseColumn } from '../events/event.ts'
@@ -26,7 +26,7 @@ import {
   scaleInPlace,
 } from './vectors.ts'
 
-/** Everything an upsert needs: what goes into the event, and what the filter index needs for it. */
+/** The result of parsing an upsert: the content of the event, and what the filter index needs for it. */
 export interface ParsedObjects {
   readonly columns: ObjectColumns
   readonly filters: FilterNeeds
@@ -41,12 +41,12 @@ export interface ObjectColumns {
   readonly multi: readonly MultiColumn[]
 }
 
-/** Objects of one upsert: all of them, or one after another as they come. */
+/** Objects of one upsert: all at once, or one after another. */
 export type ObjectsInput = readonly ObjectInput[] | AsyncIterable<ObjectInput>
 
 const noMeta = new Uint8Array(0)
 
-/** Throws invalid_argument, limit_exceeded, field_not_found or record_too_large naming the object and what is wrong with it. */
+/** Throws invalid_argument, limit_exceeded, field_not_found or record_too_large with the object and the fault. */
 export async function parseObjects(
   objects: ObjectsInput,
   definition: CollectionSchema,
@@ -88,7 +88,7 @@ function tooManyObjects(count: number, limit: number): EngineError {
   })
 }
 
-/** One column of the event in the making. */
+/** Builds one column of the event. */
 interface ColumnParser {
   readonly field: FieldSchema
   /** Returns the bytes that the value takes in the event. */
@@ -106,10 +106,10 @@ class ObjectParser {
   readonly #metas: Uint8Array[] = []
   readonly #filters: string[] = []
   readonly #needs = new FilterNeeds()
-  /** At least so many the event will have. */
+  /** A lower bound of the event's size. */
   #bytes = 0
 
-  /** `count` is how many objects may come. */
+  /** `count` is the maximum number of objects. */
   constructor(definition: CollectionSchema, limits: Limits, { count }: { readonly count: number }) {
     this.#limits = limits
     const columns = definition.fields.map((field, index): ColumnParser => {
@@ -197,18 +197,18 @@ function last<T>(list: T[], added: T): T {
 
 class DenseParser implements ColumnParser {
   readonly field: DenseFieldSchema
-  readonly #at: number
+  readonly #position: number
   readonly #rowsMax: number
   readonly #positions: number[] = []
-  /** Made with the first vector. Pages of memory that no vector comes to are never taken. */
+  /** Allocated with the first vector. Pages of memory that no vector reaches are never committed. */
   #vectors = new Float32Array(0)
   #norms = new Float32Array(0)
   /** Made with the first vector that is not of unit length. */
   #forms: Uint8Array | undefined
 
-  constructor(field: DenseFieldSchema, at: number, objectsMax: number) {
+  constructor(field: DenseFieldSchema, position: number, objectsMax: number) {
     this.field = field
-    this.#at = at
+    this.#position = position
     const rowBytes = field.params.dimension * 4
     this.#rowsMax = Math.min(objectsMax, Math.ceil((payloadBytesMax + 1) / rowBytes))
   }
@@ -252,7 +252,7 @@ class DenseParser implements ColumnParser {
     const rows = this.#positions.length
     const whole = rows === this.#rowsMax
     return {
-      field: this.#at,
+      field: this.#position,
       objects: Uint32Array.from(this.#positions),
       vectors: whole ? this.#vectors : this.#vectors.subarray(0, rows * this.field.params.dimension),
       norms: whole ? this.#norms : this.#norms.slice(0, rows),
@@ -263,13 +263,13 @@ class DenseParser implements ColumnParser {
 
 class SparseParser implements ColumnParser {
   readonly field: SparseFieldSchema
-  readonly #at: number
+  readonly #position: number
   readonly #positions: number[] = []
   readonly #terms: SparseTerms[] = []
 
-  constructor(field: SparseFieldSchema, at: number) {
+  constructor(field: SparseFieldSchema, position: number) {
     this.field = field
-    this.#at = at
+    this.#position = position
   }
 
   get count(): number {
@@ -301,19 +301,19 @@ class SparseParser implements ColumnParser {
       offset += terms.indices.length
       if (slice.isOver) await slice.renew()
     }
-    return { field: this.#at, objects: Uint32Array.from(this.#positions), counts, indices, values }
+    return { field: this.#position, objects: Uint32Array.from(this.#positions), counts, indices, values }
   }
 }
 
 class MultiParser implements ColumnParser {
   readonly field: MultiFieldSchema
-  readonly #at: number
+  readonly #position: number
   readonly #positions: number[] = []
   readonly #members: Float32Array[] = []
 
-  constructor(field: MultiFieldSchema, at: number) {
+  constructor(field: MultiFieldSchema, position: number) {
     this.field = field
-    this.#at = at
+    this.#position = position
   }
 
   get count(): number {
@@ -339,14 +339,14 @@ class MultiParser implements ColumnParser {
       }
       offset += rows.length
     }
-    return { field: this.#at, objects: Uint32Array.from(this.#positions), counts, vectors }
+    return { field: this.#position, objects: Uint32Array.from(this.#positions), counts, vectors }
   }
 }
 
-/** Copied between two looks at the clock. */
+/** Number of vectors copied between two checks of the clock. */
 const copiedFloats = 262_144
 
-/** A vector alone, or with the length that was taken out of it. */
+/** A vector alone, or with its original norm. */
 function splitNorm(value: FieldValue, path: string): { vector: ArrayLike<number>; norm: number | undefined } {
   if (isArrayLike(value)) return { vector: value as ArrayLike<number>, norm: undefined }
   if (typeof value === 'object' && value !== null && 'vector' in value && isArrayLike(value.vector)) {
@@ -396,7 +396,7 @@ function metaText(meta: unknown, path: string): Uint8Array {
   return Object.keys(meta as object).length === 0 ? noMeta : new TextEncoder().encode(JSON.stringify(meta))
 }
 
-/** Nesting of a value, counted no further than `enough`: a cycle ends there too. */
+/** Depth of nesting, counted no further than `enough`, so a cycle ends there too. */
 function depthOf(value: unknown, enough: number): number {
   if (typeof value !== 'object' || value === null || enough === 0) return 0
   let deepest = 0

@@ -1,5 +1,5 @@
-// Multi-vector fields: the members of an object become one vector, which the graph links. A pure function whose result is
-// part of the state, so it must never change for a given definition.
+// Pools the members of an object in a multi-vector field into the one vector that the graph links. A pure function
+// whose result is part of the state, so it must never change for a given definition.
 
 import type { MultiFieldSchema } from '../model/schema.ts'
 import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
@@ -7,13 +7,13 @@ import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
 export interface Pooled {
   /** Of unit length for cosine, or zero. */
   readonly vector: Float32Array
-  /** Length of the pooled vector before it was made unit. */
+  /** Norm of the pooled vector before it was normalized. */
   readonly norm: number
 }
 
 /**
- * The element-wise mean or maximum of the members, which for cosine are brought to unit length first. `members` are one after
- * another, at least one.
+ * The element-wise mean or maximum of the members, which are normalized first for cosine. `members` holds them
+ * contiguously, at least one.
  */
 export function pooled(members: Float32Array, { dimension, spaceType, pooling }: MultiFieldSchema['params']): Pooled {
   const rows = spaceType === 'cosine' ? unitRows(members, dimension) : members

@@ -1,5 +1,5 @@
-// Checks vectors as people give them and brings them to the form the engine keeps: float32. Queries of cosine fields become ones of
-// unit length; stored vectors stay as they were given.
+// Checks vectors and converts them to the stored form, float32. Queries of cosine fields are normalized to unit length; stored
+// vectors keep their values.
 
 import { EngineError } from '../errors.ts'
 import { cosineLengthMax, lengthMax, sparseTermsMax } from '../limits.ts'
@@ -8,7 +8,7 @@ import type { SparseVector } from '../model/object.ts'
 import type { DenseSchemaParams, SparseFieldSchema } from '../model/schema.ts'
 import { scaleToUnit } from '../model/vector-form.ts'
 
-/** The largest float32; what rounds above it is Infinity once stored. */
+/** The largest float32; a value that rounds above it is stored as Infinity. */
 const float32Max = 3.4028234663852886e38
 
 /** As putFloats; for cosine the vector is then brought to unit length. */
@@ -30,8 +30,8 @@ export function scaleInPlace(target: Float32Array, offset: number, dimension: nu
 }
 
 /**
- * Writes `value` (length = dimension) into `target` at `offset` as float32 and returns the length of what was written. Throws
- * invalid_argument naming the element that is no finite float32, and limit_exceeded for a vector that is too long.
+ * Writes `value` (length = dimension) into `target` at `offset` and returns its norm: for cosine the norm that was
+ * divided out, for l2 and ip only information. Throws invalid_argument with the element that is not a finite float32.
  */
 export function putFloats(
   value: ArrayLike<number>,
@@ -54,7 +54,7 @@ export function putFloats(
   let sum = 0
   for (let i = 0; i < dimension; i++) {
     const x = value[i] as number
-    // One comparison refuses NaN, both infinities, what overflows float32, and everything that is not a number at all.
+    // This comparison refuses NaN, both infinities, values that overflow float32, and everything that is not a number.
     if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max)) throw badElement(field, i, x)
     target[offset + i] = x
     const kept = target[offset + i] as number
@@ -65,10 +65,10 @@ export function putFloats(
   return norm
 }
 
-/** Refuses a vector so long that what is computed of it would not be finite. Throws limit_exceeded. */
+/** Refuses a vector so long that results computed from it would not be finite. Throws limit_exceeded. */
 export function checkLength(norm: number, max: number, field: string): void {
   if (norm <= max) return
-  throw new EngineError('limit_exceeded', `${field} has the length ${norm}, at most ${max} is allowed`, {
+  throw new EngineError('limit_exceeded', `${field} has norm ${norm}; the limit is ${max}`, {
     field,
     value: norm,
     limit: max,
@@ -76,8 +76,8 @@ export function checkLength(norm: number, max: number, field: string): void {
 }
 
 /**
- * The members that an object or a query has in a multi-vector field, one after another, as they came; a vector alone is one
- * member. Throws invalid_argument or limit_exceeded naming the member.
+ * Reads the members of an object or a query in a multi-vector field, in the given order; a single vector is one member.
+ * Throws invalid_argument or limit_exceeded with the member.
  */
 export function parseMembers(
   value: unknown,
@@ -123,7 +123,10 @@ export interface SparseTerms {
   readonly values: Float32Array
 }
 
-/** Throws invalid_argument for unequal lengths, indices out of range or given twice, and values that are no finite float32. */
+/**
+ * Throws invalid_argument for unequal lengths, indices out of range or duplicated, and values that are not finite
+ * float32.
+ */
 export function parseSparse(value: SparseVector, definition: SparseFieldSchema, field: string): SparseTerms {
   const { indices, values } = value
   if (!isArrayLike(indices) || !isArrayLike(values)) {
@@ -155,14 +158,14 @@ export function parseSparse(value: SparseVector, definition: SparseFieldSchema, 
   )
   const limit = definition.params.dimension
   let squares = 0
-  order.forEach((at, i) => {
-    const index = indices[at]
+  order.forEach((position, i) => {
+    const index = indices[position]
     if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= limit) {
       throw new EngineError(
         'invalid_argument',
-        `${field}.indices[${at}] is ${printed(index)}, it must be a whole number in [0, ${limit})`,
+        `${field}.indices[${position}] is ${printed(index)}, it must be a whole number in [0, ${limit})`,
         {
-          field: `${field}.indices[${at}]`,
+          field: `${field}.indices[${position}]`,
           value: printed(index),
           limit,
         },
@@ -174,26 +177,31 @@ export function parseSparse(value: SparseVector, definition: SparseFieldSchema, 
         value: index,
       })
     }
-    const x = values[at] as number
-    if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max)) throw badElement(`${field}.values`, at, x)
+    const x = values[position] as number
+    if (typeof x !== 'number' || !(x <= float32Max && x >= -float32Max))
+      throw badElement(`${field}.values`, position, x)
     squares += x * x
   })
   checkLength(Math.sqrt(squares), lengthMax, `${field}.values`)
   return {
-    indices: Uint32Array.from(order, (at) => indices[at] as number),
-    values: Float32Array.from(order, (at) => values[at] as number),
+    indices: Uint32Array.from(order, (position) => indices[position] as number),
+    values: Float32Array.from(order, (position) => values[position] as number),
   }
 }
 
-/** An array or a typed array; a string has a length too, and is none. */
+/** An array or a typed array. A string has a length too but is refused. */
 export function isArrayLike(value: unknown): value is ArrayLike<number> {
   return Array.isArray(value) || (ArrayBuffer.isView(value) && 'length' in value)
 }
 
-function badElement(field: string, at: number, value: unknown): EngineError {
-  return new EngineError('invalid_argument', `${field}[${at}] is ${printed(value)}, it must be a finite 32-bit float`, {
-    field: `${field}[${at}]`,
-    value: printed(value),
-    limit: float32Max,
-  })
+function badElement(field: string, index: number, value: unknown): EngineError {
+  return new EngineError(
+    'invalid_argument',
+    `${field}[${index}] is ${printed(value)}, it must be a finite 32-bit float`,
+    {
+      field: `${field}[${index}]`,
+      value: printed(value),
+      limit: float32Max,
+    },
+  )
 }

@@ -1,6 +1,6 @@
-// What a database and its tokens are made of.
+// Properties of a database and its tokens.
 
-/** What a database is good for: limits of its size belong to it, which whoever serves it enforces. Numbered in this order. */
+/** The type of a database: size limits belong to it, which the server enforces. Numbered in this order. */
 export const databaseTypes = ['starter', 'pro', 'scale', 'enterprise'] as const
 export type DatabaseType = (typeof databaseTypes)[number]
 /** Read and write, or only read. Numbered in this order. */
@@ -8,9 +8,9 @@ export const tokenKinds = ['rw', 'r'] as const
 export type TokenKind = (typeof tokenKinds)[number]
 
 export interface TokenFacts {
-  /** Unique inside the database; for people. */
+  /** Unique inside the database; a label for users. */
   readonly name: string
   readonly kind: TokenKind
-  /** SHA-256 of the whole token, hexadecimal. The token itself is nowhere. */
+  /** SHA-256 of the whole token, in hexadecimal. The token itself is not stored. */
   readonly hash: string
 }

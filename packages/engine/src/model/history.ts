@@ -1,28 +1,28 @@
-// What happened in a database, as its users see it. database-history.ts implements it.
+// The public interface of a database's history. database-history.ts implements it.
 import type { Event } from '../events/event.ts'
 
-/** What one record of the log did; never what it carried. */
+/** The effect of one record of the log, without its content. */
 export interface PastEvent {
   readonly lsn: number
   /** Milliseconds since 1970. */
   readonly timeMs: number
   readonly kind: Event['kind']
-  /** In the log. */
+  /** Bytes in the log. */
   readonly bytes: number
-  /** As it is or was called. */
+  /** The current or former name. */
   readonly collection?: string
-  /** How many were written, deleted or given other filters; `ids` of the first few. */
+  /** The number of objects written, deleted or with updated filters; `ids` of the first few. */
   readonly objects?: number
   readonly ids?: readonly string[]
-  /** Of a collection that was made: names. */
+  /** Names of the fields of a created collection. */
   readonly fields?: readonly string[]
-  /** Name of a token that was made or deleted. */
+  /** Name of a created or deleted token. */
   readonly token?: string
-  /** Of a database that was changed. */
+  /** New properties of a changed database. */
   readonly active?: boolean
 }
 
-/** A long log is read in steps. As long as not all of it was read, `complete` is false and another call reads on. */
+/** A long log is read in steps. Until all of it was read, `complete` is false and another call reads further. */
 export interface HistoryProgress {
   readonly complete: boolean
   readonly segmentsRead: number
@@ -33,7 +33,7 @@ export interface ActivityRequest {
   /** Milliseconds since 1970. */
   readonly fromMs?: number
   readonly toMs?: number
-  /** How many bars at most, about; default 120. */
+  /** Approximate maximum number of bars; default 120. */
   readonly buckets?: number
   readonly collection?: string
 }
@@ -44,42 +44,42 @@ export interface ActivityBucket {
   readonly lsnLast: number
   readonly records: number
   readonly bytes: number
-  /** Objects written, deleted, given other filters. */
+  /** Number of objects written, deleted, and with updated filters. */
   readonly written: number
   readonly deleted: number
   readonly refiltered: number
-  /** Records that made, dropped, rebuilt or changed what exists. */
+  /** Records that created, deleted, rebuilt or changed a collection, a database or a token. */
   readonly changes: number
 }
 
 export interface Activity extends HistoryProgress {
   readonly bucketMs: number
-  /** Oldest first; those in which nothing happened are left out. */
+  /** Oldest first, without empty ones. */
   readonly buckets: readonly ActivityBucket[]
 }
 
-/** Of `from`, `before` and `sinceMs` at most one; without any the newest events are given. */
+/** At most one of `from`, `before` and `sinceMs`; without any, the newest events are returned. */
 export interface EventsRequest {
-  /** The first LSN wanted. */
+  /** The first LSN to return. */
   readonly from?: number
-  /** The newest events below this LSN. */
+  /** Return the newest events below this LSN. */
   readonly before?: number
-  /** Events not earlier than this; milliseconds since 1970. */
+  /** Return events not earlier than this; milliseconds since 1970. */
   readonly sinceMs?: number
   readonly limit?: number
   readonly collection?: string
 }
 
 export interface EventPage extends HistoryProgress {
-  /** Oldest first; none before the log was read. */
+  /** Oldest first; empty before the log was read. */
   readonly events: readonly PastEvent[]
-  /** Where newer ones begin: `from` of the next page. */
+  /** `from` of the next page, with newer events. */
   readonly next?: number
-  /** Where older ones end: `before` of the page before. */
+  /** `before` of the previous page, with older events. */
   readonly previous?: number
 }
 
-/** What happened in a database, as far back as the log and its archive are kept. Calls throw log_damaged. */
+/** The history of a database, as far back as the log and its archive reach. Calls throw log_damaged. */
 export interface History {
   activity(request?: ActivityRequest): Promise<Activity>
   events(request?: EventsRequest): Promise<EventPage>

@@ -1,13 +1,13 @@
-// Names and ids that people choose. Checked on the decoded string; none of them ever becomes a file name.
+// Names and ids chosen by users. Checked on the decoded string; none of them ever becomes a file name.
 import { EngineError } from '../errors.ts'
 import { idBytesMax, nameLengthMax } from '../limits.ts'
 
-/** (?![\s\S]) instead of $, which would let a final newline through. */
+/** (?![\s\S]) instead of $, which would accept a final newline. */
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]*(?![\s\S])/
-/** Harmless here, where names live in Maps, but not in the programs that read them. */
+/** Harmless here, where names are keys of Maps, but not in programs that read them. */
 const namesRefused: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** Checks the name of a collection, field, database or backup; `field` says in the error which input it was. */
+/** Checks the name of a collection, field, database or backup; `field` names the input in errors. */
 export function parseName(value: unknown, field: string): string {
   if (typeof value !== 'string' || value.length === 0) {
     throw new EngineError('invalid_argument', `${field} must be a non-empty string, got ${printed(value)}`, {
@@ -48,7 +48,7 @@ export function parseId(value: unknown, field: string): string {
     })
   }
   if (!value.isWellFormed()) {
-    throw new EngineError('invalid_argument', `${field} holds half of a surrogate pair, which is no text`, {
+    throw new EngineError('invalid_argument', `${field} contains an unpaired surrogate, which is not valid text`, {
       field,
       value: printed(value),
     })
@@ -64,7 +64,7 @@ export function parseId(value: unknown, field: string): string {
   return value
 }
 
-/** Checks what should be a list of ids. */
+/** Checks a list of ids. */
 export function parseIds(ids: readonly string[]): string[] {
   if (!Array.isArray(ids))
     throw new EngineError('invalid_argument', `ids must be an array, got ${printed(ids)}`, {
@@ -74,7 +74,7 @@ export function parseIds(ids: readonly string[]): string[] {
   return ids.map((id, i) => parseId(id, `ids[${i}]`))
 }
 
-/** Refuses what is no array, and one with more entries than one call may have. */
+/** Refuses a value that is not an array, and one with more entries than one call may have. */
 export function checkBatch(list: readonly unknown[], field: string, limit: number): void {
   if (!Array.isArray(list)) {
     throw new EngineError('invalid_argument', `${field} must be an array, got ${printed(list)}`, {
@@ -90,7 +90,7 @@ export function checkBatch(list: readonly unknown[], field: string, limit: numbe
   )
 }
 
-/** A value as an error message shows it: short, and one line. */
+/** Formats a value for an error message: short, on one line. */
 export function printed(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)
   if (value === null || typeof value !== 'object') return String(value)

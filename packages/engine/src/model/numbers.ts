@@ -1,14 +1,14 @@
-// Numbers that people give, checked against their limits. Beside ids.ts, which does the same for texts.
+// Numbers given by users, checked against their limits; ids.ts does the same for texts.
 import { EngineError } from '../errors.ts'
 import { printed } from './ids.ts'
 
-/** Throws invalid_argument for what is no whole number, limit_exceeded for one outside its limits. */
+/** Throws invalid_argument for a value that is not a whole number, limit_exceeded for one outside its limits. */
 export function wholeNumber(value: unknown, field: string, min: number, max: number): number {
   if (!Number.isInteger(value)) throw notA('whole number', value, field, [min, max])
   return finiteNumber(value, field, min, max)
 }
 
-/** Throws invalid_argument for what is no finite number, limit_exceeded for one outside its limits. */
+/** Throws invalid_argument for a value that is not a finite number, limit_exceeded for one outside its limits. */
 export function finiteNumber(value: unknown, field: string, min: number, max: number): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw notA('finite number', value, field, [min, max])
   if (value >= min && value <= max) return value

@@ -1,4 +1,4 @@
-// What a user stores and gets back: id, meta, filter values, one value per field.
+// The objects that users store and read: id, meta, filter values, one value for each field.
 import type { JsonObject } from './json.ts'
 
 export interface SparseVector {
@@ -8,13 +8,13 @@ export interface SparseVector {
   readonly values: ArrayLike<number>
 }
 
-/** A cosine vector whose length the caller took out already; `vector` is of unit length and `norm` what it was. */
+/** A cosine vector that the caller already normalized; `vector` is of unit length and `norm` its original norm. */
 export interface UnitVector {
   readonly vector: ArrayLike<number>
   readonly norm: number
 }
 
-/** Vectors of a multi-vector field, 1 to 2,048 of them; a vector alone is one. */
+/** Vectors of a multi-vector field, 1 to 2,048; a single vector is one member. */
 export type MultiVector = ArrayLike<ArrayLike<number>>
 
 export type FieldValue = ArrayLike<number> | UnitVector | SparseVector | MultiVector
@@ -22,14 +22,14 @@ export type FieldValue = ArrayLike<number> | UnitVector | SparseVector | MultiVe
 export interface ObjectInput {
   /** 1 to 512 bytes of well-formed text, unique in the collection. */
   readonly id: string
-  /** An object is kept as JSON; bytes are kept and given back as they are. */
+  /** An object is stored as JSON; bytes are stored and returned unchanged. */
   readonly meta?: JsonObject | Uint8Array
-  /** An object, or its JSON text, which is then given back as it came. */
+  /** An object, or its JSON text, which is then returned unchanged. */
   readonly filter?: JsonObject | string
   readonly fields: { readonly [field: string]: FieldValue }
 }
 
-/** The whole filter of one object, in place of the one it has. */
+/** The complete new filter of one object, which replaces its current one. */
 export interface FilterUpdate {
   readonly id: string
   /** An object, or its JSON text; '' for an object without filter values. */
@@ -42,10 +42,10 @@ export interface Acknowledgement {
   readonly durable: boolean
 }
 
-/** An object read back. Meta and filter are decoded when asked for; the bytes they were stored as are there too. */
+/** An object that was read. Meta and filter are decoded on access; their stored bytes are available too. */
 export interface StoredObject {
   readonly id: string
-  /** The stored JSON (plain or zlib), or undefined when the bytes are neither or absent. */
+  /** The stored JSON (plain or zlib); undefined when the bytes are neither, or absent. */
   readonly meta: JsonObject | undefined
   /** Empty when the object has no meta. */
   readonly metaBytes: Uint8Array
@@ -55,15 +55,18 @@ export interface StoredObject {
   /** Dense fields of the object. */
   readonly dense: { readonly [field: string]: DenseRow }
   readonly sparse: { readonly [field: string]: { readonly indices: Uint32Array; readonly values: Float32Array } }
-  /** Multi-vector fields of the object: its members, in the order in which they were given. */
+  /** Multi-vector fields of the object: their members in the given order. */
   readonly multi: { readonly [field: string]: readonly DenseRow[] }
 }
 
 export interface DenseRow {
-  /** De-quantised from the field's precision (members of multi-vector fields are kept whole); of unit length for cosine. */
+  /**
+   * Dequantized from the field's precision (members of multi-vector fields are stored in full precision); of unit
+   * length for cosine.
+   */
   readonly row: Float32Array
   readonly norm: number
-  /** The vector as it was given: for cosine row times norm, else row. */
+  /** The vector as given: for cosine row times norm, otherwise row. */
   readonly vector: Float32Array
 }
 

@@ -1,23 +1,23 @@
-// What a user asks of a collection, and what comes back.
+// Queries on a collection, and their results.
 import type { JsonObject, JsonValue } from './json.ts'
 import type { DenseRow, MultiVector, SparseVector, StoredObject } from './object.ts'
 
-/** The vector that a stored object has in the field; the object itself is left out of the results. */
+/** The vector of a stored object in the field; the object itself is excluded from the results. */
 export interface StoredQuery {
   readonly id: string
 }
 
 export interface FieldQuery {
-  /** Of a multi-vector field: 1 to 256 vectors, or one alone. */
+  /** For a multi-vector field: 1 to 256 vectors, or a single one. */
   readonly query: ArrayLike<number> | SparseVector | MultiVector | StoredQuery
-  /** Results wanted; default 10. */
+  /** Maximum number of results; default 10. */
   readonly limit?: number
   /**
-   * Pool of the graph walk; default 128, raised to `limit` where it is smaller. In a multi-vector field so many candidates are
-   * compared member by member.
+   * Beam width of the graph walk; default 128, raised to `limit` when smaller. In a multi-vector field this many
+   * candidates are compared member by member.
    */
   readonly ef?: number
-  /** Hits less similar than this are left out. */
+  /** Hits with a lower similarity are excluded. */
   readonly scoreThreshold?: number
 }
 
@@ -25,15 +25,16 @@ export interface FieldQuery {
 export type FilterInput = readonly JsonObject[]
 
 /**
- * One list out of those of the fields. `rrf` adds weight / (k + rank), ranks from 1; k is 60 when not given. `relative_score`
- * adds weight times the similarity as a share of the field's range, 0 for its last hit and 1 for its first.
+ * Combines the lists of the fields into one. `rrf` adds weight / (k + rank), with ranks from 1 and k = 60 by default.
+ * `relative_score` adds the weight times the similarity scaled to the field's range: 0 for its last hit and 1 for its
+ * first.
  */
 export interface Fusion {
   readonly method: 'rrf' | 'relative_score'
   readonly k?: number
-  /** By field; 1 when not given. */
+  /** Keyed by field; default 1. */
   readonly weights?: { readonly [field: string]: number }
-  /** Fused results wanted; default 10. */
+  /** Maximum number of fused results; default 10. */
   readonly limit?: number
 }
 
@@ -41,34 +42,37 @@ export interface SearchRequest {
   readonly fields: { readonly [field: string]: FieldQuery }
   readonly filter?: FilterInput
   /**
-   * When at most so many objects match, each of them is compared. When not given, they are where that is cheaper than walking the
-   * graph.
+   * When at most this many objects match, each of them is compared. By default the cheaper of that and the graph walk
+   * is used.
    */
   readonly prefilterCardinalityThreshold?: number
-  /** Widens the pool of a filtered walk by so many per cent. */
+  /** Widens the beam of a filtered walk by this many percent. */
   readonly filterBoostPercentage?: number
   readonly includeVectors?: boolean
-  /** Orders the best candidates by the vectors as they came, read from disk; for fields that keep less than float32 in memory. */
+  /**
+   * Reorders the best candidates by the original vectors, read from disk; for fields that store less than float32 in
+   * memory.
+   */
   readonly rescore?: boolean
   readonly fusion?: Fusion
-  /** Compares every match, whatever it costs: the answer that an approximate one is measured by. */
+  /** Compares every match, whatever the cost: the reference for approximate results. */
   readonly exact?: boolean
-  /** Adds how the answer was found and what it cost. */
+  /** Adds how the result was found and its cost. */
   readonly explain?: boolean
 }
 
 export interface SearchHit {
   readonly id: string
   /**
-   * Higher is more similar: cosine; inner product; minus the squared distance for l2; the weight sum for sparse. For a
+   * Higher is more similar: cosine; inner product; negated squared distance for l2; sum of weights for sparse. For a
    * multi-vector field the mean, over the vectors of the query, of the similarity to the most similar member.
    */
   readonly similarity: number
-  /** Lower is more similar: 1 - cosine; minus the inner product; squared l2. */
+  /** Lower is more similar: 1 - cosine; negated inner product; squared l2. */
   readonly distance: number
   /**
-   * Length of the vector as it was given; for hits of sparse fields, that of the object's first dense vector, or 1; for hits
-   * of multi-vector fields, that of the pooled vector.
+   * Norm of the vector as given; for hits of sparse fields, that of the object's first dense vector, or 1; for hits of
+   * multi-vector fields, that of the pooled vector.
    */
   readonly norm: number
   readonly meta: JsonObject | undefined
@@ -76,18 +80,18 @@ export interface SearchHit {
   readonly filter: JsonObject
   readonly filterText: string
   /**
-   * Only with includeVectors. `row` is as stored, `vector` as given (see DenseRow); for hits of sparse fields both are the
-   * object's first dense vector, where it has one.
+   * Only with includeVectors. `row` is the stored form, `vector` the given form (see DenseRow); for hits of sparse
+   * fields both are the object's first dense vector, if it has one.
    */
   readonly row: Float32Array | undefined
   readonly vector: Float32Array | undefined
   /** Only with includeVectors, for hits of multi-vector fields, which have no `row` and `vector`. */
   readonly members: readonly DenseRow[] | undefined
-  /** Plain values, as JSON.stringify shows them. */
+  /** Plain values, suitable for JSON.stringify. */
   toJSON(): Record<string, unknown>
 }
 
-/** Where a hit stood in the list of one field, ranks from 1, and what it was worth there. */
+/** The position of a hit in the list of one field, ranks from 1, and its score there. */
 export interface Standing {
   readonly field: string
   readonly rank: number
@@ -95,28 +99,28 @@ export interface Standing {
 }
 
 export interface FusedHit {
-  /** As the first of its lists has it. */
+  /** Taken from the first of its lists. */
   readonly hit: SearchHit
   readonly score: number
   readonly standings: readonly Standing[]
 }
 
 export interface SearchResult {
-  /** Hits per requested field, best first; equal similarities in the order in which the objects were written. */
+  /** Hits for each requested field, best first; equal similarities in the order in which the objects were written. */
   readonly results: { readonly [field: string]: readonly SearchHit[] }
   /** Only with fusion: best first, equal scores by id. */
   readonly fused?: readonly FusedHit[]
-  /** Every field has as many hits as were asked for, or all there are. */
+  /** Whether every field has as many hits as requested, or all that exist. */
   readonly complete: boolean
   /** Only with explain. */
   readonly explain?: Explanation
-  /** The newest event the result reflects. */
+  /** The newest event that the result reflects. */
   readonly lsn: number
 }
 
-/** How an answer was found. Times in milliseconds. */
+/** How a result was found. Times in milliseconds. */
 export interface Explanation {
-  /** Objects that match, counted exactly, and how long that took; undefined without a filter. */
+  /** The exact number of objects that match, and the time to find them; undefined without a filter. */
   readonly filter: { readonly matches: number; readonly ms: number } | undefined
   readonly fields: { readonly [field: string]: FieldExplanation }
   readonly decorateMs: number
@@ -125,30 +129,33 @@ export interface Explanation {
 }
 
 export interface FieldExplanation {
-  /** `nothing`: nothing can match; `scan`: every match was compared; `walk`: through the graph; `lists`: through inverted lists. */
+  /**
+   * `nothing`: nothing can match; `scan`: every match was compared; `walk`: through the graph; `lists`: through
+   * inverted lists.
+   */
   readonly plan: 'nothing' | 'scan' | 'walk' | 'lists'
-  /** Why this plan, in a sentence. */
+  /** The reason for this plan, in a sentence. */
   readonly reason: string
-  /** Pool of the walk, after boost and widening. */
+  /** Beam width of the walk, after boost and widening. */
   readonly ef?: number
-  /** What the planner took the plans to cost, in comparisons. */
+  /** The planner's cost estimates, in comparisons. */
   readonly costs?: { readonly scan: number; readonly walk: number }
   /** Graph nodes, or postings. */
   readonly visited: number
-  /** Comparisons, or rows scored whole. */
+  /** Comparisons, or rows scored in full precision. */
   readonly distances: number
-  /** Candidates ordered anew by vectors read from disk: those that came, or the members of a multi-vector field. */
+  /** Candidates reordered by vectors read from disk: original vectors, or the members of a multi-vector field. */
   readonly rescored?: number
   readonly ms: number
 }
 
 export interface ScrollRequest {
   readonly filter?: FilterInput
-  /** Objects wanted; default 100. */
+  /** Maximum number of objects; default 100. */
   readonly limit?: number
-  /** Of the page before. */
+  /** From the previous page. */
   readonly cursor?: string
-  /** Default true; ids, meta and filters alone are far less to read and to send. */
+  /** Default true; ids, meta and filters alone are much less data. */
   readonly includeVectors?: boolean
 }
 
@@ -163,22 +170,22 @@ export interface FacetRequest {
   /** A filter key. */
   readonly key: string
   readonly filter?: FilterInput
-  /** Values wanted; default 10. */
+  /** Maximum number of values; default 10. */
   readonly limit?: number
 }
 
 export interface Facets {
-  /** Strings, numbers and booleans that objects have under the key, most frequent first, equal counts by value. */
+  /** Strings, numbers and booleans stored under the key, most frequent first, equal counts by value. */
   readonly values: readonly { readonly value: JsonValue; readonly count: number }[]
-  /** Distinct values there are. */
+  /** Number of distinct values. */
   readonly distinct: number
   readonly lsn: number
 }
 
 export interface RecallRequest {
-  /** A field with a graph; the first one when not given. Of a multi-vector field the pooled vectors are asked for. */
+  /** A field with a graph; default: the first one. For a multi-vector field the pooled vectors are used. */
   readonly field?: string
-  /** Stored vectors to ask with; default 100, at most 1,000. */
+  /** Number of stored vectors used as queries; default 100, at most 1,000. */
   readonly sample?: number
   /** Results compared; default 10. */
   readonly limit?: number
@@ -188,16 +195,16 @@ export interface RecallRequest {
 export interface RecallReport {
   readonly field: string
   readonly sample: number
-  /** Share of the exact answer that the index gives, ties counted as found; 1 when there is nothing to ask. */
+  /** Share of the exact result that the index finds, ties counted as found; 1 when there are no queries. */
   readonly recall: number
   readonly recallWorst: number
   readonly lsn: number
 }
 
-/** What a caller is ready to hold of one answer. */
+/** The response size that a caller accepts. */
 export interface AnswerRoom {
-  /** A page ends before it would take more bytes; one object it always has. */
+  /** A page ends before it exceeds this many bytes; it always has at least one object. */
   readonly pageBytesMax: number
-  /** Called with the bytes of an answer, or of a part of it, before they are taken. Throws to refuse them. */
+  /** Called with the bytes of a response, or of a part of it, before they are allocated. Throws to refuse them. */
   take(bytes: number): void
 }

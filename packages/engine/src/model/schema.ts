@@ -1,5 +1,5 @@
-// The schema of a collection: its definition, checked once by parseDefinition and with every default filled in. Inside the engine
-// nothing is checked again.
+// The schema of a collection: its definition, checked once by parseDefinition and with every default filled in. The
+// engine does not check it again.
 
 import type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
 
@@ -9,25 +9,28 @@ export interface DenseSchemaParams {
   /** 2 to 10,000. */
   readonly dimension: number
   readonly spaceType: SpaceType
-  /** What a row keeps besides its 7-bit walk code. */
+  /** The stored form of a row, in addition to its 7-bit walk code. */
   readonly precision: Precision
-  /** Links of a node per upper graph level; twice as many at level 0. */
+  /** Links of a node on each upper graph level; twice as many on level 0. */
   readonly M: number
-  /** Candidates considered while a node is linked. */
+  /** Candidates considered when a node is linked. */
   readonly efConstruction: number
   /**
-   * Rules by which its graph is built, so that a log is replayed to the graph that it made. 1 where not given; from 2 on rows
-   * that a walk cannot tell apart are one node.
+   * Version of the rules that build the graph, so that a replay of the log builds the same graph. Default 1; since 2,
+   * rows that a walk cannot distinguish share one node.
    */
   readonly rules?: number
-  /** `false`: nothing is kept but the rows in memory, and vectors come back from those. Absent: they come back as they were given. */
+  /** `false`: only the rows in memory are kept, and vectors are returned from them. Absent: original vectors are returned unchanged. */
   readonly keepOriginals?: false
 }
 
-/** The rules of graphs that are made from now on. */
+/** The rules of newly created graphs. */
 export const rulesNewest = 2
 
-/** The same field with a graph by other rules; its keys in the order in which an event gives them back, for digests read them as text. */
+/**
+ * The same field with a graph of other rules. Its keys are in the order in which events return them, because digests
+ * read them as text.
+ */
 export function withRules(field: FieldSchema, rules: number): FieldSchema {
   if (field.kind === 'sparse') return field
   if (field.kind === 'dense') {
@@ -53,7 +56,7 @@ export interface SparseFieldSchema {
   }
 }
 
-/** Several vectors per object: found by what they are pooled to, ordered by the members themselves. */
+/** Several vectors per object: found by their pooled vector, ordered by the members themselves. */
 export interface MultiFieldSchema {
   readonly kind: 'multi'
   readonly name: string
@@ -62,7 +65,10 @@ export interface MultiFieldSchema {
 
 export type FieldSchema = DenseFieldSchema | SparseFieldSchema | MultiFieldSchema
 
-/** The field whose rows a graph links: a dense field itself, the pooled vectors of a multi-vector field, none of a sparse one. */
+/**
+ * The field whose rows a graph links: a dense field itself, the pooled vectors of a multi-vector field, none for a
+ * sparse field.
+ */
 export function graphField(field: DenseFieldSchema | MultiFieldSchema): DenseFieldSchema
 export function graphField(field: FieldSchema): DenseFieldSchema | undefined
 export function graphField(field: FieldSchema): DenseFieldSchema | undefined {

@@ -1,17 +1,17 @@
-// What a vector of a cosine field is in an event and in the files of originals, and how to get from it to the vector that was given
-// and to the one that is compared. All of it is part of the state or of replies, so the arithmetic must never change.
+// The forms of a cosine vector in events and in files of original vectors, and the conversions to the given vector and to the compared
+// one. All of it is part of the state or of replies, so the arithmetic must never change.
 
 /** Numbered on disk, never renumbered. */
 export const vectorForm = {
-  /** Of unit length, or zero: compared as it is. The vector that was given is this one times its norm. */
+  /** Of unit length, or zero: compared directly. The given vector is this one times its norm. */
   unit: 0,
-  /** As it was given; its norm is its length. */
+  /** The given vector; its norm is its length. */
   given: 1,
-  /** As it was given, together with a norm. */
+  /** The given vector together with a norm. */
   givenWithNorm: 2,
 } as const
 
-/** Lengths this close to 1 count as 1: such a vector stays as it is. */
+/** Lengths this close to 1 count as 1: such a vector stays unchanged. */
 const unitTolerance = 1e-6
 
 export function isUnitLength(length: number): boolean {

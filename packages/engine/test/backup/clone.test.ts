@@ -1,5 +1,5 @@
-// A clone exists at once, and is exactly what the source was at one record: whoever asks before it is loaded waits, and whatever
-// happens meanwhile, the same comes out.
+// A clone exists immediately and equals the source at one record: requests wait until it is loaded, and events in the meantime do
+// not change it.
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Collection, type Database, type Engine, openEngine } from '@annal/engine'
@@ -93,7 +93,7 @@ async function crashed(t: Test, dataDir: string): Promise<Engine> {
   return openedEngine(t, { dataDir: copy })
 }
 
-test(`a clone exists before it is loaded, and whoever asks it waits (ANNAL_SEED=${seed})`, async (t) => {
+test(`a clone exists before it is loaded, and requests to it wait (ANNAL_SEED=${seed})`, async (t) => {
   const random = seededRandom(seed)
   const { engine, database, source, disk, dataDir } = await world(t, random)
   const digest = source.stateDigest()
@@ -266,7 +266,7 @@ test('a clone that is dropped while it is loaded leaves nothing', async (t) => {
   t.same(engine.health(), { status: 'ok', reasons: [] })
 })
 
-test('a clone whose files cannot be read is out of service by itself, and can be dropped', async (t) => {
+test('a clone whose files cannot be read is alone out of service, and can be deleted', async (t) => {
   const { engine, database, source, disk } = await world(t, seededRandom(seed + 5))
   await database.backups.clone('a', 'b')
   const pending = database.collection('b').search(query)

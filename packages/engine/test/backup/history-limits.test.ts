@@ -98,7 +98,7 @@ test('history that is turned on begins then, and one that is turned off is remov
   await engine.database().backups.restorePast('a', 'past', { lsn: Math.max(on?.lsn ?? 0, lsn - 1) })
   await engine.database().deleteCollection('past')
   await engine.close()
-  // Whoever opens it without a word about history leaves what there is; what was not archived meanwhile ends it.
+  // An open without history settings keeps the existing history, which ends where segments were not archived.
   const before = await life.archived()
   await life.live(undefined, 1)
   t.equal(await life.archived(), before)

@@ -40,7 +40,7 @@ async function world(t: Test): Promise<World> {
   const { stream, bytes } = database.backups.download('whole')
   for await (const piece of stream) pieces.push(piece)
   const whole = Buffer.concat(pieces)
-  t.equal(whole.length, bytes, 'as long as it was said to be')
+  t.equal(whole.length, bytes, 'its length is the announced one')
   return { engine, database, collection, whole }
 }
 

@@ -61,7 +61,7 @@ test(`history gives way before writes are refused, and it is said, seed ${seed}`
   // Less than what is resumed at, more than what is stopped at.
   disk.free = 200 * 1024 * 1024
   await until(() => notices.length > 0)
-  t.match(notices.join(), /^the disk is nearly full: \d+ bytes of history were given up/)
+  t.match(notices.join(), /^the disk is nearly full: \d+ bytes of history were removed/)
   await until(async () => (await bases(dataDir)).length === 0)
   await until(() => engine.stats().reach?.bytes === 0)
   t.match(engine.health(), { status: 'ok' }, 'the log goes back to the first record, so nothing is out of reach')
@@ -92,7 +92,7 @@ test('a write that falls short has history given up, and is not refused', async 
     .collection('a')
     .upsert([{ id: 'new', fields: { v: someVector(random) } }])
   t.same(await bases(dataDir), [])
-  t.match(notices.join(), /history were given up/)
+  t.match(notices.join(), /history were removed/)
   t.notMatch(notices.join(), /no more writes/)
   isFull = false
 })

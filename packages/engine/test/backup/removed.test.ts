@@ -1,4 +1,4 @@
-// A backup that is removed while somebody reads it is not there, for whoever reads it: not damaged, and no trouble of the disk.
+// A backup that is removed during a read is reported as not found: not as damaged, and not as a failed disk.
 import { openEngine } from '@annal/engine'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'

@@ -28,7 +28,7 @@ async function filled(engine: Engine, name: string, objects: number, random: Ran
   return collection
 }
 
-/** Writers and searchers until told to stop; how long writes took, and how many searches failed. */
+/** Writes and searches until stopped; returns how long writes took and how many searches failed. */
 function load(collection: Collection, random: Random) {
   const waits: number[] = []
   let failed = 0
@@ -290,7 +290,7 @@ test('a restore that is cancelled leaves nothing, and a clone is not cancelled',
     const refused = t.rejects(restore(), { code: 'cancelled' })
     while (!backups.cancelRestore()) await new Promise(setImmediate)
     await refused
-    t.match(backups.restoreStatus(), { status: 'failed', error: 'the restore was cancelled' })
+    t.match(backups.restoreStatus(), { status: 'failed', error: 'the restore was canceled' })
     t.equal(engine.stats().lsnApplied, lsnApplied)
     await nothingLeft(t, dataDir, 1)
   }

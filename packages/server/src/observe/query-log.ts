@@ -2,7 +2,7 @@
 // reflects. Lines are lost rather than searches held up; what is written is bounded. Read by `annal bench record`.
 import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
-import type { AskedSearch } from '@annal/engine'
+import type { ReceivedSearch } from '@annal/engine'
 
 const fileBytesMax = 64 * 1024 * 1024
 const filesKept = 4
@@ -26,7 +26,7 @@ export class QueryLog {
     this.#onFailed = onFailed
   }
 
-  note({ collectionId, lsn, request }: AskedSearch): void {
+  note({ collectionId, lsn, request }: ReceivedSearch): void {
     if (Math.random() >= this.#share || this.#waitingBytes > waitingBytesMax || this.#failed) return
     const line = `${JSON.stringify({ lsn, timeMs: Date.now(), collectionId, request }, plain)}\n`
     this.#waiting.push(line)
