@@ -169,7 +169,7 @@ function newLine(): Line {
   const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION, AWS_DEFAULT_REGION } = process.env
   const client = new S3Client({
     region: AWS_REGION ?? AWS_DEFAULT_REGION ?? 'us-east-1',
-    // Names of buckets are names of hosts at the inventor's only.
+    // Virtual-hosted bucket names work only on AWS itself.
     forcePathStyle: (AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL) !== undefined,
     // The stream has checksums of its own; not everybody who speaks S3 knows the newer ones.
     requestChecksumCalculation: 'WHEN_REQUIRED',

@@ -45,7 +45,7 @@ function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
   raw.resume()
 }
 
-/** Everything without a code of ours is our mistake: logged in full, and told to the client without a word of it. */
+/** An error without a code of Annal is an internal error. It is logged in full, and the client gets no details. */
 function codedError(error: FastifyError | Error): CodedError {
   if (isCoded(error)) return error
   return (

@@ -119,7 +119,7 @@ function refusal(check: () => void): Error | undefined {
     check()
     return undefined
   } catch (error) {
-    // The checks throw nothing but errors; whatever else it may be is answered as our mistake.
+    // The checks throw only errors. Anything else is treated as an internal error.
     return error instanceof Error ? error : new Error(String(error))
   }
 }
