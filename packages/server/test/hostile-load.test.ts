@@ -3,14 +3,13 @@
 // takes minutes. How much slower honest requests get is printed, and compared with its bounds where ANNAL_QUIET=1 says that nothing
 // else runs on the machine. ANNAL_BODIES is another number of bodies than 1,000.
 import { execFile } from 'node:child_process'
-import { readFile } from 'node:fs/promises'
 import os from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'tap'
-import { makeMemoryCgroup } from './memory-cgroup.ts'
+import { type MemoryCgroup, makeMemoryCgroup } from './memory-cgroup.ts'
 import { temporaryDirectory } from './running-app.ts'
-import { startProcess } from './running-process.ts'
+import { startWatched } from './watched-process.ts'
 
 const isLong = process.env.ANNAL_LONG === '1'
 const isQuiet = process.env.ANNAL_QUIET === '1'
@@ -24,14 +23,13 @@ const everyMs = 20
 const quietRequests = 3_000
 const dimension = 64
 
-test('hostile bodies next to honest load, in 1 GiB', { skip: !isLong, timeout: 3_600_000 }, async (t) => {
-  const group = await makeMemoryCgroup(gibibyte)
-  if (group === undefined) {
-    t.comment('no memory control group can be made here')
-    return t.pass('skipped')
-  }
+const made = isLong ? await makeMemoryCgroup(gibibyte) : undefined
+const skip = isLong ? made === undefined && 'no memory control group can be made here' : 'long form only'
+
+test('hostile bodies next to honest load, in 1 GiB', { skip, timeout: 3_600_000 }, async (t) => {
+  const group = made as MemoryCgroup
   const dataDir = await temporaryDirectory(t)
-  const server = startProcess({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' }, undefined, group.join)
+  const server = startWatched({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' }, group.join)
   t.teardown(async () => {
     server.child.kill('SIGTERM')
     await server.ended
@@ -39,10 +37,14 @@ test('hostile bodies next to honest load, in 1 GiB', { skip: !isLong, timeout: 3
   })
   const url = await server.serving
   await fill(url)
-  const peak = async (): Promise<number> =>
-    Number(/VmHWM:\s+(\d+)/.exec(await readFile(`/proc/${server.child.pid}/status`, 'utf8'))?.[1]) * 1_024
+  const peak = async (): Promise<number> => (await server.memory()).peak
+  const turn = async (): Promise<string> => {
+    const { clockMs, cpuMs } = await server.longestTurn()
+    return `longest turn ${clockMs} ms, ${cpuMs} ms of the processor`
+  }
+  await turn()
   const before = await honestLoad(url, (sent) => sent >= quietRequests)
-  t.comment(`without attackers: ${shown(before)}, ${megabytes(await peak())}`)
+  t.comment(`without attackers: ${shown(before)}, ${megabytes(await peak())}, ${await turn()}`)
   let isOver = false
   const attacker = fileURLToPath(new URL('hostile-attacker.ts', import.meta.url))
   const attacking = attack([attacker, url, String(bodies)]).finally(() => {
@@ -50,10 +52,10 @@ test('hostile bodies next to honest load, in 1 GiB', { skip: !isLong, timeout: 3
   })
   const during = await honestLoad(url, (sent) => isOver && sent >= quietRequests)
   const tally = await attacking
-  t.comment(`with attackers: ${shown(during)}, ${megabytes(await peak())}`)
+  t.comment(`with attackers: ${shown(during)}, ${megabytes(await peak())}, ${await turn()}`)
   t.comment(`${bodies} hostile bodies: ${tally.trim()}`)
   const after = await honestLoad(url, (sent) => sent >= quietRequests)
-  t.comment(`without attackers again: ${shown(after)}`)
+  t.comment(`without attackers again: ${shown(after)}, ${await turn()}`)
   const load = os.loadavg().map((one) => one.toFixed(1))
   t.comment(`load of the machine ${load.join(' ')}, ${os.availableParallelism()} cores, cgroup v${group.version}`)
   t.equal(server.child.exitCode, null, 'the same process serves')

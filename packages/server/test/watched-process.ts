@@ -19,8 +19,12 @@ export interface WatchedProcess extends RunningProcess {
   longestTurn(): Promise<Turn>
 }
 
-export function startWatched(environment: Readonly<Record<string, string>>): WatchedProcess {
-  const running = startProcess({ NODE_OPTIONS: `--import=${probe}`, ...environment })
+/** `through` is as of startProcess. */
+export function startWatched(
+  environment: Readonly<Record<string, string>>,
+  through: readonly string[] = [],
+): WatchedProcess {
+  const running = startProcess({ NODE_OPTIONS: `--import=${probe}`, ...environment }, undefined, through)
   const { child } = running
   let turns = 0
   const told = (): RegExpMatchArray[] => [...running.stdout().matchAll(/turn ([\d.]+) ([\d.]+)/g)]
