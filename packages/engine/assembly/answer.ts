@@ -1,7 +1,7 @@
 // Answering one query in the calling thread: by the graph, or exactly over rows the host lists.
 import { COSINE, END, HANDED, NONE, ROWS, hiddenAt, metric, tailOf } from './layout'
 import { answers, beat, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
-import { exactKey, exactKeysOf } from './distance/exact'
+import { exactKey, exactKeysOf, inRange } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
@@ -229,7 +229,7 @@ function write(k: i32): i32 {
   for (let i: i32 = 0; i < n; ++i) {
     const entry = pool.at(i)
     store<u32>(answers + (<usize>i << 2), pool.idOf(entry))
-    store<f32>(similarities + (<usize>i << 2), -pool.keyOfEntry(entry))
+    store<f32>(similarities + (<usize>i << 2), inRange(-pool.keyOfEntry(entry)))
   }
   return n
 }

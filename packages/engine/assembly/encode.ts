@@ -19,16 +19,18 @@ import {
   metric,
   normOf,
   precision,
+  rotated,
   rowOf,
   rules,
 } from './layout'
 import { query, queryCentred, queryCode, queryRest } from './scratch'
 import { sumf, sumi } from './lanes'
-import { BITS_HALF, storePlanes } from './distance/bits'
+import { BITS_HALF, storePlanes, storePlanes16 } from './distance/bits'
 import { storeQueryValues } from './distance/code'
 import { fromHalf, toHalf } from './distance/half'
 import { setQuery } from './distance/walk'
 import { setExactQuery } from './distance/exact'
+import { rotate, rotateBack } from './rotate'
 
 /** The largest code value either side of zero, so that value + 64 fits seven bits. */
 const HALF: f32 = 63
@@ -47,10 +49,10 @@ function centred(from: usize, out: usize): f32 {
   )
 }
 
-/** Largest absolute value of a padded vector. */
-function largest(from: usize): f32 {
+/** Largest absolute value of so many floats. */
+function largest(from: usize, count: i32): f32 {
   let most = f32x4.splat(0)
-  for (let i: usize = 0; i < <usize>lanes << 2; i += 16) most = f32x4.max(most, f32x4.abs(v128.load(from + i)))
+  for (let i: usize = 0; i < <usize>count << 2; i += 16) most = f32x4.max(most, f32x4.abs(v128.load(from + i)))
   return max(
     max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
     max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
@@ -75,9 +77,10 @@ export function encodeRow(id: u32, birth: u32, norm: f32): void {
   const most = centred(query, queryCentred)
   const inverse = f32x4.splat(most > 0 ? HALF / most : 0)
   const square = dotf(queryCentred, queryCentred)
-  const along = precision == BINARY ? encodeBits(row) : encodeCode(row, inverse)
+  const a = metric == IP ? -dotf(centre, queryCentred) : square + beyondZero()
+  const along = rotated ? encodeSigns(row) : precision == BINARY ? encodeBits(row) : encodeCode(row, inverse)
   const tail = row + codeBytes
-  store<f32>(tail, metric == IP ? -dotf(centre, queryCentred) : square + beyondZero())
+  store<f32>(tail, a)
   store<f32>(tail, along > 0 ? square / along : 0, 4)
   store<f32>(normOf(id), norm)
   if (precision == FLOAT32) memory.copy(coldOf(id), query, <usize>dimension << 2)
@@ -129,6 +132,32 @@ function encodeBits(row: usize): f32 {
     store<u8>(p, load<u8>(p) | <u8>(<i32>(x > 0) << (i & 7)))
   }
   return along
+}
+
+/** Places of a rotated vector: as many as its code has bits. */
+@inline
+function places(): i32 {
+  return <i32>codeBytes << 3
+}
+
+/** Rotates the centred vector in its place. */
+function rotateCentred(): void {
+  memory.fill(queryCentred + (<usize>lanes << 2), 0, <usize>(places() - lanes) << 2)
+  rotate(queryCentred, places())
+}
+
+/** The signs of the rotated vector; returns its inner product with them. */
+function encodeSigns(row: usize): f32 {
+  rotateCentred()
+  const zero = f32x4.splat(0)
+  let along = zero
+  for (let i: usize = 0; i < codeBytes; ++i) {
+    const low = v128.load(queryCentred + (i << 5))
+    const high = v128.load(queryCentred + (i << 5), 16)
+    along = f32x4.add(f32x4.add(along, f32x4.abs(low)), f32x4.abs(high))
+    store<u8>(row + i, <u8>(i32x4.bitmask(f32x4.gt(low, zero)) | (i32x4.bitmask(f32x4.gt(high, zero)) << 4)))
+  }
+  return sumf(along)
 }
 
 /** Halves of the vector divided by its largest value, then that value. */
@@ -206,10 +235,14 @@ function restOf(values: v128): v128 {
 
 /** Makes the vector in the query buffer the query of walks and of exact keys. */
 export function prepareQuery(): void {
+  if (rotated) {
+    prepareRotated()
+    return
+  }
   let source = query
   let most: f32 = 0
   if (metric == IP) {
-    most = largest(query)
+    most = largest(query, lanes)
   } else {
     most = centred(query, queryCentred)
     source = queryCentred
@@ -254,6 +287,32 @@ export function prepareQuery(): void {
   setExactQuery(step, sum, sumRest, square, toCentre, centreSquare)
 }
 
+/**
+ * The same for rotated codes. For inner products, too, the query less the centre is compared: what the centre adds is known of each row
+ * without an estimate.
+ */
+function prepareRotated(): void {
+  centred(query, queryCentred)
+  const square = dotf(queryCentred, queryCentred)
+  rotateCentred()
+  const most = largest(queryCentred, places())
+  const step: f32 = most / <f32>BITS_HALF
+  const scale = f32x4.splat(most > 0 ? <f32>BITS_HALF / most : 0)
+  let sums = i32x4.splat(0)
+  for (let i: usize = 0; i < <usize>places(); i += 16) {
+    const at = queryCentred + (i << 2)
+    const low = nearest8(f32x4.mul(v128.load(at), scale), f32x4.mul(v128.load(at, 16), scale))
+    const high = nearest8(f32x4.mul(v128.load(at, 32), scale), f32x4.mul(v128.load(at, 48), scale))
+    sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(i16x8.add(low, high)))
+    storePlanes16(queryCode, i, i8x16.narrow_i16x8_s(low, high))
+  }
+  const sum = sumi(sums)
+  setQuery(queryCode, sum, metric == IP ? 0 : square, 1, metric == IP ? step : 2 * step)
+  const toCentre: f32 = metric == L2 ? <f32>0 : dotf(query, centre)
+  const centreSquare: f32 = metric == L2 ? <f32>0 : dotf(centre, centre)
+  setExactQuery(step, sum, 0, square, toCentre, centreSquare)
+}
+
 /** Mean size of a normally distributed value over its factor: the scale at which signs come nearest to what they stand for. */
 const SIGN_SHARE: f32 = 0.6366
 
@@ -262,6 +321,10 @@ export function decodeRow(id: u32): void {
   const cold = coldOf(id)
   if (precision == FLOAT32) {
     memory.copy(query, cold, <usize>dimension << 2)
+    return
+  }
+  if (rotated) {
+    decodeSigns(rowOf(id))
     return
   }
   const row = rowOf(id)
@@ -288,4 +351,15 @@ export function decodeRow(id: u32): void {
     }
     store<f32>(query + (<usize>i << 2), value * fine + load<f32>(centre + (<usize>i << 2)))
   }
+}
+
+function decodeSigns(row: usize): void {
+  const scale = load<f32>(row + codeBytes, 4) * SIGN_SHARE
+  for (let i: i32 = 0; i < places(); ++i) {
+    const isSet = (load<u8>(row + <usize>(i >> 3)) >> <u8>(i & 7)) & 1
+    store<f32>(queryCentred + (<usize>i << 2), isSet ? scale : -scale)
+  }
+  rotateBack(queryCentred, places())
+  for (let i: usize = 0; i < <usize>dimension << 2; i += 4)
+    store<f32>(query + i, load<f32>(queryCentred + i) + load<f32>(centre + i))
 }

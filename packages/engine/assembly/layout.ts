@@ -4,7 +4,7 @@
 //
 //   HEADER  4 KiB of u32 words: shape, then state that a replay must reproduce, then the job of the running apply
 //   blocks  2^blockShift rows each, anywhere in memory, found through the block table; in a block, one after the other:
-//             codes  [code u8 x codeBytes (binary: one bit a dimension) | a f32 | factor f32 | birth u32 | death u32] x rows    16-byte aligned
+//             codes  [code u8 x codeBytes (binary: bits) | a f32 | factor f32 | birth u32 | death u32] x rows    16-byte aligned
 //             links  [ordinal u32 x linksAtBase] x rows, ended by NONE when not full               16-byte aligned
 //             upper  [unit u32] x rows: first list of the node above level 0
 //             norms  [f32] x rows: length of the vector as the user gave it
@@ -133,8 +133,10 @@ let unitMask: u32 = 0
 let scratchTable: usize = 0
 /** One byte per ordinal, not 0 when one of the node's lists was written since the host cleared it. */
 let touched: usize = 0
-/** Rules by which the graph is built: from 2 on rows that a walk cannot tell apart are one node. */
+/** Rules by which the graph is built: from 2 on rows that a walk cannot tell apart are one node, from 3 on binary codes are rotated. */
 export let rules: u32 = 0
+/** Whether codes are the signs of rotated vectors: binary rows from the third rules on. */
+export let rotated: bool = false
 /** A bit an ordinal: rows that follow another, and rows that are followed. Derived from the lists. */
 export let followers: usize = 0
 export let leaders: usize = 0
@@ -166,6 +168,7 @@ export function attachLayout(): void {
   scratchTable = load<u32>(HEADER, W_SCRATCH_TABLE)
   touched = load<u32>(HEADER, W_TOUCHED)
   rules = load<u32>(HEADER, W_RULES)
+  rotated = precision == BINARY && rules >= 3
   followers = load<u32>(HEADER, W_FOLLOWERS)
   leaders = load<u32>(HEADER, W_LEADERS)
   classes = load<u32>(HEADER, W_CLASSES)

@@ -3,10 +3,11 @@
 // nothing in them changes where row and query change places.
 //
 //   among    [a f32] x M0 | [gain f32] x M0 | [offset i32] x M0 | [query form] x M0, 16-byte aligned
-import { BINARY, IP, M0, codeBytes, dimension, metric, precision } from '../layout'
+import { BINARY, IP, M0, codeBytes, dimension, metric, precision, rotated } from '../layout'
 import { among } from '../scratch'
 import { dotBits, rowToPlanes } from './bits'
 import { dotForms, formBytes, toQuery } from './code'
+import { differences, products4 } from './signs'
 
 @inline
 function gainsAt(): usize {
@@ -24,6 +25,7 @@ function formsAt(): usize {
 /** Bytes from one form to the next. */
 @inline
 function formStride(): usize {
+  if (rotated) return codeBytes
   return precision == BINARY ? codeBytes << 2 : formBytes(codeBytes)
 }
 
@@ -34,14 +36,14 @@ export function putAmong(i: i32, row: usize): void {
   const factor = load<f32>(row + codeBytes, 4)
   store<f32>(among + place, load<f32>(row + codeBytes))
   store<f32>(gainsAt() + place, metric == IP ? factor : 2 * factor)
-  if (precision == BINARY) store<i32>(offsetsAt() + place, rowToPlanes(row, out, codeBytes, dimension))
+  if (rotated) memory.copy(out, row, codeBytes)
+  else if (precision == BINARY) store<i32>(offsetsAt() + place, rowToPlanes(row, out, codeBytes, dimension))
   else store<i32>(offsetsAt() + place, toQuery(row, out, codeBytes) << 6)
 }
 
 /** True where a row is nearer than `limit` to any of the first `count`. */
 export function isNearAny(row: usize, count: i32, limit: f32): bool {
   const bytes = codeBytes
-  const bits = precision == BINARY
   const stride = formStride()
   const gains = gainsAt()
   const offsets = offsetsAt()
@@ -56,15 +58,26 @@ export function isNearAny(row: usize, count: i32, limit: f32): bool {
     const f1 = min(f0 + stride, last)
     const f2 = min(f1 + stride, last)
     const f3 = min(f2 + stride, last)
-    const products = bits ? dotPlanes(f0, f1, f2, f3, row, bytes) : dotForms(f0, f1, f2, f3, row, bytes)
     const place = <usize>j << 2
-    const dots = i32x4.sub(products, v128.load(offsets + place))
-    const near = f32x4.mul(f32x4.mul(v128.load(gains + place), factors), f32x4.convert_i32x4_s(dots))
+    const dots = rotated ? dotSigns(f0, f1, f2, f3, row, bytes) : dots4(f0, f1, f2, f3, row, bytes, offsets + place)
+    const near = f32x4.mul(f32x4.mul(v128.load(gains + place), factors), dots)
     const four = f32x4.sub(f32x4.add(v128.load(among + place), a), near)
     const nearer = i32x4.bitmask(f32x4.lt(four, limits))
     if ((nearer & ((1 << min(4, count - j)) - 1)) != 0) return true
   }
   return false
+}
+
+@inline
+function dots4(a: usize, b: usize, c: usize, d: usize, row: usize, bytes: usize, offsets: usize): v128 {
+  const products = precision == BINARY ? dotPlanes(a, b, c, d, row, bytes) : dotForms(a, b, c, d, row, bytes)
+  return f32x4.convert_i32x4_s(i32x4.sub(products, v128.load(offsets)))
+}
+
+function dotSigns(a: usize, b: usize, c: usize, d: usize, row: usize, bytes: usize): v128 {
+  const first = i32x4.replace_lane(i32x4.splat(differences(a, row, bytes)), 1, differences(b, row, bytes))
+  const three = i32x4.replace_lane(first, 2, differences(c, row, bytes))
+  return products4(i32x4.replace_lane(three, 3, differences(d, row, bytes)), <i32>bytes << 3)
 }
 
 function dotPlanes(a: usize, b: usize, c: usize, d: usize, row: usize, bytes: usize): v128 {

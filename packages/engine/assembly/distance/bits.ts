@@ -46,6 +46,18 @@ export function storePlanes(planes: usize, i: i32, value: i32): void {
   }
 }
 
+/** Writes 16 dimensions of a query, a byte each, into its planes. */
+@inline
+export function storePlanes16(planes: usize, i: usize, values: v128): void {
+  const biased = i8x16.add(values, i8x16.splat(<i8>BIAS))
+  const at = planes + ((i >> 7) << 6) + ((i & 127) >> 3)
+  // The bit of each plane is brought to the top of its byte.
+  store<u16>(at, <u16>i8x16.bitmask(i8x16.shl(biased, 7)))
+  store<u16>(at, <u16>i8x16.bitmask(i8x16.shl(biased, 6)), 16)
+  store<u16>(at, <u16>i8x16.bitmask(i8x16.shl(biased, 5)), 32)
+  store<u16>(at, <u16>i8x16.bitmask(i8x16.shl(biased, 4)), 48)
+}
+
 /** Writes a row as a query of +1 and -1 and returns the sum of its values. */
 export function rowToPlanes(row: usize, out: usize, bytes: usize, dimension: i32): i32 {
   let ones = i32x4.splat(0)

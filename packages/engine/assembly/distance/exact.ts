@@ -17,6 +17,7 @@ import {
   metric,
   normOf,
   precision,
+  rotated,
   rowOf,
   rules,
 } from '../layout'
@@ -208,10 +209,19 @@ export function exactKey(id: u32): f32 {
   const cold = coldOf(id)
   if (precision == FLOAT32) return metric == L2 ? squaredDistance(query, cold) : -innerProduct(query, cold)
   const row = rowOf(id)
+  // Not held to what distances can be yet: of many estimates beyond it the farthest are the best. See inRange.
+  if (rotated && metric == L2) return keyOf(row)
   const near = fineProduct(row, cold)
   if (metric == L2) return max<f32>(0, square + load<f32>(row + codeBytes) - 2 * near)
   if (metric != COSINE) return -(near + toCentre)
   // By the first rules a zero vector has its own length in `a`.
   const rowSquare: f32 = rules < 2 && load<f32>(normOf(id)) == 0 ? 0 : 1
   return -(near + toCentre + (rowSquare - load<f32>(row + codeBytes) - centreSquare) * 0.5)
+}
+
+/** A similarity that the metric can have, for estimates from signs: none is nearer than the same vector. */
+export function inRange(similarity: f32): f32 {
+  if (!rotated || metric == IP) return similarity
+  if (metric == L2) return min<f32>(similarity, 0)
+  return max<f32>(-1, min<f32>(similarity, 1))
 }

@@ -120,6 +120,9 @@ function facts(input: Input): { readonly bytes: number; readonly sha256: string 
   }
 }
 
+/** Rules that a definition can name. A definition without any has the first rules. */
+const knownRules: readonly unknown[] = Array.from({ length: rulesNewest - 1 }, (_, i) => i + 2)
+
 /** Converts the fields to a definition and parses it; the result must equal the input. */
 function parseFields(raw: readonly unknown[], field: string): readonly FieldSchema[] {
   const asWritten = raw.map((one) => {
@@ -131,7 +134,7 @@ function parseFields(raw: readonly unknown[], field: string): readonly FieldSche
     fields = parseDefinition({ name: 'restored', fields: asWritten }).fields.map((one, index) => {
       const { rules } = (asWritten[index]?.params ?? {}) as { readonly rules?: unknown }
       // Any other value would change on the way.
-      return rules === rulesNewest ? withRules(one, rulesNewest) : one
+      return knownRules.includes(rules) ? withRules(one, rules as number) : one
     })
   } catch (error) {
     if (error instanceof EngineError) throw new EngineError('backup_damaged', `its manifest: ${error.message}`)

@@ -5,10 +5,16 @@ import { levelOf } from '../../src/vector/dense/shape.ts'
 
 const f = Math.fround
 
-interface Row {
+export interface Row {
   readonly code: Int32Array
   readonly a: number
   readonly factor: number
+}
+
+/** How vectors become rows, and what the key of one row is with another as the query. */
+export interface Codes {
+  encode(vector: Float32Array, params: DenseSchemaParams): Row
+  key(query: Row, row: Row, params: DenseSchemaParams): number
 }
 interface Entry {
   readonly key: number
@@ -17,7 +23,7 @@ interface Entry {
 }
 
 /** Nearest integer, ties to even, as the hardware rounds. */
-function nearest(x: number): number {
+export function nearest(x: number): number {
   const low = Math.floor(x)
   const rest = x - low
   if (rest !== 0.5) return Math.round(x)
@@ -25,7 +31,7 @@ function nearest(x: number): number {
 }
 
 /** Sum of four lanes, each summed in single precision in its order. */
-function laneSum(n: number, term: (i: number) => number): number {
+export function laneSum(n: number, term: (i: number) => number): number {
   const lanes = [0, 0, 0, 0]
   for (let i = 0; i < n; i++) lanes[i % 4] = f((lanes[i % 4] ?? 0) + f(term(i)))
   const [a = 0, b = 0, c = 0, d = 0] = lanes
@@ -55,8 +61,17 @@ export function encode(vector: Float32Array, params: DenseSchemaParams): Row {
   return { code, a: params.spaceType === 'ip' ? -0 : f(square + beyond), factor: along > 0 ? f(square / along) : 0 }
 }
 
+/** Step by step in single precision. */
+function key(query: Row, row: Row, { spaceType }: DenseSchemaParams): number {
+  let dot = 0
+  for (let i = 0; i < row.code.length; i++) dot += (query.code[i] ?? 0) * (row.code[i] ?? 0)
+  const gain = spaceType === 'ip' ? query.factor : f(2 * query.factor)
+  return f(f(query.a + row.a) - f(f(gain * row.factor) * f(dot)))
+}
+
 export class ReferenceGraph {
   readonly #params: DenseSchemaParams
+  readonly #codes: Codes
   readonly #rows: Row[] = []
   /** By ordinal, then level. */
   readonly links: number[][][] = []
@@ -67,14 +82,15 @@ export class ReferenceGraph {
   #entry = -1
   #linked = 0
 
-  constructor(params: DenseSchemaParams) {
+  constructor(params: DenseSchemaParams, codes: Codes = { encode, key }) {
     this.#params = params
+    this.#codes = codes
   }
 
   /** Appends rows and links them by sub-batches, as one apply does. */
   insert(vectors: readonly Float32Array[]): void {
     const first = this.#rows.length
-    for (const vector of vectors) this.#rows.push(encode(vector, this.#params))
+    for (const vector of vectors) this.#rows.push(this.#codes.encode(vector, this.#params))
     for (let next = first; next < this.#rows.length; ) {
       const length = Math.max(1, Math.min(256, Math.floor(this.#linked / 20)))
       const nodes: number[] = []
@@ -225,15 +241,12 @@ export class ReferenceGraph {
     return { key: this.#key(from, id), id, expanded: false }
   }
 
-  /** Key of `to` with the row of `from` as the query, step by step in single precision. */
+  /** Key of `to` with the row of `from` as the query. */
   #key(from: number, to: number): number {
     const query = this.#rows[from]
     const row = this.#rows[to]
     if (query === undefined || row === undefined) throw new Error('rows exist')
-    let dot = 0
-    for (let i = 0; i < row.code.length; i++) dot += (query.code[i] ?? 0) * (row.code[i] ?? 0)
-    const gain = this.#params.spaceType === 'ip' ? query.factor : f(2 * query.factor)
-    return f(f(query.a + row.a) - f(f(gain * row.factor) * f(dot)))
+    return this.#codes.key(query, row, this.#params)
   }
 }
 

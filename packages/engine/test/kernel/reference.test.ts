@@ -1,26 +1,16 @@
 import tap, { type Test, test } from 'tap'
 import type { SpaceType } from '../../src/model/schema.ts'
-import { marked, none } from '../../src/vector/dense/arena.ts'
+import { none } from '../../src/vector/dense/arena.ts'
 import { bestBuild, compileKernel } from '../../src/vector/dense/kernel.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'
 import { levelOf } from '../../src/vector/dense/shape.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import { openWorkerPool, WorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, seeded } from '../vector/world.ts'
+import { listsOf } from './lists-of.ts'
 import { ReferenceGraph } from './reference-graph.ts'
 
 tap.setTimeout(300_000)
-
-/** The lists of a node as they stand in the arena. */
-function listsOf({ arena }: Segment, id: number, M: number): number[][] {
-  if (arena.kernel.isFollower(id)) return []
-  return Array.from({ length: levelOf(id, M) + 1 }, (_, level) => {
-    const from = (arena.kernel.linksOf(id, level) >>> 0) / 4
-    const list = [...arena.u32.subarray(from, from + (level === 0 ? 2 * M : M))]
-    const end = list.findIndex((word) => word >= marked)
-    return end < 0 ? list : list.slice(0, end)
-  })
-}
 
 async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: number): Promise<void> {
   const random = seeded(seed)

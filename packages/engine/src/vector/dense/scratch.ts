@@ -18,13 +18,16 @@ export interface ScratchAddresses {
 export function planScratch(shape: Shape, take: (bytes: number, align?: number) => number) {
   const descriptor = take(64)
   const query = take(shape.lanes * 4)
-  const centred = take(shape.lanes * 4)
-  const code = take(Math.max(64, shape.lanes * 2))
+  const bits = shape.precision === 'binary' ? shape.codeBytes * 8 : 0
+  // A rotated vector has a place for each bit of its code.
+  const centred = take(Math.max(shape.lanes, bits) * 4)
+  const form = Math.max(64, shape.lanes * 2, bits / 2)
+  const code = take(form)
   const rest = take(Math.max(64, shape.lanes * 2))
-  const row = take(Math.max(64, shape.lanes * 2))
+  const row = take(form)
   const chosen = take(shape.linksAtBase * 4)
   // Three words of each row that can be chosen, and its query form.
-  const among = take(shape.linksAtBase * (12 + Math.max(64, shape.lanes * 2)) + 16)
+  const among = take(shape.linksAtBase * (12 + form) + 16)
   const pool = take(poolEntries * 8)
   const ranked = take(poolEntries * 8)
   const ids = take(poolEntries * 4)

@@ -26,11 +26,12 @@ export interface Shape {
 
 export const arenaBytesMax = 2 ** 32 - 2 ** 16
 const blockBytesAim = 2 ** 20
+const rotatedBitsMin = 256
 const unitChunkBytesAim = 2 ** 14
 
 export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape {
   const lanes = roundUp(params.dimension, 16)
-  const codeBytes = precision === 'binary' ? roundUp(params.dimension, 128) / 8 : lanes
+  const codeBytes = precision === 'binary' ? bitsOf(params) / 8 : lanes
   const codeStride = codeBytes + 16
   const linksAtBase = 2 * params.M
   const coldStride = coldBytes(params.dimension, precision)
@@ -65,6 +66,15 @@ export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape 
     unitChunksMax,
     rowBytes,
   }
+}
+
+/**
+ * Bits of a binary code. By the first rules one a dimension. From the third on as many as a rotated vector has places, which may be more:
+ * the error of an estimate falls with the square root of their number, and below 256 it would be too large to search by.
+ */
+function bitsOf({ dimension, rules = 1 }: DenseSchemaParams): number {
+  const bits = roundUp(dimension, 128)
+  return rules < 3 ? bits : Math.max(rotatedBitsMin, bits)
 }
 
 /** Bytes of a row that only re-ranking reads. */

@@ -1,0 +1,111 @@
+// Codes of rotated vectors once more, in plain TypeScript: one place after another in single precision. What the kernel writes
+// and estimates must be this, bit for bit.
+import type { DenseSchemaParams } from '../../src/model/schema.ts'
+import { type Codes, laneSum, nearest, type Row } from './reference-graph.ts'
+
+const f = Math.fround
+
+export function bitsOf(dimension: number): number {
+  return Math.max(256, Math.ceil(dimension / 128) * 128)
+}
+
+function isFlipped(place: number, round: number): boolean {
+  let h = Math.imul((0x5bd1e995 + round * 65_536 + place) | 0, 0x9e3779b1)
+  h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)
+  h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35)
+  return h < 0
+}
+
+/** The orthonormal Walsh-Hadamard transform of `size` places from `at`. */
+function transform(x: Float32Array, at: number, size: number): void {
+  for (let half = 1; half < size; half *= 2)
+    for (let i = 0; i < size; i++) {
+      if ((i & half) !== 0) continue
+      const a = x[at + i] as number
+      const b = x[at + i + half] as number
+      x[at + i] = f(a + b)
+      x[at + i + half] = f(a - b)
+    }
+  const scale = f(1 / f(Math.sqrt(size)))
+  for (let i = at; i < at + size; i++) x[i] = f((x[i] as number) * scale)
+}
+
+export function rotated(vector: Float32Array): Float32Array {
+  const x = new Float32Array(bitsOf(vector.length))
+  x.set(vector)
+  const window = 2 ** Math.floor(Math.log2(x.length))
+  for (let round = 0; round < 2; round++) {
+    for (let i = 0; i < x.length; i++) if (isFlipped(i, round)) x[i] = -(x[i] as number)
+    transform(x, 0, window)
+    if (window < x.length) transform(x, x.length - window, window)
+  }
+  return x
+}
+
+/** The vector less the centre. */
+function centred(vector: Float32Array, centre: Float32Array): Float32Array {
+  return vector.map((x, i) => f(x - (centre[i] as number)))
+}
+
+function dot(a: Float32Array, b: Float32Array): number {
+  const lanes = Math.ceil(a.length / 16) * 16
+  return laneSum(lanes, (i) => (a[i] ?? 0) * (b[i] ?? 0))
+}
+
+/** Code values are 1 and -1. */
+export function encodeSigns(vector: Float32Array, { spaceType }: DenseSchemaParams, centre: Float32Array): Row {
+  const x = centred(vector, centre)
+  const square = dot(x, x)
+  const y = rotated(x)
+  const along = laneSum(y.length, (i) => Math.abs(y[i] as number))
+  const beyond = spaceType === 'cosine' && dot(vector, vector) === 0 ? 1 : 0
+  return {
+    code: Int32Array.from(y, (value) => (value > 0 ? 1 : -1)),
+    a: spaceType === 'ip' ? -dot(centre, x) : f(square + beyond),
+    factor: along > 0 ? f(square / along) : 0,
+  }
+}
+
+/** Key of one row with another as the query. */
+function keyOfRows(query: Row, row: Row, { spaceType }: DenseSchemaParams): number {
+  const bits = row.code.length
+  const different = row.code.reduce((sum, value, i) => sum + (value === query.code[i] ? 0 : 1), 0)
+  const m = f(1 - f(different * f(2 / bits)))
+  const square = f(m * m)
+  const inner = f(f(-0.6432292) + f(square * f(0.0727102)))
+  const sine = f(m * f(f(1.5706268) + f(square * inner)))
+  const product = f(sine * f(f(0.63661977) * bits))
+  const gain = spaceType === 'ip' ? query.factor : f(2 * query.factor)
+  return f(f(query.a + row.a) - f(f(gain * row.factor) * product))
+}
+
+/** Rows of an arena around a centre. */
+export function signCodes(centre: Float32Array): Codes {
+  return { encode: (vector, params) => encodeSigns(vector, params, centre), key: keyOfRows }
+}
+
+/** The similarity that is reported of a row to a query. */
+export function estimate(
+  query: Float32Array,
+  row: Row,
+  { spaceType }: DenseSchemaParams,
+  centre: Float32Array,
+): number {
+  const q = centred(query, centre)
+  const square = dot(q, q)
+  const z = rotated(q)
+  const most = z.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0)
+  const step = f(most / 7)
+  const scale = most > 0 ? f(7 / most) : 0
+  let product = 0
+  for (let i = 0; i < z.length; i++) product += nearest(f((z[i] as number) * scale)) * (row.code[i] as number)
+  const gain = spaceType === 'ip' ? step : f(2 * step)
+  const near = f(f(gain * row.factor) * product)
+  const key = f(f((spaceType === 'ip' ? 0 : square) + row.a) - near)
+  if (spaceType === 'l2') return Math.min(0, -key)
+  const toCentre = dot(query, centre)
+  if (spaceType === 'ip') return f(f(-key) + toCentre)
+  const product2 = f(f(f(square + row.a) - key) * 0.5)
+  const rest = f(f(f(1 - row.a) - dot(centre, centre)) * 0.5)
+  return Math.max(-1, Math.min(1, f(f(product2 + toCentre) + rest)))
+}
