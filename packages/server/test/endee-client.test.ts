@@ -162,3 +162,42 @@ test('the published client is refused sparse values that an index cannot keep', 
   await t.rejects(index.query({ vector: items[0]!.vector, topK: 1, ...sparse }))
   t.equal((await client.getIndex('dense')).describe().count, 0)
 })
+
+test('the published client gets true similarities from a binary index, which it cannot ask to rescore', async (t) => {
+  const running = await runningApp(t)
+  const client = new Endee()
+  client.setBaseUrl(`${running.url}/api/v1`)
+  const dimension = 64
+  const vectorOf = (n: number) => Array.from({ length: dimension }, (_, i) => Math.sin(n * 12.9898 + i * (n + 78.233)))
+  for (const spaceType of ['cosine', 'l2', 'ip'] as const) {
+    const name = `binary_${spaceType}`
+    await client.createIndex({ name, dimension, spaceType, precision: Precision.BINARY })
+    const index = await client.getIndex(name)
+    t.equal(index.describe().precision, 'binary')
+    const vectors = Array.from({ length: 600 }, (_, n) => vectorOf(n))
+    await index.upsert(vectors.map((vector, n) => ({ id: `${n}`, vector })))
+    const similarityOf = (a: number[], b: number[]) => {
+      if (spaceType === 'l2') return -a.reduce((sum, x, i) => sum + (x - b[i]!) ** 2, 0)
+      const dot = a.reduce((sum, x, i) => sum + x * b[i]!, 0)
+      return spaceType === 'ip' ? dot : dot / Math.hypot(...a) / Math.hypot(...b)
+    }
+    let found = 0
+    for (let n = 0; n < 10; n++) {
+      const query = vectorOf(n * 31).map((x, i) => x + 0.3 * Math.cos(i * n))
+      const truth = vectors
+        .map((vector, row) => ({ id: `${row}`, similarity: similarityOf(vector, query) }))
+        .sort((a, b) => b.similarity - a.similarity)
+        .slice(0, 10)
+      const hits = await index.query({ vector: query, topK: 10 })
+      found += hits.filter(({ id }) => truth.some((other) => other.id === id)).length
+      for (const { id, similarity } of hits) {
+        const exact = similarityOf(vectors[Number(id)]!, query)
+        t.ok(
+          Math.abs(similarity - exact) <= 1e-6 * Math.max(1, Math.abs(exact)),
+          `${spaceType}: ${similarity} is ${exact}`,
+        )
+      }
+    }
+    t.ok(found >= 95, `${spaceType}: ${found} of the true 100`)
+  }
+})

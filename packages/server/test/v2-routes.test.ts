@@ -312,3 +312,32 @@ test('other names of precisions that published clients use are taken over HTTP, 
     })
   }
 })
+
+test('a binary field is rescored unless the body says otherwise; exact compares the vectors as they came', async (t) => {
+  const running = await runningApp(t)
+  const dimension = 16
+  const params = { dimension, space_type: 'cosine', precision: 'binary' }
+  await running.send('POST', '/api/v2/collection', {
+    json: { name: 'signs', fields: [{ name: 'v', type: 'vector', params }] },
+  })
+  const vectorOf = (n: number) => Array.from({ length: dimension }, (_, i) => Math.sin(n * 12.9898 + i * 78.233))
+  const objects = Array.from({ length: 400 }, (_, n) => ({ id: `${n}`, fields: { v: vectorOf(n) } }))
+  await running.send('POST', '/api/v2/collection/signs/objects', { json: { objects } })
+  const query = vectorOf(7.3)
+  const exactOf = (id: string) => {
+    const vector = vectorOf(Number(id))
+    return vector.reduce((sum, x, i) => sum + x * query[i]!, 0) / Math.hypot(...vector) / Math.hypot(...query)
+  }
+  const errorOf = async (more: object) => {
+    const json = { fields: { v: { query, limit: 5 } }, ...more }
+    const answer = await running.send('POST', '/api/v2/collection/signs/search', { accept, json })
+    const hits = (answer.json().results as { v: { id: string; similarity: number }[] }).v
+    t.ok(hits.every(({ similarity }) => Math.abs(similarity) <= 1))
+    return Math.max(...hits.map(({ id, similarity }) => Math.abs(similarity - exactOf(id))))
+  }
+  t.ok((await errorOf({})) < 1e-6)
+  t.ok((await errorOf({ rescore: null })) < 1e-6, 'null is as good as left out')
+  t.ok((await errorOf({ rescore: true })) < 1e-6)
+  t.ok((await errorOf({ rescore: false })) > 1e-4, 'estimates')
+  t.ok((await errorOf({ rescore: false, exact: true })) < 1e-6)
+})

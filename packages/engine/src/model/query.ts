@@ -51,11 +51,14 @@ export interface SearchRequest {
   readonly includeVectors?: boolean
   /**
    * Reorders the best candidates by the original vectors, read from disk; for fields that store less than float32 in
-   * memory.
+   * memory. Default: true for `binary` fields, false for others. Without it, a field reports what its codes estimate.
    */
   readonly rescore?: boolean
   readonly fusion?: Fusion
-  /** Compares every match, whatever the cost: the reference for approximate results. */
+  /**
+   * Compares the original vector of every match, whatever the cost: the reference for approximate results. Reads them from disk
+   * if the field stores less than float32 in memory.
+   */
   readonly exact?: boolean
   /** Adds how the result was found and its cost. */
   readonly explain?: boolean

@@ -64,7 +64,8 @@ export interface SearchPlanInput {
   readonly prefilterThreshold: number | undefined
   readonly boostPercentage: number
   readonly includeVectors: boolean
-  readonly rescore: boolean
+  /** Undefined where the precision of a field decides. */
+  readonly rescore: boolean | undefined
   readonly fusion: FusionPlan | undefined
   readonly exact: boolean
   readonly explain: boolean
@@ -108,7 +109,7 @@ export function parseSearch(request: SearchRequest, definition: CollectionSchema
     fusion: request.fusion === undefined ? undefined : parseFusion(request.fusion, names, limits),
     exact: request.exact === true,
     explain: request.explain === true,
-    rescore: request.rescore === true,
+    rescore: request.rescore,
   }
 }
 

@@ -2,12 +2,13 @@
 // as they came, or by all members of a multi-vector field. Both are read from disk.
 import { yieldToOthers } from '@annal/wal'
 import { pooled, unitRows } from '../input/pooling.ts'
-import { graphField, type Precision } from '../model/schema.ts'
+import { graphField } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
 import type { DenseHits } from '../vector/field.ts'
 import { memberBytes } from './answer-room.ts'
 import { maxSim } from './max-sim.ts'
 import type { DenseTask, MultiTask, Task } from './request.ts'
+import { compareOriginals, isRescored, runRescored } from './rescore.ts'
 import { type FieldAnswer, ordinalOf, type RunContext, runField, withoutField } from './run-field.ts'
 
 /** Candidates read and compared in one turn of the event loop, so that others are not kept waiting. */
@@ -17,28 +18,9 @@ export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
   if (task.kind === 'multi') return runMulti(task, context)
   const originals = context.replica.originals[task.at]
   // Partial ones are of fields whose rows in memory are compared exactly.
-  const isWhole = originals !== undefined && !originals.of.isPartial
-  if (task.kind === 'sparse' || !context.input.rescore || !isWhole) return runField(task, context)
-  return runRescored(task, originals, context)
-}
-
-/** So many candidates, in the order of the precision, hold the true best k. */
-function candidatesFor(k: number, precision: Precision): number {
-  return precision === 'binary' ? Math.max(200, 10 * k) : Math.max(48, 2 * k)
-}
-
-async function runRescored(task: DenseTask, originals: Originals, context: RunContext): Promise<FieldAnswer> {
-  const { asked, definition } = task
-  const { dimension, precision, spaceType } = definition.params
-  // Looked up before anything is waited for: the id may lead elsewhere later, while the ordinal is pinned.
-  const own = asked.kind === 'stored' ? ordinalOf(context.replica, asked.id) : undefined
-  const candidates = candidatesFor(task.k, precision)
-  const wide = { ...task, k: candidates, ef: Math.max(task.ef, candidates), scoreThreshold: undefined }
-  const answer = await runField(wide, context)
-  const query = asked.kind === 'vector' ? asked.query : await originals.read(own as number)
-  // Both are of unit length for cosine already.
-  const space = spaceType === 'cosine' ? 'ip' : spaceType
-  return ordered(task, answer, originals, (vector) => maxSim(query, vector, dimension, space))
+  if (task.kind === 'sparse' || !originals || originals.of.isPartial) return runField(task, context)
+  if (context.input.exact) return compareOriginals(task, originals, context)
+  return isRescored(task, context.input) ? runRescored(task, originals, context) : runField(task, context)
 }
 
 /** The graph finds candidates by their pooled vectors; which of them are best is decided by their members. */

@@ -7,11 +7,12 @@ import { dirname, join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
 import { type Engine, openEngine, verifyDataDirectory } from '@annal/engine'
 import tap, { test } from 'tap'
+import { rulesNewest } from '../../src/model/schema.ts'
 
 tap.setTimeout(300_000)
 
 /** Newest last; the last is the one that is written. */
-const formats = ['data-directory-2', 'data-directory-3', 'data-directory-4', 'data-directory-5']
+const formats = ['data-directory-2', 'data-directory-3', 'data-directory-4', 'data-directory-5', 'data-directory-6']
 
 const dimension = 8
 const precisions = ['binary', 'int8', 'int16', 'float16', 'float32']
@@ -113,6 +114,8 @@ async function hitsOf(engine: Engine): Promise<unknown> {
           s: { query: { indices: [2, 11], values: [1, 1] }, limit: 5 },
         },
         filter: [{ even: { $eq: true } }],
+        // What the codes say, which are those of before.
+        rescore: false,
       })
     found[precision] = Object.values(results).map((hits) => hits.map(({ id }) => id))
   }
@@ -183,30 +186,69 @@ for (const format of formats) {
   })
 }
 
-test('a graph by the first rules keeps them until it is rebuilt, and is replayed by both', async (t) => {
+for (const name of ['int8', 'binary'])
+  test(`${name}: rows by the first rules keep them until they are rebuilt, and are replayed by both`, async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
+    t.teardown(() => rm(dir, { recursive: true }))
+    const dataDir = join(dir, 'data')
+    await writeGolden('data-directory-2', dataDir)
+    const rulesOf = (engine: Engine) => {
+      const [field] = engine.database().collection(name).describe().fields
+      return field?.kind === 'dense' ? field.params.rules : 0
+    }
+    let engine = await openEngine({ dataDir, threads: 1 })
+    await engine.database().collection(name).upsert(copies(40, 0))
+    t.equal(rulesOf(engine), undefined)
+    await engine.database().collection(name).rebuild()
+    t.equal(rulesOf(engine), rulesNewest)
+    await engine.database().collection(name).upsert(copies(40, 40))
+    const digests = digestsOf(engine)
+    await cp(dataDir, join(dir, 'killed'), { recursive: true })
+    await engine.close()
+    for (const from of [dataDir, join(dir, 'killed')]) {
+      engine = await openEngine({ dataDir: from, threads: 1 })
+      t.strictSame(digestsOf(engine), digests, from === dataDir ? 'from its checkpoint' : 'by replay')
+      t.equal(rulesOf(engine), rulesNewest)
+      await engine.close()
+    }
+  })
+
+test('signs of an old directory are rescored unless a search says otherwise, before and after a rebuild', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-golden-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const dataDir = join(dir, 'data')
   await writeGolden('data-directory-2', dataDir)
-  const rulesOf = (engine: Engine) => {
-    const [field] = engine.database().collection('int8').describe().fields
-    return field?.kind === 'dense' ? field.params.rules : 0
+  const engine = await openEngine({ dataDir, threads: 1 })
+  const collection = engine.database().collection('binary')
+  const vectorOf = (n: number) => Array.from({ length: dimension }, (_, at) => Math.sin(n * (at + 1)))
+  const query = vectorOf(9.01)
+  // Squared distances of 270 points, the nearest of which are to be told apart.
+  const errorOf = async (rescore?: boolean) => {
+    const { results } = await collection.search({
+      fields: { v: { query, limit: 5 } },
+      filter: [{ even: { $eq: true } }],
+      ...(rescore !== undefined && { rescore }),
+    })
+    const errors = (results.v ?? []).map(({ id, distance }) => {
+      if (id.startsWith('copy')) return 0
+      const exact = vectorOf(Number(id)).reduce(
+        (sum, x, i) => sum + (Math.fround(x) - Math.fround(query[i] as number)) ** 2,
+        0,
+      )
+      return Math.abs(distance - exact)
+    })
+    return Math.max(...errors)
   }
-  let engine = await openEngine({ dataDir, threads: 1 })
-  await engine.database().collection('int8').upsert(copies(40, 0))
-  t.equal(rulesOf(engine), undefined)
-  await engine.database().collection('int8').rebuild()
-  t.equal(rulesOf(engine), 2)
-  await engine.database().collection('int8').upsert(copies(40, 40))
-  const digests = digestsOf(engine)
-  await cp(dataDir, join(dir, 'killed'), { recursive: true })
+  const before = await errorOf(false)
+  t.ok(before > 0.01)
+  t.ok((await errorOf()) < 1e-6)
+  // Enough to be kept as signs.
+  await collection.upsert(objects(300, 300))
+  await collection.rebuild()
+  const after = await errorOf(false)
+  t.ok(after > 1e-5 && after < before / 2, `${after}, ${before} before`)
+  t.ok((await errorOf()) < 1e-6)
   await engine.close()
-  for (const from of [dataDir, join(dir, 'killed')]) {
-    engine = await openEngine({ dataDir: from, threads: 1 })
-    t.strictSame(digestsOf(engine), digests, from === dataDir ? 'from its checkpoint' : 'by replay')
-    t.equal(rulesOf(engine), 2)
-    await engine.close()
-  }
 })
 
 test('a cosine field of an earlier version gives what it kept, and keeps new vectors as they are given', async (t) => {

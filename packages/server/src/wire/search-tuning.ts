@@ -21,9 +21,11 @@ export const tuningProperties = {
   filter_boost_percentage: boost(),
   include_vectors: optionalBoolean('Adds the stored vector to every result.'),
   rescore: optionalBoolean(
-    'Orders the best candidates by the vectors as they came, read from disk; for precisions other than float32.',
+    'Orders the best candidates by their original vectors, read from disk; for precisions other than float32. Default: true for binary fields, false for others.',
   ),
-  exact: optionalBoolean('Compares every match: the exact result that approximate results are measured against.'),
+  exact: optionalBoolean(
+    'Compares the original vector of every match: the exact result that approximate results are measured against.',
+  ),
   explain: optionalBoolean('Adds the plan of the search and its cost to a JSON reply.'),
 }
 const tuningBody = Type.Object(tuningProperties)
@@ -38,8 +40,8 @@ export function readTuning(
     ...(filter && { filter }),
     ...(prefilterThreshold == null ? {} : { prefilterCardinalityThreshold: prefilterThreshold }),
     ...(boostPercentage == null ? {} : { filterBoostPercentage: boostPercentage }),
+    ...(body.rescore == null ? {} : { rescore: body.rescore }),
     includeVectors: body.include_vectors ?? false,
-    rescore: body.rescore ?? false,
     exact: body.exact ?? false,
     explain: body.explain ?? false,
   }

@@ -1,0 +1,135 @@
+// Answers of a dense field from the vectors on disk: the candidates that codes in memory found, in the order of what they are
+// codes of, or every match compared with them. Similarities are those of double precision.
+import { assert } from '../errors.ts'
+import type { Precision } from '../model/schema.ts'
+import type { Originals } from '../replica/originals.ts'
+import { efMax } from '../vector/dense/scratch.ts'
+import type { DenseField, DenseHits } from '../vector/field.ts'
+import { maxSim } from './max-sim.ts'
+import type { DenseTask, SearchPlanInput } from './request.ts'
+import { type FieldAnswer, ordinalOf, type RunContext, runField, withoutField } from './run-field.ts'
+
+/** Bytes of vectors that are read at once, so that neither memory nor the other callers have to wait for all of them. */
+const readBytesMax = 2 ** 20
+
+/** Signs alone order too coarsely to be an answer, so binary fields are rescored unless the search says otherwise. */
+export function isRescored({ definition }: DenseTask, { rescore }: Pick<SearchPlanInput, 'rescore'>): boolean {
+  return rescore ?? definition.params.precision === 'binary'
+}
+
+/**
+ * How many candidates, in the order of the codes, hold the true best k. Of binary codes 128 hold 0.98 of ten on 100,000 rows of 128
+ * dimensions and more elsewhere (benchmarks/results/binary.md); each is a read from disk.
+ */
+export function candidatesFor(k: number, precision: Precision): number {
+  return precision === 'binary' ? Math.max(128, 4 * k) : Math.max(48, 2 * k)
+}
+
+export async function runRescored(task: DenseTask, originals: Originals, context: RunContext): Promise<FieldAnswer> {
+  const { precision } = task.definition.params
+  const own = ownOrdinal(task, context)
+  const query = task.asked.kind === 'vector' ? task.asked.query : await originals.read(own as number)
+  const candidates = Math.min(efMax, candidatesFor(task.k, precision) + (own === undefined ? 0 : 1))
+  const answer = await runField(
+    {
+      ...task,
+      k: candidates,
+      ef: Math.max(task.ef, candidates),
+      scoreThreshold: undefined,
+      asked: { kind: 'vector', query },
+    },
+    context,
+  )
+  const started = performance.now()
+  const ordinals = answer.found.ordinals.filter((ordinal) => ordinal !== own)
+  const best = await bestOf(ordinals, originals, task, query)
+  const ms = answer.explanation.ms + performance.now() - started
+  const rescored = ordinals.length
+  return { ...answer, found: { ...answer.found, ...best }, explanation: { ...answer.explanation, rescored, ms } }
+}
+
+/** The answer that approximate ones are measured by. */
+export async function compareOriginals(
+  task: DenseTask,
+  originals: Originals,
+  context: RunContext,
+): Promise<FieldAnswer> {
+  const started = performance.now()
+  const own = ownOrdinal(task, context)
+  const ordinals = matchesOf(task, context).filter((ordinal) => ordinal !== own)
+  const query = task.asked.kind === 'vector' ? task.asked.query : await originals.read(own as number)
+  const best = await bestOf(ordinals, originals, task, query)
+  const compared = ordinals.length
+  return {
+    found: { ...best, visited: 0, distances: compared },
+    complete: true,
+    explanation: {
+      plan: 'scan',
+      reason: 'exact was asked for',
+      visited: 0,
+      distances: compared,
+      rescored: compared,
+      ms: performance.now() - started,
+    },
+  }
+}
+
+/** Of the object searched with. Looked up before anything is waited for: the id may lead elsewhere later, while the ordinal is pinned. */
+function ownOrdinal(task: DenseTask, { replica, version }: RunContext): number | undefined {
+  if (task.asked.kind === 'vector') return undefined
+  const own = ordinalOf(replica, task.asked.id)
+  if (!(replica.dense[task.at] as DenseField).has(own, version)) throw withoutField(task)
+  return own
+}
+
+/** Ordinals that match and have a vector in the field, as of now. */
+function matchesOf(task: DenseTask, { replica, version, matches }: RunContext): Uint32Array {
+  const field = replica.dense[task.at] as DenseField
+  const { bitmap } = matches ?? replica.filters.evaluate([])
+  return bitmap.toOrdinals().filter((ordinal) => field.has(ordinal, version))
+}
+
+interface Scored {
+  readonly ordinal: number
+  readonly similarity: number
+}
+
+/** The best of the ordinals by their vectors on disk; ties by ordinal. */
+async function bestOf(
+  ordinals: Uint32Array,
+  originals: Originals,
+  { k, scoreThreshold = Number.NEGATIVE_INFINITY, definition }: DenseTask,
+  query: Float32Array,
+): Promise<Pick<DenseHits, 'ordinals' | 'similarities'>> {
+  const { dimension, spaceType } = definition.params
+  const atOnce = Math.max(16, Math.floor(readBytesMax / 4 / dimension))
+  const readFrom = (from: number) => originals.readGiven([...ordinals.subarray(from, from + atOnce)])
+  let best: Scored[] = []
+  let least = scoreThreshold
+  // The next vectors are on their way while these are compared.
+  let coming = readFrom(0)
+  for (let from = 0; from < ordinals.length; from += atOnce) {
+    const rows = await coming
+    coming = readFrom(from + atOnce)
+    // Not awaited if this turn throws.
+    coming.catch(() => undefined)
+    for (const [i, row] of rows.entries()) {
+      const ordinal = ordinals[from + i] as number
+      assert(row, `ordinal ${ordinal} has an original`)
+      const similarity = maxSim(query, row.vector, dimension, spaceType)
+      if (similarity >= least) best.push({ ordinal, similarity })
+    }
+    if (best.length < 2 * k) continue
+    best = sorted(best).slice(0, k)
+    least = Math.max(least, (best.at(-1) as Scored).similarity)
+  }
+  best = sorted(best).slice(0, k)
+  return {
+    ordinals: Uint32Array.from(best, ({ ordinal }) => ordinal),
+    similarities: Float32Array.from(best, ({ similarity }) => similarity),
+  }
+}
+
+function sorted(scored: Scored[]): Scored[] {
+  return scored.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
+}

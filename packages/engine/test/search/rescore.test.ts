@@ -1,0 +1,153 @@
+// Answers from the vectors on disk: what binary fields report unless a search says otherwise, and what `exact` compares at every
+// precision. All of it against plain arithmetic in double precision.
+import { test } from 'tap'
+import type { Precision, SpaceType } from '../../src/model/schema.ts'
+import { clustered, seeded } from '../vector/world.ts'
+import { openCollection } from './rig.ts'
+
+const seed = Number(process.env.ANNAL_SEED ?? 1)
+const spaces = ['cosine', 'l2', 'ip'] as const
+const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
+const dimension = 64
+const n = 600
+
+const rows = clustered(n, dimension, seed)
+const vectorOf = (i: number) => Array.from(rows.subarray(i * dimension, (i + 1) * dimension))
+
+function exactly(space: SpaceType, a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let [sum, aa, bb] = [0, 0, 0]
+  for (let i = 0; i < a.length; i++) {
+    const [x, y] = [a[i] as number, b[i] as number]
+    sum += space === 'l2' ? -((x - y) ** 2) : x * y
+    aa += x * x
+    bb += y * y
+  }
+  return space === 'cosine' ? sum / Math.sqrt(aa * bb) : sum
+}
+
+/** Ids of the k nearest among those that count, best first. */
+function nearest(
+  space: SpaceType,
+  query: ArrayLike<number>,
+  k: number,
+  counts: (i: number) => boolean = () => true,
+): string[] {
+  return Array.from({ length: n }, (_, i) => ({ i, similarity: exactly(space, vectorOf(i), query) }))
+    .filter(({ i }) => counts(i))
+    .sort((a, b) => b.similarity - a.similarity)
+    .slice(0, k)
+    .map(({ i }) => `${i}`)
+}
+
+const fieldOf = (space_type: SpaceType, precision: Precision) => ({
+  name: `${space_type}_${precision}`,
+  type: 'vector',
+  params: { dimension, space_type, precision },
+})
+
+for (const space of spaces)
+  test(`of every precision by ${space}`, async (t) => {
+    t.comment(`seed ${seed}`)
+    const fields = precisions.map((precision) => fieldOf(space, precision))
+    const collection = await openCollection(t, fields)
+    for (let from = 0; from < n; from += 300)
+      await collection.upsert(
+        Array.from({ length: 300 }, (_, i) => ({
+          id: `${from + i}`,
+          filter: { third: (from + i) % 3 },
+          fields: Object.fromEntries(fields.map(({ name }) => [name, vectorOf(from + i)])),
+        })),
+      )
+    const random = seeded(seed + 1)
+    const queries = Array.from({ length: 6 }, () => vectorOf(Math.floor(random() * n)).map((x) => x + random() - 0.5))
+    const [first = [], second = []] = queries
+
+    /** The largest error of what is reported, over all queries, in units of max(1, |similarity|); and how many of the best are found. */
+    const measured = async (name: string, more: object) => {
+      let [error, found] = [0, 0]
+      for (const query of queries) {
+        const { results } = await collection.search({ fields: { [name]: { query, limit: 10 } }, ...more })
+        const hits = results[name] ?? []
+        const truth = nearest(space, query, 10)
+        found += hits.filter(({ id }) => truth.includes(id)).length
+        for (const { id, similarity } of hits) {
+          const exact = exactly(space, vectorOf(Number(id)), query)
+          error = Math.max(error, Math.abs(similarity - exact) / Math.max(1, Math.abs(exact)))
+        }
+      }
+      return { error, found: found / 10 / queries.length }
+    }
+    const explanationOf = async (name: string, more: object) => {
+      const { explain } = await collection.search({
+        fields: { [name]: { query: first, limit: 10 } },
+        explain: true,
+        ...more,
+      })
+      return explain?.fields[name]
+    }
+
+    for (const precision of precisions) {
+      const name = `${space}_${precision}`
+      t.test(`${name}: exact compares the vectors as they came`, async (t) => {
+        for (const more of [{ exact: true }, { exact: true, rescore: false }]) {
+          const { error, found } = await measured(name, more)
+          t.equal(found, 1)
+          t.ok(error < 1e-6, `error ${error}`)
+        }
+        const filter = [{ third: { $eq: 1 } }]
+        const { results } = await collection.search({
+          fields: { [name]: { query: first, limit: 7 } },
+          filter,
+          exact: true,
+        })
+        const ids = results[name]?.map(({ id }) => id)
+        t.strictSame(
+          ids,
+          nearest(space, first, 7, (i) => i % 3 === 1),
+          'of those that match',
+        )
+        t.match(await explanationOf(name, { filter, exact: true }), { plan: 'scan', distances: n / 3 })
+      })
+    }
+
+    const binary = `${space}_binary`
+    t.test(`${binary} is rescored unless the search says otherwise`, async (t) => {
+      const byDefault = await measured(binary, {})
+      t.ok(byDefault.error < 1e-6, `error ${byDefault.error}`)
+      t.ok(byDefault.found >= 0.95, `recall ${byDefault.found}`)
+      t.strictSame(await measured(binary, { rescore: true }), byDefault)
+      t.ok((await measured(binary, { rescore: false })).error > 1e-4, 'codes estimate')
+      t.equal((await explanationOf(binary, {}))?.rescored, 128, 'reads of one search')
+      t.equal((await explanationOf(binary, { rescore: false }))?.rescored, undefined)
+    })
+
+    t.test(`${binary}: a stored object searches with its vector as it came, and is left out`, async (t) => {
+      const { results } = await collection.search({ fields: { [binary]: { query: { id: '77' }, limit: 10 } } })
+      const hits = results[binary] ?? []
+      const truth = nearest(space, vectorOf(77), 10, (i) => i !== 77)
+      t.equal(hits.length, 10)
+      t.notOk(hits.some(({ id }) => id === '77'))
+      t.ok(hits.filter(({ id }) => truth.includes(id)).length >= 9)
+      for (const { id, similarity } of hits) {
+        const exact = exactly(space, vectorOf(77), vectorOf(Number(id)))
+        t.ok(Math.abs(similarity - exact) <= 1e-6 * Math.max(1, Math.abs(exact)))
+      }
+    })
+
+    t.test(`${binary}: a threshold is one of exact similarities`, async (t) => {
+      const third = exactly(space, vectorOf(Number(nearest(space, second, 3)[2])), second)
+      const scoreThreshold = third - Math.abs(third) * 1e-6
+      const asked = { [binary]: { query: second, limit: 10, scoreThreshold } }
+      const { results } = await collection.search({ fields: asked })
+      const ids = results[binary]?.map(({ id }) => id)
+      t.strictSame(ids, nearest(space, second, 3))
+    })
+
+    t.test('other precisions are not rescored unless the search says so', async (t) => {
+      for (const precision of ['int8', 'int16', 'float16'] as const) {
+        const name = `${space}_${precision}`
+        t.equal((await explanationOf(name, {}))?.rescored, undefined, name)
+        t.ok((await measured(name, { rescore: true })).error < 1e-6, name)
+      }
+    })
+  })
