@@ -222,7 +222,7 @@ test('signs of an old directory are rescored unless a search says otherwise, bef
   const collection = engine.database().collection('binary')
   const vectorOf = (n: number) => Array.from({ length: dimension }, (_, at) => Math.sin(n * (at + 1)))
   const query = vectorOf(9.01)
-  // Squared distances of 270 points, the nearest of which are to be told apart.
+  // Squared distances of 270 points, the nearest of which must keep their order.
   const errorOf = async (rescore?: boolean) => {
     const { results } = await collection.search({
       fields: { v: { query, limit: 5 } },

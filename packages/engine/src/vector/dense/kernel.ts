@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { EngineError } from '../../errors.ts'
 
 /** What host and kernel must agree on; assembly/index.ts has the same number. */
-export const kernelAbi = 8
+export const kernelAbi = 9
 
 /** Exports of assembly/index.ts. Addresses and counts go in, numbers come out. */
 export interface Kernel {
