@@ -7,6 +7,8 @@ export interface GraphParams {
   readonly precision: string
   readonly M: number
   readonly ef_con: number
+  /** Absent: true. */
+  readonly keep_originals?: boolean
 }
 
 export interface DenseField {

@@ -8,7 +8,10 @@ export interface SparseVector {
   readonly values: ArrayLike<number>
 }
 
-/** A cosine vector that the caller already normalized; `vector` is of unit length and `norm` its original norm. */
+/**
+ * A vector with a norm that is kept and returned with it. In a cosine field the norm says what the vector was divided by: the two
+ * multiplied are the vector that was given, unless the norm is 1 or the vector's own length.
+ */
 export interface UnitVector {
   readonly vector: ArrayLike<number>
   readonly norm: number
@@ -61,12 +64,13 @@ export interface StoredObject {
 
 export interface DenseRow {
   /**
-   * Dequantized from the field's precision (members of multi-vector fields are stored in full precision); of unit
-   * length for cosine.
+   * As a client sent it that divides cosine vectors by their length: bit for bit where it came with a norm, divided by its length
+   * where it came without. The same as `vector` with l2 and ip.
    */
   readonly row: Float32Array
+  /** The norm that came with the vector, or else its length. */
   readonly norm: number
-  /** The vector as given: for cosine row times norm, otherwise row. */
+  /** The vector as given, bit for bit, unless the field keeps no originals. */
   readonly vector: Float32Array
 }
 

@@ -74,8 +74,8 @@ export interface SearchHit {
   /** Lower is more similar: 1 - cosine; negated inner product; squared l2. */
   readonly distance: number
   /**
-   * Norm of the vector as given; for hits of sparse fields, that of the object's first dense vector, or 1; for hits of
-   * multi-vector fields, that of the pooled vector.
+   * The norm that came with the vector, otherwise its length; for hits of sparse fields, that of the object's first dense
+   * vector, or 1; for hits of multi-vector fields, that of the pooled vector.
    */
   readonly norm: number
   readonly meta: JsonObject | undefined
@@ -83,8 +83,8 @@ export interface SearchHit {
   readonly filter: JsonObject
   readonly filterText: string
   /**
-   * Only with includeVectors. `row` is the stored form, `vector` the given form (see DenseRow); for hits of sparse
-   * fields both are the object's first dense vector, if it has one.
+   * Only with includeVectors. `row` as sent, `vector` as given (see DenseRow); for hits of sparse fields both are the
+   * object's first dense vector, if it has one.
    */
   readonly row: Float32Array | undefined
   readonly vector: Float32Array | undefined

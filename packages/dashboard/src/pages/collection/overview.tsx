@@ -1,5 +1,5 @@
 // The fields, size and cost of a collection, the recall of its index, and maintenance actions.
-import { type Collection, hasGraph } from '../../api/collections.ts'
+import { type Collection, type GraphParams, hasGraph } from '../../api/collections.ts'
 import { Badge, Facts, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
@@ -70,7 +70,7 @@ function Fields({ collection }: { readonly collection: Collection }) {
             </td>
             <td class="right">{dimensionText(field.params.dimension)}</td>
             <td>{hasGraph(field) ? field.params.space_type : 'dot product'}</td>
-            <td>{hasGraph(field) ? field.params.precision : `weights: ${field.sparse_model}`}</td>
+            <td>{hasGraph(field) ? precisionText(field.params) : `weights: ${field.sparse_model}`}</td>
             <td class="right">{hasGraph(field) ? field.params.M : '–'}</td>
             <td class="right">{hasGraph(field) ? field.params.ef_con : '–'}</td>
             <td class="right">{count(field.element_count)}</td>
@@ -79,6 +79,10 @@ function Fields({ collection }: { readonly collection: Collection }) {
       </Table>
     </Panel>
   )
+}
+
+function precisionText({ precision, keep_originals }: GraphParams): string {
+  return keep_originals === false ? `${precision}, originals not kept` : precision
 }
 
 /** A sparse field without a dimension accepts any 32-bit index. */
