@@ -46,7 +46,7 @@ const seams: readonly {
   {
     module: /^(node:)?fs(\/promises)?$|^fs-extra$/,
     among: /^packages\/(wal|engine)\/src\//,
-    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/(dense\/kernel|sparse\/kernel|threads\/thread-state|address-space)/,
+    only: /^packages\/wal\/src\/(node-vfs|lock|tool|testing\/)|^packages\/engine\/src\/vector\/(own-files|dense\/kernel|sparse\/kernel|threads\/thread-state|address-space)/,
     why: 'the disk is reached through the Vfs seam',
   },
   {

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs'
@@ -44,6 +45,14 @@ function program(name: string, code: string, node: string = process.execPath) {
   const file = path.join(project, name)
   writeFileSync(file, code)
   return run(node, [file], { cwd: project, env: { PATH: process.env.PATH, NDD_NUM_THREADS: '1' } })
+}
+
+/** What a program that fails prints to standard error. */
+function failureOf(running: Promise<unknown>): Promise<string> {
+  return running.then(
+    () => 'it did not fail',
+    ({ stderr }: { readonly stderr: string }) => stderr,
+  )
 }
 
 function readmeExample(name: string): string {
@@ -161,6 +170,39 @@ test('the client bundles for browsers, with nothing of Node.js in it', async (t)
   const code = outputFiles[0]?.text ?? ''
   t.notMatch(code, 'node:')
   t.ok(code.length < 100_000, `${code.length} bytes`)
+})
+
+test('a bundle made as the guide shows runs without the packages, and says what is missing', async (t) => {
+  const guide = readFileSync(path.join(packages, '..', 'docs', 'guide', 'embedded.md'), 'utf8')
+  const bundler = /^## Bundles\n[\s\S]*?^```\n([\s\S]*?)^```/m.exec(guide)?.[1] ?? ''
+  const example = readmeExample('engine')
+  writeFileSync(path.join(project, 'app.mjs'), example)
+  await program('bundle.mjs', bundler.replace("'esbuild'", `'${import.meta.resolve('esbuild')}'`))
+  const alone = path.join(folder, 'alone')
+  renameSync(path.join(project, 'bundle'), alone)
+  const start = () =>
+    run(process.execPath, [path.join(alone, 'app.mjs')], { cwd: alone, env: { NDD_NUM_THREADS: '1' } })
+  t.match((await start()).stdout, 'the-tyger')
+  for (const name of ['annal-worker.mjs', 'annal-relaxed.wasm']) {
+    renameSync(path.join(alone, name), path.join(alone, 'away'))
+    t.match(await failureOf(start()), new RegExp(`${name} of the engine was not found.*engine_file_missing`, 's'))
+    renameSync(path.join(alone, 'away'), path.join(alone, name))
+  }
+  const stdin = { contents: "import '@annal/engine'", resolveDir: project }
+  const required = build({ stdin, bundle: true, write: false, platform: 'node', format: 'cjs', logLevel: 'silent' })
+  await t.rejects(required, /Top-level await/, 'the bundler refuses CommonJS')
+})
+
+test('types compile without skipLibCheck', async (t) => {
+  const file = path.join(project, 'types.ts')
+  const doors = ['@annal/wal', '@annal/engine', '@annal/server', '@annal/client', '@annal/client/embedded']
+  writeFileSync(file, doors.map((door, i) => `export * as door${i} from '${door}'\n`).join(''))
+  const tsc = fileURLToPath(new URL('../../../node_modules/typescript/bin/tsc', import.meta.url))
+  const types = fileURLToPath(new URL('../../../node_modules/@types', import.meta.url))
+  const options = ['--noEmit', '--strict', '--skipLibCheck', 'false', '--module', 'nodenext', '--target', 'es2024']
+  const args = [tsc, ...options, '--typeRoots', types, '--types', 'node', file]
+  const { stdout } = await run(process.execPath, args, { cwd: project }).catch((failed: { stdout: string }) => failed)
+  t.strictSame(stdout, '')
 })
 
 test('a tarball holds what runs, and nothing else', async (t) => {

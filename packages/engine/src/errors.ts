@@ -21,6 +21,7 @@ export type EngineErrorCode =
   | 'read_only'
   | 'closed'
   | 'worker_lost'
+  | 'engine_file_missing'
   | 'kernel_stale'
   | 'snapshot_damaged'
   | 'format_too_new'

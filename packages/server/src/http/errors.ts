@@ -88,6 +88,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   read_only: 507,
   closed: 503,
   worker_lost: 503,
+  engine_file_missing: 500,
   kernel_stale: 500,
   snapshot_damaged: 500,
   format_too_new: 400,

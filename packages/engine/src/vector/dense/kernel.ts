@@ -1,8 +1,8 @@
 // The compiled kernel: which of its two builds this engine can run, and what an instance of it offers. An instance belongs
 // to one thread and one arena.
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { EngineError } from '../../errors.ts'
+import { ownFile } from '../own-files.ts'
 
 /** What host and kernel must agree on; assembly/index.ts has the same number. */
 export const kernelAbi = 9
@@ -57,8 +57,8 @@ export function bestBuild(): KernelBuild {
 
 /** Reads and compiles a build. The program's own files, not data: they stand beside it. */
 export async function compileKernel(build: KernelBuild = bestBuild()): Promise<WebAssembly.Module> {
-  const name = build === 'relaxed' ? '#kernel/annal-relaxed.wasm' : '#kernel/annal.wasm'
-  const module = await WebAssembly.compile(await readFile(fileURLToPath(import.meta.resolve(name))))
+  const name = build === 'relaxed' ? 'annal-relaxed.wasm' : 'annal.wasm'
+  const module = await WebAssembly.compile(await readFile(ownFile(`#kernel/${name}`, name)))
   // Tried before there is any data: a stale kernel is the program's fault and must not look like a damaged collection.
   instantiateKernel(module, new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }))
   return module

@@ -1,7 +1,7 @@
 // The kernel of sparse fields in a thread of its own: one instance per field and thread.
 import { readFile } from 'node:fs/promises'
-import { fileURLToPath } from 'node:url'
 import { refuseStale } from '../dense/kernel.ts'
+import { ownFile } from '../own-files.ts'
 import { synchronized } from '../synchronized.ts'
 
 /** What host and kernel must agree on; assembly/sparse/index.ts has the same number. */
@@ -26,7 +26,7 @@ let compiled: Promise<WebAssembly.Module> | undefined
 
 /** Compiled once; every field uses the same code. */
 export function compileSparseKernel(): Promise<WebAssembly.Module> {
-  compiled ??= readFile(fileURLToPath(import.meta.resolve('#kernel/annal-sparse.wasm'))).then((bytes) =>
+  compiled ??= readFile(ownFile('#kernel/annal-sparse.wasm', 'annal-sparse.wasm')).then((bytes) =>
     WebAssembly.compile(bytes),
   )
   return compiled

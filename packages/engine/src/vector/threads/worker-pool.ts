@@ -4,13 +4,13 @@
 
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { BroadcastChannel, type Worker } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { assert, EngineError } from '../../errors.ts'
 import { type Arena, header } from '../dense/arena.ts'
 import { answersOf, searchIn } from '../dense/attached.ts'
 import { compileKernel, work } from '../dense/kernel.ts'
+import { ownFile } from '../own-files.ts'
 import type { SparseHandle } from '../sparse/kernel.ts'
 import { noArena, QueryDesk } from './dispatch.ts'
 import { exposeCollector, Garbage } from './garbage.ts'
@@ -84,7 +84,7 @@ export class WorkerPool {
     exposeCollector()
     const workerData: WorkerData = { module, channel, ring: this.ring, threads }
     this.#piscina = new Piscina({
-      filename: fileURLToPath(import.meta.resolve('@annal/engine/worker')),
+      filename: ownFile('@annal/engine/worker', 'annal-worker.mjs'),
       name: 'serve',
       minThreads: threads,
       maxThreads: threads,
