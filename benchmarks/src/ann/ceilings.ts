@@ -4,7 +4,7 @@
 // `--queries N` at most, `--out FILE` for a page of Markdown.
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
+import { candidatesFor, openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import type { Precision } from './annal.ts'
 import { type Dataset, prepared, readDataset } from './dataset.ts'
 import { fill } from './fill.ts'
@@ -68,7 +68,7 @@ async function measure(set: Dataset, metric: Metric): Promise<string> {
       const found = field.searchSync(query, { k, ef, version })
       plain += found.ordinals.filter(isGood).length / k / nq
       // As many as the engine reads from disk.
-      const candidates = precision === 'binary' ? 200 : 48
+      const candidates = candidatesFor(k, precision)
       const wide = field.searchSync(query, { k: candidates, ef: Math.max(ef, candidates), version })
       rescored += Math.min(k, wide.ordinals.filter(isGood).length) / k / nq
     }
