@@ -186,9 +186,9 @@ test('a path that is missing, or that is no data directory, is named by every to
   const refused: readonly (readonly [readonly string[], RegExp])[] = [
     ...['verify', 'waldump', 'archive'].map((tool) => [[tool, none], /no such directory: .*none/] as const),
     ...['verify', 'waldump'].map((tool) => [[tool, empty], /neither a data directory nor a log/] as const),
-    [['verify', empty, '--checkpoints'], /no data directory/],
+    [['verify', empty, '--checkpoints'], /not a data directory/],
     [['repair', empty, '--truncate-at', '1', '--accept-data-loss'], /neither a data directory nor a log/],
-    [['restore', none, path.join(dir, 'to'), '--whole'], /no data directory/],
+    [['restore', none, path.join(dir, 'to'), '--whole'], /not a data directory/],
   ]
   for (const [args, said] of refused) {
     const ended = await annal([...args])

@@ -209,7 +209,7 @@ function refuseTaken(code: 'database_exists' | 'token_exists', what: string, val
 
 function refuseMore(what: string, count: number, limit: number): void {
   if (count < limit) return
-  throw new EngineError('limit_exceeded', `there are ${limit} ${what}, which is the limit`, { field: 'name', limit })
+  throw new EngineError('limit_exceeded', `there are already ${limit} ${what}, the limit`, { field: 'name', limit })
 }
 
 function describeToken({ name, kind, createdAtMs: createdAt }: TokenEntry): TokenDescription {

@@ -193,7 +193,7 @@ export class LocalDatabase implements Database {
       })
     }
     if (catalog.collections.length + creating.size >= limits.collectionsMax) {
-      throw new EngineError('limit_exceeded', `there are ${limits.collectionsMax} collections, which is the limit`, {
+      throw new EngineError('limit_exceeded', `there are already ${limits.collectionsMax} collections, the limit`, {
         field: 'name',
         value: name,
         limit: limits.collectionsMax,

@@ -8,8 +8,8 @@ const faults: Readonly<Record<string, string>> = {
   ENOENT: 'is missing',
   ENOTDIR: 'is missing: a directory above it is a file',
   EISDIR: 'is a directory, not a file',
-  ELOOP: 'is a symbolic link that leads to itself',
-  EIO: 'cannot be read: the disk reports an error (EIO)',
+  ELOOP: 'is a symbolic link to itself',
+  EIO: 'cannot be read: the disk reported an error (EIO)',
 }
 
 /** The meaning of a failed file access; undefined when it does not mean damage. */

@@ -18,7 +18,7 @@ interface Known {
 export function healthOf({ phase, log, failure, notices, collections }: Known): EngineHealth {
   const reasons = [...notices]
   for (const { name, condition } of collections)
-    if (condition === 'quarantined') reasons.push(`collection "${name}" is out of service; its description says why`)
+    if (condition === 'quarantined') reasons.push(`collection "${name}" is out of service; see its description`)
   if (log?.reason) reasons.push(log.reason)
   if (failure) reasons.push(failure.message)
   return { status: failure ? 'failed' : statusOf(phase, log, reasons.length), reasons }
@@ -41,7 +41,7 @@ function statusOf(phase: Phase, log: LogState | undefined, reasons: number): Eng
 export function sentenceOf(notice: LogNotice): string {
   switch (notice.kind) {
     case 'tail-cut':
-      return `${notice.bytes} bytes that were never acknowledged were cut off the end of the log, whose last record is ${notice.lsnLast}`
+      return `${notice.bytes} bytes that were never acknowledged were cut from the end of the log; its last record is ${notice.lsnLast}`
     case 'tip-damaged':
       return `${notice.slots} of 2 slots of wal/TIP are damaged; the end of the log was found from its segments`
     case 'slow-sync':

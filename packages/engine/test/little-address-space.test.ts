@@ -46,5 +46,5 @@ for (const from of ['a checkpoint', 'the log'] as const)
 
 test('health names the number of fields when few more fit', async (t) => {
   t.same(roomLeft(89, 100), [])
-  t.match(roomLeft(90, 100), [/90 fields hold data, and this process can hold about 100/])
+  t.match(roomLeft(90, 100), [/90 fields contain data, and this process has address space for only about 100/])
 })

@@ -134,7 +134,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     const allowed = methodsOf(routes, request.url).join(', ')
     if (allowed === '') return sendError(new ServerError('route_not_found', 'there is no such route'), request, reply)
     reply.header('allow', allowed)
-    const message = `this path takes ${allowed}, not ${request.method}`
+    const message = `this path accepts ${allowed}, not ${request.method}`
     sendError(new ServerError('method_not_allowed', message, { limit: allowed }), request, reply)
   })
   addRoutes(app, context)

@@ -123,7 +123,7 @@ export function readConfig(environment: Environment): ConfigRead {
     ...nameWarnings(environment),
     ...tokenWarnings(config),
     ...(weakness === undefined ? [] : [weakness]),
-    ...(host === config.host ? [] : [`listening on ${host} instead of ${config.host} for that reason`]),
+    ...(host === config.host ? [] : [`listening on ${host} instead of ${config.host} for this reason`]),
   ]
   return { config: { ...config, host }, warnings }
 }

@@ -39,7 +39,7 @@ export class EngineSlot {
   /** Throws `starting` until there is an engine. */
   engine(): Engine {
     if (this.#engine !== undefined) return this.#engine
-    throw new ServerError('starting', 'the server is starting: the log is being read', {})
+    throw new ServerError('starting', 'the server is starting and reading the log', {})
   }
 
   /** `default` when no name is given. Throws `starting`, database_not_found. */

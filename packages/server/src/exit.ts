@@ -37,8 +37,8 @@ export function exitOf(error: unknown): Exit {
 
 function sentenceFor(name: string, error: Error): string {
   const at = 'port' in error && 'address' in error ? `${String(error.address)}:${String(error.port)}` : ''
-  if (name === 'EADDRINUSE') return `${at} is taken by another process; set NDD_SERVER_PORT to a free port`
-  if (name === 'EADDRNOTAVAIL') return `${at} is no address of this machine; set NDD_HOST to one`
+  if (name === 'EADDRINUSE') return `${at} is in use by another process; set NDD_SERVER_PORT to a free port`
+  if (name === 'EADDRNOTAVAIL') return `${at} is not an address of this machine; set NDD_HOST to one`
   const syscall = 'syscall' in error ? String(error.syscall) : ''
   if (name === 'EACCES' && syscall === 'listen')
     return `this user may not listen on ${at}; set NDD_SERVER_PORT above 1023`

@@ -56,7 +56,7 @@ function stopOnSignals(server: RunningServer): void {
       say(`annal: ${signal}, stopping`)
       server.stop().then(() => process.exit(0), die)
     } else if (Date.now() - firstAt >= secondSignalAfterMs) {
-      say(`annal: ${signal} again, ending at once; the log holds everything acknowledged`)
+      say(`annal: ${signal} again, exiting at once; every acknowledged write is in the log`)
       process.exit(1)
     }
   }
@@ -68,8 +68,8 @@ function stopOnSignals(server: RunningServer): void {
 function renewOnHangup(server: RunningServer): void {
   process.on('SIGHUP', () => {
     server.reloadTls().then(
-      () => say('annal: certificate and key read again'),
-      (error: unknown) => say(`annal: the old certificate stays: ${exitOf(error).lines.join('; ')}`),
+      () => say('annal: reloaded certificate and key'),
+      (error: unknown) => say(`annal: kept the old certificate: ${exitOf(error).lines.join('; ')}`),
     )
   })
 }
@@ -90,4 +90,6 @@ const server = await startServer(config, { onProgress: progressTeller(), onFaile
 stopOnSignals(server)
 if (config.tlsCert !== undefined) renewOnHangup(server)
 await server.ready.catch((error) => (signalled ? ending : die(error)))
-process.stdout.write(`Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (Ctrl-C stops it)\n`)
+process.stdout.write(
+  `Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (press Ctrl-C to stop)\n`,
+)

@@ -58,7 +58,7 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const notice = (sentence: string): void => app.log.warn(sentence)
   let schedule: BackupSchedule | undefined
   const queries = new QueryLog(path.join(config.dataDir, 'queries'), config.queryLogPercent, (error) =>
-    notice(`searches are not written down any more: ${error.message}`),
+    notice(`searches are no longer recorded: ${error.message}`),
   )
   const asked = config.queryLogPercent > 0 ? { onSearch: (search: ReceivedSearch) => queries.note(search) } : {}
   const options = { ...engineOptions(config, slot, events), ...asked, onServing: serving, onNotice: notice }

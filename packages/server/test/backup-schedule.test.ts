@@ -207,6 +207,6 @@ test('scheduled backups are carried to a bucket once each, kept there in their n
     onNotice: () => undefined,
   })
   await other.run()
-  t.match(other.faults, [/asking the bucket .* failed.*nobody-made-it/])
+  t.match(other.faults, [/listing the backups .* failed.*nobody-made-it/])
   await other.stop()
 })

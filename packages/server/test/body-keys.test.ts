@@ -13,7 +13,7 @@ test('routes of the published protocol answer and say which keys nobody reads', 
     accept,
   })
   t.match(created.headers.get('x-annal-warnings'), /precison.*did you mean "precision"/)
-  t.match(created.json(), { warnings: [/"precison" is no key of this body/] })
+  t.match(created.json(), { warnings: [/"precison" is not a key of this body/] })
   const inserted = await running.send('POST', '/api/v1/index/docs/vector/insert', {
     json: [{ id: 'a', vector: [1, 0, 0, 0], metadata: { x: 1 } }],
     accept,

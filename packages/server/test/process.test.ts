@@ -70,7 +70,7 @@ test('a taken port is one clear line and exit code 69', async (t) => {
   t.teardown(() => new Promise((resolve) => holder.close(resolve)))
   const { port } = holder.address() as net.AddressInfo
   const running = startProcess({ NDD_DATA_DIR: await temporaryDirectory(t), NDD_SERVER_PORT: String(port) })
-  await endsWith(t, running, 69, new RegExp(`127\\.0\\.0\\.1:${port} is taken`))
+  await endsWith(t, running, 69, new RegExp(`127\\.0\\.0\\.1:${port} is in use`))
 })
 
 test('a directory in use is one clear line and exit code 73, and its owner goes on', async (t) => {

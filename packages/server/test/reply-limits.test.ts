@@ -217,7 +217,7 @@ test('a reply is refused by name, or a page ends, before it holds too much', asy
         const answer = await send(server.url, 'POST', `/api${route}`, { json: body, accept: form })
         const { code, limit, error } = answer.json() as Record<string, string>
         t.match([answer.status, code, limit], [400, 'reply_too_large', replyBytesMax], `${route} as ${form}`)
-        t.match(error, /ask for fewer/, 'the refusal says what to do')
+        t.match(error, /request fewer/, 'the refusal says what to do')
       }
     }
     t.equal((await post('/v2/collection/large/objects/query', { ids: ids.slice(0, 100) })).status, 200)

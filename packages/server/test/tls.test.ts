@@ -52,7 +52,7 @@ test('a server with certificate and key speaks HTTPS and renews both on SIGHUP',
   await chmod(key, 0o644)
   const open = startProcess(settings)
   t.equal((await open.ended).code, 64)
-  t.match(open.stderr(), /may be read by others \(mode 644\)/)
+  t.match(open.stderr(), /can be read by other users \(mode 644\)/)
 
   await chmod(key, 0o600)
   const running = startProcess(settings)
@@ -65,12 +65,12 @@ test('a server with certificate and key speaks HTTPS and renews both on SIGHUP',
 
   await writeFile(cert, 'no certificate')
   running.child.kill('SIGHUP')
-  await said(running.stderr, /the old certificate stays/)
+  await said(running.stderr, /kept the old certificate/)
   t.match(await ask(port), { name: 'first' })
   await copyFile(second.cert, cert)
   await copyFile(second.key, key)
   running.child.kill('SIGHUP')
-  await said(running.stderr, /read again/)
+  await said(running.stderr, /reloaded certificate/)
   t.match(await ask(port), { name: 'second', reply: /^HTTP\/1\.1 200 / })
   running.child.kill('SIGTERM')
   t.equal((await running.ended).code, 0)

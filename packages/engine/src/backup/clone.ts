@@ -94,7 +94,7 @@ async function loadClone(host: BackupHost, source: Imaged, stored: StoredImage, 
   const { digest } = stored.image
   if (digest === '' || replica.digest() === digest) return replica
   await replica.remove()
-  throw damaged(stored, `its state has another digest than ${digest}`)
+  throw damaged(stored, `the digest of its state is not ${digest}`)
 }
 
 /** Returns the same state with fewer records to apply, as long as nothing was written to the source since. */

@@ -164,7 +164,7 @@ async function startOf(
         await readImage(host.vfs, join(host.dataDir, 'imports', restored.importId)),
         lsnCreated,
       )
-    assert(!taken, `a checkpoint holds collection ${id}`)
+    assert(!taken, `a checkpoint contains collection ${id}`)
     await host.takeCheckpoint()
   }
 }
@@ -225,7 +225,7 @@ function sum(numbers: readonly number[] = []): number {
 export async function checkSpace(host: BackupHost, bytes: number): Promise<void> {
   const free = await host.vfs.freeBytes(host.dataDir)
   if (free >= bytes) return
-  throw new EngineError('read_only', `this needs ${bytes} bytes of free disk, and ${free} are free`, {
+  throw new EngineError('read_only', `this needs ${bytes} bytes of free disk space, but only ${free} are free`, {
     field: 'disk',
     value: free,
     limit: bytes,

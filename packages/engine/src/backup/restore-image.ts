@@ -126,7 +126,7 @@ export async function buildChecked(
     await replica.remove()
     throw error
   })
-  assert(digest !== undefined, 'nobody writes to a collection that is being built')
+  assert(digest !== undefined, 'nothing writes to a collection that is being built')
   if (image.digest === '' || image.digest === digest) return { replica, digest }
   await replica.remove()
   throw damaged(stored, `its state has digest ${digest}; the backup promised ${image.digest}`)
@@ -168,7 +168,9 @@ export async function replayRestored(
   const { collectionId: id, name, hashSeed, importId } = event
   const dir = join(host.dataDir, 'imports', importId)
   if (!(await host.vfs.exists(join(dir, imageManifestName))))
-    throw new EngineError('snapshot_damaged', `the image ${importId} that it was restored from is gone`, { file: dir })
+    throw new EngineError('snapshot_damaged', `the image ${importId} that it was restored from is missing`, {
+      file: dir,
+    })
   const stored = await readImage(host.vfs, dir)
   if (stored.sha256 !== event.imageSha256)
     throw new EngineError('snapshot_damaged', `${dir} holds a different image than the log requires`, { file: dir })
@@ -177,7 +179,7 @@ export async function replayRestored(
   const digest = event.digest === '' ? '' : replica.digest()
   if (digest === event.digest) return replica
   await replica.remove()
-  throw new EngineError('snapshot_damaged', `${dir} gives a state of digest ${digest}, not ${event.digest}`, {
+  throw new EngineError('snapshot_damaged', `${dir} produces a state with digest ${digest}, not ${event.digest}`, {
     file: dir,
   })
 }

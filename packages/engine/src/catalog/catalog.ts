@@ -185,7 +185,7 @@ export class Catalog {
     const { name } = this.#require(databaseId)
     for (const id of collectionIds) this.#removeCollection(id)
     for (const token of this.tokensOf(databaseId)) this.#removeToken(databaseId, token.name)
-    assert(this.collectionsOf(databaseId).length === 0, `database ${databaseId} is dropped with all its collections`)
+    assert(this.collectionsOf(databaseId).length === 0, `database ${databaseId} is deleted with all its collections`)
     this.#databases.delete(databaseId)
     this.#databaseIds.delete(name)
   }
@@ -202,7 +202,7 @@ export class Catalog {
 
   #removeToken(databaseId: number, name: string): void {
     const token = this.token(databaseId, name)
-    assert(token, `token ${name} exists when it is dropped`)
+    assert(token, `token ${name} exists when it is deleted`)
     this.#tokens.delete(nameKey(databaseId, name))
     this.#tokensByHash.delete(token.hash)
   }
@@ -225,7 +225,7 @@ export class Catalog {
 
   #removeCollection(id: number): void {
     const entry = this.#collections.get(id)
-    assert(entry, `collection ${id} exists when it is dropped`)
+    assert(entry, `collection ${id} exists when it is deleted`)
     this.#collections.delete(id)
     this.#collectionNames.delete(nameKey(entry.databaseId, entry.definition.name))
   }

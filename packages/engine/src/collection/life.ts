@@ -146,7 +146,7 @@ export class CollectionLife {
   checkOpen(): void {
     if (this.#closed === undefined) return
     if (this.#closed === 'engine') throw new EngineError('closed', 'the engine is closed')
-    throw new EngineError('collection_not_found', `collection ${printed(this.name)} was dropped`, {
+    throw new EngineError('collection_not_found', `collection ${printed(this.name)} was deleted`, {
       field: 'collection',
       value: this.name,
     })

@@ -86,7 +86,7 @@ export function decodeEvent(record: {
   if (kind === undefined || record.version > payloadVersion) {
     throw new EngineError(
       'format_too_new',
-      `the log holds a record of type ${record.type}, version ${record.version}, which needs a newer Annal`,
+      `the log holds a record of type ${record.type}, version ${record.version}, which requires a newer version of Annal`,
       {
         type: record.type,
         version: record.version,

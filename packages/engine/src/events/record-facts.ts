@@ -40,7 +40,11 @@ export function factsOf(record: Payload): RecordFacts {
   const bytes = payload.length
   switch (kind) {
     case undefined:
-      throw new EngineError('format_too_new', `record ${lsn} of type ${record.type} needs a newer Annal`, { lsn })
+      throw new EngineError(
+        'format_too_new',
+        `record ${lsn} of type ${record.type} requires a newer version of Annal`,
+        { lsn },
+      )
     case 'objects-upserted':
     case 'objects-deleted':
     case 'filters-replaced':

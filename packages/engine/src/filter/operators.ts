@@ -29,11 +29,11 @@ export function conditionOf(operator: Operator, key: string, operand: unknown, p
 
 function between(key: string, operand: unknown, place: Place): Condition {
   if (!Array.isArray(operand) || operand.length !== 2) {
-    throw refuse(place, '$range takes [start, end], two numbers or two points in time', operand)
+    throw refuse(place, '$range takes [start, end], two numbers or two times', operand)
   }
   const start = parseOrdered(operand[0], place)
   const end = parseOrdered(operand[1], place)
-  if (start.type !== end.type) throw refuse(place, '$range takes two of a kind', operand)
+  if (start.type !== end.type) throw refuse(place, '$range takes two values of the same type', operand)
   if (start.value > end.value) throw refuse(place, '$range starts after its end', operand)
   return range(key, start.type, { low: start.value, high: end.value, lowOpen: false, highOpen: false })
 }
@@ -88,11 +88,7 @@ function parseOrdered(value: unknown, place: Place): { readonly type: 'number' |
     throw refuse(place, `${place.operator} compares parts of a millisecond only in the years 1692 to 2247`, value)
   }
   if (time !== undefined) return { type: 'time', value: time }
-  throw refuse(
-    place,
-    `${place.operator} takes a finite number or a point in time such as "2024-05-01T12:00:00Z"`,
-    value,
-  )
+  throw refuse(place, `${place.operator} takes a finite number or a time such as "2024-05-01T12:00:00Z"`, value)
 }
 
 function range(key: string, type: 'number' | 'time', bounds: Bounds): Condition {

@@ -30,11 +30,11 @@ function parseCondition(raw: unknown, place: Place, budget: Budget, depth: numbe
   // A joining operator is no condition itself.
   if (joins.includes(key)) return parseJoin(key, operand, place, budget, depth)
   if (budget.left-- <= 0) {
-    throw refuse(place, `is one condition too many, the most is ${filterConditionsMax}`, undefined, filterConditionsMax)
+    throw refuse(place, `exceeds the limit of ${filterConditionsMax} conditions`, undefined, filterConditionsMax)
   }
   if (key.startsWith('$')) {
     const what =
-      key in operators ? `names operator ${key} without a key` : `names ${key}, which does not join conditions`
+      key in operators ? `names operator ${key} without a key` : `names ${key}, which does not combine conditions`
     throw refuse(place, `${what}; the form is {"color":{"$eq":"red"}}`, raw)
   }
   return parseTest(key, operand, { ...place, key })
@@ -55,7 +55,7 @@ function parseTest(key: string, raw: unknown, place: Place): Condition {
     const operator = Array.isArray(raw) ? '$in' : '$eq'
     throw refuse(place, `needs an operator: {${JSON.stringify(key)}:{"${operator}":...}}`, raw)
   }
-  const [operator, operand] = onlyEntry(raw, place, 'one operator; for more, write one condition each')
+  const [operator, operand] = onlyEntry(raw, place, 'one operator; write a separate condition for each operator')
   if (!isOperator(operator)) throw refuse(place, `has no operator ${operator}${suggestion(operator)}`, operand)
   return conditionOf(operator, key, operand, { ...place, operator })
 }
@@ -67,7 +67,7 @@ function onlyEntry(raw: unknown, place: Place, wanted: string): [string, unknown
   const entries = Object.entries(raw)
   const [only] = entries
   if (only === undefined || entries.length > 1)
-    throw refuse(place, `has ${entries.length} entries where it takes ${wanted}`, raw)
+    throw refuse(place, `has ${entries.length} entries, but it takes ${wanted}`, raw)
   return only
 }
 

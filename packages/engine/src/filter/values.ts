@@ -72,7 +72,7 @@ function checkObject(value: object, path: string, depth: number): void {
   if (prototype !== null && prototype !== Object.prototype) throw invalid(path, 'must be a plain object', value)
   const entries = Object.entries(value)
   if (entries.length > filterKeysMax) {
-    throw tooMuch(path, `has ${entries.length} keys, the most is ${filterKeysMax}`, filterKeysMax)
+    throw tooMuch(path, `has ${entries.length} keys, but the limit is ${filterKeysMax}`, filterKeysMax)
   }
   for (const [key, inner] of entries) {
     checkText(key, `a key of ${path}`, filterKeyBytesMax)
@@ -84,14 +84,14 @@ function checkObject(value: object, path: string, depth: number): void {
 function checkExact(value: unknown, path: string): void {
   if (typeof value === 'number') {
     if (!Number.isInteger(value) || Number.isSafeInteger(value)) return
-    const what = `is a whole number beyond ${Number.MAX_SAFE_INTEGER}, which is not kept exactly; write it as a string`
+    const what = `is a whole number beyond ${Number.MAX_SAFE_INTEGER}, which cannot be stored exactly; use a string`
     throw invalid(path, what, value)
   }
   if (typeof value === 'string') {
     if (isInexactTimestamp(value)) {
       throw invalid(
         path,
-        'has parts of a millisecond in a year before 1692 or after 2247, where they are not compared exactly',
+        'has fractions of a millisecond in a year before 1692 or after 2247, where they cannot be compared exactly',
         value,
       )
     }
@@ -110,7 +110,7 @@ function checkBytes(text: string, path: string, bytesMax: number): void {
   // A UTF-16 unit has at most three bytes of UTF-8, so most strings need no exact count.
   if (text.length * 3 <= bytesMax) return
   const bytes = Buffer.byteLength(text)
-  if (bytes > bytesMax) throw tooMuch(path, `is ${bytes} bytes long, the most is ${bytesMax}`, bytesMax)
+  if (bytes > bytesMax) throw tooMuch(path, `is ${bytes} bytes long, but the limit is ${bytesMax}`, bytesMax)
 }
 
 function invalid(path: string, what: string, value: unknown): EngineError {

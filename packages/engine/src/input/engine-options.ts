@@ -20,7 +20,7 @@ export function checkedLimits(wanted: Partial<Limits> = {}): Limits {
     if (limit === undefined || !Number.isInteger(value) || value < 1 || value > limit) {
       throw new EngineError(
         'invalid_argument',
-        `limits.${name} is ${printed(value)}, it must be a whole number from 1 to ${limit}`,
+        `limits.${name} is ${printed(value)}, but it must be a whole number from 1 to ${limit}`,
         {
           field: `limits.${name}`,
           value: printed(value),
@@ -37,7 +37,7 @@ export function checkedThreads(wanted: number | undefined): number {
   if (Number.isInteger(threads) && threads >= 1 && threads <= threadsMax) return threads
   throw new EngineError(
     'invalid_argument',
-    `threads is ${printed(wanted)}, it must be a whole number from 1 to ${threadsMax}`,
+    `threads is ${printed(wanted)}, but it must be a whole number from 1 to ${threadsMax}`,
     {
       field: 'threads',
       value: printed(wanted),

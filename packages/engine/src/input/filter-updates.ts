@@ -40,6 +40,6 @@ export async function parseFilterUpdates(
 }
 
 function tooMany(limit: number): EngineError {
-  const message = `updates has more than ${limit} entries, the most of one call`
+  const message = `updates has more than ${limit} entries, the limit of one call`
   return new EngineError('limit_exceeded', message, { field: 'updates', value: limit + 1, limit })
 }

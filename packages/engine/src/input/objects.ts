@@ -81,11 +81,15 @@ function isAsyncIterable(objects: ObjectsInput): objects is AsyncIterable<Object
 }
 
 function tooManyObjects(count: number, limit: number): EngineError {
-  return new EngineError('limit_exceeded', `objects has ${count} entries, at most ${limit} are allowed in one call`, {
-    field: 'objects',
-    value: count,
-    limit,
-  })
+  return new EngineError(
+    'limit_exceeded',
+    `objects has ${count} entries, but at most ${limit} are allowed in one call`,
+    {
+      field: 'objects',
+      value: count,
+      limit,
+    },
+  )
 }
 
 /** Builds one column of the event. */
@@ -147,14 +151,14 @@ class ObjectParser {
   #addFields(fields: ObjectInput['fields'], position: number, path: string): void {
     const given = fields === null || typeof fields !== 'object' ? [] : Object.keys(fields)
     if (given.length === 0) {
-      throw new EngineError('invalid_argument', `${path} must hold a value for at least one field`, { field: path })
+      throw new EngineError('invalid_argument', `${path} must have a value for at least one field`, { field: path })
     }
     for (const name of given) {
       const column = this.#columns.get(name)
       if (column === undefined) {
         throw new EngineError(
           'field_not_found',
-          `${path} names ${printed(name)}, the collection has ${[...this.#columns.keys()].join(', ')}`,
+          `${path} names ${printed(name)}, but the collection has ${[...this.#columns.keys()].join(', ')}`,
           { field: path, value: name },
         )
       }
@@ -354,7 +358,7 @@ function splitNorm(value: FieldValue, path: string): { vector: ArrayLike<number>
     if (typeof norm === 'number' && Number.isFinite(Math.fround(norm)) && norm >= 0) return { vector, norm }
     throw new EngineError(
       'invalid_argument',
-      `${path}.norm is ${printed(norm)}, it must be a finite number of at least 0`,
+      `${path}.norm is ${printed(norm)}, but it must be a finite number of at least 0`,
       {
         field: `${path}.norm`,
         value: printed(norm),
@@ -371,11 +375,15 @@ function parseMeta(meta: unknown, path: string): Uint8Array {
   if (meta === undefined || meta === null) return noMeta
   const bytes = meta instanceof Uint8Array ? meta.slice() : metaText(meta, path)
   if (bytes.length > metaBytesMax) {
-    throw new EngineError('limit_exceeded', `${path} has ${bytes.length} bytes, at most ${metaBytesMax} are allowed`, {
-      field: path,
-      value: bytes.length,
-      limit: metaBytesMax,
-    })
+    throw new EngineError(
+      'limit_exceeded',
+      `${path} has ${bytes.length} bytes, but at most ${metaBytesMax} are allowed`,
+      {
+        field: path,
+        value: bytes.length,
+        limit: metaBytesMax,
+      },
+    )
   }
   return bytes
 }

@@ -43,7 +43,7 @@ export function putFloats(
   if (value.length !== dimension) {
     throw new EngineError(
       'invalid_argument',
-      `${field} has ${value.length} elements, the field's dimension is ${dimension}`,
+      `${field} has ${value.length} elements, but the field's dimension is ${dimension}`,
       {
         field,
         value: value.length,
@@ -93,7 +93,7 @@ export function parseMembers(
   if (members.length > membersMax) {
     throw new EngineError(
       'limit_exceeded',
-      `${field} has ${members.length} vectors, at most ${membersMax} are allowed`,
+      `${field} has ${members.length} vectors, but at most ${membersMax} are allowed`,
       {
         field,
         value: members.length,
@@ -130,12 +130,12 @@ export interface SparseTerms {
 export function parseSparse(value: SparseVector, definition: SparseFieldSchema, field: string): SparseTerms {
   const { indices, values } = value
   if (!isArrayLike(indices) || !isArrayLike(values)) {
-    throw new EngineError('invalid_argument', `${field} must hold indices and values, two arrays of numbers`, { field })
+    throw new EngineError('invalid_argument', `${field} must have indices and values, two arrays of numbers`, { field })
   }
   if (indices.length !== values.length) {
     throw new EngineError(
       'invalid_argument',
-      `${field} has ${indices.length} indices and ${values.length} values, they must be equally many`,
+      `${field} has ${indices.length} indices and ${values.length} values, but needs equally many`,
       {
         field,
         value: [indices.length, values.length],
@@ -145,7 +145,7 @@ export function parseSparse(value: SparseVector, definition: SparseFieldSchema, 
   if (indices.length > sparseTermsMax) {
     throw new EngineError(
       'limit_exceeded',
-      `${field} has ${indices.length} terms, at most ${sparseTermsMax} are allowed`,
+      `${field} has ${indices.length} terms, but at most ${sparseTermsMax} are allowed`,
       {
         field,
         value: indices.length,
@@ -172,7 +172,7 @@ export function parseSparse(value: SparseVector, definition: SparseFieldSchema, 
       )
     }
     if (i > 0 && index === indices[order[i - 1] as number]) {
-      throw new EngineError('invalid_argument', `${field}.indices holds ${index} twice`, {
+      throw new EngineError('invalid_argument', `${field}.indices contains ${index} twice`, {
         field: `${field}.indices`,
         value: index,
       })

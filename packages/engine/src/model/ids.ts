@@ -18,7 +18,7 @@ export function parseName(value: unknown, field: string): string {
   if (value.length > nameLengthMax) {
     throw new EngineError(
       'limit_exceeded',
-      `${field} has ${value.length} characters, at most ${nameLengthMax} are allowed`,
+      `${field} has ${value.length} characters, but at most ${nameLengthMax} are allowed`,
       {
         field,
         value: value.slice(0, nameLengthMax),
@@ -29,7 +29,7 @@ export function parseName(value: unknown, field: string): string {
   if (!namePattern.test(value) || namesRefused.has(value)) {
     throw new EngineError(
       'invalid_argument',
-      `${field} ${printed(value)} must start with a letter or digit and hold only letters, digits, "_" and "-"`,
+      `${field} ${printed(value)} must start with a letter or digit and contain only letters, digits, "_" and "-"`,
       {
         field,
         value,
@@ -55,7 +55,7 @@ export function parseId(value: unknown, field: string): string {
   }
   const bytes = Buffer.byteLength(value)
   if (bytes > idBytesMax) {
-    throw new EngineError('limit_exceeded', `${field} has ${bytes} bytes, at most ${idBytesMax} are allowed`, {
+    throw new EngineError('limit_exceeded', `${field} has ${bytes} bytes, but at most ${idBytesMax} are allowed`, {
       field,
       value: bytes,
       limit: idBytesMax,
@@ -85,7 +85,7 @@ export function checkBatch(list: readonly unknown[], field: string, limit: numbe
   if (list.length <= limit) return
   throw new EngineError(
     'limit_exceeded',
-    `${field} has ${list.length} entries, at most ${limit} are allowed in one call`,
+    `${field} has ${list.length} entries, but at most ${limit} are allowed in one call`,
     { field, value: list.length, limit },
   )
 }

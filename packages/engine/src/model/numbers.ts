@@ -12,7 +12,7 @@ export function wholeNumber(value: unknown, field: string, min: number, max: num
 export function finiteNumber(value: unknown, field: string, min: number, max: number): number {
   if (typeof value !== 'number' || !Number.isFinite(value)) throw notA('finite number', value, field, [min, max])
   if (value >= min && value <= max) return value
-  throw new EngineError('limit_exceeded', `${field} is ${value}, it must be between ${min} and ${max}`, {
+  throw new EngineError('limit_exceeded', `${field} is ${value}, but it must be between ${min} and ${max}`, {
     field,
     value,
     limit: [min, max],

@@ -70,15 +70,14 @@ export async function identify(
   const proof = listed?.proof
   if (proof === undefined || 'marks' in proof) {
     if (listed !== undefined && head !== undefined)
-      throw another(path, `it is ${describeHead(head)}, where a file without a header is meant`)
+      throw another(path, `it is ${describeHead(head)}, but a file without a header is expected`)
     if (head === undefined) {
       const marks = proof && (await marksOf(file, rows, rowBytes))
-      if (marks !== proof?.marks)
-        throw another(path, 'the checksums of its rows are not those of the file that is meant')
+      if (marks !== proof?.marks) throw another(path, 'the checksums of its rows are not those of the expected file')
       return { version: 1, head: undefined, headSum: 0n, last: 0n }
     }
   } else {
-    if (head === undefined) throw another(path, 'it has no sound header')
+    if (head === undefined) throw another(path, 'it has no valid header')
     const { directory, collectionId } = proof
     const isMeant =
       head.directory === directory &&
@@ -92,7 +91,7 @@ export async function identify(
   const last = await sumOfRow(file, rows - 1, rowBytes)
   if (last === undefined) throw another(path, `it ends before its row ${rows - 1}`)
   if (proof !== undefined && !('marks' in proof) && hex(last) !== proof.chain)
-    throw another(path, 'its last row is not the one that is meant: an older copy, or the rows of another history')
+    throw another(path, 'its last row is not the expected one: it is an older copy, or has the rows of another history')
   return { version: 2, head, headSum: headSum(bytes), last }
 }
 
@@ -121,7 +120,7 @@ export async function originalsFault(
     const file = await accessing(path, () => vfs.open(path, 'read'))
     try {
       const size = await file.size()
-      if (size < (listed.bytes ?? 0)) return `${path} has ${size} bytes, its manifest says ${listed.bytes}`
+      if (size < (listed.bytes ?? 0)) return `${path} has ${size} bytes, but its manifest says ${listed.bytes}`
       const found = await identify(file, path, { rows, dimension, listed })
       return isDeep ? await rowFault(file, path, { rows, dimension, found, chunk: listed.chunk }) : undefined
     } finally {
@@ -165,5 +164,5 @@ async function rowFault(
 }
 
 function another(path: string, what: string): EngineError {
-  return new EngineError('snapshot_damaged', `${path} is not the file that is meant: ${what}`, { file: path })
+  return new EngineError('snapshot_damaged', `${path} is not the expected file: ${what}`, { file: path })
 }

@@ -84,7 +84,7 @@ export function decodeHead(bytes: Uint8Array, path: string): OriginalsHead | und
   if (view.getBigUint64(0, true) !== magic || headSum(bytes) !== xxh64(bytes.subarray(0, 56))) return undefined
   if (view.getUint16(10, true) > formatVersion) {
     const version = view.getUint16(8, true)
-    throw new EngineError('format_too_new', `${path} is of format ${version}, which needs a newer Annal`, {
+    throw new EngineError('format_too_new', `${path} has format ${version}, which requires a newer version of Annal`, {
       file: path,
       version,
     })

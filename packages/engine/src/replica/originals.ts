@@ -282,11 +282,11 @@ export class Originals {
       this.#chunks[chunk] = { file, ...found }
       const before = this.#chunks[chunk - 1]
       if (found.head !== undefined && before?.version === 2 && found.head.before !== before.last)
-        throw new EngineError('snapshot_damaged', `${path} does not follow the file before it`, { file: path })
+        throw new EngineError('snapshot_damaged', `${path} does not continue the previous file`, { file: path })
       const held = Math.floor(((await file.size()) - startOf(found.version)) / this.#rowBytes)
       this.#ready = chunk * this.#chunkRows + Math.min(this.#chunkRows, held)
       if (held < rows) {
-        const what = `${path} holds ${held} vectors, and ${rows} are needed`
+        const what = `${path} holds ${held} vectors, but ${rows} are needed`
         throw new EngineError('snapshot_damaged', what, { file: path, value: held, limit: rows })
       }
     }
@@ -360,7 +360,7 @@ export class Originals {
         if (!isDiskFull(error)) throw error
         throw new EngineError(
           'read_only',
-          'the disk has no room for more vectors',
+          'the disk has no space for more vectors',
           { field: this.#prefix },
           { cause: error },
         )

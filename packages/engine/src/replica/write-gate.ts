@@ -24,7 +24,7 @@ export class WriteGate {
     while (this.#held > 0 || this.#full()) {
       const left = deadline - Date.now()
       if (left <= 0) {
-        throw new EngineError('overloaded', `the collection took no writes for ${waitMsMax / 1000} s; try again`, {
+        throw new EngineError('overloaded', `the collection accepted no writes for ${waitMsMax / 1000} s; try again`, {
           limit: waitMsMax,
         })
       }

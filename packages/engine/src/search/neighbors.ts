@@ -8,7 +8,7 @@ export function neighborsOf(replica: Replica, field: string, id: string): readon
   const dense = denseFieldOf(replica, field)
   const ordinal = replica.find(parseId(id, 'id'))
   if (ordinal < 0) {
-    throw new EngineError('object_not_found', `there is no object of id ${printed(id)}`, { field: 'id', value: id })
+    throw new EngineError('object_not_found', `there is no object with id ${printed(id)}`, { field: 'id', value: id })
   }
   const { version } = replica
   if (!dense.has(ordinal, version)) return []
@@ -28,7 +28,7 @@ function denseFieldOf(replica: Replica, name: string) {
   }
   const dense = replica.dense[at]
   if (dense !== undefined) return dense
-  throw new EngineError('invalid_argument', `field ${printed(name)} is sparse: only dense fields have a graph`, {
+  throw new EngineError('invalid_argument', `field ${printed(name)} is sparse; sparse fields have no graph`, {
     field: 'field',
     value: name,
   })

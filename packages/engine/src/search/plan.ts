@@ -42,7 +42,7 @@ export function planDense(input: PlanInput): DensePlan {
   const { rows, matches, ef, boostPercentage, prefilterThreshold, exact } = input
   if (rows === 0) return { kind: 'nothing', reason: 'the field has no rows' }
   if (matches === 0) return { kind: 'nothing', reason: 'no object matches the filter' }
-  if (exact) return { kind: 'scan', reason: 'exact was asked for' }
+  if (exact) return { kind: 'scan', reason: 'exact was requested' }
   if (matches === undefined) return planUnfiltered(rows, ef)
   const boosted = Math.ceil((ef * (100 + boostPercentage)) / 100)
   const costs = { scan: Math.round(matches * comparisonCost), walk: walkCost(rows, matches, boosted) }

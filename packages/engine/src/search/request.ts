@@ -118,7 +118,7 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
   const field = definition.fields[at]
   if (field === undefined) {
     const names = definition.fields.map((candidate) => candidate.name).join(', ')
-    throw new EngineError('field_not_found', `the collection has no field ${printed(name)}, it has ${names}`, {
+    throw new EngineError('field_not_found', `the collection has no field ${printed(name)}; it has ${names}`, {
       field: 'fields',
       value: name,
     })
@@ -187,7 +187,7 @@ function parseFusion(fusion: Fusion, names: readonly string[], limits: Limits): 
   for (const name of Object.keys(weights)) {
     if (names.includes(name)) continue
     const field = `fusion.weights.${name}`
-    throw new EngineError('invalid_argument', `${field} weighs a field that is not searched`, { field, value: name })
+    throw new EngineError('invalid_argument', `${field} weights a field that is not searched`, { field, value: name })
   }
   const weightOf = (name: string) =>
     finiteNumber(Object.hasOwn(weights, name) ? weights[name] : 1, `fusion.weights.${name}`, 0, fusionNumberMax)

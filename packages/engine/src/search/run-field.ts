@@ -107,7 +107,7 @@ async function runSparse(task: SparseTask, k: number, { replica, version, matche
 export function ordinalOf(replica: Replica, id: string): number {
   const ordinal = replica.find(id)
   if (ordinal >= 0) return ordinal
-  throw new EngineError('object_not_found', `there is no object of id ${JSON.stringify(id)} to search with`, {
+  throw new EngineError('object_not_found', `there is no object with id ${JSON.stringify(id)} to search with`, {
     value: id,
   })
 }

@@ -66,7 +66,7 @@ function everyMatch(originals: Originals, { replica, matches }: RunContext): Fie
   const found = { ordinals, similarities: new Float32Array(ordinals.length), visited: 0, distances: ordinals.length }
   const explanation = {
     plan: 'scan',
-    reason: 'exact was asked for',
+    reason: 'exact was requested',
     visited: 0,
     distances: ordinals.length,
     ms: 0,

@@ -70,7 +70,7 @@ function fitting(replica: Replica, ordinals: Uint32Array, vectors: boolean, room
 
 function parseCursor(cursor: unknown): number {
   if (typeof cursor === 'string' && cursorForm.test(cursor)) return Number.parseInt(cursor.slice(1), 36)
-  throw new EngineError('invalid_argument', `cursor must be one that a page gave, got ${printed(cursor)}`, {
+  throw new EngineError('invalid_argument', `cursor must be the cursor of a page, got ${printed(cursor)}`, {
     field: 'cursor',
     value: printed(cursor),
   })

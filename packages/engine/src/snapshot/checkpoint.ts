@@ -263,7 +263,7 @@ export async function findCheckpoints(
 function strangerFault({ directory }: CheckpointPlace, folder: string, manifest: Manifest): string | undefined {
   const [own, { directory: writer, name }] = [directory(), manifest]
   if (writer !== undefined && own !== undefined && writer !== own)
-    return `it is a checkpoint of directory ${writer}, and this is directory ${own}`
+    return `it is a checkpoint of directory ${writer}, but this is directory ${own}`
   if (name !== undefined && name !== folder) return `its manifest belongs to checkpoint ${name}`
   return undefined
 }

@@ -112,7 +112,7 @@ export class Checkpointer {
     checkpoints: readonly Checkpoint[],
     pool: WorkerPool,
   ): Promise<Replica | EngineError> {
-    let failure = new EngineError('snapshot_damaged', `no checkpoint holds collection ${entry.id}`)
+    let failure = new EngineError('snapshot_damaged', `no checkpoint contains collection ${entry.id}`)
     for (const checkpoint of checkpoints) {
       try {
         const replica = await loadCollection(this.#place, checkpoint, entry, { pool, onTrouble: this.#host.onTrouble })
@@ -230,9 +230,9 @@ export class Checkpointer {
   }
 
   async #take(): Promise<{ readonly lsn: number }> {
-    if (!this.#work) throw new EngineError('closed', 'the engine takes no checkpoints now')
+    if (!this.#work) throw new EngineError('closed', 'the engine is not writing checkpoints now')
     await this.#removing?.catch(() => undefined)
-    if (!this.#work) throw new EngineError('closed', 'the engine takes no checkpoints now')
+    if (!this.#work) throw new EngineError('closed', 'the engine is not writing checkpoints now')
     const { log } = this.#work
     this.#policy.reset()
     const source = this.#work.source()
@@ -263,7 +263,7 @@ export class Checkpointer {
     const taken = { manifest: checkpoint.manifest, lsnNotNeeded }
     await this.#host
       .onTaken(taken)
-      .catch((error: Error) => this.#host.onTrouble(`files that are not needed any more: ${error.message}`))
+      .catch((error: Error) => this.#host.onTrouble(`could not remove unused files: ${error.message}`))
     return { lsn: source.lsn }
   }
 

@@ -96,7 +96,7 @@ export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedC
 }
 
 function unprovedFile({ name, proof }: ListedOriginals): CheckpointFault {
-  const known = proof === undefined ? 'nothing says' : 'only the checksums of some of its rows say'
+  const known = proof === undefined ? 'nothing proves' : 'only the checksums of some of its rows prove'
   return {
     file: join('originals', name),
     what: `it has an earlier format: each row has a checksum, but ${known} that the file belongs to this field`,

@@ -64,15 +64,15 @@ test('an invalid filter is refused with the place, the key, the operator and the
     ['[]', /must be a list/],
     [{ color: { $eq: 'red' } }, /must be a list/],
     [[null], /filter\[0\]: must be an object/],
-    [[{}], /has 0 entries where it takes one key/],
-    [[{ a: { $eq: 1 }, b: { $eq: 2 } }], /has 2 entries where it takes one key/],
-    [[{ a: { $eq: 1 } }, { b: {} }], /filter\[1\] \(key "b"\): has 0 entries where it takes one operator/],
-    [[{ a: { $gt: 1, $lt: 2 } }], /has 2 entries where it takes one operator; for more, write one condition each/],
+    [[{}], /has 0 entries, but it takes one key/],
+    [[{ a: { $eq: 1 }, b: { $eq: 2 } }], /has 2 entries, but it takes one key/],
+    [[{ a: { $eq: 1 } }, { b: {} }], /filter\[1\] \(key "b"\): has 0 entries, but it takes one operator/],
+    [[{ a: { $gt: 1, $lt: 2 } }], /has 2 entries, but it takes one operator; write a separate condition for each operator/],
     [[{ color: 'red' }], /needs an operator: \{"color":\{"\$eq":...\}\}; got red/],
     [[{ color: ['red'] }], /needs an operator: \{"color":\{"\$in":...\}\}/],
     [[{ color: null }], /needs an operator/],
     [[{ $eq: 'red' }], /names operator \$eq without a key/],
-    [[{ $nor: [] }], /names \$nor, which does not join/],
+    [[{ $nor: [] }], /names \$nor, which does not combine/],
     [[{ a: { $EQ: 1 } }], /has no operator \$EQ; did you mean \$eq\?/],
     [[{ a: { eq: 1 } }], /did you mean \$eq\?/],
     [[{ a: { $regex: 'x' } }], /has no operator \$regex; operators are \$eq \$in/],
@@ -87,9 +87,9 @@ test('an invalid filter is refused with the place, the key, the operator and the
     [[{ a: { $in: new Array(10_001).fill(1) } }], /at most 10000 values; got 10001/],
     [[{ a: { $range: [2, 1] } }], /\$range starts after its end; got \[2,1\]/],
     [[{ a: { $range: [1] } }], /\$range takes \[start, end\]/],
-    [[{ a: { $range: [1, '2024-01-01'] } }], /two of a kind/],
+    [[{ a: { $range: [1, '2024-01-01'] } }], /two values of the same type/],
     [[{ a: { $range: [1, Number.POSITIVE_INFINITY] } }], /finite number/],
-    [[{ a: { $gt: 'abc' } }], /\$gt takes a finite number or a point in time/],
+    [[{ a: { $gt: 'abc' } }], /\$gt takes a finite number or a time/],
     [[{ a: { $gt: true } }], /\$gt takes/],
     [[{ a: { $gt: '9999-01-01T00:00:00.000001Z' } }], /only in the years 1692 to 2247/],
     [[{ a: { $exists: 1 } }], /\$exists takes true or false/],
@@ -117,10 +117,10 @@ test('depth and number of conditions are limited', (t) => {
   for (let level = 0; level < 40; level++) deep = { $not: deep }
   t.match(refusal([deep]).message, /nested deeper than 32/)
   const wide = Array.from({ length: 65 }, () => ({ a: { $eq: 1 } }))
-  t.match(refusal(wide).message, /the most is 64/)
+  t.match(refusal(wide).message, /the limit of 64/)
   t.equal(parseFilter(wide.slice(1)).length, 64)
   t.equal(parseFilter([{ $or: wide.slice(1) }]).length, 1, 'a joining operator does not count as a condition')
   t.equal(parseFilter(wide.slice(1).map((condition) => ({ $or: [{ $not: condition }] }))).length, 64)
-  t.match(refusal([{ $or: wide }]).message, /the most is 64/)
+  t.match(refusal([{ $or: wide }]).message, /the limit of 64/)
   t.end()
 })

@@ -43,9 +43,9 @@ test('invalid values are refused by name', (t) => {
     ['{"a":"\ud800"}', 'invalid_argument', /well-formed/],
     [nested(33), 'limit_exceeded', /nested deeper than 32/],
     [`{"a":${'['.repeat(30_000)}${']'.repeat(30_000)}}`, 'limit_exceeded', /nested deeper/],
-    [many(257), 'limit_exceeded', /257 keys, the most is 256/],
-    [`{"${'k'.repeat(257)}":1}`, 'limit_exceeded', /257 bytes long, the most is 256/],
-    [`{"a":"${'é'.repeat(513)}"}`, 'limit_exceeded', /filter\.a is 1026 bytes long, the most is 1024/],
+    [many(257), 'limit_exceeded', /257 keys, but the limit is 256/],
+    [`{"${'k'.repeat(257)}":1}`, 'limit_exceeded', /257 bytes long, but the limit is 256/],
+    [`{"a":"${'é'.repeat(513)}"}`, 'limit_exceeded', /filter\.a is 1026 bytes long, but the limit is 1024/],
     [`{"a":[${'1,'.repeat(40_000)}1]}`, 'limit_exceeded', /filter is 80009 bytes long/],
     [{ a: undefined }, 'invalid_argument', /filter\.a must be JSON/],
     [{ a: () => 1 }, 'invalid_argument', /must be JSON/],
@@ -64,12 +64,12 @@ test('invalid values are refused by name', (t) => {
 
 test('values that cannot be compared exactly are refused, and read when already stored', (t) => {
   for (const [raw, message] of [
-    [{ n: 2 ** 53 }, /filter\.n is a whole number beyond 9007199254740991.*write it as a string/],
+    [{ n: 2 ** 53 }, /filter\.n is a whole number beyond 9007199254740991.*use a string/],
     ['{"n":9007199254740993}', /filter\.n is a whole number/],
     [{ n: -1e300 }, /filter\.n/],
     [{ list: [1, 2 ** 60] }, /filter\.list\.1/],
     [{ deep: { n: 1e20 } }, /filter\.deep\.n/],
-    [{ at: '9999-12-31T23:59:59.999999Z' }, /filter\.at has parts of a millisecond/],
+    [{ at: '9999-12-31T23:59:59.999999Z' }, /filter\.at has fractions of a millisecond/],
     [{ at: '0001-01-01T00:00:00.000001Z' }, /filter\.at/],
   ] as const) {
     t.throws(() => parseNewFilterValues(raw as JsonObject), { code: 'invalid_argument', message })

@@ -117,13 +117,13 @@ test('a directory of an earlier format is told as not protected, gets marks, and
     (await verifyDataDirectory({ dataDir })).findings.filter(({ what }) => what.includes('of an earlier format'))
   const before = await unprotected()
   t.ok(before.length >= 4, 'one for each field that keeps less than float32')
-  t.match(before[0]?.what, /nothing says/)
+  t.match(before[0]?.what, /nothing proves/)
   let engine = await openEngine({ dataDir, threads: 1 })
   await engine.close()
   const marked = await unprotected()
   t.ok(marked.length > 0)
   t.notOk(
-    marked.some(({ what }) => what.includes('nothing says')),
+    marked.some(({ what }) => what.includes('nothing proves')),
     'each has marks after a checkpoint',
   )
   // Exchanged files of version 1 are found by their marks.
@@ -135,7 +135,7 @@ test('a directory of an earlier format is told as not protected, gets marks, and
   await writeFile(y, bytesX)
   t.notOk((await verifyDataDirectory({ dataDir })).isGood)
   engine = await openEngine({ dataDir, threads: 1 })
-  t.match(engine.health().reasons.join('\n'), /is not the file that is meant.*takes its place/)
+  t.match(engine.health().reasons.join('\n'), /is not the expected file.*replaces it/)
   for (const { name } of engine.database().collections()) await engine.database().collection(name).rebuild()
   await engine.close()
   t.strictSame(await unprotected(), [])

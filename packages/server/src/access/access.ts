@@ -34,7 +34,7 @@ export function addAccess(app: FastifyInstance, slot: EngineSlot): void {
     },
   })
   app.addHook('onRoute', (route) => {
-    if (route.config?.doc === undefined) throw new Error(`${route.method} ${route.url} does not say who may call it`)
+    if (route.config?.doc === undefined) throw new Error(`${route.method} ${route.url} does not define who may call it`)
   })
 }
 
@@ -53,13 +53,13 @@ export function checkAccess({ kind, ...principal }: Principal, access: Access): 
       return
     case 'write':
       if ('mayWrite' in principal && !principal.mayWrite)
-        throw new ServerError('token_read_only', 'this token may read and not write')
+        throw new ServerError('token_read_only', 'this token is read-only')
       break
     case 'read':
     case 'search':
   }
   if (kind === 'root')
-    throw new ServerError('access_denied', 'the root token is for databases and tokens, not for data')
+    throw new ServerError('access_denied', 'the root token manages databases and tokens; it cannot access data')
 }
 
 /** Whether a license must be in force for a call; without one, what only looks goes on, except for searches. */
@@ -69,10 +69,13 @@ export function needsLicense(access: Access, method: string): boolean {
 }
 
 export function enterpriseOnly(): ServerError {
-  return new ServerError('enterprise_only', 'this server has one database and no license; NDD_ROOT_TOKEN changes that')
+  return new ServerError(
+    'enterprise_only',
+    'this server runs in plain mode with one database and no license; set NDD_ROOT_TOKEN for enterprise mode',
+  )
 }
 
 /** One sentence for all that is not the token's: it does not tell what exists. */
 export function denied(): ServerError {
-  return new ServerError('access_denied', 'this token is not for that')
+  return new ServerError('access_denied', 'this token does not allow this operation')
 }

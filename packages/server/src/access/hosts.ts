@@ -47,7 +47,7 @@ function hostName(header: string): string | undefined {
 
 function refused(host: string): ServerError {
   const names = 'IP addresses, localhost and the names in NDD_ALLOWED_HOSTS'
-  return new ServerError('host_refused', `without a token this server answers only to ${names}`, {
+  return new ServerError('host_refused', `without a token this server accepts only ${names}`, {
     field: 'host',
     value: host,
   })

@@ -19,7 +19,7 @@ export function checkOrigin(method: string, headers: IncomingHttpHeaders, named:
   // Pages cannot set Sec-Fetch-Site, so it is right also behind a proxy that replaced Host.
   if (site === 'same-origin' || site === 'none') return
   if (site !== 'cross-site' && origin !== undefined && isOwn(origin, headers)) return
-  throw new ServerError('origin_refused', 'a web page of another origin may change nothing; see NDD_CORS_ORIGINS', {
+  throw new ServerError('origin_refused', 'a web page of another origin may not change data; see NDD_CORS_ORIGINS', {
     field: origin === undefined ? 'sec-fetch-site' : 'origin',
     value: origin ?? site,
   })

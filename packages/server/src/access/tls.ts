@@ -19,14 +19,14 @@ export async function readTls({ tlsCert, tlsKey }: Config): Promise<TlsOptions |
   const { mode } = await stat(tlsKey)
   if ((mode & 0o077) !== 0) {
     throw new ConfigError([
-      `NDD_TLS_KEY ${tlsKey} may be read by others (mode ${(mode & 0o777).toString(8)}); chmod 600 it`,
+      `NDD_TLS_KEY ${tlsKey} can be read by other users (mode ${(mode & 0o777).toString(8)}); run chmod 600`,
     ])
   }
   const options: TlsOptions = { cert, key, minVersion: 'TLSv1.2' }
   try {
     createSecureContext(options)
   } catch (error) {
-    throw new ConfigError([`NDD_TLS_CERT and NDD_TLS_KEY do not fit: ${reason(error)}`])
+    throw new ConfigError([`NDD_TLS_CERT and NDD_TLS_KEY do not match: ${reason(error)}`])
   }
   return options
 }

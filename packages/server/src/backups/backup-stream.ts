@@ -26,18 +26,18 @@ export async function uploadedBackup(request: FastifyRequest): Promise<UploadedB
   if (request.isMultipart()) {
     const part = await request.file()
     if (part === undefined || part.fieldname !== 'backup')
-      throw invalidArgument('the form must have one file, named backup', { field: 'backup' })
+      throw invalidArgument('the form must have one file named backup', { field: 'backup' })
     return { name: asked ?? stem(part.filename), stream: part.file }
   }
   if (!(request.body instanceof Readable))
-    throw new ServerError('unsupported_media_type', 'a backup comes as multipart/form-data or application/x-tar')
-  if (asked === undefined) throw invalidArgument('the query must have a name', { field: 'name' })
+    throw new ServerError('unsupported_media_type', 'a backup must be sent as multipart/form-data or application/x-tar')
+  if (asked === undefined) throw invalidArgument('the query parameter name is required', { field: 'name' })
   return { name: asked, stream: request.body }
 }
 
 function stem(filename: string): string {
   if (suffix.test(filename)) return filename.replace(suffix, '')
-  throw invalidArgument('the name of the file must end in .tar', { field: 'filename', value: filename })
+  throw invalidArgument('the file name must end in .tar', { field: 'filename', value: filename })
 }
 
 export function sendBackup(

@@ -91,14 +91,17 @@ export class Bucket {
     }
     const head = await this.#asking(name, () => this.#line.client.send(new HeadObjectCommand(this.#object(name))))
     if (head.ContentLength !== sent.bytes)
-      throw new BucketError('bucket_failed', `${this.#at(name)} has ${head.ContentLength} bytes of ${sent.bytes}`)
+      throw new BucketError(
+        'bucket_failed',
+        `${this.#at(name)} has ${head.ContentLength} bytes instead of ${sent.bytes}`,
+      )
     if (!check) return
     const came = new Tally()
     await this.#asking(name, async () => {
       for await (const _ of came.counting(await this.get(name)));
     })
     if (came.sha256() !== sent.sha256())
-      throw new BucketError('backup_damaged', `${this.#at(name)} comes back as something else than was sent`)
+      throw new BucketError('backup_damaged', `${this.#at(name)} does not match what was sent`)
   }
 
   /** The stream that `put` was given. Throws backup_not_found. */
@@ -107,7 +110,7 @@ export class Bucket {
       this.#line.client.send(new GetObjectCommand(this.#object(name)), { abortSignal: this.#line.closing.signal }),
     )
     if (body instanceof Readable) return body
-    throw new BucketError('bucket_failed', `${this.#at(name)} was answered without a body`)
+    throw new BucketError('bucket_failed', `${this.#at(name)} was returned without a body`)
   }
 
   /** By name. Other objects are passed over. */

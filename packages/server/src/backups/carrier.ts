@@ -35,10 +35,10 @@ export class Carrier {
         if (!this.#closed) faults.push(`${what} failed: ${(error as Error).message}`)
       }
     }
-    await told(`asking the bucket for the backups of "${database.name}"`, async () => {
+    await told(`listing the backups of "${database.name}" in the bucket`, async () => {
       const there = (await folder.list()).map(({ name }) => name)
       for (const newest of newestOfEach(database.backups.list()))
-        await told(`carrying backup "${newest.name}" of "${database.name}" away`, () =>
+        await told(`copying backup "${newest.name}" of "${database.name}" to the bucket`, () =>
           this.#carryOne(database, newest, folder, there),
         )
     })

@@ -69,7 +69,7 @@ export class Schedules {
         if (holder >= 0 && holder !== at) await this.#control().putSetting(keyOf(holder), JSON.stringify(there[holder]))
         return
       }
-      throw new ServerError('limit_exceeded', 'no more backup schedules fit; delete some', { field: 'name' })
+      throw new ServerError('limit_exceeded', 'there are too many backup schedules; delete some', { field: 'name' })
     })
     this.#turn = changed.catch(() => undefined)
     return changed

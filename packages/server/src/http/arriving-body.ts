@@ -87,7 +87,7 @@ export class ArrivingBody {
     if (done === true) {
       this.#ended = true
       if (this.#declared === undefined || this.#declared === this.#received) return undefined
-      throw new ServerError('bad_request', 'the body is not as long as Content-Length says')
+      throw new ServerError('bad_request', 'the length of the body does not match Content-Length')
     }
     this.#received += value.length
     if (this.#received > this.bytesMax) throw tooLarge()
@@ -105,5 +105,5 @@ export function arrivingBody(request: FastifyRequest, payload: Readable, format:
 }
 
 function tooLarge(): ServerError {
-  return new ServerError('body_too_large', 'the body is larger than this route takes')
+  return new ServerError('body_too_large', 'the body is larger than this route accepts')
 }

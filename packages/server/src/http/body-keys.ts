@@ -74,7 +74,7 @@ function watch(request: FastifyRequest, body: ArrivingBody, schema: TSchema): vo
 
 function warn(request: FastifyRequest, found: readonly UnknownKey[]): void {
   if (found.length === 0) return
-  const added = found.map((key) => `${sentence(key)}, it is ignored${suggestion(key)}`)
+  const added = found.map((key) => `${sentence(key)} and is ignored${suggestion(key)}`)
   request.warnings = [...(request.warnings ?? []), ...added].slice(0, unknownKeysMax)
 }
 
@@ -92,7 +92,7 @@ function refusal(key: UnknownKey): Error {
 }
 
 function sentence({ path }: UnknownKey): string {
-  return `${JSON.stringify(shortened(path))} is no key of this body`
+  return `${JSON.stringify(shortened(path))} is not a key of this body`
 }
 
 function suggestion({ meant }: UnknownKey): string {

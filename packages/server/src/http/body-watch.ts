@@ -96,7 +96,7 @@ function lookAt(
 
 function cutOff({ socket }: IncomingMessage, server: Pick<Server, 'emit'>): void {
   // As Node says it of requests that take too long.
-  const error = Object.assign(new Error('the body does not get on'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+  const error = Object.assign(new Error('the body stopped arriving'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   server.emit('clientError', error, socket)
   socket.destroySoon()
 }

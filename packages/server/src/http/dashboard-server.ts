@@ -72,7 +72,7 @@ async function passOn(app: FastifyInstance, prefix: string, upstream: string): P
     replyOptions: {
       rewriteRequestHeaders: (request, headers) => forwardedHeaders(request as FastifyRequest, headers as Headers),
       onError: (reply, { error }) => {
-        const away = new ServerError('server_away', `the server at ${upstream} does not answer (${error.name})`)
+        const away = new ServerError('server_away', `the server at ${upstream} does not respond (${error.name})`)
         const body = JSON.stringify(errorBody(away, String(reply.request.id)))
         reply.code(statusOf(away.code)).type('application/json; charset=utf-8').send(body)
       },

@@ -49,7 +49,6 @@ function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
 function codedError(error: FastifyError | Error): CodedError {
   if (isCoded(error)) return error
   return (
-    fromFramework(error) ??
-    new ServerError('internal', 'the server failed; the log of the server tells more', {}, { cause: error })
+    fromFramework(error) ?? new ServerError('internal', 'the server failed; see the server log', {}, { cause: error })
   )
 }

@@ -126,17 +126,17 @@ export interface ErrorBody {
 
 /** Messages of the log, and those of the engine about its files, name paths; these are what a client is told instead. */
 const sentences: { readonly [C in AnyCode]?: string } = {
-  snapshot_damaged: 'stored data is damaged; the log of the server tells more',
+  snapshot_damaged: 'stored data is damaged; see the server log',
   // Data of the server's own in a newer format keeps it from starting, so this is about a backup.
-  format_too_new: 'the backup is of a format that this version does not know: a newer one wrote it, or it is damaged',
-  collection_quarantined: 'the collection is out of service; its description says why',
-  log_failed: 'the disk refused to make data durable; whether this write is stored is unknown',
+  format_too_new: 'the format of the backup is unknown: a newer version wrote it, or it is damaged',
+  collection_quarantined: 'the collection is out of service; see its description for the reason',
+  log_failed: 'the disk failed to make data durable; it is unknown whether this write is stored',
   log_closed: 'the log is closed',
-  log_overloaded: 'more writes wait for the disk than the queue takes; try again shortly',
-  disk_full: 'the disk is full; reading, deletes and drops go on, and writing resumes when there is room',
+  log_overloaded: 'the queue of writes is full; try again shortly',
+  disk_full: 'the disk is full; reads and deletes still work, and writes resume when there is free space',
   record_too_large: 'this call is too large for one record of the log; send it in parts',
 }
-const logSentence = 'the log refused; the log of the server tells more'
+const logSentence = 'the log refused the write; see the server log'
 
 export class ServerError extends Error {
   override readonly name = 'ServerError'

@@ -27,14 +27,14 @@ const frameworkCodes = new Map<string, { readonly code: ServerErrorCode; readonl
     'FST_ERR_CTP_INVALID_MEDIA_TYPE',
     { code: 'unsupported_media_type', message: 'Content-Type must be application/json or application/msgpack' },
   ],
-  ['FST_ERR_CTP_BODY_TOO_LARGE', { code: 'body_too_large', message: 'the body is larger than this route takes' }],
+  ['FST_ERR_CTP_BODY_TOO_LARGE', { code: 'body_too_large', message: 'the body is larger than this route accepts' }],
   [
     'FST_ERR_CTP_INVALID_CONTENT_LENGTH',
-    { code: 'bad_request', message: 'the body is not as long as Content-Length says' },
+    { code: 'bad_request', message: 'the length of the body does not match Content-Length' },
   ],
   ['FST_ERR_BAD_URL', { code: 'bad_request', message: 'the path is not a valid URL' }],
   ['FST_ERR_MAX_PARAM_LENGTH', { code: 'bad_request', message: 'a part of the path is too long' }],
-  ['ECONNRESET', { code: 'bad_request', message: 'the connection ended before the body did' }],
+  ['ECONNRESET', { code: 'bad_request', message: 'the connection closed before the body was complete' }],
 ])
 
 const limitKeywords = ['maximum', 'maxItems', 'maxLength', 'minimum', 'exclusiveMinimum', 'minItems']

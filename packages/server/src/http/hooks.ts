@@ -131,7 +131,7 @@ function isWrongToken(error: Error | undefined): error is ServerError {
 function refuseEncodings(request: FastifyRequest): void {
   const encoding = request.headers['content-encoding']
   if (encoding === undefined || encoding === 'identity') return
-  throw new ServerError('unsupported_media_type', 'compressed bodies are not taken', {
+  throw new ServerError('unsupported_media_type', 'compressed bodies are not accepted', {
     field: 'content-encoding',
     value: encoding,
   })

@@ -26,7 +26,7 @@ export interface RebuildReport {
 }
 
 const jobs = new WeakMap<Collection, RebuildJob>()
-const unexplained = 'the rebuild failed; the log of the server tells more'
+const unexplained = 'the rebuild failed; see the server log'
 
 /**
  * Resolves when the rebuild is under way, rejects when it is refused. `onFailed` hears of one that fails later, with nothing
@@ -91,7 +91,7 @@ export function newestRebuild(database: Database): RebuildReport | undefined {
 
 function refuseWhileRebuilding(collection: Collection): void {
   if (collection.rebuildStatus().status !== 'running') return
-  throw new ServerError('rebuild_running', 'the collection is being rebuilt already', {
+  throw new ServerError('rebuild_running', 'the collection is already being rebuilt', {
     field: 'collection',
     value: collection.name,
   })

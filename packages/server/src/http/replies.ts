@@ -47,7 +47,7 @@ export function answerRoom({ server, raw }: FastifyReply, advice: string): Answe
     take(bytes) {
       taken += bytes
       if (taken > replyBytesMax) {
-        const message = `the reply would carry more than ${replyBytesMax} bytes of stored data; ${advice}`
+        const message = `the reply would contain more than ${replyBytesMax} bytes of stored data; ${advice}`
         throw new ServerError('reply_too_large', message, { limit: replyBytesMax })
       }
       // Nobody waits for the reply of a connection that is gone, and its end was announced already.

@@ -59,11 +59,11 @@ export function readLicense(text: string, publicKey: string): License {
   if (text.length > licenseBytesMax) throw invalid(`a license has at most ${licenseBytesMax} characters`)
   const [first, encoded = '', signature = '', ...rest] = text.replace(/\r?\n$/, '').split(/\r?\n/)
   if (first !== firstLine || rest.length > 0 || !payloadPattern.test(encoded) || !signaturePattern.test(signature))
-    throw invalid('this is no license: paste the whole of license.lic, from its first line to its third')
+    throw invalid('not a license: paste the whole license.lic, all three lines')
   const payload = decoded(encoded)
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })
   if (payload === undefined || !verify(null, signedBytes(payload), key, decodedBytes(signature)))
-    throw invalid('the signature does not fit: this is not what was issued')
+    throw invalid('the signature is invalid: the license was changed, or issued with another key')
   return readPayload(payload)
 }
 
@@ -107,7 +107,7 @@ function readPayload(text: string): License {
   }
   if (license.endMs <= license.startMs) throw invalid('the license ends before it starts')
   // Unknown, doubled and reordered keys, spaces: whatever is not exactly what would be written today.
-  if (textOf(license) !== text) throw invalid('the license says what this version does not know')
+  if (textOf(license) !== text) throw invalid('the license has entries that this version does not know')
   return license
 }
 
@@ -118,7 +118,7 @@ function parsed(text: string): Partial<Record<keyof Payload, unknown>> {
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
   }
-  throw invalid('the license holds no JSON object')
+  throw invalid('the license is not a JSON object')
 }
 
 function word(value: unknown, field: string): string {
@@ -129,7 +129,7 @@ function word(value: unknown, field: string): string {
 function moment(value: unknown, field: string): number {
   const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
   if (Number.isFinite(ms)) return ms
-  throw invalid(`${field} of the license is no time`)
+  throw invalid(`${field} of the license is not a valid time`)
 }
 
 function invalid(message: string): ServerError {

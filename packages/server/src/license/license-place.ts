@@ -22,7 +22,7 @@ export function licensePlace(dataDir: string): LicensePlace {
       if (handle === undefined) return undefined
       try {
         const stat = await handle.stat()
-        if (!stat.isFile() || stat.size > licenseBytesMax) throw new Error('license.lic is no plain file of a license')
+        if (!stat.isFile() || stat.size > licenseBytesMax) throw new Error('license.lic is not a regular file')
         const bytes = Buffer.alloc(stat.size)
         await handle.read(bytes, 0, stat.size, 0)
         return bytes.toString('latin1')
@@ -32,7 +32,7 @@ export function licensePlace(dataDir: string): LicensePlace {
     },
     async write(text) {
       await mkdir(dir, { recursive: true, mode: 0o700 })
-      if (!(await isPlainDirectory(dir))) throw new Error('license in the data directory is no directory')
+      if (!(await isPlainDirectory(dir))) throw new Error('license in the data directory is not a directory')
       await createWhole(nodeVfs(), file, (handle) => writeFully(handle, Buffer.from(text, 'latin1'), 0))
     },
   }

@@ -130,7 +130,7 @@ export function createLicensing(options: LicensingOptions): Licensing {
     },
     require() {
       if (status()?.status !== 'active') {
-        throw new ServerError('license_required', 'no license is active; reading goes on, this does not')
+        throw new ServerError('license_required', 'this operation requires an active license')
       }
     },
     fault() {
@@ -142,7 +142,7 @@ export function createLicensing(options: LicensingOptions): Licensing {
     async activate(text, { byRoot }) {
       const license = judged(text)
       if (!byRoot && filed !== undefined && isInForce(filed, today()) && license.endMs < filed.endMs) {
-        throw new ServerError('license_invalid', 'the license in force ends later; the root token may replace it', {
+        throw new ServerError('license_invalid', 'the active license ends later; only the root token can replace it', {
           field: 'license',
         })
       }
@@ -158,14 +158,14 @@ export function createLicensing(options: LicensingOptions): Licensing {
     async takeTrial() {
       const { control } = engine()
       if (trialAsked || control.setting(trialKey) !== undefined)
-        throw new ServerError('trial_taken', 'the trial of this data directory was taken already')
+        throw new ServerError('trial_taken', 'the trial of this data directory was already used')
       // Set in the turn of the check: of two who ask at once one gets it.
       trialAsked = true
       await control.putSetting(trialKey, String(today())).finally(() => {
         trialAsked = false
       })
       const license = trial()
-      if (license === undefined) throw new ServerError('internal', 'the trial is not in the log')
+      if (license === undefined) throw new ServerError('internal', 'the trial is not recorded in the log')
       return { status: 'active', license }
     },
   }

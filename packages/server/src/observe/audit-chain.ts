@@ -57,8 +57,8 @@ export function checkChain(
     const line = parsed(text)
     if (line === undefined) continue
     const { hash, ...body } = line
-    if (line.prev !== prev) return { fault: `line ${i + 1} does not follow the line before it` }
-    if (hash !== hashOf(JSON.stringify(body))) return { fault: `line ${i + 1} was changed` }
+    if (line.prev !== prev) return { fault: `line ${i + 1} does not continue the previous line` }
+    if (hash !== hashOf(JSON.stringify(body))) return { fault: `line ${i + 1} was modified` }
     prev = hash
     lines += 1
   }

@@ -70,7 +70,7 @@ export function createAudit(dir: string, now: () => number = Date.now): Audit {
     torn = false
   }
   const record = (event: AuditEvent): void => {
-    if (waiting.length >= waitingMax) fault = 'events came faster than the audit log could be written'
+    if (waiting.length >= waitingMax) fault = 'events arrived faster than the audit log could be written'
     else waiting.push(event)
     flush()
   }

@@ -95,7 +95,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
   app.post<Named & { Body: RestoreCollectionBody }>('/collection/:name/restore', past, async (request, reply) => {
     const { target_collection_name: target, ...rest } = request.body
     const moment = readMoment(rest)
-    if (moment === undefined) throw invalidArgument('lsn or time says which moment', { field: 'lsn' })
+    if (moment === undefined) throw invalidArgument('lsn or time is required', { field: 'lsn' })
     checkCollections(request.database)
     const done = await request.database.backups.restorePast(request.params.name, target, moment)
     return reply.code(201).send({ message: 'Collection restored', collection: target, ...done })

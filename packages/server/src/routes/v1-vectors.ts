@@ -76,7 +76,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     const { collection, shape } = open(request)
     const asked = readSearch(request.body, shape)
     checkSearch(request.database, asked)
-    const result = await collection.search(asked, answerRoom(reply, 'ask for fewer results, or leave out vectors'))
+    const result = await collection.search(asked, answerRoom(reply, 'request fewer results, or leave out the vectors'))
     const hits = hitsOf(result, shape)
     return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
   })
@@ -87,7 +87,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     const { collection, shape } = open(request)
     const [object] = await collection.getMany(
       [id],
-      answerRoom(reply, 'read it in a backup or with the embedded library'),
+      answerRoom(reply, 'read it from a backup or with the embedded library'),
     )
     if (object === undefined) throw notFound(id)
     return sendEither(reply, {

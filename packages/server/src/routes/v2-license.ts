@@ -13,7 +13,7 @@ import { licenseInfo } from '../wire/v2-license.ts'
 
 const generateBody = Type.Unsafe<{ readonly email?: string | null } | null>({
   type: ['object', 'null'],
-  properties: { email: optionalText('Asked for by published dashboards; kept nowhere.') },
+  properties: { email: optionalText('Sent by published dashboards; not stored.') },
 })
 
 export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard }: RouteContext): void {

@@ -68,7 +68,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     config: { doc: docs.query },
   }
   app.post<Named & { Body: QueryObjectsBody }>('/collection/:name/objects/query', query, async (request, reply) => {
-    const room = answerRoom(reply, 'ask for fewer ids at a time')
+    const room = answerRoom(reply, 'request fewer ids per call')
     const objects = await open(request).getMany(request.body.ids.map(String), room)
     return sendEither(reply, { msgpack: () => objectBatchReply(objects), json: () => objectsJsonReply(objects) })
   })
@@ -82,7 +82,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
       const id = await onlyId(collection, idsOfPath(request, request.params['*']))
       const { deleted, ...done } = await collection.delete([id])
       if (deleted.length > 0) return { deleted: id, ...done }
-      throw new ServerError('object_not_found', 'there is no object of that id', { field: 'id', value: id })
+      throw new ServerError('object_not_found', 'there is no object with this id', { field: 'id', value: id })
     },
   )
 
@@ -103,7 +103,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
     const asked = readCollectionSearch(request.body, config.topKMax)
     checkSearch(request.database, asked)
-    const room = answerRoom(reply, 'ask for fewer results, or leave out vectors')
+    const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
     const result = await open(request).search(asked, room)
     return sendEither(reply, {
       msgpack: () => collectionSearchMsgpack(result),

@@ -42,7 +42,7 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     async ({ database, params, body }, reply) => {
       const requests = body.searches.map((search) => readCollectionSearch(search, config.topKMax))
       for (const request of requests) checkSearch(database, request)
-      const room = answerRoom(reply, 'send fewer searches at a time, ask for fewer results, or leave out vectors')
+      const room = answerRoom(reply, 'send fewer searches per call, request fewer results, or leave out the vectors')
       return sendJson(reply, searchBatchJson(await database.collection(params.name).searchBatch(requests, room)))
     },
   )
@@ -62,7 +62,7 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
     '/collection/:name/objects/scroll',
     scroll,
     async ({ database, params, body }, reply) => {
-      const room = answerRoom(reply, 'leave out vectors')
+      const room = answerRoom(reply, 'leave out the vectors')
       return sendJson(reply, scrollReply(await database.collection(params.name).scroll(readScroll(body), room), body))
     },
   )

@@ -68,7 +68,7 @@ export const backupParam = Type.Object({ backup: Type.String({ description: 'Nam
 /** Undefined when the backup itself is meant. */
 export function readMoment({ lsn, time }: Pick<RestoreIndexBody, 'lsn' | 'time'>): Moment | undefined {
   if (lsn != null && time != null)
-    throw invalidArgument('lsn and time cannot be given together', { field: 'time', value: time })
+    throw invalidArgument('lsn and time cannot be used together', { field: 'time', value: time })
   if (lsn != null) return { lsn }
   if (time == null) return undefined
   return { timeMs: timeFrom(time, 'time') }

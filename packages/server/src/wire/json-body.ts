@@ -14,7 +14,7 @@ const protoKey =
 
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0)
-    throw new ServerError('invalid_json', 'the body is empty where JSON is expected', { field: 'body' })
+    throw new ServerError('invalid_json', 'the body is empty, but JSON is expected', { field: 'body' })
   // Reading ASCII as Latin-1 is a plain copy, and nearly every body is ASCII.
   const ascii = isAscii(bytes)
   if (!ascii && !isUtf8(bytes)) throw new ServerError('invalid_json', 'the body is not valid UTF-8', { field: 'body' })
@@ -76,7 +76,7 @@ export function parseJsonText(text: string, field: string): unknown {
     throw new ServerError('invalid_json', `${field} is not valid JSON`, { field }, { cause: error })
   }
   if (mayHoldProtoKey(text) && protoKey.test(text)) {
-    throw new ServerError('invalid_argument', `${field} holds the key __proto__`, { field, value: '__proto__' })
+    throw new ServerError('invalid_argument', `${field} contains the key __proto__`, { field, value: '__proto__' })
   }
   if (mayBeDeep(text) && depthExceeds(value, jsonBodyDepthMax)) throw tooDeep(field)
   return value

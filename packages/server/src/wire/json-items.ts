@@ -221,7 +221,7 @@ export class JsonItems {
   #write(text: Uint8Array): void {
     if (this.#text.add(text)) return
     const field = this.#path()
-    const message = `${field} takes more than ${itemTextBytesMax} bytes beside its vectors`
+    const message = `${field} takes more than ${itemTextBytesMax} bytes in addition to its vectors`
     throw new ServerError('limit_exceeded', message, { field, limit: itemTextBytesMax })
   }
 
@@ -263,7 +263,9 @@ export class JsonItems {
       const message = `${field} has an array of more than ${vectorNumbersMax} numbers`
       return new ServerError('limit_exceeded', message, { field, limit: vectorNumbersMax })
     }
-    return invalidArgument(`${field} has an array of numbers whose element ${word(state.count)} is none`, { field })
+    return invalidArgument(`${field} has an array of numbers whose element ${word(state.count)} is not a number`, {
+      field,
+    })
   }
 }
 

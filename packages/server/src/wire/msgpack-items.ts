@@ -140,8 +140,9 @@ export class MsgpackItems {
     this.#at += bytes + payload
     const offset = this.#base + this.#at
     if (offset > this.#bytesMax) throw broken('ends in the middle of a value', this.#bytesMax)
-    if (children > this.#bytesMax - offset) throw broken(`announces ${children} values where they cannot fit`, offset)
-    if (payload > itemTextBytesMax) throw tooMuch('a text or binary', payload, itemTextBytesMax)
+    if (children > this.#bytesMax - offset)
+      throw broken(`announces ${children} values, more than the remaining bytes can hold`, offset)
+    if (payload > itemTextBytesMax) throw tooMuch('a string or binary', payload, itemTextBytesMax)
     if (this.#listIsNext && isArray) this.#listBegins(depth, children)
     else if (depth === 0) this.#rootBegins(children, isArray)
     else if (children > 2 * vectorNumbersMax) throw tooMuch('an array', children, vectorNumbersMax)

@@ -143,7 +143,7 @@ export class MsgpackReader {
     if (head === 0xd9) return this.#uint8(field)
     if (head === 0xda) return this.#uint16(field)
     if (head === 0xdb) return this.#uint32(field)
-    throw this.#wrong('a text', head, field)
+    throw this.#wrong('a string', head, field)
   }
 
   #head(field: string): number {
@@ -177,7 +177,11 @@ export class MsgpackReader {
 
   #fits(count: number, each: number, field: string): number {
     if (count * each <= this.#view.byteLength - this.#at) return count
-    throw new ServerError('invalid_msgpack', `${field} announces ${count} entries where they cannot fit`, { field })
+    throw new ServerError(
+      'invalid_msgpack',
+      `${field} announces ${count} entries, more than the remaining bytes can hold`,
+      { field },
+    )
   }
 
   #wrong(expected: string, head: number, field: string): ServerError {

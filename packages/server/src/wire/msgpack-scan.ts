@@ -100,7 +100,8 @@ export function scanMsgpack(
     const first = bytes[at]!
     at += head.bytes + head.payload
     if (at > bytes.length) throw broken('ends in the middle of a value', bytes.length)
-    if (children > bytes.length - at) throw broken(`announces ${children} values where they cannot fit`, at)
+    if (children > bytes.length - at)
+      throw broken(`announces ${children} values, more than the remaining bytes can hold`, at)
     elements += children
     if (elements > elementsMax) throw broken(`holds more than ${elementsMax} values`, at)
     if (isContainer(first)) nodes += isArray ? 1 : 1 + children / 2

@@ -7,7 +7,7 @@ import { depthExceeds } from './json-body.ts'
 /** Published clients turn whole numbers into texts; JSON written by hand may forget to. */
 export function readId(id: unknown, field: string): string {
   if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id)
-  if (typeof id !== 'string') throw invalidArgument(`${field} must be a text`, { field, value: id })
+  if (typeof id !== 'string') throw invalidArgument(`${field} must be a string`, { field, value: id })
   return id
 }
 
@@ -18,11 +18,11 @@ export function readId(id: unknown, field: string): string {
 export function readMeta(meta: unknown, field: string): { meta?: Uint8Array } {
   if (meta == null || meta === '') return {}
   if (typeof meta === 'string') {
-    if (!meta.isWellFormed()) throw invalidArgument(`${field} is not well-formed text`, { field, value: meta })
+    if (!meta.isWellFormed()) throw invalidArgument(`${field} is not well-formed Unicode`, { field, value: meta })
     return { meta: Buffer.from(meta, 'utf8') }
   }
-  if (!isObject(meta)) throw invalidArgument(`${field} must be an object or a text`, { field, value: meta })
-  if (depthExceeds(meta, jsonDepthMax)) throw tooMuch(`${field} nests too deep`, field, undefined, jsonDepthMax)
+  if (!isObject(meta)) throw invalidArgument(`${field} must be an object or a string`, { field, value: meta })
+  if (depthExceeds(meta, jsonDepthMax)) throw tooMuch(`${field} is nested too deeply`, field, undefined, jsonDepthMax)
   if (Object.keys(meta).length === 0) return {}
   const json = Buffer.from(JSON.stringify(meta), 'utf8')
   if (json.length > metaBytesMax) throw tooMuch(`${field} is too long`, field, json.length, metaBytesMax)

@@ -44,7 +44,7 @@ export async function onlyId(collection: Collection, ids: readonly string[]): Pr
   const found = (await collection.getMany(ids.filter((id) => Buffer.byteLength(id) <= idBytesMax))).map(({ id }) => id)
   if (found.length < 2) return found[0] ?? first
   const names = found.map((id) => JSON.stringify(id)).join(' and ')
-  const message = `the path may mean ${names}, and there are objects of both ids; say which in the query parameter id`
+  const message = `the path can mean ${names}, and objects with both ids exist; use the query parameter id`
   throw new ServerError('id_ambiguous', message, { field: 'id', value: first })
 }
 

@@ -18,7 +18,7 @@ const graphParams = {
   M: optionalInteger({ minimum: mMin, maximum: mMax }, 'Links per node of the graph; unchanged by default.'),
   ef_con: optionalInteger(
     { minimum: efConstructionMin, maximum: efConstructionMax },
-    'Candidates considered while a node is linked; as it is when not given.',
+    'Candidates considered while a node is linked; unchanged by default.',
   ),
   precision: Type.Optional(Type.Unknown({ description: 'Rejected: it cannot be changed.' })),
   space_type: Type.Optional(Type.Unknown({ description: 'Rejected: it cannot be changed.' })),
@@ -46,10 +46,13 @@ export function readIndexRebuild(
 ): RebuildChanges {
   const change = readChange(body, '')
   if ((change.M ?? dense.M) === dense.M && (change.efConstruction ?? dense.efConstruction) === dense.efConstruction) {
-    throw invalidArgument(`nothing would change: M is ${dense.M} and ef_con is ${dense.efConstruction} already`, {
-      field: 'M',
-      value: dense.M,
-    })
+    throw invalidArgument(
+      `nothing would change: M is already ${dense.M} and ef_con is already ${dense.efConstruction}`,
+      {
+        field: 'M',
+        value: dense.M,
+      },
+    )
   }
   if (description.condition === 'ready' && description.objects === 0)
     throw invalidArgument('the index is empty: there is nothing to rebuild', { field: 'name', value: description.name })
@@ -64,7 +67,7 @@ export function readCollectionRebuild(body: RebuildCollectionBody, description: 
   })
   const named = new Set(changes.map(([name]) => name))
   if (named.size === changes.length) return Object.fromEntries(changes)
-  throw invalidArgument('fields must name each field only once', { field: 'fields', value: changes.length })
+  throw invalidArgument('fields must not name a field twice', { field: 'fields', value: changes.length })
 }
 
 function readChange(given: RebuildIndexBody, at: string): RebuildChanges[string] {

@@ -39,7 +39,7 @@ export const createIndexBody = Type.Object(
       'Candidates considered while a node is linked; default 128.',
     ),
     precision: optionalText(
-      'binary, int8 (default), int16, float16 or float32; int8d and int16d are taken for int8 and int16.',
+      'binary, int8 (default), int16, float16 or float32; int8d and int16d are accepted as int8 and int16.',
     ),
     sparse_dim: optionalInteger({ minimum: 0, maximum: sparseDimensionMax }, 'A value above 0 makes the index hybrid.'),
     sparse_model: optionalText('None, default, or endee_bm25; any value other than None makes the index hybrid.'),
@@ -142,7 +142,7 @@ export function describedIndex(database: Database, name: string): DescribedIndex
   const description = collection.describe()
   const index = paramsOf(description)
   if (index === undefined) {
-    const message = `${name} has other fields than one dense and at most one sparse; use /api/v2`
+    const message = `${name} has fields other than one dense and at most one sparse field; use /api/v2`
     throw new EngineError('collection_not_found', message, {
       field: 'name',
       value: name,

@@ -69,7 +69,7 @@ export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
   if (sparse !== undefined && !(dense !== undefined && weight === 1))
     fields[shape.sparseField] = { query: sparse, limit }
   if (dense === undefined && sparse === undefined) {
-    throw invalidArgument('vector or, on a hybrid index, sparse_indices and sparse_values must be given', {
+    throw invalidArgument('vector or, on a hybrid index, sparse_indices and sparse_values are required', {
       field: 'vector',
     })
   }

@@ -138,7 +138,7 @@ function denseValue(vector: Float32Array, norm: number | undefined, field: strin
 
 export function checkDimension(vector: ArrayLike<number>, field: string, dimension: number): void {
   if (vector.length === dimension) return
-  throw invalidArgument(`${field} has ${vector.length} numbers where the index has ${dimension} dimensions`, {
+  throw invalidArgument(`${field} has ${vector.length} numbers, but the index has ${dimension} dimensions`, {
     field,
     value: vector.length,
     limit: dimension,
@@ -166,7 +166,7 @@ function sparseValue(
 /** Refuses sparse parts where they would be dropped. */
 export function checkSparse(indices: Uint32Array, field: string, { sparse }: IndexShape): void {
   if (sparse !== undefined) return
-  const message = `${field} has ${indices.length} entries, and the index has no sparse field`
+  const message = `${field} has ${indices.length} entries, but the index has no sparse field`
   throw invalidArgument(message, { field, value: indices.length, limit: 0 })
 }
 

@@ -54,7 +54,11 @@ export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInpu
   const outer = reader.array('body')
   if (outer === 0) return []
   if (outer !== 1)
-    throw invalidArgument('body must be one array of objects in an array', { field: 'body', value: outer, limit: 1 })
+    throw invalidArgument('the body must be an array that contains one array of objects', {
+      field: 'body',
+      value: outer,
+      limit: 1,
+    })
   const count = reader.array('objects')
   checkBatch(count, batchMax)
   const objects: ObjectInput[] = []
@@ -187,7 +191,7 @@ export function readSparseJson(value: { readonly [key: string]: unknown }, field
 function fieldMap(fields: readonly (readonly [string, FieldValue])[], field: string): { [name: string]: FieldValue } {
   const map = Object.fromEntries(fields)
   if (Object.keys(map).length === fields.length) return map
-  throw invalidArgument(`${field} has two values for one field`, { field })
+  throw invalidArgument(`${field} has two values for the same field`, { field })
 }
 
 /** The ObjectBatch form, with vectors as they were given. */

@@ -40,7 +40,7 @@ export function scrollBody(batchMax: number) {
       filter: Type.Optional(filterConditions),
       limit: optionalInteger(
         { minimum: 1, maximum: batchMax },
-        'Objects wanted; default 100. A page of large objects ends earlier; its cursor leads on.',
+        'Number of objects; default 100. A page of large objects is shorter; its cursor continues.',
       ),
       cursor: optionalText('Cursor from the previous page.'),
       include_vectors: optionalBoolean('Default true. If false, objects have only id, meta, and filter.'),

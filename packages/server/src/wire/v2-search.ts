@@ -76,7 +76,7 @@ export function readCollectionSearch(body: SearchCollectionBody, topKMax: number
   )
   const fields = Object.fromEntries(queries)
   if (queries.length === 0 || Object.keys(fields).length !== queries.length) {
-    throw invalidArgument('fields must name at least one field, and each only once', {
+    throw invalidArgument('fields must name at least one field, and none twice', {
       field: 'fields',
       value: queries.length,
     })

@@ -96,7 +96,7 @@ export async function loadSegments(
     segmentRows,
   ]
   expected.forEach((value, i) => {
-    if (words[i] !== value) throw bytes.damaged('a header that is not of this field')
+    if (words[i] !== value) throw bytes.damaged('a header of another field')
   })
   const segments: SegmentState[] = []
   for (let i = 0; i < at(words, 7); i++) segments.push(await loadSegment(definition, pool, segmentRows, bytes))

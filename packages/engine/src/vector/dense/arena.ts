@@ -436,7 +436,7 @@ export function createMemory(pages: number): WebAssembly.Memory {
 
 function noAddressSpace(cause?: unknown): EngineError {
   const limit = memoriesMax()
-  const message = `the process has no address space for another field that holds data: each reserves 8 GiB, and it can hold about ${limit}`
+  const message = `the process has no address space for another field with data: each reserves 8 GiB, and it has space for about ${limit}`
   return new EngineError('memory_exhausted', message, { limit }, { cause })
 }
 

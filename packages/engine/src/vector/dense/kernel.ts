@@ -83,7 +83,7 @@ export function refuseStale(abi: WebAssembly.Global | undefined, needed: number)
   const found = abi === undefined ? 'has no number' : `is number ${abi.value}`
   throw new EngineError(
     'kernel_stale',
-    `the compiled kernel ${found} and this program needs ${needed}: build it with \`npm run kernel -w packages/engine\``,
+    `the compiled kernel ${found} but this program needs ${needed}; build it with \`npm run kernel -w packages/engine\``,
     { field: 'abi', value: abi?.value, limit: needed },
   )
 }

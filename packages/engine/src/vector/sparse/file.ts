@@ -84,7 +84,7 @@ export async function loadSparse(
     throw new EngineError('format_too_new', `field format ${version} is newer than ${formatVersion}`, details)
   }
   const isOfField = model === numberOf(sparseModels, params.model) && largest === params.dimension - 1
-  if (!isOfField || end > sparseOrdinalsMax || rows > end) throw words.damaged('a header that is not of this field')
+  if (!isOfField || end > sparseOrdinalsMax || rows > end) throw words.damaged('a header of another field')
   await loadVersions(words, state.memory, end)
   for (let i = 0, previous = -1; i < terms; i++) {
     const [index = 0, alive = 0, blocks = 0] = await words.take(listHeadWords)
@@ -163,7 +163,7 @@ class WordReader {
   }
 
   async expectEnd(): Promise<void> {
-    if (this.#words.length > this.#used || this.#rest.length > 0) throw this.damaged('what follows the field')
+    if (this.#words.length > this.#used || this.#rest.length > 0) throw this.damaged('data after the field')
     await this.#source.end()
   }
 

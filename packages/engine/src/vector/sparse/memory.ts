@@ -67,7 +67,7 @@ export class SparseMemory {
   reserve(end: number, bytes: number, bytesWorst: number): void {
     const forRows = Math.max(0, Math.ceil(end / chunkRows) - this.#chunks) * chunkBytes
     if (end > sparseOrdinalsMax || this.#top + forRows + bytesWorst > arenaBytesMax) {
-      const message = `a sparse field holds at most ${arenaBytesMax} bytes, and this write might need more`
+      const message = `a sparse field can use at most ${arenaBytesMax} bytes, and this write might need more`
       throw new EngineError('memory_exhausted', message, { value: this.#top + forRows, limit: arenaBytesMax })
     }
     this.#grow(this.#top + forRows + Math.max(0, bytes - this.#freeBytes))

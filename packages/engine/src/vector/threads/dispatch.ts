@@ -127,7 +127,7 @@ export class QueryDesk {
         },
       }
       if (this.waiting >= waitingMax)
-        open.reject(new EngineError('overloaded', `${waitingMax} queries wait already`, { limit: waitingMax }))
+        open.reject(new EngineError('overloaded', `${waitingMax} queries are already waiting`, { limit: waitingMax }))
       else if (isSmall(open)) this.#keep(open)
       else {
         this.#handOver(open)
@@ -274,7 +274,7 @@ export class QueryDesk {
       }
     } catch (cause) {
       // As when a worker traps: it costs the question and nothing else.
-      open.reject(new EngineError('worker_lost', 'the kernel failed in the thread that asked', {}, { cause }))
+      open.reject(new EngineError('worker_lost', 'the kernel failed in the calling thread', {}, { cause }))
     }
   }
 
@@ -388,5 +388,5 @@ export class QueryDesk {
 
 /** The refusal of a query about an arena that was released. */
 export function noArena(): EngineError {
-  return new EngineError('closed', 'the field was closed while it was searched')
+  return new EngineError('closed', 'the field was closed during the search')
 }

@@ -84,8 +84,8 @@ export class Vigil {
 
 function whyStuck(seen: Seen, state: ThreadState | undefined, patienceMs: number): string | undefined {
   const usedMs = (state?.cpuMs ?? 0) - (seen.cpuMs ?? 0)
-  if (state !== undefined && usedMs >= patienceMs) return `it made no progress in ${usedMs} ms of its processor`
-  if (seen.looksAsleep >= asleepLooksMax) return `it slept at ${seen.looksAsleep} looks without any progress`
+  if (state !== undefined && usedMs >= patienceMs) return `it made no progress in ${usedMs} ms of CPU time`
+  if (seen.looksAsleep >= asleepLooksMax) return `it was asleep at ${seen.looksAsleep} checks without progress`
   if (seen.looksBlind * everyMs >= patienceMs * blindFactor)
     return `it made no progress for ${seen.looksBlind * everyMs} ms`
   return undefined

@@ -131,7 +131,7 @@ export class WorkerPool {
     this.#threadsByNumber[number] = undefined
     if (this.#closed !== undefined) return
     this.#lost++
-    const error = new EngineError('worker_lost', `worker ${number} ended while it was at work`, {}, { cause })
+    const error = new EngineError('worker_lost', `worker ${number} exited while it was working`, {}, { cause })
     const own = words.workers + number * workerWords
     const w = this.ring.words
     this.#desk.lose(number, error)
