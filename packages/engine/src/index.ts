@@ -40,6 +40,7 @@ export type {
   EngineOptions,
   EngineStats,
   HistoryReach,
+  ReceivedSearch,
   Progress,
   RebuildChanges,
   RebuildStatus,

@@ -1,8 +1,6 @@
-// Reads the numbers of a JSON array straight into 32-bit floats: exactly those that Math.fround makes of what JSON.parse gives.
-// Where that cannot be told at once (more digits than fit, too close to the middle between two floats, anything that is no
-// number) it gives up, and the whole text is parsed as ever.
-//
-//   0 powers of ten | 65,536 text, ended by a zero byte | 393,216 floats, as many as half of the text has bytes | 16 pages
+// Reads the numbers of a JSON array directly into 32-bit floats: exactly those that Math.fround returns for the result of JSON.parse.
+// If that cannot be decided at once (more digits than fit, too close to the middle between two floats, anything that is not a number),
+// it gives up, and the whole text is parsed as usual.
 
 const powers = memory.data<f64>([
   1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,

@@ -1,4 +1,4 @@
-// Compiles what reads the bytes of JSON: the numbers of a question, and bodies that come in pieces.
+// Compiles the module that reads the bytes of JSON: the numbers of a query, and bodies that arrive in pieces.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, renameSync } from 'node:fs'
 import { createRequire } from 'node:module'

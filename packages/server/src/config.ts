@@ -58,7 +58,7 @@ export interface Config {
   readonly tlsKey: string | undefined
   /** Where traces are sent; undefined: nowhere. */
   readonly tracesUrl: string | undefined
-  /** Every setting as it was given, for people; of secrets and of places on disk only whether they are set. */
+  /** Every setting as given, for display; for secrets and paths only whether they are set. */
   readonly inForce: readonly SettingInForce[]
 }
 

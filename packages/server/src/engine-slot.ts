@@ -94,7 +94,7 @@ function whileRecovering(database: Database): Database {
     get backups(): Database['backups'] {
       throw stillStarting()
     },
-    // To whom a record belongs may be told by one that was not replayed yet.
+    // A record that was not replayed yet may determine the owner of this record.
     get history(): Database['history'] {
       throw stillStarting()
     },

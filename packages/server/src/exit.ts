@@ -1,4 +1,4 @@
-// Why a server cannot start or go on: one clear line for a person and an exit code for whoever supervises it.
+// Why a server cannot start or continue: one clear line for the user and an exit code for the supervisor.
 import { ConfigError } from './config.ts'
 
 export interface Exit {
@@ -36,12 +36,12 @@ export function exitOf(error: unknown): Exit {
 }
 
 function sentenceFor(name: string, error: Error): string {
-  const at = 'port' in error && 'address' in error ? `${String(error.address)}:${String(error.port)}` : ''
-  if (name === 'EADDRINUSE') return `${at} is in use by another process; set NDD_SERVER_PORT to a free port`
-  if (name === 'EADDRNOTAVAIL') return `${at} is not an address of this machine; set NDD_HOST to one`
+  const listenAddress = 'port' in error && 'address' in error ? `${String(error.address)}:${String(error.port)}` : ''
+  if (name === 'EADDRINUSE') return `${listenAddress} is in use by another process; set NDD_SERVER_PORT to a free port`
+  if (name === 'EADDRNOTAVAIL') return `${listenAddress} is not an address of this machine; set NDD_HOST to one`
   const syscall = 'syscall' in error ? String(error.syscall) : ''
   if (name === 'EACCES' && syscall === 'listen')
-    return `this user may not listen on ${at}; set NDD_SERVER_PORT above 1023`
+    return `this user may not listen on ${listenAddress}; set NDD_SERVER_PORT above 1023`
   if (codesByName[name] === 77)
     return `the data directory cannot be used (${error.message}); set NDD_DATA_DIR to one that can be written`
   return error.message

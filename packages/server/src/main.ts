@@ -29,16 +29,16 @@ function settings(): ConfigRead {
   }
 }
 
-/** At most one line a second, and only when opening takes long enough for somebody to wonder. */
+/** At most one line per second, and only if opening takes long. */
 function progressTeller(): (progress: Progress) => void {
-  let told = Date.now()
+  let reportedMs = Date.now()
   return ({ job, collection, done, total, unit }) => {
-    if (job === 'checkpoint' || Date.now() - told < 1_000) return
-    told = Date.now()
+    if (job === 'checkpoint' || Date.now() - reportedMs < 1_000) return
+    reportedMs = Date.now()
     const percent = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : ''
-    const of = collection === undefined ? '' : ` of ${collection}`
+    const suffix = collection === undefined ? '' : ` of ${collection}`
     say(
-      `annal: starting: ${job === 'replay' ? 'replaying the log' : `loading the snapshot${of}`}${percent} (${done} of ${total} ${unit})`,
+      `annal: starting: ${job === 'replay' ? 'replaying the log' : `loading the snapshot${suffix}`}${percent} (${done} of ${total} ${unit})`,
     )
   }
 }
@@ -64,7 +64,7 @@ function stopOnSignals(server: RunningServer): void {
   process.on('SIGTERM', onSignal)
 }
 
-/** A certificate that cannot be taken is told, and the old one stays. */
+/** A certificate that cannot be loaded is reported, and the old one is kept. */
 function renewOnHangup(server: RunningServer): void {
   process.on('SIGHUP', () => {
     server.reloadTls().then(
@@ -74,8 +74,9 @@ function renewOnHangup(server: RunningServer): void {
   })
 }
 
-// What is stored is not in V8's heap: it holds some twenty megabytes and what requests leave behind. By itself V8 would look all of
-// it over every few hundred requests, which holds up whoever asks meanwhile; this is the growth that it allows itself at most.
+// Stored data is outside V8's heap, which has some twenty megabytes and the garbage of requests. By default V8 would run a major
+// collection every few hundred requests, which delays other requests. This setting lets the V8 heap grow to its limit before a major
+// collection.
 setFlagsFromString('--heap-growing-percent=300')
 
 // A second wall behind the checks of every input: nothing can be planted on the object that all others inherit from.

@@ -28,9 +28,9 @@ export interface RunningServer {
   readonly address: string
   /** Settles when the engine is open; rejects when it cannot be opened, or was stopped before. */
   readonly ready: Promise<Engine>
-  /** Reads certificate and key again; those under way keep theirs. Rejects, changing nothing, when they cannot be taken. */
+  /** Reloads certificate and key; open connections keep theirs. Rejects without a change if they cannot be loaded. */
   reloadTls(): Promise<void>
-  /** Stops taking requests, finishes those under way, closes the engine. Idempotent. */
+  /** Stops accepting requests, finishes the running ones, and closes the engine. Idempotent. */
   stop(): Promise<void>
 }
 
@@ -97,8 +97,8 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
     clearInterval(sweep)
     clearTimeout(cut)
     await tracing?.close()
-    // A replay under way is given up when the engine closes. An engine that could not be opened has nothing to close; whoever
-    // awaits `ready` hears of it.
+    // Closing the engine stops a running replay. An engine that could not be opened has nothing to close; `ready` rejects with the
+    // reason.
     const engine = early ?? (await ready.catch(() => undefined))
     await schedule?.stop()
     clearInterval(noting)

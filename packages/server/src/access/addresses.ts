@@ -1,5 +1,5 @@
-// What of a caller's address is counted: an IPv4 address, or the 64 bits of an IPv6 address that a network gets as a whole, since
-// whoever has one address there has all of them.
+// The part of a caller's address that is counted: an IPv4 address, or the first 64 bits of an IPv6 address, because a network gets
+// these 64 bits as a whole.
 import { isIP, isIPv4 } from 'node:net'
 
 /** One key for every spelling of an address; `unknown` for what is none, as a proxy may pass it on. */

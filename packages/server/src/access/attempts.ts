@@ -1,6 +1,6 @@
-// How often somebody may try to guess a token that a person chose: ten failures a minute for one address and a hundred for the
-// server, whatever addresses and tokens are used. Beyond that only addresses that used the right token of late are compared at all.
-// A failure is answered after a second. Knows no tokens.
+// Limits how often a token that a person chose can be guessed: ten failures per minute for one address and a hundred for the server,
+// whatever addresses and tokens are used. Above that, only addresses that recently used the right token are compared. A failure is
+// answered after one second. Knows no tokens.
 
 import {
   authAddressesMax,
@@ -27,7 +27,7 @@ export interface Attempts {
 }
 
 export interface AttemptsOptions {
-  /** Milliseconds of a clock that nobody sets back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
   /** Calls `then` after so many milliseconds. */
   readonly later?: (then: () => void, ms: number) => void
@@ -35,13 +35,14 @@ export interface AttemptsOptions {
 
 export function createAttempts({ now = () => performance.now(), later = setLater }: AttemptsOptions = {}): Attempts {
   // Failures beyond the rates are never added, so that there are at most a hundred however many addresses take part.
-  let failures: { readonly at: number; readonly address: string }[] = []
+  let failures: { readonly timeMs: number; readonly address: string }[] = []
   const successes = new Map<string, number>()
   const waiting = new Set<() => void>()
   const recent = () => {
     const begin = now() - authWindowMs
     // In the order of their times: the first is the oldest.
-    if (failures[0] !== undefined && failures[0].at <= begin) failures = failures.filter(({ at }) => at > begin)
+    if (failures[0] !== undefined && failures[0].timeMs <= begin)
+      failures = failures.filter(({ timeMs }) => timeMs > begin)
     return failures
   }
   return {
@@ -53,12 +54,12 @@ export function createAttempts({ now = () => performance.now(), later = setLater
       return all.reduce((count, failure) => (failure.address === key ? count + 1 : count), 0) < authFailuresMax
     },
     failed(address) {
-      recent().push({ at: now(), address: addressKey(address) })
+      recent().push({ timeMs: now(), address: addressKey(address) })
     },
     succeeded(address) {
       const key = addressKey(address)
-      const at = successes.get(key)
-      if (at !== undefined && now() - at < authRefreshMs) return
+      const successMs = successes.get(key)
+      if (successMs !== undefined && now() - successMs < authRefreshMs) return
       // In the order of their last success, so that the first is the one to forget.
       successes.delete(key)
       successes.set(key, now())
@@ -66,8 +67,8 @@ export function createAttempts({ now = () => performance.now(), later = setLater
       if (successes.size > authAddressesMax && oldest !== undefined) successes.delete(oldest)
     },
     remembers(address) {
-      const at = successes.get(addressKey(address))
-      return at !== undefined && now() - at <= authRememberedMs
+      const successMs = successes.get(addressKey(address))
+      return successMs !== undefined && now() - successMs <= authRememberedMs
     },
     delay() {
       if (waiting.size >= authDelayedMax) return Promise.resolve()

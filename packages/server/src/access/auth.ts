@@ -6,7 +6,7 @@ import type { EngineSlot } from '../engine-slot.ts'
 import { ServerError } from '../http/errors.ts'
 import { type Attempts, createAttempts } from './attempts.ts'
 
-/** Who asks: the owner of a plain deployment, the root token, or somebody inside one database. */
+/** The caller: the owner of a plain deployment, the root token, or a user of one database. */
 export type Principal =
   | { readonly kind: 'owner' }
   | { readonly kind: 'root' }
@@ -44,7 +44,7 @@ export function tokenId(header: string | undefined): string | undefined {
   return header === undefined || header === '' ? undefined : sha256(tokenIn(header)).toString('hex').slice(0, 12)
 }
 
-/** How a token is kept: nobody can make the token of it. */
+/** The stored form of a token, from which the token cannot be computed. */
 export function tokenHash(token: string): string {
   return sha256(token).toString('hex')
 }
@@ -52,7 +52,10 @@ export function tokenHash(token: string): string {
 const owner: Principal = { kind: 'owner' }
 const root: Principal = { kind: 'root' }
 
-/** The one token that a person chose, and those that the server made, which nobody can guess and which are never counted. */
+/**
+ * The one token that a person chose, and the tokens that the server generated, which cannot be guessed and whose failures are not
+ * counted.
+ */
 interface Tokens {
   /** Reads the header; `digest` is of what is to be compared. */
   read(token: string): PresentedToken
@@ -141,7 +144,7 @@ function guardWith({ read, chosen }: Tokens, attempts: Attempts): Guard {
         return typeof found !== 'string' && found.kind !== 'member'
       } catch (error) {
         if (!(error instanceof Error && 'code' in error)) throw error
-        // No answer yet, or a database that is no more: nobody who knows all.
+        // No authentication yet, or a database that was deleted: such a caller may not read figures of the whole server.
         return false
       }
     },

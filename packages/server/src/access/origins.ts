@@ -36,7 +36,7 @@ function isOwn(origin: string, { host, 'x-forwarded-host': forwarded }: Incoming
   return hosts.some((one) => one !== '' && URL.parse(`${url.protocol}//${one}`)?.host === url.host)
 }
 
-/** Headers for the pages of `named` origins. Nothing is said to others, and credentials of the browser are never asked for. */
+/** Headers for the pages of `named` origins. Other origins get none, and browser credentials are never accepted. */
 export interface Cors {
   /** True when the request was a preflight, which is answered then. */
   answer(request: FastifyRequest, reply: FastifyReply): boolean

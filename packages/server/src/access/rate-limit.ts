@@ -9,7 +9,7 @@ export interface RateLimit {
 
 interface Bucket {
   left: number
-  at: number
+  timeMs: number
 }
 
 /** `perSecond` on average, and as many at once; undefined lets everybody through. */
@@ -18,11 +18,11 @@ export function createRateLimit(perSecond: number | undefined, now: () => number
   const buckets = new Map<string, Bucket>()
   return {
     take(caller) {
-      const bucket = buckets.get(caller) ?? { left: perSecond, at: now() }
-      const filled = bucket.left + ((now() - bucket.at) / 1_000) * perSecond
+      const bucket = buckets.get(caller) ?? { left: perSecond, timeMs: now() }
+      const filled = bucket.left + ((now() - bucket.timeMs) / 1_000) * perSecond
       bucket.left = Math.min(perSecond, filled)
-      bucket.at = now()
-      // Callers stand in the order they last asked, so that the first is the one to forget.
+      bucket.timeMs = now()
+      // Callers are kept in the order of their last request, so that the first one can be dropped.
       buckets.delete(caller)
       buckets.set(caller, bucket)
       const idle = buckets.keys().next().value

@@ -22,17 +22,17 @@ export function addBackupParsers(app: FastifyInstance): void {
 
 /** Throws invalid_argument or unsupported_media_type. */
 export async function uploadedBackup(request: FastifyRequest): Promise<UploadedBackup> {
-  const asked = (request.query as { readonly name?: string }).name
+  const requestedName = (request.query as { readonly name?: string }).name
   if (request.isMultipart()) {
     const part = await request.file()
     if (part === undefined || part.fieldname !== 'backup')
       throw invalidArgument('the form must have one file named backup', { field: 'backup' })
-    return { name: asked ?? stem(part.filename), stream: part.file }
+    return { name: requestedName ?? stem(part.filename), stream: part.file }
   }
   if (!(request.body instanceof Readable))
     throw new ServerError('unsupported_media_type', 'a backup must be sent as multipart/form-data or application/x-tar')
-  if (asked === undefined) throw invalidArgument('the query parameter name is required', { field: 'name' })
-  return { name: asked, stream: request.body }
+  if (requestedName === undefined) throw invalidArgument('the query parameter name is required', { field: 'name' })
+  return { name: requestedName, stream: request.body }
 }
 
 function stem(filename: string): string {

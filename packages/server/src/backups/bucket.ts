@@ -1,5 +1,5 @@
-// Backups off the machine: objects in something that speaks S3, each one the stream of a download. Where it is and who may come in
-// is told by the variables that all programs for S3 share (AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID ...).
+// Backups in S3-compatible storage: each object is the stream of a download. Location and credentials come from the standard variables
+// of S3 programs (AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID ...).
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import {
@@ -136,7 +136,7 @@ export class Bucket {
     await this.#asking(name, () => this.#line.client.send(new DeleteObjectCommand(this.#object(name))))
   }
 
-  /** Ends what is under way. */
+  /** Cancels the running transfer. */
   close(): void {
     this.#line.closing.abort()
     this.#line.client.destroy()

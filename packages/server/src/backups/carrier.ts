@@ -27,7 +27,7 @@ export class Carrier {
   async carry(database: Database): Promise<string[]> {
     const faults: string[] = []
     const folder = this.#options.bucket.within(database.name)
-    const told = async (what: string, act: () => Promise<void>): Promise<void> => {
+    const reportFailure = async (what: string, act: () => Promise<void>): Promise<void> => {
       try {
         if (!this.#closed) await act()
       } catch (error) {
@@ -35,10 +35,10 @@ export class Carrier {
         if (!this.#closed) faults.push(`${what} failed: ${(error as Error).message}`)
       }
     }
-    await told(`listing the backups of "${database.name}" in the bucket`, async () => {
+    await reportFailure(`listing the backups of "${database.name}" in the bucket`, async () => {
       const there = (await folder.list()).map(({ name }) => name)
       for (const newest of newestOfEach(database.backups.list()))
-        await told(`copying backup "${newest.name}" of "${database.name}" to the bucket`, () =>
+        await reportFailure(`copying backup "${newest.name}" of "${database.name}" to the bucket`, () =>
           this.#carryOne(database, newest, folder, there),
         )
     })

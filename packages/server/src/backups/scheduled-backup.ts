@@ -2,14 +2,14 @@
 import type { BackupInfo, Database } from '@annal/engine'
 
 const prefix = 'auto-'
-/** A database that is busy with a backup of somebody's own is asked again. */
+/** The wait before a retry while a database is busy with another backup. */
 const attempts = 5
 const nameLengthMax = 200
 
 export interface Keeping {
   /** Scheduled backups kept of each collection; others are never touched. */
   readonly keep: number
-  /** Builds each backup aside and compares its digest. */
+  /** Verifies each backup with a test restore. */
   readonly check: boolean
 }
 
@@ -25,7 +25,7 @@ export async function backUpWhatChanged(
   { keep, check }: Keeping,
 ): Promise<void> {
   const { backups } = database
-  // One that nobody wrote to since needs no other.
+  // A collection without changes needs no new backup.
   if (scheduledBackups(database, collection).at(-1)?.lsn === database.collection(collection).describe().lsn) return
   const { name } = await begin(database, collection)
   await backups.settled()
@@ -40,8 +40,8 @@ export async function backUpWhatChanged(
 }
 
 async function begin(database: Database, collection: string): Promise<{ readonly name: string }> {
-  const at = new Date().toISOString().replaceAll(/[-:.Z]/g, '')
-  const name = `${prefix}${collection}-${at}`.slice(0, nameLengthMax)
+  const timeText = new Date().toISOString().replaceAll(/[-:.Z]/g, '')
+  const name = `${prefix}${collection}-${timeText}`.slice(0, nameLengthMax)
   for (let attempt = 1; ; attempt++) {
     try {
       return await database.backups.create(collection, name)

@@ -48,7 +48,7 @@ export class BackupSchedule {
     return [...this.#faults, ...own, ...[...this.#notCarried.values()].flatMap(({ faults }) => faults)]
   }
 
-  /** One round, or the one under way. Never rejects: what fails is told, and tried again in the next. */
+  /** Runs one round, or returns the running one. Never rejects: failures are reported and retried in the next round. */
   run(): Promise<void> {
     this.#running ??= this.#round().finally(() => {
       this.#running = undefined
@@ -56,7 +56,7 @@ export class BackupSchedule {
     return this.#running
   }
 
-  /** Backups that collections' own schedules ask for by now, or those under way. Never rejects either. */
+  /** Creates the backups that are due by collections' own schedules, or returns the running round. Never rejects. */
   runDue(now = Date.now()): Promise<void> {
     this.#looking ??= this.#due(now).finally(() => {
       this.#looking = undefined
@@ -137,7 +137,7 @@ export class BackupSchedule {
     }
   }
 
-  /** Reads every backup there is, also those somebody made: a disk forgets in silence. */
+  /** Verifies every backup, also those created manually, because a disk can lose data silently. */
   async #scrub({ name: database, backups }: Database): Promise<string[]> {
     const faults: string[] = []
     for (const { name } of backups.list()) {

@@ -9,11 +9,11 @@ export interface Schedule {
   readonly everyHours: number
   /** Scheduled backups kept. */
   readonly keep: number
-  /** Builds each backup aside and compares its digest. */
+  /** Verifies each backup with a test restore. */
   readonly check: boolean
 }
 
-/** One made under the name of a database that is gone is another, with other schedules. */
+/** A new database with the name of a deleted one has other schedules. */
 type Stored = Schedule & { readonly databaseCreatedAt: number }
 
 /** A setting holds 4 KiB, so several hold the list; each change writes one of them. */
@@ -56,17 +56,18 @@ export class Schedules {
     return had
   }
 
-  #change(of: Pick<Schedule, 'database' | 'collection'>, next: (page: readonly Stored[]) => readonly Stored[]) {
+  #change(key: Pick<Schedule, 'database' | 'collection'>, next: (page: readonly Stored[]) => readonly Stored[]) {
     const changed = this.#turn.then(async () => {
-      const there = this.#pages().map((page) => page.filter((stored) => !isOf(stored, of)))
-      const holder = this.#pages().findIndex((page) => page.some((stored) => isOf(stored, of)))
+      const there = this.#pages().map((page) => page.filter((stored) => !isOf(stored, key)))
+      const holder = this.#pages().findIndex((page) => page.some((stored) => isOf(stored, key)))
       const places = holder < 0 ? there.keys() : [holder, ...there.keys()]
-      for (const at of places) {
-        const text = JSON.stringify(next(there[at] ?? []))
+      for (const page of places) {
+        const text = JSON.stringify(next(there[page] ?? []))
         if (Buffer.byteLength(text) > pageBytesMax) continue
-        await this.#control().putSetting(keyOf(at), text)
+        await this.#control().putSetting(keyOf(page), text)
         // A longer one may have had to leave its place.
-        if (holder >= 0 && holder !== at) await this.#control().putSetting(keyOf(holder), JSON.stringify(there[holder]))
+        if (holder >= 0 && holder !== page)
+          await this.#control().putSetting(keyOf(holder), JSON.stringify(there[holder]))
         return
       }
       throw new ServerError('limit_exceeded', 'there are too many backup schedules; delete some', { field: 'name' })
@@ -77,7 +78,7 @@ export class Schedules {
 
   #pages(): readonly (readonly Stored[])[] {
     const control = this.#control()
-    return Array.from({ length: pages }, (_, at) => JSON.parse(control.setting(keyOf(at)) ?? '[]') as Stored[])
+    return Array.from({ length: pages }, (_, page) => JSON.parse(control.setting(keyOf(page)) ?? '[]') as Stored[])
   }
 }
 

@@ -37,7 +37,7 @@ export class ArrivingBody {
     this.bytesMax = Math.min(bytesMax, declared ?? bytesMax)
     this.#payload = payload
     this.#declared = declared
-    // Without that, whoever refuses a body half-way would cut the connection before the reply.
+    // Otherwise refusing a body halfway would close the connection before the reply.
     this.#chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
   }
 
@@ -67,7 +67,7 @@ export class ArrivingBody {
     }
   }
 
-  /** Nobody reads the rest: it is taken and thrown away, so that the client gets to read why. */
+  /** The rest is received and discarded, so that the client can read the reply. */
   discard(): void {
     if (this.#ended) return
     this.#begun = []

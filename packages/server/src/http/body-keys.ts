@@ -1,5 +1,6 @@
-// Keys of a body that nobody reads. Annal's own routes refuse them; routes of the published protocol, whose clients may send more
-// than this server knows, answer and say so: in the header `x-annal-warnings`, and in replies that are JSON objects under `warnings`.
+// Unknown keys of a body. Annal's own routes refuse them. Routes of the published protocol, whose clients may send more than this
+// server knows, accept the body and report the keys in the header `x-annal-warnings` and, in replies that are JSON objects, under
+// `warnings`.
 import type { TSchema } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import { type UnknownKey, unknownKeys, unknownKeysMax, unknownKeysOfEntry } from '../wire/unknown-keys.ts'
@@ -9,7 +10,7 @@ import { errorValueLengthMax } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** About the body, for whoever sent it. */
+    /** A warning about the body, for its sender. */
     warnings: readonly string[] | undefined
   }
 }

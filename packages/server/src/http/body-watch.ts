@@ -1,13 +1,13 @@
-// Bodies that are being received. One may take as long as it gets on: what gains too little in a while is cut off, so that nobody
-// keeps a connection, and room for a body, by sending a byte now and then. Node's own limit counts the whole time instead, and
-// would end every large upload over a thin line.
+// Watches bodies that are being received. A body may take as long as it makes progress; one that receives too little for a while is cut
+// off, so that a client cannot hold a connection and memory by sending a byte now and then. Node's own limit counts the total time
+// instead, and would end every large upload over a slow connection.
 import type { IncomingMessage, Server } from 'node:http'
 import * as limits from './limits.ts'
 
 interface Watched {
   readonly request: IncomingMessage
   /** Where it stands among those that are open; -1 when it is not among them any more. */
-  at: number
+  timeMs: number
   /** Bytes of the connection when it was last looked at, and how many looks ago that was. */
   bytes: number
   looks: number
@@ -26,7 +26,7 @@ export interface BodyWatchOptions {
 }
 
 export interface BodyWatch {
-  /** To be called when the head of a request with a body is there; gives what to call when its reply is over. */
+  /** Called when the head of a request with a body has arrived; returns the function to call when its reply is complete. */
   watch(request: IncomingMessage): () => void
   end(): void
 }
@@ -40,16 +40,16 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
     unreadLooksMax = Math.ceil(limits.unreadMs / lookEveryMs),
   } = options
   const bounds = { looksMax, bytesMin, unreadBytesMax, unreadLooksMax }
-  // Not a Set: its tables, made anew again and again, lead to one another, and with them V8 would keep the requests.
+  // Not a Set: the tables that it replaces while it grows refer to each other, and V8 would keep the requests with them.
   const open: Watched[] = []
   const close = (watched: Watched): void => {
-    if (watched.at < 0) return
+    if (watched.timeMs < 0) return
     const last = open.pop()
     if (last !== undefined && last !== watched) {
-      open[watched.at] = last
-      last.at = watched.at
+      open[watched.timeMs] = last
+      last.timeMs = watched.timeMs
     }
-    watched.at = -1
+    watched.timeMs = -1
   }
   const timer = setInterval(() => {
     for (const watched of open.slice()) {
@@ -63,7 +63,7 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
   return {
     watch(request) {
       const { bytesRead: bytes } = request.socket
-      const watched: Watched = { request, at: open.length, bytes, looks: 0, answered: undefined }
+      const watched: Watched = { request, timeMs: open.length, bytes, looks: 0, answered: undefined }
       open.push(watched)
       return () => {
         // A request may be answered, and refused, before all of its body came: the rest keeps the connection busy.

@@ -1,5 +1,5 @@
-// Bounds what many requests hold at one time: bytes of their bodies, bytes of their replies, requests themselves. What does not
-// fit is told to come back.
+// Limits what concurrent requests hold: bytes of their bodies, bytes of their replies, and the requests themselves. A request above the
+// limit gets an error and can be retried.
 import { ServerError } from './errors.ts'
 
 export interface Budget {

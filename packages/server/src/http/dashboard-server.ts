@@ -32,7 +32,7 @@ export async function startDashboard({ host, port, serverUrl }: DashboardOptions
   )
   app.addHook('onRequest', async ({ method, headers }) => checkOrigin(method, headers, noOrigins))
   dashboardRoutes(app)
-  // Answers for itself, so that a container is not started anew because its server is away.
+  // Reports its own health, so that a container is not restarted because its server is down.
   app.get('/health', async () => ({ status: 'ok' }))
   for (const prefix of ['/api', '/metrics']) await passOn(app, prefix, serverUrl)
   const address = await app.listen({ host, port })
@@ -50,7 +50,7 @@ const noOrigins: ReadonlySet<string> = new Set()
 
 type Headers = FastifyRequest['headers']
 
-/** What the browser says about the page stays here; who asked, and for which host, goes on. */
+/** Headers about the page are not forwarded; those about the caller and the host are. */
 function forwardedHeaders({ headers, socket }: FastifyRequest, passed: Headers): Headers {
   const kept = Object.entries(passed).filter(([name]) => name !== 'origin' && !name.startsWith('sec-fetch-'))
   return {

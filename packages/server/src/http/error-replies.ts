@@ -12,7 +12,7 @@ import {
 import { fromFramework } from './framework-errors.ts'
 import { unreadBytesMax } from './limits.ts'
 
-/** What a start or a stop refuses: it passes by itself, so that it is told in one line and without a stack. */
+/** Errors during a start or a stop are temporary, so they are logged in one line without a stack. */
 const passing: ReadonlySet<AnyCode> = new Set(['starting', 'stopping', 'collection_loading'])
 
 export function sendError(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {

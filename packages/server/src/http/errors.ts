@@ -114,7 +114,7 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
 /** Every code, for those who describe the API. */
 export const errorCodes: readonly string[] = Object.keys(statusByCode)
 
-/** What the client is told besides the sentence. */
+/** What the client gets besides the message. */
 export interface ErrorBody {
   readonly error: string
   readonly code: AnyCode
@@ -124,7 +124,7 @@ export interface ErrorBody {
   readonly limit?: string | number | boolean | null
 }
 
-/** Messages of the log, and those of the engine about its files, name paths; these are what a client is told instead. */
+/** Messages of the log, and those of the engine about its files, contain paths; the client gets these messages instead. */
 const sentences: { readonly [C in AnyCode]?: string } = {
   snapshot_damaged: 'stored data is damaged; see the server log',
   // Data of the server's own in a newer format keeps it from starting, so this is about a backup.
@@ -160,7 +160,7 @@ export function invalidArgument(message: string, details: ErrorDetails): ServerE
   return new ServerError('invalid_argument', message, details)
 }
 
-/** Any error with one of our codes: of this package, of the engine or of the log, told apart by the code alone. */
+/** Any error with a known code, of this package, the engine or the log, distinguished only by the code. */
 export interface CodedError extends Error {
   readonly code: AnyCode
   readonly details?: ErrorDetails

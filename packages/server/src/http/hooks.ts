@@ -1,4 +1,4 @@
-// What happens around every request: it is counted, let in or refused before its body is read, and written down when answered.
+// What happens around every request: it is counted, accepted or refused before its body is read, and logged when its reply is complete.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Access, checkAccess, needsLicense } from '../access/access.ts'
 import { addressKey } from '../access/addresses.ts'
@@ -43,7 +43,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     const error = refusal(() => {
       checkOrigin(request.method, request.headers, named)
       if (stopping) throw new ServerError('stopping', 'the server is stopping')
-      // Made anew each time it is read.
+      // Created again at each read.
       const route = request.routeOptions
       const access = request.is404 ? 'open' : accessOf(route)
       if (access === 'open') return
@@ -102,7 +102,7 @@ function tokenOf({ headers, query }: FastifyRequest, route: FastifyRequest['rout
   return typeof db === 'string' && !token.includes(':') ? `root/${db}:${token}` : token
 }
 
-/** The token's owner where tokens tell callers apart, else whoever has the address. */
+/** The owner of the token if tokens identify callers, otherwise the address. */
 function callerOf(request: FastifyRequest, { authToken, rootToken }: RouteContext['config']): string {
   const token = authToken ?? rootToken
   return (token === undefined ? undefined : tokenId(request.headers.authorization)) ?? addressKey(request.ip)
@@ -141,7 +141,7 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
-/** A body of unknown length may become as large as the route allows. Gives how to give the room back. */
+/** A body of unknown length may become as large as the route allows. Returns the function that frees the budget. */
 function roomForBody(budgets: BodyBudgets, { headers }: FastifyRequest, route: FastifyRequest['routeOptions']) {
   const declared = headers['content-length']
   const bodyMax = route.bodyLimit ?? limits.bodyBytesMax

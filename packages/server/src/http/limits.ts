@@ -41,7 +41,7 @@ export const headersTimeoutMs = 10_000
 export const keepAliveTimeoutMs = 5_000
 /** Node looks for timed-out connections only this often; its own default of 30 s would let a slow client stay. */
 export const connectionsCheckingIntervalMs = 1_000
-/** Two thousand that are idle keep nobody out. */
+/** Two thousand idle connections block no one. */
 export const connectionsMax = 4_096
 /** Requests worked on at one time; a pipelining client may have several on one connection. */
 export const requestsInFlightMax = 1_024
@@ -65,7 +65,7 @@ export const itemTextBytesMax = mebibyte
 export const vectorNumbersMax = 65_536
 /** Characters of one number; a double written out in full has some 770 digits. */
 export const jsonNumberBytesMax = 1_024
-/** Arrays, objects and keys in a body that is read at once, beside the numbers and texts in them. */
+/** Arrays, objects and keys in a body that is read at once, not counting the numbers and strings in them. */
 export const bodyNodesMax = 131_072
 
 /** Values in a body that is read at once, and in one MessagePack body whose shape is not known beforehand. */
@@ -99,7 +99,7 @@ export const requestLogDefault = 100
 
 /** How much of an offending text an error repeats. */
 export const errorValueLengthMax = 64
-/** A shutdown waits this long for requests under way, then cuts their connections. */
+/** How long a shutdown waits for running requests before it closes their connections. */
 export const shutdownGraceMs = 8_000
 /** A second signal ends the process at once when this much time has passed since the first. */
 export const secondSignalAfterMs = 10_000

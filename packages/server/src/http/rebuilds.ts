@@ -1,5 +1,5 @@
-// Rebuilds asked for over HTTP: begun here and answered at once, while the collection works on. The engine knows how far one
-// is; what it was asked to change, and why it failed, is remembered here.
+// Rebuilds that were started over HTTP: the reply is sent at once, while the rebuild runs. The engine knows its progress; the requested
+// changes and the reason of a failure are kept here.
 import type { Collection, Database, DenseFieldSchema, RebuildChanges, RebuildStatus } from '@annal/engine'
 import { errorBody, isCoded, ServerError } from './errors.ts'
 
@@ -29,8 +29,7 @@ const jobs = new WeakMap<Collection, RebuildJob>()
 const unexplained = 'the rebuild failed; see the server log'
 
 /**
- * Resolves when the rebuild is under way, rejects when it is refused. `onFailed` hears of one that fails later, with nothing
- * changed.
+ * Resolves when the rebuild has started, rejects when it is refused. `onFailed` is called if it fails later; then nothing has changed.
  */
 export async function beginRebuild(
   collection: Collection,

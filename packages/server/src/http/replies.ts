@@ -50,7 +50,7 @@ export function answerRoom({ server, raw }: FastifyReply, advice: string): Answe
         const message = `the reply would contain more than ${replyBytesMax} bytes of stored data; ${advice}`
         throw new ServerError('reply_too_large', message, { limit: replyBytesMax })
       }
-      // Nobody waits for the reply of a connection that is gone, and its end was announced already.
+      // The connection is closed, so the reply has no receiver, and the end was already reported.
       if (taken <= largeReplyBytes || raw.destroyed) return
       if (held.length === 0) raw.once('close', () => held.forEach((give) => void give()))
       held.push(server.replyBudget.take(taken - counted))

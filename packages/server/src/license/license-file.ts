@@ -34,7 +34,7 @@ interface Payload {
 export interface LicenseKeys {
   /** 32 bytes in base64url; what NDD_LICENSE_PUBLIC_KEY takes. */
   readonly publicKey: string
-  /** PKCS #8 in PEM form. Whoever has it can issue licenses. */
+  /** PKCS #8 in PEM form. Its owner can issue licenses. */
   readonly privateKey: string
 }
 
@@ -96,7 +96,7 @@ function textOf({ id, plan, startMs, endMs, directory }: License): string {
 }
 
 function readPayload(text: string): License {
-  const said = parsed(text)
+  const said = parsePayload(text)
   if (said.product !== product) throw invalid('the license is for another product')
   const license = {
     id: word(said.license_id, 'license_id'),
@@ -111,7 +111,7 @@ function readPayload(text: string): License {
   return license
 }
 
-function parsed(text: string): Partial<Record<keyof Payload, unknown>> {
+function parsePayload(text: string): Partial<Record<keyof Payload, unknown>> {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null) return value

@@ -7,7 +7,7 @@ import { createWhole, nodeVfs, writeFully } from '@annal/wal'
 import { licenseBytesMax } from './license-file.ts'
 
 export interface LicensePlace {
-  /** Undefined when there is none. Throws when what is there is no plain file, or too large. */
+  /** Undefined if there is none. Throws if it is not a regular file, or too large. */
   read(): Promise<string | undefined>
   write(text: string): Promise<void>
 }

@@ -1,5 +1,5 @@
-// Whether a license is in force. It comes from license.lic, or is the trial: a fact in the log, since nobody here has the key to
-// sign one (decision 0010). Trouble with a license restricts what is served and touches no data.
+// Whether a license is active. It comes from license.lic, or is the trial: a record in the log, because the server has no key to sign a
+// license (decision 0010). A license problem restricts the server and changes no data.
 import type { Engine } from '@annal/engine'
 import { ServerError } from '../http/errors.ts'
 import { licenseClockLeewayMs, trialMs } from '../http/limits.ts'
@@ -12,7 +12,7 @@ export interface LicenseStatus {
 }
 
 export interface Licensing {
-  /** Applies the file that lies in the directory with this id; called before anything is served. What is wrong with it is told by `fault`. */
+  /** Applies the license file of the directory with this id; called before the server serves. `fault` describes a problem with it. */
   open(directory: string): Promise<void>
   /** Undefined: there never was one. */
   status(): LicenseStatus | undefined
@@ -53,20 +53,22 @@ export function createLicensing(options: LicensingOptions): Licensing {
   const { publicKey, place, engine, now = Date.now, elapsed = () => performance.now() } = options
   let filed: License | undefined
   let fileFault: string | undefined
-  let expiryTold = ''
-  let trialAsked = false
+  let expiryReported = ''
+  let trialRequested = false
 
-  let seen: { readonly ms: number; readonly at: number } | undefined
+  let seen: { readonly ms: number; readonly clockMs: number } | undefined
 
   const notedMs = (): number => Math.max(engine().timeMs, Number(engine().control.setting(seenKey) ?? 0))
 
-  /** It is at least what the log knew when this process began to ask, and what has gone by since. */
+  /** At least the newest time in the log when this process started, plus the time since then. */
   const seenMs = (): number => {
-    seen ??= { ms: notedMs(), at: elapsed() }
-    return seen.ms + elapsed() - seen.at
+    seen ??= { ms: notedMs(), clockMs: elapsed() }
+    return seen.ms + elapsed() - seen.clockMs
   }
 
-  /** Never earlier than anything in the log: a clock that was set back revives nothing, also when nobody wrote before. */
+  /**
+   * Never earlier than any time in the log: setting the clock back does not reactivate a license, also if nothing was written before.
+   */
   const today = (): number => Math.max(now(), engine().timeMs, seenMs())
 
   const noteTime = async (): Promise<void> => {
@@ -83,14 +85,14 @@ export function createLicensing(options: LicensingOptions): Licensing {
 
   /** Once an expiry was seen it is in the log, and stays true whatever the clock says later. */
   const tellExpiry = ({ id }: License): void => {
-    if (expiryTold === id || engine().control.setting(expiredKey) === id) return
-    expiryTold = id
+    if (expiryReported === id || engine().control.setting(expiredKey) === id) return
+    expiryReported = id
     engine()
       .control.putSetting(expiredKey, id)
       .then(noteTime)
       .catch(() => {
         // The log takes no writes just now; the next question tries again.
-        expiryTold = ''
+        expiryReported = ''
       })
   }
 
@@ -157,12 +159,12 @@ export function createLicensing(options: LicensingOptions): Licensing {
     },
     async takeTrial() {
       const { control } = engine()
-      if (trialAsked || control.setting(trialKey) !== undefined)
+      if (trialRequested || control.setting(trialKey) !== undefined)
         throw new ServerError('trial_taken', 'the trial of this data directory was already used')
       // Set in the turn of the check: of two who ask at once one gets it.
-      trialAsked = true
+      trialRequested = true
       await control.putSetting(trialKey, String(today())).finally(() => {
-        trialAsked = false
+        trialRequested = false
       })
       const license = trial()
       if (license === undefined) throw new ServerError('internal', 'the trial is not recorded in the log')

@@ -54,7 +54,7 @@ export function checkChain(
   let prev = from
   let lines = 0
   for (const [i, text] of texts.entries()) {
-    const line = parsed(text)
+    const line = parseLine(text)
     if (line === undefined) continue
     const { hash, ...body } = line
     if (line.prev !== prev) return { fault: `line ${i + 1} does not continue the previous line` }
@@ -65,12 +65,12 @@ export function checkChain(
   return { hash: prev, lines }
 }
 
-export function parsed(text: string): AuditLine | undefined {
+export function parseLine(text: string): AuditLine | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
-    // Half a line is what a crash leaves; whoever reads decides what that means.
+    // A crash leaves half a line; the reader decides what that means.
     return undefined
   }
   const holds = (key: string): boolean =>

@@ -1,8 +1,8 @@
-// The audit log: who changed what the server holds, and who was refused. One file a day under the data directory, appended and
-// made durable line by line. What cannot be written is told by health, and never stops a request.
+// The audit log: who changed data on the server, and who was refused. One file per day under the data directory, appended and made
+// durable line by line. A failed write is reported by health and never stops a request.
 import { mkdir, open, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { type AuditEvent, chainStart, checkChain, lineOf, parsed } from './audit-chain.ts'
+import { type AuditEvent, chainStart, checkChain, lineOf, parseLine } from './audit-chain.ts'
 
 /** Events held while the disk is slow or the directory is not there yet. */
 const waitingMax = 1_000
@@ -33,7 +33,7 @@ export const noAudit: Audit = {
 
 export function createAudit(dir: string, now: () => number = Date.now): Audit {
   const waiting: AuditEvent[] = []
-  const repeated = new Map<string, { at: number; leftOut: number }>()
+  const repeated = new Map<string, { timeMs: number; leftOut: number }>()
   let last = chainStart
   let fault: string | undefined
   let opened = false
@@ -82,12 +82,12 @@ export function createAudit(dir: string, now: () => number = Date.now): Audit {
     recordSparingly(event) {
       const key = `${event.action} ${event.ip}`
       const known = repeated.get(key)
-      if (known !== undefined && now() - known.at < repeatedEveryMs) {
+      if (known !== undefined && now() - known.timeMs < repeatedEveryMs) {
         known.leftOut += 1
         return
       }
       repeated.delete(key)
-      repeated.set(key, { at: now(), leftOut: 0 })
+      repeated.set(key, { timeMs: now(), leftOut: 0 })
       const oldest = repeated.keys().next().value
       if (repeated.size > addressesMax && oldest !== undefined) repeated.delete(oldest)
       record(known === undefined || known.leftOut === 0 ? event : { ...event, left_out: known.leftOut })
@@ -133,14 +133,14 @@ async function endOfChain(dir: string): Promise<{ readonly hash: string; readonl
     const text = await readFile(path.join(dir, name), 'utf8')
     const line = text
       .split('\n')
-      .map(parsed)
+      .map(parseLine)
       .findLast((found) => found !== undefined)
     if (line !== undefined) return { hash: line.hash, torn: !text.endsWith('\n') }
   }
   return { hash: chainStart, torn: false }
 }
 
-/** Without the path: health is told to clients. */
+/** Without the path, because clients can read health. */
 function unwritable(error: unknown): string {
   const why = error instanceof Error && 'code' in error ? String(error.code) : 'unexpectedly'
   return `the audit log cannot be written (${why})`

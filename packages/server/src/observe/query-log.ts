@@ -1,5 +1,5 @@
-// A sample of the searches that were asked, for replays: one JSON object a line, with the position in the log that its answer
-// reflects. Lines are lost rather than searches held up; what is written is bounded. Read by `annal bench record`.
+// A sample of the searches, for replays: one JSON object per line, with the log position that the result reflects. Lines are dropped
+// rather than delaying searches; the size is bounded. Read by `annal bench record`.
 import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { ReceivedSearch } from '@annal/engine'

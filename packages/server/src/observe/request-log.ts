@@ -51,7 +51,7 @@ function lineOf({ at, method, path, database, collection, status, seconds }: Log
   return `${time} ${level}: ${place}: ${method} ${oneLine(path)} ${status} (${(seconds * 1_000).toFixed(1)}ms)`
 }
 
-/** Visible characters only, so that no request can write a line of its own or colour a terminal. */
+/** Visible characters only, so that a request can neither write its own line nor color a terminal. */
 function oneLine(text: string): string {
   const visible = text
     .toWellFormed()

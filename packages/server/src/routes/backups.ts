@@ -165,7 +165,7 @@ function commonRoutes(app: FastifyInstance, path: string): void {
     return sendBackup(reply, backup, request.database.backups.download(backup))
   })
 
-  // Parsers of their own, so that no other route takes a stream.
+  // Separate parsers, so that no other route accepts a stream.
   app.register(async (uploads) => {
     addBackupParsers(uploads)
     const upload = { config: { doc: docs.upload, audit: 'backup.upload' } }

@@ -1,10 +1,10 @@
-// The dashboard at `/`: files that everybody may have, since they hold nothing; what they show is asked for with the token.
+// The dashboard at `/`: files that everyone may read, because they contain no data. The data is requested with the token.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../http/errors.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { chooseForm, readDashboard, type StaticFiles } from '../http/static-files.ts'
 
-/** Nothing but this server's own files runs or is asked; text never becomes markup or script. */
+/** Only this server's own files run, and only this server is contacted; text never becomes markup or script. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -73,7 +73,7 @@ export function v2RebuildRoutes(app: FastifyInstance): void {
   app.post<Named>('/collection/:name/shrink', { schema: { params }, config: { doc: docs.vacuum, audit } }, vacuuming)
 }
 
-/** Nobody waits for a rebuild any more when it fails; its status tells, and the log of the server in full. */
+/** No caller waits for a rebuild when it fails; its status reports the failure, and the server log has the details. */
 function failureLog(request: FastifyRequest): (error: Error) => void {
   return (error) => request.log.error({ req: request, err: error }, 'rebuild failed')
 }

@@ -1,4 +1,4 @@
-// /api/v2/schedules and the schedule of a collection: what is backed up by itself, and how often.
+// /api/v2/schedules and the schedule of a collection: what is backed up automatically, and how often.
 import type { FastifyInstance } from 'fastify'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'

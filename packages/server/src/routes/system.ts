@@ -126,9 +126,9 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
   }))
 }
 
-/** No trouble of the engine; whoever looks is told all the same. */
+/** Not a fault of the engine, but reported by health as well. */
 function withNotices(health: EngineHealth, { config, slot, licensing }: RouteContext): EngineHealth {
-  // An engine that failed or was closed is asked nothing more.
+  // A failed or closed engine is not queried.
   const serves = slot.isOpen() && servingStates.includes(health.status)
   const notices = [rootTokenWeakness(config.rootToken), serves ? licensing?.fault() : undefined]
   return { ...health, reasons: [...health.reasons, ...notices.filter((notice) => notice !== undefined)] }

@@ -13,8 +13,8 @@ import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
 import { openIndex } from '../wire/v1-index.ts'
 import {
-  type DeleteByFilterBody,
-  deleteByFilterBody,
+  type DeleteWhereBody,
+  deleteWhereBody,
   filterUpdatesReader,
   type GetVectorBody,
   getVectorBody,
@@ -74,9 +74,9 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
   } as const
   app.post<Named & { Body: SearchBody }>('/index/:name/search', search, async (request, reply) => {
     const { collection, shape } = open(request)
-    const asked = readSearch(request.body, shape)
-    checkSearch(request.database, asked)
-    const result = await collection.search(asked, answerRoom(reply, 'request fewer results, or leave out the vectors'))
+    const search = readSearch(request.body, shape)
+    checkSearch(request.database, search)
+    const result = await collection.search(search, answerRoom(reply, 'request fewer results, or leave out the vectors'))
     const hits = hitsOf(result, shape)
     return sendEither(reply, { msgpack: () => searchReplyMsgpack(hits), json: () => searchReplyJson(hits, result) })
   })
@@ -112,12 +112,12 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     },
   )
 
-  const byFilter = {
-    schema: { params, body: deleteByFilterBody },
+  const deletion = {
+    schema: { params, body: deleteWhereBody },
     bodyLimit: bodyBytesQueryMax,
-    config: { ...write, doc: docs.deleteByFilter, audit: 'objects.delete_by_filter' },
+    config: { ...write, doc: docs.deleteWhere, audit: 'objects.delete_by_filter' },
   }
-  app.delete<Named & { Body: DeleteByFilterBody }>('/index/:name/vectors/delete', byFilter, async (request, reply) => {
+  app.delete<Named & { Body: DeleteWhereBody }>('/index/:name/vectors/delete', deletion, async (request, reply) => {
     const filter = readConditions(request.body.filter)
     const done = await open(request).collection.deleteWhere(filter)
     return sendText(reply, `${done.deleted} vectors deleted`, done)
@@ -157,7 +157,7 @@ const docs = {
     summary: 'Deletes one object.',
     reply: { description: 'It is deleted.', text: 'Vector deleted successfully' },
   },
-  deleteByFilter: {
+  deleteWhere: {
     access: 'write',
     summary: 'Deletes the objects that match a filter; an empty filter matches none.',
     reply: { description: 'The number of deleted objects.', text: '3 vectors deleted' },

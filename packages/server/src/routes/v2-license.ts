@@ -25,7 +25,7 @@ export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard }: Rout
   const generate = { schema: { body: generateBody }, config: { doc: docs.generate, audit: 'license.generate' } }
   app.post<{ Body: Infer<typeof generateBody> }>('/license/generate', generate, async () => {
     const taken = await required().takeTrial()
-    return told('The trial is active', taken)
+    return replyOf('The trial is active', taken)
   })
 
   // Text is taken here alone.
@@ -40,12 +40,12 @@ export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard }: Rout
       const licenses = required()
       if (typeof body !== 'string') throw invalidArgument('send the text of license.lic', { field: 'body' })
       const byRoot = await guard.mayKnowAll(headers.authorization, ip)
-      return told('The license is active', await licenses.activate(body.trim(), { byRoot }))
+      return replyOf('The license is active', await licenses.activate(body.trim(), { byRoot }))
     })
   })
 }
 
-function told(what: string, status: LicenseStatus) {
+function replyOf(what: string, status: LicenseStatus) {
   const license = licenseInfo(status)
   return { message: `${what} until ${license.end_date} UTC`, license }
 }

@@ -11,12 +11,7 @@ import { checkObjects, checkSearch } from '../license/tiers.ts'
 import { present, readList } from '../wire/list-body.ts'
 import { idQuery, idsOfPath, onlyId } from '../wire/path-id.ts'
 import { nameParam } from '../wire/schema.ts'
-import {
-  type DeleteByFilterBody,
-  deleteByFilterBody,
-  filterUpdatesReader,
-  updateFiltersBody,
-} from '../wire/v1-object.ts'
+import { type DeleteWhereBody, deleteWhereBody, filterUpdatesReader, updateFiltersBody } from '../wire/v1-object.ts'
 import { readConditions } from '../wire/v1-search.ts'
 import {
   objectBatchReply,
@@ -86,12 +81,12 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     },
   )
 
-  const byFilter = {
-    schema: { params, body: deleteByFilterBody },
+  const deletion = {
+    schema: { params, body: deleteWhereBody },
     bodyLimit: bodyBytesQueryMax,
-    config: { doc: docs.deleteByFilter, audit: 'objects.delete_by_filter' },
+    config: { doc: docs.deleteWhere, audit: 'objects.delete_by_filter' },
   }
-  app.delete<Named & { Body: DeleteByFilterBody }>('/collection/:name/objects', byFilter, async (request) =>
+  app.delete<Named & { Body: DeleteWhereBody }>('/collection/:name/objects', deletion, async (request) =>
     open(request).deleteWhere(readConditions(request.body.filter)),
   )
 
@@ -101,10 +96,10 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     config: { question: '"query"', doc: docs.search },
   } as const
   app.post<Named & { Body: SearchCollectionBody }>('/collection/:name/search', search, async (request, reply) => {
-    const asked = readCollectionSearch(request.body, config.topKMax)
-    checkSearch(request.database, asked)
+    const search = readCollectionSearch(request.body, config.topKMax)
+    checkSearch(request.database, search)
     const room = answerRoom(reply, 'request fewer results, or leave out the vectors')
-    const result = await open(request).search(asked, room)
+    const result = await open(request).search(search, room)
     return sendEither(reply, {
       msgpack: () => collectionSearchMsgpack(result),
       json: () => collectionSearchJson(result),
@@ -133,7 +128,7 @@ const docs = {
     summary: 'Deletes one object.',
     reply: { description: 'deleted is the id of the object.' },
   },
-  deleteByFilter: {
+  deleteWhere: {
     access: 'write',
     summary: 'Deletes the objects that match a filter; an empty filter matches none.',
     reply: { description: 'deleted is the number of deleted objects.' },

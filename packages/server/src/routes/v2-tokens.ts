@@ -46,8 +46,8 @@ export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteConte
     },
   ]
   for (const { path, params, docs, databaseOf } of places) {
-    const [of, child] = params.map((schema) => (schema === undefined ? {} : { params: schema }))
-    const create = { schema: { ...of, body: createTokenBody }, config: { doc: docs.create, audit: 'token.create' } }
+    const [parent, child] = params.map((schema) => (schema === undefined ? {} : { params: schema }))
+    const create = { schema: { ...parent, body: createTokenBody }, config: { doc: docs.create, audit: 'token.create' } }
     app.post<{ Body: CreateTokenBody }>(path, create, async (request, reply) => {
       const { name, token_type: type } = request.body
       const database = databaseOf(request)
@@ -56,7 +56,7 @@ export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteConte
       return reply.code(201).send({ ...tokenInfo(made), db_token: secret })
     })
 
-    app.get(path, { schema: { ...of }, config: { doc: docs.list } }, async (request) => ({
+    app.get(path, { schema: { ...parent }, config: { doc: docs.list } }, async (request) => ({
       tokens: control().tokens(databaseOf(request)).map(tokenInfo),
     }))
 

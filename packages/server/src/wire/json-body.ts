@@ -21,7 +21,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
   return parseJsonText(bytes.toString(ascii ? 'latin1' : 'utf8'), 'body')
 }
 
-/** Stands in the text for numbers that were read already. Nobody outside can know it. */
+/** A placeholder in the text for numbers that were already read. Clients cannot guess it. */
 const mark = randomUUID()
 const markBytes = Buffer.from(JSON.stringify(mark))
 
@@ -32,14 +32,14 @@ export function parseQuestion(bytes: Buffer, key: QuestionKey): unknown {
   const scanned = scanNumbers(bytes, key)
   if (scanned !== undefined) {
     const rest = Buffer.concat([bytes.subarray(0, scanned.from), markBytes, bytes.subarray(scanned.end)])
-    const value = parsed(rest)
+    const value = parseBody(rest)
     if (putNumbers(value, scanned.numbers)) return value
   }
-  // Also what is wrong is told of the text as it came.
+  // Errors also refer to the original text.
   return parseJsonBody(bytes)
 }
 
-function parsed(bytes: Buffer): unknown {
+function parseBody(bytes: Buffer): unknown {
   try {
     return parseJsonBody(bytes)
   } catch (error) {
@@ -57,9 +57,9 @@ function putNumbers(value: unknown, numbers: ScannedNumbers): boolean {
   }
   for (const fields of Array.isArray(value.fields) ? value.fields : [value.fields]) {
     if (!isObject(fields)) continue
-    for (const asked of Object.values(fields)) {
-      if (!isObject(asked) || asked.query !== mark) continue
-      asked.query = numbers
+    for (const field of Object.values(fields)) {
+      if (!isObject(field) || field.query !== mark) continue
+      field.query = numbers
       return true
     }
   }
@@ -91,7 +91,7 @@ function mayHoldProtoKey(text: string): boolean {
 function mayBeDeep(text: string): boolean {
   let brackets = 0
   for (const bracket of ['[', '{']) {
-    for (let at = text.indexOf(bracket); at >= 0; at = text.indexOf(bracket, at + 1)) {
+    for (let offset = text.indexOf(bracket); offset >= 0; offset = text.indexOf(bracket, offset + 1)) {
       brackets += 1
       if (brackets > jsonBodyDepthMax) return true
     }

@@ -72,12 +72,12 @@ async function compiledScanner() {
   return { ...exports, bytes, words: new Int32Array(buffer), numbers: new Float64Array(buffer) }
 }
 
-function word(at: number): number {
-  return scanner.words[at >> 2]!
+function word(offset: number): number {
+  return scanner.words[offset >> 2]!
 }
 
-function setWord(at: number, value: number): void {
-  scanner.words[at >> 2] = value
+function setWord(offset: number, value: number): void {
+  scanner.words[offset >> 2] = value
 }
 
 export class JsonItems {
@@ -99,8 +99,8 @@ export class JsonItems {
     this.#shape = shape
     this.#onItem = onItem
     const words = new Int32Array(this.#state.buffer)
-    const put = (at: number, value: number): void => {
-      words[(at - stateAt) >> 2] = value
+    const put = (offset: number, value: number): void => {
+      words[(offset - stateAt) >> 2] = value
     }
     put(state.listDepth, -1)
     put(state.keyDepth, 1)
@@ -112,7 +112,8 @@ export class JsonItems {
   /** Takes the next bytes. Throws ServerError invalid_json, invalid_argument or limit_exceeded; nothing may follow then. */
   push(bytes: Buffer): void {
     this.#bytes += bytes.length
-    for (let at = 0; at < bytes.length; at += pieceBytes) this.#scan(bytes.subarray(at, at + pieceBytes))
+    for (let offset = 0; offset < bytes.length; offset += pieceBytes)
+      this.#scan(bytes.subarray(offset, offset + pieceBytes))
   }
 
   /** The body is over. Gives what surrounds the list, or the body where it has no list in the place of one. */
@@ -134,18 +135,18 @@ export class JsonItems {
     bytes.set(piece, inputAt + this.#carry.length)
     const end = inputAt + this.#carry.length + piece.length
     bytes[end] = 0
-    for (let at = inputAt; ; ) {
-      const found = scanner.scan(at, end)
-      at = scanner.readTo()
+    for (let offset = inputAt; ; ) {
+      const found = scanner.scan(offset, end)
+      offset = scanner.readTo()
       const textTo = scanner.textTo()
       if (textTo > textAt) this.#write(bytes.subarray(textAt, textTo))
       const numbersTo = scanner.numbersUpTo()
       if (numbersTo > numbersAt) this.#numbers.add(scanner.numbers.subarray(numbersAt / 8, numbersTo / 8))
       if (found === event.more) {
-        this.#carry = at === end ? noBytes : Buffer.from(bytes.subarray(at, end))
+        this.#carry = offset === end ? noBytes : Buffer.from(bytes.subarray(offset, end))
         break
       }
-      if (found === event.hardNumber) at = this.#hardNumber(at)
+      if (found === event.hardNumber) offset = this.#hardNumber(offset)
       else this.#handle(found)
     }
     this.#state.set(bytes.subarray(stateAt, stateAt + stateBytes))
@@ -200,7 +201,7 @@ export class JsonItems {
     setWord(state.spaced, 0)
   }
 
-  /** A whole array of numbers: the text gets its place among them, in an array, as nobody outside can write it there. */
+  /** A whole array of numbers: the text gets its index, in an array form that clients cannot write there. */
   #vectorEnd(): void {
     const exact = this.#text.endsInIndicesKey()
     this.#write(Buffer.from(`${this.#vectors.length}]`, 'latin1'))
@@ -346,7 +347,7 @@ class Text {
   }
 }
 
-/** The numbers of one array, which may come in several pieces. */
+/** The numbers of one array, which may arrive in several pieces. */
 class Numbers {
   #values = new Float64Array(0)
   #count = 0

@@ -10,7 +10,7 @@ export interface MsgpackListShape {
   readonly list: 'body' | 'element' | { readonly key: string }
   /** Of one entry. */
   readonly itemBytesMax: number
-  /** Told as soon as the list begins; throws where there are too many. */
+  /** Called as soon as the list begins; throws if there are too many entries. */
   readonly onCount: (count: number) => void
 }
 
@@ -32,9 +32,9 @@ export class MsgpackItems {
   #filled = 0
   /** Where the window begins in the body; all other places count from there. */
   #base = 0
-  /** Where the next head is, maybe beyond what is there. */
+  /** The offset of the next head, possibly beyond the received bytes. */
   #at = 0
-  /** Values that are still to come in each container that is open. */
+  /** The number of missing values in each open container. */
   readonly #open: number[] = []
   /** Containers around an entry of the list, while the list is open. */
   #listDepth = -1
@@ -55,7 +55,7 @@ export class MsgpackItems {
     this.#listIsNext = shape.list === 'body'
   }
 
-  /** Takes the next bytes; entries handed out before are gone then. Throws ServerError invalid_msgpack or limit_exceeded. */
+  /** Accepts the next bytes, which invalidates the entries returned before. Throws ServerError invalid_msgpack or limit_exceeded. */
   push(bytes: Buffer): void {
     // What follows the first value is ignored.
     if (this.#done) return
@@ -73,13 +73,13 @@ export class MsgpackItems {
     return range && this.#window.subarray(range.from, range.to)
   }
 
-  /** The body is over: whether there was a list, and how the body began, for whoever says what is wrong when there was none. */
+  /** Ends the body: whether it had a list, and its first bytes, for the error message if it had none. */
   end(): { readonly listed: boolean; readonly first: Buffer } {
     if (!this.#done) throw broken('ends in the middle of a value', this.#base + this.#filled)
     return { listed: this.#listed, first: this.#first }
   }
 
-  /** Forgets what nobody needs any more. */
+  /** Drops bytes that are no longer needed. */
   #drop(): void {
     const { length: depth } = this.#open
     const inItem = this.#listDepth >= 0 && (depth > this.#listDepth || (this.#ending && depth === this.#listDepth))
@@ -111,7 +111,7 @@ export class MsgpackItems {
         continue
       }
       this.#skipNumbers()
-      const head = headOf(this.#window, { at: this.#at, end: this.#filled, base: this.#base })
+      const head = headOf(this.#window, { offset: this.#at, end: this.#filled, base: this.#base })
       if (head === undefined) return
       this.#begin(head)
     }
@@ -121,14 +121,14 @@ export class MsgpackItems {
   #skipNumbers(): void {
     const depth = this.#open.length
     if (this.#listDepth < 0 || depth <= this.#listDepth) return
-    let at = this.#at
+    let offset = this.#at
     let left = this.#open[depth - 1]!
-    for (; left > 1 && at < this.#filled; left--) {
-      const bytes = numberBytes[this.#window[at]!]!
-      if (bytes === 0 || at + bytes > this.#filled) break
-      at += bytes
+    for (; left > 1 && offset < this.#filled; left--) {
+      const bytes = numberBytes[this.#window[offset]!]!
+      if (bytes === 0 || offset + bytes > this.#filled) break
+      offset += bytes
     }
-    this.#at = at
+    this.#at = offset
     this.#open[depth - 1] = left
     this.#checkItem()
   }
@@ -163,7 +163,7 @@ export class MsgpackItems {
     if (count > 0) this.#listDepth = depth + 1
   }
 
-  /** Where no list can come any more, whoever reads the body says what is wrong with it. */
+  /** If no list can follow, the reader of the body reports the error. */
   #rootBegins(children: number, isArray: boolean): void {
     const { list } = this.#shape
     this.#isMap = typeof list === 'object' && !isArray && children > 0

@@ -80,9 +80,9 @@ export class MsgpackReader {
     const width = numberWidths[head]
     if (width === undefined) throw this.#wrong('a number', head, field)
     this.#room(width, field)
-    const at = this.#at
+    const offset = this.#at
     this.#at += width
-    return numberAt(this.#view, head, at)
+    return numberAt(this.#view, head, offset)
   }
 
   /** An array of numbers as float32; each must be finite as float32. Nil is empty. */
@@ -92,32 +92,32 @@ export class MsgpackReader {
     const bytes = this.#bytes
     const view = this.#view
     const end = bytes.length
-    let at = this.#at
+    let offset = this.#at
     for (let i = 0; i < length; i++) {
-      const head = at < end ? bytes[at]! : 0xc1
+      const head = offset < end ? bytes[offset]! : 0xc1
       let value: number
       // Nearly all of them are of these four kinds.
-      if (head === 0xca && at + 5 <= end) {
-        value = view.getFloat32(at + 1)
-        at += 5
+      if (head === 0xca && offset + 5 <= end) {
+        value = view.getFloat32(offset + 1)
+        offset += 5
       } else if (head < 0x80) {
         value = head
-        at += 1
-      } else if (head === 0xcc && at + 2 <= end) {
-        value = bytes[at + 1]!
-        at += 2
-      } else if (head === 0xcb && at + 9 <= end) {
-        value = view.getFloat64(at + 1)
-        at += 9
+        offset += 1
+      } else if (head === 0xcc && offset + 2 <= end) {
+        value = bytes[offset + 1]!
+        offset += 2
+      } else if (head === 0xcb && offset + 9 <= end) {
+        value = view.getFloat64(offset + 1)
+        offset += 9
       } else {
-        this.#at = at
+        this.#at = offset
         value = this.number(`${field}[${i}]`)
-        at = this.#at
+        offset = this.#at
       }
       if (!(Math.abs(value) < floatMax)) throw notFinite(`${field}[${i}]`, value)
       values[i] = value
     }
-    this.#at = at
+    this.#at = offset
     return values
   }
 
@@ -203,27 +203,27 @@ const numberWidths: { readonly [head: number]: number } = {
   211: 8,
 }
 
-function numberAt(view: DataView, head: number, at: number): number {
+function numberAt(view: DataView, head: number, offset: number): number {
   switch (head) {
     case 0xca:
-      return view.getFloat32(at)
+      return view.getFloat32(offset)
     case 0xcb:
-      return view.getFloat64(at)
+      return view.getFloat64(offset)
     case 0xcc:
-      return view.getUint8(at)
+      return view.getUint8(offset)
     case 0xcd:
-      return view.getUint16(at)
+      return view.getUint16(offset)
     case 0xce:
-      return view.getUint32(at)
+      return view.getUint32(offset)
     case 0xcf:
-      return Number(view.getBigUint64(at))
+      return Number(view.getBigUint64(offset))
     case 0xd0:
-      return view.getInt8(at)
+      return view.getInt8(offset)
     case 0xd1:
-      return view.getInt16(at)
+      return view.getInt16(offset)
     case 0xd2:
-      return view.getInt32(at)
+      return view.getInt32(offset)
     default:
-      return Number(view.getBigInt64(at))
+      return Number(view.getBigInt64(offset))
   }
 }

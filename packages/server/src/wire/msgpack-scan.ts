@@ -8,11 +8,11 @@ import { bodyElementsMax, bodyNodesMax, msgpackDepthMax } from '../http/limits.t
 /** Bytes that follow a head byte from 0xc0 on: fixed payload, or the width of a length that tells it. */
 type Form =
   | { readonly kind: 'fixed'; readonly bytes: number }
-  | { readonly kind: 'counted'; readonly width: 1 | 2 | 4; readonly of: 'bytes' | 'values' | 'pairs' }
+  | { readonly kind: 'counted'; readonly width: 1 | 2 | 4; readonly unit: 'bytes' | 'values' | 'pairs' }
   | { readonly kind: 'refused' }
 
 const fixed = (bytes: number): Form => ({ kind: 'fixed', bytes })
-const counted = (width: 1 | 2 | 4, of: 'bytes' | 'values' | 'pairs'): Form => ({ kind: 'counted', width, of })
+const counted = (width: 1 | 2 | 4, unit: 'bytes' | 'values' | 'pairs'): Form => ({ kind: 'counted', width, unit })
 const refused: Form = { kind: 'refused' }
 
 /** Heads 0xc0 to 0xdf in order: nil, (never used), false, true, bin, ext, float, uint, int, fixext, str, array, map. */
@@ -40,33 +40,33 @@ export interface Head {
 }
 
 export interface HeadPlace {
-  readonly at: number
-  /** What is there ends here. */
+  readonly offset: number
+  /** The received bytes end here. */
   readonly end: number
   /** Where the bytes begin in the body, for errors. */
   readonly base: number
 }
 
 /** The head at a place; undefined where it is not all there yet. */
-export function headOf(bytes: Uint8Array, { at, end, base }: HeadPlace): Head | undefined {
-  if (at >= end) return undefined
-  const head = bytes[at]!
+export function headOf(bytes: Uint8Array, { offset, end, base }: HeadPlace): Head | undefined {
+  if (offset >= end) return undefined
+  const head = bytes[offset]!
   if (head < 0x80 || head >= 0xe0) return scalar
   if (head < 0x90) return { bytes: 1, payload: 0, children: 2 * (head & 0x0f), isArray: false }
   if (head < 0xa0) return { bytes: 1, payload: 0, children: head & 0x0f, isArray: true }
   if (head < 0xc0) return { bytes: 1, payload: head & 0x1f, children: 0, isArray: false }
   const form = forms[head - 0xc0]!
-  if (form.kind === 'refused') throw broken('holds an extension type or an unused code', base + at)
+  if (form.kind === 'refused') throw broken('holds an extension type or an unused code', base + offset)
   if (form.kind === 'fixed') return fixedHeads[form.bytes]
-  if (at + 1 + form.width > end) return undefined
+  if (offset + 1 + form.width > end) return undefined
   let count = 0
-  for (let i = 1; i <= form.width; i++) count = count * 256 + bytes[at + i]!
-  const inBytes = form.of === 'bytes'
+  for (let i = 1; i <= form.width; i++) count = count * 256 + bytes[offset + i]!
+  const inBytes = form.unit === 'bytes'
   return {
     bytes: 1 + form.width,
     payload: inBytes ? count : 0,
-    children: inBytes ? 0 : form.of === 'pairs' ? 2 * count : count,
-    isArray: form.of === 'values',
+    children: inBytes ? 0 : form.unit === 'pairs' ? 2 * count : count,
+    isArray: form.unit === 'values',
   }
 }
 
@@ -90,29 +90,29 @@ export function scanMsgpack(
   },
 ): number {
   const open: number[] = []
-  let at = 0
+  let offset = 0
   let elements = 0
   let nodes = 0
   for (;;) {
-    const head = headOf(bytes, { at, end: bytes.length, base: 0 })
+    const head = headOf(bytes, { offset, end: bytes.length, base: 0 })
     if (head === undefined) throw broken('ends in the middle of a value', bytes.length)
     const { children, isArray } = head
-    const first = bytes[at]!
-    at += head.bytes + head.payload
-    if (at > bytes.length) throw broken('ends in the middle of a value', bytes.length)
-    if (children > bytes.length - at)
-      throw broken(`announces ${children} values, more than the remaining bytes can hold`, at)
+    const first = bytes[offset]!
+    offset += head.bytes + head.payload
+    if (offset > bytes.length) throw broken('ends in the middle of a value', bytes.length)
+    if (children > bytes.length - offset)
+      throw broken(`announces ${children} values, more than the remaining bytes can hold`, offset)
     elements += children
-    if (elements > elementsMax) throw broken(`holds more than ${elementsMax} values`, at)
+    if (elements > elementsMax) throw broken(`holds more than ${elementsMax} values`, offset)
     if (isContainer(first)) nodes += isArray ? 1 : 1 + children / 2
-    if (nodes > nodesMax) throw broken(`holds more than ${nodesMax} arrays, maps and keys`, at)
+    if (nodes > nodesMax) throw broken(`holds more than ${nodesMax} arrays, maps and keys`, offset)
     if (children > 0) {
       open.push(children)
-      if (open.length > depthMax) throw broken(`nests deeper than ${depthMax} levels`, at)
+      if (open.length > depthMax) throw broken(`nests deeper than ${depthMax} levels`, offset)
       continue
     }
     while (open.length > 0 && open[open.length - 1] === 1) open.pop()
-    if (open.length === 0) return at
+    if (open.length === 0) return offset
     open[open.length - 1]! -= 1
   }
 }

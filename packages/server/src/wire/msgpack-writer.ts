@@ -60,13 +60,13 @@ export class MsgpackWriter {
     this.array(values.length)
     this.#reserve(values.length * 5)
     const bytes = this.#bytes
-    let at = this.#at
+    let offset = this.#at
     for (let i = 0; i < values.length; i++) {
-      bytes[at] = 0xca
-      bytes.writeFloatBE(values[i]!, at + 1)
-      at += 5
+      bytes[offset] = 0xca
+      bytes.writeFloatBE(values[i]!, offset + 1)
+      offset += 5
     }
-    this.#at = at
+    this.#at = offset
     return this
   }
 

@@ -17,7 +17,7 @@ interface Scanner {
 
 const scanner = await compiledScanner()
 
-/** Undefined in a checkout where it was not compiled since it is there: then everything is parsed as ever. */
+/** Undefined in a checkout where it was not compiled; then everything is parsed as usual. */
 async function compiledScanner() {
   const exports = await instance<Scanner>('numbers')
   if (exports === undefined) return undefined
@@ -55,8 +55,8 @@ const space = 0x20
 function arrayAfter(body: Buffer, key: string): number | undefined {
   const found = body.indexOf(key, 0, 'latin1')
   if (found < 0) return undefined
-  let at = found + key.length
-  if (body[at++] !== colon) return undefined
-  if (body[at] === space) at++
-  return body[at] === bracket ? at : undefined
+  let offset = found + key.length
+  if (body[offset++] !== colon) return undefined
+  if (body[offset] === space) offset++
+  return body[offset] === bracket ? offset : undefined
 }

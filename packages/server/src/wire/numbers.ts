@@ -21,7 +21,7 @@ export function floatRoom(length: number): Float32Array {
   return room
 }
 
-/** Stands where an array of numbers stood. Empty for whoever takes it for an array; `floatsFrom` and `indicesFrom` take the numbers. */
+/** The placeholder of an array of numbers. It reads as an empty array; `floatsFrom` and `indicesFrom` return the numbers. */
 export class ScannedNumbers extends Array<never> {
   /** Doubles where every digit may count. */
   readonly floats: Float32Array | Float64Array

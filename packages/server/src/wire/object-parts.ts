@@ -11,10 +11,7 @@ export function readId(id: unknown, field: string): string {
   return id
 }
 
-/**
- * An object is kept as zlib-compressed JSON, the one form that every published client reads back whoever wrote it. A text is
- * kept as its bytes.
- */
+/** An object is stored as zlib-compressed JSON, which every published client can read. A string is stored as its bytes. */
 export function readMeta(meta: unknown, field: string): { meta?: Uint8Array } {
   if (meta == null || meta === '') return {}
   if (typeof meta === 'string') {

@@ -40,7 +40,7 @@ export function numbersJson(numbers: ArrayLike<number>): string {
   return `[${list.map((x) => (Object.is(x, -0) ? '-0.0' : JSON.stringify(x))).join(',')}]`
 }
 
-/** Members of a multi-vector field as they were given. */
+/** The original members of a multi-vector field. */
 export function memberPieces(members: readonly DenseRow[]): Generator<string> {
   return arrayPieces(members, ({ vector }) => [numbersJson(vector)])
 }

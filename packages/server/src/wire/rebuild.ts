@@ -70,11 +70,11 @@ export function readCollectionRebuild(body: RebuildCollectionBody, description: 
   throw invalidArgument('fields must not name a field twice', { field: 'fields', value: changes.length })
 }
 
-function readChange(given: RebuildIndexBody, at: string): RebuildChanges[string] {
+function readChange(given: RebuildIndexBody, where: string): RebuildChanges[string] {
   for (const fixed of ['precision', 'space_type'] as const) {
     if (given[fixed] === undefined) continue
-    const message = `${at}${fixed} cannot be changed by a rebuild, only M and ef_con`
-    throw invalidArgument(message, { field: `${at}${fixed}`, value: given[fixed] })
+    const message = `${where}${fixed} cannot be changed by a rebuild, only M and ef_con`
+    throw invalidArgument(message, { field: `${where}${fixed}`, value: given[fixed] })
   }
   return {
     ...(given.M == null ? {} : { M: given.M }),

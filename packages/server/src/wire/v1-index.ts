@@ -47,7 +47,7 @@ export const createIndexBody = Type.Object(
       Type.Unsafe<boolean | null>({
         type: ['boolean', 'null'],
         description:
-          'false keeps no vectors on disk as they were given: it takes less disk, and reads return what memory has of a vector. Default true.',
+          'Default true. false does not keep the original vectors on disk: it uses less disk space, and reads return vectors with the precision of the index.',
       }),
     ),
     size_in_millions: optionalInteger({ minimum: 1, maximum: 10_000 }, 'Ignored: memory grows with the stored data.'),

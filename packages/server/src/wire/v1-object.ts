@@ -1,4 +1,4 @@
-// Bodies of the routes that deal with single objects of an index: get, delete by filter, filter updates.
+// Bodies of the routes that deal with single objects of an index: get, delete with a filter, filter updates.
 import { type FilterUpdate, MetaBudget, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
@@ -18,8 +18,8 @@ export const getVectorBody = Type.Object(
 )
 export type GetVectorBody = Infer<typeof getVectorBody>
 
-export const deleteByFilterBody = Type.Object({ filter: filterConditions }, { $id: 'DeleteByFilter' })
-export type DeleteByFilterBody = Infer<typeof deleteByFilterBody>
+export const deleteWhereBody = Type.Object({ filter: filterConditions }, { $id: 'DeleteByFilter' })
+export type DeleteWhereBody = Infer<typeof deleteWhereBody>
 
 export function updateFiltersBody(batchMax: number) {
   return Type.Object(

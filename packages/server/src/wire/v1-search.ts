@@ -128,7 +128,7 @@ export interface ScoredHit {
   readonly distance: number
 }
 
-/** One list, best first: of the only field asked or the only one that found anything, else both fused by reciprocal ranks. */
+/** One list, best first: of the only queried field or the only one with results, otherwise both fused by reciprocal ranks. */
 export function hitsOf(result: SearchResult, { denseField, sparseField }: IndexShape): readonly ScoredHit[] {
   const dense = result.results[denseField] ?? []
   const sparse = result.results[sparseField] ?? []
@@ -159,7 +159,7 @@ export function searchReplyJson(hits: readonly ScoredHit[], result: SearchResult
   ])
 }
 
-/** A hit in JSON; vectors as they were given. */
+/** A hit in JSON with its original vector. */
 export function hitPieces(
   hit: SearchHit,
   { similarity, distance }: { readonly similarity: number; readonly distance: number },

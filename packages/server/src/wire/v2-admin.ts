@@ -48,7 +48,7 @@ export const firstTokenName = 'default'
 const secretBytes = 32
 
 export interface MintedToken {
-  /** Told once, and kept nowhere. */
+  /** Returned once and not stored. */
   readonly secret: string
   readonly facts: TokenFacts
 }

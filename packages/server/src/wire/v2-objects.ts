@@ -194,7 +194,7 @@ function fieldMap(fields: readonly (readonly [string, FieldValue])[], field: str
   throw invalidArgument(`${field} has two values for the same field`, { field })
 }
 
-/** The ObjectBatch form, with vectors as they were given. */
+/** The ObjectBatch form, with the original vectors. */
 export function* objectBatchReply(objects: readonly StoredObject[]): Generator<Buffer> {
   const writer = new MsgpackWriter().array(1).array(objects.length)
   for (const object of objects) {
@@ -223,7 +223,7 @@ export function objectsJsonReply(objects: readonly StoredObject[]): Generator<st
   return objectPieces([['objects', objectsPieces(objects)]])
 }
 
-/** In the shape that an upsert takes, with vectors as they were given. */
+/** In the form that an upsert accepts, with the original vectors. */
 export function objectsPieces(objects: readonly StoredObject[]): Generator<string> {
   const metas = new MetaBudget()
   return arrayPieces(objects, (object) =>

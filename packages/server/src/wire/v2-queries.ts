@@ -1,4 +1,4 @@
-// What can be asked of a collection besides a search: batches of searches, counts, facets, pages, recall.
+// Queries of a collection besides single searches: batches of searches, counts, facets, pages, recall.
 import {
   type FacetRequest,
   type FilterInput,
@@ -15,7 +15,7 @@ import { headsPieces, objectsPieces } from './v2-objects.ts'
 import { searchCollectionBody } from './v2-search.ts'
 
 export function searchBatchBody(topKMax: number) {
-  // Without its name: a schema of that name is there already.
+  // Without its name, because a schema with that name already exists.
   const search = Type.Object(searchCollectionBody(topKMax).properties)
   return Type.Object({ searches: Type.Array(search, { maxItems: searchesMax }) }, { $id: 'SearchBatch' })
 }

@@ -137,7 +137,10 @@ function readCount(value: unknown, field: string, max: number): number | undefin
   })
 }
 
-/** `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, numbers counted within the reply; a third part `[[number, score], ...]` when fusion was asked for. */
+/**
+ * `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, with numbers counted within the reply, and a third part `[[number,
+ * score], ...]` if fusion was requested.
+ */
 export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer> {
   const { fused } = result
   const numbers = new Map<string, number>()
