@@ -40,7 +40,6 @@ export type {
   EngineOptions,
   EngineStats,
   HistoryReach,
-  ReceivedSearch,
   Progress,
   RebuildChanges,
   RebuildStatus,

@@ -60,8 +60,8 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const queries = new QueryLog(path.join(config.dataDir, 'queries'), config.queryLogPercent, (error) =>
     notice(`searches are no longer recorded: ${error.message}`),
   )
-  const asked = config.queryLogPercent > 0 ? { onSearch: (search: ReceivedSearch) => queries.note(search) } : {}
-  const options = { ...engineOptions(config, slot, events), ...asked, onServing: serving, onNotice: notice }
+  const queryLog = config.queryLogPercent > 0 ? { onSearch: (search: ReceivedSearch) => queries.note(search) } : {}
+  const options = { ...engineOptions(config, slot, events), ...queryLog, onServing: serving, onNotice: notice }
   const ready = openEngine(options).then(
     async (engine) => {
       await audited

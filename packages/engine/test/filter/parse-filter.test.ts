@@ -67,7 +67,10 @@ test('an invalid filter is refused with the place, the key, the operator and the
     [[{}], /has 0 entries, but it takes one key/],
     [[{ a: { $eq: 1 }, b: { $eq: 2 } }], /has 2 entries, but it takes one key/],
     [[{ a: { $eq: 1 } }, { b: {} }], /filter\[1\] \(key "b"\): has 0 entries, but it takes one operator/],
-    [[{ a: { $gt: 1, $lt: 2 } }], /has 2 entries, but it takes one operator; write a separate condition for each operator/],
+    [
+      [{ a: { $gt: 1, $lt: 2 } }],
+      /has 2 entries, but it takes one operator; write a separate condition for each operator/,
+    ],
     [[{ color: 'red' }], /needs an operator: \{"color":\{"\$eq":...\}\}; got red/],
     [[{ color: ['red'] }], /needs an operator: \{"color":\{"\$in":...\}\}/],
     [[{ color: null }], /needs an operator/],

@@ -114,7 +114,7 @@ test('a directory of an earlier format is told as not protected, gets marks, and
     await writeFile(join(dataDir, name), Buffer.from(content, 'base64'))
   }
   const unprotected = async () =>
-    (await verifyDataDirectory({ dataDir })).findings.filter(({ what }) => what.includes('of an earlier format'))
+    (await verifyDataDirectory({ dataDir })).findings.filter(({ what }) => what.includes('an earlier format'))
   const before = await unprotected()
   t.ok(before.length >= 4, 'one for each field that keeps less than float32')
   t.match(before[0]?.what, /nothing proves/)
