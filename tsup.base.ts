@@ -6,7 +6,7 @@ export function libraryBuild(entry: Record<string, string>): Options {
     entry,
     format: ['esm'],
     target: 'node22',
-    // tsup hands the type bundler a baseUrl, which TypeScript 6 only takes when told that its end in 7 is known.
+    // tsup hands the type bundler a baseUrl, which TypeScript 6 accepts only with an acknowledgement that 7 removes it.
     dts: { compilerOptions: { ignoreDeprecations: '6.0' } },
     clean: true,
     sourcemap: true,

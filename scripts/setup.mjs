@@ -16,7 +16,7 @@ const lockFile = path.join(root, 'package-lock.json')
 const stampFile = path.join(root, 'node_modules', '.annal-installed')
 const npmRecord = path.join(root, 'node_modules', '.package-lock.json')
 
-/** A step that did not work, told in one sentence. */
+/** A failed step, reported in one sentence. */
 export class SetupError extends Error {}
 
 /** Runs a script's main function and turns its result, or its failure, into the exit code. */
@@ -40,7 +40,7 @@ export async function ensureInstalled() {
   console.error('annal: installing dependencies; the first time this takes about half a minute')
   const startMs = performance.now()
   // On a clean checkout exactly what the lock file says. Where something is installed already `npm install` keeps to the lock file
-  // too, mends a half-finished installation, and leaves alone what is as it should be.
+  // too, repairs an incomplete installation, and leaves everything else unchanged.
   const command = existsSync(npmRecord) ? ['install', '--no-save'] : ['ci']
   const args = [...command, '--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
   await step('npm', args, 'the dependencies could not be installed; npm says why above')
