@@ -13,7 +13,7 @@ export function dumpKeys(name: string, keys: ReadonlyMap<string, KeyIndex>, next
   const directories = [...keys.values()].map((index) => runNames.map((run) => index.run(run)?.directory))
   const head: KeysHead = {
     nextKey,
-    keys: [...keys].map(([key, { id }], at) => [key, id, (directories[at] ?? []).map((run) => run?.pages.length ?? 0)]),
+    keys: [...keys].map(([key, { id }], i) => [key, id, (directories[i] ?? []).map((run) => run?.pages.length ?? 0)]),
   }
   const parts = directories.flat().flatMap((run) => (run === undefined ? [] : [run.pages, run.values, run.blocks]))
   return [

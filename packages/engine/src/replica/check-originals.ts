@@ -98,8 +98,8 @@ export async function identify(
 /** Of version 2; undefined when the file ends before. Row -1 is the header. */
 async function sumOfRow(file: VfsFile, row: number, rowBytes: number): Promise<bigint | undefined> {
   const bytes = new Uint8Array(sumBytes)
-  const at = headBytes + (row + 1) * rowBytes - sumBytes
-  return (await readFully(file, bytes, at)) < sumBytes ? undefined : sumAt(bytes, 0)
+  const sumOffset = headBytes + (row + 1) * rowBytes - sumBytes
+  return (await readFully(file, bytes, sumOffset)) < sumBytes ? undefined : sumAt(bytes, 0)
 }
 
 /** How many rows of a file count, by how many bytes of it do. */
@@ -135,9 +135,9 @@ export async function originalsFault(
 async function rowFault(
   file: VfsFile,
   path: string,
-  of: { readonly rows: number; readonly dimension: number; readonly found: FoundChunk; readonly chunk: number },
+  part: { readonly rows: number; readonly dimension: number; readonly found: FoundChunk; readonly chunk: number },
 ): Promise<string | undefined> {
-  const { rows, dimension, found, chunk } = of
+  const { rows, dimension, found, chunk } = part
   const rowBytes = rowBytesOf(dimension)
   const start = found.version === 2 ? headBytes : 0
   const firstSlot = chunk * chunkRowsOf(dimension)

@@ -29,12 +29,12 @@ export interface AddedOriginals {
 /** `ordinals` are those of the event's objects. */
 export async function addedVectors(
   event: ObjectsUpserted,
-  at: number,
+  fieldIndex: number,
   field: FieldSchema,
   ordinals: Uint32Array,
 ): Promise<AddedVectors | undefined> {
   if (field.kind === 'multi') {
-    const column = event.multi.find((candidate) => candidate.field === at)
+    const column = event.multi.find((candidate) => candidate.field === fieldIndex)
     if (column === undefined) return undefined
     const { counts, vectors } = column
     const rows = pooledRows(column, field.params, ordinalsOf(column.objects, ordinals))
@@ -43,7 +43,7 @@ export async function addedVectors(
       originals: { ordinals: rows.ordinals, vectors, counts, rows: vectors.length / field.params.dimension },
     }
   }
-  const column = event.dense.find((candidate) => candidate.field === at)
+  const column = event.dense.find((candidate) => candidate.field === fieldIndex)
   if (column === undefined) return undefined
   const { vectors, norms, forms } = column
   const added = ordinalsOf(column.objects, ordinals)
@@ -104,13 +104,13 @@ function pooledRows(
   const { dimension } = params
   const vectors = new Float32Array(ordinals.length * dimension)
   const norms = new Float32Array(ordinals.length)
-  let at = 0
+  let offset = 0
   counts.forEach((count, i) => {
-    const end = at + count * dimension
-    const { vector, norm } = pooled(members.subarray(at, end), params)
+    const end = offset + count * dimension
+    const { vector, norm } = pooled(members.subarray(offset, end), params)
     vectors.set(vector, i * dimension)
     norms[i] = norm
-    at = end
+    offset = end
   })
   return { ordinals, vectors, norms }
 }

@@ -140,12 +140,12 @@ export class ObjectStore {
     const rest = bytes.slice(headBytes + padded(metaBytes + filterBytes))
     const words = new Uint32Array(rest.buffer)
     const found: SparseTermsOfField[] = []
-    for (let at = 0, i = 0; i < sparseFields; i++) {
-      const field = words[at] as number
-      const terms = words[at + 1] as number
-      const values = new Float32Array(rest.buffer, (at + 2 + terms) * 4, terms)
-      found.push({ field, indices: words.slice(at + 2, at + 2 + terms), values: values.slice() })
-      at += 2 + 2 * terms
+    for (let index = 0, i = 0; i < sparseFields; i++) {
+      const field = words[index] as number
+      const terms = words[index + 1] as number
+      const values = new Float32Array(rest.buffer, (index + 2 + terms) * 4, terms)
+      found.push({ field, indices: words.slice(index + 2, index + 2 + terms), values: values.slice() })
+      index += 2 + 2 * terms
     }
     return found
   }
@@ -199,12 +199,12 @@ function recordOf({ meta, filter, sparse }: ObjectParts): Uint8Array {
   new Uint32Array(bytes.buffer, 0, 3).set([meta.length, text.length, sparse.length])
   bytes.set(meta, headBytes)
   bytes.set(text, headBytes + meta.length)
-  let at = sparseAt
+  let offset = sparseAt
   for (const { field, indices, values } of sparse) {
-    new Uint32Array(bytes.buffer, at, 2).set([field, indices.length])
-    new Uint32Array(bytes.buffer, at + 8, indices.length).set(indices)
-    new Float32Array(bytes.buffer, at + 8 + indices.length * 4, indices.length).set(values)
-    at += 8 + indices.length * 8
+    new Uint32Array(bytes.buffer, offset, 2).set([field, indices.length])
+    new Uint32Array(bytes.buffer, offset + 8, indices.length).set(indices)
+    new Float32Array(bytes.buffer, offset + 8 + indices.length * 4, indices.length).set(values)
+    offset += 8 + indices.length * 8
   }
   return bytes
 }

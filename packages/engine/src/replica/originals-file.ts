@@ -105,8 +105,8 @@ export function headSum(head: Uint8Array): bigint {
   return sumAt(head, 56)
 }
 
-export function sumAt(bytes: Uint8Array, at: number): bigint {
-  return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(at, true)
+export function sumAt(bytes: Uint8Array, offset: number): bigint {
+  return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(offset, true)
 }
 
 /** The sum of a row of version 2. */

@@ -75,7 +75,7 @@ interface Chunk {
 
 export class Originals {
   readonly #place: OriginalsPlace
-  readonly of: OriginalsOf
+  readonly owner: OriginalsOf
   readonly #prefix: string
   readonly #dimension: number
   readonly #rowBytes: number
@@ -89,17 +89,17 @@ export class Originals {
   #end: number
   #preparing: Promise<void> = Promise.resolve()
 
-  constructor(place: OriginalsPlace, of: OriginalsOf, state: OriginalsState = { end: 0, slots: new Column('u32') }) {
+  constructor(place: OriginalsPlace, owner: OriginalsOf, state: OriginalsState = { end: 0, slots: new Column('u32') }) {
     // Of many fields more files are open than a process may have descriptors.
     this.#place = { ...place, vfs: processFiles.vfs(place.vfs) }
-    this.of = of
-    this.#prefix = `${prefixOf(of)}field-${of.field}`
-    this.#dimension = of.dimension
-    this.#rowBytes = rowBytesOf(of.dimension)
-    this.#chunkRows = chunkRowsOf(of.dimension)
+    this.owner = owner
+    this.#prefix = `${prefixOf(owner)}field-${owner.field}`
+    this.#dimension = owner.dimension
+    this.#rowBytes = rowBytesOf(owner.dimension)
+    this.#chunkRows = chunkRowsOf(owner.dimension)
     this.#slots = state.slots
     this.#forms = state.forms
-    this.#several = of.several ? (state.several ?? { counts: new Column('u32'), chain: 0n }) : undefined
+    this.#several = owner.several ? (state.several ?? { counts: new Column('u32'), chain: 0n }) : undefined
     this.#end = state.end
   }
 
@@ -140,8 +140,8 @@ export class Originals {
     if (forms !== undefined) this.#forms ??= new Column('u8')
     this.#forms?.ensure(end)
     // In order, a piece after the other: the sum of each row depends on the row before it.
-    for (const { chunk, at, bytes } of this.#encode(first, vectors)) {
-      await writeFully(this.#chunk(chunk).file, bytes, at)
+    for (const { chunk, offset, bytes } of this.#encode(first, vectors)) {
+      await writeFully(this.#chunk(chunk).file, bytes, offset)
       this.#dirty.add(chunk)
     }
     let slot = first
@@ -247,7 +247,7 @@ export class Originals {
 
   /** The same files, with how much of each the rows appended so far take. */
   files(): OriginalsFile[] {
-    const { generation, field } = this.of
+    const { generation, field } = this.owner
     return Array.from({ length: Math.ceil(this.#end / this.#chunkRows) }, (_, chunk) => {
       const { version, head, last } = this.#chunk(chunk)
       const bytes = startOf(version) + this.#rowsOf(chunk) * this.#rowBytes
@@ -274,7 +274,7 @@ export class Originals {
       const file = await accessing(path, () => this.#place.vfs.open(path, 'write'))
       // Closed with the others when it is refused.
       this.#chunks.push({ file, version: 1, head: undefined, headSum: 0n, last: 0n })
-      const meant = listed?.find((one) => one.field === this.of.field && one.chunk === chunk)
+      const meant = listed?.find((one) => one.field === this.owner.field && one.chunk === chunk)
       if (listed !== undefined && meant === undefined)
         throw new EngineError('snapshot_damaged', `the manifest does not list ${path}`, { file: path })
       const rows = this.#rowsOf(chunk)
@@ -294,7 +294,7 @@ export class Originals {
 
   dump(name: string, ordinalEnd: number): Section[] {
     // As a snapshot of before has it, until there is something to say.
-    if (this.of.isPartial && this.#end === 0) return []
+    if (this.owner.isPartial && this.#end === 0) return []
     const slots = this.#slots.dump(`${name}.slots`, ordinalEnd)
     if (!this.#several) {
       if (!this.#forms) return [sectionOf(name, numbersPart([this.#end])), slots]
@@ -383,7 +383,7 @@ export class Originals {
   *#encode(
     first: number,
     vectors: Float32Array,
-  ): Generator<{ readonly chunk: number; readonly at: number; readonly bytes: Uint8Array }, void> {
+  ): Generator<{ readonly chunk: number; readonly offset: number; readonly bytes: Uint8Array }, void> {
     const source = new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength)
     const vectorBytes = this.#dimension * 4
     const rows = vectors.length / this.#dimension
@@ -400,7 +400,7 @@ export class Originals {
         const vector = source.subarray((done + i) * vectorBytes, (done + i + 1) * vectorBytes)
         this.#encodeRow(to, vector, first + done + i, bytes.subarray(from + i * this.#rowBytes))
       }
-      yield { chunk, at: startOf(to.version) - from + row * this.#rowBytes, bytes }
+      yield { chunk, offset: startOf(to.version) - from + row * this.#rowBytes, bytes }
       done += taken
     }
   }
@@ -425,7 +425,7 @@ export class Originals {
 
   /** The header of a file that gets its first row. */
   #begin(chunk: number): Uint8Array {
-    const { collectionId, generation, field, dimension, several, scales } = this.of
+    const { collectionId, generation, field, dimension, several, scales } = this.owner
     const to = this.#chunk(chunk)
     const before = this.#chunks[chunk - 1]?.last ?? 0n
     const kind = several ? rowKind.members : scales ? rowKind.given : rowKind.vectors
@@ -438,14 +438,14 @@ export class Originals {
 
   async #readUnchained(chunk: number, row: number, into: Float32Array): Promise<void> {
     const bytes = new Uint8Array((into.length / this.#dimension) * this.#rowBytes)
-    const at = row * this.#rowBytes
-    const read = await this.#readAt(chunk, at, bytes)
+    const offset = row * this.#rowBytes
+    const read = await this.#readAt(chunk, offset, bytes)
     for (let i = 0; i * this.#dimension < into.length; i++) {
       const one = bytes.subarray(i * this.#rowBytes, (i + 1) * this.#rowBytes)
       const slot = chunk * this.#chunkRows + row + i
       const vector = one.subarray(sumBytes)
       if (read < (i + 1) * this.#rowBytes || sumAt(one, 0) !== xxh64(vector, BigInt(slot)))
-        throw this.#damaged(chunk, at + i * this.#rowBytes)
+        throw this.#damaged(chunk, offset + i * this.#rowBytes)
       put(vector, into, i * this.#dimension)
     }
   }
@@ -454,21 +454,21 @@ export class Originals {
   async #readChained(chunk: number, row: number, into: Float32Array): Promise<void> {
     const rows = into.length / this.#dimension
     const bytes = new Uint8Array(sumBytes + rows * this.#rowBytes)
-    const at = headBytes + row * this.#rowBytes
-    const read = await this.#readAt(chunk, at - sumBytes, bytes)
+    const offset = headBytes + row * this.#rowBytes
+    const read = await this.#readAt(chunk, offset - sumBytes, bytes)
     const { headSum: head } = this.#chunk(chunk)
     for (let i = 0; i < rows; i++) {
       const from = sumBytes + i * this.#rowBytes
       const vector = bytes.subarray(from, from + this.#rowBytes - sumBytes)
       const isWhole = read >= from + this.#rowBytes
       if (!isWhole || sumAt(bytes, from + vector.length) !== chained(vector, sumAt(bytes, from - sumBytes), head))
-        throw this.#damaged(chunk, at + i * this.#rowBytes)
+        throw this.#damaged(chunk, offset + i * this.#rowBytes)
       put(vector, into, i * this.#dimension)
     }
   }
 
-  #readAt(chunk: number, at: number, into: Uint8Array): Promise<number> {
-    return accessing(this.#path(chunk), () => readFully(this.#chunk(chunk).file, into, at))
+  #readAt(chunk: number, offset: number, into: Uint8Array): Promise<number> {
+    return accessing(this.#path(chunk), () => readFully(this.#chunk(chunk).file, into, offset))
   }
 
   /** Rows of a file that were appended so far. */
@@ -507,11 +507,11 @@ function startOf(version: 1 | 2): number {
   return version === 2 ? headBytes : 0
 }
 
-function put(vector: Uint8Array, into: Float32Array, at: number): void {
-  new Uint8Array(into.buffer, into.byteOffset + at * 4, vector.length).set(vector)
+function put(vector: Uint8Array, into: Float32Array, offset: number): void {
+  new Uint8Array(into.buffer, into.byteOffset + offset * 4, vector.length).set(vector)
 }
 
 async function fill(file: VfsFile, from: number, to: number): Promise<void> {
-  for (let at = from; at < to; at += zeros.length)
-    await writeFully(file, zeros.subarray(0, Math.min(zeros.length, to - at)), at)
+  for (let index = from; index < to; index += zeros.length)
+    await writeFully(file, zeros.subarray(0, Math.min(zeros.length, to - index)), index)
 }

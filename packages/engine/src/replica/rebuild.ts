@@ -23,11 +23,11 @@ export async function rebuild(
   const made = await Replica.empty(id, { ...definition, fields }, { ...host, lsn, generation: generation + 1 })
   try {
     const ordinals = old.filters.evaluate([]).bitmap.toOrdinals()
-    for (let at = 0; at < ordinals.length; ) {
-      const end = batchEnd(old, ordinals, at)
-      await made.adopt(await upsertOf(old, ordinals.subarray(at, end)))
+    for (let index = 0; index < ordinals.length; ) {
+      const end = batchEnd(old, ordinals, index)
+      await made.adopt(await upsertOf(old, ordinals.subarray(index, end)))
       onProgress(end, ordinals.length)
-      at = end
+      index = end
     }
     return made
   } catch (error) {
@@ -36,10 +36,10 @@ export async function rebuild(
   }
 }
 
-function batchEnd({ definition, originals }: Replica, ordinals: Uint32Array, at: number): number {
+function batchEnd({ definition, originals }: Replica, ordinals: Uint32Array, start: number): number {
   const several = originals.filter((_, field) => definition.fields[field]?.kind === 'multi')
-  let end = at
-  for (let members = 0; end < Math.min(at + batchObjects, ordinals.length) && members < batchMembers; end++)
+  let end = start
+  for (let members = 0; end < Math.min(start + batchObjects, ordinals.length) && members < batchMembers; end++)
     for (const field of several) members += field?.count(ordinals[end] as number) ?? 0
   return end
 }
@@ -50,10 +50,10 @@ async function upsertOf(old: Replica, ordinals: Uint32Array): Promise<ObjectsUps
   const dense: DenseColumn[] = []
   const sparse: SparseColumn[] = []
   const multi: MultiColumn[] = []
-  for (const [at, field] of definition.fields.entries()) {
-    if (field.kind === 'dense') dense.push(await denseColumn(old, at, ordinals))
-    else if (field.kind === 'sparse') sparse.push(sparseColumn(old, at, ordinals))
-    else multi.push(await multiColumn(old, at, ordinals))
+  for (const [index, field] of definition.fields.entries()) {
+    if (field.kind === 'dense') dense.push(await denseColumn(old, index, ordinals))
+    else if (field.kind === 'sparse') sparse.push(sparseColumn(old, index, ordinals))
+    else multi.push(await multiColumn(old, index, ordinals))
   }
   return {
     kind: 'objects-upserted',
@@ -97,10 +97,10 @@ async function multiColumn(old: Replica, field: number, ordinals: Uint32Array): 
   const having = [...ordinals.keys()].filter((i) => originals.has(ordinals[i] as number))
   const found = await Promise.all(having.map((i) => originals.read(ordinals[i] as number)))
   const vectors = new Float32Array(found.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
+  let position = 0
   for (const members of found) {
-    vectors.set(members, at)
-    at += members.length
+    vectors.set(members, position)
+    position += members.length
   }
   const counts = Uint32Array.from(found, ({ length }) => length / dimension)
   return { field, objects: Uint32Array.from(having), counts, vectors }
@@ -115,11 +115,11 @@ function sparseColumn(old: Replica, field: number, ordinals: Uint32Array): Spars
   const total = found.reduce((sum, { indices }) => sum + indices.length, 0)
   const indices = new Uint32Array(total)
   const values = new Float32Array(total)
-  let at = 0
+  let position = 0
   for (const term of found) {
-    indices.set(term.indices, at)
-    values.set(term.values, at)
-    at += term.indices.length
+    indices.set(term.indices, position)
+    values.set(term.values, position)
+    position += term.indices.length
   }
   const counts = Uint32Array.from(found, (term) => term.indices.length)
   return { field, objects: Uint32Array.from(having), counts, indices, values }

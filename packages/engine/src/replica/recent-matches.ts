@@ -12,7 +12,7 @@ const keyLengthMax = 4_096
 interface Remembered {
   readonly matches: FilterMatches
   /** Rises from one question to the next. */
-  asked: number
+  uses: number
 }
 
 export class RecentMatches {
@@ -26,27 +26,27 @@ export class RecentMatches {
   }
 
   /** The objects that the filter holds for as of the version, which is the newest. Shared: nobody may change the bitmap. */
-  of(filter: Filter, version: number): FilterMatches {
-    // A new map: one that is cleared leads from its old table to the next, see UnderWay.
+  matchesOf(filter: Filter, version: number): FilterMatches {
+    // A new map: one that is cleared leads from its old table to the next, see InFlight.
     if (version !== this.#version) this.#matches = new Map()
     this.#version = version
     this.#turn += 1
     const key = JSON.stringify(filter, distinct)
     const known = this.#matches.get(key)
     if (known !== undefined) {
-      known.asked = this.#turn
+      known.uses = this.#turn
       return known.matches
     }
     const matches = this.#index.evaluate(filter)
     if (key.length > keyLengthMax) return matches
     if (this.#matches.size === filtersMax) this.#forgetOldest()
-    this.#matches.set(key, { matches, asked: this.#turn })
+    this.#matches.set(key, { matches, uses: this.#turn })
     return matches
   }
 
   /** The one that was not asked for the longest. */
   #forgetOldest(): void {
-    const [oldest] = [...this.#matches].sort(([, a], [, b]) => a.asked - b.asked)
+    const [oldest] = [...this.#matches].sort(([, a], [, b]) => a.uses - b.uses)
     if (oldest !== undefined) this.#matches.delete(oldest[0])
   }
 

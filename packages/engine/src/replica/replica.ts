@@ -130,9 +130,9 @@ export class Replica {
       filters: new FilterIndex(options.seed),
       dense,
       sparse,
-      originals: definition.fields.map((_, at) => {
-        const of = originalsOf(id, definition, at, options.generation)
-        return of && new Originals(options.originals, of)
+      originals: definition.fields.map((_, index) => {
+        const owner = originalsOf(id, definition, index, options.generation)
+        return owner && new Originals(options.originals, owner)
       }),
       ordinals: new Ordinals(),
       generation: options.generation,
@@ -199,20 +199,20 @@ export class Replica {
   }
 
   #countRows(): number[] {
-    return this.definition.fields.map((_, at) => (this.dense[at] ?? this.sparse[at])?.rows ?? 0)
+    return this.definition.fields.map((_, index) => (this.dense[index] ?? this.sparse[index])?.rows ?? 0)
   }
 
   /** Takes room on the disk for the vectors of more objects. Throws EngineError read_only when the disk is full. */
   async prepare(more: OriginalsRoom): Promise<void> {
     for (const originals of this.originals) {
-      const rows = originals ? more[keptOf(originals.of)] : 0
+      const rows = originals ? more[keptOf(originals.owner)] : 0
       if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
     }
   }
 
   /** Whether there is room on the disk for the vectors of more objects. */
   isPrepared(more: OriginalsRoom): boolean {
-    return this.originals.every((one) => one?.hasRoom(more[keptOf(one.of)]) ?? true)
+    return this.originals.every((one) => one?.hasRoom(more[keptOf(one.owner)]) ?? true)
   }
 
   /**
@@ -230,10 +230,10 @@ export class Replica {
   ): void {
     const end = this.ordinals.end + room.objects
     this.#filters.reserve(filters, end)
-    for (const [at, { name }] of this.definition.fields.entries())
+    for (const [index, { name }] of this.definition.fields.entries())
       naming(name, () => {
-        this.dense[at]?.reserve(end)
-        this.sparse[at]?.reserve(end, room.sparseTerms)
+        this.dense[index]?.reserve(end)
+        this.sparse[index]?.reserve(end, room.sparseTerms)
       })
     this.#objects.reserve(room.objects, room.idBytes, room.recordBytes)
   }
@@ -299,24 +299,25 @@ export class Replica {
     await this.#ripen(version)
     const ordinals = this.ordinals.take(event.ids.length)
     const added: (AddedVectors | undefined)[] = []
-    for (const [at, field] of this.definition.fields.entries())
-      added.push(await addedVectors(event, at, field, ordinals))
-    const kept = this.originals.map((originals, at) => originals && keptOriginals(added[at], originals.of))
+    for (const [index, field] of this.definition.fields.entries())
+      added.push(await addedVectors(event, index, field, ordinals))
+    const kept = this.originals.map((originals, index) => originals && keptOriginals(added[index], originals.owner))
     // A replay made no room yet; a live write did.
-    for (const [at, originals] of this.originals.entries()) {
-      const rows = kept[at]?.rows ?? 0
+    for (const [index, originals] of this.originals.entries()) {
+      const rows = kept[index]?.rows ?? 0
       if (originals && !originals.hasRoom(rows)) await originals.prepare(rows)
     }
     const replaced = Uint32Array.from(event.ids.map((id) => this.#objects.find(id)).filter((ordinal) => ordinal >= 0))
     await Promise.all(
-      this.dense.map((field, at) => {
-        const appended = kept[at] && this.originals[at]?.append(kept[at].ordinals, kept[at].vectors, kept[at])
-        return Promise.all([appended, field?.apply(version, added[at]?.rows, replaced)])
+      this.dense.map((field, index) => {
+        const appended =
+          kept[index] && this.originals[index]?.append(kept[index].ordinals, kept[index].vectors, kept[index])
+        return Promise.all([appended, field?.apply(version, added[index]?.rows, replaced)])
       }),
     )
     await Promise.all(
-      this.sparse.map((field, at) =>
-        field?.apply(version, addedRows(event, at, ordinals), keptRows(this.#objects, at, replaced)),
+      this.sparse.map((field, index) =>
+        field?.apply(version, addedRows(event, index, ordinals), keptRows(this.#objects, index, replaced)),
       ),
     )
     return { touched: event.ids, work: this.#publishUpsert(version, event, ordinals) }
@@ -341,7 +342,7 @@ export class Replica {
     const removed = Uint32Array.from(touched, (id) => this.#objects.find(id))
     await Promise.all(this.dense.map((field) => field?.apply(version, undefined, removed)))
     await Promise.all(
-      this.sparse.map((field, at) => field?.apply(version, undefined, keptRows(this.#objects, at, removed))),
+      this.sparse.map((field, index) => field?.apply(version, undefined, keptRows(this.#objects, index, removed))),
     )
     return { touched, work: this.#publishDelete(version, touched) }
   }
@@ -391,7 +392,7 @@ export class Replica {
     await this.pins.until(ripe)
     const freed = this.ordinals.ripen(version)
     const ascending = Uint32Array.from(freed).sort()
-    for (const [at, field] of this.sparse.entries()) await field?.purge(keptRows(this.#objects, at, ascending))
+    for (const [index, field] of this.sparse.entries()) await field?.purge(keptRows(this.#objects, index, ascending))
     for (const ordinal of freed) {
       this.#objects.release(ordinal)
       for (const originals of this.originals) originals?.release(ordinal)
@@ -400,7 +401,7 @@ export class Replica {
 
   /** The bytes of everything but the fields, as of now: writers may go on while they are written out. */
   dumpObjects(): Section[] {
-    const originals = this.originals.flatMap((of, at) => of?.dump(`originals.${at}`, this.ordinals.end) ?? [])
+    const originals = this.originals.flatMap((file, index) => file?.dump(`originals.${index}`, this.ordinals.end) ?? [])
     return [...this.#objects.dump('objects'), ...this.#filters.dump('filters'), ...originals]
   }
 
@@ -424,8 +425,8 @@ export class Replica {
       for (const section of sections) section.release()
     }
     const fields: string[] = []
-    for (const [at, dense] of this.dense.entries()) {
-      const field = dense ?? this.sparse[at]
+    for (const [index, dense] of this.dense.entries()) {
+      const field = dense ?? this.sparse[index]
       fields.push(String(field && (yield* field.digesting())))
     }
     const state = { version: this.#version, ordinals: this.ordinals.state(), fields }
@@ -443,7 +444,7 @@ export class Replica {
       ...this.#objects.bytes(),
       filters: this.#filters.bytes() + this.#matches.bytes(),
     }
-    const originals = this.originals.reduce((sum, of) => sum + (of?.bytes() ?? 0), 0)
+    const originals = this.originals.reduce((sum, file) => sum + (file?.bytes() ?? 0), 0)
     if (originals > 0) parts.originals = originals
     for (const field of [...this.dense, ...this.sparse]) {
       for (const [part, bytes] of Object.entries(field?.bytes() ?? {})) parts[part] = (parts[part] ?? 0) + bytes

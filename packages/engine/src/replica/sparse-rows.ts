@@ -7,12 +7,12 @@ import type { ObjectStore, SparseTermsOfField } from './object-store.ts'
 export function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsOfField[]> {
   const found = new Map<number, SparseTermsOfField[]>()
   for (const { field, objects, counts, indices, values } of event.sparse) {
-    let at = 0
+    let offset = 0
     objects.forEach((object, i) => {
-      const end = at + (counts[i] as number)
-      const terms = { field, indices: indices.subarray(at, end), values: values.subarray(at, end) }
+      const end = offset + (counts[i] as number)
+      const terms = { field, indices: indices.subarray(offset, end), values: values.subarray(offset, end) }
       found.set(object, [...(found.get(object) ?? []), terms])
-      at = end
+      offset = end
     })
   }
   return found
@@ -40,11 +40,11 @@ export function keptRows(objects: Pick<ObjectStore, 'sparse'>, field: number, or
   const total = rows.reduce((sum, { indices }) => sum + indices.length, 0)
   const indices = new Uint32Array(total)
   const values = new Float32Array(total)
-  let at = 0
+  let offset = 0
   for (const row of rows) {
-    indices.set(row.indices, at)
-    values.set(row.values, at)
-    at += row.indices.length
+    indices.set(row.indices, offset)
+    values.set(row.values, offset)
+    offset += row.indices.length
   }
   return {
     ordinals: Uint32Array.from(rows, ({ ordinal }) => ordinal),

@@ -6,16 +6,16 @@ const overheadBytes = 256
 const floatBytes = 4
 
 /** Of a hit: meta, filter, and its vector where one is wanted. */
-export function hitBytes(replica: Replica, ordinal: number, at: number, vectors: boolean): number {
-  const definition = replica.definition.fields[at]
+export function hitBytes(replica: Replica, ordinal: number, fieldIndex: number, vectors: boolean): number {
+  const definition = replica.definition.fields[fieldIndex]
   const vector = vectors && definition?.kind === 'dense' ? definition.params.dimension * floatBytes : 0
   return overheadBytes + replica.objects.textBytesAt(ordinal) + vector
 }
 
 /** Of the members of objects in a multi-vector field. */
-export function memberBytes(replica: Replica, ordinals: Iterable<number>, at: number): number {
-  const definition = replica.definition.fields[at]
-  const originals = replica.originals[at]
+export function memberBytes(replica: Replica, ordinals: Iterable<number>, fieldIndex: number): number {
+  const definition = replica.definition.fields[fieldIndex]
+  const originals = replica.originals[fieldIndex]
   if (definition?.kind !== 'multi' || originals === undefined) return 0
   let vectors = 0
   for (const ordinal of ordinals) vectors += originals.count(ordinal)
@@ -28,11 +28,11 @@ export function objectBytes(replica: Replica, ordinal: number, vectors: boolean)
   if (!vectors) return overheadBytes + objects.textBytesAt(ordinal)
   // Sparse terms are in the record.
   let bytes = overheadBytes + objects.recordBytesAt(ordinal)
-  for (const [at, field] of definition.fields.entries()) {
-    if (field.kind === 'dense' && replica.dense[at]?.has(ordinal, replica.version)) {
+  for (const [index, field] of definition.fields.entries()) {
+    if (field.kind === 'dense' && replica.dense[index]?.has(ordinal, replica.version)) {
       bytes += field.params.dimension * floatBytes
     }
-    bytes += memberBytes(replica, [ordinal], at)
+    bytes += memberBytes(replica, [ordinal], index)
   }
   return bytes
 }

@@ -29,10 +29,10 @@ export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRe
       value: printed(key),
     })
   }
-  const parsed = filter === undefined ? undefined : parseFilter(filter)
+  const conditions = filter === undefined ? undefined : parseFilter(filter)
   return {
     key,
-    filter: parsed?.length === 0 ? undefined : parsed,
+    filter: conditions?.length === 0 ? undefined : conditions,
     limit: wholeNumber(limit, 'limit', 1, facetValuesMax),
   }
 }

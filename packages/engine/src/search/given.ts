@@ -9,17 +9,17 @@ import type { Replica } from '../replica/replica.ts'
  */
 export async function givenRows(
   replica: Replica,
-  at: number,
+  fieldIndex: number,
   ordinals: readonly number[],
   version: number,
 ): Promise<(DenseRow | undefined)[]> {
-  const field = replica.dense[at]
+  const field = replica.dense[fieldIndex]
   if (field === undefined) return ordinals.map(() => undefined)
   const isCosine = field.definition.params.spaceType === 'cosine'
   // Taken before the disk is waited for. An ordinal used again may still have the row of the object before.
   const norms = ordinals.map((ordinal) => (field.has(ordinal, version) ? field.norm(ordinal) : undefined))
   const having = ordinals.filter((_, i) => norms[i] !== undefined)
-  const read = (await replica.originals[at]?.readGiven(having)) ?? []
+  const read = (await replica.originals[fieldIndex]?.readGiven(having)) ?? []
   let next = 0
   return ordinals.map((ordinal, i) => {
     const norm = norms[i]

@@ -19,10 +19,10 @@ export async function hitsOf(
   { found, members }: FieldAnswer,
   { includeVectors, version }: { readonly includeVectors: boolean; readonly version: number },
 ): Promise<SearchHit[]> {
-  const at = vectorFieldOf(replica, task)
-  const field = replica.dense[at]
+  const fieldIndex = vectorFieldOf(replica, task)
+  const field = replica.dense[fieldIndex]
   const spaceType = field?.definition.params.spaceType ?? 'ip'
-  const rows = includeVectors && task.kind !== 'multi' ? await rowsOf(replica, at, found.ordinals, version) : []
+  const rows = includeVectors && task.kind !== 'multi' ? await rowsOf(replica, fieldIndex, found.ordinals, version) : []
   const hits: SearchHit[] = []
   for (let i = 0; i < found.ordinals.length; i++) {
     const ordinal = found.ordinals[i] as number
@@ -33,7 +33,7 @@ export async function hitsOf(
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
     const norm = has && field ? field.norm(ordinal) : 1
     const own = includeVectors ? members?.[i] : undefined
-    const several = own && memberRows(own, replica, at)
+    const several = own && memberRows(own, replica, fieldIndex)
     const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
     hits.push(new Hit(stored, { similarity, distance, norm, row: rows[i], members: several }))
   }
@@ -41,19 +41,19 @@ export async function hitsOf(
 }
 
 /** Read some at a time, so that a long list does not have the disk for itself. */
-async function rowsOf(replica: Replica, at: number, ordinals: Uint32Array, version: number) {
+async function rowsOf(replica: Replica, fieldIndex: number, ordinals: Uint32Array, version: number) {
   const slice = new TimeSlice()
   const rows: (DenseRow | undefined)[] = []
   for (let from = 0; from < ordinals.length; from += rowsAtOnce) {
     await slice.renewIfOver()
-    rows.push(...(await givenRows(replica, at, [...ordinals.subarray(from, from + rowsAtOnce)], version)))
+    rows.push(...(await givenRows(replica, fieldIndex, [...ordinals.subarray(from, from + rowsAtOnce)], version)))
   }
   return rows
 }
 
 /** Where a sparse field found the object its first dense vector is given with it. */
 export function vectorFieldOf({ definition }: Replica, task: Task): number {
-  return task.kind === 'sparse' ? definition.fields.findIndex(({ kind }) => kind === 'dense') : task.at
+  return task.kind === 'sparse' ? definition.fields.findIndex(({ kind }) => kind === 'dense') : task.fieldIndex
 }
 
 class Hit implements SearchHit {
@@ -67,7 +67,7 @@ class Hit implements SearchHit {
 
   constructor(
     parts: StoredParts,
-    of: {
+    found: {
       readonly similarity: number
       readonly distance: number
       readonly norm: number
@@ -76,12 +76,12 @@ class Hit implements SearchHit {
     },
   ) {
     this.id = parts.id
-    this.similarity = of.similarity
-    this.distance = of.distance
-    this.norm = of.norm
-    this.members = of.members
+    this.similarity = found.similarity
+    this.distance = found.distance
+    this.norm = found.norm
+    this.members = found.members
     this.#parts = parts
-    this.#row = of.row
+    this.#row = found.row
   }
 
   get meta(): JsonObject | undefined {

@@ -33,7 +33,7 @@ export class MetaBudget {
   /** Empty meta is an empty object. */
   read(bytes: Uint8Array): ReadMeta {
     if (bytes.length === 0) return { meta: {} }
-    if (bytes[0] === openingBrace) return parsed(bytes)
+    if (bytes[0] === openingBrace) return parseMeta(bytes)
     return looksLikeZlib(bytes) ? this.#inflate(bytes) : {}
   }
 
@@ -44,7 +44,7 @@ export class MetaBudget {
     const plain = inflated(bytes, limit)
     if (plain instanceof Uint8Array) {
       this.#left -= plain.length
-      return parsed(plain)
+      return parseMeta(plain)
     }
     this.#futile += limit
     return plain === 'beyond' ? { limit: limit < own ? 'reply' : 'object' } : {}
@@ -57,7 +57,7 @@ export class MetaBudget {
   }
 }
 
-function parsed(text: Uint8Array): ReadMeta {
+function parseMeta(text: Uint8Array): ReadMeta {
   try {
     return { meta: JSON.parse(utf8.decode(text)) as JsonObject }
   } catch {

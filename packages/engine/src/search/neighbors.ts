@@ -19,14 +19,14 @@ export function neighborsOf(replica: Replica, field: string, id: string): readon
 }
 
 function denseFieldOf(replica: Replica, name: string) {
-  const at = replica.definition.fields.findIndex((field) => field.name === name)
-  if (at < 0) {
+  const fieldIndex = replica.definition.fields.findIndex((field) => field.name === name)
+  if (fieldIndex < 0) {
     throw new EngineError('field_not_found', `the collection has no field ${printed(name)}`, {
       field: 'field',
       value: name,
     })
   }
-  const dense = replica.dense[at]
+  const dense = replica.dense[fieldIndex]
   if (dense !== undefined) return dense
   throw new EngineError('invalid_argument', `field ${printed(name)} is sparse; sparse fields have no graph`, {
     field: 'field',

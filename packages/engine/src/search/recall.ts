@@ -12,7 +12,7 @@ import type { DenseField } from '../vector/field.ts'
 import { planDense } from './plan.ts'
 
 export interface RecallInput {
-  readonly at: number
+  readonly fieldIndex: number
   readonly field: string
   readonly sample: number
   readonly k: number
@@ -21,17 +21,17 @@ export interface RecallInput {
 
 /** Throws invalid_argument, limit_exceeded or field_not_found. */
 export function parseRecall(request: RecallRequest, definition: CollectionSchema, limits: Limits): RecallInput {
-  const at = definition.fields.findIndex(
+  const fieldIndex = definition.fields.findIndex(
     ({ kind, name }) => kind !== 'sparse' && (request.field === undefined || name === request.field),
   )
-  const field = definition.fields[at]
+  const field = definition.fields[fieldIndex]
   if (field === undefined) {
     const message = `the collection has no field with a graph ${request.field === undefined ? '' : printed(request.field)}`
     throw new EngineError('field_not_found', message.trim(), { field: 'field', value: request.field })
   }
   const k = wholeNumber(request.limit ?? topKDefault, 'limit', 1, limits.topKMax)
   return {
-    at,
+    fieldIndex: fieldIndex,
     field: field.name,
     sample: wholeNumber(request.sample ?? recallSampleDefault, 'sample', 1, recallSampleMax),
     k,
@@ -41,15 +41,15 @@ export function parseRecall(request: RecallRequest, definition: CollectionSchema
 
 export async function measureRecall(
   replica: Replica,
-  { at, field: name, sample, k, ef }: RecallInput,
+  { fieldIndex, field: name, sample, k, ef }: RecallInput,
 ): Promise<RecallReport> {
   replica.publish()
   const { version, lsnApplied } = replica
   const release = replica.pins.pin(version)
   try {
-    const field = replica.dense[at] as DenseField
+    const field = replica.dense[fieldIndex] as DenseField
     // By the plan that a search without a filter takes.
-    const rows = replica.rowsAt(at)
+    const rows = replica.rowsAt(fieldIndex)
     const plan = planDense({
       rows,
       matches: undefined,

@@ -26,33 +26,33 @@ const fusionNumberMax = 1e9
 
 interface InField {
   /** Position of the field in the definition. */
-  readonly at: number
+  readonly fieldIndex: number
   readonly k: number
   readonly ef: number
   readonly scoreThreshold: number | undefined
 }
 
 /** A vector, or that of a stored object, which is looked up when the search begins. */
-type Asked<T> = { readonly kind: 'vector'; readonly query: T } | { readonly kind: 'stored'; readonly id: string }
+type QuerySource<T> = { readonly kind: 'vector'; readonly query: T } | { readonly kind: 'stored'; readonly id: string }
 
 export interface DenseTask extends InField {
   readonly kind: 'dense'
   readonly definition: DenseFieldSchema
   /** Of the field's dimension; of unit length for cosine. */
-  readonly asked: Asked<Float32Array>
+  readonly source: QuerySource<Float32Array>
 }
 
 export interface SparseTask extends InField {
   readonly kind: 'sparse'
   readonly definition: SparseFieldSchema
-  readonly asked: Asked<SparseTerms>
+  readonly source: QuerySource<SparseTerms>
 }
 
 export interface MultiTask extends InField {
   readonly kind: 'multi'
   readonly definition: MultiFieldSchema
   /** One after another, as they came. */
-  readonly asked: Asked<Float32Array>
+  readonly source: QuerySource<Float32Array>
 }
 
 export type Task = DenseTask | SparseTask | MultiTask
@@ -80,7 +80,9 @@ export interface FusionPlan {
 
 /** Whether the search asks for ids or for what filters match: of an event that is being published it must see all or nothing. */
 export function needsWholeVersion({ tasks, filter, exact }: SearchPlanInput): boolean {
-  return filter !== undefined || tasks.some(({ asked, kind }) => asked.kind === 'stored' || (exact && kind === 'multi'))
+  return (
+    filter !== undefined || tasks.some(({ source, kind }) => source.kind === 'stored' || (exact && kind === 'multi'))
+  )
 }
 
 /** Throws invalid_argument, invalid_filter, limit_exceeded or field_not_found. */
@@ -114,8 +116,8 @@ export function parseSearch(request: SearchRequest, definition: CollectionSchema
 }
 
 function parseTask(name: string, input: FieldQuery, definition: CollectionSchema, limits: Limits): Task {
-  const at = definition.fields.findIndex((field) => field.name === name)
-  const field = definition.fields[at]
+  const fieldIndex = definition.fields.findIndex((field) => field.name === name)
+  const field = definition.fields[fieldIndex]
   if (field === undefined) {
     const names = definition.fields.map((candidate) => candidate.name).join(', ')
     throw new EngineError('field_not_found', `the collection has no field ${printed(name)}; it has ${names}`, {
@@ -128,23 +130,23 @@ function parseTask(name: string, input: FieldQuery, definition: CollectionSchema
   const path = `query for ${name}`
   const scoreThreshold =
     input.scoreThreshold === undefined ? undefined : anyNumber(input.scoreThreshold, 'score_threshold')
-  const common = { at, k, ef, scoreThreshold }
+  const common = { fieldIndex, k, ef, scoreThreshold }
   if (isStored(input.query)) {
-    const asked = { kind: 'stored', id: parseId(input.query.id, `${path}.id`) } as const
-    return { ...common, kind: field.kind, definition: field, asked } as Task
+    const source = { kind: 'stored', id: parseId(input.query.id, `${path}.id`) } as const
+    return { ...common, kind: field.kind, definition: field, source } as Task
   }
   switch (field.kind) {
     case 'dense': {
       const query = parseDense(input.query, field, path)
-      return { ...common, kind: field.kind, definition: field, asked: { kind: 'vector', query } }
+      return { ...common, kind: field.kind, definition: field, source: { kind: 'vector', query } }
     }
     case 'sparse': {
       const query = parseTerms(input.query, field, path)
-      return { ...common, kind: field.kind, definition: field, asked: { kind: 'vector', query } }
+      return { ...common, kind: field.kind, definition: field, source: { kind: 'vector', query } }
     }
     case 'multi': {
       const query = parseMembers(input.query, field.params, path, queryMembersMax)
-      return { ...common, kind: field.kind, definition: field, asked: { kind: 'vector', query } }
+      return { ...common, kind: field.kind, definition: field, source: { kind: 'vector', query } }
     }
   }
 }

@@ -28,7 +28,7 @@ export function candidatesFor(k: number, precision: Precision): number {
 export async function runRescored(task: DenseTask, originals: Originals, context: RunContext): Promise<FieldAnswer> {
   const { precision } = task.definition.params
   const own = ownOrdinal(task, context)
-  const query = task.asked.kind === 'vector' ? task.asked.query : await originals.read(own as number)
+  const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
   const candidates = Math.min(efMax, candidatesFor(task.k, precision) + (own === undefined ? 0 : 1))
   const answer = await runField(
     {
@@ -36,7 +36,7 @@ export async function runRescored(task: DenseTask, originals: Originals, context
       k: candidates,
       ef: Math.max(task.ef, candidates),
       scoreThreshold: undefined,
-      asked: { kind: 'vector', query },
+      source: { kind: 'vector', query },
     },
     context,
   )
@@ -57,7 +57,7 @@ export async function compareOriginals(
   const started = performance.now()
   const own = ownOrdinal(task, context)
   const ordinals = matchesOf(task, context).filter((ordinal) => ordinal !== own)
-  const query = task.asked.kind === 'vector' ? task.asked.query : await originals.read(own as number)
+  const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
   const best = await bestOf(ordinals, originals, task, query)
   const compared = ordinals.length
   return {
@@ -76,15 +76,15 @@ export async function compareOriginals(
 
 /** Of the object searched with. Looked up before anything is waited for: the id may lead elsewhere later, while the ordinal is pinned. */
 function ownOrdinal(task: DenseTask, { replica, version }: RunContext): number | undefined {
-  if (task.asked.kind === 'vector') return undefined
-  const own = ordinalOf(replica, task.asked.id)
-  if (!(replica.dense[task.at] as DenseField).has(own, version)) throw withoutField(task)
+  if (task.source.kind === 'vector') return undefined
+  const own = ordinalOf(replica, task.source.id)
+  if (!(replica.dense[task.fieldIndex] as DenseField).has(own, version)) throw withoutField(task)
   return own
 }
 
 /** Ordinals that match and have a vector in the field, as of now. */
 function matchesOf(task: DenseTask, { replica, version, matches }: RunContext): Uint32Array {
-  const field = replica.dense[task.at] as DenseField
+  const field = replica.dense[task.fieldIndex] as DenseField
   const { bitmap } = matches ?? replica.filters.evaluate([])
   return bitmap.toOrdinals().filter((ordinal) => field.has(ordinal, version))
 }

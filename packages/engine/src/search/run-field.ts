@@ -40,7 +40,7 @@ const noHits: DenseHits = {
 
 export async function runField(task: DenseTask | SparseTask, context: RunContext): Promise<FieldAnswer> {
   const started = performance.now()
-  const own = task.asked.kind === 'stored' ? ordinalOf(context.replica, task.asked.id) : undefined
+  const own = task.source.kind === 'stored' ? ordinalOf(context.replica, task.source.id) : undefined
   // The object asked with is among its own nearest, and left out.
   const k = own === undefined ? task.k : task.k + 1
   const { found, explanation, complete } =
@@ -58,13 +58,13 @@ interface Ran {
 }
 
 async function runDense(task: DenseTask, k: number, { replica, version, matches, input }: RunContext): Promise<Ran> {
-  const field = replica.dense[task.at] as DenseField
-  const rows = replica.rowsAt(task.at)
+  const field = replica.dense[task.fieldIndex] as DenseField
+  const rows = replica.rowsAt(task.fieldIndex)
   const { boostPercentage, prefilterThreshold, exact } = input
-  const query = task.asked.kind === 'vector' ? task.asked.query : rowOf(field, replica, task.asked.id, task)
+  const query = task.source.kind === 'vector' ? task.source.query : rowOf(field, replica, task.source.id, task)
   const ef = Math.max(task.ef, k)
-  const asked = { rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact }
-  const plan = planDense(asked)
+  const planInput = { rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact }
+  const plan = planDense(planInput)
   const explanation = explained(plan)
   if (plan.kind === 'nothing') return { found: noHits, complete: true, explanation }
   const scan = async () => {
@@ -96,10 +96,10 @@ function explained({ kind, reason, ef, costs }: DensePlan): Ran['explanation'] {
 }
 
 async function runSparse(task: SparseTask, k: number, { replica, version, matches }: RunContext): Promise<Ran> {
-  const field = replica.sparse[task.at] as SparseField
+  const field = replica.sparse[task.fieldIndex] as SparseField
   if (matches?.count === 0)
     return { found: noHits, complete: true, explanation: { plan: 'nothing', reason: 'no object matches the filter' } }
-  const query = task.asked.kind === 'vector' ? task.asked.query : termsOf(replica, task, task.asked.id)
+  const query = task.source.kind === 'vector' ? task.source.query : termsOf(replica, task, task.source.id)
   const found = await field.search(query, { k, version, ...(matches && { allowed: matches.bitmap }) })
   return { found, complete: true, explanation: { plan: 'lists', reason: 'inverted lists are exact' } }
 }
@@ -120,14 +120,14 @@ function rowOf(field: DenseField, replica: Replica, id: string, task: DenseTask)
 }
 
 function termsOf(replica: Replica, task: SparseTask, id: string): { indices: Uint32Array; values: Float32Array } {
-  const terms = replica.objects.sparse(replica.find(id)).find(({ field }) => field === task.at)
+  const terms = replica.objects.sparse(replica.find(id)).find(({ field }) => field === task.fieldIndex)
   if (terms !== undefined) return terms
   throw withoutField(task)
 }
 
 /** What a search with a stored object is answered when the object has nothing to search with. */
-export function withoutField({ definition, asked }: Task): EngineError {
-  const id = asked.kind === 'stored' ? asked.id : ''
+export function withoutField({ definition, source }: Task): EngineError {
+  const id = source.kind === 'stored' ? source.id : ''
   const message = `object ${JSON.stringify(id)} has no vector in field ${definition.name}`
   return new EngineError('invalid_argument', message, { field: `query for ${definition.name}`, value: id })
 }

@@ -16,9 +16,9 @@ const turnCandidates = 16
 
 export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
   if (task.kind === 'multi') return runMulti(task, context)
-  const originals = context.replica.originals[task.at]
+  const originals = context.replica.originals[task.fieldIndex]
   // Partial ones are of fields whose rows in memory are compared exactly.
-  if (task.kind === 'sparse' || !originals || originals.of.isPartial) return runField(task, context)
+  if (task.kind === 'sparse' || !originals || originals.owner.isPartial) return runField(task, context)
   if (context.input.exact) return compareOriginals(task, originals, context)
   return isRescored(task, context.input) ? runRescored(task, originals, context) : runField(task, context)
 }
@@ -26,20 +26,20 @@ export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
 /** The graph finds candidates by their pooled vectors; which of them are best is decided by their members. */
 async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnswer> {
   const { replica, input } = context
-  const { asked, definition, at } = task
+  const { source, definition, fieldIndex } = task
   const { dimension, spaceType } = definition.params
-  const originals = replica.originals[at] as Originals
-  const own = asked.kind === 'stored' ? ordinalOf(replica, asked.id) : undefined
+  const originals = replica.originals[fieldIndex] as Originals
+  const own = source.kind === 'stored' ? ordinalOf(replica, source.id) : undefined
   if (own !== undefined && !originals.has(own)) throw withoutField(task)
   // As of now, before anything is waited for.
   const all = input.exact ? everyMatch(originals, context) : undefined
-  const members = asked.kind === 'vector' ? asked.query : await originals.read(own as number)
+  const members = source.kind === 'vector' ? source.query : await originals.read(own as number)
   const answer = all ?? (await runField(pooledTask(task, members), context))
   const query = spaceType === 'cosine' ? unitRows(members, dimension) : members
   const score = (vectors: Float32Array) => maxSim(query, vectors, dimension, spaceType)
   const answered = await ordered(task, without(answer, own), originals, score)
   if (!input.includeVectors) return answered
-  context.room?.take(memberBytes(replica, answered.found.ordinals, at))
+  context.room?.take(memberBytes(replica, answered.found.ordinals, fieldIndex))
   return {
     ...answered,
     members: await Promise.all(Array.from(answered.found.ordinals, (ordinal) => originals.read(ordinal))),
@@ -47,16 +47,16 @@ async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnsw
 }
 
 /** The whole pool of the walk are candidates, and one more, since the object asked with may be among them. */
-function pooledTask({ at, ef, k, definition }: MultiTask, members: Float32Array): DenseTask {
+function pooledTask({ fieldIndex, ef, k, definition }: MultiTask, members: Float32Array): DenseTask {
   const query = pooled(members, definition.params).vector
   return {
     kind: 'dense',
-    at,
+    fieldIndex,
     k: Math.max(ef, k) + 1,
     ef,
     scoreThreshold: undefined,
     definition: graphField(definition),
-    asked: { kind: 'vector', query },
+    source: { kind: 'vector', query },
   }
 }
 
@@ -89,9 +89,9 @@ async function ordered(
   const started = performance.now()
   const { ordinals } = answer.found
   const scored: { readonly ordinal: number; readonly similarity: number }[] = []
-  for (let at = 0; at < ordinals.length; at += turnCandidates) {
-    if (at > 0) await yieldToOthers()
-    const turn = Array.from(ordinals.subarray(at, at + turnCandidates), async (ordinal) => ({
+  for (let index = 0; index < ordinals.length; index += turnCandidates) {
+    if (index > 0) await yieldToOthers()
+    const turn = Array.from(ordinals.subarray(index, index + turnCandidates), async (ordinal) => ({
       ordinal,
       similarity: score(await originals.read(ordinal)),
     }))

@@ -28,7 +28,7 @@ export async function search(
   const lsn = replica.lsnApplied
   const release = replica.pins.pin(version)
   try {
-    const matches = input.filter && replica.matches.of(input.filter, version)
+    const matches = input.filter && replica.matches.matchesOf(input.filter, version)
     const filterMs = performance.now() - started
     const context = { replica, version, matches, input, room }
     const [only] = input.tasks
@@ -69,9 +69,9 @@ export async function search(
 }
 
 function bytesOf(replica: Replica, task: Task, { found }: FieldAnswer, { includeVectors }: SearchPlanInput): number {
-  const at = vectorFieldOf(replica, task)
+  const fieldIndex = vectorFieldOf(replica, task)
   let bytes = 0
-  for (const ordinal of found.ordinals) bytes += hitBytes(replica, ordinal, at, includeVectors)
+  for (const ordinal of found.ordinals) bytes += hitBytes(replica, ordinal, fieldIndex, includeVectors)
   return bytes
 }
 

@@ -19,9 +19,9 @@ export async function storedObjects(replica: Replica, ordinals: readonly number[
   const slice = new TimeSlice()
   const objects: StoredObject[] = []
   try {
-    for (let at = 0; at < ordinals.length; at += objectsAtOnce) {
+    for (let index = 0; index < ordinals.length; index += objectsAtOnce) {
       await slice.renewIfOver()
-      objects.push(...(await someObjects(replica, ordinals.slice(at, at + objectsAtOnce), version)))
+      objects.push(...(await someObjects(replica, ordinals.slice(index, index + objectsAtOnce), version)))
     }
     return objects
   } finally {
@@ -38,9 +38,9 @@ async function someObjects(
     parts: new StoredParts(replica, ordinal, version),
     sparse: sparseOf(replica, ordinal),
   }))
-  const fields = replica.definition.fields.map(async ({ kind, name }, at) => ({
+  const fields = replica.definition.fields.map(async ({ kind, name }, index) => ({
     name,
-    rows: kind === 'dense' ? await givenRows(replica, at, ordinals, version) : [],
+    rows: kind === 'dense' ? await givenRows(replica, index, ordinals, version) : [],
   }))
   const [dense, multi] = await Promise.all([
     Promise.all(fields),
@@ -76,17 +76,17 @@ function sparseOf(replica: Replica, ordinal: number): StoredObject['sparse'] {
 
 async function multiOf(replica: Replica, ordinal: number): Promise<StoredObject['multi']> {
   const multi: Record<string, readonly DenseRow[]> = {}
-  for (const [at, { kind, name }] of replica.definition.fields.entries()) {
-    const originals = replica.originals[at]
+  for (const [index, { kind, name }] of replica.definition.fields.entries()) {
+    const originals = replica.originals[index]
     if (kind !== 'multi' || !originals?.has(ordinal)) continue
-    multi[name] = memberRows(await originals.read(ordinal), replica, at)
+    multi[name] = memberRows(await originals.read(ordinal), replica, index)
   }
   return multi
 }
 
 /** The members of an object in a multi-vector field, read from its originals, each by itself. */
-export function memberRows(members: Float32Array, { definition }: Replica, at: number): DenseRow[] {
-  const field = definition.fields[at]
+export function memberRows(members: Float32Array, { definition }: Replica, fieldIndex: number): DenseRow[] {
+  const field = definition.fields[fieldIndex]
   if (field?.kind !== 'multi') return []
   const { dimension, spaceType } = field.params
   return Array.from({ length: members.length / dimension }, (_, i) => {

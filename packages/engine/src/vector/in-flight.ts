@@ -4,14 +4,14 @@
 
 export interface Place<T> {
   readonly item: T
-  at: number
+  position: number
 }
 
-export class UnderWay<T> implements Iterable<T> {
+export class InFlight<T> implements Iterable<T> {
   readonly #places: Place<T>[] = []
 
   add(item: T): Place<T> {
-    const place = { item, at: this.#places.length }
+    const place = { item, position: this.#places.length }
     this.#places.push(place)
     return place
   }
@@ -20,8 +20,8 @@ export class UnderWay<T> implements Iterable<T> {
   remove(place: Place<T>): void {
     const last = this.#places.pop()
     if (last === undefined || last === place) return
-    this.#places[place.at] = last
-    last.at = place.at
+    this.#places[place.position] = last
+    last.position = place.position
   }
 
   *[Symbol.iterator](): Generator<T> {

@@ -2,8 +2,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
-import { QueryDesk } from '../../src/vector/threads/dispatch.ts'
-import type { ScanQuestion, SearchQuestion } from '../../src/vector/threads/query.ts'
+import { QueryDispatcher } from '../../src/vector/threads/dispatch.ts'
+import type { GraphQuery, ScanQuery } from '../../src/vector/threads/query.ts'
 import {
   createRing,
   type Ring,
@@ -20,7 +20,7 @@ const lost = new EngineError('worker_lost', 'a worker ended while it was at work
 
 test('a worker lost between the order and the slot loses nothing', async (t) => {
   const { ring, desk } = opened()
-  const answer = desk.ask(question(known))
+  const answer = desk.submit(question(known))
   // What takeSlot does first, and then the thread is gone.
   Atomics.add(ring.words, words.head, 1)
   t.equal(takeSlot(ring, 1), -1, 'nobody else can see it')
@@ -32,7 +32,7 @@ test('a worker lost between the order and the slot loses nothing', async (t) => 
 
 test('a slot that stands in the order twice is served once', async (t) => {
   const { ring, desk } = opened()
-  const first = desk.ask(question(known))
+  const first = desk.submit(question(known))
   // Worker 1 is between the order and the slot while worker 0 is lost.
   const index = Atomics.load(ring.words, words.order)
   Atomics.add(ring.words, words.head, 1)
@@ -43,7 +43,7 @@ test('a slot that stands in the order twice is served once', async (t) => {
   desk.collect()
   await first
   // The slot is used again while it stands in the order once from before.
-  const second = desk.ask(question(known))
+  const second = desk.submit(question(known))
   serve(ring, takeSlot(ring, 1))
   t.equal(takeSlot(ring, 1), -1, 'once')
   desk.collect()
@@ -52,7 +52,7 @@ test('a slot that stands in the order twice is served once', async (t) => {
 
 test('what a lost worker had taken is refused, and only that', async (t) => {
   const { ring, desk } = opened()
-  const answers = Array.from({ length: 2 * slotsMax }, () => desk.ask(question(known)))
+  const answers = Array.from({ length: 2 * slotsMax }, () => desk.submit(question(known)))
   const taken = takeSlot(ring, 0)
   t.ok(taken >= 0)
   desk.lose(0, lost)
@@ -67,7 +67,7 @@ test('what a lost worker had taken is refused, and only that', async (t) => {
 
 test('a question about something that nobody knows is refused', async (t) => {
   const { ring, desk } = opened()
-  const answer = desk.ask(question(known + 1))
+  const answer = desk.submit(question(known + 1))
   Atomics.store(ring.words, slotAt(takeSlot(ring, 0)) + slot.state, slotStates.unknownArena)
   desk.collect()
   await t.rejects(answer, { code: 'closed' })
@@ -78,7 +78,7 @@ test('an arena is let go of when its last question is answered', async (t) => {
   const over: number[] = []
   desk.whenUnasked(known, () => over.push(0))
   t.same(over, [0], 'at once where nobody asks')
-  const answers = [desk.ask(question(known)), desk.ask(question(known))]
+  const answers = [desk.submit(question(known)), desk.submit(question(known))]
   desk.whenUnasked(known, () => over.push(1))
   serve(ring, takeSlot(ring, 0))
   desk.collect()
@@ -91,15 +91,15 @@ test('an arena is let go of when its last question is answered', async (t) => {
 
 test('a small question does not wait behind a long one that nobody takes', async (t) => {
   const { desk } = opened()
-  const long = desk.ask(question(known))
-  t.equal((await desk.ask(smallQuestion())).visited, 3)
+  const long = desk.submit(question(known))
+  t.equal((await desk.submit(smallQuestion())).visited, 3)
   desk.refuseAll(lost)
   await t.rejects(long, { code: 'worker_lost' })
 })
 
 test('small questions beyond the share of the owner go to the workers, and what they leave comes back to it', async (t) => {
   const { ring, desk } = opened(1)
-  const answers = Array.from({ length: 3 * slotsMax }, () => desk.ask(smallQuestion()))
+  const answers = Array.from({ length: 3 * slotsMax }, () => desk.submit(smallQuestion()))
   t.equal(takeSlot(ring, 0), -1, 'nothing is in the ring before the turn ends')
   t.equal(desk.untaken, answers.length)
   await answers[0]
@@ -115,15 +115,15 @@ test('small questions beyond the share of the owner go to the workers, and what 
 
 test('a crowd of small questions goes to the workers, unless they are at work on a long one', async (t) => {
   const { ring, desk } = opened(2)
-  const crowd = Array.from({ length: 8 }, () => desk.ask(smallQuestion()))
+  const crowd = Array.from({ length: 8 }, () => desk.submit(smallQuestion()))
   await turn()
   const taken = crowd.map(() => takeSlot(ring, 0))
   t.ok(
     taken.every((index) => index >= 0),
     'all are in the ring',
   )
-  const long = desk.ask(question(known))
-  const others = Array.from({ length: 3 }, () => desk.ask(smallQuestion()))
+  const long = desk.submit(question(known))
+  const others = Array.from({ length: 3 }, () => desk.submit(smallQuestion()))
   for (const { visited } of await Promise.all(others)) t.equal(visited, 3, 'the owner answered')
   for (const index of taken) serve(ring, index)
   desk.collect()
@@ -135,29 +135,29 @@ test('a crowd of small questions goes to the workers, unless they are at work on
 
 test('small questions that nobody has begun with are refused at the end', async (t) => {
   const { desk } = opened()
-  const answer = desk.ask(smallQuestion())
+  const answer = desk.submit(smallQuestion())
   desk.refuseAll(lost)
   await t.rejects(answer, { code: 'worker_lost' })
 })
 
-function opened(threads = 2): { ring: Ring; desk: QueryDesk } {
+function opened(threads = 2): { ring: Ring; desk: QueryDispatcher } {
   const ring = createRing()
-  const desk = new QueryDesk(ring, threads, {
+  const desk = new QueryDispatcher(ring, threads, {
     announce: (arena) => arena === known,
     answerHere: () => ({ ordinals: new Uint32Array(0), similarities: new Float32Array(0), visited: 3, distances: 0 }),
-    asked: () => undefined,
-    told: () => undefined,
+    onSubmit: () => undefined,
+    onAnswer: () => undefined,
   })
   return { ring, desk }
 }
 
 /** Scans are never answered by the owner. */
-function question(arena: number): ScanQuestion {
+function question(arena: number): ScanQuery {
   return { kind: 'scan', arena, query: new Float32Array(2), k: 1, version: 1, listed: undefined, from: 0, to: 1 }
 }
 
 /** A quarter of the owner's share of a turn. */
-function smallQuestion(): SearchQuestion {
+function smallQuestion(): GraphQuery {
   const walk = { ef: 64, rerank: 24, compared: 0, bitmap: 0, bits: 0 }
   return { kind: 'search', arena: known, query: new Float32Array(1_024), k: 1, version: 1, ...walk }
 }

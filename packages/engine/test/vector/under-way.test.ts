@@ -1,8 +1,8 @@
 import { test } from 'tap'
-import { UnderWay } from '../../src/vector/in-flight.ts'
+import { InFlight } from '../../src/vector/in-flight.ts'
 
 test('what was added and not removed is under way, whatever the order', async (t) => {
-  const underWay = new UnderWay<number>()
+  const underWay = new InFlight<number>()
   const places = [0, 1, 2, 3, 4].map((item) => underWay.add(item))
   const left = () => [...underWay].sort()
   t.same(left(), [0, 1, 2, 3, 4])

@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { ownThread, type ThreadState, threadState } from '../../src/vector/threads/thread-state.ts'
-import { type Picture, patienceWithPulseMs as patienceMs, Vigil } from '../../src/vector/threads/watchdog.ts'
+import { type Picture, patienceWithPulseMs as patienceMs, Watchdog } from '../../src/vector/threads/watchdog.ts'
 
 /** A vigil over one worker, looked at `looks` times; `state` gives what is known of it at each look. */
 function watched(
@@ -10,7 +10,7 @@ function watched(
 ): string[] {
   const notices: string[] = []
   let lookIndex = 0
-  const vigil = new Vigil(1, {
+  const vigil = new Watchdog(1, {
     pictureOf: () => picture(lookIndex),
     stateOf: () => state(lookIndex),
     stuck: (_, why) => notices.push(why),

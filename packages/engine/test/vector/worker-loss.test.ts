@@ -91,12 +91,12 @@ test('a kernel that traps costs its query and its worker, and the next worker se
     bits: 500,
   } as const
   // A pool too large for the asking thread to answer from.
-  await t.rejects(pool.ask({ ...request, ef: 8_000, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
-  t.equal((await pool.ask({ ...request, bitmap: 0, bits: 0 })).ordinals.length, k)
+  await t.rejects(pool.submit({ ...request, ef: 8_000, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
+  t.equal((await pool.submit({ ...request, bitmap: 0, bits: 0 })).ordinals.length, k)
   t.equal(pool.stats.lost, 1)
   // A small one, for the asking thread unless a worker that is awake is faster.
-  await t.rejects(pool.ask({ ...request, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
-  t.equal((await pool.ask({ ...request, bitmap: 0, bits: 0 })).ordinals.length, k)
+  await t.rejects(pool.submit({ ...request, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
+  t.equal((await pool.submit({ ...request, bitmap: 0, bits: 0 })).ordinals.length, k)
   await pool.close()
 })
 
@@ -121,7 +121,7 @@ test('a worker that loops without getting on is ended, its query refused, and th
     from: 0,
     to: 0xffff_ffff,
   } as const
-  const lost = t.rejects(pool.ask({ ...looping, version: 0 }), { code: 'worker_lost' })
+  const lost = t.rejects(pool.submit({ ...looping, version: 0 }), { code: 'worker_lost' })
   const request = {
     kind: 'search',
     arena: healthy.arena.id,
@@ -134,10 +134,10 @@ test('a worker that loops without getting on is ended, its query refused, and th
     bits: 0,
     bitmap: 0,
   } as const
-  t.equal((await pool.ask(request)).ordinals.length, k, 'the other worker answers meanwhile')
+  t.equal((await pool.submit(request)).ordinals.length, k, 'the other worker answers meanwhile')
   await lost
   t.equal(pool.stats.lost, 1)
-  for (let i = 0; i < 20; i++) t.equal((await pool.ask(request)).ordinals.length, k)
+  for (let i = 0; i < 20; i++) t.equal((await pool.submit(request)).ordinals.length, k)
   await pool.close()
 })
 
@@ -173,9 +173,9 @@ test('questions about a field that is let go of meanwhile are answered', async (
     from: 0,
     to: 500,
   } as const
-  const answers = Array.from({ length: 100 }, () => pool.ask(scan))
+  const answers = Array.from({ length: 100 }, () => pool.submit(scan))
   segment.close()
   for (const { ordinals } of await Promise.all(answers)) t.equal(ordinals.length, 5)
-  await t.rejects(pool.ask(scan), { code: 'closed' })
+  await t.rejects(pool.submit(scan), { code: 'closed' })
   await pool.close()
 })

@@ -4,7 +4,7 @@
 // is given out again, so they stay where they are, and whoever is about to change one sets it aside first.
 
 import type { Rest } from '../field.ts'
-import { type Arena, at, header, none } from './arena.ts'
+import { type Arena, elementAt, header, none } from './arena.ts'
 import { type Part, partsOf, stateWords } from './arena-parts.ts'
 import { levelOf } from './shape.ts'
 
@@ -52,10 +52,10 @@ export class LinksAhead {
   }
 
   links(block: number, bytes: number): Uint8Array {
-    return at(this.#blocks, block).subarray(0, bytes)
+    return elementAt(this.#blocks, block).subarray(0, bytes)
   }
   units(chunk: number, bytes: number): Uint8Array {
-    return at(this.#chunks, chunk).subarray(0, bytes)
+    return elementAt(this.#chunks, chunk).subarray(0, bytes)
   }
 
   /** One more block or chunk of units, if there is one that was not copied yet: how many bytes that was. */
@@ -81,16 +81,16 @@ export class LinksAhead {
     const [block, row] = [ordinal >>> blockShift, ordinal & (blockRows - 1)]
     const listBytes = linksAtBase * 4
     const list = arena.blockAddress(block) + inBlock.links + row * listBytes
-    at(this.#blocks, block).set(arena.u8.subarray(list, list + listBytes), row * listBytes)
+    elementAt(this.#blocks, block).set(arena.u8.subarray(list, list + listBytes), row * listBytes)
     const levels = levelOf(ordinal, params.M)
     if (levels === 0) return
-    const unit = at(arena.u32, (arena.blockAddress(block) + inBlock.upper) / 4 + row)
+    const unit = elementAt(arena.u32, (arena.blockAddress(block) + inBlock.upper) / 4 + row)
     // A row that follows another has no lists above level 0, unless it had them before.
     if (unit === none) return
     // Units of one node never straddle two chunks.
     const [chunk, within] = [unit >>> unitShift, (unit & (2 ** unitShift - 1)) * unitBytes]
     const from = arena.unitChunkAddress(chunk) + within
-    at(this.#chunks, chunk).set(arena.u8.subarray(from, from + levels * unitBytes), within)
+    elementAt(this.#chunks, chunk).set(arena.u8.subarray(from, from + levels * unitBytes), within)
   }
 }
 

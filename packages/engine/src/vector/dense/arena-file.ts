@@ -13,7 +13,7 @@ import type { ByteSource } from '../../memory/sections.ts'
 import { metricNumbers, numberOf, precisions } from '../../model/choices.ts'
 import { type DenseFieldSchema, rulesNewest } from '../../model/schema.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
-import { Arena, at, header, none } from './arena.ts'
+import { Arena, elementAt, header, none } from './arena.ts'
 import type { ArenaCut } from './arena-cut.ts'
 import { type Part, partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
 import { shapeOf } from './shape.ts'
@@ -79,7 +79,7 @@ export async function loadSegments(
   const head = await bytes.take(fieldHeaderBytes)
   if (new TextDecoder().decode(head.subarray(0, 8)) !== magic) throw bytes.damaged('magic')
   const words = new Uint32Array(head.slice(8).buffer)
-  const version = at(words, 0)
+  const version = elementAt(words, 0)
   if (version > formatVersion)
     throw new EngineError('format_too_new', `field format ${version} is newer than ${formatVersion}`, {
       field: definition.name,
@@ -99,7 +99,7 @@ export async function loadSegments(
     if (words[i] !== value) throw bytes.damaged('a header of another field')
   })
   const segments: SegmentState[] = []
-  for (let i = 0; i < at(words, 7); i++) segments.push(await loadSegment(definition, pool, segmentRows, bytes))
+  for (let i = 0; i < elementAt(words, 7); i++) segments.push(await loadSegment(definition, pool, segmentRows, bytes))
   await source.end()
   return segments
 }
@@ -111,15 +111,15 @@ async function loadSegment(
   bytes: FieldBytes,
 ): Promise<SegmentState> {
   const state = new Uint32Array((await bytes.take(segmentHeaderBytes)).buffer)
-  const settled = at(state, 0) === 1
+  const settled = elementAt(state, 0) === 1
   const shape = shapeOf(params, settled ? params.precision : 'float32')
   checkState(state, segmentRows, bytes)
   const arena = new Arena(shape, pool.module, pool.threads)
   stateWords.forEach((word, i) => {
-    arena.setWord(word, at(state, i + 1))
+    arena.setWord(word, elementAt(state, i + 1))
   })
   await bytes.fill(arena, [{ address: arena.centreAddress, bytes: shape.lanes * 4 }])
-  await loadBlocks(arena, at(state, 1), bytes)
+  await loadBlocks(arena, elementAt(state, 1), bytes)
   if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
   await bytes.fill(arena, [...partsOfUnits(arena)])
   arena.kernel.attach(arena.scratch.length - 1)

@@ -139,9 +139,9 @@ export class Arena {
     this.#thread = threads
     let top = header.address + headerBytes
     const take = (bytes: number, align = 64) => {
-      const at = roundUp(top, align)
-      top = at + bytes
-      return at
+      const offset = roundUp(top, align)
+      top = offset + bytes
+      return offset
     }
     const blocks = take(shape.blocksMax * 4)
     const units = take(shape.unitChunksMax * 4)
@@ -209,7 +209,7 @@ export class Arena {
   }
   /** Scratch of the owner's own thread. */
   get ownScratch(): ScratchAddresses {
-    return at(this.scratch, this.#thread)
+    return elementAt(this.scratch, this.#thread)
   }
   get u8(): Uint8Array<SharedArrayBuffer> {
     return this.#u8
@@ -239,16 +239,16 @@ export class Arena {
   }
 
   word(word: number): number {
-    return at(this.#u32, header.address / 4 + word)
+    return elementAt(this.#u32, header.address / 4 + word)
   }
   setWord(word: number, value: number): void {
     Atomics.store(this.#u32, header.address / 4 + word, value)
   }
   blockAddress(block: number): number {
-    return at(this.#u32, this.#tables.blocks / 4 + block)
+    return elementAt(this.#u32, this.#tables.blocks / 4 + block)
   }
   unitChunkAddress(chunk: number): number {
-    return at(this.#u32, this.#tables.units / 4 + chunk)
+    return elementAt(this.#u32, this.#tables.units / 4 + chunk)
   }
   tailAddress(ordinal: number): number {
     const { blockShift, blockRows, codeStride, codeBytes } = this.shape
@@ -257,21 +257,21 @@ export class Arena {
   /** Version a row was born at, or undefined where the ordinal never had one. */
   birth(ordinal: number): number | undefined {
     if (ordinal >= this.word(header.end)) return undefined
-    const birth = at(this.#u32, this.tailAddress(ordinal) / 4 + 2)
+    const birth = elementAt(this.#u32, this.tailAddress(ordinal) / 4 + 2)
     return birth === none ? undefined : birth
   }
   isAlive(ordinal: number): boolean {
-    return this.birth(ordinal) !== undefined && at(this.#u32, this.tailAddress(ordinal) / 4 + 3) === none
+    return this.birth(ordinal) !== undefined && elementAt(this.#u32, this.tailAddress(ordinal) / 4 + 3) === none
   }
   norm(ordinal: number): number {
     const { blockShift, blockRows, inBlock } = this.shape
     const block = this.blockAddress(ordinal >>> blockShift)
-    return at(this.#f32, (block + inBlock.norms) / 4 + (ordinal & (blockRows - 1)))
+    return elementAt(this.#f32, (block + inBlock.norms) / 4 + (ordinal & (blockRows - 1)))
   }
 
   /** A word that changes as long as the thread gets on with its work in this arena. */
   pulse(thread: number): number {
-    return Atomics.load(this.u32, at(this.scratch, thread).descriptor / 4 + 15)
+    return Atomics.load(this.u32, elementAt(this.scratch, thread).descriptor / 4 + 15)
   }
 
   /**
@@ -312,7 +312,7 @@ export class Arena {
     visited.forEach((address, i) => {
       // The length first: a thread that finds the place finds how far it reaches.
       Atomics.store(this.#u32, address / 4 - 4, capacity)
-      Atomics.store(this.#u32, at(this.scratch, i).descriptor / 4, address)
+      Atomics.store(this.#u32, elementAt(this.scratch, i).descriptor / 4, address)
     })
     this.touched.widen({ address: touched, capacity })
     this.setWord(header.touched, touched)
@@ -350,11 +350,11 @@ export class Arena {
     const places = Math.ceil(room * classPlacesPerRow) + classPlacesMore
     const table = this.#allocate(places * 4, end)
     bitmaps.forEach((address, i) => {
-      const from = at(before, i)
+      const from = elementAt(before, i)
       this.#u8.copyWithin(address, from, from + this.#classesRoom / 8)
     })
     ;[header.followers, header.leaders].forEach((word, i) => {
-      this.setWord(word, at(bitmaps, i))
+      this.setWord(word, elementAt(bitmaps, i))
     })
     this.setWord(header.classes, table)
     this.setWord(header.classesMax, places)
@@ -441,7 +441,7 @@ function noAddressSpace(cause?: unknown): EngineError {
 }
 
 /** An element that is there: every index in this folder is below a length checked where it was made. */
-export function at<T>(array: { readonly [index: number]: T }, index: number): T {
+export function elementAt<T>(array: { readonly [index: number]: T }, index: number): T {
   const value = array[index]
   // The message is made only when it is needed: this runs for every element of every answer.
   if (value === undefined) assert(false, `index ${index} is inside`)

@@ -1,7 +1,7 @@
 // A thread's own view of an arena: a kernel instance over its memory, and the pieces of work that are done with it.
 
 import { synchronized } from '../synchronized.ts'
-import { type ArenaHandle, at, header } from './arena.ts'
+import { type ArenaHandle, elementAt, header } from './arena.ts'
 import { instantiateKernel, type Kernel, work } from './kernel.ts'
 import type { ScratchAddresses } from './scratch.ts'
 
@@ -20,7 +20,7 @@ export function attachArena(handle: ArenaHandle, module: WebAssembly.Module, thr
   return {
     kernel,
     thread,
-    scratch: at(handle.scratch, thread),
+    scratch: elementAt(handle.scratch, thread),
     memory: handle.memory,
     u32: new Uint32Array(buffer),
     f32: new Float32Array(buffer),
@@ -90,8 +90,8 @@ export function answersOf({ kernel, scratch, u32, f32 }: Attached, found: number
   const ordinals = new Uint32Array(found)
   const similarities = new Float32Array(found)
   for (let i = 0; i < found; i++) {
-    ordinals[i] = at(u32, scratch.answers / 4 + i)
-    similarities[i] = at(f32, scratch.similarities / 4 + i)
+    ordinals[i] = elementAt(u32, scratch.answers / 4 + i)
+    similarities[i] = elementAt(f32, scratch.similarities / 4 + i)
   }
   return { ordinals, similarities, visited: kernel.takeHops(), distances: kernel.takeDistances() }
 }
@@ -116,11 +116,11 @@ export function helpApply(attached: Attached, staging: SharedArrayBuffer): Progr
 }
 
 function encodeClaimed({ kernel, scratch, u32, f32 }: Attached, staging: SharedArrayBuffer): void {
-  const word = (index: number) => at(u32, header.address / 4 + index)
+  const word = (index: number) => elementAt(u32, header.address / 4 + index)
   const dimension = word(header.dimension)
   const claimed = kernel.claimed()
   const vector = new Float32Array(staging, word(header.jobVectors) + claimed * dimension * 4, dimension)
   f32.set(vector, scratch.query / 4)
   const item = word(header.jobItems) / 4 + (word(header.jobFirst) + claimed) * 3
-  kernel.encodeRow(at(u32, item), at(u32, item + 1), at(f32, item + 2))
+  kernel.encodeRow(elementAt(u32, item), elementAt(u32, item + 1), elementAt(f32, item + 2))
 }

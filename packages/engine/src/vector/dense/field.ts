@@ -7,11 +7,11 @@ import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import type { DenseFieldSchema } from '../../model/schema.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from '../field.ts'
-import { UnderWay } from '../in-flight.ts'
+import { InFlight } from '../in-flight.ts'
 import type { Found } from '../threads/messages.ts'
 import { listedMax } from '../threads/query.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
-import { at } from './arena.ts'
+import { elementAt } from './arena.ts'
 import { LinksAhead } from './arena-cut.ts'
 import { dumpField, hashing, loadSegments, type SegmentState } from './arena-file.ts'
 import { answersOf, searchIn } from './attached.ts'
@@ -80,7 +80,7 @@ class GraphField implements GraphDenseField {
   readonly #pool: WorkerPool
   readonly #segmentRows: number
   readonly #segments: Segment[]
-  readonly #running = new UnderWay<Promise<unknown>>()
+  readonly #running = new InFlight<Promise<unknown>>()
   #closed = false
   #broken: unknown
   #growthSeen = -1
@@ -99,7 +99,7 @@ class GraphField implements GraphDenseField {
   reserve(end: Ordinal): void {
     for (let i = 0; i * this.#segmentRows < end; i++) {
       this.#segments[i] ??= new Segment(this.definition.params, this.#pool)
-      at(this.#segments, i).reserve(Math.min(this.#segmentRows, end - i * this.#segmentRows))
+      elementAt(this.#segments, i).reserve(Math.min(this.#segmentRows, end - i * this.#segmentRows))
     }
   }
 
@@ -135,12 +135,12 @@ class GraphField implements GraphDenseField {
     const { dimension } = this.definition.params
     for (const [i, indices] of this.#bySegment(rows.ordinals)) {
       const batch: Batch = {
-        ordinals: Uint32Array.from(indices, (index) => at(rows.ordinals, index) - i * this.#segmentRows),
+        ordinals: Uint32Array.from(indices, (index) => elementAt(rows.ordinals, index) - i * this.#segmentRows),
         births: new Uint32Array(indices.length).fill(version),
-        norms: Float32Array.from(indices, (index) => at(rows.norms, index)),
+        norms: Float32Array.from(indices, (index) => elementAt(rows.norms, index)),
         vectors: new VectorRows(rows.vectors, dimension, indices.length < rows.ordinals.length ? indices : undefined),
       }
-      yield [at(this.#segments, i), batch]
+      yield [elementAt(this.#segments, i), batch]
     }
   }
 
@@ -148,7 +148,7 @@ class GraphField implements GraphDenseField {
     for (const [i, indices] of this.#bySegment(ordinals)) {
       const segment = this.#segments[i]
       if (segment === undefined) continue
-      yield [segment, Uint32Array.from(indices, (index) => at(ordinals, index) - i * this.#segmentRows)]
+      yield [segment, Uint32Array.from(indices, (index) => elementAt(ordinals, index) - i * this.#segmentRows)]
     }
   }
 
@@ -179,7 +179,7 @@ class GraphField implements GraphDenseField {
     const { k, version, allowed, compared = 0 } = options
     const ef = Math.min(efMax, Math.max(options.ef, k))
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const found = this.#pool.ask({
+    const found = this.#pool.submit({
       kind: 'search',
       arena: arena.id,
       query,
@@ -233,9 +233,9 @@ class GraphField implements GraphDenseField {
       ordinals === undefined ? this.#rangesOf() : this.#listsOf(ordinals, listedMax(this.definition.params.dimension))
     const found = parts.map(({ segment, listed, from, to }) => ({
       segment,
-      found: this.#pool.ask({
+      found: this.#pool.submit({
         kind: 'scan',
-        arena: at(this.#segments, segment).arena.id,
+        arena: elementAt(this.#segments, segment).arena.id,
         query,
         k,
         version,
@@ -263,7 +263,7 @@ class GraphField implements GraphDenseField {
     const dealt = this.#bySegment(ordinals)
     return [...dealt].flatMap(([segment, indices]) => {
       if (this.#segments[segment] === undefined) return []
-      const listed = Uint32Array.from(indices, (index) => at(ordinals, index) - segment * this.#segmentRows)
+      const listed = Uint32Array.from(indices, (index) => elementAt(ordinals, index) - segment * this.#segmentRows)
       return Array.from({ length: Math.ceil(listed.length / most) }, (_, i) => ({
         segment,
         listed: listed.subarray(i * most, (i + 1) * most),

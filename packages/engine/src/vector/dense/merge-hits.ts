@@ -2,7 +2,7 @@
 
 import type { DenseHits } from '../field.ts'
 import type { Found } from '../threads/messages.ts'
-import { at } from './arena.ts'
+import { elementAt } from './arena.ts'
 
 /** Answers of segments to one answer: best first, ties by ordinal. */
 export function merged(found: readonly (Found & { segment: number })[], k: number, segmentRows: number): DenseHits {
@@ -14,7 +14,7 @@ export function merged(found: readonly (Found & { segment: number })[], k: numbe
   const hits = found.flatMap((part) =>
     Array.from(part.ordinals, (ordinal, j) => ({
       ordinal: ordinal + part.segment * segmentRows,
-      similarity: at(part.similarities, j),
+      similarity: elementAt(part.similarities, j),
     })),
   )
   hits.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)

@@ -7,7 +7,7 @@ import { assert } from '../../errors.ts'
 import type { DenseSchemaParams } from '../../model/schema.ts'
 import { stagingBytes } from '../threads/ring.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
-import { Arena, at, header, jobItemsMax, marked, none } from './arena.ts'
+import { Arena, elementAt, header, jobItemsMax, marked, none } from './arena.ts'
 import { ArenaCut, LinksAhead } from './arena-cut.ts'
 import { work } from './kernel.ts'
 import { shapeOf } from './shape.ts'
@@ -159,8 +159,8 @@ export class Segment {
     const arena = this.#arena
     if (arena.birth(ordinal) === undefined) return undefined
     arena.kernel.decodeRow(ordinal)
-    const at = arena.ownScratch.query / 4
-    return Float32Array.from(arena.f32.subarray(at, at + this.params.dimension))
+    const offset = arena.ownScratch.query / 4
+    return Float32Array.from(arena.f32.subarray(offset, offset + this.params.dimension))
   }
 
   /** Ordinals the row is linked to at the base of the graph. */
@@ -239,7 +239,7 @@ function stage(arena: Arena, batch: Batch, from: number, to: number): number {
   let entryReused = false
   const entry = arena.word(header.entry)
   for (let i = from; i < to; i++) {
-    const ordinal = at(batch.ordinals, i)
+    const ordinal = elementAt(batch.ordinals, i)
     assert(!arena.isAlive(ordinal), `ordinal ${ordinal} is free`)
     if (arena.birth(ordinal) !== undefined) {
       reused++
@@ -249,8 +249,8 @@ function stage(arena: Arena, batch: Batch, from: number, to: number): number {
     if (ordinal === entry) entryReused = true
     const item = arena.itemsAddress / 4 + (i - from) * 3
     arena.u32[item] = ordinal
-    arena.u32[item + 1] = at(batch.births, i)
-    arena.f32[item + 2] = at(batch.norms, i)
+    arena.u32[item + 1] = elementAt(batch.births, i)
+    arena.f32[item + 2] = elementAt(batch.norms, i)
     if (ordinal >= end) end = ordinal + 1
   }
   const linked = arena.word(header.linked)
@@ -266,7 +266,7 @@ function stage(arena: Arena, batch: Batch, from: number, to: number): number {
 }
 
 function deathOf(arena: Arena, ordinal: number): number {
-  return at(arena.u32, arena.tailAddress(ordinal) / 4 + 3)
+  return elementAt(arena.u32, arena.tailAddress(ordinal) / 4 + 3)
 }
 
 function setDeath(arena: Arena, ordinal: number, version: number): void {
@@ -328,7 +328,7 @@ async function meanOf(vectors: VectorRows, counts: (row: Float32Array) => boolea
     const row = vectors.row(index)
     if (!counts(row)) continue
     counted++
-    for (let i = 0; i < dimension; i++) sums[i] = at(sums, i) + at(row, i)
+    for (let i = 0; i < dimension; i++) sums[i] = elementAt(sums, i) + elementAt(row, i)
   }
   return Float32Array.from(sums, (sum) => sum / counted)
 }
@@ -360,15 +360,15 @@ function firstOfEach(): (row: Float32Array) => boolean {
   return (row) => {
     let [most, square] = [0, 0]
     for (let i = 0; i < row.length; i++) {
-      const value = at(row, i)
+      const value = elementAt(row, i)
       most = Math.max(most, Math.abs(value))
       square += value * value
     }
     length[0] = square
-    let [a, b] = [0x9e3779b9 ^ (at(lengthBits, 0) >>> 8), 0x85ebca6b]
+    let [a, b] = [0x9e3779b9 ^ (elementAt(lengthBits, 0) >>> 8), 0x85ebca6b]
     const scale = most > 0 ? 63 / most : 0
     for (let i = 0; i < row.length; i++) {
-      const value = Math.round(at(row, i) * scale) + 64
+      const value = Math.round(elementAt(row, i) * scale) + 64
       a = Math.imul(a ^ value, 0x21f0aaad)
       a ^= a >>> 15
       b = Math.imul(b ^ value ^ (a >>> 16), 0x735a2d97)

@@ -1,5 +1,5 @@
 // Vectors one after another, some or all of the rows of one array or of two, without a copy of them.
-import { at } from './arena.ts'
+import { elementAt } from './arena.ts'
 
 export class VectorRows {
   readonly dimension: number
@@ -29,7 +29,7 @@ export class VectorRows {
   row(index: number): Float32Array {
     const before = this.#before?.length ?? 0
     if (this.#before !== undefined && index < before) return this.#before.row(index)
-    const row = this.#chosen === undefined ? index - before : at(this.#chosen, index - before)
+    const row = this.#chosen === undefined ? index - before : elementAt(this.#chosen, index - before)
     return this.#vectors.subarray(row * this.dimension, (row + 1) * this.dimension)
   }
 

@@ -1,7 +1,7 @@
 // A sparse field as of one moment, while writers go on. Blocks of postings are never changed but by adding to the end of the
 // last one, and what writers put aside is not given out again while somebody may read it; so of a list that is about to change
 // only the addresses of its blocks are kept, and of a row its two versions.
-import { at } from '../dense/arena.ts'
+import { elementAt } from '../dense/arena.ts'
 import type { Rest } from '../field.ts'
 import type { SparseState } from './file.ts'
 import type { Postings } from './lists.ts'
@@ -113,7 +113,7 @@ export class SparseCut {
     const { vocabulary, lists } = this.#state
     const term = vocabulary.find(index)
     const blocks = lists.blocksOf(vocabulary.directory(term))
-    const lastCount = lists.postings(at(blocks, blocks.length - 1)).ordinals.length
+    const lastCount = lists.postings(elementAt(blocks, blocks.length - 1)).ordinals.length
     return {
       rows: vocabulary.rows(term),
       blocks: blocks.length,
@@ -134,9 +134,9 @@ const none = new Uint32Array(0)
 function merged(a: Uint32Array, b: Uint32Array): Uint32Array {
   const all = new Uint32Array(a.length + b.length)
   for (let i = 0, j = 0; i + j < all.length; ) {
-    const left = j === b.length || (i < a.length && at(a, i) < at(b, j))
+    const left = j === b.length || (i < a.length && elementAt(a, i) < elementAt(b, j))
     const place = i + j
-    all[place] = left ? at(a, i++) : at(b, j++)
+    all[place] = left ? elementAt(a, i++) : elementAt(b, j++)
   }
   return all
 }

@@ -7,9 +7,9 @@ import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { xxh64Stream } from '../../memory/xxh64.ts'
 import type { SparseFieldSchema } from '../../model/schema.ts'
-import { at } from '../dense/arena.ts'
+import { elementAt } from '../dense/arena.ts'
 import type { DenseHits, FieldCut, PreparedCut, SparseField, SparseQuery, SparseRows, SparseSearch } from '../field.ts'
-import { UnderWay } from '../in-flight.ts'
+import { InFlight } from '../in-flight.ts'
 import type { WorkerPool } from '../threads/worker-pool.ts'
 import { IndicesAhead, SparseCut } from './cut.ts'
 import { dumpSparse, loadSparse, type SparseState } from './file.ts'
@@ -69,7 +69,7 @@ class InvertedField implements SparseField {
   /** What workers have to attach to; undefined while the field has no memory. */
   #handle: SparseHandle | undefined
   readonly #state: SparseState
-  readonly #running = new UnderWay<Promise<unknown>>()
+  readonly #running = new InFlight<Promise<unknown>>()
   readonly #preparing = new Set<IndicesAhead>()
   readonly #cuts = new Set<SparseCut>()
   #version = 0
@@ -197,7 +197,7 @@ class InvertedField implements SparseField {
     if (lists.length === 0) return noHits
     const ticket = writeTicket(memory, lists, { ...options, allowed: options.allowed?.words })
     const leave = memory.enter()
-    const asked = this.#pool.ask({
+    const found = this.#pool.submit({
       kind: 'sparse',
       arena: this.#id,
       query: noQuery,
@@ -205,9 +205,9 @@ class InvertedField implements SparseField {
       version: options.version,
       ticket: ticket.address,
     })
-    const place = this.#running.add(asked)
+    const place = this.#running.add(found)
     try {
-      await asked
+      await found
       const { ordinals, similarities, scored, postings } = readTicket(memory, ticket)
       return { ordinals, similarities, visited: postings, distances: scored }
     } finally {
@@ -222,7 +222,7 @@ class InvertedField implements SparseField {
     const { lists, vocabulary, rows } = this.#state
     const weighed: WeighedList[] = []
     indices.forEach((index, i) => {
-      const value = at(values, i)
+      const value = elementAt(values, i)
       const term = value > 0 ? vocabulary.find(index) : -1
       const directory = term < 0 ? 0 : vocabulary.directory(term)
       if (directory === 0) return

@@ -11,7 +11,7 @@ import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { numberOf, sparseModels } from '../../model/choices.ts'
 import type { SparseFieldSchema } from '../../model/schema.ts'
-import { at } from '../dense/arena.ts'
+import { elementAt } from '../dense/arena.ts'
 import type { SparseCut } from './cut.ts'
 import { blockPostingsMax, type PostingLists, type Postings } from './lists.ts'
 import { type SparseMemory, sparseOrdinalsMax } from './memory.ts'
@@ -109,7 +109,11 @@ async function loadVersions(words: WordReader, memory: SparseMemory, end: number
     const versions = await words.take((to - from) * 2)
     memory.reserve(to, 0, 0)
     for (let ordinal = from; ordinal < to; ordinal++) {
-      memory.putVersions(ordinal, at(versions, (ordinal - from) * 2), at(versions, (ordinal - from) * 2 + 1))
+      memory.putVersions(
+        ordinal,
+        elementAt(versions, (ordinal - from) * 2),
+        elementAt(versions, (ordinal - from) * 2 + 1),
+      )
     }
   }
 }

@@ -3,7 +3,7 @@
 // the old one and then puts its address into the directory. Readers therefore see every posting that was there when they
 // began, and may or may not see newer ones. The same calls give the same blocks.
 import { assert } from '../../errors.ts'
-import { at } from '../dense/arena.ts'
+import { elementAt } from '../dense/arena.ts'
 import type { SparseMemory } from './memory.ts'
 
 export const blockPostingsMax = 128
@@ -31,7 +31,7 @@ export class PostingLists {
     if (directory === 0) return this.#make(added)
     this.#raise(directory, added.weights)
     const last = this.#lastOf(this.#blockAt(directory, this.blocks(directory) - 1))
-    if (at(added.ordinals, 0) > last) return this.#append(directory, added)
+    if (elementAt(added.ordinals, 0) > last) return this.#append(directory, added)
     return this.#rewrite(directory, added.ordinals, (block, from, to) =>
       merged(this.postings(block), slice(added, from, to)),
     )
@@ -42,20 +42,20 @@ export class PostingLists {
     return this.#rewrite(directory, ordinals, (block, from, to) => {
       const gone = new Set(ordinals.subarray(from, to))
       const all = this.postings(block)
-      const kept = [...all.ordinals.keys()].filter((i) => !gone.has(at(all.ordinals, i)))
+      const kept = [...all.ordinals.keys()].filter((i) => !gone.has(elementAt(all.ordinals, i)))
       return {
-        ordinals: Uint32Array.from(kept, (i) => at(all.ordinals, i)),
-        weights: Float32Array.from(kept, (i) => at(all.weights, i)),
+        ordinals: Uint32Array.from(kept, (i) => elementAt(all.ordinals, i)),
+        weights: Float32Array.from(kept, (i) => elementAt(all.weights, i)),
       }
     })
   }
 
   blocks(directory: Directory): number {
-    return at(this.#in.u32, directory / 4)
+    return elementAt(this.#in.u32, directory / 4)
   }
   /** No weight of the list is larger in magnitude. */
   magnitude(directory: Directory): number {
-    return at(this.#in.f32, directory / 4 + 2)
+    return elementAt(this.#in.f32, directory / 4 + 2)
   }
   /** The addresses of its blocks, as they are now. */
   blocksOf(directory: Directory): Uint32Array {
@@ -65,9 +65,9 @@ export class PostingLists {
   /** Where they lie. */
   postings(block: number): Postings {
     const { u32, f32 } = this.#in
-    const count = at(u32, block / 4)
+    const count = elementAt(u32, block / 4)
     const from = (block + headBytes) / 4
-    const weights = from + at(u32, block / 4 + 1)
+    const weights = from + elementAt(u32, block / 4 + 1)
     return { ordinals: u32.subarray(from, from + count), weights: f32.subarray(weights, weights + count) }
   }
 
@@ -115,7 +115,7 @@ export class PostingLists {
     const from = (block + headBytes) / 4 + count
     u32.set(ordinals, from)
     f32.set(weights, from + this.#capacityOf(block))
-    u32[block / 4 + 2] = at(ordinals, ordinals.length - 1)
+    u32[block / 4 + 2] = elementAt(ordinals, ordinals.length - 1)
     f32[block / 4 + 3] = largest(weights, this.#largestOf(block))
     Atomics.store(u32, block / 4, count + ordinals.length)
   }
@@ -129,15 +129,15 @@ export class PostingLists {
     const changes: { readonly place: number; readonly blocks: readonly number[] }[] = []
     const lastPlace = this.blocks(directory) - 1
     for (let from = 0; from < ordinals.length; ) {
-      const place = Math.min(lastPlace, this.#placeOf(directory, at(ordinals, from)))
+      const place = Math.min(lastPlace, this.#placeOf(directory, elementAt(ordinals, from)))
       const block = this.#blockAt(directory, place)
       let to = from + 1
-      while (to < ordinals.length && (place === lastPlace || at(ordinals, to) <= this.#lastOf(block))) to++
+      while (to < ordinals.length && (place === lastPlace || elementAt(ordinals, to) <= this.#lastOf(block))) to++
       changes.push({ place, blocks: this.#dealt(change(block, from, to)) })
       from = to
     }
     if (changes.every(({ blocks }) => blocks.length === 1)) {
-      for (const { place, blocks } of changes) this.#replaceBlock(directory, place, at(blocks, 0))
+      for (const { place, blocks } of changes) this.#replaceBlock(directory, place, elementAt(blocks, 0))
       return directory
     }
     return this.#replaceDirectory(directory, changes)
@@ -178,7 +178,7 @@ export class PostingLists {
     const { u32, f32 } = this.#in
     u32[block / 4] = ordinals.length
     u32[block / 4 + 1] = capacity
-    u32[block / 4 + 2] = at(ordinals, ordinals.length - 1)
+    u32[block / 4 + 2] = elementAt(ordinals, ordinals.length - 1)
     f32[block / 4 + 3] = largest(weights, Number.NEGATIVE_INFINITY)
     u32.set(ordinals, (block + headBytes) / 4)
     f32.set(weights, (block + headBytes) / 4 + capacity)
@@ -199,7 +199,7 @@ export class PostingLists {
   #pushBlock(directory: Directory, block: number): Directory {
     const { u32 } = this.#in
     const count = this.blocks(directory)
-    if (count === at(u32, directory / 4 + 1)) {
+    if (count === elementAt(u32, directory / 4 + 1)) {
       const from = (directory + headBytes) / 4
       const made = this.#makeDirectory([...u32.subarray(from, from + count), block], this.magnitude(directory))
       this.#retireDirectory(directory)
@@ -220,7 +220,7 @@ export class PostingLists {
     this.#in.retire(block, blockBytes(this.#capacityOf(block)))
   }
   #retireDirectory(directory: Directory): void {
-    this.#in.retire(directory, directoryBytes(at(this.#in.u32, directory / 4 + 1)))
+    this.#in.retire(directory, directoryBytes(elementAt(this.#in.u32, directory / 4 + 1)))
   }
 
   #raise(directory: Directory, weights: Float32Array): void {
@@ -243,19 +243,19 @@ export class PostingLists {
 
   #blockAt(directory: Directory, place: number): number {
     assert(place < this.blocks(directory), 'a block is in its directory')
-    return at(this.#in.u32, (directory + headBytes) / 4 + place)
+    return elementAt(this.#in.u32, (directory + headBytes) / 4 + place)
   }
   #countOf(block: number): number {
-    return at(this.#in.u32, block / 4)
+    return elementAt(this.#in.u32, block / 4)
   }
   #capacityOf(block: number): number {
-    return at(this.#in.u32, block / 4 + 1)
+    return elementAt(this.#in.u32, block / 4 + 1)
   }
   #lastOf(block: number): number {
-    return at(this.#in.u32, block / 4 + 2)
+    return elementAt(this.#in.u32, block / 4 + 2)
   }
   #largestOf(block: number): number {
-    return at(this.#in.f32, block / 4 + 3)
+    return elementAt(this.#in.f32, block / 4 + 3)
   }
 }
 
@@ -298,11 +298,12 @@ function merged(a: Postings, b: Postings): Postings {
   const ordinals = new Uint32Array(n)
   const weights = new Float32Array(n)
   for (let i = 0, j = 0; i + j < n; ) {
-    const left = j === b.ordinals.length || (i < a.ordinals.length && at(a.ordinals, i) < at(b.ordinals, j))
+    const left =
+      j === b.ordinals.length || (i < a.ordinals.length && elementAt(a.ordinals, i) < elementAt(b.ordinals, j))
     const from = left ? a : b
     const index = left ? i : j
-    ordinals[i + j] = at(from.ordinals, index)
-    weights[i + j] = at(from.weights, index)
+    ordinals[i + j] = elementAt(from.ordinals, index)
+    weights[i + j] = elementAt(from.weights, index)
     if (left) i++
     else j++
   }

@@ -2,7 +2,7 @@
 // use never moves, so readers need no lock; a piece that some search under way may still read is not given out again
 // before that search is over.
 import { assert, EngineError } from '../../errors.ts'
-import { at, createMemory } from '../dense/arena.ts'
+import { createMemory, elementAt } from '../dense/arena.ts'
 import { arenaBytesMax, roundUp } from '../dense/shape.ts'
 
 /** assembly/sparse/layout.ts has the same numbers. */
@@ -150,17 +150,17 @@ export class SparseMemory {
 
   #rowAt(ordinal: number): number {
     assert(ordinal < this.#chunks * chunkRows, `ordinal ${ordinal} has room`)
-    return at(this.#u32, versionsAddress / 4 + (ordinal >>> chunkShift)) / 4 + (ordinal & (chunkRows - 1)) * 2
+    return elementAt(this.#u32, versionsAddress / 4 + (ordinal >>> chunkShift)) / 4 + (ordinal & (chunkRows - 1)) * 2
   }
 
   hasRow(ordinal: number): boolean {
     return ordinal < this.#chunks * chunkRows && this.death(ordinal) === alive
   }
   birth(ordinal: number): number {
-    return at(this.#u32, this.#rowAt(ordinal))
+    return elementAt(this.#u32, this.#rowAt(ordinal))
   }
   death(ordinal: number): number {
-    return at(this.#u32, this.#rowAt(ordinal) + 1)
+    return elementAt(this.#u32, this.#rowAt(ordinal) + 1)
   }
   /** Birth first: a reader that finds the row alive then finds this birth, which is newer than what it may see. */
   bear(ordinal: number, version: number): void {

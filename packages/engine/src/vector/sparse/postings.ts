@@ -1,6 +1,6 @@
 // From rows to postings: what a batch of rows adds to each list.
 import { yieldToOthers } from '@annal/wal'
-import { at } from '../dense/arena.ts'
+import { elementAt } from '../dense/arena.ts'
 import type { SparseRows } from '../field.ts'
 
 /** Postings sorted in one go. */
@@ -38,7 +38,8 @@ function* slicesOf(rows: SparseRows): Generator<SparseRows> {
   let posting = 0
   while (row < rows.ordinals.length) {
     const [firstRow, firstPosting] = [row, posting]
-    while (row < rows.ordinals.length && posting - firstPosting < slicePostings) posting += at(rows.counts, row++)
+    while (row < rows.ordinals.length && posting - firstPosting < slicePostings)
+      posting += elementAt(rows.counts, row++)
     yield {
       ordinals: rows.ordinals.subarray(firstRow, row),
       counts: rows.counts.subarray(firstRow, row),
@@ -58,18 +59,18 @@ function* postingsByIndex(rows: SparseRows): Generator<AddedPostings> {
     next += terms
   })
   // One number to sort by: the index, then the place, which stands in the order of ordinals.
-  const keys = Float64Array.from({ length: count }, (_, i) => at(rows.indices, i) * positions + i).sort()
+  const keys = Float64Array.from({ length: count }, (_, i) => elementAt(rows.indices, i) * positions + i).sort()
   for (let from = 0; from < count; ) {
-    const index = Math.floor(at(keys, from) / positions)
+    const index = Math.floor(elementAt(keys, from) / positions)
     let to = from + 1
-    while (to < count && at(keys, to) < (index + 1) * positions) to++
+    while (to < count && elementAt(keys, to) < (index + 1) * positions) to++
     const places = keys.subarray(from, to)
     const ordinals = new Uint32Array(places.length)
     const weights = new Float32Array(places.length)
     places.forEach((key, i) => {
       const place = key - index * positions
-      ordinals[i] = at(rows.ordinals, at(rowOf, place))
-      weights[i] = at(rows.values, place)
+      ordinals[i] = elementAt(rows.ordinals, elementAt(rowOf, place))
+      weights[i] = elementAt(rows.values, place)
     })
     yield { index, ordinals, weights }
     from = to

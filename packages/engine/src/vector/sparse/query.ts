@@ -1,6 +1,6 @@
 // A question to a sparse field as the kernel takes it: its lists with their scaled weights, room to work, and the hits when it is
 // done. Lies in the field's own memory, so that nothing else is sent.
-import { at } from '../dense/arena.ts'
+import { elementAt } from '../dense/arena.ts'
 import type { SparseMemory } from './memory.ts'
 
 /** Words of a ticket and of a list; assembly/sparse/layout.ts has the same numbers. */
@@ -77,7 +77,7 @@ export function writeTicket(
   u32[head + word.version] = version
   u32[head + word.allowedBits] = (allowed?.length ?? 0) * 32
   if (allowed === undefined) u32[head + word.allowed] = 0
-  else u32.set(allowed, at(u32, head + word.allowed) / 4)
+  else u32.set(allowed, elementAt(u32, head + word.allowed) / 4)
   const scale = scaleFor(lists)
   f64[(head + word.unscale) / 2] = 1 / scale
   // Those that can add least come first: they are the ones left aside.
@@ -104,12 +104,12 @@ function scaleFor(lists: readonly WeighedList[]): number {
 export function readTicket(memory: SparseMemory, { address }: Ticket): SparseAnswer {
   const { u32, f32 } = memory
   const head = address / 4
-  const found = at(u32, head + word.found)
-  const best = at(u32, head + word.best) / 4
+  const found = elementAt(u32, head + word.found)
+  const best = elementAt(u32, head + word.best) / 4
   return {
-    ordinals: Uint32Array.from({ length: found }, (_, i) => at(u32, best + i * 4)),
-    similarities: Float32Array.from({ length: found }, (_, i) => at(f32, best + i * 4 + 1)),
-    scored: at(u32, head + word.scored),
-    postings: at(u32, head + word.postings),
+    ordinals: Uint32Array.from({ length: found }, (_, i) => elementAt(u32, best + i * 4)),
+    similarities: Float32Array.from({ length: found }, (_, i) => elementAt(f32, best + i * 4 + 1)),
+    scored: elementAt(u32, head + word.scored),
+    postings: elementAt(u32, head + word.postings),
   }
 }

@@ -1,7 +1,7 @@
 // How many rows more or fewer have each term, as one event changes it: kept until the next event or search begins, since the searches
 // of the version before must not see it. Eight bytes for each term, of which one event may have millions.
 import { Column } from '../../memory/column.ts'
-import { at } from '../dense/arena.ts'
+import { elementAt } from '../dense/arena.ts'
 
 const pieceTerms = 2 ** 16
 
@@ -23,7 +23,7 @@ export class TermChanges {
   take(termsMax: number, each: (term: number, change: number) => void): boolean {
     const end = Math.min(this.#count, this.#taken + termsMax)
     for (; this.#taken < end; this.#taken++) {
-      const term = at(at(this.#pieces, Math.floor(this.#taken / pieceTerms)), this.#taken % pieceTerms)
+      const term = elementAt(elementAt(this.#pieces, Math.floor(this.#taken / pieceTerms)), this.#taken % pieceTerms)
       const change = this.#changes.get(term) | 0
       if (change === 0) continue
       this.#changes.set(term, 0)
@@ -43,7 +43,7 @@ export class TermChanges {
   #push(term: number): void {
     const place = this.#count % pieceTerms
     if (place === 0) this.#pieces.push(new Uint32Array(pieceTerms))
-    at(this.#pieces, this.#pieces.length - 1)[place] = term
+    elementAt(this.#pieces, this.#pieces.length - 1)[place] = term
     this.#count++
   }
 }

@@ -4,9 +4,9 @@
 // behind a long one, and one that the owner answers is copied nowhere. Where a crowd asks at once the workers answer them all:
 // they hardly sleep then, and the owner has enough to do with asking and telling.
 import { assert, EngineError } from '../../errors.ts'
-import { at } from '../dense/arena.ts'
+import { elementAt } from '../dense/arena.ts'
 import type { Found } from './messages.ts'
-import { type Question, type SearchQuestion, workOf } from './query.ts'
+import { type GraphQuery, type Query, workOf } from './query.ts'
 import {
   inOrder,
   orderMax,
@@ -37,30 +37,30 @@ const briefWork = 2 ** 19
 const crowdMin = 8
 
 interface Open {
-  readonly question: Question
+  readonly question: Query
   readonly resolve: (found: Found) => void
   readonly reject: (error: EngineError) => void
 }
 
 interface SmallOpen extends Open {
-  readonly question: SearchQuestion
+  readonly question: GraphQuery
 }
 
 function isSmall(open: Open): open is SmallOpen {
   return !isLong(open.question)
 }
 
-function isLong(question: Question): boolean {
+function isLong(question: Query): boolean {
   return workOf(question) > smallWork
 }
 
-export class QueryDesk {
+export class QueryDispatcher {
   readonly #ring: Ring
   readonly #threads: number
   /** Called when a worker does not know an arena: it began after the arena was announced. False when nobody knows it. */
   readonly #announce: (arena: number) => boolean
   /** Answers in this thread; undefined where nobody knows the arena. */
-  readonly #answerHere: (question: SearchQuestion) => Found | undefined
+  readonly #answerHere: (question: GraphQuery) => Found | undefined
   readonly #asked: () => void
   readonly #told: () => void
   readonly #views: ReturnType<typeof payloadOf>[]
@@ -85,18 +85,18 @@ export class QueryDesk {
     threads: number,
     hooks: {
       readonly announce: (arena: number) => boolean
-      readonly answerHere: (question: SearchQuestion) => Found | undefined
+      readonly answerHere: (question: GraphQuery) => Found | undefined
       /** Called for each question when it is asked and when its asker has been told. */
-      readonly asked: () => void
-      readonly told: () => void
+      readonly onSubmit: () => void
+      readonly onAnswer: () => void
     },
   ) {
     this.#ring = ring
     this.#threads = threads
     this.#announce = hooks.announce
     this.#answerHere = hooks.answerHere
-    this.#asked = hooks.asked
-    this.#told = hooks.told
+    this.#asked = hooks.onSubmit
+    this.#told = hooks.onAnswer
     this.#views = Array.from({ length: slotsMax }, (_, i) => payloadOf(ring, i))
   }
 
@@ -110,7 +110,7 @@ export class QueryDesk {
     return this.waiting + ((this.#tail - Atomics.load(this.#ring.words, words.head)) | 0)
   }
 
-  ask(question: Question): Promise<Found> {
+  submit(question: Query): Promise<Found> {
     this.#asked()
     if (isLong(question)) this.#long++
     this.#about.set(question.arena, (this.#about.get(question.arena) ?? 0) + 1)
@@ -148,7 +148,7 @@ export class QueryDesk {
     else this.#place(place, open)
   }
 
-  #settled(question: Question): void {
+  #settled(question: Query): void {
     const { arena } = question
     this.#told()
     if (isLong(question)) this.#long--
@@ -176,7 +176,7 @@ export class QueryDesk {
     const { question } = open
     const w = this.#ring.words
     const from = slotAt(index)
-    const views = at(this.#views, index)
+    const views = elementAt(this.#views, index)
     views.floats.set(question.query)
     w[from + slot.arena] = question.arena
     w[from + slot.dimension] = question.query.length
@@ -229,10 +229,10 @@ export class QueryDesk {
     const crowded = this.#isCrowd(small.length)
     let share = 0
     let end = 0
-    while (!crowded && end < small.length && share < ownWork) share += workOf(at(small, end++).question)
+    while (!crowded && end < small.length && share < ownWork) share += workOf(elementAt(small, end++).question)
     this.#dealOut(small.slice(end), crowded)
     if (crowded) return
-    for (let i = 0; i < end; i++) this.#answer(at(small, i))
+    for (let i = 0; i < end; i++) this.#answer(elementAt(small, i))
     while (share < ownWork) {
       const work = this.#answerFirst()
       if (work === 0) return
@@ -326,13 +326,13 @@ export class QueryDesk {
   #take(index: number): Found {
     const w = this.#ring.words
     const from = slotAt(index)
-    const views = at(this.#views, index)
-    const found = at(w, from + slot.found)
+    const views = elementAt(this.#views, index)
+    const found = elementAt(w, from + slot.found)
     return {
       ordinals: Uint32Array.from(views.ordinals.subarray(0, found)),
       similarities: Float32Array.from(views.floats.subarray(similaritiesFrom, similaritiesFrom + found)),
-      visited: at(w, from + slot.visited),
-      distances: at(w, from + slot.distances),
+      visited: elementAt(w, from + slot.visited),
+      distances: elementAt(w, from + slot.distances),
     }
   }
 

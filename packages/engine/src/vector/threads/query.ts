@@ -1,13 +1,13 @@
 // What can be asked of the threads that search, and how much work it is.
 import { payloadBytes } from './ring.ts'
 
-interface Asked {
+interface QueryBase {
   readonly arena: number
   readonly query: Float32Array
   readonly k: number
   readonly version: number
 }
-export interface SearchQuestion extends Asked {
+export interface GraphQuery extends QueryBase {
   readonly kind: 'search'
   readonly ef: number
   readonly rerank: number
@@ -17,7 +17,7 @@ export interface SearchQuestion extends Asked {
   readonly bitmap: number
   readonly bits: number
 }
-export interface ScanQuestion extends Asked {
+export interface ScanQuery extends QueryBase {
   readonly kind: 'scan'
   /** Ordinals to compare, at most `listedMax`; or all from `from` below `to`. */
   readonly listed: Uint32Array | undefined
@@ -25,11 +25,11 @@ export interface ScanQuestion extends Asked {
   readonly to: number
 }
 /** The query stands in a ticket in the field's memory, and so does the answer. */
-export interface SparseQuestion extends Asked {
+export interface SparseQuery extends QueryBase {
   readonly kind: 'sparse'
   readonly ticket: number
 }
-export type Question = SearchQuestion | ScanQuestion | SparseQuestion
+export type Query = GraphQuery | ScanQuery | SparseQuery
 
 /** Ordinals one question can list beside its query. */
 export function listedMax(dimension: number): number {
@@ -40,7 +40,7 @@ export function listedMax(dimension: number): number {
 const comparedPerEntry = 16
 
 /** What a walk costs at most, as its pool times the dimension; more than a small one takes, where it cannot be told. */
-export function workOf(question: Question): number {
+export function workOf(question: Query): number {
   if (question.kind !== 'search') return Number.POSITIVE_INFINITY
   const { compared, ef, query } = question
   return (compared > 0 ? compared / comparedPerEntry : ef) * query.length

@@ -1,7 +1,7 @@
 // What a worker does all its life: answers queries from the ring, and while there are none helps with open jobs a piece at a
 // time, so that a query never waits for more than one piece.
 import { BroadcastChannel, type MessagePort, receiveMessageOnPort, threadId } from 'node:worker_threads'
-import { type ArenaHandle, at } from '../dense/arena.ts'
+import { type ArenaHandle, elementAt } from '../dense/arena.ts'
 import { type Attached, attachArena, helpApply, type Progress, scanIn, searchIn } from '../dense/attached.ts'
 import { instantiateSparseKernel, type SparseHandle, type SparseKernel } from '../sparse/kernel.ts'
 import { collectGarbage } from './garbage.ts'
@@ -74,7 +74,7 @@ export class Server {
 
   #takeQuery(): boolean {
     const index = takeSlot(this.#data.ring, this.#number)
-    const isBrief = index >= 0 && at(this.#words, slotAt(index) + slot.brief) === 1
+    const isBrief = index >= 0 && elementAt(this.#words, slotAt(index) + slot.brief) === 1
     // Nothing that is answered waits for more than a few brief ones.
     if (!isBrief && this.#untold > 0) this.#tellOwner()
     if (index < 0) return false
@@ -95,7 +95,7 @@ export class Server {
     const own = words.workers + this.#number * workerWords
     Atomics.add(w, own + 3, 1)
     Atomics.store(w, own, index + 1)
-    if (at(w, from + slot.kind) === queryKinds.sparse) this.#serveSparse(from)
+    if (elementAt(w, from + slot.kind) === queryKinds.sparse) this.#serveSparse(from)
     else this.#serveArena(index, from)
     Atomics.store(w, own, 0)
   }
@@ -103,8 +103,8 @@ export class Server {
   /** The answer stands in the ticket. */
   #serveSparse(from: number): void {
     const w = this.#words
-    const kernel = this.#sparseKernel(at(w, from + slot.arena))
-    kernel?.search(at(w, from + slot.bitmap) >>> 0)
+    const kernel = this.#sparseKernel(elementAt(w, from + slot.arena))
+    kernel?.search(elementAt(w, from + slot.bitmap) >>> 0)
     w[from + slot.found] = 0
     Atomics.store(w, from + slot.state, kernel === undefined ? slotStates.unknownArena : slotStates.answered)
   }
@@ -122,16 +122,16 @@ export class Server {
 
   #serveArena(index: number, from: number): void {
     const w = this.#words
-    const attached = this.#attachedTo(at(w, from + slot.arena))
+    const attached = this.#attachedTo(elementAt(w, from + slot.arena))
     if (attached === undefined) Atomics.store(w, from + slot.state, slotStates.unknownArena)
     else {
       const found = this.#answer(attached, index, from)
       const { kernel, scratch, u32, f32 } = attached
-      const { ordinals, floats } = at(this.#views, index)
+      const { ordinals, floats } = elementAt(this.#views, index)
       // Element by element, as in answersOf.
       for (let i = 0; i < found; i++) {
-        ordinals[i] = at(u32, scratch.answers / 4 + i)
-        floats[similaritiesFrom + i] = at(f32, scratch.similarities / 4 + i)
+        ordinals[i] = elementAt(u32, scratch.answers / 4 + i)
+        floats[similaritiesFrom + i] = elementAt(f32, scratch.similarities / 4 + i)
       }
       w[from + slot.found] = found
       w[from + slot.visited] = kernel.takeHops()
@@ -141,8 +141,8 @@ export class Server {
   }
 
   #answer(attached: Attached, index: number, from: number): number {
-    const word = (offset: number) => at(this.#words, from + offset) >>> 0
-    const { floats, ordinals } = at(this.#views, index)
+    const word = (offset: number) => elementAt(this.#words, from + offset) >>> 0
+    const { floats, ordinals } = elementAt(this.#views, index)
     const dimension = word(slot.dimension)
     const query = floats.subarray(0, dimension)
     const k = word(slot.k)

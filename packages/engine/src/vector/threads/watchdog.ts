@@ -37,10 +37,10 @@ interface Seen {
   readonly cpuMs: number | undefined
   readonly looksAsleep: number
   readonly looksBlind: number
-  readonly told: boolean
+  readonly isReported: boolean
 }
 
-export class Vigil {
+export class Watchdog {
   readonly #watched: Watched
   readonly #seen: (Seen | undefined)[]
   readonly #timer = setInterval(() => this.look(), everyMs).unref()
@@ -62,8 +62,8 @@ export class Vigil {
     const { turn, pulse, patienceMs } = picture
     // What it used is asked only where it matters: of a worker that was seen like this before.
     if (seen === undefined || seen.turn !== turn || seen.pulse !== pulse)
-      return { turn, pulse, cpuMs: undefined, looksAsleep: 0, looksBlind: 0, told: false }
-    if (seen.told) return seen
+      return { turn, pulse, cpuMs: undefined, looksAsleep: 0, looksBlind: 0, isReported: false }
+    if (seen.isReported) return seen
     const state = this.#watched.stateOf(worker)
     const next = {
       ...seen,
@@ -74,7 +74,7 @@ export class Vigil {
     const why = whyStuck(next, state, patienceMs)
     if (why === undefined) return next
     this.#watched.stuck(worker, why)
-    return { ...next, told: true }
+    return { ...next, isReported: true }
   }
 
   end(): void {

@@ -12,13 +12,13 @@ import { answersOf, searchIn } from '../dense/attached.ts'
 import { compileKernel, work } from '../dense/kernel.ts'
 import { ownFile } from '../own-files.ts'
 import type { SparseHandle } from '../sparse/kernel.ts'
-import { noArena, QueryDesk } from './dispatch.ts'
+import { noArena, QueryDispatcher } from './dispatch.ts'
 import { exposeCollector, Garbage } from './garbage.ts'
 import type { Announcement, Found, ServeTask, WorkerData } from './messages.ts'
-import type { Question, SearchQuestion } from './query.ts'
+import type { GraphQuery, Query } from './query.ts'
 import { createRing, jobsMax, type Ring, stagingBytes, wakeWorkers, words, workersMax, workerWords } from './ring.ts'
 import { threadState } from './thread-state.ts'
-import { type Picture, patienceWithoutPulseMs, patienceWithPulseMs, Vigil } from './watchdog.ts'
+import { type Picture, patienceWithoutPulseMs, patienceWithPulseMs, Watchdog } from './watchdog.ts'
 
 export interface WorkerPoolOptions {
   /** How many worker threads; one for each core when not given. */
@@ -52,7 +52,7 @@ export class WorkerPool {
   readonly #announcements: BroadcastChannel
   readonly #arenas = new Map<number, Arena>()
   readonly #sparse = new Map<number, SparseHandle>()
-  readonly #desk: QueryDesk
+  readonly #dispatcher: QueryDispatcher
   readonly #garbage = new Garbage(() => this.#announce({ kind: 'collect' }))
   readonly #jobs: (OpenJob | undefined)[] = new Array(jobsMax).fill(undefined)
   readonly #jobQueue: (() => void)[] = []
@@ -61,7 +61,7 @@ export class WorkerPool {
   readonly #threadsByNumber: (Worker | undefined)[] = []
   /** Waiting on shared memory does not keep a process alive; this does, while somebody waits for an answer. */
   readonly #alive = setInterval(() => undefined, 2 ** 30).unref()
-  readonly #vigil: Vigil
+  readonly #vigil: Watchdog
   #waiting = 0
   #ready: (() => void) | undefined
   #readySeen = 0
@@ -72,11 +72,11 @@ export class WorkerPool {
     this.module = module
     this.threads = threads
     this.ring = createRing()
-    this.#desk = new QueryDesk(this.ring, threads, {
+    this.#dispatcher = new QueryDispatcher(this.ring, threads, {
       announce: (id) => this.#announceAgain(id),
       answerHere: (question) => this.#answerHere(question),
-      asked: () => this.#hold(),
-      told: () => this.#letGo(),
+      onSubmit: () => this.#hold(),
+      onAnswer: () => this.#letGo(),
     })
     const channel = `annal-arenas-${process.pid}-${nextPool++}`
     this.#announcements = new BroadcastChannel(channel)
@@ -92,7 +92,7 @@ export class WorkerPool {
       workerData,
     })
     for (let number = 0; number < threads; number++) this.#employ(number)
-    this.#vigil = new Vigil(threads, {
+    this.#vigil = new Watchdog(threads, {
       pictureOf: (number) => this.#pictureOf(number),
       stateOf: (number) => threadState(Atomics.load(this.ring.words, words.workers + number * workerWords + 4)),
       stuck: (number, why) => this.#aborts[number]?.abort(new Error(why)),
@@ -134,7 +134,7 @@ export class WorkerPool {
     const error = new EngineError('worker_lost', `worker ${number} exited while it was working`, {}, { cause })
     const own = words.workers + number * workerWords
     const w = this.ring.words
-    this.#desk.lose(number, error)
+    this.#dispatcher.lose(number, error)
     Atomics.store(w, own, 0)
     const arena = Atomics.exchange(w, own + 1, 0)
     Atomics.store(w, own + 2, 0)
@@ -152,7 +152,7 @@ export class WorkerPool {
     const w = this.ring.words
     const own = words.workers + number * workerWords
     const place = Atomics.load(w, own) - 1
-    const id = place < 0 ? Atomics.load(w, own + 1) : (this.#desk.arenaAsked(place) ?? 0)
+    const id = place < 0 ? Atomics.load(w, own + 1) : (this.#dispatcher.arenaAsked(place) ?? 0)
     if (id === 0) return undefined
     const turn = Atomics.load(w, own + 3)
     const pulse = this.#arenas.get(id)?.pulse(number)
@@ -167,7 +167,7 @@ export class WorkerPool {
 
   /** Lets go of an arena as soon as all questions about it are answered. Its owner must let go of it, too. */
   release({ id, bytesTouched }: Arena): void {
-    this.#desk.whenUnasked(id, () => {
+    this.#dispatcher.whenUnasked(id, () => {
       this.#arenas.delete(id)
       this.#announce({ kind: 'release', id })
       this.#garbage.add(bytesTouched)
@@ -186,7 +186,7 @@ export class WorkerPool {
 
   /** As `release`; `bytes` of the field's memory hold something. */
   releaseSparse(id: number, bytes: number): void {
-    this.#desk.whenUnasked(id, () => {
+    this.#dispatcher.whenUnasked(id, () => {
       this.#sparse.delete(id)
       this.#announce({ kind: 'release', id })
       this.#garbage.add(bytes)
@@ -210,7 +210,7 @@ export class WorkerPool {
     return arena !== undefined || field !== undefined
   }
 
-  #answerHere(question: SearchQuestion): Found | undefined {
+  #answerHere(question: GraphQuery): Found | undefined {
     const attached = this.#arenas.get(question.arena)?.attached
     return attached && answersOf(attached, searchIn(attached, question.query, question))
   }
@@ -219,10 +219,10 @@ export class WorkerPool {
    * Asks a worker. Refused with `overloaded` when too many wait already, and with `closed` where the arena was released: a worker
    * may not have heard of that yet and would answer from memory that is no longer the field's.
    */
-  ask(question: Question): Promise<Found> {
+  submit(question: Query): Promise<Found> {
     this.#refuseWhenClosed()
     if (!this.#arenas.has(question.arena) && !this.#sparse.has(question.arena)) return Promise.reject(noArena())
-    return this.#desk.ask(question)
+    return this.#dispatcher.submit(question)
   }
 
   /**
@@ -306,7 +306,7 @@ export class WorkerPool {
         this.#threadsByNumber[number] = this.#piscina.threads.find((thread) => thread.threadId === id)
     }
     this.#welcome()
-    this.#desk.collect()
+    this.#dispatcher.collect()
     this.#jobs.forEach((job, place) => {
       if (job !== undefined && job.arena.word(header.jobKind) === work.idle) this.#endJob(place)
     })
@@ -316,8 +316,8 @@ export class WorkerPool {
     const memories = this.#arenas.size + this.#sparse.size
     return {
       threads: this.threads,
-      waiting: this.#desk.untaken,
-      completed: this.#desk.completed,
+      waiting: this.#dispatcher.untaken,
+      completed: this.#dispatcher.completed,
       lost: this.#lost,
       memories,
     }
@@ -345,9 +345,9 @@ export class WorkerPool {
     Atomics.store(this.ring.words, words.closed, 1)
     wakeWorkers(this.ring, this.threads)
     await this.#kept(Promise.all(this.#serving))
-    this.#desk.collect()
+    this.#dispatcher.collect()
     const error = new EngineError('closed', 'the worker pool is closed')
-    this.#desk.refuseAll(error)
+    this.#dispatcher.refuseAll(error)
     this.#jobs.forEach((job, place) => {
       if (job !== undefined) this.#endJob(place, error)
     })
