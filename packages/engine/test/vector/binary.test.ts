@@ -6,6 +6,8 @@ import { openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { clustered, definitionOf, exact, normalise, recall, rowsOf, similarity } from './world.ts'
 
+tap.setTimeout(300_000)
+
 const seed = Number(process.env.ANNAL_SEED ?? 1)
 const nothing = new Uint32Array(0)
 const pool = await openWorkerPool({ threads: 2 })
