@@ -24,7 +24,7 @@ export async function rescoringCost({ name, dimension, metric, base, queries }: 
   const dir = await mkdtemp(join(tmpdir(), 'annal-bench-'))
   const engine = await openEngine({ dataDir: join(dir, 'data'), fsync: 'none' })
   try {
-    const params = { dimension, space_type: metric, precision: 'binary' }
+    const params = { dimension, spaceType: metric, precision: 'binary' } as const
     const collection = await engine
       .database()
       .createCollection({ name: name.replaceAll('-', '_'), fields: [{ name: 'v', type: 'vector', params }] })

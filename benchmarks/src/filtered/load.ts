@@ -1,11 +1,12 @@
 // Things into a collection, with their label and number to filter by, and what is asked of them.
-import type { Collection, FilterInput } from '@annal/engine'
+import type { Collection, CollectionDefinition, Filter, Precision } from '@annal/engine'
 import type { Things } from './things.ts'
 
 export const field = 'v'
 
-export function definitionOf({ dimension }: Things, precision: string) {
-  const params = { dimension, space_type: 'l2', precision }
+/** A precision of the command line; the engine refuses one that it does not know. */
+export function definitionOf({ dimension }: Things, precision: string): CollectionDefinition {
+  const params = { dimension, spaceType: 'l2', precision: precision as Precision } as const
   return { name: 'things', fields: [{ name: field, type: 'vector', params }] }
 }
 
@@ -24,7 +25,7 @@ export interface Case {
   readonly name: string
   /** Part of the rows, where it is the same for every query and says nothing of the vectors. */
   readonly share?: number
-  filter(query: number): FilterInput
+  filter(query: number): Filter
   wanted(query: number): (row: number) => boolean
 }
 

@@ -68,11 +68,11 @@ async function judge(set: TextSet): Promise<Map<string, number>> {
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-hybrid-'))
   const engine = await openEngine({ dataDir, fsync: 'none' })
   try {
-    const params = { dimension: set.dimension, space_type: 'cosine', precision: 'float32' }
+    const params = { dimension: set.dimension, space_type: 'cosine', precision: 'float32' } as const
     const fields = [
       { name: 'dense', type: 'vector', params },
       { name: 'words', type: 'sparse', params: { dimension: set.sparseDimension } },
-    ]
+    ] as const
     const collection = await engine.database().createCollection({ name: set.name, fields })
     for (let from = 0; from < set.rows; from += 1_000) {
       const objects = Array.from({ length: Math.min(1_000, set.rows - from) }, (_, i) => ({

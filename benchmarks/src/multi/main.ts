@@ -76,8 +76,8 @@ async function measure({ title, dimension, documents, queries: all }: Documents)
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-multi-'))
   const engine = await openEngine({ dataDir, fsync: 'none' })
   try {
-    const params = { dimension, space_type: 'cosine', precision: 'int8' }
-    const fields = [{ name: 'v', type: 'multi_vector', params }]
+    const params = { dimension, space_type: 'cosine', precision: 'int8' } as const
+    const fields = [{ name: 'v', type: 'multi_vector', params }] as const
     const collection = await engine.database().createCollection({ name: 'documents', fields })
     for (let from = 0; from < documents.length; from += 200) {
       const some = documents.slice(from, from + 200)

@@ -7,7 +7,7 @@ import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { availableParallelism, cpus, loadavg, tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { type Collection, openEngine } from '@annal/engine'
+import { type Collection, openEngine, type Precision } from '@annal/engine'
 import { seededRandom } from '@annal/wal/testing'
 
 const { values } = parseArgs({
@@ -20,7 +20,7 @@ const pages = 30
 
 interface Case {
   readonly name: string
-  readonly precision: string
+  readonly precision: Precision
   /** Of every vector; 1 for none that is scaled. */
   readonly lengthMax: number
 }
@@ -55,8 +55,8 @@ async function measure({ name, precision, lengthMax }: Case, at: number): Promis
   }
   const before = await bytesIn('originals')
   const make = (keep_originals: boolean) => {
-    const params = { dimension, space_type: 'cosine', precision, keep_originals }
-    const fields = [{ name: 'v', type: 'vector', params }]
+    const params = { dimension, space_type: 'cosine', precision, keep_originals } as const
+    const fields = [{ name: 'v', type: 'vector', params }] as const
     return engine.database().createCollection({ name: `c${at}_${keep_originals}`, fields })
   }
   const pair = [await make(false), await make(true)] as const

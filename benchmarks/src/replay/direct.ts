@@ -1,5 +1,12 @@
 // The changes of a trace asked of an engine as a program would: what a replay is measured by.
-import { type ObjectInput, openEngine } from '@annal/engine'
+import {
+  type CollectionDefinition,
+  type DenseFieldSchema,
+  type DenseSchemaParams,
+  type FieldSchema,
+  type ObjectInput,
+  openEngine,
+} from '@annal/engine'
 import type { OpenTrace } from '@annal/replay'
 
 const inFlight = 64
@@ -12,13 +19,13 @@ type Change = (
 export async function loadDirectly(trace: OpenTrace, dataDir: string): Promise<number> {
   const changes: Change[] = []
   let objects = 0
-  let definition: unknown
+  let definition: CollectionDefinition | undefined
   for await (const entry of trace.entries()) {
     if (entry.kind !== 'event') continue
     const { event } = entry
     if (event.kind === 'collection-created') {
       const { dimension, precision, spaceType, M, efConstruction } = dense(event.fields)
-      const params = { dimension, precision, space_type: spaceType, M, ef_con: efConstruction }
+      const params = { dimension, precision, spaceType, M, efConstruction }
       definition = { name: event.name, fields: [{ name: 'dense', type: 'vector', params }] }
     } else if (event.kind === 'objects-upserted') {
       const { vectors } = event.dense[0] as { vectors: Float32Array }
@@ -40,6 +47,7 @@ export async function loadDirectly(trace: OpenTrace, dataDir: string): Promise<n
       objects += updates.length
     }
   }
+  if (definition === undefined) throw new Error('the trace creates no collection')
   const engine = await openEngine({ dataDir, keepLog: true })
   const collection = await engine.database().createCollection(definition)
   const running = new Set<Promise<unknown>>()
@@ -55,8 +63,7 @@ export async function loadDirectly(trace: OpenTrace, dataDir: string): Promise<n
   return objects / seconds
 }
 
-function dense(fields: readonly { readonly kind: string; readonly params: object }[]) {
+function dense(fields: readonly FieldSchema[]): DenseSchemaParams {
   // The workload has one dense field.
-  return (fields[0] as { params: Record<'dimension' | 'precision' | 'spaceType' | 'M' | 'efConstruction', unknown> })
-    .params
+  return (fields[0] as DenseFieldSchema).params
 }

@@ -1,6 +1,6 @@
 // A million objects that nobody stores: object n is made from n alone, around one of a thousand centres, so that a process
 // that never saw the others knows what object n must be.
-import type { ObjectInput } from '@annal/engine'
+import type { CollectionDefinition, ObjectInput } from '@annal/engine'
 import { seededRandom } from '@annal/wal/testing'
 
 export const dimension = 128
@@ -22,9 +22,9 @@ export function objectOf(n: number): ObjectInput {
   }
 }
 
-export const definition = {
+export const definition: CollectionDefinition = {
   name: 'objects',
-  fields: [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8' } }],
+  fields: [{ name: 'v', type: 'vector', params: { dimension, spaceType: 'l2', precision: 'int8' } }],
 }
 
 /** Throws unless object n is found by its own vector, in all objects and among those of its group. */

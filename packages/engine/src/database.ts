@@ -9,9 +9,11 @@ import type { EventDraft } from './commit.ts'
 import { describeDatabase, refuseDatabase } from './control.ts'
 import { EngineError } from './errors.ts'
 import { DatabaseHistory } from './history/database-history.ts'
-import { parseDefinition } from './input/definition.ts'
+import { checkHasFields, parseDefinition } from './input/definition.ts'
 import type { Limits } from './limits.ts'
-import type { Collection, Database, DatabaseDescription } from './model/api.ts'
+import type { Database, DatabaseDescription } from './model/api.ts'
+import type { Collection } from './model/collection.ts'
+import type { CollectionDefinition, ExactDefinition, FieldsOf } from './model/definition.ts'
 import { parseName, printed } from './model/ids.ts'
 import type { Acknowledgement, CollectionDescription } from './model/object.ts'
 import { rulesNewest, withRules } from './model/schema.ts'
@@ -52,10 +54,12 @@ export class LocalDatabase implements Database {
     return describeDatabase(this.#checkThere())
   }
 
-  async createCollection(raw: unknown): Promise<Collection> {
+  async createCollection<const D extends CollectionDefinition>(
+    definition: D & ExactDefinition<D>,
+  ): Promise<Collection<FieldsOf<D>>> {
     const host = this.#host
     host.checkOpen()
-    const { name, fields: schemas } = parseDefinition(raw)
+    const { name, fields: schemas } = parseDefinition(definition)
     const fields = schemas.map((field) => withRules(field, rulesNewest))
     this.#checkThere()
     return this.#reserving(name, async () => {
@@ -72,7 +76,7 @@ export class LocalDatabase implements Database {
           hashSeed: { low: seed.readUInt32LE(0), high: seed.readUInt32LE(4) },
         }
       })
-      return this.collection(name)
+      return typed<D>(this.#find(name))
     })
   }
 
@@ -82,7 +86,7 @@ export class LocalDatabase implements Database {
       database: this.#entry,
       host: host.backups.host,
       backups: host.backups.jobs,
-      collection: (name) => this.collection(name),
+      collection: (name) => this.#find(name),
       collectionIdAt: async (name, lsn) => {
         const found = await host.backups.book.collectionAt(this.#entry.id, name, lsn)
         return found ?? refuseCollection(name, ` at LSN ${lsn}`)
@@ -106,7 +110,17 @@ export class LocalDatabase implements Database {
     })
   }
 
-  collection(name: string): LocalCollection {
+  collection<const D extends string | CollectionDefinition>(
+    nameOrDefinition: D & ExactDefinition<D>,
+  ): Collection<FieldsOf<D>> {
+    if (typeof nameOrDefinition === 'string') return typed<D>(this.#find(nameOrDefinition))
+    const wanted = parseDefinition(nameOrDefinition)
+    const collection = this.#find(wanted.name)
+    checkHasFields(collection.definition, wanted)
+    return typed<D>(collection)
+  }
+
+  #find(name: string): LocalCollection {
     this.#host.checkOpen()
     this.#checkThere()
     // An invalid collection name gets the same answer as an absent collection.
@@ -151,11 +165,11 @@ export class LocalDatabase implements Database {
   }
 
   async deleteCollection(name: string): Promise<Acknowledgement> {
-    const collection = this.collection(name)
+    const collection = this.#find(name)
     let shut = false
     const dropping = this.#host.commit(() => {
       // Checked again in this writer's turn: another deletion may have come first.
-      if (this.collection(name) !== collection) refuseCollection(name)
+      if (this.#find(name) !== collection) refuseCollection(name)
       collection.checkOpen()
       collection.shut('dropped')
       shut = true
@@ -200,6 +214,12 @@ export class LocalDatabase implements Database {
       })
     }
   }
+}
+
+/** A collection that has the fields of D. */
+function typed<D extends string | CollectionDefinition>(collection: LocalCollection): Collection<FieldsOf<D>> {
+  // Types of fields exist only for the compiler. A LocalCollection takes any field and checks it against its schema.
+  return collection as unknown as Collection<FieldsOf<D>>
 }
 
 function refuseCollection(name: string, when = ''): never {

@@ -31,7 +31,6 @@ export {
 } from './limits.ts'
 export type {
   Clock,
-  Collection,
   ControlPlane,
   Database,
   DatabaseDescription,
@@ -41,15 +40,38 @@ export type {
   EngineStats,
   HistoryReach,
   Progress,
-  RebuildChanges,
-  RebuildStatus,
   ReceivedSearch,
   TokenDescription,
   TokenOwner,
 } from './model/api.ts'
 export type { BackupInfo, Backups, JobStatus, Moment } from './model/backups.ts'
 export { poolings, precisions, spaceTypes, sparseModels } from './model/choices.ts'
+export type { Collection, GraphChange, RebuildChanges, RebuildStatus } from './model/collection.ts'
 export { type DatabaseType, databaseTypes, type TokenFacts, type TokenKind, tokenKinds } from './model/database.ts'
+export {
+  type CollectionDefinition,
+  type DenseFieldDefinition,
+  type DenseParams,
+  defineCollection,
+  type ExactDefinition,
+  type FieldDefinition,
+  type FieldsOf,
+  type MultiVectorFieldDefinition,
+  type MultiVectorParams,
+  type SparseFieldDefinition,
+  type SparseParams,
+  type UnknownOption,
+} from './model/definition.ts'
+export type { ByField, FieldName, Fields, FieldType, GraphFieldName } from './model/fields.ts'
+export type {
+  Filter,
+  FilterCondition,
+  FilterInput,
+  FilterOperator,
+  FilterValue,
+  FilterValues,
+  Ordered,
+} from './model/filter.ts'
 export type {
   Activity,
   ActivityBucket,
@@ -67,6 +89,7 @@ export type {
   DenseRow,
   FieldDescription,
   FieldValue,
+  FieldValues,
   FilterUpdate,
   MultiVector,
   ObjectInput,
@@ -76,14 +99,16 @@ export type {
 } from './model/object.ts'
 export type {
   AnswerRoom,
+  BatchedRequest,
+  BatchedResult,
   Explanation,
   FacetRequest,
   Facets,
   FieldExplanation,
   FieldQuery,
-  FilterInput,
   FusedHit,
   Fusion,
+  QueryValues,
   RecallReport,
   RecallRequest,
   ScrollPage,

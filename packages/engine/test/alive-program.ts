@@ -2,7 +2,9 @@
 import { openEngine } from '@annal/engine'
 
 const engine = await openEngine({ dataDir: process.argv[2] as string, threads: 1 })
-const fields = [{ name: 'v', type: 'vector', params: { dimension: 64, space_type: 'l2', precision: 'float32' } }]
+const fields = [
+  { name: 'v', type: 'vector', params: { dimension: 64, space_type: 'l2', precision: 'float32' } },
+] as const
 const collection = await engine.database().createCollection({ name: 'c', fields })
 const vector = (n: number) => Array.from({ length: 64 }, (_, i) => Math.sin(n * (i + 1)))
 for (let n = 0; n < 4000; n += 1000)

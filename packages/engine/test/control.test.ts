@@ -6,7 +6,9 @@ import { join } from 'node:path'
 import { type Engine, type EngineOptions, openEngine } from '@annal/engine'
 import { type Test, test } from 'tap'
 
-const fields = [{ name: 'v', type: 'vector', params: { dimension: 3, space_type: 'l2', precision: 'float32' } }]
+const fields = [
+  { name: 'v', type: 'vector', params: { dimension: 3, space_type: 'l2', precision: 'float32' } },
+] as const
 
 async function directory(t: Test): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'annal-control-'))

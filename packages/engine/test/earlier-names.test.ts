@@ -5,7 +5,7 @@ import { openDirectory, openIn } from './search/rig.ts'
 test('earlier names do what the new ones do', async (t) => {
   const engine = await openIn(t, await openDirectory(t))
   const database = engine.database()
-  const params = { dimension: 2, space_type: 'l2', precision: 'float32' }
+  const params = { dimension: 2, space_type: 'l2', precision: 'float32' } as const
   const things = await database.createCollection({ name: 'things', fields: [{ name: 'v', type: 'vector', params }] })
   await things.upsert([
     { id: 'a', fields: { v: [0, 1] } },

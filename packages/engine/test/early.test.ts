@@ -9,7 +9,7 @@ tap.setTimeout(300_000)
 
 const fields = [
   { name: 'v', type: 'vector', params: { dimension: 16, space_type: 'l2', precision: 'float32', M: 16, ef_con: 128 } },
-]
+] as const
 
 async function inDirectory(act: (dataDir: string) => Promise<void>): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'annal-early-'))

@@ -25,7 +25,7 @@ async function withEngine<T>(dataDir: string, act: (engine: Engine) => Promise<T
 const definition = {
   name: 'things',
   fields: [{ name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32' } }],
-}
+} as const
 
 function numbered(
   count: number,

@@ -39,8 +39,8 @@ test(`readers see a large write wholly or not at all, seed ${seed}`, async (t) =
   })
   const fields = [
     { name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'float32' } },
-    { name: 'w', type: 'sparse', params: { sparse_model: 'default' } },
-  ]
+    { name: 'w', type: 'sparse', params: { model: 'default' } },
+  ] as const
   const collection = await engine.database().createCollection({ name: 'c', fields })
   let [write, isOver, reads] = [0, false, 0]
   const wrong: string[] = []

@@ -3,7 +3,9 @@
 import { openEngine } from '@annal/engine'
 
 const [dataDir = '', act = '', count = '0'] = process.argv.slice(2)
-const fields = [{ name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32' } }]
+const fields = [
+  { name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32' } },
+] as const
 const object = { id: 'a', fields: { v: [1, 2, 3, 4] } }
 
 const engine = await openEngine({ dataDir, threads: 1, fsync: 'none' })

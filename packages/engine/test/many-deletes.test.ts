@@ -9,7 +9,7 @@ import tap, { test } from 'tap'
 tap.setTimeout(300_000)
 
 const count = 150_000
-const fields = [{ name: 's', type: 'sparse', params: {} }]
+const fields = [{ name: 's', type: 'sparse', params: {} }] as const
 const value = (n: number) => ({ s: { indices: [n % 97], values: [1] } })
 
 test(`${count} objects are deleted in one call, and the next checkpoint and start go on from there`, async (t) => {

@@ -7,11 +7,14 @@ import { takenByProcess } from '@annal/wal/testing'
 const [dataDir = '', collections = '0', filled = '0'] = process.argv.slice(2)
 const dimension = 4
 const fieldNames = Array.from({ length: 8 }, (_, i) => `f${i}`)
-const fields = fieldNames.map((name) => ({
-  name,
-  type: 'vector',
-  params: { dimension, space_type: 'l2', precision: 'int8', M: 4, ef_con: 8 },
-}))
+const fields = fieldNames.map(
+  (name) =>
+    ({
+      name,
+      type: 'vector',
+      params: { dimension, space_type: 'l2', precision: 'int8', M: 4, ef_con: 8 },
+    }) as const,
+)
 const vectorOf = (n: number) => Array.from({ length: dimension }, (_, i) => Math.sin((n + 1) * (i + 1)))
 const objectOf = (n: number) => ({
   id: `o${n}`,

@@ -3,7 +3,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Collection, type Database, openEngine } from '@annal/engine'
+import { type Collection, type Database, type FieldDefinition, openEngine, type Precision } from '@annal/engine'
 import { type Taken, takenByProcess } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
 import { releasedMin } from '../src/vector/threads/garbage.ts'
@@ -12,11 +12,12 @@ tap.setTimeout(900_000)
 
 const skip = takenByProcess() === undefined && 'the system has no /proc to count in'
 const dimension = 8
-const dense = (name: string, precision: string) => ({
-  name,
-  type: 'vector',
-  params: { dimension, space_type: 'l2', precision, M: 4, ef_con: 16 },
-})
+const dense = (name: string, precision: Precision) =>
+  ({
+    name,
+    type: 'vector',
+    params: { dimension, space_type: 'l2', precision, M: 4, ef_con: 16 },
+  }) as const
 const kinds = {
   float32: { field: dense('v', 'float32'), value: vectorOf },
   int8: { field: dense('v', 'int8'), value: vectorOf },
@@ -34,7 +35,8 @@ function vectorOf(n: number): number[] {
 
 async function filled(database: Database, name: string, kind: Kind, objects: number): Promise<Collection> {
   const { field, value } = kinds[kind]
-  const collection = await database.createCollection({ name, fields: [field] })
+  const fields: readonly FieldDefinition[] = [field]
+  const collection = await database.createCollection({ name, fields })
   await collection.upsert(Array.from({ length: objects }, (_, n) => ({ id: `${n}`, fields: { v: value(n) } })))
   return collection
 }

@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Collection, type Engine, openEngine } from '@annal/engine'
+import { type Collection, type Engine, openEngine, type Precision } from '@annal/engine'
 import tap, { test } from 'tap'
 
 tap.setTimeout(300_000)
@@ -34,12 +34,12 @@ function objects(from: number, to: number) {
   })
 }
 
-async function create(engine: Engine, precision: string): Promise<Collection> {
-  const params = { dimension, space_type: 'cosine', precision }
+async function create(engine: Engine, precision: Precision): Promise<Collection> {
+  const params = { dimension, space_type: 'cosine', precision } as const
   const fields = [
     { name: 'v', type: 'vector', params },
     { name: 's', type: 'sparse' },
-  ]
+  ] as const
   return engine.database().createCollection({ name: 'c', fields })
 }
 
@@ -58,7 +58,7 @@ async function seen(collection: Collection): Promise<unknown> {
   return [got.map(({ id, meta, filter }) => [id, meta, filter]), await Promise.all([1_801, 1_950, 1_998].map(hits))]
 }
 
-for (const precision of ['int8', 'float32']) {
+for (const precision of ['int8', 'float32'] as const) {
   test(`a rebuild of ${precision} shows the same objects, gives memory back, and is replayed to the same digest`, async (t) => {
     await inDirectory(async (dataDir) => {
       const open = () => openEngine({ dataDir, threads: 2, keepLog: true })

@@ -4,7 +4,9 @@ import { join } from 'node:path'
 import { type Engine, openEngine } from '@annal/engine'
 import { test } from 'tap'
 
-const fields = [{ name: 'v', type: 'vector', params: { dimension: 3, space_type: 'l2', precision: 'float32' } }]
+const fields = [
+  { name: 'v', type: 'vector', params: { dimension: 3, space_type: 'l2', precision: 'float32' } },
+] as const
 
 async function inDirectory(act: (dataDir: string) => Promise<void>): Promise<void> {
   const dir = await mkdtemp(join(tmpdir(), 'annal-recovery-'))

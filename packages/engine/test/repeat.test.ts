@@ -8,8 +8,8 @@ import { test } from 'tap'
 
 const fields = [
   { name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'int8', M: 4, ef_con: 16 } },
-  { name: 's', type: 'sparse', params: { sparse_model: 'default' } },
-]
+  { name: 's', type: 'sparse', params: { model: 'default' } },
+] as const
 
 function objects(from: number, count: number) {
   return Array.from({ length: count }, (_, i) => ({

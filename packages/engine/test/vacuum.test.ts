@@ -11,7 +11,7 @@ const dimension = 64
 const count = 10_000
 const fields = [
   { name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8', M: 8, ef_con: 16 } },
-]
+] as const
 
 function objects(from: number) {
   return Array.from({ length: 1_000 }, (_, i) => {

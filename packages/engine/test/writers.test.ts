@@ -24,7 +24,7 @@ test('a delete does not wait for room on the disk that it does not need', async 
     await pool.close()
     await rm(dir, { recursive: true })
   })
-  const fields = [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8' } }]
+  const fields = [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8' } }] as const
   const collection = await engine.database().createCollection({ name: 'c', fields })
   // More than half of the room that is made for the first rows: twice as many would need more.
   const vector = Array.from({ length: dimension }, (_, i) => i)

@@ -2,7 +2,7 @@
 // transformed by a secret rotation. Numbers and booleans stay; dates move by a secret number of days, so that ranges over them still
 // match. The secret is discarded.
 import { randomBytes } from 'node:crypto'
-import type { FieldSchema, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
+import type { FieldSchema, FilterCondition, JsonObject, JsonValue, SearchRequest } from '@annal/engine'
 import type { DenseColumn, Event, MultiColumn, ObjectsUpserted } from '@annal/engine/events'
 import { Rotation } from './rotation.ts'
 import { Tokens } from './tokens.ts'
@@ -145,9 +145,14 @@ export class Anonymizer {
     return {
       ...request,
       fields: Object.fromEntries(queries) as SearchRequest['fields'],
-      ...(request.filter && { filter: request.filter.map((condition) => this.#object(condition)) }),
+      ...(request.filter && { filter: request.filter.map((condition) => this.#condition(condition)) }),
       ...(fusion && { fusion: { ...fusion, ...(fusion.weights && { weights: Object.fromEntries(weights) }) } }),
     }
+  }
+
+  #condition(condition: FilterCondition): FilterCondition {
+    // Only values change; the shape of the condition stays.
+    return this.#object(condition as unknown as JsonObject) as unknown as FilterCondition
   }
 
   #query(query: unknown, field: FieldSchema): SearchRequest['fields'][string]['query'] {

@@ -12,7 +12,7 @@ async function mixed(engine: Engine, operations: number): Promise<Record<string,
   const fields = [
     { name: 'text', type: 'vector', params: { dimension: 8, precision: 'int8', M: 8, ef_con: 32 } },
     { name: 'words', type: 'sparse' },
-  ]
+  ] as const
   const collections: Collection[] = []
   for (const name of ['people', 'places']) collections.push(await engine.database().createCollection({ name, fields }))
   let random = 1

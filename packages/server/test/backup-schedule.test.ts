@@ -10,7 +10,7 @@ import { Schedules } from '../src/backups/schedules.ts'
 import { runningApp } from './running-app.ts'
 import { s3Bucket, s3Server } from './s3-server.ts'
 
-const fields = [{ name: 'v', type: 'vector', params: { dimension: 2, precision: 'float32' } }]
+const fields = [{ name: 'v', type: 'vector', params: { dimension: 2, precision: 'float32' } }] as const
 
 test('each round backs up what changed and keeps the newest few', async (t) => {
   const { engine, dataDir } = await runningApp(t)

@@ -2,7 +2,7 @@
 import { type Test, test } from 'tap'
 import { createIndex, type RunningApp, runningApp } from './running-app.ts'
 
-const fields = [{ name: 'v', type: 'vector', params: { dimension: 4, precision: 'float32' } }]
+const fields = [{ name: 'v', type: 'vector', params: { dimension: 4, precision: 'float32' } }] as const
 
 async function withObjects(t: Test): Promise<RunningApp> {
   const running = await runningApp(t)
@@ -157,7 +157,7 @@ test('while one backup is being made another is refused', async (t) => {
 test('a backup larger than any other body is taken, in both ways', async (t) => {
   const running = await runningApp(t)
   const { engine } = running
-  const wide = [{ name: 'v', type: 'vector', params: { dimension: 2_000, precision: 'float32' } }]
+  const wide = [{ name: 'v', type: 'vector', params: { dimension: 2_000, precision: 'float32' } }] as const
   const collection = await engine.database().createCollection({ name: 'wide', fields: wide })
   await collection.upsert(
     Array.from({ length: 300 }, (_, i) => ({

@@ -10,7 +10,7 @@ import { startProcess } from './running-process.ts'
 
 const dimension = 64
 const objects = 8_000
-const fields = [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'float32' } }]
+const fields = [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'float32' } }] as const
 const vectorOf = (n: number) => Array.from({ length: dimension }, (_, i) => Math.sin(n * 12.9898 + i * 78.233))
 
 /** A directory whose log holds a small collection and then a large one, and no checkpoint. */

@@ -1,8 +1,10 @@
 // More than the server can hold, and clients that take their time: what is accepted is answered, the rest is told when to come
 // back, health answers throughout, and afterwards all is as before.
+
 import { once } from 'node:events'
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fields, SearchRequest, SearchResult } from '@annal/engine'
 import { type Test, test } from 'tap'
 import * as limits from '../src/http/limits.ts'
 import { until } from './eventually.ts'
@@ -22,10 +24,10 @@ test('requests beyond the bound of their kind are 503 with Retry-After, and the 
   })
   const { search } = collection
   let held = 0
-  collection.search = async (request) => {
+  collection.search = async <Name extends string>(request: SearchRequest<Fields, Name>) => {
     held += 1
     await gate
-    return search.call(collection, request)
+    return search.call(collection, request) as Promise<SearchResult<Fields, Name>>
   }
   const extra = 40
   const answers = Array.from({ length: limits.questionsInFlightMax + extra }, () => ask(running))

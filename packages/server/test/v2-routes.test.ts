@@ -1,6 +1,8 @@
 // The collection, object and search routes of /api/v2 in a plain deployment, in MessagePack as the published clients speak it
 // and in JSON.
+
 import { deflateSync, inflateSync } from 'node:zlib'
+import type { CollectionDefinition } from '@annal/engine'
 import { test } from 'tap'
 import { type RunningApp, runningApp } from './running-app.ts'
 
@@ -303,11 +305,11 @@ test('other names of precisions that published clients use are taken over HTTP, 
     ['int8d', 'int8'],
     ['int16d', 'int16'],
   ] as const) {
-    const params = { dimension: 2, space_type: 'l2', precision: name }
+    const params = { dimension: 2, space_type: 'l2', precision: name as string }
     const fields = [{ name: 'v', type: 'vector', params }]
     const made = await running.send('POST', '/api/v2/collection', { json: { name, fields } })
     t.match(made.json(), { fields: [{ params: { precision } }] })
-    await t.rejects(running.engine.database().createCollection({ name: `${name}-2`, fields }), {
+    await t.rejects(running.engine.database().createCollection({ name: `${name}-2`, fields } as CollectionDefinition), {
       code: 'invalid_argument',
     })
   }

@@ -1,11 +1,5 @@
 // The operations on collections, on an engine.
-import {
-  type SearchRequest as EngineSearch,
-  type FilterInput,
-  MetaBudget,
-  type ObjectInput,
-  type StoredObject,
-} from '@annal/engine'
+import { type SearchRequest as EngineSearch, MetaBudget, type ObjectInput, type StoredObject } from '@annal/engine'
 import type { RebuildStatus } from '../collection.ts'
 import type { Filter } from '../filter.ts'
 import type { CollectionOperations } from '../operations.ts'
@@ -104,9 +98,8 @@ function storedAll(objects: readonly StoredObject[]) {
   return objects.map((object) => storedOf(object, metas))
 }
 
-export function filterInput(filter: Filter): FilterInput {
-  // Conditions are JSON, which the engine validates.
-  return filter as FilterInput
+export function filterInput(filter: Filter): Filter {
+  return filter
 }
 
 function objectInput({ id, meta, filter, fields }: ObjectRecord): ObjectInput {

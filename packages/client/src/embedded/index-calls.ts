@@ -1,6 +1,7 @@
 // The operations on indexes, on an engine: an index is a collection with one dense field and, if it is hybrid, one sparse field, as on
 // the server. New fields are named `dense` and `sparse`.
 import {
+  type CollectionDefinition,
   type CollectionDescription,
   type Database,
   EngineError,
@@ -64,16 +65,22 @@ export const indexCalls: Calls<keyof IndexOperations> = {
   },
 }
 
-function collectionOf(definition: IndexDefinition) {
-  const { name, dimension, spaceType, precision, m, efConstruction, keepOriginals, sparseDimension } = definition
-  const kept = keepOriginals !== undefined && { keep_originals: keepOriginals }
-  const params = { dimension, space_type: spaceType ?? 'cosine', precision: precision ?? 'int8', ...kept }
-  const graph = { ...(m !== undefined && { M: m }), ...(efConstruction !== undefined && { ef_con: efConstruction }) }
-  const sparse = { name: 'sparse', type: 'sparse', params: { model: 'default', dimension: sparseDimension } }
+function collectionOf({
+  name,
+  dimension,
+  spaceType,
+  precision,
+  m: M,
+  efConstruction,
+  keepOriginals,
+  sparseDimension,
+}: IndexDefinition): CollectionDefinition {
+  const params = { dimension, spaceType, precision, M, efConstruction, keepOriginals }
+  const sparse = { name: 'sparse', type: 'sparse', params: { model: 'default', dimension: sparseDimension } } as const
   return {
     name,
     fields: [
-      { name: 'dense', type: 'vector', params: { ...params, ...graph } },
+      { name: 'dense', type: 'vector', params },
       ...(sparseDimension === undefined || sparseDimension === 0 ? [] : [sparse]),
     ],
   }

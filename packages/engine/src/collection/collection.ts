@@ -11,14 +11,16 @@ import { rebuiltFields } from '../input/definition.ts'
 import { type FilterUpdatesInput, parseFilterUpdates } from '../input/filter-updates.ts'
 import { type ObjectsInput, parseObjects } from '../input/objects.ts'
 import { type Limits, searchesMax } from '../limits.ts'
-import type { Collection, RebuildChanges, RebuildStatus, ReceivedSearch } from '../model/api.ts'
+import type { ReceivedSearch } from '../model/api.ts'
+import type { Collection, RebuildChanges, RebuildStatus } from '../model/collection.ts'
+import type { Fields } from '../model/fields.ts'
+import type { Filter } from '../model/filter.ts'
 import { checkBatch, parseIds } from '../model/ids.ts'
 import type { Acknowledgement, CollectionDescription, StoredObject } from '../model/object.ts'
 import type {
   AnswerRoom,
   FacetRequest,
   Facets,
-  FilterInput,
   RecallReport,
   RecallRequest,
   ScrollPage,
@@ -65,6 +67,11 @@ export class LocalCollection extends CollectionLife implements Collection {
     this.#limits = options.limits
     this.#onSearch = options.onSearch
     this.#rebuilder = new Rebuilder(options.host, options.committer)
+  }
+
+  withMetadata<M extends object | undefined>(): Collection<Fields, M> {
+    // The type of metadata is a claim of the caller; the collection that answers is the same.
+    return this as unknown as Collection<Fields, M>
   }
 
   describe(): CollectionDescription {
@@ -132,7 +139,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     return { lsn, durable, deleted: result.touched }
   }
 
-  async deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }> {
+  async deleteWhere(filter: Filter): Promise<Acknowledgement & { readonly deleted: number }> {
     await this.served()
     const conditions = parseFilter(filter)
     if (filter.length === 0) return { ...this.#nothingToDo(), deleted: 0 }
@@ -201,12 +208,16 @@ export class LocalCollection extends CollectionLife implements Collection {
     })
   }
 
-  async search(request: SearchRequest, room?: AnswerRoom): Promise<SearchResult> {
+  async search<Name extends string>(
+    request: SearchRequest<Fields, Name>,
+    room?: AnswerRoom,
+  ): Promise<SearchResult<Fields, Name>> {
     await this.loaded()
     const input = parseSearch(request, this.definition, this.#limits)
     if (needsWholeVersion(input)) await this.published()
     this.#onSearch?.({ collectionId: this.entry.id, lsn: this.replica.lsnApplied, request })
-    return await search(this.replica, input, { room })
+    // The result has the fields that were parsed from the request.
+    return (await search(this.replica, input, { room })) as SearchResult<Fields, Name>
   }
 
   async searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]> {
@@ -225,7 +236,7 @@ export class LocalCollection extends CollectionLife implements Collection {
     return Promise.all(searches.map((input) => search(this.replica, input, { room, slice })))
   }
 
-  count(filter: FilterInput = []): { readonly count: number; readonly lsn: number } {
+  count(filter: Filter = []): { readonly count: number; readonly lsn: number } {
     this.checkOpen()
     const { replica } = this
     const { count } = replica.filters.evaluate(parseFilter(filter))

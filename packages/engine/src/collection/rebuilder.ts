@@ -2,7 +2,7 @@
 
 import type { Committer } from '../commit.ts'
 import { EngineError } from '../errors.ts'
-import type { RebuildStatus } from '../model/api.ts'
+import type { RebuildStatus } from '../model/collection.ts'
 import type { Acknowledgement } from '../model/object.ts'
 import type { FieldSchema } from '../model/schema.ts'
 import { Discards } from '../replica/discards.ts'

@@ -19,8 +19,8 @@ import {
   mMin,
   sparseDimensionMax,
 } from '../limits.ts'
-import type { RebuildChanges } from '../model/api.ts'
 import { poolings, precisions, spaceTypes, sparseModels } from '../model/choices.ts'
+import type { RebuildChanges } from '../model/collection.ts'
 import { parseName, printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import {
@@ -63,6 +63,31 @@ export function parseDefinition(raw: unknown): CollectionSchema {
     seen.add(field.name)
   }
   return { name, fields: schemas }
+}
+
+/**
+ * Throws field_not_found or invalid_argument where a program takes a collection for another one: by the name, the kind, the dimension
+ * or the space of a field. Other parameters, and fields that the program does not name, may differ.
+ */
+export function checkHasFields(actual: CollectionSchema, wanted: CollectionSchema): void {
+  for (const [at, field] of wanted.fields.entries()) {
+    const found = actual.fields.find(({ name }) => name === field.name)
+    if (found === undefined) {
+      const names = actual.fields.map(({ name }) => name).join(', ')
+      const message = `collection ${printed(actual.name)} has no field ${printed(field.name)}, it has ${names}`
+      throw new EngineError('field_not_found', message, { field: `fields[${at}].name`, value: field.name })
+    }
+    checkSame(found.kind, field.kind, field.name, `fields[${at}].type`)
+    if (found.kind === 'sparse' || field.kind === 'sparse') continue
+    checkSame(found.params.dimension, field.params.dimension, field.name, `fields[${at}].params.dimension`)
+    checkSame(found.params.spaceType, field.params.spaceType, field.name, `fields[${at}].params.space_type`)
+  }
+}
+
+function checkSame(actual: string | number, wanted: string | number, name: string, path: string): void {
+  if (actual === wanted) return
+  const message = `${path} is ${wanted}, but field ${printed(name)} of the collection has ${actual}`
+  throw new EngineError('invalid_argument', message, { field: path, value: wanted, limit: actual })
 }
 
 /**

@@ -4,21 +4,12 @@ import type { FsyncPolicy } from '@annal/wal'
 import type { Event } from '../events/event.ts'
 import type { Limits } from '../limits.ts'
 import type { Backups } from './backups.ts'
+import type { Collection } from './collection.ts'
 import type { DatabaseType, TokenFacts, TokenKind } from './database.ts'
+import type { CollectionDefinition, ExactDefinition, FieldsOf } from './definition.ts'
 import type { History } from './history.ts'
-import type { Acknowledgement, CollectionDescription, FilterUpdate, ObjectInput, StoredObject } from './object.ts'
-import type {
-  AnswerRoom,
-  FacetRequest,
-  Facets,
-  FilterInput,
-  RecallReport,
-  RecallRequest,
-  ScrollPage,
-  ScrollRequest,
-  SearchRequest,
-  SearchResult,
-} from './query.ts'
+import type { Acknowledgement, CollectionDescription } from './object.ts'
+import type { SearchRequest } from './query.ts'
 
 export interface EngineOptions {
   /** Created when absent. One engine at a time: a second open fails with WalError `directory_locked`. */
@@ -226,21 +217,6 @@ export interface TokenOwner {
   readonly token: TokenDescription
 }
 
-/** Keyed by the name of a dense field. */
-export interface RebuildChanges {
-  readonly [field: string]: { readonly M?: number; readonly efConstruction?: number }
-}
-
-export interface RebuildStatus {
-  readonly status: 'idle' | 'running' | 'completed' | 'failed'
-  readonly objectsDone: number
-  readonly objects: number
-  /** Milliseconds since 1970. */
-  readonly startedAt?: number
-  readonly completedAt?: number
-  readonly error?: string
-}
-
 export interface Database {
   readonly name: string
   /** Throws database_not_found when it was deleted. */
@@ -248,90 +224,58 @@ export interface Database {
   readonly backups: Backups
   readonly history: History
   /**
-   * Takes a definition as people write it: `{ name, fields: [{ name, type: 'vector' | 'sparse', params: { dimension,
-   * space_type, precision, M, ef_con } }] }` (camelCase names are taken too). Throws invalid_argument, collection_exists, limit_exceeded.
+   * Creates a collection and returns it with the types of its fields. A definition that is written out is checked by the compiler; one
+   * from elsewhere is checked here. Throws invalid_argument, collection_exists, limit_exceeded.
+   *
+   * @example
+   * ```ts
+   * const films = await database.createCollection({
+   *   name: 'films',
+   *   fields: [{ name: 'plot', type: 'vector', params: { dimension: 3, spaceType: 'cosine' } }],
+   * })
+   * ```
    */
-  createCollection(definition: unknown): Promise<Collection>
-  /** Throws collection_not_found. */
-  collection(name: string): Collection
+  createCollection<const D extends CollectionDefinition>(
+    definition: D & ExactDefinition<D>,
+  ): Promise<Collection<FieldsOf<D>>>
+  /**
+   * Returns a collection by name, with the types of its fields where its definition is given. Throws collection_not_found, and for a
+   * definition field_not_found or invalid_argument where the collection has no such fields.
+   *
+   * @example
+   * ```ts
+   * const films = database.collection({ name: 'films', fields: [{ name: 'plot', type: 'vector', params: { dimension: 3 } }] })
+   * const any = database.collection('films')
+   * ```
+   */
+  collection<const D extends string | CollectionDefinition>(
+    nameOrDefinition: D & ExactDefinition<D>,
+  ): Collection<FieldsOf<D>>
+  /**
+   * @example
+   * ```ts
+   * for (const { name, objects } of database.collections()) console.log(name, objects)
+   * ```
+   */
   collections(): readonly CollectionDescription[]
-  /** Counts of collections, including those being created or restored, and of objects in all of them. Cheap. */
+  /**
+   * Number of collections, with those being created or restored, and of objects in all of them. Costs little.
+   *
+   * @example
+   * ```ts
+   * const { collections, objects } = database.usage()
+   * ```
+   */
   usage(): { readonly collections: number; readonly objects: number }
-  /** Deletes a collection with all its data. Throws collection_not_found. */
+  /**
+   * Deletes a collection with everything in it. Throws collection_not_found.
+   *
+   * @example
+   * ```ts
+   * await database.deleteCollection('films')
+   * ```
+   */
   deleteCollection(name: string): Promise<Acknowledgement>
   /** @deprecated Use deleteCollection. */
   dropCollection(name: string): Promise<Acknowledgement>
-}
-
-export interface Collection {
-  readonly name: string
-  describe(): CollectionDescription
-  /**
-   * Resolves when the collection can serve: immediately, except for a clone whose files are still being read (calls
-   * that return a promise wait for them, up to half a minute; calls that return a value throw collection_loading) and
-   * while a large write becomes visible. A call that returns a value does not wait for that write: it completes the
-   * write first, which can take hundreds of milliseconds.
-   */
-  served(): Promise<void>
-  /**
-   * Inserts or replaces by id, all or nothing. Refuses duplicate ids in one call. Objects may arrive one after another:
-   * nothing is written before the last one arrived, and an error of the iterable refuses them all.
-   */
-  upsert(
-    objects: readonly ObjectInput[] | AsyncIterable<ObjectInput>,
-  ): Promise<Acknowledgement & { readonly upserted: number }>
-  /** Returns the object with this id, or undefined when there is none. */
-  get(id: string, room?: AnswerRoom): Promise<StoredObject | undefined>
-  /** @deprecated Use getMany. */
-  get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]>
-  /** Returns the objects with these ids in the order of `ids`; unknown ids are left out. */
-  getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject[]>
-  delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
-  /** Deletes the objects that match and logs their ids. An empty filter deletes nothing. */
-  deleteWhere(filter: FilterInput): Promise<Acknowledgement & { readonly deleted: number }>
-  /**
-   * Replaces whole filter objects; unknown ids are skipped. Updates may arrive one after another, like the objects of
-   * an upsert.
-   */
-  updateFilters(
-    updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
-  ): Promise<Acknowledgement & { readonly updated: number }>
-  /** @deprecated Use updateFilters. */
-  replaceFilters(
-    updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
-  ): Promise<Acknowledgement & { readonly updated: number }>
-  /** With `room`, here and below: a response that it refuses is not built; its `take` throws, and so does the call. */
-  search(request: SearchRequest, room?: AnswerRoom): Promise<SearchResult>
-  /** Runs several searches on the same version of the collection; when one is refused, all are. */
-  searchBatch(requests: readonly SearchRequest[], room?: AnswerRoom): Promise<readonly SearchResult[]>
-  /** Counts the objects that match; all of them without a filter. */
-  count(filter?: FilterInput): { readonly count: number; readonly lsn: number }
-  /** How many objects have which values under a filter key. With more than a few thousand values, writes are applied when it is done. */
-  facets(request: FacetRequest): Promise<Facets>
-  /**
-   * Pages through all objects that match. An object that is not written in the meantime appears exactly once, whatever
-   * else is written.
-   */
-  scroll(request?: ScrollRequest, room?: AnswerRoom): Promise<ScrollPage>
-  /** Runs sample queries for stored vectors and compares each result with exact search: a number to monitor. */
-  recall(request?: RecallRequest): Promise<RecallReport>
-  /**
-   * Returns the ids of an object's neighbors at the base level of a dense field's graph; none when it has no vector.
-   * Throws object_not_found, field_not_found or invalid_argument.
-   */
-  neighbors(field: string, id: string): readonly string[]
-  /** @deprecated Use neighbors. */
-  neighbours(field: string, id: string): readonly string[]
-  /**
-   * Recreates everything from the live objects, with new graph parameters where given. Searches continue; writers wait,
-   * and those that wait longer than 30 s are refused with `overloaded`. Throws rebuild_running while another rebuild
-   * runs.
-   */
-  rebuild(changes?: RebuildChanges): Promise<Acknowledgement>
-  /** A rebuild with unchanged parameters: frees the memory and disk of deleted and replaced objects. */
-  vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }>
-  /** The running rebuild, or the last one since the engine was opened. */
-  rebuildStatus(): RebuildStatus
-  /** Hash of everything that a replay must reproduce, in hexadecimal. */
-  stateDigest(): string
 }

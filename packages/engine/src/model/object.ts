@@ -1,4 +1,6 @@
 // The objects that users store and read: id, meta, filter values, one value for each field.
+import type { ByField, Fields, FieldType } from './fields.ts'
+import type { FilterValues } from './filter.ts'
 import type { JsonObject } from './json.ts'
 
 export interface SparseVector {
@@ -20,23 +22,41 @@ export interface UnitVector {
 /** Vectors of a multi-vector field, 1 to 2,048; a single vector is one member. */
 export type MultiVector = ArrayLike<ArrayLike<number>>
 
-export type FieldValue = ArrayLike<number> | UnitVector | SparseVector | MultiVector
-
-export interface ObjectInput {
-  /** 1 to 512 bytes of well-formed text, unique in the collection. */
-  readonly id: string
-  /** An object is stored as JSON; bytes are stored and returned unchanged. */
-  readonly meta?: JsonObject | Uint8Array
-  /** An object, or its JSON text, which is then returned unchanged. */
-  readonly filter?: JsonObject | string
-  readonly fields: { readonly [field: string]: FieldValue }
+/** What an object has in a field of each type. */
+export interface FieldValues {
+  readonly vector: ArrayLike<number> | UnitVector
+  readonly sparse: SparseVector
+  readonly multi_vector: MultiVector | ArrayLike<number>
 }
 
-/** The complete new filter of one object, which replaces its current one. */
+export type FieldValue<Type extends FieldType = FieldType> = FieldValues[Type]
+
+/** Optional where the type of metadata allows objects without any, as it does unless `withMetadata` says otherwise. */
+type MetaInput<Meta> = undefined extends Meta
+  ? {
+      /** An object is stored as JSON. Bytes are stored and returned unchanged. */
+      readonly meta?: Meta | Uint8Array | undefined
+    }
+  : {
+      /** Stored as JSON. */
+      readonly meta: Meta
+    }
+
+/** An object to store. It replaces the whole object that has its id. */
+export type ObjectInput<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> = {
+  /** 1 to 512 bytes of well-formed text, unique in the collection. */
+  readonly id: string
+  /** An object, or its JSON text, which is then returned unchanged. */
+  readonly filter?: FilterValues | string | undefined
+  /** A value for at least one field. */
+  readonly fields: { readonly [Name in keyof F]?: FieldValues[F[Name]] }
+} & MetaInput<Meta>
+
+/** The whole filter of one object, in place of the one it has. */
 export interface FilterUpdate {
   readonly id: string
   /** An object, or its JSON text; '' for an object without filter values. */
-  readonly filter: JsonObject | string
+  readonly filter: FilterValues | string
 }
 
 /** Durable at `lsn`, and visible to every search that starts after it. */
@@ -46,20 +66,20 @@ export interface Acknowledgement {
 }
 
 /** An object that was read. Meta and filter are decoded on access; their stored bytes are available too. */
-export interface StoredObject {
+export interface StoredObject<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
   readonly id: string
   /** The stored JSON (plain or zlib); undefined when the bytes are neither, or absent. */
-  readonly meta: JsonObject | undefined
+  readonly meta: Meta
   /** Empty when the object has no meta. */
   readonly metaBytes: Uint8Array
   readonly filter: JsonObject
   /** '' when the object has no filter. */
   readonly filterText: string
   /** Dense fields of the object. */
-  readonly dense: { readonly [field: string]: DenseRow }
-  readonly sparse: { readonly [field: string]: { readonly indices: Uint32Array; readonly values: Float32Array } }
+  readonly dense: ByField<F, 'vector', DenseRow>
+  readonly sparse: ByField<F, 'sparse', { readonly indices: Uint32Array; readonly values: Float32Array }>
   /** Multi-vector fields of the object: their members in the given order. */
-  readonly multi: { readonly [field: string]: readonly DenseRow[] }
+  readonly multi: ByField<F, 'multi_vector', readonly DenseRow[]>
 }
 
 export interface DenseRow {

@@ -1,4 +1,6 @@
 // Queries on a collection, and their results.
+import type { ByMember, FieldName, Fields, FieldType } from './fields.ts'
+import type { Filter } from './filter.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import type { DenseRow, MultiVector, SparseVector, StoredObject } from './object.ts'
 
@@ -7,64 +9,86 @@ export interface StoredQuery {
   readonly id: string
 }
 
-export interface FieldQuery {
-  /** For a multi-vector field: 1 to 256 vectors, or a single one. */
-  readonly query: ArrayLike<number> | SparseVector | MultiVector | StoredQuery
+/** What a field of each type is searched with. */
+export interface QueryValues {
+  readonly vector: ArrayLike<number>
+  readonly sparse: SparseVector
+  /** 1 to 256 vectors, or a single one. */
+  readonly multi_vector: MultiVector | ArrayLike<number>
+}
+
+export interface FieldQuery<Type extends FieldType = FieldType> {
+  /** A value of the field's type, or `{ id }` for the value of a stored object. */
+  readonly query: QueryValues[Type] | StoredQuery
   /** Maximum number of results; default 10. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /**
    * Beam width of the graph walk; default 128, raised to `limit` when smaller. In a multi-vector field this many
    * candidates are compared member by member.
    */
-  readonly ef?: number
+  readonly ef?: number | undefined
   /** Hits with a lower similarity are excluded. */
-  readonly scoreThreshold?: number
+  readonly scoreThreshold?: number | undefined
 }
-
-/** One condition per entry, all of which must hold: `{ color: { $eq: 'red' } }`. */
-export type FilterInput = readonly JsonObject[]
 
 /**
  * Combines the lists of the fields into one. `rrf` adds weight / (k + rank), with ranks from 1 and k = 60 by default.
  * `relative_score` adds the weight times the similarity scaled to the field's range: 0 for its last hit and 1 for its
  * first.
  */
-export interface Fusion {
+export interface Fusion<Name extends string = string> {
   readonly method: 'rrf' | 'relative_score'
-  readonly k?: number
+  readonly k?: number | undefined
   /** Keyed by field; default 1. */
-  readonly weights?: { readonly [field: string]: number }
+  readonly weights?: { readonly [Field in Name]?: number } | undefined
   /** Maximum number of fused results; default 10. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
-export interface SearchRequest {
-  readonly fields: { readonly [field: string]: FieldQuery }
-  readonly filter?: FilterInput
+export interface SearchRequest<F extends Fields = Fields, Name extends FieldName<F> = FieldName<F>> {
+  /** At least one field. */
+  readonly fields: { readonly [Field in Name]: FieldQuery<F[Field]> }
+  readonly filter?: Filter | undefined
   /**
    * When at most this many objects match, each of them is compared. By default the cheaper of that and the graph walk
    * is used.
    */
-  readonly prefilterCardinalityThreshold?: number
+  readonly prefilterCardinalityThreshold?: number | undefined
   /** Widens the beam of a filtered walk by this many percent. */
-  readonly filterBoostPercentage?: number
-  readonly includeVectors?: boolean
+  readonly filterBoostPercentage?: number | undefined
+  readonly includeVectors?: boolean | undefined
   /**
    * Reorders the best candidates by the original vectors, read from disk; for fields that store less than float32 in
    * memory. Default: true for `binary` fields, false for others. Without it, a field reports what its codes estimate.
    */
-  readonly rescore?: boolean
-  readonly fusion?: Fusion
+  readonly rescore?: boolean | undefined
+  readonly fusion?: Fusion<NoInfer<Name>> | undefined
   /**
    * Compares the original vector of every match, whatever the cost: the reference for approximate results. Reads them from disk
    * if the field stores less than float32 in memory.
    */
-  readonly exact?: boolean
+  readonly exact?: boolean | undefined
   /** Adds how the result was found and its cost. */
-  readonly explain?: boolean
+  readonly explain?: boolean | undefined
 }
 
-export interface SearchHit {
+/** What the vectors of a hit are, by the type of the searched field. */
+interface HitRows {
+  readonly vector: Float32Array | undefined
+  readonly sparse: Float32Array | undefined
+  readonly multi_vector: undefined
+}
+
+interface HitMembers {
+  readonly vector: undefined
+  readonly sparse: undefined
+  readonly multi_vector: readonly DenseRow[] | undefined
+}
+
+export interface SearchHit<
+  Type extends FieldType = FieldType,
+  Meta extends object | undefined = JsonObject | undefined,
+> {
   readonly id: string
   /**
    * Higher is more similar: cosine; inner product; negated squared distance for l2; sum of weights for sparse. For a
@@ -78,7 +102,7 @@ export interface SearchHit {
    * vector, or 1; for hits of multi-vector fields, that of the pooled vector.
    */
   readonly norm: number
-  readonly meta: JsonObject | undefined
+  readonly meta: Meta
   readonly metaBytes: Uint8Array
   readonly filter: JsonObject
   readonly filterText: string
@@ -86,46 +110,73 @@ export interface SearchHit {
    * Only with includeVectors. `row` as sent, `vector` as given (see DenseRow); for hits of sparse fields both are the
    * object's first dense vector, if it has one.
    */
-  readonly row: Float32Array | undefined
-  readonly vector: Float32Array | undefined
+  readonly row: HitRows[Type]
+  readonly vector: HitRows[Type]
   /** Only with includeVectors, for hits of multi-vector fields, which have no `row` and `vector`. */
-  readonly members: readonly DenseRow[] | undefined
+  readonly members: HitMembers[Type]
   /** Plain values, suitable for JSON.stringify. */
   toJSON(): Record<string, unknown>
 }
 
 /** The position of a hit in the list of one field, ranks from 1, and its score there. */
-export interface Standing {
-  readonly field: string
+export interface Standing<Name extends string = string> {
+  readonly field: Name
   readonly rank: number
   readonly similarity: number
 }
 
-export interface FusedHit {
+export interface FusedHit<
+  F extends Fields = Fields,
+  Name extends FieldName<F> = FieldName<F>,
+  Meta extends object | undefined = JsonObject | undefined,
+> {
   /** Taken from the first of its lists. */
-  readonly hit: SearchHit
+  readonly hit: SearchHit<F[Name], Meta>
   readonly score: number
-  readonly standings: readonly Standing[]
+  readonly standings: readonly Standing<Name>[]
 }
 
-export interface SearchResult {
+export interface SearchResult<
+  F extends Fields = Fields,
+  Name extends FieldName<F> = FieldName<F>,
+  Meta extends object | undefined = JsonObject | undefined,
+> {
   /** Hits for each requested field, best first; equal similarities in the order in which the objects were written. */
-  readonly results: { readonly [field: string]: readonly SearchHit[] }
+  readonly results: { readonly [Field in Name]: readonly SearchHit<F[Field], Meta>[] }
   /** Only with fusion: best first, equal scores by id. */
-  readonly fused?: readonly FusedHit[]
+  readonly fused?: readonly FusedHit<F, Name, Meta>[]
   /** Whether every field has as many hits as requested, or all that exist. */
   readonly complete: boolean
   /** Only with explain. */
-  readonly explain?: Explanation
+  readonly explain?: Explanation<Name>
   /** The newest event that the result reflects. */
   readonly lsn: number
 }
 
+/** One of several searches; each of them can search other fields. */
+export interface BatchedRequest<F extends Fields = Fields> extends Omit<SearchRequest<F>, 'fields' | 'fusion'> {
+  /** At least one field. */
+  readonly fields: { readonly [Field in FieldName<F>]?: FieldQuery<F[Field]> }
+  readonly fusion?: Fusion<FieldName<F>> | undefined
+}
+
+export interface BatchedResult<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined>
+  extends Omit<SearchResult<F, FieldName<F>, Meta>, 'results' | 'explain'> {
+  /** Hits for each requested field, best first. */
+  readonly results: ByMember<
+    string extends keyof F
+      ? { readonly [field: string]: readonly SearchHit<FieldType, Meta>[] }
+      : { readonly [Field in FieldName<F>]?: readonly SearchHit<F[Field], Meta>[] }
+  >
+  /** Only with explain. */
+  readonly explain?: Explanation
+}
+
 /** How a result was found. Times in milliseconds. */
-export interface Explanation {
+export interface Explanation<Name extends string = string> {
   /** The exact number of objects that match, and the time to find them; undefined without a filter. */
   readonly filter: { readonly matches: number; readonly ms: number } | undefined
-  readonly fields: { readonly [field: string]: FieldExplanation }
+  readonly fields: { readonly [Field in Name]: FieldExplanation }
   readonly decorateMs: number
   readonly fuseMs: number
   readonly totalMs: number
@@ -153,17 +204,17 @@ export interface FieldExplanation {
 }
 
 export interface ScrollRequest {
-  readonly filter?: FilterInput
+  readonly filter?: Filter | undefined
   /** Maximum number of objects; default 100. */
-  readonly limit?: number
+  readonly limit?: number | undefined
   /** From the previous page. */
-  readonly cursor?: string
+  readonly cursor?: string | undefined
   /** Default true; ids, meta and filters alone are much less data. */
-  readonly includeVectors?: boolean
+  readonly includeVectors?: boolean | undefined
 }
 
-export interface ScrollPage {
-  readonly objects: readonly StoredObject[]
+export interface ScrollPage<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
+  readonly objects: readonly StoredObject<F, Meta>[]
   /** For the next page; undefined on the last. */
   readonly cursor: string | undefined
   readonly lsn: number
@@ -172,9 +223,9 @@ export interface ScrollPage {
 export interface FacetRequest {
   /** A filter key. */
   readonly key: string
-  readonly filter?: FilterInput
+  readonly filter?: Filter | undefined
   /** Maximum number of values; default 10. */
-  readonly limit?: number
+  readonly limit?: number | undefined
 }
 
 export interface Facets {
@@ -185,14 +236,14 @@ export interface Facets {
   readonly lsn: number
 }
 
-export interface RecallRequest {
+export interface RecallRequest<Name extends string = string> {
   /** A field with a graph; default: the first one. For a multi-vector field the pooled vectors are used. */
-  readonly field?: string
+  readonly field?: Name | undefined
   /** Number of stored vectors used as queries; default 100, at most 1,000. */
-  readonly sample?: number
+  readonly sample?: number | undefined
   /** Results compared; default 10. */
-  readonly limit?: number
-  readonly ef?: number
+  readonly limit?: number | undefined
+  readonly ef?: number | undefined
 }
 
 export interface RecallReport {

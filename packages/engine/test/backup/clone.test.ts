@@ -11,7 +11,7 @@ import { backedUp, denseField, openedEngine, someLife, someVector, temporaryDire
 const seed = chosenSeed()
 tap.setTimeout(300_000)
 
-const fields = [denseField(), { name: 's', type: 'sparse' }, denseField('f', 'float32')]
+const fields = [denseField(), { name: 's', type: 'sparse' }, denseField('f', 'float32')] as const
 const query = { fields: { v: { query: [1, 0, 0, 0, 0, 0, 0, 0], limit: 5 } } }
 
 /** A disk that gives no byte of an import away until it may; then it may refuse. */

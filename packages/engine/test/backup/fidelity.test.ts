@@ -1,7 +1,9 @@
 // A backup holds everything: random collections of every kind are backed up, deleted and restored, and come out the same, also
 // after a restart that loads them and one that replays the restore.
+
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { FieldDefinition } from '@annal/engine'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
 import { backedUp, denseField, openedEngine, precisions, someLife, spaceTypes, temporaryDirectory } from './rig.ts'
@@ -10,7 +12,7 @@ const seed = chosenSeed()
 const collections = process.env.ANNAL_LONG === '1' ? 100 : 8
 tap.setTimeout(900_000)
 
-function randomFields(index: number, random: Random): object[] {
+function randomFields(index: number, random: Random): FieldDefinition[] {
   const precision = precisions[index % 5]
   const spaceType = spaceTypes[Math.floor(index / 5) % 3]
   const first = denseField('v', precision, spaceType)

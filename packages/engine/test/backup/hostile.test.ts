@@ -30,7 +30,7 @@ interface World {
 async function world(t: Test): Promise<World> {
   const engine = await openedEngine(t)
   const database = engine.database()
-  const fields = [denseField('v', 'int8'), { name: 's', type: 'sparse' }, denseField('f', 'float32')]
+  const fields = [denseField('v', 'int8'), { name: 's', type: 'sparse' }, denseField('f', 'float32')] as const
   const collection = await database.createCollection({ name: 'a', fields })
   await someLife(collection, seededRandom(seed), 25)
   await engine.checkpoint()

@@ -52,7 +52,7 @@ async function makeHistory(t: Test, random: Random): Promise<History> {
     const database = engine.database()
     if (round === 0) {
       await database.createCollection({ name: 'other', fields: [denseField()] })
-      const fields = [denseField(), { name: 's', type: 'sparse' }]
+      const fields = [denseField(), { name: 's', type: 'sparse' }] as const
       await database.createCollection({ name: 'a', fields })
       lsnCreated = engine.stats().lsnApplied
       note(engine, timeline)

@@ -5,10 +5,13 @@ import { join } from 'node:path'
 import {
   type Collection,
   type Database,
+  type DenseFieldDefinition,
   type Engine,
   type EngineOptions,
   type FieldSchema,
   openEngine,
+  type Precision,
+  type SpaceType,
 } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
 
@@ -32,12 +35,16 @@ export async function openedEngine(
   return Object.assign(engine, { dataDir })
 }
 
-export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32']
-export const spaceTypes = ['cosine', 'l2', 'ip']
+export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
+export const spaceTypes = ['cosine', 'l2', 'ip'] as const
 export const dimension = 8
 
-export function denseField(name = 'v', precision = 'int8', spaceType = 'cosine') {
-  return { name, type: 'vector', params: { dimension, space_type: spaceType, precision, M: 4, ef_con: 16 } }
+export function denseField(
+  name = 'v',
+  precision: Precision = 'int8',
+  spaceType: SpaceType = 'cosine',
+): DenseFieldDefinition {
+  return { name, type: 'vector', params: { dimension, spaceType, precision, M: 4, efConstruction: 16 } }
 }
 
 /** Writes, replaces, deletes, now and then a rebuild: everything that can be in a log. */

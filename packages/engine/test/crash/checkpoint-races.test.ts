@@ -14,7 +14,7 @@ tap.setTimeout(300_000)
 const dimension = 64
 const fields = [
   { name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'float32', M: 4, ef_con: 8 } },
-]
+] as const
 
 function objects(count: number, from = 0) {
   return Array.from({ length: count }, (_, i) => ({
@@ -70,7 +70,7 @@ async function withMeanwhile(
   const engine = await openEngine({ dataDir, keepLog: true }, { vfs, pool })
   await engine.database().createCollection({ name: 'first', fields })
   // Its vectors as they came stand in files of their own.
-  const rounded = [{ ...fields[0], params: { ...fields[0]?.params, precision: 'int8' } }]
+  const rounded = [{ ...fields[0], params: { ...fields[0]?.params, precision: 'int8' } }] as const
   await engine.database().createCollection({ name: 'second', fields: rounded })
   for (let i = 0; i < 6; i++)
     await engine
@@ -150,7 +150,7 @@ test('what a write that failed in the middle left behind is in no checkpoint and
       throw new Error('the disk refused to write')
     })
     const engine = await openEngine({ dataDir, keepLog: true }, { vfs, pool })
-    const rounded = [{ ...fields[0], params: { ...fields[0]?.params, precision: 'int8' } }]
+    const rounded = [{ ...fields[0], params: { ...fields[0]?.params, precision: 'int8' } }] as const
     const collection = await engine.database().createCollection({ name: 'c', fields: rounded })
     // Fewer than the room on the disk that is made at once.
     await collection.upsert(objects(100))
@@ -176,7 +176,7 @@ test('what a write that failed in the middle left behind is in no checkpoint and
 
 test('rows that were replayed count towards the next checkpoint', async (t) => {
   await inDirectory(async (dataDir, pool) => {
-    const small = [{ name: 'v', type: 'vector', params: { dimension: 2, space_type: 'l2', M: 4, ef_con: 8 } }]
+    const small = [{ name: 'v', type: 'vector', params: { dimension: 2, space_type: 'l2', M: 4, ef_con: 8 } }] as const
     // None of these lives takes a checkpoint, as if it were killed.
     for (let life = 0; life < 3; life++) {
       const engine = await openEngine({ dataDir }, { pool, readOnly: true })

@@ -17,7 +17,7 @@ function objects(life: number, batch: number) {
 
 async function live(engine: Engine, life: number): Promise<void> {
   const name = 'c'
-  const params = { dimension: 8, space_type: 'l2', precision: 'int8', M: 4, ef_con: 16 }
+  const params = { dimension: 8, space_type: 'l2', precision: 'int8', M: 4, ef_con: 16 } as const
   const database = engine.database()
   if (database.collections().length === 0)
     await database.createCollection({ name, fields: [{ name: 'v', type: 'vector', params }] })

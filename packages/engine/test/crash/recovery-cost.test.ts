@@ -33,7 +33,7 @@ interface Costs {
 }
 
 async function writeLog(dataDir: string, count: number): Promise<void> {
-  const fields = [{ name: 'v', type: 'vector', params: { dimension: 8, space_type: 'l2', M: 4, ef_con: 8 } }]
+  const fields = [{ name: 'v', type: 'vector', params: { dimension: 8, space_type: 'l2', M: 4, ef_con: 8 } }] as const
   const engine = await openEngine({ dataDir, threads: 1, keepLog: true })
   const collection = await engine.database().createCollection({ name: 'c', fields })
   const meta = new Uint8Array(metaBytes).fill(7)

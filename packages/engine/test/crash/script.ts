@@ -15,11 +15,11 @@ export interface Step {
   run(engine: Engine): Promise<unknown>
 }
 
-const graph = { space_type: 'l2', precision: 'float32', M: 4, ef_con: 8 }
+const graph = { space_type: 'l2', precision: 'float32', M: 4, ef_con: 8 } as const
 const fields = [
   { name: 'v', type: 'vector', params: { dimension: 4, ...graph } },
   { name: 'm', type: 'multi_vector', params: { dimension: 2, ...graph } },
-]
+] as const
 
 /** Steps for a life that begins with `before`; the numbers in it begin at `numberFrom`. */
 export function someSteps(before: Contents, numberFrom: number): Step[] {

@@ -4,7 +4,7 @@ import { openEngine } from '@annal/engine'
 
 const dimension = 16
 const engine = await openEngine({ dataDir: process.argv[2] as string, threads: 2 })
-const params = { dimension, space_type: 'l2', precision: 'int8', M: 8, ef_con: 32 }
+const params = { dimension, space_type: 'l2', precision: 'int8', M: 8, ef_con: 32 } as const
 const collection = await engine
   .database()
   .createCollection({ name: 'c', fields: [{ name: 'v', type: 'vector', params }] })

@@ -27,7 +27,7 @@ interface Known {
 
 const fields = [
   { name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8', M: 8, ef_con: 64 } },
-]
+] as const
 
 test(`${losses} lost workers answer nothing in part and lose nothing, seed ${seed}`, { timeout }, async (t) => {
   const random = seededRandom(seed)

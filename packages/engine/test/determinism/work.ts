@@ -23,12 +23,12 @@ export async function makeLog(
   const dataDir = join(dir, 'data')
   const engine = await openEngine({ dataDir, keepLog: true, threads: 2 })
   const collections = await Promise.all(
-    ['float32', 'int8'].map((precision) => {
-      const params = { dimension, space_type: 'cosine', precision, M: 6, ef_con: 24 }
+    (['float32', 'int8'] as const).map((precision) => {
+      const params = { dimension, space_type: 'cosine', precision, M: 6, ef_con: 24 } as const
       const fields = [
         { name: 'v', type: 'vector', params },
         { name: 'm', type: 'multi_vector', params: { ...params, pooling: precision === 'int8' ? 'max' : 'mean' } },
-      ]
+      ] as const
       return engine.database().createCollection({ name: precision, fields })
     }),
   )

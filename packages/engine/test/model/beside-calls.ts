@@ -1,7 +1,7 @@
 // What many callers ask at once of few collections, which come, go, are rebuilt, cloned, backed up and restored under them:
 // the calls of beside.test.ts and beside-faults.test.ts.
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
-import type { Collection, Engine } from '@annal/engine'
+import type { Collection, CollectionDefinition, Engine } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
 
 const callers = 12
@@ -138,13 +138,13 @@ function nameIn(random: Random): string {
   return names[random.below(names.length)] as string
 }
 
-export function definition(name: string, random: Random): unknown {
-  const precision = ['int8', 'float32', 'binary', 'float16', 'int16'][random.below(5)]
-  const space_type = ['l2', 'cosine', 'ip'][random.below(3)]
+export function definition(name: string, random: Random): CollectionDefinition {
+  const precision = (['int8', 'float32', 'binary', 'float16', 'int16'] as const)[random.below(5)]
+  const spaceType = (['l2', 'cosine', 'ip'] as const)[random.below(3)]
   return {
     name,
     fields: [
-      { name: 'v', type: 'vector', params: { dimension, space_type, precision, M: 8, ef_con: 48 } },
+      { name: 'v', type: 'vector', params: { dimension, spaceType, precision, M: 8, efConstruction: 48 } },
       { name: 'w', type: 'sparse', params: {} },
     ],
   }

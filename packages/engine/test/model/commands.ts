@@ -1,5 +1,5 @@
 // The operations of a model run. Each changes the model and the engine alike and compares what they say.
-import type { Collection } from '@annal/engine'
+import type { Collection, Precision } from '@annal/engine'
 import fc from 'fast-check'
 import { type Command, check, codeOf, command } from './command.ts'
 import { controlCommands } from './control-commands.ts'
@@ -60,14 +60,14 @@ function onCollection(
   })
 }
 
-function create(target: string, spaceType: ModelCollection['spaceType'], precision: string): Command {
+function create(target: string, spaceType: ModelCollection['spaceType'], precision: Precision): Command {
   return command(`create ${target} ${spaceType} ${precision}`, async (model, { engine }) => {
-    const params = { dimension, space_type: spaceType, precision, M: 4, ef_con: 16 }
+    const params = { dimension, spaceType, precision, M: 4, efConstruction: 16 }
     const fields = [
       { name: 'v', type: 'vector', params },
       { name: 'm', type: 'multi_vector', params },
       { name: 's', type: 'sparse' },
-    ]
+    ] as const
     const code = await codeOf(engine.database().createCollection({ name: target, fields }))
     check(code === (model.has(target) ? 'collection_exists' : 'none'), `create answered ${code}`)
     if (!model.has(target)) model.set(target, { spaceType, precision, objects: new Map() })

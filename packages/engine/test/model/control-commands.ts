@@ -5,7 +5,9 @@ import { type Command, check, codeOf, command } from './command.ts'
 
 const database = fc.constantFrom('x', 'y')
 const name = fc.constantFrom('a', 'b', 'c')
-const fields = [{ name: 'v', type: 'vector', params: { dimension: 2, space_type: 'ip', precision: 'float32' } }]
+const fields = [
+  { name: 'v', type: 'vector', params: { dimension: 2, space_type: 'ip', precision: 'float32' } },
+] as const
 
 function hashOf(database: string, token: string): string {
   return createHash('sha256').update(`${database}:${token}`).digest('hex')

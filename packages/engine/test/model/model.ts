@@ -1,4 +1,5 @@
 // What the engine must do, in the plainest way: Maps and loops. The engine is compared with it after every operation.
+import type { Filter } from '@annal/engine'
 export interface ModelObject {
   readonly vector: readonly number[]
   /** Of the multi-vector field; none for an object that lacks it. */
@@ -57,9 +58,7 @@ export function matches(filter: ModelFilter, object: ModelObject): boolean {
 }
 
 /** The same filter as the engine takes it. */
-export function asInput(
-  filter: ModelFilter,
-): { readonly [key: string]: { readonly [operator: string]: string | boolean | number[] } }[] {
+export function asInput(filter: ModelFilter): Filter {
   switch (filter.kind) {
     case 'tag':
       return [{ tag: { $eq: filter.value } }]

@@ -14,7 +14,7 @@ const fields = [
   denseField('w'),
   { ...denseField('m'), type: 'multi_vector' },
   { name: 's', type: 'sparse', params: {} },
-]
+] as const
 /** Databases and the collections that are written to. Two collections of one name are in different databases. */
 const collections = [
   ['default', 'a'],

@@ -123,7 +123,7 @@ test('rescored answers are exact, survive restarts, replays and a lost directory
     }
     const open = () => openEngine({ dataDir, threads: 1, keepLog: true })
     let engine = await open()
-    const params = { dimension, space_type: 'l2', precision: 'int8' }
+    const params = { dimension, space_type: 'l2', precision: 'int8' } as const
     const collection = await engine
       .database()
       .createCollection({ name: 'v', fields: [{ name: 'v', type: 'vector', params }] })

@@ -2,7 +2,7 @@
 // happened to the collection since.
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Collection, type Engine, openEngine, restoreDataDirectory } from '@annal/engine'
+import { type Collection, type Engine, type FieldDefinition, openEngine, restoreDataDirectory } from '@annal/engine'
 import { decodeEvent } from '@annal/engine/events'
 import { nodeVfs, readLogFiles } from '@annal/wal'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
@@ -122,8 +122,8 @@ test('the events of a log give the same vectors in another engine', async (t) =>
 test('events of vectors of unit length are those of before', async (t) => {
   const dataDir = await openDirectory(t)
   const engine = await opened(t, dataDir)
-  const params = { dimension: 2, space_type: 'cosine', precision: 'float32' }
-  const fields = [{ name: 'v', type: 'vector', params }]
+  const params = { dimension: 2, space_type: 'cosine', precision: 'float32' } as const
+  const fields = [{ name: 'v', type: 'vector', params }] as const
   const collection = await engine.database().createCollection({ name: 'things', fields })
   await collection.upsert([{ id: 'unit', fields: { v: [0.6, 0.8] } }])
   await collection.upsert([{ id: 'long', fields: { v: [3, 4] } }])
@@ -137,12 +137,12 @@ test('events of vectors of unit length are those of before', async (t) => {
 })
 
 test('a field that keeps no originals gives its rows times their norms', async (t) => {
-  const params = { dimension, space_type: 'cosine', precision: 'float32', keep_originals: false }
-  const small = { ...params, precision: 'int8' }
+  const params = { dimension, space_type: 'cosine', precision: 'float32', keep_originals: false } as const
+  const small = { ...params, precision: 'int8' } as const
   const fields = [
     { name: 'float32_cosine', type: 'vector', params },
     { name: 'int8_cosine', type: 'vector', params: small },
-  ]
+  ] as const
   const collection = await openCollection(t, fields)
   const random = seededRandom(seed + 2)
   const given = someGiven(random, 'cosine', count).map(({ id, dense }) => ({
@@ -180,9 +180,9 @@ test('a field that keeps no originals gives its rows times their norms', async (
 })
 
 test('keep_originals is true or false, and a multi-vector field keeps them', async (t) => {
-  const field = (type: string, keep_originals: unknown) => [
-    { name: 'v', type, params: { dimension: 2, keep_originals } },
-  ]
+  // What the compiler refuses is checked at run time as well.
+  const field = (type: string, keep_originals: unknown) =>
+    [{ name: 'v', type, params: { dimension: 2, keep_originals } }] as FieldDefinition[]
   const error = { code: 'invalid_argument', details: { field: 'fields[0].params.keep_originals' } }
   await t.rejects(openCollection(t, field('vector', 'no')), error)
   await t.rejects(openCollection(t, field('multi_vector', false)), error)

@@ -1,21 +1,22 @@
 // Vectors of every kind that a field may be given, for tests of how they come back: of lengths from 1e-3 to 1e3, of unit length, zero, with
 // negative zeros and numbers below the normal range, copies, and with a norm of their own.
-import type { Collection, FieldValue, StoredObject } from '@annal/engine'
+import type { Collection, FieldDefinition, FieldValue, SpaceType, StoredObject } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
 
 export const dimension = 12
 export const spaceTypes = ['cosine', 'l2', 'ip']
-export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32']
+export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
 
 /** One field for each precision, one of several vectors, and a sparse one. */
-export function everyField(space_type: string) {
-  const params = { dimension, space_type, M: 4, ef_con: 16 }
+/** `space` is one of the space types. */
+export function everyField(space: string): readonly FieldDefinition[] {
+  const params = { dimension, spaceType: space as SpaceType, M: 4, efConstruction: 16 }
   const dense = precisions.map((precision) => ({
-    name: `${precision}_${space_type}`,
-    type: 'vector',
+    name: `${precision}_${space}`,
+    type: 'vector' as const,
     params: { ...params, precision },
   }))
-  const members = { name: 'members', type: 'multi_vector', params }
+  const members = { name: 'members', type: 'multi_vector' as const, params }
   return [...dense, members, { name: 'words', type: 'sparse' }]
 }
 

@@ -38,7 +38,7 @@ test('no turn counts more than some thousand values, whatever the key holds', as
 
 test('writes meanwhile change nothing of the answer and come after it; others have their turns', async (t) => {
   const engine = await openIn(t, await openDirectory(t))
-  const fields = [{ name: 'words', type: 'sparse', sparse_model: 'default' }]
+  const fields = [{ name: 'words', type: 'sparse', sparse_model: 'default' }] as const
   const collection = await engine.database().createCollection({ name: 'things', fields })
   const distinct = 3 * turnMax
   const objectsFrom = (from: number, count: number, text: string) =>

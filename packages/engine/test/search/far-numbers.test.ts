@@ -12,8 +12,8 @@ const spaces = ['cosine', 'l2', 'ip'] as const
 const collectionsFields = spaces.map((space_type) =>
   precisions.map((precision) => ({
     name: `${space_type}_${precision}`,
-    type: 'vector',
-    params: { dimension: 2, space_type, precision },
+    type: 'vector' as const,
+    params: { dimension: 2, spaceType: space_type, precision },
   })),
 )
 

@@ -22,7 +22,7 @@ test('filtered searches find what exact ones find, and k results where k match',
   const row = (i: number) => base.subarray(i * dimension, (i + 1) * dimension)
   // A number that has nothing to do with the picture: the row in steps that visit each once.
   const numberOf = (i: number) => (i * 7_919) % rows
-  const params = { dimension, space_type: 'l2', precision: 'int8' }
+  const params = { dimension, spaceType: 'l2', precision: 'int8' } as const
   const collection = await openCollection(t, [{ name: 'photo', type: 'vector', params }])
   for (let from = 0; from < rows; from += 1_000) {
     const objects = Array.from({ length: 1_000 }, (_, j) => ({

@@ -16,11 +16,12 @@ interface Thing {
   readonly rows: Rows
 }
 
-const field = (params: object = {}) => ({
-  name: 'passages',
-  type: 'multi_vector',
-  params: { dimension, space_type: 'cosine', precision: 'int8', ...params },
-})
+const field = (params: object = {}) =>
+  ({
+    name: 'passages',
+    type: 'multi_vector',
+    params: { dimension, space_type: 'cosine', precision: 'int8', ...params },
+  }) as const
 
 function rowsOf(random: Random, most: number): Rows {
   return Array.from({ length: 1 + random.below(most) }, () =>

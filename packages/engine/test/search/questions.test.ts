@@ -1,4 +1,5 @@
 // What can be asked besides plain searches: fusion, explain, exact, thresholds, stored vectors, batches, counts, facets, pages.
+import type { Collection } from '@annal/engine'
 import { test } from 'tap'
 import { seeded } from '../vector/world.ts'
 import { denseField, openCollection, openDirectory, openIn, sparseField } from './rig.ts'
@@ -215,7 +216,7 @@ test('counts and facets are exact, with a filter and without', async (t) => {
 test('pages hold every object once while others are written, also across a restart', async (t) => {
   const dataDir = await openDirectory(t)
   let engine = await openIn(t, dataDir)
-  let collection = await engine.database().createCollection({ name: 'things', fields: [sparseField()] })
+  let collection: Collection = await engine.database().createCollection({ name: 'things', fields: [sparseField()] })
   const object = (n: number) => ({ id: `${n}`, filter: { even: n % 2 === 0 }, fields: { words: words(n) } })
   await collection.upsert(Array.from({ length: 500 }, (_, n) => object(n)))
   const seen: string[] = []

@@ -39,10 +39,10 @@ function nearest(
     .map(({ i }) => `${i}`)
 }
 
-const fieldOf = (space_type: SpaceType, precision: Precision) => ({
-  name: `${space_type}_${precision}`,
-  type: 'vector',
-  params: { dimension, space_type, precision },
+const fieldOf = (spaceType: SpaceType, precision: Precision) => ({
+  name: `${spaceType}_${precision}`,
+  type: 'vector' as const,
+  params: { dimension, spaceType, precision },
 })
 
 for (const space of spaces)

@@ -2,7 +2,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Collection, type Engine, openEngine } from '@annal/engine'
+import {
+  type Collection,
+  type DenseParams,
+  type Engine,
+  type FieldDefinition,
+  openEngine,
+  type SparseParams,
+} from '@annal/engine'
 import type { Test } from 'tap'
 
 export async function openDirectory(t: Test): Promise<string> {
@@ -17,14 +24,14 @@ export async function openIn(t: Test, dataDir: string): Promise<Engine> {
   return engine
 }
 
-export async function openCollection(t: Test, fields: readonly unknown[]): Promise<Collection> {
+export async function openCollection(t: Test, fields: readonly FieldDefinition[]): Promise<Collection> {
   const engine = await openIn(t, await openDirectory(t))
   return engine.database().createCollection({ name: 'things', fields })
 }
 
-export const denseField = (dimension: number, params: object = {}) => ({
+export const denseField = (dimension: number, params: Partial<DenseParams> = {}): FieldDefinition => ({
   name: 'dense',
   type: 'vector',
-  params: { dimension, space_type: 'l2', precision: 'float32', ...params },
+  params: { dimension, spaceType: 'l2', precision: 'float32', ...params },
 })
-export const sparseField = (params: object = {}) => ({ name: 'words', type: 'sparse', params })
+export const sparseField = (params: SparseParams = {}): FieldDefinition => ({ name: 'words', type: 'sparse', params })

@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { brotliCompressSync, brotliDecompressSync } from 'node:zlib'
-import { type Engine, openEngine, verifyDataDirectory } from '@annal/engine'
+import { type Engine, openEngine, type Precision, verifyDataDirectory } from '@annal/engine'
 import tap, { test } from 'tap'
 import { rulesNewest } from '../../src/model/schema.ts'
 
@@ -15,7 +15,7 @@ tap.setTimeout(300_000)
 const formats = ['data-directory-2', 'data-directory-3', 'data-directory-4', 'data-directory-5', 'data-directory-6']
 
 const dimension = 8
-const precisions = ['binary', 'int8', 'int16', 'float16', 'float32']
+const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
 
 interface Golden {
   /** By collection. */
@@ -55,12 +55,12 @@ function givenObjects(count: number, from: number) {
 }
 
 async function fillGiven(engine: Engine): Promise<void> {
-  const params = (precision: string) => ({ dimension, space_type: 'cosine', precision, M: 4, ef_con: 16 })
+  const params = (precision: Precision) => ({ dimension, space_type: 'cosine', precision, M: 4, ef_con: 16 }) as const
   const fields = [
     { name: 'v', type: 'vector', params: params('float32') },
     { name: 'w', type: 'vector', params: params('int8') },
     { name: 'cheap', type: 'vector', params: { ...params('int8'), keep_originals: false } },
-  ]
+  ] as const
   const collection = await engine.database().createCollection({ name: 'given', fields })
   await collection.upsert(givenObjects(60, 0))
   await engine.checkpoint()
@@ -77,11 +77,11 @@ async function givenOf(engine: Engine): Promise<Record<string, string>> {
 
 async function fill(engine: Engine): Promise<void> {
   for (const [i, precision] of precisions.entries()) {
-    const params = { dimension, space_type: ['l2', 'ip', 'cosine'][i % 3], precision, M: 4, ef_con: 16 }
+    const params = { dimension, space_type: (['l2', 'ip', 'cosine'] as const)[i % 3], precision, M: 4, ef_con: 16 }
     const fields = [
       { name: 'v', type: 'vector', params },
       { name: 's', type: 'sparse', params: { model: i % 2 === 0 ? 'default' : 'endee_bm25' } },
-    ]
+    ] as const
     const collection = await engine.database().createCollection({ name: precision, fields })
     await collection.upsert(objects(260, 0))
     await collection.upsert(copies(40, 0))

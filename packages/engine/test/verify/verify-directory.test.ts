@@ -11,7 +11,7 @@ tap.setTimeout(300_000)
 const fields = [
   { name: 'v', type: 'vector', params: { dimension: 8, space_type: 'cosine', precision: 'int8', M: 4, ef_con: 16 } },
   { name: 's', type: 'sparse', params: {} },
-]
+] as const
 
 function objects(count: number, from: number) {
   return Array.from({ length: count }, (_, i) => ({

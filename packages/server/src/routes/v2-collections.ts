@@ -1,4 +1,5 @@
 // /api/v2/collection: create, list, describe, delete.
+import type { CollectionDefinition } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
 import { sendJson } from '../http/replies.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
@@ -21,7 +22,8 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
   app.post<{ Body: CreateCollectionBody }>('/collection', create, async (request) => {
     const definition = definitionOf(request.body)
     checkDefinition(request.database, definition)
-    const collection = await request.database.createCollection(definition)
+    // The engine checks the rest of the definition.
+    const collection = await request.database.createCollection(definition as CollectionDefinition)
     return collectionSummary(collection.describe())
   })
 

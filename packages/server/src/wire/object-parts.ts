@@ -1,6 +1,6 @@
 // The parts of an object that every version of the wire has: id, meta, filter, and how many objects one call may carry.
 import { deflateSync } from 'node:zlib'
-import { type JsonObject, jsonDepthMax, metaBytesMax } from '@annal/engine'
+import { type FilterValues, type JsonObject, jsonDepthMax, metaBytesMax } from '@annal/engine'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { depthExceeds } from './json-body.ts'
 
@@ -26,12 +26,12 @@ export function readMeta(meta: unknown, field: string): { meta?: Uint8Array } {
   return { meta: deflateSync(json, { level: 1 }) }
 }
 
-/** Kept as it is; the engine judges what it says. */
-export function readFilter(filter: unknown, field: string): { filter?: JsonObject | string } {
+/** Kept unchanged; the engine checks the values. */
+export function readFilter(filter: unknown, field: string): { filter?: FilterValues | string } {
   if (filter == null || filter === '') return {}
   if (typeof filter === 'string') return { filter }
   if (!isObject(filter)) throw invalidArgument(`${field} must be an object`, { field, value: filter })
-  return { filter }
+  return { filter: filter as FilterValues }
 }
 
 export function checkBatch(count: number, batchMax: number): void {

@@ -1,5 +1,5 @@
 // What a search may say besides its queries: the filter and how it is answered. The same in /api/v1 and /api/v2.
-import { type FilterInput, filterBoostMax, type SearchRequest } from '@annal/engine'
+import { type Filter, filterBoostMax, type SearchRequest } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { type Infer, optionalBoolean, optionalInteger } from './schema.ts'
 
@@ -32,7 +32,7 @@ const tuningBody = Type.Object(tuningProperties)
 
 export function readTuning(
   body: Infer<typeof tuningBody>,
-  filter: FilterInput | undefined,
+  filter: Filter | undefined,
 ): Omit<SearchRequest, 'fields' | 'fusion'> {
   const prefilterThreshold = body.prefilter_cardinality_threshold ?? body.filter_params?.prefilter_threshold
   const boostPercentage = body.filter_boost_percentage ?? body.filter_params?.boost_percentage

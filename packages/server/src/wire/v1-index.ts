@@ -2,6 +2,7 @@
 // and `sparse`. Only the wire/v1 files know that.
 import {
   type Collection,
+  type CollectionDefinition,
   type CollectionDescription,
   type Database,
   type DenseFieldSchema,
@@ -61,7 +62,7 @@ export type CreateIndexBody = Infer<typeof createIndexBody>
 const sparseModelNames = ['None', ...sparseModels]
 
 /** The definition as Database.createCollection takes it. */
-export function definitionOf(body: CreateIndexBody): unknown {
+export function definitionOf(body: CreateIndexBody): CollectionDefinition {
   const precision = body.precision?.toLowerCase()
   const params = {
     dimension: body.dim,
@@ -71,7 +72,9 @@ export function definitionOf(body: CreateIndexBody): unknown {
     ...(precision === undefined ? {} : { precision: precisionOf(precision) }),
     ...(body.keep_originals == null ? {} : { keep_originals: body.keep_originals }),
   }
-  return { name: body.index_name, fields: [{ name: denseField, type: 'vector', params }, ...sparseFieldOf(body)] }
+  const fields = [{ name: denseField, type: 'vector', params }, ...sparseFieldOf(body)]
+  // The engine checks what the body says.
+  return { name: body.index_name, fields } as CollectionDefinition
 }
 
 /** A refusal of the definition in the words of the body it came from. */

@@ -1,5 +1,5 @@
 // Bodies of the routes that deal with single objects of an index: get, delete with a filter, filter updates.
-import { type FilterUpdate, MetaBudget, type StoredObject } from '@annal/engine'
+import { type FilterUpdate, type FilterValues, MetaBudget, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { itemTextBytesMax } from '../http/limits.ts'
@@ -100,7 +100,9 @@ function readFilterUpdate(entry: unknown): FilterUpdate | undefined {
   if (!isObject(entry)) return undefined
   const { id, filter } = entry
   if (typeof id !== 'string' && typeof id !== 'number') return undefined
-  return typeof filter === 'string' || isObject(filter) ? { id: String(id), filter } : undefined
+  if (typeof filter === 'string') return { id: String(id), filter }
+  // The engine checks the values.
+  return isObject(filter) ? { id: String(id), filter: filter as FilterValues } : undefined
 }
 
 /** `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`; norm and vector as a published client sent them, or would have sent them. */

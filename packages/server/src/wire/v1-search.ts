@@ -3,7 +3,8 @@ import {
   efDefault,
   efMax,
   type FieldQuery,
-  type FilterInput,
+  type Filter,
+  type FilterCondition,
   type Fusion,
   MetaBudget,
   type SearchHit,
@@ -101,7 +102,7 @@ function readSparse(body: SearchBody, shape: IndexShape): { indices: Uint32Array
 }
 
 /** An array, or the JSON text of one. The engine judges what the conditions say. */
-export function readConditions(filter: unknown): FilterInput {
+export function readConditions(filter: unknown): Filter {
   const conditions = typeof filter === 'string' ? readConditionText(filter) : filter
   if (!Array.isArray(conditions)) {
     throw new ServerError('invalid_filter', 'filter must be an array of conditions', {
@@ -111,7 +112,7 @@ export function readConditions(filter: unknown): FilterInput {
   }
   const items: readonly unknown[] = conditions
   return items.map((condition, i) => {
-    if (isObject(condition)) return condition
+    if (isObject(condition)) return condition as unknown as FilterCondition
     const message = `filter[${i}] must be an object such as {"color":{"$eq":"red"}}`
     throw new ServerError('invalid_filter', message, { field: `filter[${i}]`, value: condition })
   })

@@ -1,7 +1,7 @@
 // Queries of a collection besides single searches: batches of searches, counts, facets, pages, recall.
 import {
   type FacetRequest,
-  type FilterInput,
+  type Filter,
   type RecallRequest,
   type ScrollPage,
   type ScrollRequest,
@@ -64,7 +64,7 @@ export type RecallQuery = Infer<typeof recallQuery>
 export const neighborParams = Type.Object({ name: Type.String(), id: Type.String(), field: Type.String() })
 export type NeighborParams = Infer<typeof neighborParams>
 
-export function readFilter({ filter }: { readonly filter?: unknown }): FilterInput | undefined {
+export function readFilter({ filter }: { readonly filter?: unknown }): Filter | undefined {
   return filter === undefined ? undefined : readConditions(filter)
 }
 

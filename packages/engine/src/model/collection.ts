@@ -1,0 +1,261 @@
+// One collection as programs use it. `collection/collection.ts` implements it. The fields and the type of metadata are known to the
+// compiler only: what a call refuses at run time does not depend on them.
+import type { ByField, FieldName, Fields, GraphFieldName } from './fields.ts'
+import type { Filter } from './filter.ts'
+import type { JsonObject } from './json.ts'
+import type { Acknowledgement, CollectionDescription, FilterUpdate, ObjectInput, StoredObject } from './object.ts'
+import type {
+  AnswerRoom,
+  BatchedRequest,
+  BatchedResult,
+  FacetRequest,
+  Facets,
+  RecallReport,
+  RecallRequest,
+  ScrollPage,
+  ScrollRequest,
+  SearchRequest,
+  SearchResult,
+} from './query.ts'
+
+/** New graph parameters by field; a parameter that is left out stays as it is. */
+export type RebuildChanges<F extends Fields = Fields> = ByField<F, 'vector' | 'multi_vector', GraphChange>
+
+export interface GraphChange {
+  readonly M?: number
+  readonly efConstruction?: number
+}
+
+export interface RebuildStatus {
+  readonly status: 'idle' | 'running' | 'completed' | 'failed'
+  readonly objectsDone: number
+  readonly objects: number
+  /** Milliseconds since 1970. */
+  readonly startedAt?: number
+  readonly completedAt?: number
+  readonly error?: string
+}
+
+/**
+ * A collection with fields `F` and metadata of type `Meta`. `Collection` alone is a collection known only by name: any field name and
+ * any kind of value compile, and the engine checks them.
+ */
+export interface Collection<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
+  readonly name: string
+  /**
+   * Returns this collection with the type of its metadata: `upsert` then needs metadata of that type, and hits and stored objects have
+   * it. Only the compiler uses the type; nothing checks it at run time. Give a type that fits every object of the collection, such as
+   * `Film | undefined` where some objects have no metadata.
+   *
+   * @example
+   * ```ts
+   * const films = database.collection('films').withMetadata<{ title: string }>()
+   * const film = await films.get('alien')
+   * console.log(film?.meta.title)
+   * ```
+   */
+  withMetadata<M extends object | undefined>(): Collection<F, M>
+  /**
+   * Fields, counts and memory of the collection.
+   *
+   * @example
+   * ```ts
+   * const { objects, memory } = films.describe()
+   * ```
+   */
+  describe(): CollectionDescription
+  /**
+   * Resolves when the collection can answer: at once, except for a clone whose files are still being read (calls that return a
+   * promise wait for them, half a minute at most; calls that return a value throw collection_loading) and while a large write
+   * becomes visible. A call that returns a value does not wait for that write: it completes the write first, which can take
+   * hundreds of milliseconds.
+   *
+   * @example
+   * ```ts
+   * await films.served()
+   * const { count } = films.count()
+   * ```
+   */
+  served(): Promise<void>
+  /**
+   * Inserts or replaces objects by id, all or nothing. Refuses duplicate ids in one call. With an async iterable nothing is written
+   * before the last object has arrived, and an error of the iterable refuses them all.
+   *
+   * @example
+   * ```ts
+   * await films.upsert([{ id: 'alien', meta: { title: 'Alien' }, filter: { year: 1979 }, fields: { plot: [0.9, 0.1, 0.2] } }])
+   * ```
+   */
+  upsert(
+    objects: readonly ObjectInput<F, Meta>[] | AsyncIterable<ObjectInput<F, Meta>>,
+  ): Promise<Acknowledgement & { readonly upserted: number }>
+  /**
+   * Returns the object with this id, or undefined where there is none.
+   *
+   * @example
+   * ```ts
+   * const film = await films.get('alien')
+   * console.log(film?.meta, film?.dense.plot?.vector)
+   * ```
+   */
+  get(id: string, room?: AnswerRoom): Promise<StoredObject<F, Meta> | undefined>
+  /** @deprecated Use getMany. */
+  get(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject<F, Meta>[]>
+  /**
+   * Returns the objects with these ids in the order of `ids`; unknown ids are left out.
+   *
+   * @example
+   * ```ts
+   * for (const { id, meta } of await films.getMany(['alien', 'solaris'])) console.log(id, meta)
+   * ```
+   */
+  getMany(ids: readonly string[], room?: AnswerRoom): Promise<readonly StoredObject<F, Meta>[]>
+  /**
+   * Deletes objects by id and returns the ids that existed.
+   *
+   * @example
+   * ```ts
+   * const { deleted } = await films.delete(['alien', 'solaris'])
+   * ```
+   */
+  delete(ids: readonly string[]): Promise<Acknowledgement & { readonly deleted: readonly string[] }>
+  /**
+   * Deletes the objects that match. Logged as the ids it found. An empty filter deletes nothing.
+   *
+   * @example
+   * ```ts
+   * const { deleted } = await films.deleteWhere([{ year: { $lt: 1950 } }])
+   * ```
+   */
+  deleteWhere(filter: Filter): Promise<Acknowledgement & { readonly deleted: number }>
+  /**
+   * Replaces whole filter objects; unknown ids are skipped. Takes an async iterable, as `upsert` does.
+   *
+   * @example
+   * ```ts
+   * await films.updateFilters([{ id: 'alien', filter: { year: 1979, genre: 'horror' } }])
+   * ```
+   */
+  updateFilters(
+    updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
+  ): Promise<Acknowledgement & { readonly updated: number }>
+  /** @deprecated Use updateFilters. */
+  replaceFilters(
+    updates: readonly FilterUpdate[] | AsyncIterable<FilterUpdate>,
+  ): Promise<Acknowledgement & { readonly updated: number }>
+  /**
+   * Returns the nearest objects for each field of the request. With a `room`, here and below, a reply that it refuses is not made: its
+   * `take` throws, and so does the call.
+   *
+   * @example
+   * ```ts
+   * const { results } = await films.search({
+   *   fields: { plot: { query: [1, 0.2, 0.2], limit: 3 } },
+   *   filter: [{ year: { $range: [1970, 1989] } }],
+   * })
+   * for (const { id, similarity } of results.plot) console.log(id, similarity)
+   * ```
+   */
+  search<Name extends FieldName<F>>(
+    request: SearchRequest<F, Name>,
+    room?: AnswerRoom,
+  ): Promise<SearchResult<F, Name, Meta>>
+  /**
+   * Runs several searches over the same version of the collection; one that is refused refuses them all.
+   *
+   * @example
+   * ```ts
+   * const [near, far] = await films.searchBatch([
+   *   { fields: { plot: { query: [1, 0, 0] } } },
+   *   { fields: { plot: { query: [0, 0, 1] } } },
+   * ])
+   * ```
+   */
+  searchBatch(requests: readonly BatchedRequest<F>[], room?: AnswerRoom): Promise<readonly BatchedResult<F, Meta>[]>
+  /**
+   * Counts the objects that match; all objects without a filter.
+   *
+   * @example
+   * ```ts
+   * const { count } = films.count([{ genre: { $eq: 'horror' } }])
+   * ```
+   */
+  count(filter?: Filter): { readonly count: number; readonly lsn: number }
+  /**
+   * Counts the objects for each value of a filter key. With more than a few thousand values, writes are applied when it is done.
+   *
+   * @example
+   * ```ts
+   * const { values } = await films.facets({ key: 'genre' })
+   * for (const { value, count } of values) console.log(value, count)
+   * ```
+   */
+  facets(request: FacetRequest): Promise<Facets>
+  /**
+   * Pages through all objects that match. An object that is not written meanwhile is returned exactly once.
+   *
+   * @example
+   * ```ts
+   * const { objects, cursor } = await films.scroll({ limit: 500, includeVectors: false })
+   * ```
+   */
+  scroll(request?: ScrollRequest, room?: AnswerRoom): Promise<ScrollPage<F, Meta>>
+  /**
+   * Searches for a sample of stored vectors and compares the results with exact search.
+   *
+   * @example
+   * ```ts
+   * const { recall } = await films.recall({ field: 'plot', sample: 200 })
+   * ```
+   */
+  recall(request?: RecallRequest<GraphFieldName<F>>): Promise<RecallReport>
+  /**
+   * Ids of the objects that an object is linked to at the base of a field's graph; none where it has no vector. Throws
+   * object_not_found, field_not_found or invalid_argument.
+   *
+   * @example
+   * ```ts
+   * const ids = films.neighbors('plot', 'alien')
+   * ```
+   */
+  neighbors(field: GraphFieldName<F>, id: string): readonly string[]
+  /** @deprecated Use neighbors. */
+  neighbours(field: GraphFieldName<F>, id: string): readonly string[]
+  /**
+   * Recreates the graphs from the live objects, with other parameters where given. Searches continue; writers wait, and
+   * those that wait longer than 30 s are refused with `overloaded`. Throws rebuild_running while another one runs.
+   *
+   * @example
+   * ```ts
+   * await films.rebuild({ plot: { M: 32, efConstruction: 256 } })
+   * ```
+   */
+  rebuild(changes?: RebuildChanges<F>): Promise<Acknowledgement>
+  /**
+   * Frees the memory and the disk space of deleted and replaced objects: a rebuild without changes.
+   *
+   * @example
+   * ```ts
+   * const { reclaimedBytes } = await films.vacuum()
+   * ```
+   */
+  vacuum(): Promise<Acknowledgement & { readonly reclaimedBytes: number }>
+  /**
+   * The rebuild that runs, or the last one since the engine was opened.
+   *
+   * @example
+   * ```ts
+   * const { status, objectsDone, objects } = films.rebuildStatus()
+   * ```
+   */
+  rebuildStatus(): RebuildStatus
+  /**
+   * Hash of everything a replay must reproduce, hexadecimal.
+   *
+   * @example
+   * ```ts
+   * const digest = films.stateDigest()
+   * ```
+   */
+  stateDigest(): string
+}

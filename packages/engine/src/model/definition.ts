@@ -1,0 +1,133 @@
+// What a program gives to create a collection, and how the compiler reads the fields out of it. parseDefinition checks the same at run
+// time, for definitions that come from elsewhere.
+
+import type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
+import type { Fields, FieldType } from './fields.ts'
+
+export interface DenseParams {
+  /** Components of a vector, 2 to 10,000. */
+  readonly dimension: number
+  /** Default cosine. */
+  readonly spaceType?: SpaceType | undefined
+  /** Encoding of vectors in memory; default int8. */
+  readonly precision?: Precision | undefined
+  /** Links of a graph node in each upper level, 4 to 512; default 16. */
+  readonly M?: number | undefined
+  /** Candidates considered while a node is linked, 8 to 4,096; default 128. */
+  readonly efConstruction?: number | undefined
+  /** Whether vectors as they came are kept on disk; default true. Multi-vector fields always keep them. */
+  readonly keepOriginals?: boolean | undefined
+  /** @deprecated Use spaceType. */
+  readonly space_type?: SpaceType | undefined
+  /** @deprecated Use efConstruction. */
+  readonly ef_con?: number | undefined
+  /** @deprecated Use keepOriginals. */
+  readonly keep_originals?: boolean | undefined
+}
+
+/** One vector per object. */
+export interface DenseFieldDefinition<Name extends string = string> {
+  /** A letter or digit, then letters, digits, underscores and hyphens. */
+  readonly name: Name
+  readonly type: 'vector'
+  readonly params: DenseParams
+}
+
+export interface SparseParams {
+  /** `endee_bm25` weighs the terms of a query by how rare they are in the collection; default `default`. */
+  readonly model?: SparseModel | undefined
+  /** Indices are below this; default 2^32. */
+  readonly dimension?: number | undefined
+}
+
+/** Sparse terms: pairs of an index and a weight. */
+export interface SparseFieldDefinition<Name extends string = string> {
+  readonly name: Name
+  readonly type: 'sparse'
+  readonly params?: SparseParams | undefined
+  /** @deprecated Use params.model. */
+  readonly sparse_model?: SparseModel | undefined
+}
+
+export interface MultiVectorParams extends DenseParams {
+  /** How the vectors of an object become the one vector that the graph links; default mean. */
+  readonly pooling?: Pooling | undefined
+}
+
+/** Several vectors per object: found by their pooled vector, ordered by the vectors themselves. */
+export interface MultiVectorFieldDefinition<Name extends string = string> {
+  readonly name: Name
+  readonly type: 'multi_vector'
+  readonly params: MultiVectorParams
+}
+
+export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition | MultiVectorFieldDefinition
+
+/**
+ * The name and the fields of a collection.
+ *
+ * @example
+ * ```ts
+ * const films = defineCollection({
+ *   name: 'films',
+ *   fields: [
+ *     { name: 'plot', type: 'vector', params: { dimension: 384, spaceType: 'cosine' } },
+ *     { name: 'words', type: 'sparse', params: { model: 'endee_bm25' } },
+ *   ],
+ * })
+ * ```
+ */
+export interface CollectionDefinition {
+  /** A letter or digit, then letters, digits, underscores and hyphens. */
+  readonly name: string
+  /** One to eight. */
+  readonly fields: readonly FieldDefinition[]
+}
+
+/** The fields that a definition describes: `FieldsOf<typeof films>` is `{ plot: 'vector'; words: 'sparse' }`. A name describes any. */
+export type FieldsOf<D> = D extends CollectionDefinition
+  ? { readonly [Field in D['fields'][number] as Field['name']]: Field['type'] }
+  : Fields
+
+interface FieldDefinitions {
+  readonly vector: DenseFieldDefinition
+  readonly sparse: SparseFieldDefinition
+  readonly multi_vector: MultiVectorFieldDefinition
+}
+
+/** What the compiler wants in place of the value of an option that does not exist, so that the option is marked as wrong. */
+export interface UnknownOption<Name extends string> {
+  readonly unknownOption: Name
+}
+
+/** A type parameter takes any further property of a literal; this refuses those that the definition does not have. */
+type OnlyKnown<Given, Known> = { readonly [Key in Exclude<keyof Given, keyof Known> & string]?: UnknownOption<Key> }
+
+type ExactField<Field> = Field extends { readonly type: infer Type extends FieldType }
+  ? OnlyKnown<Field, FieldDefinitions[Type]> &
+      (Field extends { readonly params: infer Params }
+        ? { readonly params: OnlyKnown<Params, NonNullable<FieldDefinitions[Type]['params']>> }
+        : unknown)
+  : unknown
+
+/** Refuses options that do not exist, where the definition is written out. */
+export type ExactDefinition<D> = CollectionDefinition extends D
+  ? unknown
+  : D extends CollectionDefinition
+    ? OnlyKnown<D, CollectionDefinition> & {
+        readonly fields: { readonly [At in keyof D['fields']]: ExactField<D['fields'][At]> }
+      }
+    : unknown
+
+/**
+ * Returns the definition as it is, with the types of its fields. For a definition that several calls use.
+ *
+ * @example
+ * ```ts
+ * const films = defineCollection({ name: 'films', fields: [{ name: 'plot', type: 'vector', params: { dimension: 384 } }] })
+ * const collection = exists ? database.collection(films) : await database.createCollection(films)
+ * ```
+ */
+export function defineCollection<const D extends CollectionDefinition>(definition: D & ExactDefinition<D>): D {
+  return definition
+}

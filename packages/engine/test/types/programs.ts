@@ -1,0 +1,95 @@
+// Programs that use the library, as text. In a wrong one, ‹ and › enclose what the editor must mark.
+
+/** What every program begins with. */
+export const preamble = `import { type Collection, type CollectionDefinition, defineCollection, type Engine, type Filter } from '@annal/engine'
+declare const engine: Engine
+declare const names: readonly string[]
+declare const parsed: CollectionDefinition
+interface Film { title: string; minutes?: number }
+const database = engine.database()
+const definition = defineCollection({
+  name: 'films',
+  fields: [
+    { name: 'plot', type: 'vector', params: { dimension: 3, spaceType: 'cosine' } },
+    { name: 'words', type: 'sparse', params: { model: 'endee_bm25' } },
+    { name: 'frames', type: 'multi_vector', params: { dimension: 2, pooling: 'max' } },
+  ],
+})
+const films = database.collection(definition)
+const typed = films.withMetadata<Film>()
+const byName = database.collection('films')
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+const same = <A, B>(_equal: Same<A, B>): void => undefined
+`
+
+export const right: readonly string[] = [
+  `const made = await database.createCollection({ name: 'a', fields: [{ name: 'v', type: 'vector', params: { dimension: 3 } }] })
+   same<typeof made, Collection<{ readonly v: 'vector' }>>(true)`,
+  `await database.createCollection(definition)`,
+  `await database.createCollection({ name: 'a', fields: [{ name: 's', type: 'sparse' }] })`,
+  `await database.createCollection({ name: 'a', fields: [{ name: 'v', type: 'vector', params: { dimension: 3, space_type: 'l2', ef_con: 99 } }] })`,
+  `const any = await database.createCollection(parsed)
+   await any.upsert([{ id: 'a', fields: { whatever: [1, 2] } }])`,
+  `await films.upsert([{ id: 'a', fields: { plot: [1, 2, 3] } }])`,
+  `await films.upsert([{ id: 'a', meta: { any: true }, filter: { year: 1979, tags: ['x'] }, fields: { plot: new Float32Array(3), words: { indices: [1], values: [0.5] }, frames: [[1, 2]] } }])`,
+  `async function* source() { yield { id: 'a', fields: { plot: [1, 2, 3] } } }
+   await films.upsert(source())`,
+  `const { results } = await films.search({ fields: { plot: { query: [1, 2, 3], limit: 3 } } })
+   for (const { id, similarity } of results.plot) console.log(id, similarity)`,
+  `const { results } = await films.search({ fields: { words: { query: { indices: [1], values: [1] } }, frames: { query: [[1, 2]] } } })
+   same<keyof typeof results, 'words' | 'frames'>(true)
+   same<(typeof results.frames)[number]['row'], undefined>(true)`,
+  `await films.search({ fields: { plot: { query: { id: 'alien' } } }, fusion: { method: 'rrf', weights: { plot: 2 } } })`,
+  `await films.search({ fields: { plot: { query: [1, 2, 3] } }, filter: [{ year: { $range: [1970, 1989] } }, { $or: [{ a: { $eq: 1 } }, { $not: { b: { $exists: true } } }] }] })`,
+  `const [first, second] = await films.searchBatch([{ fields: { plot: { query: [1, 2, 3] } } }, { fields: { words: { query: { id: 'a' } } } }])
+   console.log(first?.results.plot?.[0]?.id, second?.results.words?.length)`,
+  `await typed.upsert([{ id: 'a', meta: { title: 'Alien' }, fields: { plot: [1, 2, 3] } }])
+   const { results } = await typed.search({ fields: { plot: { query: [1, 2, 3] } } })
+   same<(typeof results.plot)[number]['meta'], Film>(true)`,
+  `const film = await typed.get('alien')
+   same<NonNullable<typeof film>['meta'], Film>(true)
+   const vector: Float32Array | undefined = film?.dense.plot?.vector`,
+  `await films.withMetadata<Film | undefined>().upsert([{ id: 'a', fields: { plot: [1, 2, 3] } }])`,
+  `await byName.upsert([{ id: 'a', fields: { anything: [1, 2, 3] } }])
+   const { results } = await byName.search({ fields: { anything: { query: [1, 2, 3] } } })
+   console.log(results.anything.length)`,
+  `const { results } = await byName.search({ fields: Object.fromEntries(names.map((name) => [name, { query: [1, 2] }])) })
+   for (const hits of Object.values(results)) console.log(hits.length)`,
+  `const count = (collection: Collection) => collection.count().count
+   console.log(count(films), count(byName))`,
+  `await films.rebuild({ plot: { M: 32 } })
+   await films.recall({ field: 'frames' })
+   console.log(films.neighbors('plot', 'a'))`,
+  `const filter: Filter = [{ year: { $gte: 1979 } }]
+   await films.deleteWhere(filter)
+   await films.updateFilters([{ id: 'a', filter: { year: 1980 } }])
+   for (const { dense, sparse, multi } of (await films.scroll({ filter })).objects) console.log(dense.plot, sparse.words, multi.frames)`,
+]
+
+export const wrong: readonly string[] = [
+  `await database.createCollection({ name: 'a', fields: [{ name: 'v', type: 'vector', params: { dimension: 3, ‹spaceTpye›: 'l2' } }] })`,
+  `await database.createCollection({ name: 'a', fields: [{ name: 'v', ‹type›: 'vectr', params: { dimension: 3 } }] })`,
+  `await database.createCollection({ name: 'a', fields: [{ name: 'v', type: 'vector', params: { dimension: 3, ‹precision›: 'int7' } }] })`,
+  `await database.createCollection({ name: 'a', fields: [{ name: 's', type: 'sparse', params: { ‹pooling›: 'mean' } }] })`,
+  `await database.createCollection({ name: 'a', ‹metadata›: true, fields: [{ name: 's', type: 'sparse' }] })`,
+  `await films.upsert([{ id: 'a', fields: { ‹plto›: [1, 2, 3] } }])`,
+  `await films.upsert([{ id: 'a', fields: { plot: { ‹indices›: [1], values: [1] } } }])`,
+  `await films.upsert([{ id: 'a', fields: { ‹words›: [1, 2, 3] } }])`,
+  `await films.upsert([{ id: 'a', ‹filtr›: { year: 1979 }, fields: { plot: [1, 2, 3] } }])`,
+  `await films.search({ fields: { ‹plto›: { query: [1, 2, 3] } } })`,
+  `await films.search({ fields: { words: { ‹query›: [1, 2, 3] } } })`,
+  `await films.search({ fields: { plot: { query: [1, 2, 3], ‹limt›: 3 } } })`,
+  `await films.search({ fields: { plot: { query: [1, 2, 3] } }, ‹includeVector›: true })`,
+  `await films.search({ fields: { plot: { query: [1, 2, 3] } }, filter: [{ year: { ‹$range›: [1970] } }] })`,
+  `await films.search({ fields: { plot: { query: [1, 2, 3] } }, fusion: { method: 'rrf', weights: { ‹words›: 1 } } })`,
+  `const { results } = await films.search({ fields: { plot: { query: [1, 2, 3] } } })
+   console.log(results.‹words›)`,
+  `await typed.upsert([{ id: 'a', meta: { ‹titel›: 'Alien' }, fields: { plot: [1, 2, 3] } }])`,
+  `const film = await typed.get('alien')
+   console.log(film?.meta.‹director›)`,
+  `await films.rebuild({ ‹words›: { M: 32 } })`,
+  `await films.recall({ ‹field›: 'words' })`,
+  `films.neighbors(‹'plto'›, 'a')`,
+  `const film = await films.get('alien')
+   console.log(film?.sparse.‹plot›)`,
+]
