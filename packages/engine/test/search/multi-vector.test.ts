@@ -106,7 +106,8 @@ for (const [space, pooling] of [
       )
       const narrow = await ask({ ef: 32 })
       t.equal(narrow.hits.length, 10)
-      t.ok((narrow.explain?.rescored ?? 0) >= 32 && (narrow.explain?.rescored ?? 0) <= 33)
+      const candidates = pooling === 'mean' ? 32 : 60
+      t.ok((narrow.explain?.rescored ?? 0) >= candidates && (narrow.explain?.rescored ?? 0) <= candidates + 1)
       const scores = new Map(expected.map((one) => [one.id, one.similarity]))
       t.ok(
         narrow.hits.every(({ id, similarity: got }) => Math.abs(got - (scores.get(id) ?? 9)) < 1e-5),
