@@ -13,7 +13,6 @@ import {
   codeBytes,
   codeStride,
   degreeAt,
-  levelOf,
   linksOf,
   precision,
   rowOf,
@@ -21,6 +20,7 @@ import {
   tailOf,
   upperOf,
 } from './layout'
+import { levelOf } from './hnsw/level'
 import { clearVisited, nextWalk, visited } from './scratch'
 import { canStand } from './hnsw/classes'
 import { countFollowers, isFollower, isLeader, isSoundFollower, isSoundLeader } from './hnsw/copies'

@@ -25,7 +25,6 @@ import {
   NONE,
   UNITS,
   UNMENDED,
-  levelOf,
   linksOf,
   baseLinksOf,
   degreeAt,
@@ -35,6 +34,7 @@ import {
   unitsFrom,
   upperOf,
 } from './layout'
+import { levelOf } from './hnsw/level'
 import { beat } from './scratch'
 import { classesAreDue, makeClasses, standingFor } from './hnsw/classes'
 import { follow } from './hnsw/copies'

@@ -242,21 +242,6 @@ export function unitsFrom(next: u32, levels: u32): u32 {
   return room < levels ? next + room : next
 }
 
-/** Level of a node: a hash of its ordinal, so that a replay finds the same. One in M reaches the next level. */
-export function levelOf(id: u32): i32 {
-  let h = id + 0x9e3779b9
-  h = (h ^ (h >> 16)) * 0x21f0aaad
-  h = (h ^ (h >> 15)) * 0x735a2d97
-  h = h ^ (h >> 15)
-  let level: i32 = 0
-  let below: u32 = 0xffffffff / <u32>M
-  while (level < LEVEL_MAX && h < below) {
-    level++
-    below /= <u32>M
-  }
-  return level
-}
-
 /** True where a search as of `version` must not return the row. */
 @inline
 export function hiddenAt(tail: usize, version: u32): bool {

@@ -41,10 +41,11 @@ for (const from of ['a checkpoint', 'the log'] as const)
     t.match(poor.refusal, { code: 'memory_exhausted', message: /field "v".*address space/, field: 'v', appended: 0 })
     t.ok(poor.reasons.length > 0, 'health says so')
     const rich = await run(dataDir, 'look', 'unlimited')
-    t.match(rich, { ready: collections, answered: collections, reasons: [] })
+    // Of the two that made room, one was created again.
+    t.match(rich, { ready: collections - 1, answered: collections - 1, reasons: [] })
   })
 
 test('health names the number of fields when few more fit', async (t) => {
   t.same(roomLeft(89, 100), [])
-  t.match(roomLeft(90, 100), [/90 fields contain data, and this process has address space for only about 100/])
+  t.match(roomLeft(90, 100), [/90 fields hold data; the address space of this process is enough for about 100/])
 })

@@ -17,12 +17,12 @@ import {
   baseLinksOf,
   followers,
   leaders,
-  levelOf,
   linksOf,
   tailOf,
   touch,
   upperOf,
 } from '../layout'
+import { levelOf } from './level'
 import { beat } from '../scratch'
 import { isAlive } from './repair'
 

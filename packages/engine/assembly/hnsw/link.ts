@@ -15,11 +15,11 @@ import {
   NONE,
   degreeOf,
   efConstruction,
-  levelOf,
   linksOf,
   rowOf,
   touch,
 } from '../layout'
+import { levelOf } from './level'
 import { chosen, ids, keys, nextWalk, pool, queryCode, ranked, rowCode } from '../scratch'
 import { keysOf, keysOfIds, setRowAsQuery } from '../distance/walk'
 import { entryOf, idOf, insert, size, worst } from './pool'

@@ -14,12 +14,12 @@ import {
   M0,
   MARKED,
   NONE,
-  levelOf,
   linksOf,
   metric,
   precision,
   rowOf,
 } from '../layout'
+import { levelOf } from './level'
 import { ids, keys, nextWalk, pool, poolMax, ranked, rowCode, visited } from '../scratch'
 import { distances, keyOf, keysFromRow, leaveUncounted } from '../distance/walk'
 import { isMarkedFollower } from './copies'

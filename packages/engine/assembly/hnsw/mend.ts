@@ -13,11 +13,11 @@ import {
   degreeAt,
   degreeOf,
   efConstruction,
-  levelOf,
   linksOf,
   rowOf,
   touch,
 } from '../layout'
+import { levelOf } from './level'
 import { answers, beat, nextWalk, pool, poolMax, queryCode, visited } from '../scratch'
 import { setRowAsQuery } from '../distance/walk'
 import { chooseDiverse } from './prune'

@@ -18,13 +18,13 @@ import {
   NONE,
   degreeAt,
   degreeOf,
-  levelOf,
   linksOf,
   rowOf,
   tailOf,
   touch,
   upperOf,
 } from '../layout'
+import { levelOf } from './level'
 import { ids, keys, nextWalk, rowCode, visited } from '../scratch'
 import { keysOf, setRowAsQuery } from '../distance/walk'
 import { forget } from './classes'

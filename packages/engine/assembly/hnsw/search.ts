@@ -1,6 +1,7 @@
 // Walking the graph: greedy above, a small beam at level 1 that seeds level 0 with several entries (one alone is now and
 // then trapped in a wrong cluster), then best-first over level 0.
-import { ENTRY, FOLLOWING, MARKED, NONE, degreeAt, followers, hiddenAt, levelOf, linksOf, rowOf, tailOf } from '../layout'
+import { ENTRY, FOLLOWING, MARKED, NONE, degreeAt, followers, hiddenAt, linksOf, rowOf, tailOf } from '../layout'
+import { levelOf } from './level'
 import { ids, keys, nextWalk, visited } from '../scratch'
 import { keyOf, keysOfIds } from '../distance/walk'
 import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, keyOfEntry, put, reseed, size, worst } from './pool'

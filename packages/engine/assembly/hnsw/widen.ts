@@ -2,7 +2,8 @@
 // cluster to cluster, and the narrow beam of a query is over before it met the right one. That shows, at level 1: a query is
 // then much farther from the nearest row the beam found than that row is from those beside it. A query like the data is
 // not, and pays for four comparisons; the others get a wide beam.
-import { IP, NONE, levelOf, linksOf, metric, rowOf } from '../layout'
+import { IP, NONE, linksOf, metric, rowOf } from '../layout'
+import { levelOf } from './level'
 import { ids, keys, nextWalk, rowCode } from '../scratch'
 import { keysFromRow } from '../distance/walk'
 import { at, idOf, keyOfEntry } from './pool'

@@ -31,6 +31,21 @@ export function hasRoomForMemory(): boolean {
   return taken === Number.POSITIVE_INFINITY || taken + (1 + memoriesLeft) * memoryReservedBytes <= addressSpaceBytes()
 }
 
+const claims = new Set<() => void>()
+
+/** Calls `claim` whenever a memory is refused, which may release some; returns the function that ends this. */
+export function onMemoryRefused(claim: () => void): () => void {
+  claims.add(claim)
+  return () => claims.delete(claim)
+}
+
+/** As hasRoomForMemory, for a field that makes one now: where there is no room, those who can release memories are called. */
+export function claimRoomForMemory(): boolean {
+  if (hasRoomForMemory()) return true
+  for (const claim of claims) claim()
+  return false
+}
+
 let limit: number | undefined
 
 function addressSpaceBytes(): number {

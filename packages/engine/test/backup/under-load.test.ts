@@ -234,7 +234,7 @@ test('however a backup ends, writers go on and nothing of it is left', async (t)
     refusal = undefined
     t.match(backups.status().status, /completed|failed/, name)
     if (backups.list().length > 0) await backups.remove('good')
-    if (name === 'cancelled') t.match(backups.status(), { status: 'failed', error: /cancelled/ })
+    if (name === 'cancelled') t.match(backups.status(), { status: 'failed', error: /canceled/ })
     await collection.upsert([{ id: 'after', fields: { v: someVector(seededRandom(1)) } }])
     const left = (await readdir(join(dataDir, 'backups'))).filter((folder) => folder.startsWith('tmp-'))
     t.same(left, [], `${name} leaves nothing`)

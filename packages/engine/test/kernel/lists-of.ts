@@ -1,7 +1,7 @@
 // The lists of a node as they stand in an arena.
 import { marked } from '../../src/vector/dense/arena.ts'
+import { levelOf } from '../../src/vector/dense/level.ts'
 import type { Segment } from '../../src/vector/dense/segment.ts'
-import { levelOf } from '../../src/vector/dense/shape.ts'
 
 export function listsOf({ arena }: Segment, id: number, M: number): number[][] {
   if (arena.kernel.isFollower(id)) return []

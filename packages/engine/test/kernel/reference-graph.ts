@@ -1,7 +1,7 @@
 // The graph of the kernel once more, in plain TypeScript: no SIMD, no shared memory, no threads, one row at a time. What the
 // kernel builds must be this, link for link.
 import type { DenseSchemaParams } from '../../src/model/schema.ts'
-import { levelOf } from '../../src/vector/dense/shape.ts'
+import { levelOf } from '../../src/vector/dense/level.ts'
 
 const f = Math.fround
 

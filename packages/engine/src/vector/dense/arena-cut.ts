@@ -6,7 +6,7 @@
 import type { Rest } from '../field.ts'
 import { type Arena, elementAt, header, none } from './arena.ts'
 import { type Part, partsOf, stateWords } from './arena-parts.ts'
-import { levelOf } from './shape.ts'
+import { levelOf } from './level.ts'
 
 /** Graph links of an arena, copied while they change. */
 export class LinksAhead {

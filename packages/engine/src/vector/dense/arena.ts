@@ -4,11 +4,12 @@
 
 import { assert, EngineError } from '../../errors.ts'
 import { metricNumbers, numberOf, precisions } from '../../model/choices.ts'
-import { hasRoomForMemory, memoriesMax } from '../address-space.ts'
+import { claimRoomForMemory, memoriesMax } from '../address-space.ts'
 import type { Attached } from './attached.ts'
 import { instantiateKernel, type Kernel } from './kernel.ts'
+import { levelOf } from './level.ts'
 import { planScratch, type ScratchAddresses } from './scratch.ts'
-import { arenaBytesMax, levelOf, roundUp, type Shape } from './shape.ts'
+import { arenaBytesMax, roundUp, type Shape } from './shape.ts'
 import { Touched } from './touched.ts'
 
 /** What a worker needs to attach to an arena. */
@@ -426,7 +427,7 @@ export class Arena {
 
 /** Throws EngineError memory_exhausted where the process has no address space left for another. */
 export function createMemory(pages: number): WebAssembly.Memory {
-  if (!hasRoomForMemory()) throw noAddressSpace()
+  if (!claimRoomForMemory()) throw noAddressSpace()
   try {
     return new WebAssembly.Memory({ initial: pages, maximum: arenaBytesMax / page, shared: true })
   } catch (error) {

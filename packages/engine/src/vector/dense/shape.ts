@@ -93,23 +93,6 @@ function coldBytes(dimension: number, precision: Precision): number {
   }
 }
 
-const levelMax = 15
-
-/** Level of a node; layout.ts in the kernel has the same rule. */
-export function levelOf(ordinal: number, M: number): number {
-  let h = (ordinal + 0x9e3779b9) >>> 0
-  h = Math.imul(h ^ (h >>> 16), 0x21f0aaad) >>> 0
-  h = Math.imul(h ^ (h >>> 15), 0x735a2d97) >>> 0
-  h = (h ^ (h >>> 15)) >>> 0
-  let level = 0
-  let below = Math.floor(0xffffffff / M)
-  while (level < levelMax && h < below) {
-    level++
-    below = Math.floor(below / M)
-  }
-  return level
-}
-
 export function roundUp(n: number, to: number): number {
   return Math.ceil(n / to) * to
 }

@@ -5,7 +5,7 @@
 // as the heap has megabytes. So a collection costs about a millisecond per released memory, however large the heap is.
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { hasRoomForMemory } from '../address-space.ts'
+import { hasRoomForMemory, onMemoryRefused } from '../address-space.ts'
 
 /** Released memories, and bytes in them, that are left uncollected however small the heap is. */
 export const releasedMin = 64
@@ -35,6 +35,7 @@ export class Garbage {
   #memories = 0
   #bytes = 0
   #scheduled = false
+  readonly #endClaims = onMemoryRefused(() => this.#collectLater())
 
   /** `everywhere` makes the other threads collect once they have heard of every release so far. */
   constructor(everywhere: () => void) {
@@ -51,8 +52,16 @@ export class Garbage {
     setImmediate(() => this.#collect()).unref()
   }
 
+  /** A memory is refused: what was still held when it was collected last may be free by now, so it is collected again. */
+  #collectLater(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    setTimeout(() => this.#collect(0), repeatAfterMs).unref()
+  }
+
   /** Collects what is left, in this thread: the others have ended. */
   end(): void {
+    this.#endClaims()
     if (this.#memories > 0) setImmediate(() => this.#collect()).unref()
   }
 
