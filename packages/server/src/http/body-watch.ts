@@ -7,7 +7,7 @@ import * as limits from './limits.ts'
 interface Watched {
   readonly request: IncomingMessage
   /** Where it stands among those that are open; -1 when it is not among them any more. */
-  timeMs: number
+  index: number
   /** Bytes of the connection when it was last looked at, and how many looks ago that was. */
   bytes: number
   looks: number
@@ -43,13 +43,13 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
   // Not a Set: the tables that it replaces while it grows refer to each other, and V8 would keep the requests with them.
   const open: Watched[] = []
   const close = (watched: Watched): void => {
-    if (watched.timeMs < 0) return
+    if (watched.index < 0) return
     const last = open.pop()
     if (last !== undefined && last !== watched) {
-      open[watched.timeMs] = last
-      last.timeMs = watched.timeMs
+      open[watched.index] = last
+      last.index = watched.index
     }
-    watched.timeMs = -1
+    watched.index = -1
   }
   const timer = setInterval(() => {
     for (const watched of open.slice()) {
@@ -63,7 +63,7 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
   return {
     watch(request) {
       const { bytesRead: bytes } = request.socket
-      const watched: Watched = { request, timeMs: open.length, bytes, looks: 0, answered: undefined }
+      const watched: Watched = { request, index: open.length, bytes, looks: 0, answered: undefined }
       open.push(watched)
       return () => {
         // A request may be answered, and refused, before all of its body came: the rest keeps the connection busy.

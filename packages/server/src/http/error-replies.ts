@@ -38,11 +38,17 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
  */
 function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete) return
-  // The framework sets it when a parser refuses a body.
-  if (Number(raw.headers['content-length'] ?? 0) <= unreadBytesMax) reply.removeHeader('connection')
-  else reply.header('connection', 'close')
+  const isTooLarge = Number(raw.headers['content-length'] ?? 0) > unreadBytesMax
+  // The framework closes the connection when a parser refuses a body. Node does so after the last request that it takes on one, which
+  // a header that was removed would keep it from announcing.
+  if (isTooLarge || isLastOfConnection(reply)) reply.header('connection', 'close')
+  else if (reply.hasHeader('connection')) reply.removeHeader('connection')
   raw.unpipe()
   raw.resume()
+}
+
+function isLastOfConnection({ raw }: FastifyReply): boolean {
+  return (raw as { maxRequestsOnConnectionReached?: boolean }).maxRequestsOnConnectionReached === true
 }
 
 /** An error without a code of Annal is an internal error. It is logged in full, and the client gets no details. */
