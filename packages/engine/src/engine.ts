@@ -170,6 +170,8 @@ class LocalEngine implements Engine, DatabaseHost, ControlHost {
       this.#directory = directory
       this.#identity = directory.identity
       await this.#recover(directory, loaded)
+      // The callbacks above live as long as the directory and share this scope: without this, deleted collections stay in memory.
+      loaded.clear()
       this.#phase = 'open'
       this.#progress.report(undefined)
       if (this.#parts.readOnly) return

@@ -36,10 +36,8 @@ if (act === 'refuse') {
   }
   await database.deleteCollection('more')
   // What a dropped collection held makes room, once every thread has collected.
-  // Two of them: since the last one was loaded, the process itself may have reserved more.
-  const [first = '', second = ''] = names.filter((_, i) => conditions[i] === 'ready')
+  const [first = ''] = names.filter((_, i) => conditions[i] === 'ready')
   await database.deleteCollection(first)
-  await database.deleteCollection(second)
   const other = await database.createCollection({ name: first, fields })
   for (let refused = true; refused; ) {
     await new Promise((resolve) => setImmediate(resolve))

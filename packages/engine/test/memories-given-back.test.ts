@@ -128,3 +128,26 @@ test('restores that are dropped, and verified backups', { skip }, (t) =>
     }
   }),
 )
+
+test('collections that a start loaded', { skip }, async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'annal-memories-'))
+  t.teardown(() => rm(dir, { recursive: true }))
+  const options = { dataDir: join(dir, 'data'), threads: 2, fsync: 'none' } as const
+  const count = 3 * releasedMin
+  const first = await openEngine(options)
+  for (let n = 0; n < count; n++) await filled(first.database(), `c${n}`, 'float32', 1)
+  await first.close()
+  const engine = await openEngine(options)
+  t.teardown(() => engine.close())
+  const memories = () => takenByProcess()?.memories ?? 0
+  const loaded = memories()
+  t.ok(loaded >= count, `${loaded} memories after the start`)
+  for (let n = 0; n < count; n++) await engine.database().deleteCollection(`c${n}`)
+  // Each further round makes and releases one: what the rule leaves is collected with it.
+  for (let n = 0; n < 2 * releasedMin; n++) {
+    await filled(engine.database(), 'more', 'float32', 1)
+    await engine.database().deleteCollection('more')
+  }
+  const left = loaded - count
+  t.ok(memories() <= left + 2 * releasedMin, `${memories()} memories when they are deleted`)
+})
