@@ -3,7 +3,7 @@
 import { assert } from '../errors.ts'
 import type { Precision } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
-import { efMax } from '../vector/dense/scratch.ts'
+import { walkEntriesMax } from '../vector/dense/scratch.ts'
 import type { DenseField, DenseHits } from '../vector/field.ts'
 import { maxSim } from './max-sim.ts'
 import type { DenseTask, SearchPlanInput } from './request.ts'
@@ -29,7 +29,7 @@ export async function runRescored(task: DenseTask, originals: Originals, context
   const { precision } = task.definition.params
   const own = ownOrdinal(task, context)
   const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
-  const candidates = Math.min(efMax, candidatesFor(task.k, precision) + (own === undefined ? 0 : 1))
+  const candidates = Math.min(walkEntriesMax, candidatesFor(task.k, precision) + (own === undefined ? 0 : 1))
   const answer = await runField(
     {
       ...task,
@@ -65,7 +65,7 @@ export async function compareOriginals(
     complete: true,
     explanation: {
       plan: 'scan',
-      reason: 'exact was asked for',
+      reason: 'exact was requested',
       visited: 0,
       distances: compared,
       rescored: compared,

@@ -1,5 +1,5 @@
-// One field of a search, with its candidates ordered anew where that is asked for or is what the field is for: by the vectors
-// as they came, or by all members of a multi-vector field. Both are read from disk.
+// Runs one field of a search. Candidates of a multi-vector field are ordered by all their members, and those of a dense field by
+// the original vectors if the search requests it or the precision is binary. Both are read from disk.
 import { yieldToOthers } from '@annal/wal'
 import { pooled, unitRows } from '../input/pooling.ts'
 import { efMax } from '../limits.ts'

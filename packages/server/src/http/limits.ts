@@ -29,8 +29,6 @@ export const replyBytesMax = 65 * mebibyte
 export const pageBytesMax = 16 * mebibyte
 /** Replies longer than this are written in pieces of about this size, each when the reader has taken the one before. */
 export const replyPieceBytes = 131_072
-/** A reply is made in turns of the event loop not much longer than this. */
-export const replyTurnMs = 10
 
 /** Replies above this size are given up when their reader takes nothing for so long. */
 export const largeReplyBytes = 65_536

@@ -15,7 +15,6 @@ import {
   readerTimeoutMs,
   replyBytesMax,
   replyPieceBytes,
-  replyTurnMs,
 } from './limits.ts'
 
 declare module 'fastify' {
@@ -84,7 +83,7 @@ function* warned(pieces: Iterator<string>, warnings: readonly string[]): Generat
 
 /** One buffer, where that is enough. */
 function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyReply {
-  const began = performance.now()
+  const slice = new TimeSlice()
   const first: (string | Buffer)[] = []
   let size = 0
   do {
@@ -92,7 +91,7 @@ function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyR
     if (done) return reply.type(type).send(joined(first))
     first.push(value)
     size += value.length
-  } while (size < replyPieceBytes && performance.now() - began < replyTurnMs)
+  } while (size < replyPieceBytes && !slice.isOver)
   // A reader that is slow does not hold memory for ever.
   reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
   return reply.type(type).send(Readable.from(inTurns(first, pieces)))

@@ -16,7 +16,7 @@ import { LinksAhead } from './arena-cut.ts'
 import { dumpField, hashing, loadSegments, type SegmentState } from './arena-file.ts'
 import { answersOf, searchIn } from './attached.ts'
 import { merged } from './merge-hits.ts'
-import { efMax } from './scratch.ts'
+import { walkEntriesMax } from './scratch.ts'
 import { type Batch, Segment } from './segment.ts'
 import { shapeOf } from './shape.ts'
 import { VectorRows } from './vector-rows.ts'
@@ -177,7 +177,7 @@ class GraphField implements GraphDenseField {
   #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
     const { arena } = segment
     const { k, version, allowed, compared = 0 } = options
-    const ef = Math.min(efMax, Math.max(options.ef, k))
+    const ef = Math.min(walkEntriesMax, Math.max(options.ef, k))
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
     const found = this.#pool.submit({
       kind: 'search',
@@ -209,7 +209,7 @@ class GraphField implements GraphDenseField {
   #searchHere({ arena }: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
     const { k, ef, version, allowed, compared = 0 } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const pool = Math.min(efMax, Math.max(ef, k))
+    const pool = Math.min(walkEntriesMax, Math.max(ef, k))
     const [bitmap, bits] = [lent?.address ?? 0, lent?.bits ?? 0]
     const call = { k, ef: pool, rerank: rerankOf(pool), version, compared, bitmap, bits }
     const here = arena.attached
@@ -290,7 +290,7 @@ class GraphField implements GraphDenseField {
   #checkQuery(query: Float32Array, k: number): void {
     this.#refuseWhenClosed()
     assert(query.length === this.definition.params.dimension, 'a query has the dimension of its field')
-    assert(k >= 1 && k <= efMax, `k is 1 to ${efMax}`)
+    assert(k >= 1 && k <= walkEntriesMax, `k is 1 to ${walkEntriesMax}`)
   }
 
   has(ordinal: Ordinal, version: number): boolean {

@@ -3,8 +3,8 @@ import type { Shape } from './shape.ts'
 
 /** Entries a pool can hold: the largest ef, and as many hidden rows as a walk may meet on its way. */
 export const poolEntries = 16_384
-/** The largest ef a walk has room for, with as many hidden rows beside. */
-export const efMax = poolEntries / 2
+/** Entries that a walk keeps at most, next to as many hidden rows. Searches have a lower bound of their own, efMax in limits.ts. */
+export const walkEntriesMax = poolEntries / 2
 
 /** What the host writes and reads there; it never moves. */
 export interface ScratchAddresses {

@@ -61,7 +61,7 @@ export class WorkerPool {
   readonly #threadsByNumber: (Worker | undefined)[] = []
   /** Waiting on shared memory does not keep a process alive; this does, while somebody waits for an answer. */
   readonly #alive = setInterval(() => undefined, 2 ** 30).unref()
-  readonly #vigil: Watchdog
+  readonly #watchdog: Watchdog
   #waiting = 0
   #ready: (() => void) | undefined
   #readySeen = 0
@@ -92,7 +92,7 @@ export class WorkerPool {
       workerData,
     })
     for (let number = 0; number < threads; number++) this.#employ(number)
-    this.#vigil = new Watchdog(threads, {
+    this.#watchdog = new Watchdog(threads, {
       pictureOf: (number) => this.#pictureOf(number),
       stateOf: (number) => threadState(Atomics.load(this.ring.words, words.workers + number * workerWords + 4)),
       stuck: (number, why) => this.#aborts[number]?.abort(new Error(why)),
@@ -351,7 +351,7 @@ export class WorkerPool {
     this.#jobs.forEach((job, place) => {
       if (job !== undefined) this.#endJob(place, error)
     })
-    this.#vigil.end()
+    this.#watchdog.end()
     await this.#piscina.close()
     this.#announcements.close()
     clearInterval(this.#alive)

@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { ownThread, type ThreadState, threadState } from '../../src/vector/threads/thread-state.ts'
 import { type Picture, patienceWithPulseMs as patienceMs, Watchdog } from '../../src/vector/threads/watchdog.ts'
 
-/** A vigil over one worker, looked at `looks` times; `state` gives what is known of it at each look. */
+/** A watchdog over one worker, looked at `looks` times; `state` gives what is known of it at each look. */
 function watched(
   looks: number,
   state: (look: number) => ThreadState | undefined,
@@ -10,13 +10,13 @@ function watched(
 ): string[] {
   const notices: string[] = []
   let lookIndex = 0
-  const vigil = new Watchdog(1, {
+  const watchdog = new Watchdog(1, {
     pictureOf: () => picture(lookIndex),
     stateOf: () => state(lookIndex),
     stuck: (_, why) => notices.push(why),
   })
-  for (; lookIndex < looks; lookIndex++) vigil.look()
-  vigil.end()
+  for (; lookIndex < looks; lookIndex++) watchdog.look()
+  watchdog.end()
   return notices
 }
 
