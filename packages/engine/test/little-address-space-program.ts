@@ -6,6 +6,8 @@ const [dataDir = '', act = '', count = '0'] = process.argv.slice(2)
 const fields = [
   { name: 'v', type: 'vector', params: { dimension: 4, space_type: 'l2', precision: 'float32' } },
 ] as const
+/** More fields than the address space of the test is enough for. */
+const moreMax = 32
 const object = { id: 'a', fields: { v: [1, 2, 3, 4] } }
 
 const engine = await openEngine({ dataDir, threads: 1, fsync: 'none' })
@@ -26,15 +28,21 @@ const answers = await Promise.all(
 let refusal: unknown
 const { reasons } = engine.health()
 if (act === 'refuse') {
-  const more = await database.createCollection({ name: 'more', fields })
-  const before = engine.stats().lsnApplied
-  try {
-    await more.upsert([object])
-  } catch (error) {
-    const { code, message, details } = error as { code: string; message: string; details: { field: string } }
-    refusal = { code, message, field: details.field, appended: engine.stats().lsnApplied - before }
+  // A collection of garbage after the start can give space back for a few fields more.
+  const added: string[] = []
+  while (refusal === undefined && added.length < moreMax) {
+    const name = `more${added.length}`
+    const more = await database.createCollection({ name, fields })
+    added.push(name)
+    const before = engine.stats().lsnApplied
+    try {
+      await more.upsert([object])
+    } catch (error) {
+      const { code, message, details } = error as { code: string; message: string; details: { field: string } }
+      refusal = { code, message, field: details.field, appended: engine.stats().lsnApplied - before }
+    }
   }
-  await database.deleteCollection('more')
+  for (const name of added) await database.deleteCollection(name)
   // What a dropped collection held makes room, once every thread has collected.
   const [first = ''] = names.filter((_, i) => conditions[i] === 'ready')
   await database.deleteCollection(first)
