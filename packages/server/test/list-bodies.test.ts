@@ -1,8 +1,10 @@
 // Bodies read while they arrive: whatever their bytes and wherever they are cut, what comes out is what reading them at once gives.
+import { Readable } from 'node:stream'
 import { chosenSeed } from '@annal/wal/testing'
 import { encode } from '@msgpack/msgpack'
 import fc from 'fast-check'
 import { test } from 'tap'
+import { ArrivingBody } from '../src/http/arriving-body.ts'
 import { bodyBytesAtOnceMax, itemTextBytesMax, jsonNumberBytesMax, vectorNumbersMax } from '../src/http/limits.ts'
 import { parseJsonBody } from '../src/wire/json-body.ts'
 import { JsonItems } from '../src/wire/json-items.ts'
@@ -200,10 +202,49 @@ test('a body is refused at the byte that breaks a bound', (t) => {
     })
     t.same(error, { code }, `${name}: refused after ${pushed} bytes`)
   }
+  const packed: [string, string, string][] = [
+    ['keys of a MessagePack body', 'df00400000', 'a16101'],
+    ['a MessagePack value outside the list', 'df00400000a178dd00020000', 'd909616161616161616161'],
+    ['keys after the list of a MessagePack body', 'df00400000a76f626a6563747390', 'a16101'],
+  ]
+  for (const [name, begin, filler] of packed) {
+    const items = new MsgpackItems(
+      { list: { key: 'objects' }, itemBytesMax: 4 * itemTextBytesMax, onCount: () => undefined },
+      16 * itemTextBytesMax,
+    )
+    const piece = Buffer.from(filler.repeat(16_384), 'hex')
+    let pushed = 0
+    const error = outcome(() => {
+      items.push(Buffer.from(begin, 'hex'))
+      for (; pushed < 2 * itemTextBytesMax; pushed += piece.length) items.push(piece)
+    })
+    t.same(error, { code: 'limit_exceeded' }, `${name}: refused after ${pushed} bytes`)
+  }
   const spaces = new JsonItems(shape, () => undefined)
   for (let i = 0; i < 64; i++) spaces.push(chunk(' '))
   spaces.push(Buffer.from('[]'))
   t.match(spaces.end(), { listed: true }, 'spaces take no room, however many')
   t.ok(jsonNumberBytesMax < 10_000 && vectorNumbersMax < bodyBytesAtOnceMax)
   t.end()
+})
+
+test('others have their turn while a body that has arrived is read', async (t) => {
+  const chunks = 20
+  const payload = Readable.from(Array.from({ length: chunks }, () => Buffer.alloc(65_536)))
+  const body = new ArrivingBody(payload, { format: 'json', bytesMax: chunks * 65_536, declared: chunks * 65_536 })
+  t.equal(await body.whole(), undefined)
+  let turns = 0
+  let isOver = false
+  const count = (): void => {
+    turns += 1
+    if (!isOver) setImmediate(count)
+  }
+  setImmediate(count)
+  for await (const _ of body.chunks()) {
+    // What reading one chunk may cost at most: more than a slice.
+    const began = performance.now()
+    while (performance.now() - began < 10);
+  }
+  isOver = true
+  t.ok(turns >= chunks / 2, `${turns} turns for ${chunks} chunks`)
 })

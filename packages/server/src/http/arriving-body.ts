@@ -1,6 +1,7 @@
 // A body that its route reads while it arrives. Small ones are taken whole; of larger ones no more is held than one entry of
 // their list. It knows bytes, not what they mean.
 import type { Readable } from 'node:stream'
+import { TimeSlice } from '@annal/wal'
 import type { FastifyRequest } from 'fastify'
 import { ServerError } from './errors.ts'
 import { bodyBytesAtOnceMax } from './limits.ts'
@@ -55,12 +56,17 @@ export class ArrivingBody {
     return undefined
   }
 
-  /** What `whole` left, from the beginning. */
+  /**
+   * What `whole` left, from the beginning. Yields to others between chunks when a slice is over: otherwise one turn of the event loop
+   * reads as many as 32 chunks, and the reader's work on each of them adds up.
+   */
   async *chunks(): AsyncGenerator<Buffer, void, void> {
+    const slice = new TimeSlice()
     const begun = this.#begun
     this.#begun = []
     yield* begun
     for (;;) {
+      await slice.renewIfOver()
       const chunk = await this.#next()
       if (chunk === undefined) return
       yield chunk

@@ -39,6 +39,9 @@ export class MsgpackItems {
   /** Containers around an entry of the list, while the list is open. */
   #listDepth = -1
   #listed = false
+  /** Where the list begins in the body, and its length once it has ended. */
+  #listFrom = 0
+  #listBytes = 0
   #listIsNext: boolean
   #itemAt = 0
   #keyAt = -1
@@ -143,6 +146,7 @@ export class MsgpackItems {
     if (children > this.#bytesMax - offset)
       throw broken(`announces ${children} values, more than the remaining bytes can hold`, offset)
     if (payload > itemTextBytesMax) throw tooMuch('a string or binary', payload, itemTextBytesMax)
+    if (this.#listDepth < 0) this.#checkOutside(offset)
     if (this.#listIsNext && isArray) this.#listBegins(depth, children)
     else if (depth === 0) this.#rootBegins(children, isArray)
     else if (children > 2 * vectorNumbersMax) throw tooMuch('an array', children, vectorNumbersMax)
@@ -160,7 +164,15 @@ export class MsgpackItems {
     this.#listIsNext = false
     this.#listed = true
     this.#shape.onCount(count)
-    if (count > 0) this.#listDepth = depth + 1
+    if (count === 0) return
+    this.#listDepth = depth + 1
+    this.#listFrom = this.#base + this.#at
+  }
+
+  /** Keys and values next to the list are few; without this bound a body of nothing but keys would be read to its end. */
+  #checkOutside(offset: number): void {
+    const outside = offset - this.#listBytes
+    if (outside > itemTextBytesMax) throw tooMuch('a length outside its list', outside, itemTextBytesMax)
   }
 
   /** If no list can follow, the reader of the body reports the error. */
@@ -185,7 +197,10 @@ export class MsgpackItems {
       this.#open[depth - 1] = left
       if (left > 0) return
       this.#open.pop()
-      if (depth === this.#listDepth) this.#listDepth = -1
+      if (depth === this.#listDepth) {
+        this.#listDepth = -1
+        this.#listBytes = this.#base + this.#at - this.#listFrom
+      }
     }
   }
 
