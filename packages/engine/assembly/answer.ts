@@ -1,39 +1,40 @@
-// Answering one query in the calling thread: by the graph, or exactly over rows the host lists.
-import { COSINE, END, HANDED, NONE, ROWS, hiddenAt, metric, tailOf } from './layout'
-import { answers, beat, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
-import { exactKey, exactKeysOf, inRange } from './distance/exact'
+// Answers one query in the calling thread: with a walk of the graph, with a scan of codes, or with an exact scan of rows that the host
+// lists. The query vector is in the query buffer of scratch. Results are in `answers` (ordinals, u32) and `similarities` (f32), best first.
+import { COSINE, END, HANDOVERS, NONE, ROWS, hiddenAt, metric, tailOf } from './layout'
+import { answers, reportProgress, ids, keys, nextWalk, pool as poolBytes, poolMax, ranked, similarities, visited } from './scratch'
+import { exactKey, exactKeysOf, clampSimilarity } from './distance/exact'
 import { keysOfIds } from './distance/walk'
 import { prepareQuery } from './encode'
 import * as pool from './hnsw/pool'
 import { approachAllowed, walkAllowed } from './hnsw/allowed'
 import { isMarkedFollower, isMarkedLeader, leaderOf } from './hnsw/copies'
 import { allowedFollowerAfter, approach, firstAllowedFollower, hasCopies, isHidden, isHiddenRow, setView, walkLevel } from './hnsw/search'
-import { goOnWhereLost } from './hnsw/lost'
-import { widenWhereLost } from './hnsw/widen'
+import { resumeIfLost } from './hnsw/lost'
+import { widenIfLost } from './hnsw/widen'
 
-let asOf: u32 = 0
+let scanVersion: u32 = 0
 
 /**
- * The `k` nearest rows as of `version`, best first, by a walk with a pool of `ef` whose best `rerank` entries are ordered
- * at the field's precision. Only ordinals below `bits` with their bit set in the bitmap are returned, where there is one.
- * Returns how many were found.
+ * Finds the `k` nearest rows as of `version` with a walk whose pool keeps `ef` rows. The best max(`k`, `rerank`) of the pool are re-ranked
+ * at the field's precision. If `bitmap` is not 0, only ordinals below `bits` whose bit is set are returned. Returns the number of results,
+ * at most `k`.
  */
 export function search(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
   for (let i: i32 = 0; i < TRIES; ++i) {
-    const handed = atomic.load<u32>(HANDED)
+    const handovers = atomic.load<u32>(HANDOVERS)
     const found = searchOnce(k, ef, rerank, version, bitmap, bits)
-    if (areWhole(handed)) return found
+    if (isConsistent(handovers)) return found
   }
   return scanAll(k)
 }
 
-/** How often a search is made because copies left their leader meanwhile, before every row is looked at. */
+/** Attempts of a search before it falls back to an exact scan. An attempt fails if followers changed their leader while it ran. */
 const TRIES: i32 = 3
 
-/** Whether what was read of copies since `handed` was loaded belongs together. */
-function areWhole(handed: u32): bool {
-  return (handed & 1) == 0 && atomic.load<u32>(HANDED) == handed
+/** Whether the followers read since `handovers` was loaded are consistent: no handover is running, and none ran meanwhile. */
+function isConsistent(handovers: u32): bool {
+  return (handovers & 1) == 0 && atomic.load<u32>(HANDOVERS) == handovers
 }
 
 function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, bits: u32): i32 {
@@ -41,33 +42,33 @@ function searchOnce(k: i32, ef: i32, rerank: i32, version: u32, bitmap: usize, b
   let found: i32 = 0
   if (approach(0, false)) {
     const sparsity: u32 = bitmap == 0 ? 1 : load<u32>(ROWS) / max<u32>(1, countBits(bitmap, bits))
-    if (sparsity >= SELECTIVE) {
+    if (sparsity >= SPARSITY_MIN) {
       approachAllowed(ef)
       walkAllowed(ef, sparsity, nextWalk())
     } else {
-      widenWhereLost(ef)
+      widenIfLost(ef)
       walkLevel(ef, 0, true, true, nextWalk())
-      if (bitmap == 0) goOnWhereLost(ef)
+      if (bitmap == 0) resumeIfLost(ef)
     }
     const most = pool.dropHidden()
-    rank(min(most, max(k, rerank)), k, max(k, rerank))
+    rerankPool(min(most, max(k, rerank)), k, max(k, rerank))
     found = pool.size
   }
-  // A walk can miss rows it cannot reach, or run out of room among hidden ones: fewer than k is then not an answer.
-  if (found < k && <u32>found < possible(bitmap, bits)) return scanAll(k)
-  return write(k)
+  // A walk can miss rows that it cannot reach, or can fill its pool with hidden rows. If more rows may exist than were found, scan all.
+  if (found < k && <u32>found < countPossible(bitmap, bits)) return scanAll(k)
+  return writeResults(k)
 }
 
 /**
- * As search, by comparing the code of every row that may be returned instead of walking: where few may, that is
- * cheaper, and nothing is missed.
+ * Like `search`, but compares the code of every row that may be returned instead of walking. It misses nothing, and is cheaper than a walk
+ * if few rows may be returned.
  */
 export function compare(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i32 {
   prepareQuery()
   for (let i: i32 = 0; i < TRIES; ++i) {
-    const handed = atomic.load<u32>(HANDED)
+    const handovers = atomic.load<u32>(HANDOVERS)
     const found = compareOnce(k, ef, version, bitmap, bits)
-    if (areWhole(handed)) return found
+    if (isConsistent(handovers)) return found
   }
   return scanAll(k)
 }
@@ -86,49 +87,49 @@ function compareOnce(k: i32, ef: i32, version: u32, bitmap: usize, bits: u32): i
       store<u32>(ids + (<usize>count << 2), id)
       count += <i32>(id != NONE)
     }
-    if (count < COMPARED_AT_ONCE && first + 32 < end) continue
-    offerByCode(count)
+    if (count < CODES_PER_BATCH && first + 32 < end) continue
+    insertByCode(count)
     count = 0
   }
-  rank(pool.size, k, max(k, COPIES_MIN))
-  return write(k)
+  rerankPool(pool.size, k, max(k, COPIES_MIN))
+  return writeResults(k)
 }
 
 /**
- * The node that stands for a row, the first time it is met; NONE afterwards. A removed row that follows nobody any more stands for
- * itself: searches as of an earlier version may see it.
+ * The node of a row when the scan meets it first, NONE afterwards. A removed row that no longer follows a node is its own node, because
+ * searches as of an earlier version may see it.
  */
 function nodeOf(row: u32, mark: u32): u32 {
   const leader = isMarkedFollower(row) ? leaderOf(row) : NONE
   const id = leader == NONE ? row : leader
   if (!isMarkedLeader(id)) return id
-  const seen = visited + <usize>id
-  if (<u32>load<u8>(seen) == mark) return NONE
-  store<u8>(seen, <u8>mark)
+  const visit = visited + <usize>id
+  if (<u32>load<u8>(visit) == mark) return NONE
+  store<u8>(visit, <u8>mark)
   return id
 }
 
-/** Copies of one row ordered exactly at least, where so many are near. */
+/** Minimum number of rows of one node that are re-ranked. */
 const COPIES_MIN: i32 = 24
 
-/** Rows whose codes are compared between two looks at the pool. */
-const COMPARED_AT_ONCE: i32 = 256
+/** Number of rows whose codes are compared before the pool is updated. */
+const CODES_PER_BATCH: i32 = 256
 
-function offerByCode(count: i32): void {
+function insertByCode(count: i32): void {
   keysOfIds(count)
   for (let i: i32 = 0; i < count; ++i) {
     const id = load<u32>(ids + (<usize>i << 2))
     const entry = pool.entryOf(load<f32>(keys + (<usize>i << 2)), id)
-    if (entry < pool.worst && !isHiddenFromComparing(id)) pool.insert(entry)
+    if (entry < pool.worst && !isHiddenFromScan(id)) pool.insert(entry)
   }
 }
 
-function isHiddenFromComparing(id: u32): bool {
+function isHiddenFromScan(id: u32): bool {
   return hasCopies && !isMarkedFollower(id) ? isHidden(id) : isHiddenRow(id)
 }
 
-/** An upper bound of the rows that could be returned. */
-function possible(bitmap: usize, bits: u32): u32 {
+/** Upper bound of the number of rows that could be returned. */
+function countPossible(bitmap: usize, bits: u32): u32 {
   return bitmap == 0 ? load<u32>(ROWS) : countBits(bitmap, bits)
 }
 
@@ -141,95 +142,98 @@ function countBits(bitmap: usize, bits: u32): u32 {
   return <u32>n
 }
 
-/** Where no more than one row in so many is allowed, walks go past the others rather than through them. */
-const SELECTIVE: u32 = 2
+/** A filtered search uses the walk over allowed rows if at most one row in this many is allowed. */
+const SPARSITY_MIN: u32 = 2
 
 /**
- * Orders the best of the pool by exact key and keeps the best `k`: at most `nodes` entries with at most `copies` rows of each, and
- * no more once the walk's key of the next is beyond the last of the `k` by more than twice the largest error that key was seen
- * to have.
+ * Re-ranks the first `nodes` entries of the pool by exact key and keeps the best `k` rows. At most `copies` rows of each node are
+ * re-ranked. Stops early once the walk key of the next row is worse than the k-th exact key by more than twice the largest error of a walk
+ * key seen so far.
  */
-function rank(nodes: i32, k: i32, copies: i32): void {
+function rerankPool(nodes: i32, k: i32, copies: i32): void {
   const count = hasCopies ? listRows(nodes, copies) : nodes
   if (!hasCopies) {
     memory.copy(ranked, poolBytes, <usize>count << 3)
-    for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), pool.idOf(pool.at(i)))
+    for (let i: i32 = 0; i < count; ++i) store<u32>(ids + (<usize>i << 2), pool.idOf(pool.entryAt(i)))
   }
   pool.clear(k)
   let error: f32 = 0
-  for (let from: i32 = 0; from < count; from += AT_ONCE) {
+  for (let from: i32 = 0; from < count; from += ROWS_PER_BATCH) {
     if (from >= k) {
-      const last = asWalked(pool.keyOfEntry(pool.at(pool.size - 1)))
+      const last = toWalkKey(pool.keyOfEntry(pool.entryAt(pool.size - 1)))
       if (pool.keyOfEntry(load<u64>(ranked + (<usize>from << 3))) > last + 2 * error) return
     }
-    const n = min(AT_ONCE, count - from)
+    const n = min(ROWS_PER_BATCH, count - from)
     exactKeysOf(ids + (<usize>from << 2), n, keys)
     for (let i: i32 = 0; i < n; ++i) {
       const key = load<f32>(keys + (<usize>i << 2))
       const walked = load<u64>(ranked + (<usize>(from + i) << 3))
-      error = max(error, abs(asWalked(key) - pool.keyOfEntry(walked)))
+      error = max(error, abs(toWalkKey(key) - pool.keyOfEntry(walked)))
       const entry = pool.entryOf(key, pool.idOf(walked))
       if (entry < pool.worst) pool.insert(entry)
     }
   }
 }
 
-/** Lists the rows that the first entries of the pool stand for, those of each by ordinal. Returns how many. */
+/**
+ * Lists the rows of the first `nodes` entries of the pool: at most `copies` rows of each node, by ascending ordinal. Returns the number of
+ * rows.
+ */
 function listRows(nodes: i32, copies: i32): i32 {
-  listed = 0
+  rowCount = 0
   for (let i: i32 = 0; i < nodes; ++i) {
-    const entry = pool.at(i)
+    const entry = pool.entryAt(i)
     const node = pool.idOf(entry)
     if (!isMarkedLeader(node)) {
-      list(entry, node)
+      appendRow(entry, node)
       continue
     }
-    const most = listed + copies
+    const most = rowCount + copies
     let isListed = isHiddenRow(node)
-    for (let id = firstAllowedFollower(node); id != NONE && listed < most; id = allowedFollowerAfter(node, id)) {
-      beat()
+    for (let id = firstAllowedFollower(node); id != NONE && rowCount < most; id = allowedFollowerAfter(node, id)) {
+      reportProgress()
       if (!isListed && node < id) {
         isListed = true
-        list(entry, node)
+        appendRow(entry, node)
       }
-      if (listed < most && !isHiddenRow(id)) list(entry, id)
+      if (rowCount < most && !isHiddenRow(id)) appendRow(entry, id)
     }
-    if (!isListed && listed < most) list(entry, node)
+    if (!isListed && rowCount < most) appendRow(entry, node)
   }
-  return listed
+  return rowCount
 }
 
-let listed: i32 = 0
-/** One more row with the key of its node. */
-function list(entry: u64, id: u32): void {
-  if (listed >= poolMax) return
-  store<u64>(ranked + (<usize>listed << 3), (entry & 0xffffffff00000000) | (<u64>id << 2))
-  store<u32>(ids + (<usize>listed << 2), id)
-  listed++
+let rowCount: i32 = 0
+/** Appends one row with the walk key of its node. */
+function appendRow(entry: u64, id: u32): void {
+  if (rowCount >= poolMax) return
+  store<u64>(ranked + (<usize>rowCount << 3), (entry & 0xffffffff00000000) | (<u64>id << 2))
+  store<u32>(ids + (<usize>rowCount << 2), id)
+  rowCount++
 }
 
-/** Entries ordered exactly between two looks whether more are needed: as many as the float32 distances take together. */
-const AT_ONCE: i32 = 4
+/** Rows that are re-ranked between two checks for an early stop: `floatKeys4` computes four distances at a time. */
+const ROWS_PER_BATCH: i32 = 4
 
-/** An exact key in the units of the walk, which for cosine are squared distances. */
+/** Converts an exact key to the scale of walk keys, which are squared distances for cosine: |x - y|^2 = 2 - 2 cos = 2 + 2 key. */
 @inline
-function asWalked(key: f32): f32 {
+function toWalkKey(key: f32): f32 {
   return metric == COSINE ? 2 + 2 * key : key
 }
 
 @inline
-function offer(id: u32): void {
-  beat()
+function insertExact(id: u32): void {
+  reportProgress()
   const entry = pool.entryOf(exactKey(id), id)
   if (entry < pool.worst) pool.insert(entry)
 }
 
-function write(k: i32): i32 {
+function writeResults(k: i32): i32 {
   const n = min(k, pool.size)
   for (let i: i32 = 0; i < n; ++i) {
-    const entry = pool.at(i)
+    const entry = pool.entryAt(i)
     store<u32>(answers + (<usize>i << 2), pool.idOf(entry))
-    store<f32>(similarities + (<usize>i << 2), inRange(-pool.keyOfEntry(entry)))
+    store<f32>(similarities + (<usize>i << 2), clampSimilarity(-pool.keyOfEntry(entry)))
   }
   return n
 }
@@ -237,28 +241,32 @@ function write(k: i32): i32 {
 function scanAll(k: i32): i32 {
   pool.clear(k)
   const end = load<u32>(END)
-  for (let id: u32 = 0; id < end; ++id) if (!isHiddenRow(id)) offer(id)
-  return write(k)
+  for (let id: u32 = 0; id < end; ++id) if (!isHiddenRow(id)) insertExact(id)
+  return writeResults(k)
 }
 
-/** Begins an exact scan; the host then offers lists of ordinals, or all, and takes the answer. */
+/** Starts an exact scan as of `version` that keeps the best `k` rows. The host then calls `scanIds` or `scanRange`, and `endScan`. */
 export function beginScan(k: i32, version: u32): void {
   prepareQuery()
   setView(version, 0, 0)
-  asOf = version
+  scanVersion = version
   pool.clear(k)
 }
-/** Offers the `count` ordinals in the scratch list. Those without a row visible to the scan are passed over. */
+/**
+ * Adds the first `count` ordinals of the scratch list `ids` to the scan. Ordinals without a row that is visible to the scan are skipped.
+ */
 export function scanIds(count: i32): void {
   const end = load<u32>(END)
   for (let i: i32 = 0; i < count; ++i) {
     const id = load<u32>(ids + (<usize>i << 2))
-    if (id < end && !hiddenAt(tailOf(id), asOf)) offer(id)
+    if (id < end && !hiddenAt(tailOf(id), scanVersion)) insertExact(id)
   }
 }
+/** Adds the ordinals `from` up to but not including `to` to the scan. `to` must not be above the end of the rows. */
 export function scanRange(from: u32, to: u32): void {
-  for (let id = from; id < to; ++id) if (!hiddenAt(tailOf(id), asOf)) offer(id)
+  for (let id = from; id < to; ++id) if (!hiddenAt(tailOf(id), scanVersion)) insertExact(id)
 }
+/** Ends a scan: writes the best `k` rows to `answers` and `similarities`, and returns their number. */
 export function endScan(k: i32): i32 {
-  return write(k)
+  return writeResults(k)
 }

@@ -1,4 +1,4 @@
-// Looking over an arena: its hash, and whether a loaded one can be walked without leaving it.
+// Checks an arena: its hash, and whether a walk over a loaded arena stays inside it.
 import {
   BINARY,
   END,
@@ -22,8 +22,8 @@ import {
 } from './layout'
 import { levelOf } from './hnsw/level'
 import { clearVisited, nextWalk, visited } from './scratch'
-import { canStand } from './hnsw/classes'
-import { countFollowers, isFollower, isLeader, isSoundFollower, isSoundLeader } from './hnsw/copies'
+import { canBeNode } from './hnsw/classes'
+import { buildFollowerBitmaps, isFollower, isLeader, isSoundFollower, isSoundLeader } from './hnsw/copies'
 import { itemOf } from './hnsw/sub-batch'
 import { hasRow } from './hnsw/repair'
 
@@ -33,7 +33,10 @@ function mix(h: u64, v: u64): u64 {
   return x ^ (x >> 29)
 }
 
-/** Hash of a range whose address and length are multiples of 8, continuing from `seed`. Four lanes hide the multiplies. */
+/**
+ * 64-bit hash of `bytes` bytes, starting with `seed`. Address and length must be multiples of 8. Not cryptographic. Four independent lanes
+ * hide the latency of the multiplications.
+ */
 export function hash(from: usize, bytes: usize, seed: u64): u64 {
   let a = seed
   let b = seed ^ 0x2545f4914f6cdd1d
@@ -52,9 +55,8 @@ export function hash(from: usize, bytes: usize, seed: u64): u64 {
 }
 
 /**
- * Ordinal of the first row that would lead a walk astray, or NONE. For bytes that came from outside. What each link is asked about
- * its other end, whether there is a row and how high it is, is gathered in one pass beforehand: a byte a row stays in the cache,
- * where the rows themselves do not.
+ * Ordinal of the first row whose lists or code could lead a walk out of the arena, or NONE. Used for arenas that were loaded from disk. One
+ * pass first stores for each row whether it exists and its level: one byte for each row stays in the cache, the rows do not.
  */
 export function firstUnsound(): u32 {
   const end = load<u32>(END)
@@ -65,14 +67,14 @@ export function firstUnsound(): u32 {
   let found = NONE
   for (let id: u32 = 0; id < end && found == NONE; ++id) {
     const height = load<u8>(visited + <usize>id)
-    if (height > 0 && !isSound(id, <i32>height - 1, end)) found = id
+    if (height > 0 && !isRowSound(id, <i32>height - 1, end)) found = id
   }
   clearVisited()
-  if (found == NONE && rules >= 2) countFollowers()
+  if (found == NONE && rules >= 2) buildFollowerBitmaps()
   return found
 }
 
-function isSound(id: u32, level: i32, end: u32): bool {
+function isRowSound(id: u32, level: i32, end: u32): bool {
   const units = load<u32>(UNITS)
   const unit = load<u32>(upperOf(id))
   const follows = isFollower(id)
@@ -96,7 +98,7 @@ function isSound(id: u32, level: i32, end: u32): bool {
   return true
 }
 
-/** Makes the rows of a new block empty: never born, without lists. */
+/** Initializes the rows of a new block: birth NONE, no lists above level 0. */
 export function clearBlock(block: u32): void {
   const first = block << blockShift
   const rows: u32 = 1 << blockShift
@@ -108,7 +110,10 @@ export function clearBlock(block: u32): void {
   }
 }
 
-/** Chooses where searches enter once the node they entered at is given to another object: the highest, then the first. */
+/**
+ * Selects the entry point when the ordinal of the current one is reused: the node with the highest level, and of these the one with the
+ * lowest ordinal. The first `count` items of the job are excluded.
+ */
 export function chooseEntry(count: u32): void {
   const mark = nextWalk()
   for (let i: u32 = 0; i < count; ++i) store<u8>(visited + <usize>itemOf(i), <u8>mark)
@@ -116,7 +121,7 @@ export function chooseEntry(count: u32): void {
   let best = NONE
   for (let id: u32 = 0; id < end; ++id) {
     if (!hasRow(id) || isFollower(id) || load<u8>(visited + <usize>id) == <u8>mark) continue
-    if (rules >= 2 && !canStand(id)) continue
+    if (rules >= 2 && !canBeNode(id)) continue
     if (best == NONE || levelOf(id) > levelOf(best)) best = id
   }
   atomic.store<u32>(ENTRY, best)

@@ -1,5 +1,6 @@
-// From float32 to what an arena keeps, and from a query to the forms the distances need. Rows are encoded by strict
-// operations in a fixed order: the same vector gives the same bytes on every machine.
+// Encodes vectors as rows, and queries in the forms that the distance functions read. Rows are encoded with strict float operations in a
+// fixed order, so the same vector gives the same bytes on every machine. The scalar quantization has one scale for each vector, max |x'| /
+// 63, and a factor that corrects the length, |x'|^2 / <x', code>, where x' is the vector minus the center of the segment.
 import {
   ALIVE,
   BINARY,
@@ -10,7 +11,7 @@ import {
   FLOAT32,
   INT8,
   INT16,
-  centre,
+  center,
   codeBytes,
   coldOf,
   coldStride,
@@ -23,7 +24,7 @@ import {
   rowOf,
   rules,
 } from './layout'
-import { query, queryCentred, queryCode, queryRest } from './scratch'
+import { query, queryCentered, queryCode, queryResidual } from './scratch'
 import { sumf, sumi } from './lanes'
 import { BITS_HALF, storePlanes, storePlanes16 } from './distance/bits'
 import { storeQueryValues } from './distance/code'
@@ -32,34 +33,34 @@ import { setQuery } from './distance/walk'
 import { setExactQuery } from './distance/exact'
 import { rotate, rotateBack } from './rotate'
 
-/** The largest code value either side of zero, so that value + 64 fits seven bits. */
+/** Largest absolute code value, so that value + 64 fits in seven bits. */
 const HALF: f32 = 63
 
-/** Writes query minus centre and returns its largest absolute value. */
-function centred(from: usize, out: usize): f32 {
-  let most = f32x4.splat(0)
+/** Writes the vector at `from` minus the center to `out` (f32 x lanes each) and returns the largest absolute component. */
+function subtractCenter(from: usize, out: usize): f32 {
+  let absMax = f32x4.splat(0)
   for (let i: usize = 0; i < <usize>lanes << 2; i += 16) {
-    const v = f32x4.sub(v128.load(from + i), v128.load(centre + i))
+    const v = f32x4.sub(v128.load(from + i), v128.load(center + i))
     v128.store(out + i, v)
-    most = f32x4.max(most, f32x4.abs(v))
+    absMax = f32x4.max(absMax, f32x4.abs(v))
   }
   return max(
-    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
-    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
+    max(f32x4.extract_lane(absMax, 0), f32x4.extract_lane(absMax, 1)),
+    max(f32x4.extract_lane(absMax, 2), f32x4.extract_lane(absMax, 3)),
   )
 }
 
-/** Largest absolute value of so many floats. */
-function largest(from: usize, count: i32): f32 {
-  let most = f32x4.splat(0)
-  for (let i: usize = 0; i < <usize>count << 2; i += 16) most = f32x4.max(most, f32x4.abs(v128.load(from + i)))
+/** Largest absolute value of `count` floats, a multiple of four. */
+function maxAbs(from: usize, count: i32): f32 {
+  let absMax = f32x4.splat(0)
+  for (let i: usize = 0; i < <usize>count << 2; i += 16) absMax = f32x4.max(absMax, f32x4.abs(v128.load(from + i)))
   return max(
-    max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
-    max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
+    max(f32x4.extract_lane(absMax, 0), f32x4.extract_lane(absMax, 1)),
+    max(f32x4.extract_lane(absMax, 2), f32x4.extract_lane(absMax, 3)),
   )
 }
 
-/** Inner product of two padded vectors. */
+/** Inner product of two padded vectors (f32 x lanes). */
 function dotf(a: usize, b: usize): f32 {
   let s = f32x4.splat(0)
   for (let i: usize = 0; i < <usize>lanes << 2; i += 16) s = f32x4.add(s, f32x4.mul(v128.load(a + i), v128.load(b + i)))
@@ -67,191 +68,198 @@ function dotf(a: usize, b: usize): f32 {
 }
 
 @inline
-function rounded(at: usize, inverse: v128): v128 {
-  return f32x4.nearest(f32x4.mul(v128.load(at), inverse))
+function roundScaled(source: usize, inverse: v128): v128 {
+  return f32x4.nearest(f32x4.mul(v128.load(source), inverse))
 }
 
-/** Encodes the vector in the query buffer as the row of `id`. Does not make it visible: birth and death come last. */
+/**
+ * Encodes the vector in the query buffer as the row `id`: code, `a`, factor, norm, and the cold part. `norm` is the length of the original
+ * vector. The row becomes visible last, when birth and death are written.
+ */
 export function encodeRow(id: u32, birth: u32, norm: f32): void {
   const row = rowOf(id)
-  const most = centred(query, queryCentred)
-  const inverse = f32x4.splat(most > 0 ? HALF / most : 0)
-  const square = dotf(queryCentred, queryCentred)
-  const a = metric == IP ? -dotf(centre, queryCentred) : square + beyondZero()
-  const along = rotated ? encodeSigns(row) : precision == BINARY ? encodeBits(row) : encodeCode(row, inverse)
+  const absMax = subtractCenter(query, queryCentered)
+  const inverse = f32x4.splat(absMax > 0 ? HALF / absMax : 0)
+  const square = dotf(queryCentered, queryCentered)
+  const a = metric == IP ? -dotf(center, queryCentered) : square + zeroVectorOffset()
+  const dot = rotated ? encodeSigns(row) : precision == BINARY ? encodeBits(row) : encodeCode(row, inverse)
   const tail = row + codeBytes
   store<f32>(tail, a)
-  store<f32>(tail, along > 0 ? square / along : 0, 4)
+  store<f32>(tail, dot > 0 ? square / dot : 0, 4)
   store<f32>(normOf(id), norm)
   if (precision == FLOAT32) memory.copy(coldOf(id), query, <usize>dimension << 2)
-  else if (precision == INT8) encodeRest(id, row, inverse, square, 4, 3)
-  else if (precision == INT16) encodeRest(id, row, inverse, square, 127, 127)
-  else if (precision == FLOAT16) encodeHalves(coldOf(id), most)
-  // A reader that knows the ordinal from before sees the row hidden until both words are new: the old death is at or
-  // before its version, and so is the new birth after it.
+  else if (precision == INT8) encodeResiduals(id, row, inverse, square, 4, 3)
+  else if (precision == INT16) encodeResiduals(id, row, inverse, square, 127, 127)
+  else if (precision == FLOAT16) encodeHalves(coldOf(id), absMax)
+  // A reader may know the ordinal from its earlier row. It sees the row hidden until both words are new, because the old death is not after
+  // the version of the reader, and the new birth is after it.
   atomic.store<u32>(tail, birth, 8)
   atomic.store<u32>(tail, ALIVE, 12)
 }
 
 /**
- * A zero vector is as similar to all others by cosine as one at a right angle to them, so a walk meets it as far away as that and not
- * in their midst, where it would be everybody's nearest.
+ * Addition to `a` of a zero vector. Its cosine similarity with every vector is 0, so its distance must be that of a vector at a right
+ * angle. Without the addition it would be near the center, and the nearest neighbor of many rows.
  */
-function beyondZero(): f32 {
+function zeroVectorOffset(): f32 {
   return rules >= 2 && metric == COSINE && dotf(query, query) == 0 ? 1 : 0
 }
 
-/** Seven bits a dimension; returns the inner product of the vector with its code. */
+/** Writes codes of seven bits per dimension (value + 64). Returns <x', code>. */
 function encodeCode(row: usize, inverse: v128): f32 {
   const half = i8x16.splat(64)
-  let along = f32x4.splat(0)
+  let dot = f32x4.splat(0)
   for (let i: usize = 0; i < codeBytes; i += 16) {
-    const at = queryCentred + (i << 2)
-    const a = rounded(at, inverse)
-    const b = rounded(at + 16, inverse)
-    const c = rounded(at + 32, inverse)
-    const d = rounded(at + 48, inverse)
+    const source = queryCentered + (i << 2)
+    const a = roundScaled(source, inverse)
+    const b = roundScaled(source + 16, inverse)
+    const c = roundScaled(source + 32, inverse)
+    const d = roundScaled(source + 48, inverse)
     const low = i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(a), i32x4.trunc_sat_f32x4_s(b))
     const high = i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(c), i32x4.trunc_sat_f32x4_s(d))
     v128.store(row + i, i8x16.add(i8x16.narrow_i16x8_s(low, high), half))
-    const ab = f32x4.add(f32x4.mul(v128.load(at), a), f32x4.mul(v128.load(at, 16), b))
-    const cd = f32x4.add(f32x4.mul(v128.load(at, 32), c), f32x4.mul(v128.load(at, 48), d))
-    along = f32x4.add(along, f32x4.add(ab, cd))
+    const ab = f32x4.add(f32x4.mul(v128.load(source), a), f32x4.mul(v128.load(source, 16), b))
+    const cd = f32x4.add(f32x4.mul(v128.load(source, 32), c), f32x4.mul(v128.load(source, 48), d))
+    dot = f32x4.add(dot, f32x4.add(ab, cd))
   }
-  return sumf(along)
+  return sumf(dot)
 }
 
-/** One bit a dimension, set where the value is above the centre; returns the inner product of the vector with its signs. */
+/** Writes codes of one bit per dimension, set if the component is above the center. Returns <x', signs>, which is the sum of |x'|. */
 function encodeBits(row: usize): f32 {
   memory.fill(row, 0, codeBytes)
-  let along: f32 = 0
+  let dot: f32 = 0
   for (let i: i32 = 0; i < dimension; ++i) {
-    const x = load<f32>(queryCentred + (<usize>i << 2))
-    along += abs(x)
+    const x = load<f32>(queryCentered + (<usize>i << 2))
+    dot += abs(x)
     const p = row + <usize>(i >> 3)
     store<u8>(p, load<u8>(p) | <u8>(<i32>(x > 0) << (i & 7)))
   }
-  return along
+  return dot
 }
 
-/** Places of a rotated vector: as many as its code has bits. */
+/** Number of components of a rotated vector: the number of bits of its code. */
 @inline
-function places(): i32 {
+function rotatedLength(): i32 {
   return <i32>codeBytes << 3
 }
 
-/** Rotates the centred vector in its place. */
-function rotateCentred(): void {
-  memory.fill(queryCentred + (<usize>lanes << 2), 0, <usize>(places() - lanes) << 2)
-  rotate(queryCentred, places())
+/** Rotates the centered vector in place, padded with zeros. */
+function rotateCentered(): void {
+  memory.fill(queryCentered + (<usize>lanes << 2), 0, <usize>(rotatedLength() - lanes) << 2)
+  rotate(queryCentered, rotatedLength())
 }
 
-/** The signs of the rotated vector; returns its inner product with them. */
+/** Rotates the centered vector and writes its signs. Returns the inner product of the rotated vector with its signs. */
 function encodeSigns(row: usize): f32 {
-  rotateCentred()
+  rotateCentered()
   const zero = f32x4.splat(0)
-  let along = zero
+  let dot = zero
   for (let i: usize = 0; i < codeBytes; ++i) {
-    const low = v128.load(queryCentred + (i << 5))
-    const high = v128.load(queryCentred + (i << 5), 16)
-    along = f32x4.add(f32x4.add(along, f32x4.abs(low)), f32x4.abs(high))
+    const low = v128.load(queryCentered + (i << 5))
+    const high = v128.load(queryCentered + (i << 5), 16)
+    dot = f32x4.add(f32x4.add(dot, f32x4.abs(low)), f32x4.abs(high))
     store<u8>(row + i, <u8>(i32x4.bitmask(f32x4.gt(low, zero)) | (i32x4.bitmask(f32x4.gt(high, zero)) << 4)))
   }
-  return sumf(along)
+  return sumf(dot)
 }
 
-/** Halves of the vector divided by its largest value, then that value. */
-function encodeHalves(cold: usize, most: f32): void {
-  const scale: f32 = most > 0 ? 1 / most : 0
+/** Writes the centered vector divided by its largest absolute component as float16, followed by that component as f32. */
+function encodeHalves(cold: usize, absMax: f32): void {
+  const scale: f32 = absMax > 0 ? 1 / absMax : 0
   for (let i: i32 = 0; i < lanes; ++i)
-    store<u16>(cold + (<usize>i << 1), <u16>toHalf(load<f32>(queryCentred + (<usize>i << 2)) * scale))
-  store<f32>(cold + coldStride - 4, most)
+    store<u16>(cold + (<usize>i << 1), <u16>toHalf(load<f32>(queryCentered + (<usize>i << 2)) * scale))
+  store<f32>(cold + coldStride - 4, absMax)
 }
 
 /**
- * What the code left over, in `steps` steps: 2 bits a dimension (int8) or 7 (int16), then the factor of the finer value.
- * Two bits are packed so that one byte holds dimensions 16 apart: see restOf in distance/exact.
+ * Writes the residual of the code and then the factor of the refined value. `steps` is the number of residual steps in one step of the
+ * code, `residualMax` the largest residual: 2 bits per dimension for int8, 7 bits for int16. For 2 bits, one byte holds the dimensions i,
+ * i+16, i+32, i+48 (see dotTwoBits in distance/exact).
  */
-function encodeRest(id: u32, row: usize, inverse: v128, square: f32, steps: f32, most: i32): void {
+function encodeResiduals(id: u32, row: usize, inverse: v128, square: f32, steps: f32, residualMax: i32): void {
   const cold = coldOf(id)
   const packed = precision == INT8
   if (packed) memory.fill(cold, 0, coldStride)
-  let along: f32 = 0
+  let dot: f32 = 0
   for (let i: usize = 0; i < codeBytes; i += 16) {
     const low = i16x8.sub(v128.load_ext<u8>(row + i), i16x8.splat(64))
     const high = i16x8.sub(v128.load_ext<u8>(row + i, 8), i16x8.splat(64))
-    const at = queryCentred + (i << 2)
-    const a = restsOf(at, i32x4.extend_low_i16x8_s(low), inverse, steps, most)
-    along = added(along, products)
-    const b = restsOf(at + 16, i32x4.extend_high_i16x8_s(low), inverse, steps, most)
-    along = added(along, products)
-    const c = restsOf(at + 32, i32x4.extend_low_i16x8_s(high), inverse, steps, most)
-    along = added(along, products)
-    const d = restsOf(at + 48, i32x4.extend_high_i16x8_s(high), inverse, steps, most)
-    along = added(along, products)
-    const rests = i8x16.narrow_i16x8_u(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d))
+    const source = queryCentered + (i << 2)
+    const a = residualsOf(source, i32x4.extend_low_i16x8_s(low), inverse, steps, residualMax)
+    dot = addLanes(dot, products)
+    const b = residualsOf(source + 16, i32x4.extend_high_i16x8_s(low), inverse, steps, residualMax)
+    dot = addLanes(dot, products)
+    const c = residualsOf(source + 32, i32x4.extend_low_i16x8_s(high), inverse, steps, residualMax)
+    dot = addLanes(dot, products)
+    const d = residualsOf(source + 48, i32x4.extend_high_i16x8_s(high), inverse, steps, residualMax)
+    dot = addLanes(dot, products)
+    const residuals = i8x16.narrow_i16x8_u(i16x8.narrow_i32x4_s(a, b), i16x8.narrow_i32x4_s(c, d))
     if (packed) {
       const p = cold + ((i >> 6) << 4)
-      v128.store(p, v128.or(v128.load(p), i8x16.shl(rests, <i32>((i >> 4) & 3) << 1)))
+      v128.store(p, v128.or(v128.load(p), i8x16.shl(residuals, <i32>((i >> 4) & 3) << 1)))
     } else {
-      v128.store(cold + i, rests)
+      v128.store(cold + i, residuals)
     }
   }
-  store<f32>(cold + coldStride - 4, along > 0 ? square / along : 0)
+  store<f32>(cold + coldStride - 4, dot > 0 ? square / dot : 0)
 }
 
-/** Of the dimensions whose rests were computed last: value times what code and rest stand for together. */
+/** Set by `residualsOf`: component times refined value, for four dimensions. */
 let products: v128 = i64x2.splat(0)
 
 @inline
-function restsOf(at: usize, codes: v128, inverse: v128, steps: f32, most: i32): v128 {
-  const x = v128.load(at)
+function residualsOf(source: usize, codes: v128, inverse: v128, steps: f32, residualMax: i32): v128 {
+  const x = v128.load(source)
   const value = f32x4.convert_i32x4_s(codes)
   const scaled = f32x4.add(f32x4.sub(f32x4.mul(x, inverse), value), f32x4.splat(0.5))
   const left = f32x4.mul(scaled, f32x4.splat(steps))
   const whole = i32x4.trunc_sat_f32x4_s(precision == INT8 ? f32x4.floor(left) : f32x4.nearest(left))
-  const rest = i32x4.min_s(i32x4.max_s(whole, i32x4.splat(0)), i32x4.splat(most))
-  const finer = f32x4.sub(f32x4.convert_i32x4_s(rest), f32x4.splat(<f32>most / 2))
+  const residual = i32x4.min_s(i32x4.max_s(whole, i32x4.splat(0)), i32x4.splat(residualMax))
+  const finer = f32x4.sub(f32x4.convert_i32x4_s(residual), f32x4.splat(<f32>residualMax / 2))
   products = f32x4.mul(x, f32x4.add(value, f32x4.div(finer, f32x4.splat(steps))))
-  return rest
+  return residual
 }
 
-/** In the order of the dimensions: a sum taken otherwise would be another. */
+/** Adds in the order of the dimensions, because another order rounds differently. */
 @inline
-function added(sum: f32, four: v128): f32 {
+function addLanes(sum: f32, four: v128): f32 {
   const two = sum + f32x4.extract_lane(four, 0) + f32x4.extract_lane(four, 1)
   return two + f32x4.extract_lane(four, 2) + f32x4.extract_lane(four, 3)
 }
 
 @inline
-function nearest8(a: v128, b: v128): v128 {
+function round8(a: v128, b: v128): v128 {
   return i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(f32x4.nearest(a)), i32x4.trunc_sat_f32x4_s(f32x4.nearest(b)))
 }
-/** What rounding leaves over, in steps of a 127th. */
+/** What rounding removes, in steps of 1/127. */
 @inline
-function restOf(values: v128): v128 {
+function roundingResidual(values: v128): v128 {
   return f32x4.mul(f32x4.sub(values, f32x4.nearest(values)), f32x4.splat(127))
 }
 
-/** Makes the vector in the query buffer the query of walks and of exact keys. */
+/**
+ * Makes the vector in the query buffer the query of walks and of exact keys: writes its code to `queryCode`, the rounding residual to
+ * `queryResidual`, and sets the constants of both key formulas.
+ */
 export function prepareQuery(): void {
   if (rotated) {
     prepareRotated()
     return
   }
   let source = query
-  let most: f32 = 0
+  let absMax: f32 = 0
   if (metric == IP) {
-    most = largest(query, lanes)
+    absMax = maxAbs(query, lanes)
   } else {
-    most = centred(query, queryCentred)
-    source = queryCentred
+    absMax = subtractCenter(query, queryCentered)
+    source = queryCentered
   }
   const largestValue: f32 = precision == BINARY ? <f32>BITS_HALF : 127
-  const step: f32 = most / largestValue
-  const inverse: f32 = most > 0 ? largestValue / most : 0
+  const step: f32 = absMax / largestValue
+  const inverse: f32 = absMax > 0 ? largestValue / absMax : 0
   let sum: i32 = 0
-  let sumRest: i32 = 0
+  let sumResidual: i32 = 0
   if (precision == BINARY) {
     memory.fill(queryCode, 0, codeBytes << 2)
     for (let i: i32 = 0; i < dimension; ++i) {
@@ -261,62 +269,64 @@ export function prepareQuery(): void {
     }
   } else {
     const scale = f32x4.splat(inverse)
-    // What rounding left over refines the keys of quantised rows alone.
+    // Only int8 and int16 rows use the rounding residual of the query.
     const refined = precision == INT8 || precision == INT16
     let sums = i32x4.splat(0)
-    let sumsRest = sums
+    let sumsResidual = sums
     for (let i: usize = 0; i < codeBytes; i += 8) {
-      const at = source + (i << 2)
-      const a = f32x4.mul(v128.load(at), scale)
-      const b = f32x4.mul(v128.load(at, 16), scale)
-      const values = nearest8(a, b)
+      const p = source + (i << 2)
+      const a = f32x4.mul(v128.load(p), scale)
+      const b = f32x4.mul(v128.load(p, 16), scale)
+      const values = round8(a, b)
       sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(values))
       storeQueryValues(queryCode, i, values)
       if (!refined) continue
-      const rests = nearest8(restOf(a), restOf(b))
-      sumsRest = i32x4.add(sumsRest, i32x4.extadd_pairwise_i16x8_s(rests))
-      storeQueryValues(queryRest, i, rests)
+      const residuals = round8(roundingResidual(a), roundingResidual(b))
+      sumsResidual = i32x4.add(sumsResidual, i32x4.extadd_pairwise_i16x8_s(residuals))
+      storeQueryValues(queryResidual, i, residuals)
     }
     sum = sumi(sums)
-    sumRest = sumi(sumsRest)
+    sumResidual = sumi(sumsResidual)
   }
   const square = dotf(source, source)
-  const toCentre: f32 = metric == L2 ? <f32>0 : dotf(query, centre)
-  const centreSquare: f32 = metric == L2 ? <f32>0 : dotf(centre, centre)
+  const dotCenter: f32 = metric == L2 ? <f32>0 : dotf(query, center)
+  const centerSquare: f32 = metric == L2 ? <f32>0 : dotf(center, center)
   setQuery(queryCode, sum, metric == IP ? 0 : square, metric == IP ? 0 : 1, metric == IP ? step : 2 * step)
-  setExactQuery(step, sum, sumRest, square, toCentre, centreSquare)
+  setExactQuery(step, sum, sumResidual, square, dotCenter, centerSquare)
 }
 
 /**
- * The same for rotated codes. For inner products, too, the query less the centre is compared: what the centre adds is known of each row
- * without an estimate.
+ * Like `prepareQuery` for rotated codes. The query minus the center is compared for inner products, too: the product of the center with
+ * each row is known exactly from `a`.
  */
 function prepareRotated(): void {
-  centred(query, queryCentred)
-  const square = dotf(queryCentred, queryCentred)
-  rotateCentred()
-  const most = largest(queryCentred, places())
-  const step: f32 = most / <f32>BITS_HALF
-  const scale = f32x4.splat(most > 0 ? <f32>BITS_HALF / most : 0)
+  subtractCenter(query, queryCentered)
+  const square = dotf(queryCentered, queryCentered)
+  rotateCentered()
+  const absMax = maxAbs(queryCentered, rotatedLength())
+  const step: f32 = absMax / <f32>BITS_HALF
+  const scale = f32x4.splat(absMax > 0 ? <f32>BITS_HALF / absMax : 0)
   let sums = i32x4.splat(0)
-  for (let i: usize = 0; i < <usize>places(); i += 16) {
-    const at = queryCentred + (i << 2)
-    const low = nearest8(f32x4.mul(v128.load(at), scale), f32x4.mul(v128.load(at, 16), scale))
-    const high = nearest8(f32x4.mul(v128.load(at, 32), scale), f32x4.mul(v128.load(at, 48), scale))
+  for (let i: usize = 0; i < <usize>rotatedLength(); i += 16) {
+    const source = queryCentered + (i << 2)
+    const low = round8(f32x4.mul(v128.load(source), scale), f32x4.mul(v128.load(source, 16), scale))
+    const high = round8(f32x4.mul(v128.load(source, 32), scale), f32x4.mul(v128.load(source, 48), scale))
     sums = i32x4.add(sums, i32x4.extadd_pairwise_i16x8_s(i16x8.add(low, high)))
     storePlanes16(queryCode, i, i8x16.narrow_i16x8_s(low, high))
   }
   const sum = sumi(sums)
   setQuery(queryCode, sum, metric == IP ? 0 : square, 1, metric == IP ? step : 2 * step)
-  const toCentre: f32 = metric == L2 ? <f32>0 : dotf(query, centre)
-  const centreSquare: f32 = metric == L2 ? <f32>0 : dotf(centre, centre)
-  setExactQuery(step, sum, 0, square, toCentre, centreSquare)
+  const dotCenter: f32 = metric == L2 ? <f32>0 : dotf(query, center)
+  const centerSquare: f32 = metric == L2 ? <f32>0 : dotf(center, center)
+  setExactQuery(step, sum, 0, square, dotCenter, centerSquare)
 }
 
-/** Mean size of a normally distributed value over its factor: the scale at which signs come nearest to what they stand for. */
+/**
+ * E|z| sqrt(2 / pi) = 2 / pi for a normally distributed component z: scales the factor so that the decoded signs are nearest to the vector.
+ */
 const SIGN_SHARE: f32 = 0.6366
 
-/** Writes the row of `id` as float32 into the query buffer. */
+/** Decodes the row `id` to float32 into the query buffer. */
 export function decodeRow(id: u32): void {
   const cold = coldOf(id)
   if (precision == FLOAT32) {
@@ -336,7 +346,7 @@ export function decodeRow(id: u32): void {
         precision == FLOAT16
           ? fromHalf(load<u16>(cold + (<usize>i << 1)))
           : <f32>(((load<u8>(row + <usize>(i >> 3)) >> <u8>(i & 7)) & 1) << 1) - 1
-      store<f32>(query + (<usize>i << 2), value * scale + load<f32>(centre + (<usize>i << 2)))
+      store<f32>(query + (<usize>i << 2), value * scale + load<f32>(center + (<usize>i << 2)))
     }
     return
   }
@@ -344,22 +354,22 @@ export function decodeRow(id: u32): void {
   for (let i: i32 = 0; i < dimension; ++i) {
     let value = <f32>(<i32>load<u8>(row + <usize>i) - 64)
     if (precision == INT8) {
-      const bits = load<u8>(cold + (<usize>(i >> 6) << 4) + <usize>(i & 15)) >> <u8>(((i >> 4) & 3) << 1)
-      value += (<f32>(bits & 3) - 1.5) / 4
+      const shifted = load<u8>(cold + (<usize>(i >> 6) << 4) + <usize>(i & 15)) >> <u8>(((i >> 4) & 3) << 1)
+      value += (<f32>(shifted & 3) - 1.5) / 4
     } else if (precision == INT16) {
       value += (<f32>load<u8>(cold + <usize>i) - 63.5) / 127
     }
-    store<f32>(query + (<usize>i << 2), value * fine + load<f32>(centre + (<usize>i << 2)))
+    store<f32>(query + (<usize>i << 2), value * fine + load<f32>(center + (<usize>i << 2)))
   }
 }
 
 function decodeSigns(row: usize): void {
   const scale = load<f32>(row + codeBytes, 4) * SIGN_SHARE
-  for (let i: i32 = 0; i < places(); ++i) {
+  for (let i: i32 = 0; i < rotatedLength(); ++i) {
     const isSet = (load<u8>(row + <usize>(i >> 3)) >> <u8>(i & 7)) & 1
-    store<f32>(queryCentred + (<usize>i << 2), isSet ? scale : -scale)
+    store<f32>(queryCentered + (<usize>i << 2), isSet ? scale : -scale)
   }
-  rotateBack(queryCentred, places())
+  rotateBack(queryCentered, rotatedLength())
   for (let i: usize = 0; i < <usize>dimension << 2; i += 4)
-    store<f32>(query + i, load<f32>(queryCentred + i) + load<f32>(centre + i))
+    store<f32>(query + i, load<f32>(queryCentered + i) + load<f32>(center + i))
 }

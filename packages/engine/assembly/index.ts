@@ -1,20 +1,27 @@
-// The door of the kernel: what the host calls. Addresses and counts go in, numbers come out, nothing is allocated.
+// Exports of the kernel that the host calls (src/vector/dense/kernel.ts). Parameters and results are addresses, counts, and numbers. The
+// kernel allocates nothing. Vectors, lists of ordinals, and results are passed in the scratch of the calling thread.
 import { attachLayout } from './layout'
 import { attachScratch } from './scratch'
 
-/** Reads the plan of the arena and the scratch of `thread`. Called before anything else, and again after growth. */
+/**
+ * Reads the layout of the arena and the scratch addresses of `thread` (0 and up). Call it before any other function, and again after the
+ * arena has grown.
+ */
 export function attach(thread: i32): void {
   attachLayout()
   attachScratch(thread)
 }
 
-/** What host and kernel must agree on; kernel.ts has the same number. Raised with any change of these exports, the layout or the rules. */
+/**
+ * Version of the interface between host and kernel; kernel.ts in src/vector/dense has the same number. Increase both when an export, the
+ * layout, or a rule of the graph changes.
+ */
 export const abi: i32 = 9
 
 export { decodeRow, encodeRow, prepareQuery } from './encode'
 export { exactKey } from './distance/exact'
 export { keysOf, takeDistances } from './distance/walk'
-export { countUnreachable } from './hnsw/mend'
+export { countUnreachable } from './hnsw/reconnect'
 export { isFollower, leaderOf } from './hnsw/copies'
 export { takeHops } from './hnsw/search'
 export { beginScan, compare, endScan, scanIds, scanRange, search } from './answer'

@@ -1,17 +1,16 @@
-// The work of one apply, handed out in tickets. Numbers of tickets only ever rise, and each phase owns a range of them, so
-// a thread that was asleep while the phase changed cannot take a ticket of one phase for one of another. Whoever finishes
-// the last ticket of a phase prepares the next: nobody waits at a barrier, and any number of threads, one included, gets
-// the work done.
+// Divides the work of one apply into tickets, which any number of threads take. Ticket numbers only increase, and each phase owns a range
+// of them, so a thread that slept through a change of phase cannot use a ticket of one phase in another. The thread that finishes the last
+// ticket of a phase prepares the next one. No thread waits at a barrier, and the result does not depend on the number of threads.
 import {
-  CLASS_PLACES,
+  CLASS_SLOTS,
   ENTRY,
   END,
-  JOB_AT_HAND,
+  JOB_ENCODABLE,
   JOB_BASE,
   JOB_COUNT,
-  JOB_BEFORE,
+  JOB_REPAIR,
   JOB_DONE,
-  JOB_EXTRA,
+  JOB_SUCCESSORS,
   JOB_FIRST,
   JOB_KIND,
   JOB_LIMIT,
@@ -24,7 +23,7 @@ import {
   M0,
   NONE,
   UNITS,
-  UNMENDED,
+  UNCHECKED,
   linksOf,
   baseLinksOf,
   degreeAt,
@@ -35,30 +34,37 @@ import {
   upperOf,
 } from './layout'
 import { levelOf } from './hnsw/level'
-import { beat } from './scratch'
-import { classesAreDue, makeClasses, standingFor } from './hnsw/classes'
-import { follow } from './hnsw/copies'
+import { reportProgress } from './scratch'
+import { isTableDue, buildTable, findOrAddNode } from './hnsw/classes'
+import { attachFollower } from './hnsw/copies'
 import { PARTITIONS, findNeighbors, linkBack } from './hnsw/link'
-import { mend, mendIsDue } from './hnsw/mend'
-import { inOrder, orderSubBatch } from './hnsw/order'
+import { reconnect, isReconnectDue } from './hnsw/reconnect'
+import { orderedItem, orderSubBatch } from './hnsw/order'
 import { SWEEP_STEP, endSweep, releaseItems, repairAroundItems, sweep } from './hnsw/repair'
 import { itemOf, putItem } from './hnsw/sub-batch'
 
+/** Kinds of tickets. None: the job is finished. */
 export const IDLE: i32 = 0
+/** Encodes the vector of one item; the host copies the vector to the query buffer and calls `encodeRow`. */
 export const ENCODE: i32 = 1
+/** Finds the neighbors of one node of the sub-batch. */
 export const FIND: i32 = 2
+/** Writes the back-links of the sub-batch to the targets of one partition. */
 export const LINK: i32 = 3
+/** Repairs the graph around all items whose ordinals are reused. */
 export const REPAIR: i32 = 4
+/** Sweeps SWEEP_STEP nodes. */
 export const SWEEP: i32 = 5
-export const MEND: i32 = 6
-/** Makes the classes ready for the job and takes rows out of them whose ordinals are given again. */
+/** Links the nodes that no search can reach. */
+export const RECONNECT: i32 = 6
+/** Prepares the table of equal rows for the job, and removes the rows whose ordinals are reused from it. */
 export const CLASSES: i32 = 7
-/** There is nothing to take now, but the job is not over. */
+/** No ticket is available at the moment, but the job is not finished. */
 export const WAIT: i32 = -1
 
 let ticket: u32 = 0
 
-/** Takes a piece of work: its kind, IDLE when the job is over, or WAIT. */
+/** Takes one ticket. Returns its kind, IDLE if the job is finished, or WAIT. `claimed` returns what the ticket is for. */
 export function claim(): i32 {
   while (true) {
     const limit = atomic.load<u32>(JOB_LIMIT)
@@ -78,64 +84,64 @@ export function claim(): i32 {
   return IDLE
 }
 
-/** Which item, node or partition the last claim was for. */
+/** The item, node, or partition of the ticket that this thread took last. */
 export function claimed(): u32 {
   return ticket
 }
 
-/** Does the claimed piece of work of the kinds that need nothing from the host. */
+/** Does the work of the claimed ticket. `kind` is any kind except ENCODE, which needs vectors from the host. */
 export function work(kind: i32): void {
-  if (kind == FIND) findNeighbors(inOrder(ticket))
-  else if (kind == LINK) linkBack(ticket, partitions())
+  if (kind == FIND) findNeighbors(orderedItem(ticket))
+  else if (kind == LINK) linkBack(ticket, partitionCount())
   else if (kind == REPAIR) repairAroundItems()
   else if (kind == SWEEP) sweep(ticket)
   else if (kind == CLASSES) prepareClasses()
-  else mend()
+  else reconnect()
 }
 
 @inline
-function partitions(): u32 {
+function partitionCount(): u32 {
   return load<u32>(JOB_STOP) - load<u32>(JOB_START) < 32 ? 1 : PARTITIONS
 }
 
 /**
- * Reports the claimed piece of work as done; the last of a phase begins the next. Returns how many tickets that has, 0 where
- * the phase goes on, or WAIT where the job is over.
+ * Reports the claimed ticket as finished. The last ticket of a phase starts the next phase. Returns the number of tickets of that phase, 0
+ * if the current phase continues, or WAIT if the job is finished.
  */
 export function finish(kind: i32): i32 {
   const limit = atomic.load<u32>(JOB_LIMIT)
   if (atomic.add<u32>(JOB_DONE, 1) + 1 != limit) return 0
   if (kind == FIND) {
-    begin(LINK, partitions())
+    beginPhase(LINK, partitionCount())
   } else if (kind == LINK) {
-    enter()
-    nextSubBatch()
+    addToGraph()
+    beginSubBatch()
   } else if (kind == SWEEP) {
     endSweep()
-    store<u32>(UNMENDED, load<u32>(LINKED)) // whoever the sweep cut off is joined before the job ends
-    encode()
+    store<u32>(UNCHECKED, load<u32>(LINKED)) // reconnects the nodes that the sweep cut off before the job ends
+    beginEncode()
   } else if (kind == CLASSES) {
-    beginWith(load<i32>(JOB_BEFORE))
+    beginRepair(load<i32>(JOB_REPAIR))
   } else if (kind == REPAIR) {
-    encode()
+    beginEncode()
   } else if (kind == ENCODE) {
-    nextSubBatch()
+    beginSubBatch()
   } else {
-    end()
+    endJob()
   }
   if (atomic.load<i32>(JOB_KIND) == IDLE) return WAIT
   return atomic.load<u32>(JOB_LIMIT) - atomic.load<u32>(JOB_BASE)
 }
 
-/** Opens the phase in which vectors at hand become rows. */
-function encode(): void {
-  const count = load<u32>(JOB_AT_HAND)
-  if (count == 0) nextSubBatch()
-  else begin(ENCODE, count)
+/** Starts the phase in which available vectors are encoded as rows. */
+function beginEncode(): void {
+  const count = load<u32>(JOB_ENCODABLE)
+  if (count == 0) beginSubBatch()
+  else beginPhase(ENCODE, count)
 }
 
-/** Ends the job. IDLE is stored last: it is what tells the host that nothing more will be written. */
-function end(): void {
+/** Ends the job. IDLE is stored last, because it tells the host that nothing more will be written. */
+function endJob(): void {
   const limit = load<u32>(JOB_LIMIT) + 1
   atomic.store<u32>(JOB_NEXT, limit)
   atomic.store<u32>(JOB_DONE, limit)
@@ -143,11 +149,14 @@ function end(): void {
   atomic.store<i32>(JOB_KIND, IDLE)
 }
 
-/** Sub-batches grow with the graph: the rule is part of the format, for it decides what every replay builds. */
-function nextSubBatch(): void {
+/**
+ * Starts the next sub-batch, of min(256, linked / 20) nodes but at least one. This rule is part of the format, because the graph that a
+ * replay builds depends on it.
+ */
+function beginSubBatch(): void {
   const start = load<u32>(JOB_STOP)
   if (!load<u32>(JOB_LINKS)) {
-    end()
+    endJob()
     return
   }
   const linked = load<u32>(LINKED)
@@ -155,47 +164,47 @@ function nextSubBatch(): void {
   if (length == 0) length = 1
   const stop = takeNodes(start, length)
   if (stop == start) {
-    if (mendIsDue()) begin(MEND, 1)
-    else end()
+    if (isReconnectDue()) beginPhase(RECONNECT, 1)
+    else endJob()
     return
   }
   store<u32>(JOB_START, start)
   store<u32>(JOB_STOP, stop)
   orderSubBatch()
-  begin(FIND, stop - start)
+  beginPhase(FIND, stop - start)
 }
 
 /**
- * Puts the next `length` items that become nodes at `start` and behind it, and the others that come before the last of them behind
- * the nodes that stand for them. Returns where the nodes end.
+ * Moves the next `length` items that become nodes to `start` and the following positions, and attaches the copies among the items before
+ * the last of them to their nodes. Returns the position after the last node.
  */
 function takeNodes(start: u32, length: u32): u32 {
   const count = load<u32>(JOB_COUNT)
-  const all = count + load<u32>(JOB_EXTRA)
+  const all = count + load<u32>(JOB_SUCCESSORS)
   let taken = load<u32>(JOB_TAKEN)
   let stop = start
   for (; taken < all && stop - start < length; ++taken) {
-    beat()
+    reportProgress()
     const id = itemOf(taken)
-    const isHeir = taken >= count
-    const standing = rules < 2 || isHeir ? id : standingFor(id)
-    if (standing != id) {
-      follow(standing, id)
+    const isSuccessor = taken >= count
+    const node = rules < 2 || isSuccessor ? id : findOrAddNode(id)
+    if (node != id) {
+      attachFollower(node, id)
       continue
     }
     putItem(stop, id)
     stop++
-    makeLists(id, isHeir)
+    clearLists(id, isSuccessor)
   }
   store<u32>(JOB_TAKEN, taken)
   return stop
 }
 
 /**
- * Empty lists for a node about to be linked, but for the followers of an heir. An ordinal keeps its units for ever: its level never
- * changes.
+ * Makes empty lists for a node that is about to be linked. A successor keeps its followers. An ordinal keeps its units forever, because its
+ * level never changes.
  */
-function makeLists(id: u32, isHeir: bool): void {
+function clearLists(id: u32, isSuccessor: bool): void {
   const level = levelOf(id)
   touch(id)
   if (level > 0 && load<u32>(upperOf(id)) == NONE) {
@@ -203,12 +212,12 @@ function makeLists(id: u32, isHeir: bool): void {
     store<u32>(UNITS, unit + <u32>level)
     store<u32>(upperOf(id), unit)
   }
-  memory.fill(baseLinksOf(id), 0xff, <usize>(isHeir ? degreeOf(id, 0) : M0) << 2)
+  memory.fill(baseLinksOf(id), 0xff, <usize>(isSuccessor ? degreeOf(id, 0) : M0) << 2)
   for (let l: i32 = 1; l <= level; ++l) memory.fill(linksOf(id, l), 0xff, <usize>degreeAt(l) << 2)
 }
 
-/** The sub-batch is part of the graph now; the highest node is where searches enter. */
-function enter(): void {
+/** Adds the sub-batch to the graph. The node with the highest level becomes the entry point. */
+function addToGraph(): void {
   const start = load<u32>(JOB_START)
   const stop = load<u32>(JOB_STOP)
   for (let i = start; i < stop; ++i) {
@@ -217,11 +226,11 @@ function enter(): void {
     if (entry == NONE || levelOf(id) > levelOf(entry)) atomic.store<u32>(ENTRY, id)
   }
   store<u32>(LINKED, load<u32>(LINKED) + stop - start)
-  store<u32>(UNMENDED, load<u32>(UNMENDED) + stop - start)
+  store<u32>(UNCHECKED, load<u32>(UNCHECKED) + stop - start)
 }
 
-/** Opens a phase of `count` tickets. The limit is stored last: it is what lets the others in. */
-function begin(kind: i32, count: u32): void {
+/** Starts a phase of `count` tickets. The limit is stored last, because it makes the tickets available to other threads. */
+function beginPhase(kind: i32, count: u32): void {
   const base = load<u32>(JOB_LIMIT)
   atomic.store<u32>(JOB_BASE, base)
   atomic.store<i32>(JOB_KIND, kind)
@@ -229,34 +238,35 @@ function begin(kind: i32, count: u32): void {
 }
 
 /**
- * Opens a job; called by the host while none is open. Of the `count` items listed, the vectors of `atHand` from `first` on
- * can be encoded now; with `links` all items are linked afterwards. `before` is REPAIR, SWEEP or IDLE.
+ * Opens a job; called by the host while no job is open. The host has listed `count` items. The vectors of the `encodable` items from
+ * `first` on can be encoded now. If `links` is true, all items are linked afterwards. `repairKind` is the repair that comes first: REPAIR,
+ * SWEEP, or IDLE for none.
  */
-export function openJob(before: i32, count: u32, first: u32, atHand: u32, links: bool): void {
+export function openJob(repairKind: i32, count: u32, first: u32, encodable: u32, links: bool): void {
   store<u32>(JOB_COUNT, count)
   store<u32>(JOB_FIRST, first)
-  store<u32>(JOB_AT_HAND, atHand)
+  store<u32>(JOB_ENCODABLE, encodable)
   store<u32>(JOB_LINKS, links)
   store<u32>(JOB_START, 0)
   store<u32>(JOB_STOP, 0)
   store<u32>(JOB_TAKEN, 0)
-  if (first == 0) store<u32>(JOB_EXTRA, 0)
-  store<i32>(JOB_BEFORE, before)
-  if (rules >= 2 && first == 0 && count > 0 && (before != IDLE || classesAreDue(before))) begin(CLASSES, 1)
-  else beginWith(before)
+  if (first == 0) store<u32>(JOB_SUCCESSORS, 0)
+  store<i32>(JOB_REPAIR, repairKind)
+  if (rules >= 2 && first == 0 && count > 0 && (repairKind != IDLE || isTableDue(repairKind))) beginPhase(CLASSES, 1)
+  else beginRepair(repairKind)
 }
 
-function beginWith(before: i32): void {
-  if (before == REPAIR) begin(REPAIR, 1)
-  else if (before == SWEEP) begin(SWEEP, (load<u32>(END) + SWEEP_STEP - 1) / SWEEP_STEP)
-  else encode()
+function beginRepair(repairKind: i32): void {
+  if (repairKind == REPAIR) beginPhase(REPAIR, 1)
+  else if (repairKind == SWEEP) beginPhase(SWEEP, (load<u32>(END) + SWEEP_STEP - 1) / SWEEP_STEP)
+  else beginEncode()
 }
 
 function prepareClasses(): void {
-  // What is released is not in a table that is made afterwards.
-  const due = classesAreDue(load<i32>(JOB_BEFORE))
-  if (due) store<u32>(CLASS_PLACES, 0)
+  // Rows that are released first do not enter a table that is built afterwards.
+  const due = isTableDue(load<i32>(JOB_REPAIR))
+  if (due) store<u32>(CLASS_SLOTS, 0)
   releaseItems()
-  if (due) makeClasses()
-  else for (let i: u32 = 0; i < load<u32>(JOB_EXTRA); ++i) standingFor(itemOf(load<u32>(JOB_COUNT) + i))
+  if (due) buildTable()
+  else for (let i: u32 = 0; i < load<u32>(JOB_SUCCESSORS); ++i) findOrAddNode(itemOf(load<u32>(JOB_COUNT) + i))
 }

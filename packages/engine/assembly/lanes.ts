@@ -1,35 +1,39 @@
-// Small pieces of arithmetic that the distance functions share.
+// SIMD arithmetic that the distance functions share.
 
-/** Four accumulators to one vector of their four sums. */
+/** Returns a vector of the four horizontal sums of a, b, c, and d. */
 @inline
 export function sums4f(a: v128, b: v128, c: v128, d: v128): v128 {
   const ab = f32x4.add(v128.shuffle<f32>(a, b, 0, 4, 1, 5), v128.shuffle<f32>(a, b, 2, 6, 3, 7))
   const cd = f32x4.add(v128.shuffle<f32>(c, d, 0, 4, 1, 5), v128.shuffle<f32>(c, d, 2, 6, 3, 7))
   return f32x4.add(v128.shuffle<f32>(ab, cd, 0, 1, 4, 5), v128.shuffle<f32>(ab, cd, 2, 3, 6, 7))
 }
+/** Like `sums4f` for integers. */
 @inline
 export function sums4i(a: v128, b: v128, c: v128, d: v128): v128 {
   const ab = i32x4.add(v128.shuffle<i32>(a, b, 0, 4, 1, 5), v128.shuffle<i32>(a, b, 2, 6, 3, 7))
   const cd = i32x4.add(v128.shuffle<i32>(c, d, 0, 4, 1, 5), v128.shuffle<i32>(c, d, 2, 6, 3, 7))
   return i32x4.add(v128.shuffle<i32>(ab, cd, 0, 1, 4, 5), v128.shuffle<i32>(ab, cd, 2, 3, 6, 7))
 }
+/** Sum of the four floats: (0 + 1) + (2 + 3). */
 @inline
 export function sumf(a: v128): f32 {
   return (
     f32x4.extract_lane(a, 0) + f32x4.extract_lane(a, 1) + (f32x4.extract_lane(a, 2) + f32x4.extract_lane(a, 3))
   )
 }
+/** Sum of the four integers. */
 @inline
 export function sumi(a: v128): i32 {
   return i32x4.extract_lane(a, 0) + i32x4.extract_lane(a, 1) + i32x4.extract_lane(a, 2) + i32x4.extract_lane(a, 3)
 }
 
-/** A float as an unsigned integer of the same order. */
+/** Maps a float to an unsigned integer so that both have the same order. `floatOf` is the inverse. */
 @inline
 export function orderOf(f: f32): u32 {
   const b = reinterpret<i32>(f)
   return <u32>(b ^ ((b >> 31) | <i32>0x80000000))
 }
+/** The float of an unsigned integer that `orderOf` returned. */
 @inline
 export function floatOf(order: u32): f32 {
   const b = <i32>order

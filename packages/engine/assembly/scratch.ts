@@ -1,76 +1,78 @@
-// The private memory of one thread inside an arena: what it is searching for, what it has seen and what it found.
+// The private memory of one thread in an arena: its query, visited marks, candidates, and results. The host allocates it
+// (src/vector/dense/scratch.ts).
 import { scratchOf } from './layout'
 
-/** One byte per ordinal: the number of the walk that saw it last. */
+/** One byte per ordinal: the number of the last walk that visited it. */
 export let visited: usize = 0
 let visitedBytes: usize = 0
-/** Sorted candidates, u64 each. */
+/** The sorted candidates of a walk, u64 each (hnsw/pool.ts), and their maximum number. */
 export let pool: usize = 0
 export let poolMax: i32 = 0
-/** Ordinals whose keys are wanted, and the keys. */
+/** A list of ordinals (u32), and their keys (f32). */
 export let ids: usize = 0
 export let keys: usize = 0
-/** The query: float32 as given, float32 centred, 7-bit-and-sign code, and what that code left over. */
+/** The query: f32 as given, f32 minus the center, its code, and the rounding residual of the code. */
 export let query: usize = 0
-export let queryCentred: usize = 0
+export let queryCentered: usize = 0
 export let queryCode: usize = 0
-export let queryRest: usize = 0
-/** A row in query form. */
+export let queryResidual: usize = 0
+/** A stored row in the form of a query code. */
 export let rowCode: usize = 0
-/** Rows as queries among which others are to be near none: see distance/among. */
-export let among: usize = 0
-/** Ordinals chosen by the pruning rule. */
+/** The selected neighbors in the form of query codes: see distance/selected.ts. */
+export let selected: usize = 0
+/** Ordinals that the neighbor selection chose, u32. */
 export let chosen: usize = 0
-/** Sorted candidates of a pruning, u64 each. */
+/** Sorted candidates of a neighbor selection, u64 each; other parts of the kernel use it as temporary space. */
 export let ranked: usize = 0
-/** Answers: ordinals, then similarities. */
+/** The results: ordinals (u32), and similarities (f32). */
 export let answers: usize = 0
 export let similarities: usize = 0
-/** A word that changes as long as this thread gets on with its work, for the owner to look at. */
+/** Address of a word that changes while this thread makes progress. The watchdog of the host reads it. */
 let pulse: usize = 0
 let walk: u32 = 0
-let known: usize = 0
+let attachedVisited: usize = 0
 
+/** Reads the scratch addresses of `thread` into the globals of this instance. */
 export function attachScratch(thread: i32): void {
   const s = scratchOf(thread)
   visited = load<u32>(s)
-  // The length stands before the bytes, so that one load of the address finds both as they belong together.
+  // The length is stored before the bytes, so one load of the address returns a matching pair.
   visitedBytes = load<u32>(visited - 16)
-  among = load<u32>(s, 4)
+  selected = load<u32>(s, 4)
   pool = load<u32>(s, 8)
   poolMax = load<i32>(s, 12)
   ids = load<u32>(s, 16)
   keys = load<u32>(s, 20)
   query = load<u32>(s, 24)
-  queryCentred = load<u32>(s, 28)
+  queryCentered = load<u32>(s, 28)
   queryCode = load<u32>(s, 32)
-  queryRest = load<u32>(s, 36)
+  queryResidual = load<u32>(s, 36)
   rowCode = load<u32>(s, 40)
   chosen = load<u32>(s, 44)
   ranked = load<u32>(s, 48)
   answers = load<u32>(s, 52)
   similarities = load<u32>(s, 56)
   pulse = s + 60
-  // Another thread may have used these bytes before this instance: it numbered its walks from 1 as well.
-  if (visited != known) {
+  // Another instance may have used these bytes. Its walks were also numbered from 1.
+  if (visited != attachedVisited) {
     memory.fill(visited, 0, visitedBytes)
-    known = visited
+    attachedVisited = visited
     walk = 0
   }
 }
 
-/** Shows that the thread gets on. Called wherever work of no fixed bound takes a step. */
+/** Reports progress to the watchdog. Every loop without a fixed bound calls it in each step. */
 @inline
-export function beat(): void {
+export function reportProgress(): void {
   store<u32>(pulse, load<u32>(pulse) + 1)
 }
 
-/** Nothing is visited: for those who put other marks there than walks do. */
+/** Clears all visited marks, after another use of the bytes. */
 export function clearVisited(): void {
   memory.fill(visited, 0, visitedBytes)
 }
 
-/** Begins a walk: the number that marks what it has seen. */
+/** Starts a walk. Returns the number, 1 to 255, that marks the ordinals it visits. */
 export function nextWalk(): u32 {
   walk++
   if (walk == 256) {

@@ -1,8 +1,8 @@
-// Dot products of a query code (signed, -127..127) with row codes (0..127). Integers, so every machine and both builds
-// agree to the last bit. The relaxed build reads queries as i8; the plain build reads them widened to i16.
+// Dot products of a query code (i8, -127 to 127) with row codes (u8, 0 to 127). The results are integers, so all machines and both builds
+// compute the same values. The relaxed build reads the query as i8, the plain build as i16. All lengths are multiples of 16.
 import { sumi, sums4i } from '../lanes'
 
-/** Which instructions the query form is made for; folded at compile time. */
+/** Whether this is the build with relaxed SIMD; folded at compile time. */
 export const RELAXED: bool = ASC_FEATURE_RELAXED_SIMD
 
 /** Bytes of the query form of 16 dimensions. */
@@ -11,7 +11,7 @@ export function queryStep(): usize {
   return RELAXED ? 16 : 32
 }
 
-/** Bytes of the query form of a row of so many. */
+/** Bytes of the query form of a code of `bytes` bytes. */
 @inline
 export function formBytes(bytes: usize): usize {
   return RELAXED ? bytes : bytes << 1
@@ -26,7 +26,7 @@ function step(q0: v128, q1: v128, row: usize, sum: v128): v128 {
   )
 }
 
-/** Four rows at once: the loads of one hide behind the others. */
+/** Dot products of the query with four rows, as i32x4. Four rows at a time hide the latency of their loads. */
 @inline
 export function dot4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
   let s0 = i32x4.splat(0)
@@ -35,7 +35,7 @@ export function dot4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes
   let s3 = s0
   let q = query
   let i: usize = 0
-  // Two steps a turn where the form allows it: half the additions of addresses, which are a good part of the work.
+  // Unrolled twice in the relaxed build, which halves the address arithmetic.
   if (RELAXED) {
     for (; i + 16 < bytes; i += 32) {
       const q0 = v128.load(q)
@@ -67,29 +67,29 @@ export function dot4(query: usize, a: usize, b: usize, c: usize, d: usize, bytes
   return sums4i(s0, s1, s2, s3)
 }
 
-/** Four query forms at once with one row. */
+/** Dot products of four query forms with one row, as i32x4. */
 export function dotForms(a: usize, b: usize, c: usize, d: usize, row: usize, bytes: usize): v128 {
   let s0 = i32x4.splat(0)
   let s1 = s0
   let s2 = s0
   let s3 = s0
-  let at: usize = 0
+  let offset: usize = 0
   for (let i: usize = 0; i < bytes; i += 16) {
     if (RELAXED) {
       const code = v128.load(row + i)
-      s0 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(a + at), code, s0)
-      s1 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(b + at), code, s1)
-      s2 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(c + at), code, s2)
-      s3 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(d + at), code, s3)
+      s0 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(a + offset), code, s0)
+      s1 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(b + offset), code, s1)
+      s2 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(c + offset), code, s2)
+      s3 = i32x4.relaxed_dot_i8x16_i7x16_add_s(v128.load(d + offset), code, s3)
     } else {
       const low = v128.load_ext<i8>(row + i)
       const high = v128.load_ext<i8>(row + i, 8)
-      s0 = stepWide(a + at, low, high, s0)
-      s1 = stepWide(b + at, low, high, s1)
-      s2 = stepWide(c + at, low, high, s2)
-      s3 = stepWide(d + at, low, high, s3)
+      s0 = stepWide(a + offset, low, high, s0)
+      s1 = stepWide(b + offset, low, high, s1)
+      s2 = stepWide(c + offset, low, high, s2)
+      s3 = stepWide(d + offset, low, high, s3)
     }
-    at += queryStep()
+    offset += queryStep()
   }
   return sums4i(s0, s1, s2, s3)
 }
@@ -102,6 +102,7 @@ function stepWide(form: usize, low: v128, high: v128, sum: v128): v128 {
   )
 }
 
+/** Dot product of the query with one row. */
 @inline
 export function dot1(query: usize, row: usize, bytes: usize): i32 {
   let sum = i32x4.splat(0)
@@ -115,7 +116,7 @@ export function dot1(query: usize, row: usize, bytes: usize): i32 {
   return sumi(sum)
 }
 
-/** Writes a row's code in query form, value minus 64, and returns the sum of what was written. */
+/** Writes the code of a row minus 64 in query form to `out`. Returns the sum of the values. */
 export function toQuery(row: usize, out: usize, bytes: usize): i32 {
   const zero = i8x16.splat(64)
   let sum = i32x4.splat(0)
@@ -134,7 +135,7 @@ export function toQuery(row: usize, out: usize, bytes: usize): i32 {
   return sumi(sum)
 }
 
-/** Stores eight values of a query at dimension `i`. */
+/** Stores eight i16 components of a query at dimension `i`. */
 @inline
 export function storeQueryValues(out: usize, i: usize, values: v128): void {
   if (RELAXED) v128.store64_lane(out + i, i8x16.narrow_i16x8_s(values, values), 0)

@@ -1,5 +1,6 @@
-// Keys at the precision of the field: what re-ranking and scans order by, and the similarity they stand for. From
-// float32 rows the squared distance (l2) or minus the inner product; from quantised rows the same by the finer code.
+// Keys at the precision of the field, which re-ranking and scans order by. Smaller is nearer, and the negative key is the similarity.
+// float32: the squared distance (l2) or the negative inner product (ip, cosine) of the vectors. Quantized rows: an estimate of the same
+// from the refined code.
 import {
   BINARY,
   COSINE,
@@ -21,7 +22,7 @@ import {
   rowOf,
   rules,
 } from '../layout'
-import { query, queryCentred, queryCode, queryRest } from '../scratch'
+import { query, queryCentered, queryCode, queryResidual } from '../scratch'
 import { sumf, sumi, sums4f } from '../lanes'
 import { RELAXED, dot1, queryStep } from './code'
 import { halfProduct } from './half'
@@ -29,18 +30,22 @@ import { keyOf } from './walk'
 
 let step: f32 = 0
 let sum: i32 = 0
-let sumRest: i32 = 0
+let sumResidual: i32 = 0
 let square: f32 = 0
-let toCentre: f32 = 0
-let centreSquare: f32 = 0
+let dotCenter: f32 = 0
+let centerSquare: f32 = 0
 
-export function setExactQuery(s: f32, total: i32, totalRest: i32, squared: f32, withCentre: f32, centreSquared: f32): void {
-  step = s
-  sum = total
-  sumRest = totalRest
-  square = squared
-  toCentre = withCentre
-  centreSquare = centreSquared
+/**
+ * Sets the query of exact keys: the step of its code, the sums of its code and residual, its squared length, its inner product with the
+ * center, and the squared length of the center.
+ */
+export function setExactQuery(newStep: f32, newSum: i32, newSumResidual: i32, newSquare: f32, newDotCenter: f32, newCenterSquare: f32): void {
+  step = newStep
+  sum = newSum
+  sumResidual = newSumResidual
+  square = newSquare
+  dotCenter = newDotCenter
+  centerSquare = newCenterSquare
 }
 
 @inline
@@ -48,7 +53,7 @@ function fma(a: v128, b: v128, c: v128): v128 {
   return RELAXED ? f32x4.relaxed_madd(a, b, c) : f32x4.add(f32x4.mul(a, b), c)
 }
 
-/** Floats of a row, a multiple of four; the padding is zero on both sides. */
+/** Squared distance of two float32 rows. The length is rounded up to four floats; the padding is zero in both. */
 function squaredDistance(a: usize, b: usize): f32 {
   let s0 = f32x4.splat(0)
   let s1 = s0
@@ -73,7 +78,7 @@ function squaredDistance(a: usize, b: usize): f32 {
   return sumf(f32x4.add(f32x4.add(s0, s1), f32x4.add(s2, s3)))
 }
 
-/** Squared distances of four float32 rows, or minus their inner products; four at once hide each other's loads. */
+/** Keys of four float32 rows: squared distances (l2) or negative inner products. Four rows at a time hide the latency of their loads. */
 function floatKeys4(q: usize, a: usize, b: usize, c: usize, d: usize): v128 {
   let s0 = f32x4.splat(0)
   let s1 = s0
@@ -104,7 +109,7 @@ function floatKeys4(q: usize, a: usize, b: usize, c: usize, d: usize): v128 {
   return f32x4.neg(sums4f(s0, s1, s2, s3))
 }
 
-/** Keys of `count` ordinals at the field's precision. */
+/** Writes the exact keys of the `count` ordinals at `from` to `out`, f32 each. */
 export function exactKeysOf(from: usize, count: i32, out: usize): void {
   let i: i32 = 0
   if (precision == FLOAT32) {
@@ -152,7 +157,7 @@ function addDot(q: usize, values: v128, total: v128): v128 {
   )
 }
 
-/** Dot of the query code with the 2-bit rests: one byte holds the rests of dimensions i, i+16, i+32, i+48. */
+/** Dot product of the query code with the residuals of 2 bits. One byte holds the residuals of the dimensions i, i+16, i+32, and i+48. */
 function dotTwoBits(cold: usize): i32 {
   const three = i8x16.splat(3)
   let total = i32x4.splat(0)
@@ -180,18 +185,18 @@ function dotTwoBits(cold: usize): i32 {
   return sumi(total)
 }
 
-/** Estimated inner product of the query (centred, but for ip) with the centred row, by the finer code. */
+/** Estimated inner product of the query (minus the center, except for ip) with the row minus the center, from the refined code. */
 function fineProduct(row: usize, cold: usize): f32 {
   if (precision == BINARY) {
     const key = keyOf(row)
     return metric == IP ? -key : (square + load<f32>(row + codeBytes) - key) * 0.5
   }
   if (precision == FLOAT16) {
-    const largest = load<f32>(cold + coldStride - 4)
-    return largest * halfProduct(metric == IP ? query : queryCentred, cold, lanes)
+    const absMax = load<f32>(cold + coldStride - 4)
+    return absMax * halfProduct(metric == IP ? query : queryCentered, cold, lanes)
   }
   const coarse = <f32>(dot1(queryCode, row, codeBytes) - (sum << 6))
-  const low = <f32>(dot1(queryRest, row, codeBytes) - (sumRest << 6)) * <f32>(1.0 / 127.0)
+  const low = <f32>(dot1(queryResidual, row, codeBytes) - (sumResidual << 6)) * <f32>(1.0 / 127.0)
   let fine: f32 = 0
   let factor = load<f32>(row + codeBytes, 4)
   if (precision == INT8) {
@@ -204,23 +209,23 @@ function fineProduct(row: usize, cold: usize): f32 {
   return step * factor * (coarse + low + fine)
 }
 
-/** Key at the field's precision; smaller is better, and minus the key is the similarity. */
+/** Exact key of the row `id` for the query that `prepareQuery` set. Smaller is nearer. */
 export function exactKey(id: u32): f32 {
   const cold = coldOf(id)
   if (precision == FLOAT32) return metric == L2 ? squaredDistance(query, cold) : -innerProduct(query, cold)
   const row = rowOf(id)
-  // Not held to what distances can be yet: of many estimates beyond it the farthest are the best. See inRange.
+  // The estimate is not clamped to valid distances here, because the order of clamped estimates would be lost. See `clampSimilarity`.
   if (rotated && metric == L2) return keyOf(row)
-  const near = fineProduct(row, cold)
-  if (metric == L2) return max<f32>(0, square + load<f32>(row + codeBytes) - 2 * near)
-  if (metric != COSINE) return -(near + toCentre)
-  // By the first rules a zero vector has its own length in `a`.
+  const product = fineProduct(row, cold)
+  if (metric == L2) return max<f32>(0, square + load<f32>(row + codeBytes) - 2 * product)
+  if (metric != COSINE) return -(product + dotCenter)
+  // In rules 1, `a` of a zero vector is its own squared length.
   const rowSquare: f32 = rules < 2 && load<f32>(normOf(id)) == 0 ? 0 : 1
-  return -(near + toCentre + (rowSquare - load<f32>(row + codeBytes) - centreSquare) * 0.5)
+  return -(product + dotCenter + (rowSquare - load<f32>(row + codeBytes) - centerSquare) * 0.5)
 }
 
-/** A similarity that the metric can have, for estimates from signs: none is nearer than the same vector. */
-export function inRange(similarity: f32): f32 {
+/** Clamps a similarity that was estimated from signs to the range of the metric. */
+export function clampSimilarity(similarity: f32): f32 {
   if (!rotated || metric == IP) return similarity
   if (metric == L2) return min<f32>(similarity, 0)
   return max<f32>(-1, min<f32>(similarity, 1))

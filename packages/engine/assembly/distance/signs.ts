@@ -1,11 +1,11 @@
-// Rows of signs, compared with each other: codes of rotated vectors (rotate.ts). Two vectors at an angle of t have different signs
-// in t / pi of the places, so the cosine of the angle is the sine of pi / 2 times the share of equal signs less that of different
-// ones. What comes out stands in the units of <code, code>: times the factors of both rows it is the inner product.
+// Products of two rows of signs, which are codes of rotated vectors (rotate.ts). Two vectors at an angle t differ in t / pi of their signs
+// (Charikar 2002), so the cosine of the angle is sin(pi / 2 m), where m is the share of equal signs minus the share of different signs.
+// Results have the scale of <code, code>: multiplied by the factors of both rows they are the inner product.
 import { sumi } from '../lanes'
 
-/** How many bits differ. */
+/** Number of different bits. */
 @inline
-export function differences(a: usize, b: usize, bytes: usize): i32 {
+export function countDifferences(a: usize, b: usize, bytes: usize): i32 {
   let sum = i32x4.splat(0)
   for (let i: usize = 0; i < bytes; i += 16) {
     const ones = i8x16.popcnt(v128.xor(v128.load(a + i), v128.load(b + i)))
@@ -14,26 +14,26 @@ export function differences(a: usize, b: usize, bytes: usize): i32 {
   return sumi(sum)
 }
 
-// Sine of pi / 2 times m, to 0.0002: enough beside the noise of signs, and the same on every machine.
+// Polynomial for sin(pi / 2 m) with an error of 0.0002, which is small compared with the noise of signs, and equal on every machine.
 const C1: f32 = 1.5706268
 const C3: f32 = -0.6432292
 const C5: f32 = 0.0727102
-/** A row's factor is its length times sqrt(pi / 2 / bits), about. */
+/** The factor of a row is about its length times sqrt(pi / (2 bits)). */
 const UNIT: f32 = 0.63661977
 
-/** Four products of codes of so many bits, from how many of their bits differ. */
+/** Products of four pairs of codes of `bits` bits, from the number of their different bits. */
 @inline
-export function products4(different: v128, bits: i32): v128 {
-  const m = f32x4.sub(f32x4.splat(1), f32x4.mul(f32x4.convert_i32x4_s(different), f32x4.splat(2 / <f32>bits)))
+export function products4(count: v128, bits: i32): v128 {
+  const m = f32x4.sub(f32x4.splat(1), f32x4.mul(f32x4.convert_i32x4_s(count), f32x4.splat(2 / <f32>bits)))
   const square = f32x4.mul(m, m)
   const inner = f32x4.add(f32x4.splat(C3), f32x4.mul(square, f32x4.splat(C5)))
   const sine = f32x4.mul(m, f32x4.add(f32x4.splat(C1), f32x4.mul(square, inner)))
   return f32x4.mul(sine, f32x4.splat(UNIT * <f32>bits))
 }
 
-/** The same of one: the same steps, so the same bits. */
-export function product(different: i32, bits: i32): f32 {
-  const m: f32 = 1 - <f32>different * (2 / <f32>bits)
+/** The same for one pair, with the same operations, so the result has the same bits. */
+export function productOf(count: i32, bits: i32): f32 {
+  const m: f32 = 1 - <f32>count * (2 / <f32>bits)
   const square = m * m
   return m * (C1 + square * (C3 + square * C5)) * (UNIT * <f32>bits)
 }

@@ -1,46 +1,47 @@
-// The key by which a walk orders rows: an estimate of the squared distance (l2, cosine) or of minus the inner product
-// (ip) from codes alone. With v the query code and x a row: key = base + aWeight * a(x) - gain * factor(x) * <v, code(x) - 64>,
-// and for binary rows <v, +1 or -1>. Of two rotated binary rows the product is that of signs.ts.
-// Strict float operations in a fixed order, so that graphs are the same on every machine.
+// The key by which a walk orders rows: an estimate of the squared distance (l2, cosine) or of the negative inner product (ip) from codes
+// alone. For the query code v and a row x, key = base + aWeight * a(x) - gain * factor(x) * <v, code(x) - 64>; for binary rows the product
+// is <v, +1 or -1>, and for two rotated binary rows that of signs.ts. Strict float operations in a fixed order make graphs equal on every
+// machine.
 import { BINARY, IP, codeBytes, dimension, metric, precision, rotated, rowOf } from '../layout'
-import { beat, ids, keys } from '../scratch'
+import { reportProgress, ids, keys } from '../scratch'
 import { dotBits, rowToPlanes } from './bits'
 import { dot1, dot4, toQuery } from './code'
-import { differences, product, products4 } from './signs'
+import { countDifferences, productOf, products4 } from './signs'
 
 let form: usize = 0
 let base: f32 = 0
 let aWeight: f32 = 1
 let gain: f32 = 0
 let offset: i32 = 0
-let bits: bool = false
-/** Whether the form is the code of a rotated row. */
+let isBinary: bool = false
+/** Whether the query form is the code of a rotated row. */
 let signs: bool = false
 
-/** Distances computed since the count was taken. */
+/** Number of distances computed since `takeDistances` was last called. */
 export let distances: u32 = 0
+/** Returns the number of distances computed since the last call. */
 export function takeDistances(): u32 {
   const n = distances
   distances = 0
   return n
 }
-/** Leaves out of the count what was computed since it was `n`: work that is not the query's own. */
-export function leaveUncounted(n: u32): void {
+/** Sets the counter back to `n`, to exclude work that is not part of the query. */
+export function setDistances(n: u32): void {
   distances = n
 }
 
-/** Sets the query: the address of its code, the sum of its values, and the rest of the key's formula. */
+/** Sets the query: the address of its code, the sum of its components, and base, aWeight, and gain of the key formula. */
 export function setQuery(code: usize, sum: i32, queryBase: f32, queryWeight: f32, queryGain: f32): void {
   form = code
-  bits = precision == BINARY
+  isBinary = precision == BINARY
   signs = false
-  offset = bits ? sum : sum << 6
+  offset = isBinary ? sum : sum << 6
   base = queryBase
   aWeight = queryWeight
   gain = queryGain
 }
 
-/** Makes a stored row the query. */
+/** Makes the stored row at `row` the query. Its query form is written to `out`. */
 export function setRowAsQuery(row: usize, out: usize): void {
   const factor = load<f32>(row + codeBytes, 4)
   let sum: i32 = 0
@@ -57,23 +58,23 @@ function dotBits4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
 }
 
 function products4OfSigns(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
-  const ab = i32x4.replace_lane(i32x4.splat(differences(form, a, bytes)), 1, differences(form, b, bytes))
-  const abc = i32x4.replace_lane(ab, 2, differences(form, c, bytes))
-  return products4(i32x4.replace_lane(abc, 3, differences(form, d, bytes)), <i32>bytes << 3)
+  const ab = i32x4.replace_lane(i32x4.splat(countDifferences(form, a, bytes)), 1, countDifferences(form, b, bytes))
+  const abc = i32x4.replace_lane(ab, 2, countDifferences(form, c, bytes))
+  return products4(i32x4.replace_lane(abc, 3, countDifferences(form, d, bytes)), <i32>bytes << 3)
 }
 
 /** Products of the query with the codes of four rows. */
 @inline
 function dots4(a: usize, b: usize, c: usize, d: usize, bytes: usize): v128 {
   if (signs) return products4OfSigns(a, b, c, d, bytes)
-  const dots = bits ? dotBits4(a, b, c, d, bytes) : dot4(form, a, b, c, d, bytes)
+  const dots = isBinary ? dotBits4(a, b, c, d, bytes) : dot4(form, a, b, c, d, bytes)
   return f32x4.convert_i32x4_s(i32x4.sub(dots, i32x4.splat(offset)))
 }
 
 @inline
 function dotOf(row: usize, bytes: usize): f32 {
-  if (signs) return product(differences(form, row, bytes), <i32>bytes << 3)
-  return <f32>((bits ? dotBits(form, row, bytes) : dot1(form, row, bytes)) - offset)
+  if (signs) return productOf(countDifferences(form, row, bytes), <i32>bytes << 3)
+  return <f32>((isBinary ? dotBits(form, row, bytes) : dot1(form, row, bytes)) - offset)
 }
 
 @inline
@@ -88,7 +89,7 @@ function keys4(a: usize, b: usize, c: usize, d: usize): v128 {
   return f32x4.sub(f32x4.add(f32x4.splat(base), f32x4.mul(f32x4.splat(aWeight), as)), near)
 }
 
-/** Key of the row at an address. */
+/** Key of the row at the address `row`. */
 @inline
 export function keyOf(row: usize): f32 {
   const bytes = codeBytes
@@ -97,64 +98,64 @@ export function keyOf(row: usize): f32 {
   return base + aWeight * load<f32>(row + bytes) - near
 }
 
-/** Keeps loads whose only purpose is to bring a line near from being dropped. */
+/** Prevents the compiler from removing loads that only prefetch. */
 let sink: u32 = 0
 
 /**
- * The lines of a row that the processor does not come to by itself: the first two, which lead it to those between, and that
- * of what stands behind the code.
+ * Prefetches the cache lines of a row that the hardware prefetcher misses: the first two, which make it fetch the following ones, and the
+ * line of the tail.
  */
 @inline
-function touch(row: usize, bytes: usize): u32 {
+function prefetch(row: usize, bytes: usize): u32 {
   return <u32>load<u8>(row) ^ <u32>load<u8>(row, 64) ^ <u32>load<u8>(row + bytes)
 }
 
 /**
- * Keys of the `count` ordinals listed. First every row is touched, and nothing else is done meanwhile, so that as many lines as can
- * be are on their way at once; then they are compared, four at a time. Until then `out` holds where the rows are; it is used up
- * to a multiple of four, the last row standing in for those that are missing.
+ * Writes the keys of the `count` ordinals at `from` to `out`, f32 each. It first touches every row, so that as many cache lines as possible
+ * are loaded at the same time, then compares four rows at a time. Until then `out` holds the addresses of the rows. `out` is written up to
+ * a multiple of four; the last row fills the rest.
  */
 export function keysOf(from: usize, count: i32, out: usize): void {
   if (count == 0) return
   distances += count
-  beat()
+  reportProgress()
   const bytes = codeBytes
   const end = from + (<usize>count << 2)
   const stop = out + (<usize>((count + 3) & ~3) << 2)
   let touched: u32 = 0
   let row: usize = 0
-  let to = out
+  let target = out
   for (let p = from; p < end; p += 4) {
     row = rowOf(load<u32>(p))
-    touched ^= touch(row, bytes)
-    store<u32>(to, <u32>row)
-    to += 4
+    touched ^= prefetch(row, bytes)
+    store<u32>(target, <u32>row)
+    target += 4
   }
-  for (; to < stop; to += 4) store<u32>(to, <u32>row)
+  for (; target < stop; target += 4) store<u32>(target, <u32>row)
   sink = touched
-  for (to = out; to < stop; to += 16)
-    v128.store(to, keys4(load<u32>(to), load<u32>(to, 4), load<u32>(to, 8), load<u32>(to, 12)))
+  for (target = out; target < stop; target += 16)
+    v128.store(target, keys4(load<u32>(target), load<u32>(target, 4), load<u32>(target, 8), load<u32>(target, 12)))
 }
 
-/** Keys of the `count` ordinals listed with a stored row as the query, whose form is made at `code`; the query stays what it was. */
+/** Like `keysOf` with the stored row at `row` as the query, whose form is written to `code`. Restores the current query. */
 export function keysFromRow(row: usize, code: usize, from: usize, count: i32, out: usize): void {
-  const heldForm = form
-  const heldOffset = offset
-  const heldBase = base
-  const heldWeight = aWeight
-  const heldGain = gain
-  const heldSigns = signs
+  const savedForm = form
+  const savedOffset = offset
+  const savedBase = base
+  const savedWeight = aWeight
+  const savedGain = gain
+  const savedSigns = signs
   setRowAsQuery(row, code)
   keysOf(from, count, out)
-  form = heldForm
-  offset = heldOffset
-  base = heldBase
-  aWeight = heldWeight
-  gain = heldGain
-  signs = heldSigns
+  form = savedForm
+  offset = savedOffset
+  base = savedBase
+  aWeight = savedWeight
+  gain = savedGain
+  signs = savedSigns
 }
 
-/** Keys of the ordinals in the scratch list. */
+/** Writes the keys of the first `count` ordinals of the scratch list `ids` to `keys`. */
 @inline
 export function keysOfIds(count: i32): void {
   keysOf(ids, count, keys)

@@ -1,10 +1,10 @@
-// Which node stands for the rows that a walk cannot tell apart: those of the same code whose factor and length agree to 15 bits.
-// A table of nodes by the hash of that, with six bits of the hash in each entry, so that rows are read only where they are likely
-// to be the same. It is derived from the rows: a process that loads an arena makes it before the first job, and what the table
-// says depends on the rows and lists alone, not on how it came to be.
+// A hash table that finds the node of a new row among rows that a walk cannot distinguish: rows with the same code, whose `a` and factor
+// are equal except for the lowest eight bits. An entry has the ordinal of the node and six bits of the hash, so rows are only read if they
+// are probably equal. The table is derived from the rows: it is built before the first job after an arena was loaded, and its answers
+// depend on rows and lists only. Open addressing with linear probing.
 import {
   CLASSES_USED,
-  CLASS_PLACES,
+  CLASS_SLOTS,
   END,
   IP,
   JOB_COUNT,
@@ -16,34 +16,34 @@ import {
   metric,
   rowOf,
 } from '../layout'
-import { beat, nextWalk, visited } from '../scratch'
+import { reportProgress, nextWalk, visited } from '../scratch'
 import { isFollower, isLeader } from './copies'
 import { hasRow, isAlive } from './repair'
 import { itemOf } from './sub-batch'
 
 const EMPTY: u32 = 0
-const FORGOTTEN: u32 = 0xffffffff
+const REMOVED: u32 = 0xffffffff
 const ORDINAL_BITS: u32 = 26
 const ORDINAL_MASK: u32 = (1 << ORDINAL_BITS) - 1
-/** Places for each seven in use, where the table is made. */
-const PLACES_FOR_SEVEN: u32 = 9
-const PLACES_MIN: u32 = 64
+/** Slots for every seven entries when the table is built. */
+const SLOTS_FOR_SEVEN: u32 = 9
+const SLOTS_MIN: u32 = 64
 
-/** What two rows of one class share beside their codes. */
-function measuresOf(row: usize): u64 {
+/** The part of two equal rows that is compared in addition to their codes. */
+function scaleBitsOf(row: usize): u64 {
   const a = load<f32>(row + codeBytes)
   const factor = load<f32>(row + codeBytes, 4)
-  return (<u64>(metric == IP ? steps(a, factor) : reinterpret<u32>(a) >> 8) << 32) | <u64>(reinterpret<u32>(factor) >> 8)
+  return (<u64>(metric == IP ? quantizeA(a, factor) : reinterpret<u32>(a) >> 8) << 32) | <u64>(reinterpret<u32>(factor) >> 8)
 }
-/** For inner products `a` has no length of its own: it is counted in quarters of a step of the code. */
-function steps(a: f32, factor: f32): u32 {
+/** For inner products, `a` has no scale of its own. It is counted in quarters of a step of the code. */
+function quantizeA(a: f32, factor: f32): u32 {
   const quarter = factor * 0.25
   return quarter > 0 ? i32x4.extract_lane(i32x4.trunc_sat_f32x4_s(f32x4.splat(floor(a / quarter))), 0) : 0
 }
 
 function hashOf(id: u32): u32 {
   const row = rowOf(id)
-  let h = measuresOf(row) * 0x9e3779b97f4a7c15
+  let h = scaleBitsOf(row) * 0x9e3779b97f4a7c15
   for (let i: usize = 0; i < codeBytes; i += 16) {
     h = (h ^ load<u64>(row + i)) * 0x9e3779b97f4a7c15
     h = (h ^ (h >> 29) ^ load<u64>(row + i, 8)) * 0xbf58476d1ce4e5b9
@@ -52,97 +52,100 @@ function hashOf(id: u32): u32 {
   return <u32>(h ^ (h >> 17))
 }
 
-function isSame(id: u32, other: u32): bool {
+function isEqual(id: u32, other: u32): bool {
   const a = rowOf(id)
   const b = rowOf(other)
-  if (measuresOf(a) != measuresOf(b)) return false
+  if (scaleBitsOf(a) != scaleBitsOf(b)) return false
   for (let i: usize = 0; i < codeBytes; i += 16)
     if (v128.any_true(v128.xor(v128.load(a + i), v128.load(b + i)))) return false
   return true
 }
 
 @inline
-function at(place: u32): usize {
-  return classes + (<usize>place << 2)
+function slotAt(slot: u32): usize {
+  return classes + (<usize>slot << 2)
 }
 @inline
 function entryOf(id: u32, hash: u32): u32 {
   return (hash << ORDINAL_BITS) | (id + 1)
 }
 @inline
-function placeOf(hash: u32): u32 {
-  return <u32>((<u64>hash * <u64>load<u32>(CLASS_PLACES)) >> 32)
+function slotOf(hash: u32): u32 {
+  return <u32>((<u64>hash * <u64>load<u32>(CLASS_SLOTS)) >> 32)
 }
 @inline
-function after(place: u32): u32 {
-  return place + 1 == load<u32>(CLASS_PLACES) ? 0 : place + 1
+function slotAfter(slot: u32): u32 {
+  return slot + 1 == load<u32>(CLASS_SLOTS) ? 0 : slot + 1
 }
 
-/** Whether a node can stand for others: it is in the graph, removed or not. Read from rows and lists alone. */
-export function canStand(id: u32): bool {
+/** Whether the row can be the node of equal rows: it is in the graph, removed or not. Read from rows and lists only. */
+export function canBeNode(id: u32): bool {
   if (!hasRow(id) || isFollower(id)) return false
   return isAlive(id) || load<u32>(baseLinksOf(id)) != NONE || isLeader(id)
 }
 
-/** The node that stands for the row's class; the row itself, which does from now on, where there is none. */
-export function standingFor(id: u32): u32 {
+/** Returns the node of the rows equal to `id`. If there is none, `id` becomes the node, is added to the table, and is returned. */
+export function findOrAddNode(id: u32): u32 {
   const hash = hashOf(id)
   const own = entryOf(id, hash)
-  let place = placeOf(hash)
-  let entry = load<u32>(at(place))
-  for (; entry != EMPTY; entry = load<u32>(at(place))) {
+  let slot = slotOf(hash)
+  let entry = load<u32>(slotAt(slot))
+  for (; entry != EMPTY; entry = load<u32>(slotAt(slot))) {
     const other = (entry & ORDINAL_MASK) - 1
-    if (entry != FORGOTTEN && entry >> ORDINAL_BITS == own >> ORDINAL_BITS && (other == id || isSame(id, other))) {
-      if (other == id || canStand(other)) return other
+    if (entry != REMOVED && entry >> ORDINAL_BITS == own >> ORDINAL_BITS && (other == id || isEqual(id, other))) {
+      if (other == id || canBeNode(other)) return other
       break
     }
-    place = after(place)
+    slot = slotAfter(slot)
   }
   if (entry == EMPTY) store<u32>(CLASSES_USED, load<u32>(CLASSES_USED) + 1)
-  store<u32>(at(place), own)
+  store<u32>(slotAt(slot), own)
   return id
 }
 
-/** Forgets a node whose ordinal is given again; its row must be as it was. */
-export function forget(id: u32): void {
-  if (load<u32>(CLASS_PLACES) == 0) return
+/** Removes a node whose ordinal is reused. Its row must not have changed yet. */
+export function removeNode(id: u32): void {
+  if (load<u32>(CLASS_SLOTS) == 0) return
   const hash = hashOf(id)
   const own = entryOf(id, hash)
-  let place = placeOf(hash)
-  for (let entry = load<u32>(at(place)); entry != EMPTY; entry = load<u32>(at(place))) {
+  let slot = slotOf(hash)
+  for (let entry = load<u32>(slotAt(slot)); entry != EMPTY; entry = load<u32>(slotAt(slot))) {
     if (entry == own) {
-      store<u32>(at(place), FORGOTTEN)
+      store<u32>(slotAt(slot), REMOVED)
       return
     }
-    place = after(place)
+    slot = slotAfter(slot)
   }
 }
 
-/** True where there is no table, or none with room for the items of the job and, where ordinals are given again, for their heirs. */
-export function classesAreDue(before: i32): bool {
-  const places = load<u32>(CLASS_PLACES)
-  return places - (places >> 3) <= load<u32>(CLASSES_USED) + (load<u32>(JOB_COUNT) << <u32>(before != 0))
+/**
+ * Whether the table must be built: there is none, or it has no space for the items of the job and, if ordinals are reused, for their
+ * successors.
+ */
+export function isTableDue(before: i32): bool {
+  const slots = load<u32>(CLASS_SLOTS)
+  return slots - (slots >> 3) <= load<u32>(CLASSES_USED) + (load<u32>(JOB_COUNT) << <u32>(before != 0))
 }
 
-/** Makes the table of all nodes but the items of the job, which are not linked yet. */
-export function makeClasses(): void {
+/** Builds the table of all nodes except the items of the job, which are not linked yet. */
+export function buildTable(): void {
   const mark = <u8>nextWalk()
   const count = load<u32>(JOB_COUNT)
   for (let i: u32 = 0; i < count; ++i) store<u8>(visited + <usize>itemOf(i), mark)
   const end = load<u32>(END)
   let nodes: u32 = 0
-  for (let id: u32 = 0; id < end; ++id) nodes += <u32>(load<u8>(visited + <usize>id) != mark && canStand(id))
-  const wanted = <u32>((<u64>(nodes + count) * PLACES_FOR_SEVEN) / 7) + PLACES_MIN
-  const places = min(classesMax, wanted + (wanted >> 3))
-  memory.fill(classes, 0, <usize>places << 2)
-  store<u32>(CLASS_PLACES, places)
+  for (let id: u32 = 0; id < end; ++id) nodes += <u32>(load<u8>(visited + <usize>id) != mark && canBeNode(id))
+  const slotsNeeded = <u32>((<u64>(nodes + count) * SLOTS_FOR_SEVEN) / 7) + SLOTS_MIN
+  const slots = min(classesMax, slotsNeeded + (slotsNeeded >> 3))
+  memory.fill(classes, 0, <usize>slots << 2)
+  store<u32>(CLASS_SLOTS, slots)
   store<u32>(CLASSES_USED, nodes)
   for (let id: u32 = 0; id < end; ++id) {
-    if (load<u8>(visited + <usize>id) == mark || !canStand(id)) continue
-    beat()
+    if (load<u8>(visited + <usize>id) == mark || !canBeNode(id)) continue
+    reportProgress()
     const hash = hashOf(id)
-    let place = placeOf(hash)
-    while (load<u32>(at(place)) != EMPTY) place = after(place)
-    store<u32>(at(place), entryOf(id, hash))
+    let slot = slotOf(hash)
+    while (load<u32>(slotAt(slot)) != EMPTY) slot = slotAfter(slot)
+    store<u32>(slotAt(slot), entryOf(id, hash))
   }
 }

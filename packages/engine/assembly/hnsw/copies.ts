@@ -1,15 +1,15 @@
-// Rows that a walk cannot tell apart are one node of the graph, however many there are: they would fill its pools and lists and
-// cut it in two. One of them, the leader, has lists. The others follow it: no list names them, and what would be their own
-// orders them by ordinal, as a skip list whose shape depends on nothing but who is in it.
+// Rows that a walk cannot distinguish are one node of the graph, however many there are. Otherwise they would fill pools and lists and cut the
+// graph in two. One of them, the leader, has lists. The others follow it: no list contains them, and the words of their own lists order them by
+// ordinal, as a skip list whose shape depends only on its members.
 //   list of a leader      neighbors | its first follower, marked, in the last word
-//   list of a follower    leader, marked | next follower | next of those that reach height 1 | ...
-//   list of a removed row that follows nobody any more    OUTSIDE
-// Lists are changed by one thread, between the phases of a job, while others read them: what is new is written before the
-// word that leads to it, and who goes from follower to follower looks whether it is still one of that leader.
+//   list of a follower    leader, marked | next follower | next follower of height 1 or more | ...
+//   list of a removed row that follows no row any more    DETACHED
+// One thread changes lists, between the phases of a job, while other threads read them. Content is written before the word that leads to it,
+// and a reader that goes from follower to follower checks that each still follows the same leader.
 import {
   END,
-  FOLLOWING,
-  HANDED,
+  FOLLOWER_COUNT,
+  HANDOVERS,
   M,
   M0,
   MARKED,
@@ -23,94 +23,99 @@ import {
   upperOf,
 } from '../layout'
 import { levelOf } from './level'
-import { beat } from '../scratch'
+import { reportProgress } from '../scratch'
 import { isAlive } from './repair'
 
-export const OUTSIDE: u32 = 0xfffffffe
+/** The first word of a removed row that follows no row any more. */
+export const DETACHED: u32 = 0xfffffffe
 const HEIGHT_MAX: i32 = 7
 
 @inline
-function lastOf(id: u32): usize {
+function firstFollowerWord(id: u32): usize {
   return baseLinksOf(id) + (<usize>(M0 - 1) << 2)
 }
 @inline
-function nextAt(id: u32, height: i32): usize {
+function nextWord(id: u32, height: i32): usize {
   return baseLinksOf(id) + (<usize>(1 + height) << 2)
 }
 @inline
 function isMarked(word: u32): bool {
   return word >= MARKED && word != NONE
 }
-function heights(): i32 {
+function heightMax(): i32 {
   return min(HEIGHT_MAX, M0 - 1)
 }
-function scattered(id: u32): u32 {
+function scatter(id: u32): u32 {
   const h = (id + 0x9e3779b9) * 0x21f0aaad
   return h ^ (h >> 15)
 }
-/** One in four followers reaches the next height; the first of all reaches every one. */
+/** Number of heights of a follower: one in four reaches the next height. The first follower reaches every height. */
 function heightOf(id: u32): i32 {
-  return min(heights(), 1 + (<i32>ctz(scattered(id) | 0x1000) >> 1))
+  return min(heightMax(), 1 + (<i32>ctz(scatter(id) | 0x1000) >> 1))
 }
 
-/** True where the row has no lists: it follows another, or nobody any more. */
+/** Whether the row has no lists of its own: it follows another row, or is detached. */
 @inline
 export function isFollower(id: u32): bool {
   return isMarked(load<u32>(baseLinksOf(id)))
 }
+/** Whether the row has followers. */
 @inline
 export function isLeader(id: u32): bool {
-  return isMarked(load<u32>(lastOf(id))) && !isFollower(id)
+  return isMarked(load<u32>(firstFollowerWord(id))) && !isFollower(id)
 }
-/** The leader of a follower, NONE for one that follows nobody. */
+/** The leader of a follower, NONE for a detached row. */
 export function leaderOf(id: u32): u32 {
   const word = load<u32>(baseLinksOf(id))
-  return isMarked(word) && word != OUTSIDE ? word & ~MARKED : NONE
+  return isMarked(word) && word != DETACHED ? word & ~MARKED : NONE
 }
-/** The follower of the lowest ordinal, or NONE. */
+/** The follower with the lowest ordinal, or NONE. */
 export function firstFollower(leader: u32): u32 {
-  const word = load<u32>(lastOf(leader))
-  return isMarked(word) ? sameLeader(leader, word & ~MARKED) : NONE
+  const word = load<u32>(firstFollowerWord(leader))
+  return isMarked(word) ? ifFollowing(leader, word & ~MARKED) : NONE
 }
+/** The next follower of the leader by ordinal, or NONE. */
 export function followerAfter(leader: u32, id: u32): u32 {
-  return sameLeader(leader, load<u32>(nextAt(id, 0)))
+  return ifFollowing(leader, load<u32>(nextWord(id, 0)))
 }
-/** A reader may stand at a follower whose ordinal was given to another row. */
+/** `id` if it still follows the leader, else NONE: a reader may be at a follower whose ordinal was reused. */
 @inline
-function sameLeader(leader: u32, id: u32): u32 {
+function ifFollowing(leader: u32, id: u32): u32 {
   return id < MARKED && load<u32>(baseLinksOf(id)) == (MARKED | leader) ? id : NONE
 }
 
-// The same as bits, which a walk has at hand where lists are not.
+// The same facts as bitmaps, which walks have in the cache.
 @inline
-function bit(map: usize, id: u32): bool {
+function getBit(map: usize, id: u32): bool {
   return ((load<u8>(map + <usize>(id >> 3)) >> <u8>(id & 7)) & 1) != 0
 }
 function setBit(map: usize, id: u32, on: bool): void {
-  const at = map + <usize>(id >> 3)
+  const address = map + <usize>(id >> 3)
   const mask = <u8>(1 << <u8>(id & 7))
-  store<u8>(at, on ? load<u8>(at) | mask : load<u8>(at) & ~mask)
+  store<u8>(address, on ? load<u8>(address) | mask : load<u8>(address) & ~mask)
 }
+/** `isFollower`, read from the bitmap. */
 @inline
 export function isMarkedFollower(id: u32): bool {
-  return bit(followers, id)
+  return getBit(followers, id)
 }
+/** `isLeader`, read from the bitmap. */
 @inline
 export function isMarkedLeader(id: u32): bool {
-  return bit(leaders, id)
+  return getBit(leaders, id)
 }
-function markFollower(id: u32, on: bool): void {
-  if (bit(followers, id) == on) return
+function setFollower(id: u32, on: bool): void {
+  if (getBit(followers, id) == on) return
   setBit(followers, id, on)
-  store<u32>(FOLLOWING, on ? load<u32>(FOLLOWING) + 1 : load<u32>(FOLLOWING) - 1)
+  store<u32>(FOLLOWER_COUNT, on ? load<u32>(FOLLOWER_COUNT) + 1 : load<u32>(FOLLOWER_COUNT) - 1)
 }
 
-/** True where the row is in the graph and leads to a living one, itself or a copy. */
-export function isStanding(id: u32): bool {
+/** Whether the row is a node that leads to a live row, itself or a follower. */
+export function isLiveNode(id: u32): bool {
   if (isFollower(id)) return false
-  return isAlive(id) || hasLiving(id)
+  return isAlive(id) || hasLiveFollower(id)
 }
-function hasLiving(leader: u32): bool {
+function hasLiveFollower(leader: u32): bool {
   for (let id = firstFollower(leader); id != NONE; id = followerAfter(leader, id)) if (isAlive(id)) return true
   return false
 }
@@ -120,180 +125,187 @@ function clearList(id: u32): void {
   touch(id)
 }
 
-/** Puts a row that is in no list behind a leader. Where the leader's list was full its last neighbor gives way. */
-export function follow(leader: u32, id: u32): void {
+/** Makes a row that is in no list a follower. If the list of the leader is full, its last neighbor is dropped. */
+export function attachFollower(leader: u32, id: u32): void {
   if (levelOf(id) > 0 && load<u32>(upperOf(id)) != NONE)
     for (let l = levelOf(id); l > 0; --l) memory.fill(linksOf(id, l), 0xff, <usize>M << 2)
   clearList(id)
   store<u32>(baseLinksOf(id), MARKED | leader)
-  const word = load<u32>(lastOf(leader))
-  if (!isMarked(word)) lead(leader, id)
+  const word = load<u32>(firstFollowerWord(leader))
+  if (!isMarked(word)) setFirstFollower(leader, id)
   else if (id < (word & ~MARKED)) insertFirst(leader, word & ~MARKED, id)
   else insertBehind(word & ~MARKED, id)
-  markFollower(id, true)
+  setFollower(id, true)
 }
 
-/** Names the first follower of a leader. */
-function lead(leader: u32, first: u32): void {
-  atomic.store<u32>(lastOf(leader), first == NONE ? NONE : MARKED | first)
+/** Sets the first follower of a leader, NONE for none. */
+function setFirstFollower(leader: u32, first: u32): void {
+  atomic.store<u32>(firstFollowerWord(leader), first == NONE ? NONE : MARKED | first)
   setBit(leaders, leader, first != NONE)
   touch(leader)
 }
 
 function insertFirst(leader: u32, first: u32, id: u32): void {
-  const own = heightOf(first)
-  for (let h: i32 = 0; h < heights(); ++h) {
-    store<u32>(nextAt(id, h), h < own ? first : load<u32>(nextAt(first, h)))
-    if (h >= own) store<u32>(nextAt(first, h), NONE)
+  const height = heightOf(first)
+  for (let h: i32 = 0; h < heightMax(); ++h) {
+    store<u32>(nextWord(id, h), h < height ? first : load<u32>(nextWord(first, h)))
+    if (h >= height) store<u32>(nextWord(first, h), NONE)
   }
   touch(first)
-  lead(leader, id)
+  setFirstFollower(leader, id)
 }
 
 function insertBehind(first: u32, id: u32): void {
-  const own = heightOf(id)
-  let before = first
-  for (let h = heights() - 1; h >= 0; --h) {
-    let next = load<u32>(nextAt(before, h))
+  const height = heightOf(id)
+  let previous = first
+  for (let h = heightMax() - 1; h >= 0; --h) {
+    let next = load<u32>(nextWord(previous, h))
     while (next < id) {
-      before = next
-      next = load<u32>(nextAt(before, h))
+      previous = next
+      next = load<u32>(nextWord(previous, h))
     }
-    if (h >= own) continue
-    store<u32>(nextAt(id, h), next)
-    atomic.store<u32>(nextAt(before, h), id)
-    touch(before)
+    if (h >= height) continue
+    store<u32>(nextWord(id, h), next)
+    atomic.store<u32>(nextWord(previous, h), id)
+    touch(previous)
   }
 }
 
-/** Takes a follower out from behind its leader. */
-function leave(leader: u32, id: u32): void {
-  const first = load<u32>(lastOf(leader)) & ~MARKED
+/** Removes a follower from the followers of its leader. */
+function detachFollower(leader: u32, id: u32): void {
+  const first = load<u32>(firstFollowerWord(leader)) & ~MARKED
   if (id == first) {
-    const next = load<u32>(nextAt(id, 0))
+    const next = load<u32>(nextWord(id, 0))
     if (next != NONE) {
-      for (let h = heightOf(next); h < heights(); ++h) store<u32>(nextAt(next, h), load<u32>(nextAt(id, h)))
+      for (let h = heightOf(next); h < heightMax(); ++h) store<u32>(nextWord(next, h), load<u32>(nextWord(id, h)))
       touch(next)
     }
-    lead(leader, next)
+    setFirstFollower(leader, next)
     return
   }
-  let before = first
-  for (let h = heights() - 1; h >= 0; --h) {
-    let next = load<u32>(nextAt(before, h))
+  let previous = first
+  for (let h = heightMax() - 1; h >= 0; --h) {
+    let next = load<u32>(nextWord(previous, h))
     while (next < id) {
-      before = next
-      next = load<u32>(nextAt(before, h))
+      previous = next
+      next = load<u32>(nextWord(previous, h))
     }
     if (next != id) continue
-    atomic.store<u32>(nextAt(before, h), load<u32>(nextAt(id, h)))
-    touch(before)
+    atomic.store<u32>(nextWord(previous, h), load<u32>(nextWord(id, h)))
+    touch(previous)
   }
 }
 
-/** Takes a removed follower out for good, before its ordinal is given again. */
-export function release(id: u32): void {
+/** Removes a removed follower completely, before its ordinal is reused. */
+export function removeFollower(id: u32): void {
   const leader = leaderOf(id)
-  if (leader != NONE) leave(leader, id)
+  if (leader != NONE) detachFollower(leader, id)
   clearList(id)
-  markFollower(id, false)
+  setFollower(id, false)
 }
 
-/** The same for a row that stays: nothing leads to it any more. */
-function putOutside(id: u32): void {
+/** Marks a removed row that keeps its ordinal: it follows no row any more. */
+function markDetached(id: u32): void {
   clearList(id)
-  store<u32>(baseLinksOf(id), OUTSIDE)
+  store<u32>(baseLinksOf(id), DETACHED)
 }
 
 /**
- * Brackets changes after which a follower no longer leads on to the next: a reader that stands at it would miss the rest, and
- * searches again when it sees that the number is odd or another.
+ * Brackets changes after which a follower may not lead to the next one. A reader at that follower would miss the rest, so it searches again
+ * if the counter is odd or has changed.
  */
-export function beginHandingOver(): void {
-  atomic.add<u32>(HANDED, 1)
+export function beginHandover(): void {
+  atomic.add<u32>(HANDOVERS, 1)
 }
-export function endHandingOver(): void {
-  atomic.add<u32>(HANDED, 1)
+/** Ends the bracket of `beginHandover`. */
+export function endHandover(): void {
+  atomic.add<u32>(HANDOVERS, 1)
 }
 
-/** Takes removed followers out, for a sweep. */
-export function sweepFollowers(): void {
+/** Detaches the removed followers, as part of a sweep. */
+export function detachDeadFollowers(): void {
   const end = load<u32>(END)
-  beginHandingOver()
+  beginHandover()
   for (let id: u32 = 0; id < end; ++id) {
     const leader = isMarkedFollower(id) && !isAlive(id) ? leaderOf(id) : NONE
     if (leader == NONE) continue
-    beat()
-    leave(leader, id)
-    putOutside(id)
+    reportProgress()
+    detachFollower(leader, id)
+    markDetached(id)
   }
-  endHandingOver()
+  endHandover()
 }
 
 /**
- * Chooses which living follower takes the place of a removed leader, NONE where there is none, and puts the others behind it. By
- * a hash: were it the oldest, leaders would be removed one after the other where many copies are replaced in their order.
+ * Selects the live follower that succeeds a removed leader, and makes the others its followers. Returns NONE if no follower is live. The
+ * successor is selected by a hash. If it were the oldest, leaders would be removed one after another when many copies are replaced in their
+ * order.
  */
-export function handOver(leader: u32): u32 {
+export function selectSuccessor(leader: u32): u32 {
   let best = NONE
   for (let id = firstFollower(leader); id != NONE; id = followerAfter(leader, id)) {
-    beat()
-    if (isAlive(id) && (best == NONE || scattered(id) > scattered(best))) best = id
+    reportProgress()
+    if (isAlive(id) && (best == NONE || scatter(id) > scatter(best))) best = id
   }
-  if (best != NONE) leave(leader, best)
+  if (best != NONE) detachFollower(leader, best)
   const first = firstFollower(leader)
-  lead(leader, NONE)
+  setFirstFollower(leader, NONE)
   for (let id = first; id != NONE; ) {
-    const next = load<u32>(nextAt(id, 0))
-    if (best == NONE) putOutside(id)
+    const next = load<u32>(nextWord(id, 0))
+    if (best == NONE) markDetached(id)
     else store<u32>(baseLinksOf(id), MARKED | best)
     touch(id)
     id = next
   }
   if (best == NONE) return NONE
   clearList(best)
-  markFollower(best, false)
-  lead(best, first)
+  setFollower(best, false)
+  setFirstFollower(best, first)
   return best
 }
 
-/** Makes the bits of an arena that was loaded. */
-export function countFollowers(): void {
+/** Builds the bitmaps of an arena that was loaded. */
+export function buildFollowerBitmaps(): void {
   const end = load<u32>(END)
   for (let id: u32 = 0; id < end; ++id) {
     if (load<u32>(tailOf(id), 8) == NONE) continue
-    if (isFollower(id)) markFollower(id, true)
+    if (isFollower(id)) setFollower(id, true)
     else if (isLeader(id)) setBit(leaders, id, true)
   }
 }
 
-/** Whether what stands in the list of a row that was loaded can be followed without leaving the arena, and comes to an end. */
+/** Whether the list of a loaded row can be followed without leaving the arena, and ends. */
 export function isSoundFollower(id: u32, end: u32): bool {
   const word = load<u32>(baseLinksOf(id))
-  if (word == OUTSIDE) return true
+  if (word == DETACHED) return true
   const leader = word & ~MARKED
   if (leader >= end || load<u32>(tailOf(leader), 8) == NONE || !isLeader(leader)) return false
-  for (let h: i32 = 0; h < heights(); ++h) {
-    const next = load<u32>(nextAt(id, h))
+  for (let h: i32 = 0; h < heightMax(); ++h) {
+    const next = load<u32>(nextWord(id, h))
     if (next == NONE) continue
     if (next <= id || next >= end || load<u32>(baseLinksOf(next)) != word) return false
   }
   return true
 }
+/** Whether the first follower of a loaded leader exists and follows it. */
 export function isSoundLeader(id: u32, end: u32): bool {
-  const first = load<u32>(lastOf(id)) & ~MARKED
+  const first = load<u32>(firstFollowerWord(id)) & ~MARKED
   return first < end && load<u32>(baseLinksOf(first)) == (MARKED | id)
 }
 
-/** Followers a walk looks at before it takes it that one of the rest may be returned: too many only cost a place in its pool. */
-const LOOKED_AT: i32 = 4096
-let left: i32 = 0
-export function lookAgain(): void {
-  left = LOOKED_AT
+/**
+ * Followers that a walk checks for visibility. Beyond that it assumes that one of the rest may be returned, which costs at most a place in
+ * its pool.
+ */
+const CHECKS_MAX: i32 = 4096
+let checksLeft: i32 = 0
+/** Starts the budget of checks of one search. */
+export function resetChecks(): void {
+  checksLeft = CHECKS_MAX
 }
-/** To be asked before so many are looked at while it is decided whether a leader is shown. */
+/** Takes `count` checks from the budget. Returns false if the budget is used up. */
 @inline
-export function mayLook(count: i32): bool {
-  left -= count
-  return left >= 0
+export function takeChecks(count: i32): bool {
+  checksLeft -= count
+  return checksLeft >= 0
 }

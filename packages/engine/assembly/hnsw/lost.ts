@@ -1,13 +1,13 @@
-// Notices a walk that ended in a wrong place, and lets it go on from others. Rows of a field are about as far from their nearest
-// neighbors as queries like them are from theirs. So distances of some rows, from all over the field, to the nearest row they are
-// linked to say how near a walk should come. One that came less near is lost, or its query is unlike all data. Either way the
-// graph is entered again with a wide beam on every level, and the walk goes on from what this finds nearer than the last of its
-// pool. Where it finds nothing, the beam is all that the query pays for.
+// Detects a walk that ended in the wrong place, and resumes it from other entries. Rows of a field are about as far from their nearest
+// neighbors as similar queries are from theirs. So the distances of sample rows to their nearest linked row estimate how near a walk should
+// end. If a walk ends farther away, it is lost, or its query resembles no data. In both cases the search enters the graph again with a wide
+// beam on every level, and the walk continues from the rows of the beam that are nearer than the last row of its pool. If there are none,
+// the query has only paid for the beam.
 import {
   BINARY,
   END,
   ENTRY,
-  EXPECTED,
+  EXPECTED_DISTANCE,
   IP,
   JOB_KIND,
   JOB_LIMIT,
@@ -21,63 +21,69 @@ import {
 } from '../layout'
 import { levelOf } from './level'
 import { ids, keys, nextWalk, pool, poolMax, ranked, rowCode, visited } from '../scratch'
-import { distances, keyOf, keysFromRow, leaveUncounted } from '../distance/walk'
+import { distances, keyOf, keysFromRow, setDistances } from '../distance/walk'
 import { isMarkedFollower } from './copies'
-import { HIDDEN, at, clear, entryOf, idOf, insert, keyOfEntry, setSize, size } from './pool'
+import { HIDDEN, entryAt, clear, entryOf, idOf, insert, keyOfEntry, setSize, size } from './pool'
 import { walkFrom, walkLevel } from './search'
 
-/** Rows looked at. Of queries like the data, two in so many are farther from their nearest than the second farthest of these. */
-const ROWS_LOOKED_AT: u32 = 32
-/** Entries of the beam: as many as the walk kept, but no fewer and no more than these. */
-const NARROW: i32 = 32
-const WIDE: i32 = 64
+/**
+ * Number of sample rows. Of queries that resemble the data, two in this many are farther from their nearest row than the second largest
+ * distance of the sample.
+ */
+const SAMPLE_ROWS: u32 = 32
+/** Bounds of the width of the beam, which is otherwise the `ef` of the walk. */
+const BEAM_MIN: i32 = 32
+const BEAM_MAX: i32 = 64
 
-/** Goes on with a finished walk of level 0 that kept `wanted` where it seems to have come to a wrong place. */
-export function goOnWhereLost(wanted: i32): void {
-  // Keys of inner products say nothing of distances, and those of bits too little.
+/** Resumes a finished walk of level 0 with a pool of `ef` if it appears to be lost. */
+export function resumeIfLost(ef: i32): void {
+  // Keys of inner products are not distances, and those of bits are too inexact.
   if (metric == IP || precision == BINARY) return
   let nearest: i32 = 0
-  while (nearest < size && at(nearest) & HIDDEN) nearest++
-  if (nearest == size || keyOfEntry(at(nearest)) <= expected()) return
-  goOn(wanted)
+  while (nearest < size && entryAt(nearest) & HIDDEN) nearest++
+  if (nearest == size || keyOfEntry(entryAt(nearest)) <= expectedDistance()) return
+  resume(ef)
 }
 
-/** What is kept in the header is a pure function of the graph between two jobs, so it does not matter who computes it, or when. */
-function expected(): f32 {
+/**
+ * The distance at which a walk is expected to end. The cached value is a pure function of the graph between two jobs, so any thread may
+ * compute it at any time.
+ */
+function expectedDistance(): f32 {
   const job = atomic.load<u32>(JOB_LIMIT)
   const isQuiet = atomic.load<i32>(JOB_KIND) == 0
-  const known = atomic.load<u64>(EXPECTED)
-  if (known != 0 && (!isQuiet || <u32>(known >> 32) == job)) return reinterpret<f32>(<u32>known)
-  const counted = distances
-  const found = secondOfNearest()
-  leaveUncounted(counted)
-  if (isQuiet) atomic.store<u64>(EXPECTED, (<u64>job << 32) | <u64>reinterpret<u32>(found))
+  const cached = atomic.load<u64>(EXPECTED_DISTANCE)
+  if (cached != 0 && (!isQuiet || <u32>(cached >> 32) == job)) return reinterpret<f32>(<u32>cached)
+  const countBefore = distances
+  const found = sampleDistance()
+  setDistances(countBefore)
+  if (isQuiet) atomic.store<u64>(EXPECTED_DISTANCE, (<u64>job << 32) | <u64>reinterpret<u32>(found))
   return found
 }
 
-/** The second largest distance: one row may have come early, or be unlike all others. */
-function secondOfNearest(): f32 {
+/** The second largest distance of the sample. The largest may be that of an early row or of an outlier. */
+function sampleDistance(): f32 {
   const end = load<u32>(END)
   let largest: f32 = 0
   let second: f32 = 0
-  for (let i: u32 = 0; i < ROWS_LOOKED_AT; ++i) {
-    const id = <u32>((<u64>end * <u64>(2 * i + 1)) / <u64>(2 * ROWS_LOOKED_AT))
-    const far = toNearest(id)
-    second = max(second, min(far, largest))
-    largest = max(largest, far)
+  for (let i: u32 = 0; i < SAMPLE_ROWS; ++i) {
+    const id = <u32>((<u64>end * <u64>(2 * i + 1)) / <u64>(2 * SAMPLE_ROWS))
+    const distance = distanceToNearestLink(id)
+    second = max(second, min(distance, largest))
+    largest = max(largest, distance)
   }
   return second
 }
 
-/** The squared distance from a node to the nearest that it is linked to; 0 where it has no links. */
-function toNearest(id: u32): f32 {
+/** Squared distance from a node to the nearest node that it is linked to at level 0; 0 if it has no links. */
+function distanceToNearestLink(id: u32): f32 {
   if (isMarkedFollower(id)) return 0
   const list = linksOf(id, 0)
   let count: i32 = 0
   for (; count < M0; ++count) {
-    const other = load<u32>(list + (<usize>count << 2))
-    if (other >= MARKED) break
-    store<u32>(ids + (<usize>count << 2), other)
+    const neighbor = load<u32>(list + (<usize>count << 2))
+    if (neighbor >= MARKED) break
+    store<u32>(ids + (<usize>count << 2), neighbor)
   }
   if (count == 0) return 0
   keysFromRow(rowOf(id), rowCode, ids, count, keys)
@@ -86,20 +92,20 @@ function toNearest(id: u32): f32 {
   return nearest
 }
 
-function goOn(wanted: i32): void {
-  const kept = size
-  if (kept + WIDE > poolMax) return
-  memory.copy(ranked, pool, <usize>kept << 3)
-  enterWidely(min(WIDE, max(NARROW, wanted)))
+function resume(ef: i32): void {
+  const sizeBefore = size
+  if (sizeBefore + BEAM_MAX > poolMax) return
+  memory.copy(ranked, pool, <usize>sizeBefore << 3)
+  walkUpperLevels(min(BEAM_MAX, max(BEAM_MIN, ef)))
   const seeds = size
-  // The pool as the walk left it, with what was found behind it.
-  memory.copy(ranked + (<usize>kept << 3), pool, <usize>seeds << 3)
-  memory.copy(pool, ranked, <usize>kept << 3)
-  setSize(kept)
-  walkFrom(ranked + (<usize>kept << 3), seeds, wanted, nextWalk())
+  // The pool of the walk again, and after it the entries that were found.
+  memory.copy(ranked + (<usize>sizeBefore << 3), pool, <usize>seeds << 3)
+  memory.copy(pool, ranked, <usize>sizeBefore << 3)
+  setSize(sizeBefore)
+  walkFrom(ranked + (<usize>sizeBefore << 3), seeds, ef, nextWalk())
 }
 
-function enterWidely(beam: i32): void {
+function walkUpperLevels(beam: i32): void {
   const entry = atomic.load<u32>(ENTRY)
   clear(beam)
   if (entry == NONE) return

@@ -1,67 +1,75 @@
-// The sorted pool of a walk: u64 entries, key first, so that one comparison orders them; ties fall to the ordinal.
+// The sorted pool of a walk: u64 entries with the key in the high bits, so that one integer comparison orders them; ties are ordered by ordinal.
 //   bits 63..32 key (order-preserving) | 31..2 ordinal | 1 hidden | 0 expanded
-// Hidden rows steer the walk and are never returned: only the others count against the pool's size, so that a
-// neighborhood of removed rows cannot crowd out the living ones.
+// Hidden rows guide the walk and are never returned. Only visible entries count against `ef`, so that a neighborhood of removed rows cannot
+// displace live rows.
 import { floatOf, orderOf } from '../lanes'
 import { pool, poolMax } from '../scratch'
 
+/** Flags of an entry: its list was read; it may not be returned. */
 export const EXPANDED: u64 = 1
 export const HIDDEN: u64 = 2
 
+/** Number of entries. */
 export let size: i32 = 0
-/** Entries that are not hidden. */
-export let shown: i32 = 0
-/** How many shown entries are wanted. */
-let wanted: i32 = 0
-/** True where an entry was dropped for want of room rather than for being too far. */
+/** Number of entries that are not hidden. */
+export let visible: i32 = 0
+/** Number of visible entries that the pool keeps. */
+let ef: i32 = 0
+/** Whether an entry was dropped because the memory of the pool was full, not because it was too far away. */
 export let overflowed: bool = false
-/** Entries at or above this are not worth inserting. */
+/** An entry that is not below this does not enter the pool. */
 export let worst: u64 = u64.MAX_VALUE
 
+/** Entry of a row with a key, not hidden and not expanded. */
 @inline
 export function entryOf(key: f32, id: u32): u64 {
   return (<u64>orderOf(key) << 32) | (<u64>id << 2)
 }
+/** Ordinal of an entry. */
 @inline
 export function idOf(entry: u64): u32 {
   return <u32>entry >> 2
 }
+/** Key of an entry. */
 @inline
 export function keyOfEntry(entry: u64): f32 {
   return floatOf(<u32>(entry >> 32))
 }
+/** The entry at position `i`; the best is at 0. */
 @inline
-export function at(i: i32): u64 {
+export function entryAt(i: i32): u64 {
   return load<u64>(pool + (<usize>i << 3))
 }
+/** Replaces the entry at position `i`. */
 @inline
-export function put(i: i32, entry: u64): void {
+export function setEntry(i: i32, entry: u64): void {
   store<u64>(pool + (<usize>i << 3), entry)
 }
 
+/** Empties the pool and makes it keep `count` visible entries. */
 export function clear(count: i32): void {
   size = 0
-  shown = 0
-  wanted = count
+  visible = 0
+  ef = count
   overflowed = false
   worst = u64.MAX_VALUE
 }
 
-/** Takes over the entries already there as the seeds of a walk that wants `count`; the caller sets their flags first. */
+/** Uses the current entries as the seeds of a walk that keeps `count` visible entries. The caller has set their flags. */
 export function reseed(count: i32): void {
-  wanted = count
-  shown = 0
+  ef = count
+  visible = 0
   overflowed = false
   let i: i32 = 0
-  for (; i < size && shown < wanted; ++i) if (!(at(i) & HIDDEN)) shown++
+  for (; i < size && visible < ef; ++i) if (!(entryAt(i) & HIDDEN)) visible++
   size = i
-  worst = shown == wanted ? at(size - 1) : u64.MAX_VALUE
+  worst = visible == ef ? entryAt(size - 1) : u64.MAX_VALUE
 }
 
-/** Inserts in order and returns the place. The caller has compared with `worst`. */
+/** Inserts an entry in order and returns its position. The caller has compared it with `worst`. */
 export function insert(entry: u64): i32 {
   let p = pool + (<usize>size << 3)
-  // From the end, eight at a time and then one by one: where an entry goes is not foreseeable, so few branches must depend on it.
+  // Moves entries from the end, eight at a time and then one at a time. The position is unpredictable, so few branches should depend on it.
   while (p >= pool + 64 && load<u64>(p - 64) > entry) {
     const a = v128.load(p - 64)
     const b = v128.load(p - 48)
@@ -78,43 +86,44 @@ export function insert(entry: u64): i32 {
     p -= 8
   }
   store<u64>(p, entry)
-  const low = <i32>((p - pool) >>> 3)
+  const index = <i32>((p - pool) >>> 3)
   size++
   if (!(entry & HIDDEN)) {
-    shown++
-    if (shown > wanted) dropLastShown()
-    if (shown == wanted) worst = at(size - 1)
+    visible++
+    if (visible > ef) dropLastVisible()
+    if (visible == ef) worst = entryAt(size - 1)
   }
   if (size == poolMax) {
-    // Room for one more is always kept; what falls out here was near enough to matter.
+    // The pool always has space for one more entry. The entry that is dropped here was near enough to be kept.
     overflowed = true
     size--
-    if (!(at(size) & HIDDEN)) shown--
-    worst = at(size - 1)
+    if (!(entryAt(size) & HIDDEN)) visible--
+    worst = entryAt(size - 1)
   }
-  return low
+  return index
 }
 
-function dropLastShown(): void {
-  size-- // the last entry is shown whenever the pool is full
-  shown--
-  while (size > 0 && at(size - 1) & HIDDEN) size--
+function dropLastVisible(): void {
+  size-- // the last entry is visible whenever the pool is full
+  visible--
+  while (size > 0 && entryAt(size - 1) & HIDDEN) size--
 }
 
+/** Sets the number of entries, after the caller has written or truncated them. */
 export function setSize(count: i32): void {
   size = count
 }
 
-/** Removes hidden entries and returns how many are left. */
+/** Removes hidden entries. Returns the number of remaining entries. */
 export function dropHidden(): i32 {
-  if (shown == size) return size
-  let n: i32 = 0
+  if (visible == size) return size
+  let kept: i32 = 0
   for (let i: i32 = 0; i < size; ++i) {
-    const entry = at(i)
+    const entry = entryAt(i)
     if (entry & HIDDEN) continue
-    put(n, entry)
-    n++
+    setEntry(kept, entry)
+    kept++
   }
-  size = n
-  return n
+  size = kept
+  return kept
 }

@@ -1,50 +1,54 @@
-// Walking the graph: greedy above, a small beam at level 1 that seeds level 0 with several entries (one alone is now and
-// then trapped in a wrong cluster), then best-first over level 0.
-import { ENTRY, FOLLOWING, MARKED, NONE, degreeAt, followers, hiddenAt, linksOf, rowOf, tailOf } from '../layout'
+// Walks the graph: greedy search above level 1, a small beam at level 1 that provides several entries for level 0 (a single one sometimes
+// leads to the wrong cluster), then best-first search of level 0 (Algorithms 2 and 5 of HNSW, arXiv 1603.09320).
+import { ENTRY, FOLLOWER_COUNT, MARKED, NONE, degreeAt, followers, hiddenAt, linksOf, rowOf, tailOf } from '../layout'
 import { levelOf } from './level'
 import { ids, keys, nextWalk, visited } from '../scratch'
 import { keyOf, keysOfIds } from '../distance/walk'
-import { EXPANDED, HIDDEN, at, clear, entryOf, idOf, insert, keyOfEntry, put, reseed, size, worst } from './pool'
-import { firstFollower, followerAfter, isMarkedFollower, isMarkedLeader, leaderOf, lookAgain, mayLook } from './copies'
+import { EXPANDED, HIDDEN, entryAt, clear, entryOf, idOf, insert, keyOfEntry, setEntry, reseed, size, worst } from './pool'
+import { firstFollower, followerAfter, isMarkedFollower, isMarkedLeader, leaderOf, resetChecks, takeChecks } from './copies'
 import { ignoreSubBatch } from './sub-batch'
 
-/** Entries carried from level 1 into level 0 while building. */
+/** Width of the beam at level 1 during a build. */
 const BEAM: i32 = 8
-/** The same for a query: a graph built with the wider beam traps no more of them with the narrower. */
+/** Width of the beam at level 1 for a query. In a graph that was built with the wider beam, the narrower one is sufficient. */
 const QUERY_BEAM: i32 = 4
 
-/** Nodes expanded since the count was taken. */
+/** Number of nodes expanded since `takeHops` was last called. */
 let hops: u32 = 0
+/** Returns the number of nodes expanded since the last call. */
 export function takeHops(): u32 {
   const n = hops
   hops = 0
   return n
 }
 
-/** Keeps loads whose only purpose is to bring a line near from being dropped. */
+/** Prevents the compiler from removing loads that only prefetch. */
 let sink: u32 = 0
 
 let version: u32 = 0
 let allowed: usize = 0
 let allowedEnd: u32 = 0
-/** Whether any row follows another: most arenas have none, and nothing is looked up. */
+/** Whether any row follows another. Most arenas have no followers, and then nothing is looked up. */
 export let hasCopies: bool = false
 
-/** Which rows a walk may return: those visible at a version and, where there is a bitmap, with their bit set below `end`. */
-export function setView(asOf: u32, bitmap: usize, end: u32): void {
-  version = asOf
+/**
+ * Sets which rows a walk may return: those visible as of a version and, if `bitmap` is not 0, with an ordinal below `end` whose bit is set.
+ */
+export function setView(asOfVersion: u32, bitmap: usize, end: u32): void {
+  version = asOfVersion
   allowed = bitmap
   allowedEnd = end
-  hasCopies = load<u32>(FOLLOWING) != 0
-  lookAgain()
+  hasCopies = load<u32>(FOLLOWER_COUNT) != 0
+  resetChecks()
 }
 
+/** Whether a row, not counting its followers, is outside the view. */
 @inline
 export function isHiddenRow(id: u32): bool {
   return !isAllowed(id) || hiddenAt(tailOf(id), version)
 }
 
-/** The same of a node, which stands for the rows that follow it. A row that follows is found through its leader alone. */
+/** Whether no row of a node may be returned. A follower is returned through its leader only. */
 @inline
 export function isHidden(id: u32): bool {
   return hasCopies ? isHiddenNode(id) : isHiddenRow(id)
@@ -52,24 +56,25 @@ export function isHidden(id: u32): bool {
 function isHiddenNode(id: u32): bool {
   if (isMarkedFollower(id)) return true
   if (!isHiddenRow(id)) return false
-  return !isMarkedLeader(id) || !leadsToShown(id)
+  return !isMarkedLeader(id) || !hasVisibleFollower(id)
 }
-/** The first follower of a leader that the bitmap allows, where there is one; whether it can be seen is another matter. */
+/** The first follower of a leader that the bitmap allows, or NONE. It may be invisible as of the version. */
 export function firstAllowedFollower(leader: u32): u32 {
   const first = firstFollower(leader)
   return allowed == 0 || first == NONE ? first : allowedFollowerFrom(leader, first)
 }
+/** The next follower of the leader after `id` that the bitmap allows, or NONE. */
 export function allowedFollowerAfter(leader: u32, id: u32): u32 {
   return allowed == 0 ? followerAfter(leader, id) : allowedFollowerFrom(leader, id + 1)
 }
-/** Through the bits of the bitmap and of followers, 32 rows at a time: few of a hundred thousand copies may be allowed. */
+/** Combines the words of the bitmap and of `followers`, 32 rows at a time: few of a hundred thousand copies may be allowed. */
 function allowedFollowerFrom(leader: u32, from: u32): u32 {
   const words = allowedWords()
-  let below: u32 = ~((1 << (from & 31)) - 1)
+  let mask: u32 = ~((1 << (from & 31)) - 1)
   for (let i = from >> 5; i < words; ++i) {
-    const at = <usize>i << 2
-    let word = load<u32>(allowed + at) & load<u32>(followers + at) & below
-    below = 0xffffffff
+    const offset = <usize>i << 2
+    let word = load<u32>(allowed + offset) & load<u32>(followers + offset) & mask
+    mask = 0xffffffff
     for (; word != 0; word &= word - 1) {
       const id = (i << 5) | ctz(word)
       if (isAllowed(id) && leaderOf(id) == leader) return id
@@ -78,37 +83,37 @@ function allowedFollowerFrom(leader: u32, from: u32): u32 {
   return NONE
 }
 
-/** Whether a follower may be returned; also where that would take too long to find out. */
-function leadsToShown(leader: u32): bool {
-  if (!mayLookFrom(leader)) return true
+/** Whether a follower may be returned. Also true if that would take too long to find out. */
+function hasVisibleFollower(leader: u32): bool {
+  if (!takeBitmapChecks(leader)) return true
   for (let id = firstAllowedFollower(leader); id != NONE; id = allowedFollowerAfter(leader, id))
-    if (!mayLook(1) || !hiddenAt(tailOf(id), version)) return true
+    if (!takeChecks(1) || !hiddenAt(tailOf(id), version)) return true
   return false
 }
-/** Eight words of bits are read as fast as one follower. */
-function mayLookFrom(leader: u32): bool {
+/** Takes the cost of reading the bitmap words from the budget: eight words cost as much as one follower. */
+function takeBitmapChecks(leader: u32): bool {
   const first = firstFollower(leader) >> 5
   const words = allowedWords()
-  return allowed == 0 || mayLook(words > first ? <i32>((words - first) >> 3) : 0)
+  return allowed == 0 || takeChecks(words > first ? <i32>((words - first) >> 3) : 0)
 }
 
-/** What the bitmap says of a node. */
+/** Whether the bitmap allows a node, itself or a follower. */
 @inline
 export function isAllowedNode(id: u32): bool {
-  return isAllowed(id) || (hasCopies && isMarkedLeader(id) && leadsToAllowed(id))
+  return isAllowed(id) || (hasCopies && isMarkedLeader(id) && hasAllowedFollower(id))
 }
-function leadsToAllowed(leader: u32): bool {
-  return !mayLookFrom(leader) || firstAllowedFollower(leader) != NONE
+function hasAllowedFollower(leader: u32): bool {
+  return !takeBitmapChecks(leader) || firstAllowedFollower(leader) != NONE
 }
 
-/** What the bitmap says of a row; unlike its versions, which stand beside the code, that is always at hand. */
+/** Whether the bitmap allows a row. Unlike versions, which are stored after the code, the bitmap is usually in the cache. */
 @inline
 export function isAllowed(id: u32): bool {
   if (allowed == 0) return true
   return id < allowedEnd && ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) != 0
 }
 
-/** The lowest ordinal with its bit set in the words from `from` below `to` of the bitmap; NONE where there is none. It may have no row. */
+/** The lowest ordinal whose bit is set in the words from `from` up to but not including `to` of the bitmap, or NONE. It may have no row. */
 export function firstAllowed(from: u32, to: u32): u32 {
   for (let i = from; i < to; ++i) {
     const word = load<u32>(allowed + (<usize>i << 2))
@@ -117,19 +122,20 @@ export function firstAllowed(from: u32, to: u32): u32 {
   return NONE
 }
 
-/** Words of the bitmap. */
+/** Number of u32 words of the bitmap. */
 export function allowedWords(): u32 {
   return (allowedEnd + 31) >> 5
 }
 
+/** Counts an expanded node. */
 export function countHop(): void {
   hops++
 }
 
 let nearest: f32 = 0
 /**
- * Follows the nearest neighbor until none is nearer, past whatever bears the mark: what was compared before is no nearer.
- * Leaves the key in `nearest`.
+ * Greedy search of one level: moves to the nearest neighbor until no neighbor is nearer. Rows with the mark were compared before and are
+ * skipped. Leaves the key of the result in `nearest`.
  */
 function descend(from: u32, key: f32, level: i32, mark: u32): u32 {
   let best = from
@@ -137,7 +143,7 @@ function descend(from: u32, key: f32, level: i32, mark: u32): u32 {
   let moved = true
   while (moved) {
     moved = false
-    const count = gather(linksOf(best, level), degreeAt(level), mark, 0)
+    const count = listUnvisited(linksOf(best, level), degreeAt(level), mark, 0)
     hops++
     keysOfIds(count)
     for (let i: i32 = 0; i < count; ++i) {
@@ -152,35 +158,35 @@ function descend(from: u32, key: f32, level: i32, mark: u32): u32 {
   return best
 }
 
-/** Touches the list of the entry that is likely to be expanded next, while distances are being computed. */
+/** Prefetches the list of the entry that is probably expanded next, while distances are computed. */
 @inline
 function touchNext(current: i32, level: i32): void {
   let next = current + 1
   if (next >= size) return
-  let entry = at(next)
+  let entry = entryAt(next)
   if (entry & EXPANDED) {
     next++
     if (next >= size) return
-    entry = at(next)
+    entry = entryAt(next)
   }
   const list = linksOf(idOf(entry), level)
   sink = load<u32>(list) ^ load<u32>(list, 64)
 }
 
-/** Expands the first entry after `current` that is not yet: where its list is, or 0 where there is none. */
+/** Expands the first entry after `current` that is not expanded yet. Returns the address of its list, or 0 if there is none. */
 @inline
 function expandAfter(current: i32, level: i32): usize {
   let next = current + 1
-  while (next < size && at(next) & EXPANDED) next++
+  while (next < size && entryAt(next) & EXPANDED) next++
   if (next == size) return 0
-  put(next, at(next) | EXPANDED)
+  setEntry(next, entryAt(next) | EXPANDED)
   hops++
-  return linksOf(idOf(at(next)), level)
+  return linksOf(idOf(entryAt(next)), level)
 }
 
-/** Lists the neighbors not seen yet behind the `count` ordinals already listed; returns how many are listed then. */
+/** Appends the unvisited neighbors of the list at `from` to the `listed` ordinals of `ids`. Returns the new number of ordinals. */
 @inline
-function gather(from: usize, degree: i32, mark: u32, listed: i32): i32 {
+function listUnvisited(from: usize, degree: i32, mark: u32, listed: i32): i32 {
   let list = from
   const end = list + (<usize>degree << 2)
   let count = listed
@@ -197,10 +203,10 @@ function gather(from: usize, degree: i32, mark: u32, listed: i32): i32 {
 }
 
 /**
- * Puts the listed rows into the pool; returns the first place that changed. Most are beyond the pool's last and are left out
- * four at a time; where keys are equal the ordinal decides.
+ * Inserts the listed rows into the pool. Returns the first position that changed. Most rows are worse than the last of the pool and are
+ * skipped four at a time; rows with an equal key are compared by ordinal.
  */
-export function offer(count: i32, viewed: bool): i32 {
+export function insertListed(count: i32, viewed: bool): i32 {
   let first = size
   for (let from: i32 = 0; from < count; from += 4) {
     const beyond = f32x4.gt(v128.load(keys + (<usize>from << 2)), f32x4.splat(keyOfEntry(worst)))
@@ -218,56 +224,53 @@ export function offer(count: i32, viewed: bool): i32 {
 }
 
 /**
- * Best-first walk of one level from the entries in the pool, until every entry kept is expanded. `wanted` shown entries
- * are kept; at level 0 rows outside the view are hidden. With `pairs` the two best entries are expanded at a time: their
- * lists and rows are fetched together, which saves more time than the few rows cost that one at a time would not look at.
+ * Best-first walk of one level from the entries of the pool, until every entry is expanded. The pool keeps `ef` visible entries. With
+ * `viewed`, rows outside the view are hidden. With `pairs`, the two best entries are expanded at a time: loading their lists and rows
+ * together saves more time than the few additional rows cost.
  */
-export function walkLevel(wanted: i32, level: i32, viewed: bool, pairs: bool, mark: u32): void {
+export function walkLevel(ef: i32, level: i32, viewed: bool, pairs: bool, mark: u32): void {
   for (let i: i32 = 0; i < size; ++i) {
-    const id = idOf(at(i))
+    const id = idOf(entryAt(i))
     store<u8>(visited + <usize>id, <u8>mark)
-    put(i, (at(i) & ~(EXPANDED | HIDDEN)) | (viewed && isHidden(id) ? HIDDEN : 0))
+    setEntry(i, (entryAt(i) & ~(EXPANDED | HIDDEN)) | (viewed && isHidden(id) ? HIDDEN : 0))
   }
-  reseed(wanted)
+  reseed(ef)
   expandAll(level, viewed, pairs, mark)
 }
 
-/** Expands every entry of the pool that is not yet, and those that come into it meanwhile. */
+/** Expands every entry of the pool that is not expanded yet, including those that enter it meanwhile. */
 function expandAll(level: i32, viewed: bool, pairs: bool, mark: u32): void {
   const degree = degreeAt(level)
   let current: i32 = 0
   while (current < size) {
-    const entry = at(current)
+    const entry = entryAt(current)
     if (entry & EXPANDED) {
       current++
       continue
     }
-    put(current, entry | EXPANDED)
+    setEntry(current, entry | EXPANDED)
     hops++
     const list = linksOf(idOf(entry), level)
     const second = pairs ? expandAfter(current, level) : 0
-    // Both lists are on their way before the first is read: where its end is cannot be foreseen, so the second would be late.
+    // Both lists are loaded before the first is read. The end of a list is unpredictable, so the second would be late otherwise.
     if (second != 0) sink = load<u32>(list) ^ load<u32>(list, 64) ^ load<u32>(second) ^ load<u32>(second, 64)
-    let count = gather(list, degree, mark, 0)
-    if (second != 0) count = gather(second, degree, mark, count)
+    let count = listUnvisited(list, degree, mark, 0)
+    if (second != 0) count = listUnvisited(second, degree, mark, count)
     if (count == 0) {
       current++
       continue
     }
     if (level == 0) touchNext(current, level)
     keysOfIds(count)
-    const first = offer(count, viewed)
+    const first = insertListed(count, viewed)
     current = first <= current ? first : current + 1
   }
 }
 
-/**
- * Goes on with a walk of level 0 that is over, from the `count` seeds listed: as many as are nearer than the last of the pool are
- * expanded, and what they lead to.
- */
-export function walkFrom(seeds: usize, count: i32, wanted: i32, mark: u32): void {
-  for (let i: i32 = 0; i < size; ++i) store<u8>(visited + <usize>idOf(at(i)), <u8>mark)
-  reseed(wanted)
+/** Continues a finished walk of level 0 from the `count` entries at `seeds` that are nearer than the last of the pool. */
+export function walkFrom(seeds: usize, count: i32, ef: i32, mark: u32): void {
+  for (let i: i32 = 0; i < size; ++i) store<u8>(visited + <usize>idOf(entryAt(i)), <u8>mark)
+  reseed(ef)
   for (let i: i32 = 0; i < count; ++i) {
     const seed = load<u64>(seeds + (<usize>i << 3)) & ~(EXPANDED | HIDDEN)
     const seen = visited + <usize>idOf(seed)
@@ -279,8 +282,8 @@ export function walkFrom(seeds: usize, count: i32, wanted: i32, mark: u32): void
 }
 
 /**
- * Brings the pool from the entry point to the seeds of a walk of `level`: greedy above, the beam where the walk is of
- * level 0. With `frozen` the sub-batch being linked is passed by. Returns false where the graph is empty.
+ * Goes from the entry point to the seeds of a walk of `level`, which it leaves in the pool: greedy search above, and the beam at level 1 if
+ * `level` is 0. With `frozen`, the sub-batch that is being linked is skipped. Returns false if the graph is empty.
  */
 export function approach(level: i32, frozen: bool): bool {
   const entry = atomic.load<u32>(ENTRY)
@@ -291,9 +294,9 @@ export function approach(level: i32, frozen: bool): bool {
   let node = entry
   nearest = keyOf(rowOf(node))
   let l = top
-  const compared = nextWalk()
-  if (frozen) ignoreSubBatch(compared)
-  for (; l > stop; --l) node = descend(node, nearest, l, compared)
+  const descentMark = nextWalk()
+  if (frozen) ignoreSubBatch(descentMark)
+  for (; l > stop; --l) node = descend(node, nearest, l, descentMark)
   insert(entryOf(nearest, node))
   if (level == 0 && l == 1) {
     const mark = nextWalk()

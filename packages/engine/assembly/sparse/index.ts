@@ -1,22 +1,25 @@
-// The kernel of sparse fields: the exact k best rows by dot product. Ordinals are taken in windows. The most that each list can
-// add inside a window is known from its blocks; lists that together cannot lift a row into the best ones are not walked,
-// only asked about rows that other lists brought up (MaxScore, with bounds by block). A window where no row can get in is
-// passed over whole.
+// The kernel of sparse fields: finds the exact k best rows by dot product. Ordinals are processed in windows. The blocks of each list bound what
+// the list can add inside a window. Lists that together cannot raise a row into the best k are not scanned; they are only probed for the rows that
+// other lists contain (MaxScore, Turtle and Flood 1995, with bounds by block as in block-max indexes). A window in which no row can enter the
+// best k is skipped.
 //
-// Scores are integers: weights come scaled by a power of two, so sums are exact and do not depend on the order of lists.
-import { add, replaceWorst, sort } from './best'
+// Scores are integers: weights are scaled by a power of two, so sums are exact and do not depend on the order of lists.
+import { addHit, replaceWorst, sortHits } from './best'
 import {
-  ALLOWED, ALLOWED_BITS, ASIDE, BEST, BLOCKS, BOUND, CURRENT, DIRECTORY, EXPECTED, FOUND, K, LISTS, MARKS, ORDER, POSTINGS, PROBE, SCORED,
-  SCORES, UNSCALE, VERSION, WEIGHT, WINDOW, WINDOW_BOUND, blockOf, hiddenAt, largestOf, lastOf, listAt, ordinalsOf, placeOf,
+  ALLOWED, ALLOWED_BITS, PROBED_ONLY, BEST, BLOCKS, BOUND, CURRENT, DIRECTORY, EXPECTED, FOUND, K, LISTS, MARKS, ORDER, POSTINGS, PROBE, SCORED,
+  SCORES, UNSCALE, VERSION, WEIGHT, WINDOW, WINDOW_BOUND, blockOf, hiddenAt, largestOf, lastOf, listAt, ordinalsOf, lowerBound,
   weightsOf,
 } from './layout'
 
-const NOWHERE: u32 = 0xffffffff
+const NONE: u32 = 0xffffffff
 
-/** What host and kernel must agree on; sparse-kernel.ts has the same number. */
+/** Version of the interface between host and kernel; src/vector/sparse/kernel.ts has the same number. */
 export const abi: i32 = 1
 
-/** Answers the ticket: writes hits to its best area as | ordinal u32 | similarity f32 | ... 16 bytes each, best first. */
+/**
+ * Answers the query of a ticket (layout.ts): writes at most k hits to its area of best hits, 16 bytes each, as | ordinal u32 | similarity
+ * f32 | ..., best first, and the counts of hits, scored rows, and postings read to the ticket.
+ */
 export function search(ticket: usize): void {
   const lists = load<i32>(ticket, LISTS)
   const k = load<u32>(ticket, K)
@@ -35,73 +38,74 @@ export function search(ticket: usize): void {
   let low: u32 = 0
   for (;;) {
     low = nextOrdinal(ticket, lists, low)
-    if (low == NOWHERE) break
+    if (low == NONE) break
     if (allowed != 0) {
-      const open = nextAllowed(allowed, allowedBits, low)
-      if (open == NOWHERE) break
-      if (open != low) {
-        low = open
+      const nextOpen = nextAllowed(allowed, allowedBits, low)
+      if (nextOpen == NONE) break
+      if (nextOpen != low) {
+        low = nextOpen
         continue
       }
     }
     const high = low + WINDOW
-    const least: i64 = found == k ? load<i64>(best) : i64.MIN_VALUE
+    const threshold: i64 = found == k ? load<i64>(best) : i64.MIN_VALUE
     boundLists(ticket, lists, low, high)
-    // Lists left aside: together they cannot lift a row over the worst of the best. In the order of their bounds.
-    let aside: i32 = 0
-    let asideBound: i64 = 0
-    let walked: u32 = 0
+    // Selects the lists that are only probed: together they cannot raise a row above the worst of the best k. They are in the order of
+    // their bounds.
+    let probedCount: i32 = 0
+    let probedBound: i64 = 0
+    let scanned: u32 = 0
     if (found == k) {
       for (let i: i32 = 0; i < lists; ++i) {
         const list = listAt(ticket, i)
         const bound = load<i64>(list, WINDOW_BOUND)
-        if (asideBound + bound > least) continue
-        asideBound += bound
+        if (probedBound + bound > threshold) continue
+        probedBound += bound
         store<u32>(list, load<u32>(list, CURRENT), PROBE)
-        store<u32>(order + (<usize>aside << 2), i)
-        aside++
-        store<u32>(list, 1, ASIDE)
+        store<u32>(order + (<usize>probedCount << 2), i)
+        probedCount++
+        store<u32>(list, 1, PROBED_ONLY)
       }
     }
-    if (aside < lists) {
+    if (probedCount < lists) {
       for (let i: i32 = 0; i < lists; ++i) {
         const list = listAt(ticket, i)
-        if (load<u32>(list, ASIDE) == 0) walked += walk(list, low, high, scores, marks, false)
+        if (load<u32>(list, PROBED_ONLY) == 0) scanned += scanList(list, low, high, scores, marks, false)
       }
     }
-    if (walked > 0) {
-      postings += walked
-      let rest = asideBound
-      for (let i = aside - 1; i >= 0; --i) {
-        const left = narrow(scores, marks, least, rest)
+    if (scanned > 0) {
+      postings += scanned
+      let rest = probedBound
+      for (let i = probedCount - 1; i >= 0; --i) {
+        const left = pruneMarks(scores, marks, threshold, rest)
         if (left == 0) break
         const list = listAt(ticket, load<i32>(order + (<usize>i << 2)))
         rest -= load<i64>(list, WINDOW_BOUND)
-        // Asking about a row takes as long as walking past a dozen.
-        if (load<u32>(list, EXPECTED) < left * 12) postings += walk(list, low, high, scores, marks, true)
-        else lookUpMarked(list, low, scores, marks)
+        // Probing a list for a row takes as long as scanning twelve postings.
+        if (load<u32>(list, EXPECTED) < left * 12) postings += scanList(list, low, high, scores, marks, true)
+        else probeMarked(list, low, scores, marks)
       }
       for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
         let bits = load<u64>(marks + (word << 3))
         if (bits == 0) continue
         store<u64>(marks + (word << 3), 0)
         for (; bits != 0; bits &= bits - 1) {
-          const at = (<u32>word << 6) + <u32>ctz(bits)
-          const score = load<i64>(scores + (<usize>at << 3))
-          store<i64>(scores + (<usize>at << 3), 0)
+          const offset = (<u32>word << 6) + <u32>ctz(bits)
+          const score = load<i64>(scores + (<usize>offset << 3))
+          store<i64>(scores + (<usize>offset << 3), 0)
           scored++
           if (found == k && score <= load<i64>(best)) continue
-          const id = low + at
+          const id = low + offset
           if (allowed != 0 && !isAllowed(allowed, allowedBits, id)) continue
           if (hiddenAt(id, version)) continue
-          if (found < k) add(best, found++, score, id)
+          if (found < k) addHit(best, found++, score, id)
           else replaceWorst(best, k, score, id)
         }
       }
     }
     low = high
   }
-  sort(best, found)
+  sortHits(best, found)
   const unscale = load<f64>(ticket, UNSCALE)
   for (let i: u32 = 0; i < found; ++i) {
     const hit = best + (<usize>i << 4)
@@ -114,9 +118,9 @@ export function search(ticket: usize): void {
   store<u32>(ticket, postings, POSTINGS)
 }
 
-/** Moves every list to the block that reaches `low`, and gives the first ordinal at or after it that any list has. */
+/** Moves every list to the block that reaches `low`. Returns the lowest ordinal at or after `low` that any list contains. */
 function nextOrdinal(ticket: usize, lists: i32, low: u32): u32 {
-  let next = NOWHERE
+  let next = NONE
   for (let i: i32 = 0; i < lists; ++i) {
     const list = listAt(ticket, i)
     const directory: usize = load<u32>(list, DIRECTORY)
@@ -131,12 +135,12 @@ function nextOrdinal(ticket: usize, lists: i32, low: u32): u32 {
   return next
 }
 
-/** The most each list adds to a row of the window; 0 where it has none there. */
+/** Computes the most that each list adds to a row of the window; 0 if it has no posting there. */
 function boundLists(ticket: usize, lists: i32, low: u32, high: u32): void {
   for (let i: i32 = 0; i < lists; ++i) {
     const list = listAt(ticket, i)
     store<i64>(list, boundOf(list, low, high), WINDOW_BOUND)
-    store<u32>(list, 0, ASIDE)
+    store<u32>(list, 0, PROBED_ONLY)
   }
 }
 
@@ -156,20 +160,21 @@ function boundOf(list: usize, low: u32, high: u32): i64 {
   }
   store<u32>(list, <u32>expected + 1, EXPECTED)
   if (largest <= 0) return 0
-  // Newer rows, which this search does not see, may have raised the block's bound beyond what fits: the list's own holds.
+  // Newer rows, which this search does not see, may have raised the bound of the block above what the score can hold. The bound of the list
+  // still applies.
   return min(<i64>(<f64>largest * load<f64>(list, WEIGHT)) + 1, load<i64>(list, BOUND))
 }
 
 /**
- * Adds what the list has inside the window to the scores: of all rows, which are marked then, or only of rows that are marked
- * already. Gives the number of postings.
+ * Adds the postings of the list inside the window to the scores: of all rows, which it marks, or of marked rows only. Returns the number of
+ * postings read.
  */
 @inline
-function walk(list: usize, low: u32, high: u32, scores: usize, marks: usize, markedOnly: bool): u32 {
+function scanList(list: usize, low: u32, high: u32, scores: usize, marks: usize, markedOnly: bool): u32 {
   const directory: usize = load<u32>(list, DIRECTORY)
   const blocks = load<u32>(list, BLOCKS)
   const weight = load<f64>(list, WEIGHT)
-  let walked: u32 = 0
+  let scanned: u32 = 0
   for (let b = load<u32>(list, CURRENT); b < blocks; ++b) {
     const block = blockOf(directory, b)
     const ordinals = ordinalsOf(block)
@@ -177,35 +182,35 @@ function walk(list: usize, low: u32, high: u32, scores: usize, marks: usize, mar
     if (first >= high) break
     const count = atomic.load<u32>(block)
     const weights = weightsOf(block)
-    let i: u32 = first < low ? placeOf(ordinals, count, low) : 0
+    let i: u32 = first < low ? lowerBound(ordinals, count, low) : 0
     for (; i < count; ++i) {
       const id = load<u32>(ordinals + (<usize>i << 2))
-      // Later blocks begin even later.
+      // Later blocks start at higher ordinals.
       if (id >= high) break
-      walked++
-      const at = <usize>(id - low)
-      const mark = marks + (at >> 3)
-      const bit = <u8>1 << <u8>(at & 7)
+      scanned++
+      const offset = <usize>(id - low)
+      const mark = marks + (offset >> 3)
+      const bit = <u8>1 << <u8>(offset & 7)
       if (!markedOnly) store<u8>(mark, load<u8>(mark) | bit)
       else if ((load<u8>(mark) & bit) == 0) continue
-      const place = scores + (at << 3)
+      const place = scores + (offset << 3)
       store<i64>(place, load<i64>(place) + <i64>(<f64>load<f32>(weights + (<usize>i << 2)) * weight))
     }
   }
-  return walked
+  return scanned
 }
 
-/** Keeps the marks of rows that `rest` more could lift over `least`. Gives how many they are. */
-function narrow(scores: usize, marks: usize, least: i64, rest: i64): u32 {
+/** Keeps the marks of rows that `rest` could raise above `threshold`, and clears the others. Returns the number of marks left. */
+function pruneMarks(scores: usize, marks: usize, threshold: i64, rest: i64): u32 {
   let left: u32 = 0
   for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
     const bits = load<u64>(marks + (word << 3))
     if (bits == 0) continue
     let kept = bits
-    for (let open = bits; open != 0; open &= open - 1) {
-      const place = scores + (((word << 6) + <usize>ctz(open)) << 3)
-      if (load<i64>(place) + rest > least) continue
-      kept &= ~(open & (0 - open))
+    for (let openBits = bits; openBits != 0; openBits &= openBits - 1) {
+      const place = scores + (((word << 6) + <usize>ctz(openBits)) << 3)
+      if (load<i64>(place) + rest > threshold) continue
+      kept &= ~(openBits & (0 - openBits))
       store<i64>(place, 0)
     }
     if (kept != bits) store<u64>(marks + (word << 3), kept)
@@ -214,19 +219,19 @@ function narrow(scores: usize, marks: usize, least: i64, rest: i64): u32 {
   return left
 }
 
-/** The same, by asking the list about each marked row. */
-function lookUpMarked(list: usize, low: u32, scores: usize, marks: usize): void {
+/** Adds the postings of the list for the marked rows, by probing. */
+function probeMarked(list: usize, low: u32, scores: usize, marks: usize): void {
   for (let word: usize = 0; word < <usize>WINDOW >> 6; ++word) {
     for (let bits = load<u64>(marks + (word << 3)); bits != 0; bits &= bits - 1) {
-      const at = (<u32>word << 6) + <u32>ctz(bits)
-      const place = scores + (<usize>at << 3)
-      store<i64>(place, load<i64>(place) + lookUp(list, low + at))
+      const offset = (<u32>word << 6) + <u32>ctz(bits)
+      const place = scores + (<usize>offset << 3)
+      store<i64>(place, load<i64>(place) + probeList(list, low + offset))
     }
   }
 }
 
-/** What the list adds to a row; rows are asked about in ascending order. */
-function lookUp(list: usize, id: u32): i64 {
+/** The score that the list adds to a row. Rows must be probed in ascending order. */
+function probeList(list: usize, id: u32): i64 {
   const directory: usize = load<u32>(list, DIRECTORY)
   const blocks = load<u32>(list, BLOCKS)
   let probe = load<u32>(list, PROBE)
@@ -236,9 +241,9 @@ function lookUp(list: usize, id: u32): i64 {
   const block = blockOf(directory, probe)
   const ordinals = ordinalsOf(block)
   const count = atomic.load<u32>(block)
-  const at = placeOf(ordinals, count, id)
-  if (at == count || load<u32>(ordinals + (<usize>at << 2)) != id) return 0
-  return <i64>(<f64>load<f32>(weightsOf(block) + (<usize>at << 2)) * load<f64>(list, WEIGHT))
+  const offset = lowerBound(ordinals, count, id)
+  if (offset == count || load<u32>(ordinals + (<usize>offset << 2)) != id) return 0
+  return <i64>(<f64>load<f32>(weightsOf(block) + (<usize>offset << 2)) * load<f64>(list, WEIGHT))
 }
 
 @inline
@@ -246,7 +251,7 @@ function isAllowed(allowed: usize, bits: u32, id: u32): bool {
   return id < bits && ((load<u32>(allowed + (<usize>(id >> 5) << 2)) >> (id & 31)) & 1) == 1
 }
 
-/** `low` where its window has an allowed ordinal; else the start of the next word that has one. */
+/** `low` if its window contains an allowed ordinal, else the start of the next word with one, or NOWHERE. */
 function nextAllowed(allowed: usize, bits: u32, low: u32): u32 {
   const words = (bits + 31) >> 5
   for (let word = low >> 5; word < words; ++word) {
@@ -254,5 +259,5 @@ function nextAllowed(allowed: usize, bits: u32, low: u32): u32 {
     const start = word << 5
     return start < low + WINDOW ? low : start
   }
-  return NOWHERE
+  return NONE
 }

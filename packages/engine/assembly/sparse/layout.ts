@@ -1,93 +1,115 @@
-// Where everything stands in the memory of a sparse field. The host writes all of it but the results; addresses come in through
-// the ticket of a search, so this module keeps nothing between calls. docs/formats/sparse.md draws the same picture.
+// The layout of the memory of a sparse field. The host writes everything except the results. Addresses are passed in the ticket of a search, so
+// this module keeps no state between calls. docs/formats/sparse.md has the same description.
 //
-//   versions   table of chunks of 2^14 ordinals; in a chunk per ordinal | birth u32 | death u32 |
+//   versions   table of chunks of 2^14 ordinals; in a chunk for each ordinal | birth u32 | death u32 |
 //   directory  | blocks u32 | capacity u32 | largest magnitude f32 | - | address of a block u32 x capacity |
 //   block      | count u32 | capacity u32 | last ordinal u32 | largest weight f32 | ordinal u32 x capacity | weight f32 x capacity |
 //   ticket     the words below, then the lists, then scores, marks, order and best hits
 
+/** Address of the table of version chunks. */
 export const VERSIONS: usize = 65536
 export const CHUNK_SHIFT: u32 = 14
 export const CHUNK_MASK: u32 = (1 << 14) - 1
 
-/** Ordinals looked at together. */
+/** Ordinals that are processed together. */
 export const WINDOW: u32 = 1024
 
-// Words of a ticket; src/vector/sparse/query.ts has the same numbers.
+// Words of a ticket, u32 unless stated; src/vector/sparse/query.ts has the same numbers.
+/** Number of lists. */
 export const LISTS: usize = 0 << 2
+/** Maximum number of hits. */
 export const K: usize = 1 << 2
+/** The search sees the field as of this version. */
 export const VERSION: usize = 2 << 2
+/** Address of the bitmap of allowed ordinals, 0 for all. */
 export const ALLOWED: usize = 3 << 2
+/** Ordinals from here on are not in the bitmap. */
 export const ALLOWED_BITS: usize = 4 << 2
+/** Address of the lists. */
 export const LIST_AREA: usize = 5 << 2
+/** Address of the scores of a window, i64 each. */
 export const SCORES: usize = 6 << 2
+/** Address of the bitmap of rows of a window with a score. */
 export const MARKS: usize = 7 << 2
+/** Address of the indexes of the lists that are only probed, u32 each. */
 export const ORDER: usize = 8 << 2
+/** Address of the best hits. */
 export const BEST: usize = 9 << 2
-/** Two words, a double: turns a score back to what was asked. */
+/** Two words, f64: converts a score to a similarity. */
 export const UNSCALE: usize = 10 << 2
-// On the way out.
+// Results.
+/** Number of hits. */
 export const FOUND: usize = 12 << 2
+/** Number of rows with a score. */
 export const SCORED: usize = 13 << 2
+/** Number of postings read. */
 export const POSTINGS: usize = 14 << 2
 
 // A list of a query, 64 bytes.
 export const LIST_SHIFT: usize = 6
+/** Address of the directory of the list. */
 export const DIRECTORY: usize = 0
-/** Blocks when the search began; later ones hold nothing that it may see. */
+/** Number of blocks when the search started. Later blocks contain nothing that it may see. */
 export const BLOCKS: usize = 4
 /** The first block that reaches into the window. */
 export const CURRENT: usize = 8
-/** Where lookups inside the window have come to. */
+/** The block at which probing inside the window continues. */
 export const PROBE: usize = 12
-/** Weight of the query, scaled. */
+/** Scaled weight of the query, f64. */
 export const WEIGHT: usize = 16
-/** No visible posting of the list adds more. */
+/** Upper bound, i64, of what a visible posting of the list adds. */
 export const BOUND: usize = 24
-/** No posting of the list inside the window adds more. */
+/** Upper bound, i64, of what a posting of the list inside the window adds. */
 export const WINDOW_BOUND: usize = 32
-/** 1 where the list is not walked in the window. */
-export const ASIDE: usize = 40
-/** About how many postings of the list lie inside the window. */
+/** 1 if the list is only probed in the window. */
+export const PROBED_ONLY: usize = 40
+/** Estimated number of postings of the list inside the window. */
 export const EXPECTED: usize = 44
 
+/** Address of the i-th list of a ticket. */
 @inline
 export function listAt(ticket: usize, i: i32): usize {
   return <usize>load<u32>(ticket, LIST_AREA) + ((<usize>i) << LIST_SHIFT)
 }
 
+/** Address of the i-th block of a directory. */
 @inline
 export function blockOf(directory: usize, i: u32): usize {
   return <usize>atomic.load<u32>(directory + (<usize>i << 2), 16)
 }
+/** The last ordinal of a block. */
 @inline
 export function lastOf(block: usize): u32 {
   return load<u32>(block, 8)
 }
+/** The largest weight of a block. */
 @inline
 export function largestOf(block: usize): f32 {
   return load<f32>(block, 12)
 }
+/** Address of the ordinals of a block, ascending, u32 each. */
 @inline
 export function ordinalsOf(block: usize): usize {
   return block + 16
 }
+/** Address of the weights of a block, f32 each. */
 @inline
 export function weightsOf(block: usize): usize {
   return block + 16 + (<usize>load<u32>(block, 4) << 2)
 }
 
-/** True where a search as of `version` must not return the ordinal. */
+/** Whether a search as of `version` must not return the ordinal. */
 @inline
 export function hiddenAt(id: u32, version: u32): bool {
-  const at = <usize>load<u32>(VERSIONS + (<usize>(id >> CHUNK_SHIFT) << 2)) + (<usize>(id & CHUNK_MASK) << 3)
-  // Death first: who reuses an ordinal writes the birth first, so a death that is not over yet comes with the new birth.
-  if (atomic.load<u32>(at, 4) <= version) return true
-  return atomic.load<u32>(at) > version
+  const address = <usize>load<u32>(VERSIONS + (<usize>(id >> CHUNK_SHIFT) << 2)) + (<usize>(id & CHUNK_MASK) << 3)
+  // The death is read first. When an ordinal is reused, the birth is written first, so a reader that sees the new death also sees the new
+  // birth.
+  if (atomic.load<u32>(address, 4) <= version) return true
+  return atomic.load<u32>(address) > version
 }
 
 /** Index of the first of `count` ascending ordinals that is not below `id`. */
-export function placeOf(ordinals: usize, count: u32, id: u32): u32 {
+export function lowerBound(ordinals: usize, count: u32, id: u32): u32 {
   let below: u32 = 0
   let above = count
   while (below < above) {

@@ -1,6 +1,6 @@
-// Looking for rows that no search can reach, and joining them again. Choosing diverse links can drop the last link to a row;
-// it happens to a few in ten thousand. The whole graph is looked over each time it has grown by a sixteenth, which costs
-// about one part in a hundred of building it.
+// Finds rows that no search can reach, and links them again. The selection of diverse neighbors can drop the last link to a row, which
+// happens to a few rows in ten thousand. The whole graph is checked each time it has grown by a sixteenth, which takes about one percent of
+// the time of a build.
 import {
   END,
   ENTRY,
@@ -9,7 +9,7 @@ import {
   M0,
   MARKED,
   NONE,
-  UNMENDED,
+  UNCHECKED,
   degreeAt,
   degreeOf,
   efConstruction,
@@ -18,23 +18,23 @@ import {
   touch,
 } from '../layout'
 import { levelOf } from './level'
-import { answers, beat, nextWalk, pool, poolMax, queryCode, visited } from '../scratch'
+import { answers, reportProgress, nextWalk, pool, poolMax, queryCode, visited } from '../scratch'
 import { setRowAsQuery } from '../distance/walk'
 import { chooseDiverse } from './prune'
 import * as candidates from './pool'
-import { isStanding } from './copies'
+import { isLiveNode } from './copies'
 import { hasRow } from './repair'
 import { approach, setView, walkLevel } from './search'
 import { writeList } from './link'
 
 const ROUNDS: i32 = 8
 
-/** Marks everything that can be reached from where searches enter, and returns the mark. */
+/** Marks all nodes that can be reached from the entry point. Returns the mark. */
 function markReachable(): u8 {
   let reached = nextWalk()
   let expanded = nextWalk()
   if (expanded < reached) {
-    // The marks began anew between the two.
+    // The marks were cleared between the two calls.
     reached = expanded
     expanded = nextWalk()
   }
@@ -43,12 +43,12 @@ function markReachable(): u8 {
   store<u8>(visited + <usize>entry, <u8>reached)
   const end = load<u32>(END)
   let more = true
-  // No queue: passes over the marks until nothing is new. Graphs are shallow, so a dozen passes do.
+  // Passes over all marks until nothing is new, instead of a queue. Graphs are shallow, so about twelve passes suffice.
   while (more) {
     more = false
     for (let id: u32 = 0; id < end; ++id) {
       if (<u32>load<u8>(visited + <usize>id) != reached) continue
-      beat()
+      reportProgress()
       store<u8>(visited + <usize>id, <u8>expanded)
       more = true
       for (let l = levelOf(id); l >= 0; --l) markLinks(id, l, <u8>reached, <u8>expanded)
@@ -63,43 +63,43 @@ function markLinks(id: u32, level: i32, reached: u8, expanded: u8): void {
   for (let i: i32 = 0; i < degree; ++i) {
     const other = load<u32>(list + (<usize>i << 2))
     if (other >= MARKED) return
-    const at = visited + <usize>other
-    if (load<u8>(at) != expanded) store<u8>(at, reached)
+    const address = visited + <usize>other
+    if (load<u8>(address) != expanded) store<u8>(address, reached)
   }
 }
 
-/** How many living rows no search can reach through the graph. */
+/** Number of live nodes that no search can reach through the graph. */
 export function countUnreachable(): u32 {
   const mark = markReachable()
   const end = load<u32>(END)
   let n: u32 = 0
-  for (let id: u32 = 0; id < end; ++id) n += <u32>(hasRow(id) && isStanding(id) && load<u8>(visited + <usize>id) != mark)
+  for (let id: u32 = 0; id < end; ++id) n += <u32>(hasRow(id) && isLiveNode(id) && load<u8>(visited + <usize>id) != mark)
   return n
 }
 
-/** True when enough was linked since the last time. */
-export function mendIsDue(): bool {
-  return load<u32>(UNMENDED) > load<u32>(LINKED) >> 4
+/** Whether enough nodes were linked since the last check. */
+export function isReconnectDue(): bool {
+  return load<u32>(UNCHECKED) > load<u32>(LINKED) >> 4
 }
 
-/** Gives every living row that cannot be reached a link from the nearest that can. */
-export function mend(): void {
-  store<u32>(UNMENDED, 0)
+/** Links every live node that cannot be reached from the nearest node that can. */
+export function reconnect(): void {
+  store<u32>(UNCHECKED, 0)
   for (let round: i32 = 0; round < ROUNDS; ++round) {
     const mark = markReachable()
     const end = load<u32>(END)
-    let lost: i32 = 0
-    for (let id: u32 = 0; id < end && lost < poolMax; ++id) {
-      if (!hasRow(id) || load<u8>(visited + <usize>id) == mark || !isStanding(id)) continue
-      store<u32>(answers + (<usize>lost << 2), id)
-      lost++
+    let unreachable: i32 = 0
+    for (let id: u32 = 0; id < end && unreachable < poolMax; ++id) {
+      if (!hasRow(id) || load<u8>(visited + <usize>id) == mark || !isLiveNode(id)) continue
+      store<u32>(answers + (<usize>unreachable << 2), id)
+      unreachable++
     }
-    if (lost == 0) return
-    for (let i: i32 = 0; i < lost; ++i) join(load<u32>(answers + (<usize>i << 2)))
+    if (unreachable == 0) return
+    for (let i: i32 = 0; i < unreachable; ++i) reconnectNode(load<u32>(answers + (<usize>i << 2)))
   }
 }
 
-function join(id: u32): void {
+function reconnectNode(id: u32): void {
   setView(LATEST, 0, 0)
   setRowAsQuery(rowOf(id), queryCode)
   if (!approach(0, false)) return
@@ -110,14 +110,14 @@ function join(id: u32): void {
   if (count == 0) return
   linkFromNearest(id, count)
   touch(id)
-  const own = linksOf(id, 0)
-  if (load<u32>(own) >= MARKED) writeList(own, chooseDiverse(pool, count, M0 >> 1), degreeOf(id, 0))
+  const list = linksOf(id, 0)
+  if (load<u32>(list) >= MARKED) writeList(list, chooseDiverse(pool, count, M0 >> 1), degreeOf(id, 0))
 }
 
-/** The nearest with room takes the link; where none has, the nearest gives up its last. */
+/** The nearest candidate with space in its list gets the link. If none has space, the nearest one replaces its last neighbor. */
 function linkFromNearest(id: u32, count: i32): void {
   for (let i: i32 = 0; i < count; ++i) {
-    const near = candidates.idOf(candidates.at(i))
+    const near = candidates.idOf(candidates.entryAt(i))
     const list = linksOf(near, 0)
     for (let j: i32 = 0; j < M0; ++j) {
       if (load<u32>(list + (<usize>j << 2)) != NONE) continue
@@ -126,7 +126,7 @@ function linkFromNearest(id: u32, count: i32): void {
       return
     }
   }
-  const nearest = candidates.idOf(candidates.at(0))
+  const nearest = candidates.idOf(candidates.entryAt(0))
   atomic.store<u32>(linksOf(nearest, 0) + (<usize>(degreeOf(nearest, 0) - 1) << 2), id)
   touch(nearest)
 }
