@@ -1,4 +1,4 @@
-// What is used where a caller leaves a value out.
+// Default values.
 import type { Pooling, Precision, SpaceType, SparseModel } from './model/choices.ts'
 
 // A collection.

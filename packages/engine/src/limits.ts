@@ -1,6 +1,6 @@
 // Every limit and its reason. An operator may raise those in Limits.
 
-/** SPEC.md: "Dense dimension max 10000"; a single dimension has no direction. */
+/** From the published API: a dimension of at most 10,000. A single dimension has no direction. */
 export const dimensionMin = 2
 export const dimensionMax = 10_000
 /** The same bounds as the published servers that the clients were written for. */
@@ -75,9 +75,9 @@ export const historyStepBytesMax = 32 * 1024 * 1024
 
 /** Limits that an operator may raise; `configurable` is the ceiling of the setting. */
 export interface Limits {
-  /** Results of one query; SPEC.md says 512, up to 4,096 on request. */
+  /** Results of one query: 512 in the published API, up to 4,096 on request. */
   readonly topKMax: number
-  /** Objects of one upsert; SPEC.md says 1,000, up to 10,000 on request. */
+  /** Objects of one upsert: 1,000 in the published API, up to 10,000 on request. */
   readonly batchMax: number
   /** Collections of one data directory. */
   readonly collectionsMax: number

@@ -28,7 +28,7 @@ const recordTypes = {
 const kinds = new Map<number, Event['kind']>(
   Object.entries(recordTypes).map(([kind, type]) => [type, kind as Event['kind']]),
 )
-/** The newest payload schema that this code reads. Each record carries the oldest one that says all of it. */
+/** The newest payload schema that this code reads. Each record has the oldest version that can express it. */
 const payloadVersion = 4
 
 const messages = {
@@ -56,7 +56,7 @@ export function encodeEvent(event: Event): NewRecord {
   }
 }
 
-/** The record of an upsert whose columns are encoded already, by upsertPieces. */
+/** The record of an upsert whose columns were encoded by upsertPieces. */
 export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array[]): NewRecord {
   const { timeMs, collectionId } = event
   const head = messages[event.kind].encode({ timeMs, collectionId }).finish()
@@ -64,8 +64,8 @@ export function upsertRecord(event: ObjectsUpserted, pieces: readonly Uint8Array
 }
 
 /**
- * Version 2 knows multi-vector fields, which version 1 would pass over; version 3 the rules of graphs; version 4 cosine vectors as
- * they were given, which version 3 would take for ones of unit length, and fields that keep none.
+ * The payload version of an event. Version 2 adds multi-vector fields, which version 1 would ignore; version 3 the rules of graphs; version
+ * 4 cosine vectors as given, which version 3 would read as unit vectors, and fields without originals.
  */
 function versionOf(event: Event): number {
   const fields = 'fields' in event ? event.fields : []
@@ -76,7 +76,7 @@ function versionOf(event: Event): number {
   return multi.length > 0 || fields.some(({ kind }) => kind === 'multi') ? 2 : 1
 }
 
-/** Throws EngineError `format_too_new` for records of a newer Annal, and asserts on payloads no Annal wrote. */
+/** Throws EngineError `format_too_new` for a record of a newer version of Annal. Asserts on a payload that no version writes. */
 export function decodeEvent(record: {
   readonly type: number
   readonly version: number
@@ -96,7 +96,7 @@ export function decodeEvent(record: {
   return fromMessage(kind, messages[kind].decode(record.payload))
 }
 
-/** Which collections a record is about and when it happened, without decoding the rest: every message begins with these. */
+/** Reads the collections of a record and its time without decoding the rest: every message starts with these fields. */
 export function peekEvent(payload: Uint8Array): { readonly timeMs: number; readonly collectionIds: readonly number[] } {
   const reader = protobuf.Reader.create(payload)
   const collectionIds: number[] = []
@@ -113,17 +113,17 @@ export function peekEvent(payload: Uint8Array): { readonly timeMs: number; reado
   return { timeMs, collectionIds }
 }
 
-/** Field 1, eight bytes; field 2, a varint; field 2, several of them. */
+/** Field 1, eight bytes; field 2, a varint; field 2, packed varints. */
 const timeTag = (1 << 3) | 1
 const collectionTag = (2 << 3) | 0
 const collectionsTag = (2 << 3) | 2
 
-/** What a record did; undefined for one that a newer Annal wrote. */
+/** The kind of a record; undefined if a newer version of Annal wrote it. */
 export function kindOf({ type }: { readonly type: number }): Event['kind'] | undefined {
   return kinds.get(type)
 }
 
-/** Whether a record changes what exists, rather than what is in a collection. */
+/** Whether a record changes the catalog, not the content of a collection. */
 export function isCatalogRecord({ type }: { readonly type: number }): boolean {
   const kind = kinds.get(type)
   return kind !== undefined && isCatalogKind(kind)
@@ -167,7 +167,7 @@ function toMessage(event: Event): Record<string, unknown> {
   }
 }
 
-/** What decode returns: protobufjs gives plain values by field name, absent ones through the prototype's defaults. */
+/** The result of decode: protobufjs returns plain values by field name, and defaults of absent fields through the prototype. */
 // biome-ignore lint/suspicious/noExplicitAny: the shape is the schema's, which schema.ts states; the casts below narrow it.
 type Message = any
 
@@ -329,7 +329,7 @@ function bytesOf(array: Float32Array | Uint32Array): Uint8Array {
   return new Uint8Array(array.buffer, array.byteOffset, array.byteLength)
 }
 
-/** A copy, for two reasons: the payload's buffer is used again for later records, and a view needs alignment to 4. */
+/** Copies the bytes, because the buffer of the payload is reused for later records, and a view needs an alignment of 4. */
 function alignedBuffer(bytes: Uint8Array): ArrayBuffer {
   const copy = new Uint8Array(bytes.byteLength)
   copy.set(bytes)

@@ -1,4 +1,4 @@
-// Events of databases, tokens and settings to messages and back.
+// Encodes and decodes events of databases, tokens, and settings.
 
 import { assert } from '../errors.ts'
 import { choiceOf, numberOf } from '../model/choices.ts'
@@ -39,7 +39,7 @@ export function controlToMessage(event: ControlEvent): Record<string, unknown> {
   }
 }
 
-/** What decode returns: plain values by field name. The casts below narrow it to what schema.ts states. */
+/** The result of decode: plain values by field name. The casts below narrow it to the types in schema.ts. */
 type Message = { readonly [field: string]: unknown }
 
 export function controlFromMessage(kind: ControlEvent['kind'], message: Message): ControlEvent {

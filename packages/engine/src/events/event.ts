@@ -1,12 +1,11 @@
-// The tagged union of everything that can happen. An event states an outcome: applying it needs no clock, no chance and
-// no question asked of the outside.
+// The tagged union of all events. An event states an outcome: applying it needs no clock, no randomness, and no other input.
 
 import type { HashSeed } from '../memory/id-hash.ts'
 import type { DatabaseType, TokenFacts } from '../model/database.ts'
 import type { FieldSchema } from '../model/schema.ts'
 
 interface Timed {
-  /** Milliseconds since 1970, never earlier than the record before. */
+  /** Milliseconds since 1970, never earlier than the previous record. */
   readonly timeMs: number
 }
 
@@ -23,17 +22,17 @@ export interface CollectionCreated extends InCollection {
   readonly databaseId: number
   readonly name: string
   readonly fields: readonly FieldSchema[]
-  /** Secret of the collection's id table, chosen at random once. */
+  /** Secret of the collection's id table, generated once. */
   readonly hashSeed: HashSeed
 }
 
-/** A collection that exists from now on with what an image holds: files that stay as long as the log may be replayed. */
+/** A new collection with the content of an image, whose files stay as long as the log may be replayed. */
 export interface CollectionRestored extends Omit<CollectionCreated, 'kind'> {
   readonly kind: 'collection-restored'
-  /** Names the folder of `imports/` that holds the image. */
+  /** Name of the folder in `imports/` with the image. */
   readonly importId: string
   readonly imageSha256: string
-  /** Of the state that the image stands for; empty when it was not known. */
+  /** Digest of the state of the image; empty if it was unknown. */
   readonly digest: string
 }
 
@@ -41,7 +40,7 @@ export interface CollectionDropped extends InCollection {
   readonly kind: 'collection-dropped'
 }
 
-/** With its first token, so that there is no moment in which nobody can use it. */
+/** Includes the first token, so that the database is usable from the start. */
 export interface DatabaseCreated extends InDatabase {
   readonly kind: 'database-created'
   readonly name: string
@@ -49,13 +48,13 @@ export interface DatabaseCreated extends InDatabase {
   readonly token?: TokenFacts
 }
 
-/** It is gone with all it held: the collections named here, its tokens. */
+/** The database is deleted with its content: the collections listed here, and its tokens. */
 export interface DatabaseDropped extends InDatabase {
   readonly kind: 'database-dropped'
   readonly collectionIds: readonly number[]
 }
 
-/** Both facts as they are from now on. */
+/** Both new values of the database. */
 export interface DatabaseChanged extends InDatabase {
   readonly kind: 'database-changed'
   readonly type: DatabaseType
@@ -72,7 +71,7 @@ export interface TokenDropped extends InDatabase {
   readonly name: string
 }
 
-/** A fact that whoever owns the directory keeps in it under a key; the engine does not know what it means. */
+/** A value that the owner of the directory keeps under a key; the engine does not interpret it. */
 export interface SettingPut extends Timed {
   readonly kind: 'setting-put'
   readonly key: string
@@ -81,21 +80,21 @@ export interface SettingPut extends Timed {
 
 /** Values of one dense field for some of the objects of an upsert. */
 export interface DenseColumn {
-  /** Position in the collection's fields. */
+  /** Position of the field in the definition. */
   readonly field: number
   /** Positions of the objects that have the field, ascending. */
   readonly objects: Uint32Array
-  /** objects.length x dimension, row-major; for cosine of unit length, but where `forms` says otherwise. */
+  /** objects.length x dimension, row-major; unit vectors for cosine unless `forms` says otherwise. */
   readonly vectors: Float32Array
   readonly norms: Float32Array
-  /** A `vectorForm` for each object; absent where all are `unit`. */
+  /** A `vectorForm` for each object; absent if all are `unit`. */
   readonly forms?: Uint8Array
 }
 
 export interface SparseColumn {
   readonly field: number
   readonly objects: Uint32Array
-  /** Terms of each of `objects`. */
+  /** Number of terms of each of `objects`. */
   readonly counts: Uint32Array
   readonly indices: Uint32Array
   readonly values: Float32Array
@@ -106,18 +105,18 @@ export interface MultiColumn {
   readonly field: number
   /** Positions of the objects that have the field, ascending. */
   readonly objects: Uint32Array
-  /** Members of each of `objects`, at least one. */
+  /** Number of members of each of `objects`, at least one. */
   readonly counts: Uint32Array
-  /** As they came; all members of all objects one after another, row-major. */
+  /** As given: all members of all objects one after another, row-major. */
   readonly vectors: Float32Array
 }
 
 export interface ObjectsUpserted extends InCollection {
   readonly kind: 'objects-upserted'
   readonly ids: readonly string[]
-  /** One per id; empty for none. */
+  /** One for each id; empty for none. */
   readonly metas: readonly Uint8Array[]
-  /** One per id; '' for none. */
+  /** One for each id; '' for none. */
   readonly filters: readonly string[]
   readonly dense: readonly DenseColumn[]
   readonly sparse: readonly SparseColumn[]
@@ -135,13 +134,13 @@ export interface FiltersReplaced extends InCollection {
   readonly filters: readonly string[]
 }
 
-/** Every live object is taken over, in the order of ordinals, into a replica with these fields. */
+/** Every live object is moved to a replica with these fields, in the order of ordinals. */
 export interface CollectionRebuilt extends InCollection {
   readonly kind: 'collection-rebuilt'
   readonly fields: readonly FieldSchema[]
 }
 
-/** Events of what exists besides collections. */
+/** Events that change the catalog, except those of collections. */
 export type ControlEvent = DatabaseCreated | DatabaseDropped | DatabaseChanged | TokenPut | TokenDropped | SettingPut
 export type CatalogEvent = CollectionCreated | CollectionRestored | CollectionDropped | ControlEvent
 export type ObjectEvent = ObjectsUpserted | ObjectsDeleted | FiltersReplaced

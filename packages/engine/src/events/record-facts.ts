@@ -1,5 +1,5 @@
-// What a record of the log did, without what it carries: vectors, meta and filters are passed over, so that a look at a long
-// log costs little more than reading it.
+// What a record of the log did, without its content: vectors, meta, and filters are skipped, so that an overview of a long log costs little
+// more than reading it.
 import protobuf from 'protobufjs/light.js'
 import { EngineError } from '../errors.ts'
 import { eventIdsMax } from '../limits.ts'
@@ -10,14 +10,14 @@ export interface RecordFacts {
   readonly lsn: number
   readonly kind: Event['kind']
   readonly timeMs: number
-  /** Of its payload. */
+  /** Bytes of the payload. */
   readonly bytes: number
   readonly collectionId?: number
-  /** How many objects it names. */
+  /** Number of objects in the record. */
   readonly objects: number
-  /** The first of them. */
+  /** The first ids in the record. */
   readonly ids: readonly string[]
-  /** What it changed of what exists; such records are small. */
+  /** The change of the catalog; such records are small. */
   readonly catalog?: CatalogEvent
 }
 
@@ -28,12 +28,12 @@ interface Payload {
   readonly payload: Uint8Array
 }
 
-/** Field 1, eight bytes; field 2, a varint; field 3, a text: what every message about objects begins with. */
+/** Field 1, eight bytes; field 2, a varint; field 3, a string: every message about objects starts with these fields. */
 const timeTag = (1 << 3) | 1
 const collectionTag = (2 << 3) | 0
 const idTag = (3 << 3) | 2
 
-/** Throws format_too_new. */
+/** Reads the facts of a record. Throws format_too_new. */
 export function factsOf(record: Payload): RecordFacts {
   const { lsn, payload } = record
   const kind = kindOf(record)

@@ -1,5 +1,5 @@
-// The payload of a large upsert in pieces, so that encoding it keeps nobody waiting and long columns are not copied. The pieces
-// together are what encodeEvent gives, behind time and collection.
+// Encodes the payload of a large upsert in pieces, so that encoding does not block other work and long columns are not copied. The
+// concatenated pieces equal the output of encodeEvent after time and collection.
 import protobuf from 'protobufjs/light.js'
 import { denseToMessage, multiToMessage, sparseToMessage } from './codec.ts'
 import type { ObjectsUpserted } from './event.ts'
@@ -7,14 +7,14 @@ import { messageType } from './schema.ts'
 
 type Columns = Omit<ObjectsUpserted, 'kind' | 'timeMs' | 'collectionId'>
 
-/** Below this an event is encoded at once. */
+/** Smaller events are encoded in one piece. */
 export const upsertPiecesFrom = 512 * 1024
-/** What is copied into one piece, about. */
+/** Approximate number of bytes that are copied into one piece. */
 const pieceBytes = 512 * 1024
 
 const upserted = messageType('ObjectsUpserted')
 
-/** Bytes that the columns take in the event, at least. */
+/** Lower bound of the bytes that the columns take in the event. */
 export function columnBytes({ metas, filters, dense, sparse, multi }: Columns): number {
   let bytes = 0
   for (const meta of metas) bytes += meta.length
@@ -25,7 +25,7 @@ export function columnBytes({ metas, filters, dense, sparse, multi }: Columns): 
   return bytes
 }
 
-/** In the order of the fields of ObjectsUpserted. */
+/** Yields the pieces in the order of the fields of ObjectsUpserted. */
 export function* upsertPieces(columns: Columns): Generator<Uint8Array> {
   const { ids, metas, filters, dense, sparse, multi } = columns
   yield* listPieces('ids', ids)
@@ -45,7 +45,7 @@ function* listPieces(name: 'ids' | 'metas' | 'filters', values: readonly (string
   }
 }
 
-/** A column is a message of its own within the event: its long parts stay where they are. */
+/** Yields a column, which is a message in the event. Its long parts are not copied. */
 function* columnPieces(name: 'dense' | 'sparse' | 'multi', message: Record<string, unknown>): Generator<Uint8Array> {
   const { id: number } = upserted.fields[name] as protobuf.Field
   const pieces = [...partPieces(name, message)]

@@ -1,11 +1,11 @@
-// Whether a chunk file of vectors is the one that a manifest means: by its header and its last row, which depends on all others,
-// or row by row.
+// Checks that a chunk file of original vectors is the one in a manifest: by its header and its last row, whose checksum depends on all
+// earlier rows, or row by row.
 import { readFully, type Vfs, type VfsFile } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { accessing } from '../file-damage.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 import {
-  chained,
+  chainSum,
   decodeHead,
   describeHead,
   headBytes,
@@ -18,21 +18,21 @@ import {
   sumBytes,
 } from './originals-file.ts'
 
-/** A file as a manifest lists it. */
+/** A file in a manifest. */
 export interface ListedOriginals {
   readonly name: string
   readonly generation: number
   readonly field: number
   readonly chunk: number
-  /** How much of it counts; undefined in the oldest manifests. */
+  /** The number of valid bytes; undefined in the oldest manifests. */
   readonly bytes?: number | undefined
-  /** Undefined in manifests of before: nothing says whose file it is. */
+  /** Undefined in older manifests, which do not identify the file. */
   readonly proof?: OriginalsProof | undefined
 }
 
 export interface Shape {
   readonly dimension: number
-  /** Rows of a chunk. */
+  /** Number of rows of a full chunk. */
   readonly chunkRows: number
 }
 
@@ -42,21 +42,21 @@ export function rowBytesOf(dimension: number): number {
   return sumBytes + dimension * 4
 }
 
-/** Rows of a chunk: the largest power of two of which 16 MiB hold so many. */
+/** Number of rows of a full chunk: the largest power of two of which 16 MiB have space for this many. */
 export function chunkRowsOf(dimension: number): number {
   return 2 ** Math.floor(Math.log2(chunkBytesAim / rowBytesOf(dimension)))
 }
 
 export interface FoundChunk {
   readonly version: 1 | 2
-  /** Of version 2, unless nothing was written to it yet. */
+  /** The header of a file of version 2 or later; undefined if nothing was written yet. */
   readonly head: OriginalsHead | undefined
   readonly headSum: bigint
-  /** Sum of the last row that counts. */
+  /** Checksum of the last valid row. */
   readonly last: bigint
 }
 
-/** Looks at the header and the last of `rows` rows. Throws snapshot_damaged, saying what the file is where that is known. */
+/** Reads the header and the last of `rows` rows. Throws snapshot_damaged with a description of the file if it is known. */
 export async function identify(
   file: VfsFile,
   path: string,
@@ -95,20 +95,20 @@ export async function identify(
   return { version: 2, head, headSum: headSum(bytes), last }
 }
 
-/** Of version 2; undefined when the file ends before. Row -1 is the header. */
+/** The checksum of a row of version 2 or later; undefined if the file ends before. Row -1 is the header. */
 async function sumOfRow(file: VfsFile, row: number, rowBytes: number): Promise<bigint | undefined> {
   const bytes = new Uint8Array(sumBytes)
   const sumOffset = headBytes + (row + 1) * rowBytes - sumBytes
   return (await readFully(file, bytes, sumOffset)) < sumBytes ? undefined : sumAt(bytes, 0)
 }
 
-/** How many rows of a file count, by how many bytes of it do. */
+/** Number of valid rows of a file, from its number of valid bytes. */
 export function rowsIn({ bytes = 0, proof }: ListedOriginals, dimension: number): number {
   const start = proof !== undefined && !('marks' in proof) ? headBytes : 0
   return Math.floor((bytes - start) / rowBytesOf(dimension))
 }
 
-/** What is wrong with a file; undefined when it is the one that is meant. Every row is read when that is asked for. */
+/** Describes what is wrong with a file, or returns undefined if it is the expected one. With `everyRow`, every row is read. */
 export async function originalsFault(
   vfs: Vfs,
   path: string,
@@ -155,7 +155,7 @@ async function rowFault(
           : [one.subarray(sumBytes), sumAt(one, 0)]
       const isRight =
         sum ===
-        (found.version === 2 ? chained(vector, before, found.headSum) : xxh64(vector, BigInt(firstSlot + row + i)))
+        (found.version === 2 ? chainSum(vector, before, found.headSum) : xxh64(vector, BigInt(firstSlot + row + i)))
       if (!isRight) return `the vector at byte ${start + (row + i) * rowBytes} of ${path} is damaged`
       before = sum
     }

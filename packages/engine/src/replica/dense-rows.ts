@@ -1,4 +1,4 @@
-// What an upsert gives to a field that has a graph: the rows that are linked, and the vectors as they came.
+// Prepares the vectors of an upsert for a field with a graph: the rows that are linked, and the vectors as given.
 import { yieldToOthers } from '@annal/wal'
 import type { DenseColumn, MultiColumn, ObjectsUpserted } from '../events/event.ts'
 import { pooled } from '../input/pooling.ts'
@@ -7,7 +7,7 @@ import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import type { DenseRows } from '../vector/field.ts'
 import type { OriginalsOf } from './originals-of.ts'
 
-/** Numbers brought to unit length in one turn of the event loop. Part of no result. */
+/** Numbers normalized in one turn of the event loop. Does not affect the result. */
 const turnNumbers = 1_048_576
 
 export interface AddedVectors {
@@ -20,13 +20,13 @@ export interface AddedOriginals {
   /** Row-major. */
   readonly vectors: Float32Array
   readonly rows: number
-  /** Vectors of each ordinal, where there may be several. */
+  /** Number of vectors of each ordinal, if there can be several. */
   readonly counts?: Uint32Array
-  /** A `vectorForm` of each vector; absent where all are `unit`. */
+  /** A `vectorForm` for each vector; absent if all are `unit`. */
   readonly forms?: Uint8Array
 }
 
-/** `ordinals` are those of the event's objects. */
+/** The vectors that an upsert adds to a field. `ordinals` are those of the event's objects. */
 export async function addedVectors(
   event: ObjectsUpserted,
   fieldIndex: number,
@@ -53,7 +53,7 @@ export async function addedVectors(
   }
 }
 
-/** What a field keeps on disk of the vectors that it is given; undefined when it is given none. */
+/** The vectors that a field keeps on disk; undefined if there are none. */
 export function keptOriginals(
   added: AddedVectors | undefined,
   { isPartial, dimension }: OriginalsOf,

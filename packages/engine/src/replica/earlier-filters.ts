@@ -1,4 +1,4 @@
-// Filter texts that were replaced while searches of earlier versions are under way: to those the objects still have them.
+// Filter texts that were replaced while searches of earlier versions run. These searches still see them.
 import type { Pins } from './pins.ts'
 
 interface Replaced {
@@ -8,19 +8,19 @@ interface Replaced {
 }
 
 export class EarlierFilters {
-  /** In the order of versions. */
+  /** Ordered by version. */
   readonly #replaced = new Set<Replaced>()
 
   /**
-   * Keeps the texts that ordinals had before `version`; more may come while the version is published. What is returned is to be
-   * called when no search can begin below it any more: it lets go of them once nobody looks at an earlier version.
+   * Keeps the texts that ordinals had before `version`; texts may be added while the version is published. The returned function must be
+   * called when no new search can read an earlier version. It drops the texts once no search reads one.
    */
   keep(replaced: Replaced): (pins: Pins) => void {
     this.#replaced.add(replaced)
     return (pins) => void pins.until(replaced.version).then(() => this.#replaced.delete(replaced))
   }
 
-  /** The text an ordinal had as of a version; undefined where it was not replaced since. */
+  /** The text of an ordinal as of a version; undefined if it was not replaced since. */
   textAt(ordinal: number, version: number): string | undefined {
     for (const replaced of this.#replaced) {
       const text = version < replaced.version ? replaced.texts.get(ordinal) : undefined

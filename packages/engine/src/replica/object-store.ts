@@ -1,8 +1,8 @@
-// What a collection knows of each object besides its rows and its filter index: id, meta, filter text, sparse terms. Bytes in
-// a heap, found by ordinal; an object's record is written once, and again only when its filter is replaced.
+// The objects of a collection without their rows and filter index: id, meta, filter text, sparse terms. Records are in a heap, found by
+// ordinal. The record of an object is written once, and again only when its filter is replaced.
 //
 //   record: | u32 bytes of meta | u32 bytes of filter | u32 sparse fields | meta | filter, zero padded to 4 |
-//           then per sparse field: | u32 field | u32 terms | u32 index per term | f32 value per term |
+//           then for each sparse field: | u32 field | u32 terms | u32 index of each term | f32 value of each term |
 import { assert } from '../errors.ts'
 import { ByteHeap } from '../memory/byte-heap.ts'
 import { Column } from '../memory/column.ts'
@@ -29,7 +29,7 @@ export interface ObjectParts {
 export class ObjectStore {
   readonly #ids: IdTable
   readonly #records: ByteHeap
-  /** Address of each ordinal's record, divided by 8; 0 where there is none. */
+  /** Address of the record of each ordinal, divided by 8; 0 if there is none. */
   readonly #addresses: Column
   #ordinalEnd: number
 
@@ -48,24 +48,24 @@ export class ObjectStore {
     return this.#ids.count
   }
 
-  /** Ordinals below it have been given out at some time. */
+  /** All ordinals assigned so far are below this. */
   get ordinalEnd(): number {
     return this.#ordinalEnd
   }
 
-  /** -1 when no object has this id. */
+  /** The ordinal of an id, or -1. */
   find(id: string): number {
     return this.#ids.find(id)
   }
 
-  /** The id an ordinal has, or had until it is released. */
+  /** The id of an ordinal, also after its removal until it is released. */
   idAt(ordinal: number): string {
     const id = this.#ids.idAt(ordinal)
     assert(id !== undefined, `ordinal ${ordinal} has an id`)
     return id
   }
 
-  /** Room for `objects` more, so that writing them cannot fail. Throws EngineError memory_exhausted. */
+  /** Reserves memory for `objects` more, so that writing them cannot fail. Throws EngineError memory_exhausted. */
   reserve(objects: number, idBytes: number, recordBytes: number): void {
     const end = this.#ordinalEnd + objects
     this.#ids.reserve(objects, idBytes, end)
@@ -73,7 +73,7 @@ export class ObjectStore {
     this.#addresses.ensure(end)
   }
 
-  /** Writes an object under a new ordinal; its id leads there from now on. Gives the ordinal it led to before, or -1. */
+  /** Writes an object under a new ordinal and maps its id to it. Returns the previous ordinal of the id, or -1. */
   put(ordinal: number, id: string, parts: ObjectParts): number {
     const before = this.#ids.find(id)
     if (before < 0) this.#ids.insert(id, ordinal)
@@ -83,12 +83,12 @@ export class ObjectStore {
     return before
   }
 
-  /** The id is found no more; what the ordinal held can be read until it is released. Gives the ordinal, or -1. */
+  /** Removes an id. The content of its ordinal stays readable until it is released. Returns the ordinal, or -1. */
   remove(id: string): number {
     return this.#ids.remove(id)
   }
 
-  /** Gives back what a removed or replaced ordinal held. */
+  /** Frees the content of a removed or replaced ordinal. */
   release(ordinal: number): void {
     this.#records.free(this.#addressOf(ordinal))
     this.#addresses.set(ordinal, 0)
@@ -96,7 +96,7 @@ export class ObjectStore {
   }
 
   replaceFilter(ordinal: number, filter: string): void {
-    // Copied, since the record they lie in is freed before the new one is written.
+    // Copied, because their record is freed before the new one is written.
     const meta = this.meta(ordinal).slice()
     const sparse = this.sparse(ordinal)
     this.#records.free(this.#addressOf(ordinal))
@@ -107,13 +107,13 @@ export class ObjectStore {
     return this.#read(ordinal).bytes.length
   }
 
-  /** Bytes of its meta and filter. */
+  /** Bytes of the meta and filter of an ordinal. */
   textBytesAt(ordinal: number): number {
     const address = this.#addressOf(ordinal)
     return this.#records.wordAt(address, 0) + this.#records.wordAt(address, 4)
   }
 
-  /** Where the meta lies; valid until the object is changed. */
+  /** A view of the meta; valid until the object changes. */
   meta(ordinal: number): Uint8Array {
     const record = this.#read(ordinal)
     return record.bytes.subarray(headBytes, headBytes + record.metaBytes)
@@ -122,7 +122,7 @@ export class ObjectStore {
   filterText(ordinal: number): string {
     const address = this.#addressOf(ordinal)
     const length = this.#records.wordAt(address, 4)
-    // Two bytes of JSON can be no other object, and nearly every object without filter values has them.
+    // JSON of two bytes is always the empty object, which nearly every object without filter values has.
     if (length === 2) return '{}'
     return length === 0 ? '' : this.#records.readTextAt(address, headBytes + this.#records.wordAt(address, 0), length)
   }
@@ -209,7 +209,7 @@ function recordOf({ meta, filter, sparse }: ObjectParts): Uint8Array {
   return bytes
 }
 
-/** Bytes of a record, for reserving room. */
+/** Bytes of a record, for reserving memory. */
 export function recordBytes(meta: number, filter: number, sparseTerms: number, sparseFields: number): number {
   return headBytes + padded(meta + filter) + sparseFields * 8 + sparseTerms * 8
 }

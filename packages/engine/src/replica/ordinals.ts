@@ -1,15 +1,18 @@
-// Gives out ordinals. Which ones are given depends on the log alone: an ordinal whose row died is free again a fixed number
-// of versions later, first died first given.
+// Assigns ordinals. The choice depends on the log only: the ordinal of a dead row becomes free a fixed number of versions later, in the
+// order of deaths.
 
-/** Versions between a row's death and the reuse of its ordinal. Searches are far shorter than sixteen writes, so reuse seldom waits for one. */
-const restVersions = 16
+/**
+ * Versions between the death of a row and the reuse of its ordinal. Searches are much shorter than sixteen writes, so reuse seldom waits
+ * for one.
+ */
+const reuseDelayVersions = 16
 
 export class Ordinals {
   #end: number
-  /** Free to be given, oldest first. */
+  /** Free ordinals, oldest first. */
   #free: number[]
-  /** Died and resting, oldest first: ordinal and version of death by turns. */
-  #resting: number[]
+  /** Dead ordinals that are not free yet, oldest first: ordinal and version of death alternate. */
+  #dead: number[]
 
   constructor(
     state: { readonly end: number; readonly free: readonly number[]; readonly resting: readonly number[] } = {
@@ -20,15 +23,15 @@ export class Ordinals {
   ) {
     this.#end = state.end
     this.#free = [...state.free]
-    this.#resting = [...state.resting]
+    this.#dead = [...state.resting]
   }
 
-  /** All ordinals given out so far are below it. */
+  /** All ordinals assigned so far are below this. */
   get end(): number {
     return this.#end
   }
 
-  /** `count` ordinals, ascending. */
+  /** Takes `count` ordinals, in ascending order. */
   take(count: number): Uint32Array {
     const reused = this.#free.splice(0, Math.min(count, this.#free.length))
     const taken = Uint32Array.from({ length: count }, (_, i) => reused[i] ?? this.#end + i - reused.length)
@@ -37,30 +40,30 @@ export class Ordinals {
   }
 
   retire(ordinal: number, version: number): void {
-    this.#resting.push(ordinal, version)
+    this.#dead.push(ordinal, version)
   }
 
-  /** The newest version of death among the ordinals that are free from `version` on; 0 when there are none. */
+  /** The newest version of death among the ordinals that become free at `version`; 0 if there are none. */
   ripeAt(version: number): number {
     const ripe = this.#ripeCount(version)
-    return ripe === 0 ? 0 : (this.#resting[ripe * 2 - 1] as number)
+    return ripe === 0 ? 0 : (this.#dead[ripe * 2 - 1] as number)
   }
 
-  /** Makes ordinals that have rested free, and gives them so that what they held can be released. */
+  /** Frees the ordinals whose waiting time has ended, and returns them so that their content can be released. */
   ripen(version: number): number[] {
-    const ripe = this.#resting.splice(0, this.#ripeCount(version) * 2).filter((_, i) => i % 2 === 0)
-    // One by one: as arguments of one call so many would not fit on the stack.
+    const ripe = this.#dead.splice(0, this.#ripeCount(version) * 2).filter((_, i) => i % 2 === 0)
+    // Pushed one at a time, because this many arguments of one call could overflow the stack.
     for (const ordinal of ripe) this.#free.push(ordinal)
     return ripe
   }
 
   state(): { readonly end: number; readonly free: readonly number[]; readonly resting: readonly number[] } {
-    return { end: this.#end, free: this.#free, resting: this.#resting }
+    return { end: this.#end, free: this.#free, resting: this.#dead }
   }
 
   #ripeCount(version: number): number {
     let count = 0
-    while (count * 2 < this.#resting.length && (this.#resting[count * 2 + 1] as number) + restVersions <= version)
+    while (count * 2 < this.#dead.length && (this.#dead[count * 2 + 1] as number) + reuseDelayVersions <= version)
       count++
     return count
   }

@@ -1,37 +1,37 @@
-// The bytes of a chunk file of vectors as they came. What says whose file it is, and that its rows are the ones that were written
-// after each other, is under checksums. Specified in docs/formats/originals.md.
+// The bytes of a chunk file of original vectors. Checksums cover who wrote the file, and that its rows are those that were written one after
+// another. Specified in docs/formats/originals.md.
 //
 //   version 2, 3: | header, 64 bytes | rows, each | f32 x dimension | u64 sum | |
 //   header:     | "ANNLVECS" | u16 version | u16 oldest reader | u16 kind | u16 field | directory uuid, 16 bytes | u32 collection
-//               | u32 generation | u32 chunk | u32 dimension | u64 sum of the last row of the chunk before | u64 xxh64 of bytes 0..55 |
+//               | u32 generation | u32 chunk | u32 dimension | u64 sum of the last row of the previous chunk | u64 xxh64 of bytes 0..55 |
 //               version 3 is version 2 with rows whose forms are in the snapshot, which a reader of version 2 would take for unit vectors
-//   sum:        xxh64 of the vector, seed = the sum before it + the sum of the header, modulo 2^64
+//   sum:        xxh64 of the vector, seed = the previous sum + the sum of the header, modulo 2^64
 //   version 1:  no header; rows, each | u64 xxh64 of the vector, seed = slot | f32 x dimension |
 //
-// Little endian. The sum before the first row is the header's own, the last 8 bytes of it: before every row stand the 8 bytes
-// that it is chained to. The sum of a row therefore depends on everything before it, and on whose file it is.
+// Little endian. The sum before the first row is the sum of the header, its last 8 bytes. So the 8 bytes before every row are the sum that the
+// row is chained to, and the sum of a row depends on everything before it and on who wrote the file.
 import { readFully, type VfsFile } from '@annal/wal'
 import { EngineError } from '../errors.ts'
 import { xxh64 } from '../memory/xxh64.ts'
 
 const magic = 0x534345564c4e4e41n // "ANNLVECS" read as a little-endian number
-/** The newest. A file is of the oldest version that says what its rows are. */
+/** The newest version. A file has the oldest version that can express its rows. */
 const formatVersion = 3
 export const headBytes = 64
 export const sumBytes = 8
-/** Rows of a file of version 1 whose checksums are compared when it is opened. */
+/** Number of rows of a file of version 1 whose checksums are compared when it is opened. */
 const marksMax = 16
 const mask = (1n << 64n) - 1n
 
 /**
- * What the rows are: vectors of a dense field (of unit length for cosine), members of a multi-vector field as they came, or vectors
- * of a dense field of cosine in the forms that the snapshot says.
+ * Kinds of rows: vectors of a dense field (unit vectors for cosine), members of a multi-vector field as given, or vectors of a dense cosine
+ * field in the forms that the snapshot lists.
  */
 export const rowKind = { vectors: 1, members: 2, given: 3 } as const
 
-/** Whose file it is. A clone, a restored collection and a restored directory go on with files that others wrote. */
+/** Identifies who wrote a file. A clone, a restored collection, and a restored directory continue with files that others wrote. */
 export interface OriginalsWriter {
-  /** The uuid of the directory it was written in, and the id of the collection there. */
+  /** The uuid of the data directory in which the file was written, and the id of the collection in it. */
   readonly directory: string
   readonly collectionId: number
 }
@@ -42,16 +42,16 @@ export interface OriginalsHead extends OriginalsWriter {
   readonly field: number
   readonly chunk: number
   readonly dimension: number
-  /** Sum of the last row of the chunk before; 0 in the first. */
+  /** Sum of the last row of the previous chunk; 0 in the first chunk. */
   readonly before: bigint
 }
 
-/** What a manifest knows of a file: by whom it was written, and the sum of the last row that counts. */
+/** Facts about a file in a manifest: who wrote it, and the sum of the last valid row. */
 export interface ChainProof extends OriginalsWriter {
   readonly chain: string
 }
 
-/** What a manifest knows of a file of version 1: a checksum over those of some of its rows. */
+/** Fact about a file of version 1 in a manifest: a checksum of the checksums of some rows. */
 export interface MarksProof {
   readonly marks: string
 }
@@ -77,7 +77,7 @@ export function encodeHead(head: OriginalsHead): Uint8Array {
   return bytes
 }
 
-/** Undefined when the bytes are no header, as a file of version 1 has none. Throws format_too_new. */
+/** Decodes a header. Returns undefined if the bytes are not one, as in a file of version 1. Throws format_too_new. */
 export function decodeHead(bytes: Uint8Array, path: string): OriginalsHead | undefined {
   if (bytes.length < headBytes) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset)
@@ -109,8 +109,8 @@ export function sumAt(bytes: Uint8Array, offset: number): bigint {
   return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(offset, true)
 }
 
-/** The sum of a row of version 2. */
-export function chained(vector: Uint8Array, before: bigint, head: bigint): bigint {
+/** The sum of a row of version 2 or later. */
+export function chainSum(vector: Uint8Array, before: bigint, head: bigint): bigint {
   return xxh64(vector, (before + head) & mask)
 }
 
@@ -122,7 +122,7 @@ export function describeHead({ field, chunk, generation, collectionId, directory
   return `chunk ${chunk} of field ${field}, generation ${generation}, of collection ${collectionId} of directory ${directory}`
 }
 
-/** A checksum over those of up to 16 rows of a file of version 1, from its first to its last; undefined when it is too short. */
+/** A checksum of the checksums of up to 16 rows of a file of version 1, from its first to its last; undefined if the file is too short. */
 export async function marksOf(file: VfsFile, rows: number, rowBytes: number): Promise<string | undefined> {
   const count = Math.min(marksMax, rows)
   const marks = new Uint8Array(count * sumBytes)

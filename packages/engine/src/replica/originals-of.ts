@@ -1,4 +1,4 @@
-// Whose originals there are, in which files they are, and which files nobody has any more.
+// Decides which fields keep original vectors and how their files are named, and removes files without an owner.
 import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { CollectionSchema, FieldSchema } from '../model/schema.ts'
@@ -7,46 +7,43 @@ export interface OriginalsPlace {
   readonly vfs: Vfs
   /** `<data>/originals` */
   readonly dir: string
-  /** The uuid of the data directory: who writes the files that are made. */
+  /** The uuid of the data directory, which new files contain. */
   directory(): string
 }
 
-/** Whose vectors they are: this names the files. */
+/** The owner of original vectors; determines the names of their files. */
 export interface OriginalsOf {
   readonly collectionId: number
-  /** How often the collection was rebuilt: the rows of each time are in files of their own. */
+  /** Number of rebuilds of the collection: each has its own files. */
   readonly generation: number
   /** Position of the field. */
   readonly field: number
   readonly dimension: number
-  /** Whether an object may have several vectors in it. */
+  /** Whether an object can have several vectors in the field. */
   readonly several: boolean
-  /** Whether the vectors are compared at unit length, and may have come with any other. */
+  /** Whether vectors are compared at unit length, and may be given with another length. */
   readonly scales?: boolean
-  /** Whether it has only those vectors that the rows in memory do not give back. */
+  /** Whether it has only the vectors that the rows in memory do not reproduce. */
   readonly isPartial?: boolean
 }
 
-/** How many vectors of an upsert are kept, by what they are kept for. */
+/** Which count of OriginalsRoom an owner uses. */
 export function keptOf({ several, isPartial }: OriginalsOf): keyof OriginalsRoom {
   if (several) return 'members'
   return isPartial ? 'scaled' : 'objects'
 }
 
-/** How many vectors of a kind there are. */
+/** Number of vectors that an upsert adds, by kind. */
 export interface OriginalsRoom {
-  /** One of each object. */
+  /** One for each object. */
   readonly objects: number
-  /** As many as each object has in a multi-vector field. */
+  /** All members of the objects in multi-vector fields. */
   readonly members: number
-  /** Those that are not of unit length in a field of cosine. */
+  /** Those of cosine fields that are not unit vectors. */
   readonly scaled: number
 }
 
-/**
- * Whose originals the field at a position has; undefined where its rows in memory are the vectors themselves, and where none are to
- * be kept.
- */
+/** The owner of the originals of a field; undefined if its rows in memory are the vectors themselves, or if none are kept. */
 export function originalsOf(
   collectionId: number,
   { fields }: CollectionSchema,
@@ -65,19 +62,19 @@ export function originalsOf(
   return scales ? { ...kept, isPartial: true } : undefined
 }
 
-/** Numbers of each vector in a field's files; 0 for a field that has none. */
+/** Dimension of the vectors in the files of a field; 0 if it has none. */
 export function dimensionOf(field: FieldSchema | undefined): number {
   return field === undefined || field.kind === 'sparse' ? 0 : field.params.dimension
 }
 
-/** What the names of a collection's files begin with. */
+/** Prefix of the names of a collection's files. */
 export function prefixOf({ collectionId, generation }: Pick<OriginalsOf, 'collectionId' | 'generation'>): string {
   return `collection-${collectionId}-generation-${generation}-`
 }
 
 const nameForm = /^collection-\d+-generation-(\d+)-field-(\d+)-chunk-(\d+)\.f32$/
 
-/** What the name of a file says; undefined when it is not such a name. */
+/** Parses the name of a file; undefined if it does not have this form. */
 export function parseOriginalsName(
   name: string,
 ): { readonly generation: number; readonly field: number; readonly chunk: number } | undefined {
@@ -87,7 +84,7 @@ export function parseOriginalsName(
   return { generation, field, chunk }
 }
 
-/** Removes the files of collections that are no more, and those of before a rebuild. */
+/** Removes the files of deleted collections, and those from before a rebuild. */
 export async function sweepOriginals(
   { vfs, dir }: Pick<OriginalsPlace, 'vfs' | 'dir'>,
   kept: readonly Pick<OriginalsOf, 'collectionId' | 'generation'>[],
@@ -96,7 +93,7 @@ export async function sweepOriginals(
   const prefixes = new Set(kept.map(prefixOf))
   for (const name of await vfs.list(dir)) {
     const prefix = /^collection-\d+-generation-\d+-/.exec(name)?.[0] ?? ''
-    // A copy that a crash cut short has a name of its own until it is whole.
+    // A copy that a crash interrupted has a temporary name.
     if (!prefixes.has(prefix) || name.endsWith('.tmp')) await vfs.remove(join(dir, name))
   }
 }

@@ -15,7 +15,7 @@ import { xxh64 } from '../memory/xxh64.ts'
 import { comparedVector, vectorForm } from '../model/vector-form.ts'
 import { chunkRowsOf, identify, type ListedOriginals, rowBytesOf } from './check-originals.ts'
 import {
-  chained,
+  chainSum,
   encodeHead,
   headBytes,
   headSum,
@@ -45,7 +45,7 @@ export interface OriginalsState {
   readonly several?: SeveralState
 }
 
-/** A vector as it was appended. */
+/** A vector as appended. */
 export interface GivenRow {
   readonly vector: Float32Array
   /** Its `vectorForm`. */
@@ -413,7 +413,7 @@ export class Originals {
       view.setBigUint64(0, own, true)
       into.set(vector, sumBytes)
     } else {
-      to.last = chained(vector, to.last, to.headSum)
+      to.last = chainSum(vector, to.last, to.headSum)
       into.set(vector)
       view.setBigUint64(vector.length, to.last, true)
     }
@@ -461,7 +461,7 @@ export class Originals {
       const from = sumBytes + i * this.#rowBytes
       const vector = bytes.subarray(from, from + this.#rowBytes - sumBytes)
       const isWhole = read >= from + this.#rowBytes
-      if (!isWhole || sumAt(bytes, from + vector.length) !== chained(vector, sumAt(bytes, from - sumBytes), head))
+      if (!isWhole || sumAt(bytes, from + vector.length) !== chainSum(vector, sumAt(bytes, from - sumBytes), head))
         throw this.#damaged(chunk, offset + i * this.#rowBytes)
       put(vector, into, i * this.#dimension)
     }

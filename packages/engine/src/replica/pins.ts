@@ -1,12 +1,12 @@
-// Which versions searches under way still look at. An ordinal is given out again only when no search can see its old row.
+// Counts which versions running searches read. An ordinal is reused only when no search can see its old row.
 
 export class Pins {
-  /** By version; 0 only for the one pinned last, so that searches of one version, however many, change no more than a number. */
+  /** By version. 0 only for the version pinned last, so that repeated searches of one version only change a number. */
   readonly #counts = new Map<number, number>()
   #last = 0
   #waiting: { readonly below: number; readonly resume: () => void }[] = []
 
-  /** Keeps what `version` sees; the function returned lets go, once. */
+  /** Keeps the version readable. The returned function releases it; further calls have no effect. */
   pin(version: number): () => void {
     if (version !== this.#last && this.#counts.get(this.#last) === 0) this.#counts.delete(this.#last)
     this.#last = version

@@ -1,9 +1,9 @@
-// The last part of an event: where ids lead and what filters match, which every reader sees as of the newest version. A small one
-// ends in the turn in which it begins. A large one rests, so that the event loop has its turns; a reader that needs it whole then
-// waits for it, or ends it in the reader's own turn. Rests are counted in work, not in time: the fold asks no clock.
+// The last part of an event: ids and filter matches, which every reader sees as of the newest version. A small publication ends in the turn
+// of the event loop in which it starts. A large one yields between steps. A reader that needs the whole version waits for it, or completes
+// it in its own turn. Steps are measured in work, not in time, because the fold uses no clock.
 import { yieldToOthers } from '@annal/wal'
 
-/** Work between two rests, in bytes of filter values: 2 to 20 ms, since short values take longer than long ones. */
+/** Work between two yields, in bytes of filter values: 2 to 20 ms, because short values take longer per byte. */
 const restWork = 131_072
 
 export class Publication {
@@ -13,18 +13,18 @@ export class Publication {
   #isOver = false
   #failure: { readonly error: unknown } | undefined
 
-  /** `work` gives what it took between two of its steps; `end` is called in the turn of the last one. */
+  /** `work` yields the amount of work since its previous step. `end` is called in the turn of the last step. */
   constructor(work: Generator<number, void>, end: () => void) {
     this.#work = work
     this.#end = end
   }
 
-  /** Resolves at the end, also when the work failed; undefined from then on. */
+  /** Resolves at the end, also if the work failed; undefined afterwards. */
   get over(): Promise<void> | undefined {
     return this.#isOver ? undefined : this.#over.promise
   }
 
-  /** Throws what the work failed with. */
+  /** Runs the work in steps. Throws the error of the work. */
   async run(): Promise<void> {
     this.#advance(restWork)
     while (!this.#isOver) {
@@ -34,7 +34,7 @@ export class Publication {
     if (this.#failure) throw this.#failure.error
   }
 
-  /** Ends it in this turn. Throws what the work failed with. */
+  /** Completes the work in this turn. Throws the error of the work. */
   finish(): void {
     this.#advance(Number.POSITIVE_INFINITY)
     if (this.#failure) throw this.#failure.error

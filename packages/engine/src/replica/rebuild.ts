@@ -1,5 +1,5 @@
-// Makes a replica anew from the live objects of another: ordinals without gaps, no dead rows, graphs built afresh. A pure
-// function of the old replica and the new definition, so a replay makes the same one.
+// Builds a replica again from the live objects of another: ordinals without gaps, no dead rows, new graphs. A pure function of the old
+// replica and the new definition, so a replay builds the same one.
 
 import type { DenseColumn, MultiColumn, ObjectsUpserted, SparseColumn } from '../events/event.ts'
 import type { FieldSchema } from '../model/schema.ts'
@@ -7,12 +7,12 @@ import { vectorForm } from '../model/vector-form.ts'
 import type { Originals } from './originals.ts'
 import { Replica, type ReplicaHost } from './replica.ts'
 
-/** Objects taken over at a time. Part of what a replay must repeat, since it decides how the graph is built. */
+/** Objects moved at a time. A replay must use the same number, because the graph depends on it. */
 const batchObjects = 500
-/** Fewer where they have so many members: those of a batch are in memory at once. */
+/** Maximum number of members in a batch, because they are in memory at the same time. */
 const batchMembers = 32_768
 
-/** The old replica must not change meanwhile; it goes on answering searches. The new one is as of no record yet. */
+/** Builds the new replica, which has no LSN yet. The old replica must not change meanwhile; it continues to serve searches. */
 export async function rebuild(
   old: Replica,
   fields: readonly FieldSchema[],
@@ -44,7 +44,7 @@ function batchEnd({ definition, originals }: Replica, ordinals: Uint32Array, sta
   return end
 }
 
-/** The objects of some ordinals as if they were given anew. */
+/** An upsert event with the objects of some ordinals. */
 async function upsertOf(old: Replica, ordinals: Uint32Array): Promise<ObjectsUpserted> {
   const { objects, definition } = old
   const dense: DenseColumn[] = []
@@ -72,7 +72,7 @@ function hasObjects({ objects }: { readonly objects: Uint32Array }): boolean {
   return objects.length > 0
 }
 
-/** Vectors as they came, from disk where the rows in memory do not give them back. */
+/** The vectors as given, from disk if the rows in memory do not reproduce them. */
 async function denseColumn(old: Replica, field: number, ordinals: Uint32Array): Promise<DenseColumn> {
   const [rows, originals] = [old.dense[field], old.originals[field]]
   const having = [...ordinals.keys()].filter((i) => rows?.has(ordinals[i] as number, old.version))
@@ -90,7 +90,7 @@ async function denseColumn(old: Replica, field: number, ordinals: Uint32Array): 
   return { field, objects: Uint32Array.from(having), vectors, norms, ...(hasForms && { forms }) }
 }
 
-/** Members as they came; their pooled vectors are made anew. */
+/** The members as given; their pooled vectors are computed again. */
 async function multiColumn(old: Replica, field: number, ordinals: Uint32Array): Promise<MultiColumn> {
   const originals = old.originals[field] as Originals
   const dimension = old.dense[field]?.definition.params.dimension ?? 1

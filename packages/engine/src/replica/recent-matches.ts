@@ -1,17 +1,16 @@
-// What the filters asked of late match, as of the version they were asked at: the same few filters come with most searches, and
-// over a million objects a range takes longer than the walk that follows. Holds nothing that the filter index does not know:
-// the next event empties it.
+// Caches the matches of recent filters as of one version. Most searches use the same few filters, and over a million objects a range takes
+// longer than the walk that follows. Any event empties the cache.
 import type { Filter } from '../filter/condition.ts'
 import type { FilterIndex, FilterMatches } from '../filter/filter-index.ts'
 
-/** Filters remembered; each takes a bit for each ordinal. */
+/** Number of cached filters. Each takes one bit for each ordinal. */
 const filtersMax = 16
-/** Longer ones, as lists of thousands of operands make, are not worth a comparison. */
+/** A filter with a longer key, such as a list of thousands of operands, is not cached. */
 const keyLengthMax = 4_096
 
 interface Remembered {
   readonly matches: FilterMatches
-  /** Rises from one question to the next. */
+  /** Value of the use counter at the last use. */
   uses: number
 }
 
@@ -25,17 +24,17 @@ export class RecentMatches {
     this.#index = index
   }
 
-  /** The objects that the filter holds for as of the version, which is the newest. Shared: nobody may change the bitmap. */
+  /** The objects that match the filter as of the version, which is the newest. The bitmap is shared and must not be changed. */
   matchesOf(filter: Filter, version: number): FilterMatches {
-    // A new map: one that is cleared leads from its old table to the next, see InFlight.
+    // Replaced instead of cleared: a cleared map keeps its old table alive, see InFlight.
     if (version !== this.#version) this.#matches = new Map()
     this.#version = version
     this.#turn += 1
-    const key = JSON.stringify(filter, distinct)
-    const known = this.#matches.get(key)
-    if (known !== undefined) {
-      known.uses = this.#turn
-      return known.matches
+    const key = JSON.stringify(filter, tagSpecialNumbers)
+    const cached = this.#matches.get(key)
+    if (cached !== undefined) {
+      cached.uses = this.#turn
+      return cached.matches
     }
     const matches = this.#index.evaluate(filter)
     if (key.length > keyLengthMax) return matches
@@ -44,7 +43,7 @@ export class RecentMatches {
     return matches
   }
 
-  /** The one that was not asked for the longest. */
+  /** Removes the filter that was not used for the longest time. */
   #forgetOldest(): void {
     const [oldest] = [...this.#matches].sort(([, a], [, b]) => a.uses - b.uses)
     if (oldest !== undefined) this.#matches.delete(oldest[0])
@@ -57,8 +56,8 @@ export class RecentMatches {
   }
 }
 
-/** JSON has one zero and no infinity. */
-function distinct(_: string, value: unknown): unknown {
+/** Distinguishes -0 and infinities, which JSON does not. */
+function tagSpecialNumbers(_: string, value: unknown): unknown {
   if (Object.is(value, -0)) return { number: '-0' }
   return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY ? { number: `${value}` } : value
 }

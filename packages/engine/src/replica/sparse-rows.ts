@@ -1,9 +1,9 @@
-// The sparse terms of objects in the forms in which their record and their field take them.
+// Converts the sparse terms of objects to the forms that records and fields take.
 import type { ObjectsUpserted } from '../events/event.ts'
 import type { SparseRows } from '../vector/field.ts'
 import type { ObjectStore, SparseTermsOfField } from './object-store.ts'
 
-/** The terms of each object of an upsert, by position: what its record keeps. */
+/** The terms of each object of an upsert, by position, as its record keeps them. */
 export function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsOfField[]> {
   const found = new Map<number, SparseTermsOfField[]>()
   for (const { field, objects, counts, indices, values } of event.sparse) {
@@ -18,7 +18,7 @@ export function sparseByObject(event: ObjectsUpserted): Map<number, SparseTermsO
   return found
 }
 
-/** The rows an upsert gives to one field. `ordinals` are those of its objects, ascending. */
+/** The rows that an upsert adds to one field. `ordinals` are those of its objects, ascending. */
 export function addedRows(event: ObjectsUpserted, field: number, ordinals: Uint32Array): SparseRows | undefined {
   const column = event.sparse.find((candidate) => candidate.field === field)
   if (column === undefined) return undefined
@@ -31,7 +31,7 @@ export function addedRows(event: ObjectsUpserted, field: number, ordinals: Uint3
   }
 }
 
-/** The rows that objects have in one field, out of their records. */
+/** The rows of objects in one field, from their records. */
 export function keptRows(objects: Pick<ObjectStore, 'sparse'>, field: number, ordinals: Uint32Array): SparseRows {
   const rows = [...ordinals].flatMap((ordinal) => {
     const terms = objects.sparse(ordinal).find((candidate) => candidate.field === field)

@@ -1,10 +1,10 @@
-// Where the writers of one collection wait: for their turn, while a consistent cut is taken, and for room in the queue of
-// events that are durable but not yet applied. Readers never come here.
+// Where the writers of one collection wait: for their turn, while a consistent cut is taken, and for space in the queue of events that are
+// durable but not applied yet. Readers do not use it.
 import { EngineError } from '../errors.ts'
 
-/** A writer that waits longer is told to come back: DURABILITY's bound for a backup's cut. */
+/** A writer that waits longer is rejected. */
 const waitMsMax = 30_000
-/** Events appended but not yet applied; more would only move the queue from the caller into memory. */
+/** Events appended but not applied yet. A longer queue would only move waiting from the callers into memory. */
 const pendingEventsMax = 512
 const pendingBytesMax = 256 * 1024 * 1024
 
@@ -12,13 +12,13 @@ export class WriteGate {
   #held = 0
   #pendingEvents = 0
   #pendingBytes = 0
-  /** Applies of one collection happen one after another, in LSN order. */
+  /** The events of one collection are applied one after another, in LSN order. */
   #tail: Promise<unknown> = Promise.resolve()
-  /** Settles when the last hold asked for is over. */
+  /** Settles when the last requested hold has ended. */
   #holds: Promise<unknown> = Promise.resolve()
   readonly #waiting: (() => void)[] = []
 
-  /** Calls `append` as soon as a writer may, in the same turn as the check, so that no cut slips in between. */
+  /** Calls `append` as soon as a writer may append, in the same turn as the check, so that no cut starts between them. */
   async write<T>(append: () => Promise<T>): Promise<T> {
     const deadline = Date.now() + waitMsMax
     while (this.#held > 0 || this.#full()) {
@@ -33,7 +33,7 @@ export class WriteGate {
     return append()
   }
 
-  /** Runs `apply` after every apply queued before it. `bytes` is what the queued event holds in memory. */
+  /** Runs `apply` after all queued applies. `bytes` is the memory that the queued event uses. */
   queue<T>(bytes: number, apply: () => Promise<T>): Promise<T> {
     this.#pendingEvents++
     this.#pendingBytes += bytes
@@ -42,19 +42,19 @@ export class WriteGate {
       this.#pendingBytes -= bytes
       this.#wake()
     })
-    // The queue goes on whatever became of this event; the caller of queue() hears of the failure.
+    // The queue continues after a failed event; the caller of queue() gets the error.
     this.#tail = done.catch(() => undefined)
     return done
   }
 
-  /** Runs `action` between two applies, while writers go on appending. */
+  /** Runs `action` between two applies, while writers continue to append. */
   between<T>(action: () => T): Promise<T> {
     return this.queue(0, async () => action())
   }
 
   /**
-   * Keeps new writers out, waits until everything appended is applied, runs `action`, and lets the writers in again, whatever
-   * happened. One hold at a time: what is appended in one of them is applied before the next begins.
+   * Holds back new writers, waits until everything appended is applied, runs `action`, and lets the writers continue even if it failed.
+   * Holds run one at a time: what is appended between two holds is applied before the second one starts.
    */
   async hold<T>(action: () => Promise<T>): Promise<T> {
     this.#held++

@@ -1,18 +1,18 @@
-// What an answer will take, counted from what is known of its objects before any of it is copied or read from disk.
+// Bytes that a result will take in memory, computed from the sizes of its objects before any of them is copied or read from disk.
 import type { Replica } from '../replica/replica.ts'
 
-/** An id, scores, and what holds them together. */
+/** Bytes of an id, scores, and the JavaScript objects that hold them. */
 const overheadBytes = 256
 const floatBytes = 4
 
-/** Of a hit: meta, filter, and its vector where one is wanted. */
+/** Bytes of one hit: meta, filter, and its vector if `vectors` is true. */
 export function hitBytes(replica: Replica, ordinal: number, fieldIndex: number, vectors: boolean): number {
   const definition = replica.definition.fields[fieldIndex]
   const vector = vectors && definition?.kind === 'dense' ? definition.params.dimension * floatBytes : 0
   return overheadBytes + replica.objects.textBytesAt(ordinal) + vector
 }
 
-/** Of the members of objects in a multi-vector field. */
+/** Bytes of the members of objects in a multi-vector field. */
 export function memberBytes(replica: Replica, ordinals: Iterable<number>, fieldIndex: number): number {
   const definition = replica.definition.fields[fieldIndex]
   const originals = replica.originals[fieldIndex]
@@ -22,11 +22,11 @@ export function memberBytes(replica: Replica, ordinals: Iterable<number>, fieldI
   return vectors * definition.params.dimension * floatBytes
 }
 
-/** Of an object read whole, or of its id, meta and filter. */
+/** Bytes of an object with its vectors, or only its id, meta, and filter. */
 export function objectBytes(replica: Replica, ordinal: number, vectors: boolean): number {
   const { definition, objects } = replica
   if (!vectors) return overheadBytes + objects.textBytesAt(ordinal)
-  // Sparse terms are in the record.
+  // The record includes sparse terms.
   let bytes = overheadBytes + objects.recordBytesAt(ordinal)
   for (const [index, field] of definition.fields.entries()) {
     if (field.kind === 'dense' && replica.dense[index]?.has(ordinal, replica.version)) {

@@ -1,4 +1,4 @@
-// How often the values of a filter key occur among the objects that match.
+// Counts how often the values of a filter key occur among the matching objects.
 
 import { facetValuesDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
@@ -15,11 +15,11 @@ export interface FacetInput {
   readonly limit: number
 }
 
-/** Values kept until the least frequent are left out. */
-const sortedAtOnce = 1_000
+/** Number of values beyond the limit that are kept until the least frequent are dropped. */
+const sortedExtra = 1_000
 
-/** Values counted in one turn of the event loop: some milliseconds. */
-const valuesOfTurn = 4_096
+/** Values counted in one turn of the event loop, which takes a few milliseconds. */
+const turnValues = 4_096
 
 /** Throws invalid_argument, invalid_filter or limit_exceeded. */
 export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRequest): FacetInput {
@@ -38,8 +38,7 @@ export function parseFacets({ key, filter, limit = facetValuesDefault }: FacetRe
 }
 
 /**
- * Counts the values, and yields after every few thousand of them: a key may have millions. Throughout, the filters must be those of
- * one version.
+ * Counts the values and yields after every few thousand, because a key may have millions. The filters must not change between the steps.
  */
 export function* countFacets(
   { filters, lsnApplied: lsn }: Pick<Replica, 'filters' | 'lsnApplied'>,
@@ -51,19 +50,19 @@ export function* countFacets(
   for (const value of filters.valuesOf(key, within)) {
     values.push(value)
     distinct += 1
-    if (values.length > 2 * limit + sortedAtOnce) values = first(values, limit)
-    if (distinct % valuesOfTurn === 0) yield
+    if (values.length > 2 * limit + sortedExtra) values = mostFrequent(values, limit)
+    if (distinct % turnValues === 0) yield
   }
-  return { values: first(values, limit), distinct, lsn }
+  return { values: mostFrequent(values, limit), distinct, lsn }
 }
 
-function first(values: Facets['values'][number][], limit: number): Facets['values'][number][] {
+function mostFrequent(values: Facets['values'][number][], limit: number): Facets['values'][number][] {
   return values.sort((a, b) => b.count - a.count || compare(a.value as Counted, b.value as Counted)).slice(0, limit)
 }
 
 type Counted = string | number | boolean
 
-/** Booleans, numbers, strings; each in its own order. */
+/** Order of values: booleans, numbers, strings, each in their own order. */
 function compare(a: Counted, b: Counted): number {
   if (typeof a !== typeof b) return typeof a < typeof b ? -1 : 1
   return a < b ? -1 : a > b ? 1 : 0

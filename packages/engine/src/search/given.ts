@@ -1,13 +1,14 @@
-// The vectors of dense fields as they are returned: as they were given, and as a client that takes lengths out of vectors sent them.
+// The vectors of dense fields as they are returned: as the user gave them, and as a client sent them that sends unit vectors and lengths
+// separately.
 import type { DenseRow } from '../model/object.ts'
 import { givenVector, sentVector, vectorForm } from '../model/vector-form.ts'
 import type { Replica } from '../replica/replica.ts'
 
 /**
- * What each ordinal has in the dense field at a position, from disk where the rows in memory do not give it back; undefined where it
- * has nothing. The version must be pinned.
+ * The vector of each ordinal in the dense field at `fieldIndex`, or undefined if it has none. Read from disk if the row in memory does not
+ * reproduce it. The version must be pinned.
  */
-export async function givenRows(
+export async function readGivenRows(
   replica: Replica,
   fieldIndex: number,
   ordinals: readonly number[],
@@ -16,10 +17,10 @@ export async function givenRows(
   const field = replica.dense[fieldIndex]
   if (field === undefined) return ordinals.map(() => undefined)
   const isCosine = field.definition.params.spaceType === 'cosine'
-  // Taken before the disk is waited for. An ordinal used again may still have the row of the object before.
+  // Read before waiting for the disk. A reused ordinal may still have the row of the previous object.
   const norms = ordinals.map((ordinal) => (field.has(ordinal, version) ? field.norm(ordinal) : undefined))
-  const having = ordinals.filter((_, i) => norms[i] !== undefined)
-  const read = (await replica.originals[fieldIndex]?.readGiven(having)) ?? []
+  const present = ordinals.filter((_, i) => norms[i] !== undefined)
+  const read = (await replica.originals[fieldIndex]?.readGiven(present)) ?? []
   let next = 0
   return ordinals.map((ordinal, i) => {
     const norm = norms[i]
@@ -30,7 +31,7 @@ export async function givenRows(
   })
 }
 
-/** Both vectors are made when they are read: few readers want both. */
+/** Both vectors are computed on access, because few readers need both. */
 class CosineRow implements DenseRow {
   readonly norm: number
   readonly #kept: Float32Array

@@ -1,19 +1,19 @@
-// From ordinals and similarities to what the asker gets: id, meta, filter, norm, and the vector when asked.
+// Converts ordinals and similarities to hits: id, meta, filter, norm, and the vector if it is requested.
 
 import { TimeSlice } from '@annal/wal'
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow } from '../model/object.ts'
 import type { SearchHit } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
-import { givenRows } from './given.ts'
+import { readGivenRows } from './given.ts'
 import type { Task } from './request.ts'
 import type { FieldAnswer } from './run-field.ts'
 import { memberRows, StoredParts } from './stored.ts'
 
-/** Vectors read from disk at one time. */
+/** Vectors read from disk at a time. */
 const rowsAtOnce = 64
 
-export async function hitsOf(
+export async function createHits(
   replica: Replica,
   task: Task,
   { found, members }: FieldAnswer,
@@ -22,36 +22,37 @@ export async function hitsOf(
   const fieldIndex = vectorFieldOf(replica, task)
   const field = replica.dense[fieldIndex]
   const spaceType = field?.definition.params.spaceType ?? 'ip'
-  const rows = includeVectors && task.kind !== 'multi' ? await rowsOf(replica, fieldIndex, found.ordinals, version) : []
+  const rows =
+    includeVectors && task.kind !== 'multi' ? await readRows(replica, fieldIndex, found.ordinals, version) : []
   const hits: SearchHit[] = []
   for (let i = 0; i < found.ordinals.length; i++) {
     const ordinal = found.ordinals[i] as number
-    // The square of a distance is given with its sign changed, that of none too.
+    // Adding 0 turns -0, the negated distance of an equal vector, into 0.
     const similarity = (found.similarities[i] as number) + 0
     const stored = new StoredParts(replica, ordinal, version)
-    // What a dense field found it has, and keeps while the version is pinned.
+    // A dense field returns only ordinals that it has, and keeps them while the version is pinned.
     const has = task.kind === 'dense' || field?.has(ordinal, version) === true
     const norm = has && field ? field.norm(ordinal) : 1
-    const own = includeVectors ? members?.[i] : undefined
-    const several = own && memberRows(own, replica, fieldIndex)
+    const hitMembers = includeVectors ? members?.[i] : undefined
+    const memberVectors = hitMembers && memberRows(hitMembers, replica, fieldIndex)
     const distance = task.kind !== 'sparse' && spaceType === 'cosine' ? 1 - similarity : 0 - similarity
-    hits.push(new Hit(stored, { similarity, distance, norm, row: rows[i], members: several }))
+    hits.push(new Hit(stored, { similarity, distance, norm, row: rows[i], members: memberVectors }))
   }
   return hits
 }
 
-/** Read some at a time, so that a long list does not have the disk for itself. */
-async function rowsOf(replica: Replica, fieldIndex: number, ordinals: Uint32Array, version: number) {
+/** Reads a few vectors at a time, so that other readers of the disk can proceed. */
+async function readRows(replica: Replica, fieldIndex: number, ordinals: Uint32Array, version: number) {
   const slice = new TimeSlice()
   const rows: (DenseRow | undefined)[] = []
   for (let from = 0; from < ordinals.length; from += rowsAtOnce) {
     await slice.renewIfOver()
-    rows.push(...(await givenRows(replica, fieldIndex, [...ordinals.subarray(from, from + rowsAtOnce)], version)))
+    rows.push(...(await readGivenRows(replica, fieldIndex, [...ordinals.subarray(from, from + rowsAtOnce)], version)))
   }
   return rows
 }
 
-/** Where a sparse field found the object its first dense vector is given with it. */
+/** The field whose vector a hit includes. A hit of a sparse field includes the vector of the first dense field. */
 export function vectorFieldOf({ definition }: Replica, task: Task): number {
   return task.kind === 'sparse' ? definition.fields.findIndex(({ kind }) => kind === 'dense') : task.fieldIndex
 }
@@ -108,7 +109,7 @@ class Hit implements SearchHit {
     return this.#row?.vector
   }
 
-  /** What JSON.stringify and console show. */
+  /** The form for JSON.stringify and console. */
   toJSON(): Record<string, unknown> {
     const { id, similarity, distance, norm, meta, filter, vector, members } = this
     const vectors = members?.map((member) => [...member.vector])

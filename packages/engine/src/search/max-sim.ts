@@ -1,14 +1,14 @@
-// How similar an object of several vectors is to a query of several: for each vector of the query the most similar member
-// counts, and the mean of these is the similarity (MaxSim of late interaction, divided by the length of the query so that the
-// number means the same for every query). Vectors are rows of one array.
+// Similarity of an object with several vectors to a query with several vectors: the mean, over the query's vectors, of the similarity of
+// the most similar member. This is MaxSim of late interaction divided by the number of the query's vectors, so that values of different
+// queries are comparable. Vectors are rows of one array.
 
 import type { SpaceType } from '../model/schema.ts'
 import { lengthOf } from '../model/vector-form.ts'
 
-/** `query` is of unit length for cosine; `members` are as they came. A member without length is as similar as nothing: 0. */
+/** Rows of `query` must have unit length for cosine; `members` are as given. A member of length 0 has similarity 0. */
 export function maxSim(query: Float32Array, members: Float32Array, dimension: number, spaceType: SpaceType): number {
   const scales = spaceType === 'cosine' ? scalesOf(members, dimension) : undefined
-  const compare = spaceType === 'l2' ? nearness : inner
+  const compare = spaceType === 'l2' ? negativeSquaredDistance : innerProduct
   let sum = 0
   for (let q = 0; q < query.length; q += dimension) {
     let best = Number.NEGATIVE_INFINITY
@@ -28,14 +28,20 @@ function scalesOf(members: Float32Array, dimension: number): Float64Array {
   })
 }
 
-function inner(a: Float32Array, atA: number, b: Float32Array, atB: number, dimension: number): number {
+function innerProduct(a: Float32Array, offsetA: number, b: Float32Array, offsetB: number, dimension: number): number {
   let sum = 0
-  for (let i = 0; i < dimension; i++) sum += (a[atA + i] as number) * (b[atB + i] as number)
+  for (let i = 0; i < dimension; i++) sum += (a[offsetA + i] as number) * (b[offsetB + i] as number)
   return sum
 }
 
-function nearness(a: Float32Array, atA: number, b: Float32Array, atB: number, dimension: number): number {
+function negativeSquaredDistance(
+  a: Float32Array,
+  offsetA: number,
+  b: Float32Array,
+  offsetB: number,
+  dimension: number,
+): number {
   let sum = 0
-  for (let i = 0; i < dimension; i++) sum -= ((a[atA + i] as number) - (b[atB + i] as number)) ** 2
+  for (let i = 0; i < dimension; i++) sum -= ((a[offsetA + i] as number) - (b[offsetB + i] as number)) ** 2
   return sum
 }

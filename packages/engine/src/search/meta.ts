@@ -1,27 +1,27 @@
-// Stored meta as JSON: plain, or packed with zlib as the published clients send it. Inflating stops at a limit for each object and,
-// with a MetaBudget, for each answer, because a few stored bytes can inflate to a thousand times as many.
+// Decodes stored meta as JSON: plain, or compressed with zlib as the published clients send it. Inflating stops at a limit for each object
+// and, with a MetaBudget, for each answer, because a few stored bytes can inflate to a thousand times as many.
 import { inflateSync } from 'node:zlib'
 import { metaAnswerPlainBytesMax, metaBytesMax, metaPlainBytesMax, metaRatioMax } from '../limits.ts'
 import type { JsonObject } from '../model/json.ts'
 
-/** After so much inflating that led to nothing, only shorter meta is tried in the same answer, and then only short meta. */
+/** After this many bytes were inflated in vain, the same answer inflates only shorter meta, and then only short meta. */
 const futileBytesMax = [metaAnswerPlainBytesMax / 4, metaAnswerPlainBytesMax] as const
 const shortBytes = 4_096
 
 const openingBrace = 0x7b
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** `limit` names the limit that kept the meta packed; without it the bytes are no JSON. */
+/** `limit` names the limit that prevented inflating. Without `limit` and `meta`, the bytes are not JSON. */
 export type ReadMeta =
   | { readonly meta: JsonObject; readonly limit?: undefined }
   | { readonly meta?: undefined; readonly limit?: 'object' | 'reply' | undefined }
 
-/** The stored JSON, or undefined where the bytes are none, or inflate beyond the limit of one object. */
+/** The stored JSON. Returns undefined if the bytes are not JSON, or inflate beyond the limit of one object. */
 export function decodeMeta(bytes: Uint8Array): JsonObject | undefined {
   return new MetaBudget(Number.MAX_SAFE_INTEGER).read(bytes).meta
 }
 
-/** What the meta of one answer may inflate to, all of it together. */
+/** Limits the inflated size of all meta in one answer. */
 export class MetaBudget {
   #left: number
   #futile = 0
@@ -30,7 +30,7 @@ export class MetaBudget {
     this.#left = bytesMax
   }
 
-  /** Empty meta is an empty object. */
+  /** Decodes the meta of one object. Empty meta is an empty object. */
   read(bytes: Uint8Array): ReadMeta {
     if (bytes.length === 0) return { meta: {} }
     if (bytes[0] === openingBrace) return parseMeta(bytes)
@@ -38,22 +38,22 @@ export class MetaBudget {
   }
 
   #inflate(bytes: Uint8Array): ReadMeta {
-    const own = Math.min(metaPlainBytesMax, Math.max(metaBytesMax, metaRatioMax * bytes.length))
-    const limit = Math.min(own, this.#left, this.#tried())
+    const objectLimit = Math.min(metaPlainBytesMax, Math.max(metaBytesMax, metaRatioMax * bytes.length))
+    const limit = Math.min(objectLimit, this.#left, this.#futileLimit())
     if (limit <= 0) return { limit: 'reply' }
-    const plain = inflated(bytes, limit)
+    const plain = inflate(bytes, limit)
     if (plain instanceof Uint8Array) {
       this.#left -= plain.length
       return parseMeta(plain)
     }
     this.#futile += limit
-    return plain === 'beyond' ? { limit: limit < own ? 'reply' : 'object' } : {}
+    return plain === 'beyond' ? { limit: limit < objectLimit ? 'reply' : 'object' } : {}
   }
 
-  #tried(): number {
-    const [some, much] = futileBytesMax
-    if (this.#futile < some) return metaPlainBytesMax
-    return this.#futile < much ? metaBytesMax : shortBytes
+  #futileLimit(): number {
+    const [low, high] = futileBytesMax
+    if (this.#futile < low) return metaPlainBytesMax
+    return this.#futile < high ? metaBytesMax : shortBytes
   }
 }
 
@@ -61,7 +61,7 @@ function parseMeta(text: Uint8Array): ReadMeta {
   try {
     return { meta: JSON.parse(utf8.decode(text)) as JsonObject }
   } catch {
-    // Bytes that only look like JSON are opaque.
+    // The bytes only looked like JSON.
     return {}
   }
 }
@@ -72,7 +72,7 @@ function looksLikeZlib(bytes: Uint8Array): boolean {
   return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0
 }
 
-function inflated(bytes: Uint8Array, limit: number): Uint8Array | 'beyond' | 'broken' {
+function inflate(bytes: Uint8Array, limit: number): Uint8Array | 'beyond' | 'broken' {
   try {
     return inflateSync(bytes, { maxOutputLength: limit })
   } catch (error) {

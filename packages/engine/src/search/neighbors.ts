@@ -1,9 +1,12 @@
-// Who is linked to whom in the graph of a dense field: what a user looks at to understand an answer.
+// Lists the neighbors of an object in the graph of a dense field, to explain results.
 import { EngineError } from '../errors.ts'
 import { parseId, printed } from '../model/ids.ts'
 import type { Replica } from '../replica/replica.ts'
 
-/** Ids of the living neighbors of an object, as the graph has them now. */
+/**
+ * Ids of the live neighbors of an object at level 0, as of now. Throws object_not_found, field_not_found, or invalid_argument if the field
+ * is sparse.
+ */
 export function neighborsOf(replica: Replica, field: string, id: string): readonly string[] {
   const dense = denseFieldOf(replica, field)
   const ordinal = replica.find(parseId(id, 'id'))

@@ -1,14 +1,14 @@
-// How a dense field is searched: every match compared, at the field's precision or by its code first, or the graph walked.
-// Arithmetic on counts; knows no memory.
+// Decides how a dense field is searched: every match is compared, by its row or by its code first, or the graph is walked. Uses counts
+// only.
 
 export interface PlanInput {
-  /** Rows of the field. */
+  /** Number of rows of the field. */
   readonly rows: number
-  /** Objects that match, counted exactly; undefined without a filter. */
+  /** Exact number of matching objects; undefined without a filter. */
   readonly matches: number | undefined
   readonly ef: number
   readonly boostPercentage: number
-  /** As given; undefined leaves the choice to the costs. */
+  /** From the request; undefined to decide by costs. */
   readonly prefilterThreshold: number | undefined
   readonly exact: boolean
 }
@@ -70,7 +70,7 @@ function planUnfiltered(rows: number, ef: number): DensePlan {
   return { kind: 'compare', reason, ef, costs }
 }
 
-/** Whether so few may be returned that comparing each costs at most about twice a walk of a field that holds no others. */
+/** Whether comparing this many rows costs at most about twice a walk of a field with only these rows. */
 function isSmall(rows: number, ef: number): boolean {
   return rows * smallComparisonCost <= surerCost * smallWalkCost(ef)
 }

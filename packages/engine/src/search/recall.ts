@@ -1,4 +1,4 @@
-// How well the index of a dense field answers: asked for stored vectors, compared with exact answers.
+// Measures the recall of a dense field: searches for stored vectors and compares the results with exact ones.
 
 import { efDefault, recallSampleDefault, topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
@@ -48,7 +48,7 @@ export async function measureRecall(
   const release = replica.pins.pin(version)
   try {
     const field = replica.dense[fieldIndex] as DenseField
-    // By the plan that a search without a filter takes.
+    // The plan of a search without a filter.
     const rows = replica.rowsAt(fieldIndex)
     const plan = planDense({
       rows,
@@ -60,7 +60,7 @@ export async function measureRecall(
     })
     const compared = plan.kind === 'compare' ? rows : 0
     const recalls: number[] = []
-    for (const ordinal of spread(replica.filters.evaluate([]).bitmap.toOrdinals(), sample)) {
+    for (const ordinal of sampleEvenly(replica.filters.evaluate([]).bitmap.toOrdinals(), sample)) {
       const row = field.has(ordinal, version) ? field.row(ordinal) : undefined
       if (row === undefined) continue
       const [found, exact] = [
@@ -68,7 +68,7 @@ export async function measureRecall(
         await field.scan(row, { k, version }),
       ]
       const last = exact.similarities.at(-1) ?? 0
-      // What is as similar as the last of the exact answer is as good.
+      // A row as similar as the last exact one is an equally good result.
       const good = found.similarities.filter((similarity) => similarity >= last - Math.abs(last) * 1e-6).length
       recalls.push(Math.min(1, good / Math.max(1, exact.ordinals.length)))
     }
@@ -85,8 +85,8 @@ export async function measureRecall(
   }
 }
 
-/** At most `count` of them, evenly spread. */
-function spread(ordinals: Uint32Array, count: number): number[] {
-  const wanted = Math.min(count, ordinals.length)
-  return Array.from({ length: wanted }, (_, i) => ordinals[Math.floor((i * ordinals.length) / wanted)] as number)
+/** At most `count` ordinals, evenly spread. */
+function sampleEvenly(ordinals: Uint32Array, count: number): number[] {
+  const size = Math.min(count, ordinals.length)
+  return Array.from({ length: size }, (_, i) => ordinals[Math.floor((i * ordinals.length) / size)] as number)
 }

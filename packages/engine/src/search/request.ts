@@ -1,4 +1,4 @@
-// Checks a search as people ask it and brings it to the form the plan works on.
+// Checks a search request and converts it to the form that the plan uses.
 
 import { efDefault, topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
@@ -19,9 +19,9 @@ import type { FieldQuery, Fusion, SearchRequest, StoredQuery } from '../model/qu
 import type { CollectionSchema, DenseFieldSchema, MultiFieldSchema, SparseFieldSchema } from '../model/schema.ts'
 import type { FusionMethod } from './fuse.ts'
 
-/** Of reciprocal rank fusion, as the published clients have it. */
+/** Rank constant of reciprocal rank fusion, as in the published clients. */
 const rankConstantDefault = 60
-/** Larger numbers lose ranks to rounding. */
+/** Larger values lose ranks to rounding. */
 const fusionNumberMax = 1e9
 
 interface InField {
@@ -32,13 +32,13 @@ interface InField {
   readonly scoreThreshold: number | undefined
 }
 
-/** A vector, or that of a stored object, which is looked up when the search begins. */
+/** A vector, or the id of a stored object whose vector is looked up when the search starts. */
 type QuerySource<T> = { readonly kind: 'vector'; readonly query: T } | { readonly kind: 'stored'; readonly id: string }
 
 export interface DenseTask extends InField {
   readonly kind: 'dense'
   readonly definition: DenseFieldSchema
-  /** Of the field's dimension; of unit length for cosine. */
+  /** A vector of the field's dimension, with unit length for cosine. */
   readonly source: QuerySource<Float32Array>
 }
 
@@ -51,7 +51,7 @@ export interface SparseTask extends InField {
 export interface MultiTask extends InField {
   readonly kind: 'multi'
   readonly definition: MultiFieldSchema
-  /** One after another, as they came. */
+  /** The vectors one after another, as given. */
   readonly source: QuerySource<Float32Array>
 }
 
@@ -59,12 +59,12 @@ export type Task = DenseTask | SparseTask | MultiTask
 
 export interface SearchPlanInput {
   readonly tasks: readonly Task[]
-  /** Undefined when everything matches. */
+  /** Undefined if every object matches. */
   readonly filter: Filter | undefined
   readonly prefilterThreshold: number | undefined
   readonly boostPercentage: number
   readonly includeVectors: boolean
-  /** Undefined where the precision of a field decides. */
+  /** Undefined if the precision of the field decides. */
   readonly rescore: boolean | undefined
   readonly fusion: FusionPlan | undefined
   readonly exact: boolean
@@ -73,12 +73,12 @@ export interface SearchPlanInput {
 
 export interface FusionPlan {
   readonly method: FusionMethod
-  /** By field, in the order asked. */
+  /** Weight of each field, in the order of the request. */
   readonly weights: ReadonlyMap<string, number>
   readonly limit: number
 }
 
-/** Whether the search asks for ids or for what filters match: of an event that is being published it must see all or nothing. */
+/** Whether the search needs ids or filter matches, and therefore a version that is published completely. */
 export function needsWholeVersion({ tasks, filter, exact }: SearchPlanInput): boolean {
   return (
     filter !== undefined || tasks.some(({ source, kind }) => source.kind === 'stored' || (exact && kind === 'multi'))
@@ -95,7 +95,7 @@ export function parseSearch(request: SearchRequest, definition: CollectionSchema
   const filter = request.filter === undefined ? undefined : parseFilter(request.filter)
   return {
     tasks,
-    // An empty filter is none: everything matches.
+    // An empty filter matches everything.
     filter: Array.isArray(request.filter) && request.filter.length === 0 ? undefined : filter,
     prefilterThreshold:
       request.prefilterCardinalityThreshold === undefined
@@ -174,7 +174,7 @@ function parseTerms(query: FieldQuery['query'], field: SparseFieldSchema, path: 
       value: printed(query),
     })
   }
-  // What is not there is refused by parseSparse, as in an object.
+  // parseSparse rejects missing parts, as in an object.
   return parseSparse(query as SparseVector, field, path)
 }
 

@@ -1,5 +1,5 @@
-// Answers of a dense field from the vectors on disk: the candidates that codes in memory found, in the order of what they are
-// codes of, or every match compared with them. Similarities are those of double precision.
+// Searches of a dense field by the original vectors on disk: rescores the candidates that codes in memory found, or compares every match.
+// Similarities are computed in double precision.
 import { assert } from '../errors.ts'
 import type { Precision } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
@@ -7,19 +7,19 @@ import { walkEntriesMax } from '../vector/dense/scratch.ts'
 import type { DenseField, DenseHits } from '../vector/field.ts'
 import { maxSim } from './max-sim.ts'
 import type { DenseTask, SearchPlanInput } from './request.ts'
-import { type FieldAnswer, ordinalOf, type RunContext, runField, withoutField } from './run-field.ts'
+import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runField } from './run-field.ts'
 
-/** Bytes of vectors that are read at once, so that neither memory nor the other callers have to wait for all of them. */
+/** Bytes of vectors read at a time. Limits memory, and the time that other readers wait. */
 const readBytesMax = 2 ** 20
 
-/** Signs alone order too coarsely to be an answer, so binary fields are rescored unless the search says otherwise. */
+/** Whether the search rescores. Binary fields do by default, because signs alone order too coarsely. */
 export function isRescored({ definition }: DenseTask, { rescore }: Pick<SearchPlanInput, 'rescore'>): boolean {
   return rescore ?? definition.params.precision === 'binary'
 }
 
 /**
- * How many candidates, in the order of the codes, hold the true best k. Of binary codes 128 hold 0.98 of ten on 100,000 rows of 128
- * dimensions and more elsewhere (benchmarks/results/binary.md); each is a read from disk.
+ * Number of candidates, in the order of codes, that contain the true best k. For binary codes, 128 contain 0.98 of the best ten on 100,000
+ * rows of 128 dimensions and more elsewhere (benchmarks/results/binary.md). Each candidate is one read from disk.
  */
 export function candidatesFor(k: number, precision: Precision): number {
   return precision === 'binary' ? Math.max(128, 4 * k) : Math.max(48, 2 * k)
@@ -42,13 +42,13 @@ export async function runRescored(task: DenseTask, originals: Originals, context
   )
   const started = performance.now()
   const ordinals = answer.found.ordinals.filter((ordinal) => ordinal !== own)
-  const best = await bestOf(ordinals, originals, task, query)
+  const best = await rankByOriginals(ordinals, originals, task, query)
   const ms = answer.explanation.ms + performance.now() - started
   const rescored = ordinals.length
   return { ...answer, found: { ...answer.found, ...best }, explanation: { ...answer.explanation, rescored, ms } }
 }
 
-/** The answer that approximate ones are measured by. */
+/** Searches exactly by the original vectors of all matches; approximate results are measured against this. */
 export async function compareOriginals(
   task: DenseTask,
   originals: Originals,
@@ -58,7 +58,7 @@ export async function compareOriginals(
   const own = ownOrdinal(task, context)
   const ordinals = matchesOf(task, context).filter((ordinal) => ordinal !== own)
   const query = task.source.kind === 'vector' ? task.source.query : await originals.read(own as number)
-  const best = await bestOf(ordinals, originals, task, query)
+  const best = await rankByOriginals(ordinals, originals, task, query)
   const compared = ordinals.length
   return {
     found: { ...best, visited: 0, distances: compared },
@@ -74,11 +74,14 @@ export async function compareOriginals(
   }
 }
 
-/** Of the object searched with. Looked up before anything is waited for: the id may lead elsewhere later, while the ordinal is pinned. */
+/**
+ * Ordinal of the object whose vector is the query. Looked up before waiting: the id may belong to another ordinal later, while the ordinal
+ * is pinned.
+ */
 function ownOrdinal(task: DenseTask, { replica, version }: RunContext): number | undefined {
   if (task.source.kind === 'vector') return undefined
   const own = ordinalOf(replica, task.source.id)
-  if (!(replica.dense[task.fieldIndex] as DenseField).has(own, version)) throw withoutField(task)
+  if (!(replica.dense[task.fieldIndex] as DenseField).has(own, version)) throw missingVectorError(task)
   return own
 }
 
@@ -94,8 +97,8 @@ interface Scored {
   readonly similarity: number
 }
 
-/** The best of the ordinals by their vectors on disk; ties by ordinal. */
-async function bestOf(
+/** The best k of the ordinals by their vectors on disk; ties are ordered by ordinal. */
+async function rankByOriginals(
   ordinals: Uint32Array,
   originals: Originals,
   { k, scoreThreshold = Number.NEGATIVE_INFINITY, definition }: DenseTask,
@@ -105,31 +108,31 @@ async function bestOf(
   const atOnce = Math.max(16, Math.floor(readBytesMax / 4 / dimension))
   const readFrom = (from: number) => originals.readGiven([...ordinals.subarray(from, from + atOnce)])
   let best: Scored[] = []
-  let least = scoreThreshold
-  // The next vectors are on their way while these are compared.
-  let coming = readFrom(0)
+  let threshold = scoreThreshold
+  // The next vectors are read while these are compared.
+  let nextRows = readFrom(0)
   for (let from = 0; from < ordinals.length; from += atOnce) {
-    const rows = await coming
-    coming = readFrom(from + atOnce)
-    // Not awaited if this turn throws.
-    coming.catch(() => undefined)
+    const rows = await nextRows
+    nextRows = readFrom(from + atOnce)
+    // Prevents an unhandled rejection if this iteration throws.
+    nextRows.catch(() => undefined)
     for (const [i, row] of rows.entries()) {
       const ordinal = ordinals[from + i] as number
       assert(row, `ordinal ${ordinal} has an original`)
       const similarity = maxSim(query, row.vector, dimension, spaceType)
-      if (similarity >= least) best.push({ ordinal, similarity })
+      if (similarity >= threshold) best.push({ ordinal, similarity })
     }
     if (best.length < 2 * k) continue
-    best = sorted(best).slice(0, k)
-    least = Math.max(least, (best.at(-1) as Scored).similarity)
+    best = sortByScore(best).slice(0, k)
+    threshold = Math.max(threshold, (best.at(-1) as Scored).similarity)
   }
-  best = sorted(best).slice(0, k)
+  best = sortByScore(best).slice(0, k)
   return {
     ordinals: Uint32Array.from(best, ({ ordinal }) => ordinal),
     similarities: Float32Array.from(best, ({ similarity }) => similarity),
   }
 }
 
-function sorted(scored: Scored[]): Scored[] {
+function sortByScore(scored: Scored[]): Scored[] {
   return scored.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
 }

@@ -1,5 +1,5 @@
-// One field of a search: by which plan, over which rows, and what it cost. If at least k objects match, k are found: where an
-// index gives fewer than there can be, every match is compared.
+// Runs one field of a search: chooses the plan and reports its cost. If at least k objects match, k are found: if an index returns fewer
+// than may exist, every match is compared.
 import { EngineError } from '../errors.ts'
 import type { Bitmap } from '../memory/bitmap.ts'
 import type { AnswerRoom, FieldExplanation } from '../model/query.ts'
@@ -8,7 +8,7 @@ import type { DenseField, DenseHits, SparseField } from '../vector/field.ts'
 import { type DensePlan, planDense } from './plan.ts'
 import type { DenseTask, SearchPlanInput, SparseTask, Task } from './request.ts'
 
-/** What the filter leaves, counted exactly. */
+/** The objects that match the filter, and their exact number. */
 export interface Matches {
   readonly bitmap: Bitmap
   readonly count: number
@@ -24,10 +24,10 @@ export interface RunContext {
 
 export interface FieldAnswer {
   readonly found: DenseHits
-  /** As many as asked for, or all there are. */
+  /** Whether all requested hits were found, or all that exist. */
   readonly complete: boolean
   readonly explanation: FieldExplanation
-  /** The members of each hit of a multi-vector field, one after another, where vectors are wanted. */
+  /** The members of each hit of a multi-vector field, one after another, if vectors are requested. */
   readonly members?: readonly Float32Array[]
 }
 
@@ -41,23 +41,27 @@ const noHits: DenseHits = {
 export async function runField(task: DenseTask | SparseTask, context: RunContext): Promise<FieldAnswer> {
   const started = performance.now()
   const own = task.source.kind === 'stored' ? ordinalOf(context.replica, task.source.id) : undefined
-  // The object asked with is among its own nearest, and left out.
+  // The object whose vector is the query is one of the nearest, and is excluded.
   const k = own === undefined ? task.k : task.k + 1
   const { found, explanation, complete } =
     task.kind === 'dense' ? await runDense(task, k, context) : await runSparse(task, k, context)
-  const hits = trimmed(found, { k: task.k, without: own, threshold: task.scoreThreshold })
+  const hits = trimHits(found, { k: task.k, without: own, threshold: task.scoreThreshold })
   const ms = performance.now() - started
   const { visited, distances } = found
   return { found: hits, complete, explanation: { ...explanation, visited, distances, ms } }
 }
 
-interface Ran {
+interface FieldRun {
   readonly found: DenseHits
   readonly complete: boolean
   readonly explanation: Omit<FieldExplanation, 'visited' | 'distances' | 'ms'>
 }
 
-async function runDense(task: DenseTask, k: number, { replica, version, matches, input }: RunContext): Promise<Ran> {
+async function runDense(
+  task: DenseTask,
+  k: number,
+  { replica, version, matches, input }: RunContext,
+): Promise<FieldRun> {
   const field = replica.dense[task.fieldIndex] as DenseField
   const rows = replica.rowsAt(task.fieldIndex)
   const { boostPercentage, prefilterThreshold, exact } = input
@@ -65,7 +69,7 @@ async function runDense(task: DenseTask, k: number, { replica, version, matches,
   const ef = Math.max(task.ef, k)
   const planInput = { rows, matches: matches?.count, ef, boostPercentage, prefilterThreshold, exact }
   const plan = planDense(planInput)
-  const explanation = explained(plan)
+  const explanation = explainPlan(plan)
   if (plan.kind === 'nothing') return { found: noHits, complete: true, explanation }
   const scan = async () => {
     const all = await field.scan(query, { k, version, ...(matches && { ordinals: matches.bitmap.toOrdinals() }) })
@@ -81,21 +85,21 @@ async function runDense(task: DenseTask, k: number, { replica, version, matches,
   })
   if (plan.kind === 'compare') return { found, complete: true, explanation }
   if (found.ordinals.length >= Math.min(k, matches?.count ?? rows, rows)) return { found, complete: true, explanation }
-  // The walk gave fewer than there can be; a comparison of every match proves how many there are.
+  // The walk found fewer rows than may exist, so every match is compared.
   const reason = `${plan.reason}; the walk found ${found.ordinals.length}, so every match was compared`
-  return { found: added(await scan(), found), complete: true, explanation: { ...explanation, plan: 'scan', reason } }
+  return { found: addCost(await scan(), found), complete: true, explanation: { ...explanation, plan: 'scan', reason } }
 }
 
-/** The hits of the first, with the cost of both. */
-function added(hits: DenseHits, cost: DenseHits): DenseHits {
+/** The hits of `hits` with the cost of both searches. */
+function addCost(hits: DenseHits, cost: DenseHits): DenseHits {
   return { ...hits, visited: hits.visited + cost.visited, distances: hits.distances + cost.distances }
 }
 
-function explained({ kind, reason, ef, costs }: DensePlan): Ran['explanation'] {
+function explainPlan({ kind, reason, ef, costs }: DensePlan): FieldRun['explanation'] {
   return { plan: kind === 'compare' ? 'scan' : kind, reason, ...(ef !== undefined && { ef }), ...(costs && { costs }) }
 }
 
-async function runSparse(task: SparseTask, k: number, { replica, version, matches }: RunContext): Promise<Ran> {
+async function runSparse(task: SparseTask, k: number, { replica, version, matches }: RunContext): Promise<FieldRun> {
   const field = replica.sparse[task.fieldIndex] as SparseField
   if (matches?.count === 0)
     return { found: noHits, complete: true, explanation: { plan: 'nothing', reason: 'no object matches the filter' } }
@@ -116,24 +120,24 @@ function rowOf(field: DenseField, replica: Replica, id: string, task: DenseTask)
   const ordinal = replica.find(id)
   const row = field.has(ordinal, replica.version) ? field.row(ordinal) : undefined
   if (row !== undefined) return row
-  throw withoutField(task)
+  throw missingVectorError(task)
 }
 
 function termsOf(replica: Replica, task: SparseTask, id: string): { indices: Uint32Array; values: Float32Array } {
   const terms = replica.objects.sparse(replica.find(id)).find(({ field }) => field === task.fieldIndex)
   if (terms !== undefined) return terms
-  throw withoutField(task)
+  throw missingVectorError(task)
 }
 
-/** What a search with a stored object is answered when the object has nothing to search with. */
-export function withoutField({ definition, source }: Task): EngineError {
+/** The error for a search by a stored object that has no vector in the field. */
+export function missingVectorError({ definition, source }: Task): EngineError {
   const id = source.kind === 'stored' ? source.id : ''
   const message = `object ${JSON.stringify(id)} has no vector in field ${definition.name}`
   return new EngineError('invalid_argument', message, { field: `query for ${definition.name}`, value: id })
 }
 
-/** The k best without the object asked with and without what is less similar than the threshold. */
-function trimmed(
+/** The best k hits, without the ordinal `without` and without hits below the threshold. */
+function trimHits(
   found: DenseHits,
   cut: { readonly k: number; readonly without: number | undefined; readonly threshold: number | undefined },
 ): DenseHits {

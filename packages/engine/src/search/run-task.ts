@@ -11,50 +11,53 @@ import { memberBytes } from './answer-room.ts'
 import { maxSim } from './max-sim.ts'
 import type { DenseTask, MultiTask, Task } from './request.ts'
 import { compareOriginals, isRescored, runRescored } from './rescore.ts'
-import { type FieldAnswer, ordinalOf, type RunContext, runField, withoutField } from './run-field.ts'
+import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runField } from './run-field.ts'
 
 /**
- * Candidates by pooled vectors that hold at least 0.95 of the best k by all members, on three sets with k of 10 and 100
- * (benchmarks/results/multi.md). The maximum says less about the members than their mean.
+ * Candidates by pooled vectors for each result. They contain at least 0.95 of the best k by all members, on three sets with k of 10 and 100
+ * (benchmarks/results/multi.md). The maximum represents the members less well than the mean.
  */
 const candidatesPerResult: Readonly<Record<Pooling, number>> = { mean: 3, max: 6 }
 
-/** Candidates read and compared in one turn of the event loop, so that others are not kept waiting. */
+/** Candidates read and compared in one turn of the event loop. */
 const turnCandidates = 16
 
 export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
   if (task.kind === 'multi') return runMulti(task, context)
   const originals = context.replica.originals[task.fieldIndex]
-  // Partial ones are of fields whose rows in memory are compared exactly.
+  // Fields with partial originals compare their rows in memory exactly.
   if (task.kind === 'sparse' || !originals || originals.owner.isPartial) return runField(task, context)
   if (context.input.exact) return compareOriginals(task, originals, context)
   return isRescored(task, context.input) ? runRescored(task, originals, context) : runField(task, context)
 }
 
-/** The graph finds candidates by their pooled vectors; which of them are best is decided by their members. */
+/** The graph finds candidates by their pooled vectors. Their members decide which of them are best. */
 async function runMulti(task: MultiTask, context: RunContext): Promise<FieldAnswer> {
   const { replica, input } = context
   const { source, definition, fieldIndex } = task
   const { dimension, spaceType } = definition.params
   const originals = replica.originals[fieldIndex] as Originals
   const own = source.kind === 'stored' ? ordinalOf(replica, source.id) : undefined
-  if (own !== undefined && !originals.has(own)) throw withoutField(task)
-  // As of now, before anything is waited for.
-  const all = input.exact ? everyMatch(originals, context) : undefined
+  if (own !== undefined && !originals.has(own)) throw missingVectorError(task)
+  // Evaluated before waiting, as of the pinned version.
+  const all = input.exact ? listMatches(originals, context) : undefined
   const members = source.kind === 'vector' ? source.query : await originals.read(own as number)
   const answer = all ?? (await runField(pooledTask(task, members), context))
   const query = spaceType === 'cosine' ? unitRows(members, dimension) : members
   const score = (vectors: Float32Array) => maxSim(query, vectors, dimension, spaceType)
-  const answered = await ordered(task, without(answer, own), originals, score)
-  if (!input.includeVectors) return answered
-  context.room?.take(memberBytes(replica, answered.found.ordinals, fieldIndex))
+  const ranked = await rankByMembers(task, excludeOrdinal(answer, own), originals, score)
+  if (!input.includeVectors) return ranked
+  context.room?.take(memberBytes(replica, ranked.found.ordinals, fieldIndex))
   return {
-    ...answered,
-    members: await Promise.all(Array.from(answered.found.ordinals, (ordinal) => originals.read(ordinal))),
+    ...ranked,
+    members: await Promise.all(Array.from(ranked.found.ordinals, (ordinal) => originals.read(ordinal))),
   }
 }
 
-/** Candidates by pooled vectors: all that the walk keeps, and one more, since the object that is queried with may be among them. */
+/**
+ * The search for candidates by pooled vectors: all that the walk keeps, and one more, because the object whose vectors are the query may be
+ * among them.
+ */
 function pooledTask({ fieldIndex, ef, k, definition }: MultiTask, members: Float32Array): DenseTask {
   const query = pooled(members, definition.params).vector
   const candidates = Math.max(k, ef, Math.min(efMax, candidatesPerResult[definition.params.pooling] * k))
@@ -69,7 +72,7 @@ function pooledTask({ fieldIndex, ef, k, definition }: MultiTask, members: Float
   }
 }
 
-function everyMatch(originals: Originals, { replica, matches }: RunContext): FieldAnswer {
+function listMatches(originals: Originals, { replica, matches }: RunContext): FieldAnswer {
   const { bitmap } = matches ?? replica.filters.evaluate([])
   const ordinals = bitmap.toOrdinals().filter((ordinal) => originals.has(ordinal))
   const found = { ordinals, similarities: new Float32Array(ordinals.length), visited: 0, distances: ordinals.length }
@@ -83,13 +86,13 @@ function everyMatch(originals: Originals, { replica, matches }: RunContext): Fie
   return { found, complete: true, explanation }
 }
 
-function without(answer: FieldAnswer, own: number | undefined): FieldAnswer {
+function excludeOrdinal(answer: FieldAnswer, own: number | undefined): FieldAnswer {
   const ordinals = answer.found.ordinals.filter((ordinal) => ordinal !== own)
   return { ...answer, found: { ...answer.found, ordinals } }
 }
 
-/** The best of the candidates by what the disk has of them; ties by ordinal. */
-async function ordered(
+/** The best k candidates by their vectors on disk; ties are ordered by ordinal. */
+async function rankByMembers(
   { k, scoreThreshold = Number.NEGATIVE_INFINITY }: DenseTask | MultiTask,
   answer: FieldAnswer,
   originals: Originals,

@@ -1,5 +1,5 @@
-// Pages through objects in the order of their ordinals. An object keeps its ordinal until it is written again, so a cursor, which
-// names the last ordinal given, loses and repeats none of those left alone, also across restarts.
+// Pages through objects in the order of their ordinals. An object keeps its ordinal until it is written again. A cursor contains the last
+// returned ordinal, so it neither skips nor repeats unchanged objects, also across restarts.
 
 import { scrollDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
@@ -15,7 +15,7 @@ import { storedObjects, storedWithoutVectors } from './stored.ts'
 export interface ScrollInput {
   readonly filter: Filter
   readonly limit: number
-  /** Ordinals from here on. */
+  /** Lowest ordinal of the page. */
   readonly from: number
   readonly includeVectors: boolean
 }
@@ -42,8 +42,8 @@ export async function scroll(
 ): Promise<ScrollPage> {
   const { bitmap } = replica.filters.evaluate(filter)
   const ordinals = bitmap.toOrdinals()
-  const first = firstFrom(ordinals, from)
-  const page = fitting(replica, ordinals.subarray(first, first + limit), includeVectors, room)
+  const first = lowerBound(ordinals, from)
+  const page = fitToPage(replica, ordinals.subarray(first, first + limit), includeVectors, room)
   const last = page.at(-1)
   const more = first + page.length < ordinals.length
   const { lsnApplied: lsn } = replica
@@ -54,8 +54,13 @@ export async function scroll(
   }
 }
 
-/** As many of them as a page may hold, at least one. */
-function fitting(replica: Replica, ordinals: Uint32Array, vectors: boolean, room: AnswerRoom | undefined): Uint32Array {
+/** The first ordinals whose objects fit on a page, at least one. */
+function fitToPage(
+  replica: Replica,
+  ordinals: Uint32Array,
+  vectors: boolean,
+  room: AnswerRoom | undefined,
+): Uint32Array {
   if (room === undefined) return ordinals
   let [bytes, count] = [0, 0]
   for (const ordinal of ordinals) {
@@ -77,7 +82,7 @@ function parseCursor(cursor: unknown): number {
 }
 
 /** Index of the first ordinal that is not below `from`. */
-function firstFrom(ordinals: Uint32Array, from: number): number {
+function lowerBound(ordinals: Uint32Array, from: number): number {
   let below = 0
   let above = ordinals.length
   while (below < above) {

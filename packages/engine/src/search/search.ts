@@ -1,19 +1,19 @@
-// One search, from the checked request to hits: pin a version, evaluate the filter, run each field by the cheapest plan,
-// decorate, fuse, let go. The result shows the collection as of one version.
+// Runs one search, from the checked request to hits: pins a version, evaluates the filter, runs each field by its cheapest plan, loads the
+// objects of the hits, fuses the lists, and releases the version. The result shows the collection as of one version.
 import type { TimeSlice } from '@annal/wal'
 import type { AnswerRoom, SearchHit, SearchResult } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 import { hitBytes } from './answer-room.ts'
 import { fuse } from './fuse.ts'
-import { hitsOf, vectorFieldOf } from './hits.ts'
+import { createHits, vectorFieldOf } from './hits.ts'
 import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts'
 import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
 
 export interface SearchCaller {
-  /** Asked before hits are made; an answer may take anything when it is not given. */
+  /** Checked before hits are created. Without it, an answer may have any size. */
   readonly room?: AnswerRoom | undefined
-  /** Shared by searches whose hits are made one after another. */
+  /** Shared by searches whose hits are created one after another. */
   readonly slice?: TimeSlice | undefined
 }
 
@@ -32,21 +32,21 @@ export async function search(
     const filterMs = performance.now() - started
     const context = { replica, version, matches, input, room }
     const [only] = input.tasks
-    // One field alone, as most searches ask, without the machinery for several.
+    // Most searches have one field, and need no list of tasks.
     const answers =
       input.tasks.length === 1 && only
         ? [{ task: only, answer: await runTask(only, context) }]
-        : await answersOf(input, context)
+        : await runTasks(input, context)
     const searched = performance.now()
-    if (room) for (const { task, answer } of answers) room.take(bytesOf(replica, task, answer, input))
+    if (room) for (const { task, answer } of answers) room.take(resultBytes(replica, task, answer, input))
     if (slice) await slice.renewIfOver()
     const { includeVectors } = input
     const lists: [string, SearchHit[]][] = []
     for (const { task, answer } of answers)
-      lists.push([task.definition.name, await hitsOf(replica, task, answer, { includeVectors, version })])
+      lists.push([task.definition.name, await createHits(replica, task, answer, { includeVectors, version })])
     const results = Object.fromEntries(lists)
     const decorated = performance.now()
-    const fused = input.fusion && fusedOf(results, input.fusion)
+    const fused = input.fusion && fuseResults(results, input.fusion)
     const ended = performance.now()
     return {
       results,
@@ -54,7 +54,7 @@ export async function search(
       complete: answers.every(({ answer }) => answer.complete),
       ...(input.explain && {
         explain: {
-          filter: filterOf(matches, filterMs),
+          filter: explainFilter(matches, filterMs),
           fields: Object.fromEntries(answers.map(({ task, answer }) => [task.definition.name, answer.explanation])),
           decorateMs: decorated - searched,
           fuseMs: ended - decorated,
@@ -68,28 +68,33 @@ export async function search(
   }
 }
 
-function bytesOf(replica: Replica, task: Task, { found }: FieldAnswer, { includeVectors }: SearchPlanInput): number {
+function resultBytes(
+  replica: Replica,
+  task: Task,
+  { found }: FieldAnswer,
+  { includeVectors }: SearchPlanInput,
+): number {
   const fieldIndex = vectorFieldOf(replica, task)
   let bytes = 0
   for (const ordinal of found.ordinals) bytes += hitBytes(replica, ordinal, fieldIndex, includeVectors)
   return bytes
 }
 
-interface Answered {
+interface TaskAnswer {
   readonly task: Task
   readonly answer: FieldAnswer
 }
 
-/** Fields side by side. */
-function answersOf({ tasks }: SearchPlanInput, context: RunContext): Promise<readonly Answered[]> {
+/** Runs the fields concurrently. */
+function runTasks({ tasks }: SearchPlanInput, context: RunContext): Promise<readonly TaskAnswer[]> {
   return Promise.all(tasks.map(async (task) => ({ task, answer: await runTask(task, context) })))
 }
 
-function filterOf(matches: Matches | undefined, ms: number) {
+function explainFilter(matches: Matches | undefined, ms: number) {
   return matches && { matches: matches.count, ms }
 }
 
-function fusedOf(
+function fuseResults(
   results: { readonly [field: string]: readonly SearchHit[] },
   { method, weights, limit }: NonNullable<SearchPlanInput['fusion']>,
 ) {

@@ -1,27 +1,27 @@
-// Stored objects as their asker gets them: id, meta and filter decoded when asked for, and what they have in every field.
+// Stored objects as they are returned: id, meta, and filter, decoded on access, and their vectors in every field.
 
 import { TimeSlice } from '@annal/wal'
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
 import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
 import type { Replica } from '../replica/replica.ts'
-import { givenRows } from './given.ts'
+import { readGivenRows } from './given.ts'
 import { decodeMeta } from './meta.ts'
 
-/** Objects read from disk at one time. */
+/** Objects read from disk at a time. */
 const objectsAtOnce = 64
 
-/** The objects as they are now, with copies of their rows; made in slices. */
+/** The objects as of now with copies of their vectors. Yields to other work. */
 export async function storedObjects(replica: Replica, ordinals: readonly number[]): Promise<StoredObject[]> {
   const { version } = replica
-  // What the objects have now stays until the pin is released, whatever is written meanwhile.
+  // The pin keeps the current content of the objects until it is released, even if they are written meanwhile.
   const release = replica.pins.pin(version)
   const slice = new TimeSlice()
   const objects: StoredObject[] = []
   try {
     for (let index = 0; index < ordinals.length; index += objectsAtOnce) {
       await slice.renewIfOver()
-      objects.push(...(await someObjects(replica, ordinals.slice(index, index + objectsAtOnce), version)))
+      objects.push(...(await readObjects(replica, ordinals.slice(index, index + objectsAtOnce), version)))
     }
     return objects
   } finally {
@@ -29,7 +29,7 @@ export async function storedObjects(replica: Replica, ordinals: readonly number[
   }
 }
 
-async function someObjects(
+async function readObjects(
   replica: Replica,
   ordinals: readonly number[],
   version: number,
@@ -40,7 +40,7 @@ async function someObjects(
   }))
   const fields = replica.definition.fields.map(async ({ kind, name }, index) => ({
     name,
-    rows: kind === 'dense' ? await givenRows(replica, index, ordinals, version) : [],
+    rows: kind === 'dense' ? await readGivenRows(replica, index, ordinals, version) : [],
   }))
   const [dense, multi] = await Promise.all([
     Promise.all(fields),
@@ -49,7 +49,7 @@ async function someObjects(
   return heads.map(({ parts, sparse }, i) => new Stored(parts, denseOf(dense, i), sparse, multi[i] ?? {}))
 }
 
-/** Id, meta and filter alone: nothing is read from disk. */
+/** Objects with id, meta, and filter only; nothing is read from disk. */
 export function storedWithoutVectors(replica: Replica, ordinals: readonly number[]): StoredObject[] {
   return ordinals.map((ordinal) => new Stored(new StoredParts(replica, ordinal, replica.version), {}, {}, {}))
 }
@@ -84,7 +84,7 @@ async function multiOf(replica: Replica, ordinal: number): Promise<StoredObject[
   return multi
 }
 
-/** The members of an object in a multi-vector field, read from its originals, each by itself. */
+/** Splits the members of an object in a multi-vector field, read from its originals, into separate rows. */
 export function memberRows(members: Float32Array, { definition }: Replica, fieldIndex: number): DenseRow[] {
   const field = definition.fields[fieldIndex]
   if (field?.kind !== 'multi') return []
@@ -99,7 +99,7 @@ export function memberRows(members: Float32Array, { definition }: Replica, field
   })
 }
 
-/** Id, meta and filter of one ordinal, taken at once and decoded when asked for. */
+/** Id, meta, and filter of one ordinal, copied in the constructor and decoded on access. */
 export class StoredParts {
   readonly id: string
   readonly metaBytes: Uint8Array
@@ -107,7 +107,7 @@ export class StoredParts {
 
   constructor(replica: Replica, ordinal: number, version: number) {
     this.id = replica.objects.idAt(ordinal)
-    // Copied out of shared memory: the record may be freed before the reply is written.
+    // Copied from shared memory, because the record may be freed before the reply is written.
     this.metaBytes = replica.objects.metaCopy(ordinal)
     this.filterText = replica.filterTextAt(ordinal, version)
   }
