@@ -22,7 +22,7 @@ async function smallSet(): Promise<Dataset> {
   return exactAnswers({ ...rest, queries: queries.subarray(0, 20 * 16) })
 }
 
-test('a set goes through a file of ann-benchmarks unchanged', async (t) => {
+test('a set written as an ann-benchmarks HDF5 file reads back unchanged', async (t) => {
   await inDirectory(async (dir) => {
     const set = await smallSet()
     const path = join(dir, 'small.hdf5')
@@ -36,7 +36,7 @@ test('a set goes through a file of ann-benchmarks unchanged', async (t) => {
   })
 })
 
-test('a set goes through fvecs and ivecs unchanged, and what is none is refused', async (t) => {
+test('a set written as fvecs and ivecs reads back unchanged, and other files are rejected', async (t) => {
   await inDirectory(async (dir) => {
     const set = await smallSet()
     await writeVecs(join(dir, 's_base.fvecs'), { dimension: 16, values: set.base })

@@ -1,5 +1,5 @@
-// An earlier state of the repository, ready to be measured by today's benchmarks: its packages and kernel, with the dependencies that
-// are installed here. Nothing is fetched, and nothing here is changed.
+// Prepares an earlier commit to be measured with the current benchmarks: its packages and kernel, with the dependencies that are installed
+// here. Downloads nothing and does not change this checkout.
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
@@ -20,7 +20,7 @@ export function checkOut(house: string, ref: string, dir: string): void {
   })
 }
 
-/** Our own packages are those of the checkout; all others are the ones installed here. */
+/** Links our own packages to the checkout, and all other packages to those installed here. */
 function linkDependencies(house: string, dir: string): void {
   const modules = path.join(dir, 'node_modules')
   mkdirSync(path.join(modules, '@annal'), { recursive: true })

@@ -1,4 +1,4 @@
-// Which benchmarks there are, with what they are run at each size, and the figures in the JSON that each writes.
+// The list of benchmarks with their options at each size, and the figures in the JSON that each writes.
 import { median, speedAt } from '../ann/contender.ts'
 
 export interface Figure {
@@ -12,11 +12,11 @@ export type Size = 'small' | 'full'
 
 export interface Benchmark {
   readonly name: string
-  /** Below benchmarks/src. */
+  /** Path below benchmarks/src. */
   readonly file: string
-  /** Without the option `--json`. */
+  /** Options except `--json`. */
   readonly options: Readonly<Record<Size, readonly string[]>>
-  /** Needs the data sets, `--data DIR`. */
+  /** Whether it needs the data sets, `--data DIR`. */
   readonly data?: boolean
   figures(json: string): Figure[]
 }
@@ -73,7 +73,7 @@ export const benchmarks: readonly Benchmark[] = [
   },
 ]
 
-/** One line for each measurement: build times, and points of recall and speed. */
+/** One figure for each measurement: build times, and points of recall and speed. */
 function annFigures(json: string): Figure[] {
   interface Line {
     readonly set?: string
@@ -128,7 +128,7 @@ function walFigures(json: string): Figure[] {
   ]
 }
 
-/** What a benchmark writes as figures already. */
+/** The figures of a benchmark that writes them in this form. */
 function namedFigures(json: string): Figure[] {
   return (JSON.parse(json) as { readonly figures: Figure[] }).figures
 }

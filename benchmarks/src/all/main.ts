@@ -1,6 +1,6 @@
-// `npm run bench:all`: every benchmark at one size, as JSON with the machine's facts. With `--against REF` each is run in turns by the
-// packages of that commit and by those here, the same benchmark with both, and differences are told where the pairs agree on them;
-// without a REF of yours `--against results` takes the commit that the committed figures came with. For a machine with nothing else to do.
+// `npm run bench:all`: runs every benchmark at one size and writes JSON with facts about the machine. With `--against REF`, each benchmark runs
+// alternately with the packages of that commit and with the current ones, and differences are printed where the pairs agree. `--against results`
+// uses the commit of the committed figures. The machine should have no other work.
 //   npm run bench:all -- [--size small|full] [--only ann,wal] [--data DIR] [--out FILE] [--against REF] [--pairs 4]
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -27,15 +27,15 @@ if (values.size !== 'small' && values.size !== 'full') throw new Error('--size i
 const size: Size = values.size
 const house = fileURLToPath(new URL('../../../', import.meta.url))
 const committed = 'benchmarks/results/all.json'
-/** Smaller differences are not told: what else a machine does moves every pair by so much. */
+/** Smaller differences are not printed, because other work on a machine changes every pair by this much. */
 const sameWithin = 0.05
 
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'annal-bench-all-'))
 try {
-  const wanted = benchmarks.filter(({ name }) => values.only === undefined || values.only.split(',').includes(name))
-  for (const { name } of wanted.filter(({ data }) => data && values.data === undefined))
-    console.log(`${name}: left out, it needs --data DIR`)
-  const runnable = wanted.filter(({ data }) => !data || values.data !== undefined)
+  const selected = benchmarks.filter(({ name }) => values.only === undefined || values.only.split(',').includes(name))
+  for (const { name } of selected.filter(({ data }) => data && values.data === undefined))
+    console.log(`${name}: skipped, it needs --data DIR`)
+  const runnable = selected.filter(({ data }) => !data || values.data !== undefined)
   if (values.against === undefined) runAll(runnable)
   else compareAll(runnable, values.against)
 } finally {
@@ -57,7 +57,7 @@ function runAll(list: readonly Benchmark[]): void {
 }
 
 function printFigures({ name }: Benchmark, figures: readonly Figure[]): readonly Figure[] {
-  for (const { name: what, value, unit } of figures) console.log(`${name}: ${what}: ${shown(value)} ${unit}`)
+  for (const { name: what, value, unit } of figures) console.log(`${name}: ${what}: ${formatNumber(value)} ${unit}`)
   return figures
 }
 
@@ -68,7 +68,9 @@ function compareAll(list: readonly Benchmark[], against: string): void {
   const pairs = Number(values.pairs)
   const comparisons = list.flatMap((benchmark) => compare(benchmark, { before, pairs }))
   for (const { name, unit, before: was, after, ratio, verdict } of comparisons)
-    console.log(`${verdict.padEnd(6)} ${name}: ${shown(was)} -> ${shown(after)} ${unit}, ${ratio.toFixed(3)}`)
+    console.log(
+      `${verdict.padEnd(6)} ${name}: ${formatNumber(was)} -> ${formatNumber(after)} ${unit}, ${ratio.toFixed(3)}`,
+    )
   const worse = comparisons.filter(({ verdict }) => verdict === 'worse')
   console.log(`${pairs} pairs against ${ref}: ${worse.length} of ${comparisons.length} figures are worse`)
   const report = { command: 'npm run bench:all -- --against', ref, machine: machine(), size, pairs, comparisons }
@@ -76,7 +78,7 @@ function compareAll(list: readonly Benchmark[], against: string): void {
   process.exitCode = worse.length === 0 ? 0 : 1
 }
 
-/** Before and after by turns; every other pair the other way round, so that what grows with time falls on both. */
+/** Runs before and after alternately. Every other pair runs in reverse order, so that a drift over time affects both. */
 function compare(benchmark: Benchmark, { before, pairs }: { readonly before: string; readonly pairs: number }) {
   const runs: { readonly a: readonly Figure[]; readonly b: readonly Figure[] }[] = []
   for (let pair = 0; pair < pairs; pair++) {
@@ -101,7 +103,7 @@ function compare(benchmark: Benchmark, { before, pairs }: { readonly before: str
   })
 }
 
-/** Floors that a benchmark has of its own, and ends with 1 below, are not asked here. */
+/** Some benchmarks have minimum figures and exit with code 1 below them, which is ignored here. */
 function run({ file, options, data, figures }: Benchmark, where: string): Figure[] {
   const json = path.join(scratch, 'figures.json')
   const main = path.join(where, 'benchmarks', 'src', file)
@@ -136,6 +138,6 @@ function lastChangeOf(file: string): string {
   return found
 }
 
-function shown(value: number): string {
+function formatNumber(value: number): string {
   return value >= 100 ? value.toFixed(0) : value.toPrecision(4)
 }

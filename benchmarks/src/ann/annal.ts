@@ -1,4 +1,4 @@
-// Annal's own index, searched in the calling thread; built by one worker where nothing else is said.
+// Annal's index, searched in the calling thread and built by one worker by default.
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { type Contender, recallAtTen } from './contender.ts'
 import type { Dataset } from './dataset.ts'

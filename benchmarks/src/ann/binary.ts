@@ -1,12 +1,13 @@
-// `npm run bench:binary -- --data DIR`: what binary fields find and report, by the first binary rules (2) and today's (3): recall@k of
-// their own queries at one ef, by codes alone and with the candidates that the engine reads rescored from float32 vectors; and the
-// error of what codes report, of the k returned and of all rows. Whether rows are compared or the graph is walked is chosen as the
-// engine does. `--reads SET`: what the reads of rescoring cost in the engine. `--sets`, `--metrics`, `--k`, `--ef`, `--queries N` at most, `--rules 2,3`, `--out FILE` for a page of Markdown.
+// `npm run bench:binary -- --data DIR`: recall and errors of binary fields with the first rules of binary codes (2) and the current ones
+// (3). Measures recall@k of each set's queries at one ef, by codes only and with the candidates rescored by float32 vectors, and the error
+// of similarities from codes, for the k results and for all rows. Scan or walk is chosen as in the engine. `--reads SET`: the cost of the
+// reads of rescoring in the engine. `--sets`, `--metrics`, `--k`, `--ef`, `--queries N` at most, `--rules 2,3`, `--out FILE` for a page of
+// Markdown.
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { candidatesFor, openDenseField, openWorkerPool, planDense, rulesNewest } from '@annal/engine/testing'
-import { type Dataset, prepared, readDataset } from './dataset.ts'
+import { type Dataset, normalizeForMetric, readDataset } from './dataset.ts'
 import { type Field, fill } from './fill.ts'
 import { rescoringCost } from './rescoring-cost.ts'
 import { kthBest, type Metric, similarity } from './similarity.ts'
@@ -27,14 +28,14 @@ const { values } = parseArgs({
 })
 const version = 1e6
 const [k, ef] = [Number(values.k), Number(values.ef)]
-/** Queries of which the error of all rows is taken: each is as many samples as there are rows. */
+/** Number of queries whose error of all rows is measured. Each has as many samples as there are rows. */
 const scannedQueries = 10
 const pool = await openWorkerPool()
 const lines: string[] = []
 for (const name of values.sets.split(',').filter((one) => one !== ''))
   for (const metric of values.metrics.split(',') as Metric[]) await measure(await readSet(name, metric), metric)
 await pool.close()
-const reads = values.reads === undefined ? [] : await readsOf(values.reads)
+const reads = values.reads === undefined ? [] : await measureReads(values.reads)
 const [cpu] = cpus()
 const command = `npm run bench:binary -- --data DIR --k ${k} --ef ${ef} --queries ${values.queries}`
 const page = [
@@ -50,11 +51,11 @@ const page = [
 ].join('\n')
 if (values.out !== undefined) writeFileSync(values.out, page)
 
-/** Under cosine rows and queries have unit length, as the engine compares them. */
+/** For cosine, rows and queries have unit length, as the engine compares them. */
 async function readSet(name: string, metric: Metric): Promise<Dataset> {
   const set = await readDataset(values.data, name)
-  const asked = metric === 'cosine' ? prepared({ ...set, metric }) : set
-  return { ...asked, queries: asked.queries.subarray(0, Number(values.queries) * asked.dimension) }
+  const prepared = metric === 'cosine' ? normalizeForMetric({ ...set, metric }) : set
+  return { ...prepared, queries: prepared.queries.subarray(0, Number(values.queries) * prepared.dimension) }
 }
 
 async function measure(set: Dataset, metric: Metric): Promise<void> {
@@ -74,7 +75,7 @@ async function measure(set: Dataset, metric: Metric): Promise<void> {
     const n = set.base.length / dimension
     lines.push(
       `| ${name}, ${dimension} | ${metric} | ${rules} | ${(codes / n).toFixed(0)}, ${((codes + links + rest) / n).toFixed(0)} | ${rescored.recall.toFixed(4)} | ` +
-        `${candidatesFor(k, 'binary')} ${rescored.plan} | ${alone.recall.toFixed(4)} | ${shown(alone.error)} | ${shown(all.error)} | ` +
+        `${candidatesFor(k, 'binary')} ${rescored.plan} | ${alone.recall.toFixed(4)} | ${formatNumber(alone.error)} | ${formatNumber(all.error)} | ` +
         `${(all.error.deviation() / all.similarity.deviation()).toFixed(3)} | ${metric === 'cosine' ? alone.largest.toFixed(3) : ''} |`,
     )
     console.log(lines.at(-1))
@@ -82,7 +83,7 @@ async function measure(set: Dataset, metric: Metric): Promise<void> {
   }
 }
 
-async function readsOf(name: string): Promise<string[]> {
+async function measureReads(name: string): Promise<string[]> {
   const costs = await rescoringCost(await readDataset(values.data, name))
   const shownCosts = costs.map(
     ({ callers, plainMs, rescoredMs, ratio }) =>
@@ -97,11 +98,11 @@ function queryOf({ queries, dimension }: Dataset, i: number): Float32Array {
   return queries.subarray(i * dimension, (i + 1) * dimension)
 }
 
-function shown(error: Spread): string {
+function formatNumber(error: Spread): string {
   return `${error.mean().toPrecision(2)}, ${error.deviation().toPrecision(2)}`
 }
 
-/** Of the best k by float32 among `wanted` found by code. */
+/** Share of the best k by float32 that are among the first `wanted` found by code. */
 function recallOf(set: Dataset, metric: Metric, field: Field, truths: readonly number[], wanted: number) {
   const pooled = Math.max(ef, wanted)
   const { kind } = planDense({
@@ -131,9 +132,9 @@ function recallOf(set: Dataset, metric: Metric, field: Field, truths: readonly n
 async function errorOfAll(set: Dataset, metric: Metric, field: Field) {
   const [error, spread] = [new Spread(), new Spread()]
   const nq = Math.min(scannedQueries, set.queries.length / set.dimension)
-  // As many as one scan can return, spread over all rows.
-  const most = 8_192
-  const step = Math.ceil(field.rows / most)
+  // Maximum number of rows of one scan; they are spread over all rows.
+  const rowsMax = 8_192
+  const step = Math.ceil(field.rows / rowsMax)
   const listed = Uint32Array.from({ length: Math.floor(field.rows / step) }, (_, i) => i * step)
   for (let i = 0; i < nq; i++) {
     const query = queryOf(set, i)

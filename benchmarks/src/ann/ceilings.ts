@@ -1,12 +1,11 @@
-// `npm run bench:ceilings -- --data DIR`: recall@10 of every precision under every metric on every set, at one ef, without and
-// with the best candidates ordered anew by the vectors as they came, as `rescore` does. Against exact float32 search, by
-// similarity rather than by number, so that rows that repeat are all as good. `--sets`, `--metrics`, `--precisions`, `--ef`,
-// `--queries N` at most, `--out FILE` for a page of Markdown.
+// `npm run bench:ceilings -- --data DIR`: recall@10 of every precision, metric, and set at one ef, without and with the best candidates
+// ordered by the original vectors, as `rescore` does. Compared with exact float32 search by similarity, not by ordinal, so that equal rows
+// count the same. `--sets`, `--metrics`, `--precisions`, `--ef`, `--queries N` at most, `--out FILE` for a page of Markdown.
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { candidatesFor, openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import type { Precision } from './annal.ts'
-import { type Dataset, prepared, readDataset } from './dataset.ts'
+import { type Dataset, normalizeForMetric, readDataset } from './dataset.ts'
 import { fill } from './fill.ts'
 import { kthBest, type Metric, similarity } from './similarity.ts'
 
@@ -30,7 +29,7 @@ const rows: string[] = []
 for (const name of values.sets.split(','))
   for (const metric of values.metrics.split(',') as Metric[]) {
     const set = await readDataset(values.data, name)
-    const dataset = metric === 'cosine' ? prepared({ ...set, metric }) : set
+    const dataset = metric === 'cosine' ? normalizeForMetric({ ...set, metric }) : set
     rows.push(
       await measure(
         { ...dataset, queries: dataset.queries.subarray(0, Number(values.queries) * dataset.dimension) },
@@ -60,14 +59,14 @@ async function measure(set: Dataset, metric: Metric): Promise<string> {
   const truths = Array.from({ length: nq }, (_, i) => kthBest(set, queryOf(i), metric, k))
   const cells: string[] = []
   for (const precision of precisions) {
-    const field = await filled(set, metric, precision)
+    const field = await fillField(set, metric, precision)
     let [plain, rescored] = [0, 0]
     for (let i = 0; i < nq; i++) {
       const query = queryOf(i)
       const isGood = (row: number) => similarity(set, row, query, metric) >= (truths[i] as number)
       const found = field.searchSync(query, { k, ef, version })
       plain += found.ordinals.filter(isGood).length / k / nq
-      // As many as the engine reads from disk.
+      // The number of candidates that the engine reads from disk.
       const candidates = candidatesFor(k, precision)
       const wide = field.searchSync(query, { k: candidates, ef: Math.max(ef, candidates), version })
       rescored += Math.min(k, wide.ordinals.filter(isGood).length) / k / nq
@@ -78,7 +77,7 @@ async function measure(set: Dataset, metric: Metric): Promise<string> {
   return `| ${name} | ${metric} | ${cells.join(' | ')} |`
 }
 
-async function filled({ name, dimension, base }: Dataset, spaceType: Metric, precision: Precision) {
+async function fillField({ name, dimension, base }: Dataset, spaceType: Metric, precision: Precision) {
   const params = { dimension, spaceType, precision, M: 16, efConstruction: 128, rules: rulesNewest }
   const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
   await fill(field, base, dimension, `${name} ${spaceType} ${precision}`)

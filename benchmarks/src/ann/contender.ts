@@ -1,4 +1,4 @@
-// One index under measurement: built once, then asked to run all queries at an ef, as often as it is its turn.
+// One index that is measured: built once, then runs all queries at an ef each time it is its turn.
 export interface Run {
   readonly recall: number
   readonly wallSeconds: number
@@ -12,7 +12,7 @@ export interface Contender {
   close(): Promise<void>
 }
 
-/** Share of the exact ten that are among the ten found. */
+/** Share of the ten exact neighbors that are among the ten found. */
 export function recallAtTen(found: Uint32Array, truth: Int32Array, queries: number): number {
   let hits = 0
   for (let i = 0; i < queries; i++) {
@@ -22,7 +22,7 @@ export function recallAtTen(found: Uint32Array, truth: Int32Array, queries: numb
   return hits / (queries * 10)
 }
 
-/** Queries a second at a recall, between the measured points on a logarithmic scale; undefined beyond them. */
+/** Queries per second at a recall, interpolated between the measured points on a logarithmic scale; undefined outside of them. */
 export function speedAt(points: readonly { recall: number; speed: number }[], recall: number): number | undefined {
   const [first] = points
   if (first !== undefined && first.recall >= recall) return first.speed

@@ -1,5 +1,5 @@
-// `npm run bench:copies`: recall@10 of default walks where many rows are copies of one, next to hnswlib on the same rows. `first
-// rules` are those of graphs from before copies were one node. Without `--data` rows are normally distributed; with `--data DIR`
+// `npm run bench:copies`: recall@10 of default walks if many rows are copies of one row, compared with hnswlib on the same rows. `first
+// rules` are those of graphs built before equal rows became one node. Without `--data`, rows are normally distributed; with `--data DIR`,
 // they are those of a set there. `--set NAME`, `--metrics`, `--precisions`, `--queries N` at most, `--out FILE` for a page of Markdown.
 import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -25,8 +25,8 @@ const [k, ef, version] = [10, 128, 1e6]
 const precisions = values.precisions.split(',') as Precision[]
 const pool = await openWorkerPool({ threads: 1 })
 
-/** Numbers in [0, 1) that depend on the seed alone. */
-function seeded(seed: number): () => number {
+/** Numbers in [0, 1) that depend on the seed only. */
+function createRandom(seed: number): () => number {
   let s = seed >>> 0
   return () => {
     s = (s + 0x6d2b79f5) >>> 0
@@ -37,7 +37,7 @@ function seeded(seed: number): () => number {
 }
 
 function normal(n: number, dimension: number, seed: number): Float32Array {
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const one = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   return Float32Array.from({ length: n * dimension }, one)
 }
@@ -48,7 +48,7 @@ interface Made {
   readonly queries: Float32Array
 }
 
-async function made(): Promise<Made> {
+async function readOrGenerate(): Promise<Made> {
   if (values.data === undefined)
     return { dimension: 32, unique: normal(2_000, 32, 1), queries: normal(Number(values.queries), 32, 2) }
   const { dimension, base, queries } = await readDataset(values.data, values.set)
@@ -56,17 +56,17 @@ async function made(): Promise<Made> {
   return { dimension, unique: first(base, values.rows), queries: first(queries, values.queries) }
 }
 
-const { dimension, unique, queries } = await made()
+const { dimension, unique, queries } = await readOrGenerate()
 const rowAt = (i: number) => unique.subarray(i * dimension, (i + 1) * dimension)
 
 function copies(row: Float32Array, n: number, noise = 0): Float32Array {
-  const random = seeded(n)
+  const random = createRandom(n)
   return Float32Array.from({ length: n * dimension }, (_, i) => {
     return (row[i % dimension] as number) + (noise === 0 ? 0 : noise * (2 * random() - 1))
   })
 }
 
-function joined(...parts: readonly Float32Array[]): Float32Array {
+function concat(...parts: readonly Float32Array[]): Float32Array {
   const all = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0))
   let offset = 0
   for (const part of parts) {
@@ -76,15 +76,15 @@ function joined(...parts: readonly Float32Array[]): Float32Array {
   return all
 }
 
-const kinds = joined(...Array.from({ length: 20 }, (_, i) => copies(rowAt(i * 97), 300)))
+const kinds = concat(...Array.from({ length: 20 }, (_, i) => copies(rowAt(i * 97), 300)))
 const sets: Readonly<Record<string, Float32Array>> = {
   'no copies': unique,
-  'then 400 copies of a row': joined(unique, copies(rowAt(5), 400)),
-  'then 6,000': joined(unique, copies(rowAt(5), 6_000)),
-  'after 6,000': joined(copies(rowAt(5), 6_000), unique),
-  'then 20 kinds x 300': joined(unique, kinds),
-  'then 6,000 within 1e-6 of a row': joined(unique, copies(rowAt(5), 6_000, 1e-6)),
-  '500 of them after 5,000 zero vectors': joined(
+  'then 400 copies of a row': concat(unique, copies(rowAt(5), 400)),
+  'then 6,000': concat(unique, copies(rowAt(5), 6_000)),
+  'after 6,000': concat(copies(rowAt(5), 6_000), unique),
+  'then 20 kinds x 300': concat(unique, kinds),
+  'then 6,000 within 1e-6 of a row': concat(unique, copies(rowAt(5), 6_000, 1e-6)),
+  '500 of them after 5,000 zero vectors': concat(
     new Float32Array(5_000 * dimension),
     unique.subarray(0, 500 * dimension),
   ),
@@ -104,7 +104,7 @@ const page: string[] = []
 for (const metric of values.metrics.split(',') as Metric[])
   for (const [name, given] of Object.entries(sets)) {
     const [base, queryRows] = metric === 'cosine' ? [unit(given), unit(queries)] : [given, queries]
-    const cells = await measured(metric, base, queryRows)
+    const cells = await measureSet(metric, base, queryRows)
     page.push(`| ${name} | ${metric} | ${cells.join(' | ')} |`)
     console.log(page.at(-1))
   }
@@ -113,13 +113,13 @@ const columns = [...precisions.flatMap((precision) => [`${precision}, first rule
 const head = [`| set | metric | ${columns.join(' | ')} |`, `|---|---|${columns.map(() => '---').join('|')}|`]
 if (values.out !== undefined) writeFileSync(values.out, `${[...head, ...page].join('\n')}\n`)
 
-async function measured(metric: Metric, base: Float32Array, queryRows: Float32Array): Promise<string[]> {
+async function measureSet(metric: Metric, base: Float32Array, queryRows: Float32Array): Promise<string[]> {
   const nq = queryRows.length / dimension
   const queryOf = (i: number) => queryRows.subarray(i * dimension, (i + 1) * dimension)
   const rows = { base, dimension }
-  // Room for the rounding of single precision, where rows are nearly the same.
-  const least = Array.from({ length: nq }, (_, i) => kthBest(rows, queryOf(i), metric, k))
-  const bound = least.map((last) => last - Math.abs(last) * 1e-6)
+  // Allows for rounding in single precision where rows are nearly equal.
+  const thresholds = Array.from({ length: nq }, (_, i) => kthBest(rows, queryOf(i), metric, k))
+  const bound = thresholds.map((last) => last - Math.abs(last) * 1e-6)
   const cellOf = (answers: readonly ArrayLike<number>[]) => {
     const good = answers.map((answer, i) => {
       return Array.from(answer).filter((row) => similarity(rows, row, queryOf(i), metric) >= (bound[i] as number))
@@ -134,7 +134,7 @@ async function measured(metric: Metric, base: Float32Array, queryRows: Float32Ar
       const params = { dimension, spaceType: metric, precision, M: 16, efConstruction: 128, rules }
       const field = await openDenseField({ kind: 'dense', name: 'vector', params }, pool)
       await fill(field, base, dimension, `${metric} ${precision}`)
-      cells.push(cellOf(least.map((_, i) => field.searchSync(queryOf(i), { k, ef, version }).ordinals)))
+      cells.push(cellOf(thresholds.map((_, i) => field.searchSync(queryOf(i), { k, ef, version }).ordinals)))
       await field.close()
     }
   const set = {
@@ -145,7 +145,7 @@ async function measured(metric: Metric, base: Float32Array, queryRows: Float32Ar
     queries: queryRows,
   } as const
   const peer = await openHnswlibNode({ ...set, truth: new Int32Array(nq * 100) })
-  cells.push(cellOf(least.map((_, i) => peer.nearest(queryOf(i), ef))))
+  cells.push(cellOf(thresholds.map((_, i) => peer.nearest(queryOf(i), ef))))
   await peer.close()
   return cells
 }

@@ -1,4 +1,4 @@
-// Sets with exact answers: those of a data directory, or clustered ones made from a seed with answers computed here.
+// Sets with exact answers: from a data directory, or clustered sets generated from a seed, whose answers are computed here.
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -8,14 +8,14 @@ export interface Dataset {
   readonly metric: 'l2' | 'cosine'
   readonly base: Float32Array
   readonly queries: Float32Array
-  /** `answersKept` ordinals a query, the nearest first. */
+  /** `answersKept` ordinals for each query, nearest first. */
   readonly truth: Int32Array
 }
 
 export async function readDataset(directory: string, name: string): Promise<Dataset> {
   const file = join(directory, name)
   const meta = JSON.parse(await readFile(join(file, 'meta.json'), 'utf8')) as { d: number; metric: 'l2' | 'cosine' }
-  return prepared({
+  return normalizeForMetric({
     name,
     dimension: meta.d,
     metric: meta.metric,
@@ -25,7 +25,7 @@ export async function readDataset(directory: string, name: string): Promise<Data
   })
 }
 
-/** As `readDataset` finds it; what it looks for comes last. */
+/** Writes the form that `readDataset` reads. The file that it checks for is written last. */
 export async function writeDataset(directory: string, set: Dataset): Promise<void> {
   const file = join(directory, set.name)
   await mkdir(file, { recursive: true })
@@ -35,10 +35,10 @@ export async function writeDataset(directory: string, set: Dataset): Promise<voi
   await writeFile(join(file, 'meta.json'), JSON.stringify({ d: set.dimension, metric: set.metric }))
 }
 
-/** Ordinals of the nearest that a set keeps for each query. */
+/** Number of nearest ordinals that a set keeps for each query. */
 export const answersKept = 100
 
-/** Answers of any width as a set keeps them; where there are fewer, -1 stands for what nobody told. */
+/** Converts answers of any width to the width that a set keeps; missing ones are -1. */
 export function answersOf(answers: Int32Array, columns: number): Int32Array {
   const kept = new Int32Array((answers.length / columns) * answersKept).fill(-1)
   for (let row = 0; row * columns < answers.length; row++) {
@@ -48,9 +48,9 @@ export function answersOf(answers: Int32Array, columns: number): Int32Array {
   return kept
 }
 
-/** Vectors that are compared by angle are brought to unit length, in their place. */
-export function prepared(set: Dataset): Dataset {
-  if (set.metric === 'cosine') for (const rows of [set.base, set.queries]) normalise(rows, set.dimension)
+/** Normalizes vectors that are compared by angle, in place. */
+export function normalizeForMetric(set: Dataset): Dataset {
+  if (set.metric === 'cosine') for (const rows of [set.base, set.queries]) normalize(rows, set.dimension)
   return set
 }
 
@@ -58,18 +58,18 @@ async function vectors(directory: string, name: string): Promise<Float32Array> {
   try {
     return new Float32Array((await bytes(join(directory, `${name}.f32`))).buffer)
   } catch (error) {
-    // A set has one or the other; a file that is missing twice is the error.
+    // A set has one of the two files. If both are missing, the second error is thrown.
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
     return Float32Array.from(await bytes(join(directory, `${name}.u8`)))
   }
 }
 
 async function bytes(path: string): Promise<Uint8Array<ArrayBuffer>> {
-  // A copy, whose buffer begins where it does.
+  // Copied, so that the buffer starts with the bytes.
   return new Uint8Array(await readFile(path))
 }
 
-function normalise(rows: Float32Array, dimension: number): void {
+function normalize(rows: Float32Array, dimension: number): void {
   for (let from = 0; from < rows.length; from += dimension) {
     const row = rows.subarray(from, from + dimension)
     let square = 0
@@ -80,35 +80,36 @@ function normalise(rows: Float32Array, dimension: number): void {
 }
 
 export interface Clustered extends Omit<Dataset, 'truth'> {
-  /** The cluster of each row, and of each query. */
+  /** The cluster of each row and of each query. */
   readonly baseClusters: Uint8Array
   readonly queryClusters: Uint8Array
 }
 
-/** `n` unit rows in 200 clusters with a decaying spectrum, and 1,000 queries of the same kind. */
+/** Generates `n` unit rows in 200 clusters with a decaying spectrum, and 1,000 queries of the same kind. */
 export function makeClustered(n: number, dimension: number, seed: number): Clustered {
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const rank = 32
   const basis = Float32Array.from({ length: rank * dimension }, () => gauss() / Math.sqrt(dimension))
   const clusters = 200
-  const centres = Float32Array.from({ length: clusters * dimension }, () => gauss() / Math.sqrt(dimension))
+  const centers = Float32Array.from({ length: clusters * dimension }, () => gauss() / Math.sqrt(dimension))
   const make = (count: number) => {
     const rows = new Float32Array(count * dimension)
-    const drawn = new Uint8Array(count)
+    const clusterOf = new Uint8Array(count)
     for (let i = 0; i < count; i++) {
       const cluster = Math.floor(random() * clusters)
-      drawn[i] = cluster
-      const centre = cluster * dimension
+      clusterOf[i] = cluster
+      const centerOffset = cluster * dimension
       const row = rows.subarray(i * dimension, (i + 1) * dimension)
-      for (let j = 0; j < dimension; j++) row[j] = (centres[centre + j] ?? 0) + (0.15 * gauss()) / Math.sqrt(dimension)
+      for (let j = 0; j < dimension; j++)
+        row[j] = (centers[centerOffset + j] ?? 0) + (0.15 * gauss()) / Math.sqrt(dimension)
       for (let r = 0; r < rank; r++) {
         const weight = (1.2 * gauss()) / (1 + r / 8)
         for (let j = 0; j < dimension; j++) row[j] = (row[j] ?? 0) + (weight * (basis[r * dimension + j] ?? 0)) / 3
       }
     }
-    normalise(rows, dimension)
-    return { rows, drawn }
+    normalize(rows, dimension)
+    return { rows, drawn: clusterOf }
   }
   const [base, queries] = [make(n), make(1000)]
   return {
@@ -122,7 +123,7 @@ export function makeClustered(n: number, dimension: number, seed: number): Clust
   }
 }
 
-function seeded(seed: number): () => number {
+function createRandom(seed: number): () => number {
   let s = seed >>> 0
   return () => {
     s = (s + 0x6d2b79f5) >>> 0

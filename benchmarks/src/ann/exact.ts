@@ -1,4 +1,4 @@
-// Exact answers for a made set, by an exact scan of float32 rows in all workers.
+// Exact answers for a generated set, by an exact scan of float32 rows in all workers.
 import { openDenseField, openWorkerPool } from '@annal/engine/testing'
 import { answersKept, type Dataset } from './dataset.ts'
 import { fill } from './fill.ts'
@@ -7,7 +7,7 @@ import { progress } from './progress.ts'
 export async function exactAnswers(set: Omit<Dataset, 'truth'>): Promise<Dataset> {
   const { dimension, base, queries } = set
   const pool = await openWorkerPool()
-  // A graph of next to no links: only its rows are scanned.
+  // A graph with almost no links, because only its rows are scanned.
   const params = { dimension, spaceType: set.metric, precision: 'float32' as const, M: 2, efConstruction: 2 }
   const field = await openDenseField({ kind: 'dense', name: 'exact', params }, pool)
   await fill(field, base, dimension, `${set.name} exact`)

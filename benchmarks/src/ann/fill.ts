@@ -1,4 +1,4 @@
-// Rows into a dense field as a bulk load brings them, ten thousand to an apply.
+// Loads rows into a dense field as a bulk load does, ten thousand in each apply.
 import type { openDenseField } from '@annal/engine/testing'
 import { progress } from './progress.ts'
 
@@ -6,7 +6,7 @@ export type Field = Awaited<ReturnType<typeof openDenseField>>
 
 const batch = 10_000
 
-/** `what` is told beside how far it is, where it takes long. */
+/** `what` is printed with the progress of a long load. */
 export async function fill(field: Field, rows: Float32Array, dimension: number, what: string): Promise<void> {
   const n = rows.length / dimension
   const tell = progress(what, n)
@@ -19,7 +19,7 @@ export async function fill(field: Field, rows: Float32Array, dimension: number, 
   }
 }
 
-/** Of a vector's length only whether it is zero matters to a graph. */
+/** The graph only depends on whether the length of a vector is zero. */
 export function norms(vectors: Float32Array, dimension: number): Float32Array {
   return Float32Array.from({ length: vectors.length / dimension }, (_, i) =>
     vectors.subarray(i * dimension, (i + 1) * dimension).some((x) => x !== 0) ? 1 : 0,

@@ -1,10 +1,10 @@
-// Recall and speed of Annal's index beside others: the same data, the same M and ef_construction, one thread, taking turns
-// ef by ef, by CPU time, so that what else the machine does falls on all alike.
-// A peer that is not on this machine and cannot be installed is named and left out. Sets that are made here are called
-// clustered-200k, clustered-1m or clustered-N; `--keep FOLDER` keeps them, with their answers, for the next run.
-// A million rows take a peer several minutes each. `--together` builds those that are processes of their own while ours is built: as dear
-// for both, and sooner on two cores. `--build-threads N` gives N threads to the builds of those that can, which are then not to be compared.
-// A set may also be the path of an HDF5 file of ann-benchmarks, or of a folder with fvecs and ivecs.
+// Compares recall and speed of Annal's index with other libraries: the same data, M, and ef_construction, one thread, measured alternately for
+// each ef by CPU time, so that other work on the machine affects all of them equally.
+// A peer that is not on this machine and cannot be installed is named and skipped. Generated sets are named clustered-200k, clustered-1m, or
+// clustered-N; `--keep FOLDER` keeps them with their answers for the next run.
+// Building a million rows takes a peer several minutes. `--together` builds peers that are separate processes while Annal builds: the cost
+// is the same for both, and it is faster on two cores. `--build-threads N` gives N threads to the builds of peers that support it; these build
+// times must not be compared. A set may also be the path of an HDF5 file of ann-benchmarks, or of a folder with fvecs and ivecs.
 //   npm run bench:ann -- --data DIR [--sets a,b] [--peers hnswlib,usearch,hnswlib-node] [--precisions float32,int8] [--rounds 3]
 //     [--queries 2000] [--keep FOLDER] [--together] [--build-threads 1] [--json FILE] [--svg FILE]
 import { existsSync, writeFileSync } from 'node:fs'
@@ -43,8 +43,8 @@ const peers: Readonly<Record<string, (set: Dataset, buildThreads: number) => Pro
   usearch: openUsearch,
   'hnswlib-node': openHnswlibNode,
 }
-for (const peer of named(values.peers))
-  if (!(peer in peers)) throw new Error(`there is no peer "${peer}": they are ${Object.keys(peers).join(', ')}`)
+for (const peer of formatName(values.peers))
+  if (!(peer in peers)) throw new Error(`unknown peer "${peer}"; known: ${Object.keys(peers).join(', ')}`)
 const targets = [0.95, 0.99, 0.995]
 const lines: string[] = []
 const say = (line: object) => {
@@ -61,15 +61,15 @@ if (values.svg !== undefined) writeFileSync(values.svg, drawCurves(curves))
 async function openSet(name: string): Promise<Dataset> {
   const [, count, unit = ''] = /^clustered-(\d+)([km]?)$/.exec(name) ?? []
   const units: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 }
-  if (count !== undefined) return clustered(Number(count) * (units[unit] ?? 1))
+  if (count !== undefined) return openClustered(Number(count) * (units[unit] ?? 1))
   if (/[/.]/.test(name)) return openPublicSet(name)
-  if (values.data === undefined) throw new Error('--data DIR is needed for sets that are not made here')
+  if (values.data === undefined) throw new Error('--data DIR is required for sets that are not generated')
   const set = await readDataset(values.data, name)
   const most = Number(values.queries) * set.dimension
   return { ...set, queries: set.queries.subarray(0, most) }
 }
 
-async function clustered(rows: number): Promise<Dataset> {
+async function openClustered(rows: number): Promise<Dataset> {
   const name = `clustered-${rows}`
   if (values.keep !== undefined && existsSync(join(values.keep, name, 'meta.json')))
     return readDataset(values.keep, name)
@@ -78,23 +78,23 @@ async function clustered(rows: number): Promise<Dataset> {
   return set
 }
 
-function named(list: string): string[] {
+function formatName(list: string): string[] {
   return list.split(',').filter((name) => name !== '')
 }
 
 async function build(set: Dataset): Promise<Contender[]> {
-  const before: readonly string[] = values.together ? named(values.peers).filter((peer) => peer === 'hnswlib') : []
+  const before: readonly string[] = values.together ? formatName(values.peers).filter((peer) => peer === 'hnswlib') : []
   const besides = before.map((peer) => buildPeer(set, peer))
   const contenders: Contender[] = []
-  for (const precision of named(values.precisions))
+  for (const precision of formatName(values.precisions))
     contenders.push(await openAnnal(set, precision as Precision, buildThreads))
   for (const peer of besides) contenders.push(...(await peer))
-  for (const peer of named(values.peers).filter((one) => !before.includes(one)))
+  for (const peer of formatName(values.peers).filter((one) => !before.includes(one)))
     contenders.push(...(await buildPeer(set, peer)))
   return contenders
 }
 
-/** None where it is not on this machine. */
+/** Returns no contender if the peer is not on this machine. */
 async function buildPeer(set: Dataset, peer: string): Promise<Contender[]> {
   const open = peers[peer]
   try {
@@ -109,7 +109,7 @@ async function measure(set: Dataset): Promise<void> {
   const contenders = await build(set)
   for (const { name, buildCpuSeconds } of contenders)
     say({ set: set.name, contender: name, build_cpu_s: Number(buildCpuSeconds.toFixed(2)) })
-  for (const contender of contenders) await contender.run(32) // compiled and warm
+  for (const contender of contenders) await contender.run(32) // compile and warm up
   const nq = set.queries.length / set.dimension
   const rounds = Number(values.rounds)
   const speeds = contenders.map(() => Array.from({ length: rounds }, () => [] as { recall: number; speed: number }[]))
@@ -125,12 +125,12 @@ async function measure(set: Dataset): Promise<void> {
   contenders.forEach(({ name }, i) => {
     curves.push({ label: `${set.name} ${name}`, points: speeds[i]?.[0] ?? [] })
   })
-  sayRatios(set, contenders, speeds)
+  printRatios(set, contenders, speeds)
   for (const contender of contenders) await contender.close()
 }
 
-/** Median over rounds of the ratio of speeds at equal recall, of each of ours to each peer. */
-function sayRatios(
+/** Prints the median over rounds of the ratio of speeds at equal recall, of each Annal index to each peer. */
+function printRatios(
   set: Dataset,
   contenders: readonly Contender[],
   speeds: readonly (readonly (readonly { recall: number; speed: number }[])[])[],

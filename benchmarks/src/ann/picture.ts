@@ -1,20 +1,20 @@
-// A picture of recall against speed: one line a contender, speed on a logarithmic scale.
+// Draws recall against speed as SVG: one line for each contender, speed on a logarithmic scale.
 export function drawCurves(
   curves: readonly { label: string; points: readonly { recall: number; speed: number }[] }[],
 ): string {
   const [width, height, left, top] = [900, 560, 70, 20]
   const speeds = curves.flatMap(({ points }) => points.map(({ speed }) => Math.log10(speed)))
   const [low, high] = [Math.floor(Math.min(...speeds) * 5) / 5, Math.ceil(Math.max(...speeds) * 5) / 5]
-  // Recall is spread towards 1, where it matters: by the logarithm of what is missed.
+  // Recall is spread toward 1 by the logarithm of the share that is missed.
   const missed = (recall: number) => Math.min(4, -Math.log10(Math.max(1e-4, 1 - recall)))
   const x = (recall: number) => left + (missed(recall) / 4) * (width - left - 240)
   const y = (speed: number) => top + ((high - Math.log10(speed)) / (high - low)) * (height - top - 50)
-  const colours = ['#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2', '#7f7f7f']
+  const colors = ['#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2', '#7f7f7f']
   const lines = curves.map(({ label, points }, i) => {
-    const colour = colours[i % colours.length]
+    const color = colors[i % colors.length]
     const path = points.map(({ recall, speed }) => `${x(recall).toFixed(1)},${y(speed).toFixed(1)}`).join(' ')
-    const text = `<text x="${width - 230}" y="${top + 20 + i * 20}" fill="${colour}">${label}</text>`
-    return `<polyline fill="none" stroke="${colour}" stroke-width="2" points="${path}"/>${text}`
+    const text = `<text x="${width - 230}" y="${top + 20 + i * 20}" fill="${color}">${label}</text>`
+    return `<polyline fill="none" stroke="${color}" stroke-width="2" points="${path}"/>${text}`
   })
   const marks = [0.5, 0.9, 0.95, 0.99, 0.995, 0.999].map(
     (recall) =>

@@ -1,4 +1,4 @@
-// How far a long step is, on stderr beside what a benchmark says: nothing of a short one, a line every ten seconds of a long one.
+// Prints the progress of a long step to stderr: nothing for a short step, one line every ten seconds for a long one.
 const everyMs = 10_000
 
 export function progress(what: string, total: number): (done: number) => void {

@@ -1,5 +1,5 @@
-// What rescoring costs in the embedded engine, files in the page cache: time of a search that reads its candidates, next to the same
-// search without, by turns; one caller, and eight at once.
+// The cost of rescoring in the embedded engine with files in the page cache: the time of a search that reads its candidates divided by that
+// of the same search without rescoring, measured alternately, for one caller and for eight concurrent callers.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,10 +13,10 @@ const queriesPerRound = 128
 
 export interface RescoringCost {
   readonly callers: number
-  /** Milliseconds per search, medians over the rounds. */
+  /** Milliseconds per search, median over the rounds. */
   readonly plainMs: number
   readonly rescoredMs: number
-  /** Median of the ratios of each round. */
+  /** Median of the ratios of the rounds. */
   readonly ratio: number
 }
 
@@ -52,7 +52,7 @@ export async function rescoringCost({ name, dimension, metric, base, queries }: 
       const pairs: { readonly plain: number; readonly rescored: number }[] = []
       for (let round = -1; round < rounds; round++) {
         const pair = { plain: await timed(callers, false), rescored: await timed(callers, true) }
-        // The first round warms up.
+        // The first round is a warm-up.
         if (round >= 0) pairs.push(pair)
       }
       costs.push({

@@ -1,9 +1,9 @@
-// Exact answers by plain arithmetic: slow, and with nothing of ours in them.
+// Exact answers by plain arithmetic: slow, and independent of Annal's code.
 import type { Dataset } from './dataset.ts'
 
 export type Metric = Dataset['metric'] | 'ip'
 
-/** What rows are compared with. Under cosine rows and queries have unit length. */
+/** The rows that queries are compared with. For cosine, rows and queries have unit length. */
 export interface Rows {
   readonly base: Float32Array
   readonly dimension: number
@@ -29,7 +29,7 @@ function squaredDistance(base: Float32Array, from: number, query: Float32Array):
   return sum
 }
 
-/** The similarity from which on a row is among the best k, with room for the rounding of sums. */
+/** The lowest similarity of the best k rows, minus a tolerance for rounding. */
 export function kthBest(set: Rows, query: Float32Array, metric: Metric, k: number): number {
   const n = set.base.length / set.dimension
   const all = Float64Array.from({ length: n }, (_, row) => similarity(set, row, query, metric)).sort()

@@ -1,4 +1,4 @@
-// Mean and deviation of numbers taken one by one.
+// Mean and standard deviation of numbers added one at a time.
 
 export class Spread {
   #count = 0

@@ -1,6 +1,6 @@
-// `node scripts/run.mjs benchmarks/src/backup/main.ts [--objects 10000,200000] [--backups 40] [--dir DIR] [--fill] [--out FILE]`:
-// what backups do to four writers and four searchers, by the size of the collection; then a second backup of a collection nobody
-// wrote to, and a clone. With `--dir` what is filled in there is used again; `--fill` does no more than fill it.
+// `node scripts/run.mjs benchmarks/src/backup/main.ts [--objects 10000,200000] [--backups 40] [--dir DIR] [--fill] [--out FILE]`: the
+// effect of backups on four writers and four searchers, by the size of the collection; then a second backup of an unchanged collection, and
+// a clone. With `--dir`, a filled directory is kept and used again; `--fill` only fills it.
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { type Collection, type Engine, openEngine } from '@annal/engine'
-import { timed } from '../start/load.ts'
+import { measureTime } from '../start/load.ts'
 import { definition, objectOf, vectorOf } from '../start/objects.ts'
 
 const { values: options } = parseArgs({
@@ -34,13 +34,13 @@ interface Load {
   failed: number
 }
 
-/** Four of each, one call after another with a breath in between, until `job` is done. */
+/** Runs four writers and four searchers, each with a pause between calls, until `job` is done. */
 async function loadDuring(collection: Collection, objects: number, job: () => Promise<unknown>): Promise<Load> {
   const load: Load = { writes: [], searches: [], failed: 0 }
   let going = true
   const repeat = async (times: number[], act: (turn: number) => Promise<unknown>): Promise<void> => {
     for (let turn = 0; going; turn++) {
-      times.push(await timed(() => act(turn)))
+      times.push(await measureTime(() => act(turn)))
       await sleep(pauseMs)
     }
   }
@@ -73,7 +73,7 @@ async function fill(dataDir: string, objects: number): Promise<void> {
 
 async function backUp(engine: Engine, name: string): Promise<number> {
   const { backups: all } = engine.database()
-  const ms = await timed(async () => {
+  const ms = await measureTime(async () => {
     await all.create('objects', name)
     await all.settled()
   })
@@ -107,13 +107,13 @@ async function measure(dataDir: string, objects: number) {
     for (let i = 0; i < 5; i++) clones.push(await clone(engine, i))
     return {
       objects,
-      firstBackupMs: rounded(durations[0] ?? 0),
+      firstBackupMs: roundMs(durations[0] ?? 0),
       backupMs: quantiles(durations.slice(1)),
       writersHeldMs: quantiles(held),
       failedSearches: quiet.failed + first.failed + busy.failed,
       writes: { quiet: quantiles(quiet.writes), first: quantiles(first.writes), busy: quantiles(busy.writes) },
       searches: { quiet: quantiles(quiet.searches), first: quantiles(first.searches), busy: quantiles(busy.searches) },
-      unchangedAgain: { ms: rounded(againMs), diskBytes: againBytes },
+      unchangedAgain: { ms: roundMs(againMs), diskBytes: againBytes },
       clones,
     }
   } finally {
@@ -122,20 +122,20 @@ async function measure(dataDir: string, objects: number) {
   }
 }
 
-/** How long until it exists, and until it answers its first question. */
+/** Time until the clone exists, and until it answers its first query. */
 async function clone(engine: Engine, seed: number): Promise<{ readonly existsMs: number; readonly answersMs: number }> {
   const database = engine.database()
   const began = performance.now()
   await database.backups.clone('objects', 'clone')
-  const existsMs = rounded(performance.now() - began)
+  const existsMs = roundMs(performance.now() - began)
   const search = { fields: { v: { query: vectorOf(seed), limit: 10 } } }
   await database.collection('clone').search(search)
-  const answersMs = rounded(performance.now() - began)
+  const answersMs = roundMs(performance.now() - began)
   await database.deleteCollection('clone')
   return { existsMs, answersMs }
 }
 
-/** What files take, each counted once however many names it has. */
+/** Bytes of files, each counted once regardless of its number of hard links. */
 async function diskBytes(dir: string): Promise<number> {
   const files = new Map<number, number>()
   for (const entry of await readdir(dir, { withFileTypes: true, recursive: true })) {
@@ -149,11 +149,11 @@ async function diskBytes(dir: string): Promise<number> {
 function quantiles(times: number[]) {
   times.sort((a, b) => a - b)
   const quantile = (share: number): number =>
-    rounded(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0)
+    roundMs(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0)
   return { count: times.length, medianMs: quantile(0.5), p99Ms: quantile(0.99), maxMs: quantile(1) }
 }
 
-function rounded(value: number): number {
+function roundMs(value: number): number {
   return Math.round(value * 100) / 100
 }
 

@@ -1,5 +1,5 @@
-// `node scripts/run.mjs benchmarks/src/browse/load.ts --dir DIR [--objects 1000000]`: a data directory to browse in, for
-// `packages/dashboard/test/million.test.ts`. Small vectors and a small graph: it is the list that is looked at.
+// `node scripts/run.mjs benchmarks/src/browse/load.ts --dir DIR [--objects 1000000]`: fills a data directory for browsing in
+// `packages/dashboard/test/million.test.ts`. Vectors and graph are small, because only lists are tested.
 import { parseArgs } from 'node:util'
 import { openEngine } from '@annal/engine'
 import { seededRandom } from '@annal/wal/testing'
@@ -7,11 +7,11 @@ import { seededRandom } from '@annal/wal/testing'
 const { values: options } = parseArgs({
   options: { dir: { type: 'string' }, objects: { type: 'string', default: '1000000' } },
 })
-if (options.dir === undefined) throw new Error('--dir says where')
+if (options.dir === undefined) throw new Error('--dir DIR is required')
 const objects = Number(options.objects)
 const batch = 1_000
 const dimension = 16
-const colours = ['red', 'green', 'blue']
+const colors = ['red', 'green', 'blue']
 const engine = await openEngine({ dataDir: options.dir })
 const collection = await engine.database().createCollection({
   name: 'million',
@@ -23,9 +23,9 @@ for (let first = 0; first < objects; first += batch) {
     id: `object-${first + i}`,
     meta: {
       title: `Object ${first + i}`,
-      text: 'A sentence or two that somebody wrote about it, as long as such are.',
+      text: 'A description of the object in one or two sentences, as long as usual.',
     },
-    filter: { colour: colours[i % colours.length] as string, number: (first + i) % 1_000 },
+    filter: { color: colors[i % colors.length] as string, number: (first + i) % 1_000 },
     fields: { v: Float32Array.from({ length: dimension }, () => random.next() + (i % 20)) },
   }))
   await collection.upsert(made)

@@ -1,4 +1,4 @@
-// How good and how fast the answers are, measured from outside, one query at a time.
+// Measures the quality and speed of answers from outside, one query at a time.
 import type { Hit, VectorIndex } from '@annal/client'
 import { type Dataset, squaredDistance } from './dataset.ts'
 
@@ -7,7 +7,7 @@ export interface Accuracy {
   readonly recallAt10: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** A query that was answered perfectly, or undefined. */
+  /** A query that was answered exactly, or undefined. */
   readonly perfectQuery: number | undefined
 }
 
@@ -42,7 +42,7 @@ export async function measureAccuracy(index: VectorIndex, data: Dataset, options
   }
 }
 
-/** Hits among the nearest rows; by distance, because rows at the same distance are equally right. */
+/** Number of hits among the nearest rows; compared by distance, because rows at the same distance are equally correct. */
 function countRight(
   hits: readonly Hit[],
   data: Dataset,
@@ -54,8 +54,8 @@ function countRight(
 }
 
 /**
- * True when the answer to a query is the exact one. Vectors loaded later may stand between; what is left of the answer
- * without them must then be the nearest of the first load, and at least half of it.
+ * Whether the answer to a query is exact. It may contain vectors of the second load; the rest of the answer must then be the nearest of the
+ * first load, and at least half of it.
  */
 export async function answersExactly(index: VectorIndex, data: Dataset, query: number): Promise<boolean> {
   const hits = await index.query({ vector: data.query(query), topK })

@@ -1,5 +1,5 @@
-// The real run: a real server on an empty directory, a full load over HTTP, measured answers, a clean restart, a kill in
-// the middle of a second load, and a look at what is left. Everything is seen from outside, as a client sees it.
+// The demo: a server on an empty directory, a full load over HTTP, measured answers, a clean restart, a kill during a second load, and a
+// check of the remaining data. Everything is observed from outside, as a client sees it.
 import path from 'node:path'
 import type { VectorRecord } from '@annal/client'
 import { type Accuracy, answersExactly, measureAccuracy } from './accuracy.ts'
@@ -7,15 +7,15 @@ import type { Dataset } from './dataset.ts'
 import { type Batch, batchesOf, load } from './load.ts'
 import { freePort, type ServerProcess, startServer } from './server-process.ts'
 import { countSurvivors, type Survivors } from './survivors.ts'
-import { counted, type Terminal } from './terminal.ts'
+import { formatCount, type Terminal } from './terminal.ts'
 
 export interface DemoOptions {
   readonly data: Dataset
-  /** An empty directory; removing it afterwards is the caller's. */
+  /** An empty directory; the caller removes it afterwards. */
   readonly scratch: string
-  /** Pools to measure with; 128, the default, is among them. */
+  /** Values of ef to measure; the default of 128 is one of them. */
   readonly efs: readonly number[]
-  /** Queries per measurement. */
+  /** Queries in each measurement. */
   readonly queries: number
 }
 
@@ -27,9 +27,9 @@ export interface Figures {
   readonly loadSeconds: number
   readonly vectorsPerSecond: number
   readonly accuracy: readonly Accuracy[]
-  /** From starting the process to the first exact answer, after a clean stop. */
+  /** Time from the start of the process to the first exact answer, after a clean stop. */
   readonly restartMs: number
-  /** The same after SIGKILL, with the unfinished second load to recover. */
+  /** The same after SIGKILL, with the interrupted second load to recover. */
   readonly restartAfterKillMs: number
   readonly crash: Survivors
 }
@@ -52,18 +52,18 @@ export async function runDemo(options: DemoOptions, out: Terminal): Promise<Figu
     const accuracy = await measureAll(server, options, out)
     const probe = perfectQuery(accuracy)
 
-    await stopped(server)
-    const restart = await restarted(place, data, probe)
+    await stopServer(server)
+    const restart = await restartServer(place, data, probe)
     server = restart.server
     out.line('restart after a stop', `${restart.ms.toFixed(0)} ms to the first exact answer`)
 
     const second = batchesOf(recordsOf(data.queryCount, data.query, data.count), data.queryCount / 50)
-    await killedWhileLoading(server, second, out)
-    const recovery = await restarted(place, data, probe)
+    await killDuringLoad(server, second, out)
+    const recovery = await restartServer(place, data, probe)
     server = recovery.server
     out.line('restart after SIGKILL', `${recovery.ms.toFixed(0)} ms to the first exact answer`)
-    const crash = await survivorsOf(server, [...first, ...second], out)
-    await stopped(server)
+    const crash = await checkSurvivors(server, [...first, ...second], out)
+    await stopServer(server)
     return {
       data: data.title,
       vectors: data.count,
@@ -99,18 +99,18 @@ async function firstLoad(server: ServerProcess, data: Dataset, batches: readonly
   progress.end()
   out.line(
     'loaded, durable, searchable',
-    `${counted(data.count)} in ${seconds.toFixed(1)} s = ${rate(data.count, seconds)}`,
+    `${formatCount(data.count)} in ${seconds.toFixed(1)} s = ${rate(data.count, seconds)}`,
   )
   return seconds
 }
 
 async function measureAll(server: ServerProcess, { data, efs, queries }: DemoOptions, out: Terminal) {
-  out.title(`Asking ${counted(queries)} queries, one after the other`)
+  out.title(`Running ${formatCount(queries)} queries, one after another`)
   const all: Accuracy[] = []
   for (const ef of efs) {
     const progress = out.progress(`ef ${ef}`, queries)
     const index = server.client.index(indexName)
-    // The first queries after a load meet cold code and are not what a running server does.
+    // The first queries after a load run code that is not compiled yet, unlike in a running server.
     await measureAccuracy(index, data, { ef, queries: Math.min(queries, 100), onAnswer: () => undefined })
     const result = await measureAccuracy(index, data, { ef, queries, onAnswer: () => progress.advance(1) })
     progress.end()
@@ -126,31 +126,30 @@ async function measureAll(server: ServerProcess, { data, efs, queries }: DemoOpt
 
 function perfectQuery(accuracy: readonly Accuracy[]): number {
   const query = accuracy.find(({ ef }) => ef === efDefault)?.perfectQuery
-  if (query === undefined)
-    throw new Error('not one query was answered exactly, so nothing can be compared after a restart')
+  if (query === undefined) throw new Error('no query was answered exactly, so nothing can be compared after a restart')
   return query
 }
 
-async function stopped(server: ServerProcess): Promise<void> {
+async function stopServer(server: ServerProcess): Promise<void> {
   const code = await server.stop()
-  if (code !== 0) throw new Error(`the server ended with code ${code} when asked to stop`)
+  if (code !== 0) throw new Error(`the server exited with code ${code} after SIGTERM`)
 }
 
-/** The clock starts before the process does. */
-async function restarted(place: Parameters<typeof startServer>[0], data: Dataset, probe: number) {
+/** The clock starts before the process. */
+async function restartServer(place: Parameters<typeof startServer>[0], data: Dataset, probe: number) {
   const startMs = performance.now()
   const server = startServer(place)
   await server.ready(120_000)
   const index = server.client.index(indexName)
   if (!(await answersExactly(index, data, probe))) {
     await server.kill()
-    throw new Error('after the restart a query is no longer answered exactly')
+    throw new Error('after the restart, a query is no longer answered exactly')
   }
   return { server, ms: performance.now() - startMs }
 }
 
-async function killedWhileLoading(server: ServerProcess, batches: readonly Batch[], out: Terminal): Promise<void> {
-  out.title('Killing the server in the middle of a second load')
+async function killDuringLoad(server: ServerProcess, batches: readonly Batch[], out: Terminal): Promise<void> {
+  out.title('Killing the server during a second load')
   const total = batches.reduce((sum, { records }) => sum + records.length, 0)
   let acknowledged = 0
   let killed: Promise<void> | undefined
@@ -163,30 +162,33 @@ async function killedWhileLoading(server: ServerProcess, batches: readonly Batch
   )
   if (killed === undefined) throw failure
   await killed
-  if (failure === undefined) throw new Error('the second load ended before the kill reached the server')
+  if (failure === undefined) throw new Error('the second load ended before the server was killed')
   const sent = batches.filter(({ outcome }) => outcome === 'unknown').length
-  out.line('SIGKILL', `after ${counted(acknowledged)} of ${counted(total)} acknowledged, ${sent} batches unanswered`)
+  out.line(
+    'SIGKILL',
+    `after ${formatCount(acknowledged)} of ${formatCount(total)} acknowledged, ${sent} batches unanswered`,
+  )
 }
 
-async function survivorsOf(server: ServerProcess, batches: readonly Batch[], out: Terminal): Promise<Survivors> {
+async function checkSurvivors(server: ServerProcess, batches: readonly Batch[], out: Terminal): Promise<Survivors> {
   const sent = batches.filter(({ outcome }) => outcome !== 'unsent')
   const progress = out.progress(
-    'reading every vector back',
+    'reading all vectors',
     sent.reduce((sum, { records }) => sum + records.length, 0),
   )
   const crash = await countSurvivors(server.client.index(indexName), batches, () => progress.advance(1))
   progress.end()
   out.line(
-    'read back',
-    `${counted(crash.acknowledged)} acknowledged vectors: ${crash.lost} lost, ${crash.phantom} phantom`,
+    'read',
+    `${formatCount(crash.acknowledged)} acknowledged vectors: ${crash.lost} lost, ${crash.phantom} phantom`,
   )
   out.line(
     'unanswered batches',
-    `${crash.unansweredStored} of ${crash.unanswered} stored, each as a whole or not at all`,
+    `${crash.unansweredStored} of ${crash.unanswered} stored, each completely or not at all`,
   )
   return crash
 }
 
 function rate(count: number, seconds: number): string {
-  return `${counted(Math.round(count / seconds))} vectors/s`
+  return `${formatCount(Math.round(count / seconds))} vectors/s`
 }

@@ -1,5 +1,5 @@
-// A made-up data set for machines that have no real one: clustered vectors from a seed, with exact answers by comparing
-// a query with every row when it is first asked for. The same seed gives the same set everywhere.
+// Generates a data set for machines without a real one: clustered vectors from a seed. Exact answers are computed by comparing a query with
+// every row when they are first needed. The same seed gives the same set on every machine.
 import { type Dataset, squaredDistance } from './dataset.ts'
 
 export interface GeneratedSize {
@@ -15,10 +15,10 @@ const spread = 0.35
 export function generateDataset(size: GeneratedSize, seed: number): Dataset {
   const { count, dimension, queryCount } = size
   const normal = normalNumbers(seed)
-  const centres = rowsOf(clusters, dimension, normal)
+  const centers = rowsOf(clusters, dimension, normal)
   const around = (row: number) => {
-    const centre = centres[row % clusters] as Float32Array
-    return centre.map((value) => value + spread * normal())
+    const center = centers[row % clusters] as Float32Array
+    return center.map((value) => value + spread * normal())
   }
   const base = Array.from({ length: count }, (_, row) => around(row))
   const queries = Array.from({ length: queryCount }, (_, row) => around(row))
@@ -34,7 +34,7 @@ export function generateDataset(size: GeneratedSize, seed: number): Dataset {
     dimension,
     count,
     queryCount,
-    // Neighbors in a round cloud differ less in distance than int8 steps can tell apart, which real data seldom does.
+    // Distances of neighbors in a round cluster differ by less than a step of int8, which is rare in real data.
     recallMin: 0.95,
     base: (row) => base[row] as Float32Array,
     query: (row) => queries[row] as Float32Array,
@@ -45,7 +45,7 @@ export function generateDataset(size: GeneratedSize, seed: number): Dataset {
 
 interface Truth {
   readonly rows: readonly number[]
-  /** Ascending; at equal distance the lower row comes first. */
+  /** Ascending; rows at equal distance are ordered by index. */
   readonly distances: readonly number[]
 }
 
@@ -68,7 +68,7 @@ function rowsOf(count: number, dimension: number, number: () => number): Float32
   return Array.from({ length: count }, () => Float32Array.from({ length: dimension }, number))
 }
 
-/** Standard normal numbers, by Box and Muller, over the mulberry32 generator. */
+/** Normally distributed numbers, by Box and Muller, with the mulberry32 generator. */
 function normalNumbers(seed: number): () => number {
   let state = seed | 0
   const uniform = () => {

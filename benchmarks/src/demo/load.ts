@@ -1,9 +1,9 @@
-// Sends rows to an index in batches, several at a time, and keeps for each batch what became of it.
+// Sends rows to an index in batches, several at a time, and records the outcome of each batch.
 import type { VectorIndex, VectorRecord } from '@annal/client'
 
 export interface Batch {
   readonly records: readonly VectorRecord[]
-  /** `unknown`: sent, but no acknowledgement came, so all of it or none of it may be stored. */
+  /** `unknown`: sent but not acknowledged, so either all or none of it may be stored. */
   outcome: 'unsent' | 'unknown' | 'acknowledged'
 }
 
@@ -20,9 +20,9 @@ export function batchesOf(records: readonly VectorRecord[], batchSize: number): 
   return batches
 }
 
-/** Fails with the first failure, after every batch that was under way has ended. */
+/** Rejects with the first failure, after every running batch has ended. */
 export async function load(index: VectorIndex, batches: readonly Batch[], options: LoadOptions): Promise<void> {
-  await atOnce(batches, options.batchesAtOnce, async (batch) => {
+  await runConcurrently(batches, options.batchesAtOnce, async (batch) => {
     batch.outcome = 'unknown'
     await index.upsert(batch.records)
     batch.outcome = 'acknowledged'
@@ -30,8 +30,8 @@ export async function load(index: VectorIndex, batches: readonly Batch[], option
   })
 }
 
-/** Works through the items in order, `width` at a time; takes no new one after a failure. */
-export async function atOnce<Item>(
+/** Processes the items in order, `width` at a time. Starts no new item after a failure. */
+export async function runConcurrently<Item>(
   items: readonly Item[],
   width: number,
   work: (item: Item) => Promise<void>,

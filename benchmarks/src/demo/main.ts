@@ -1,5 +1,5 @@
-// `npm run demo`: runs the demo on Fashion-MNIST where it is found, else on a generated set, and ends with exit code 0 only
-// when every figure is what it must be. `--data DIR`, `--quick`, `--queries N`, `--seed N`, `--json FILE`.
+// `npm run demo`: runs the demo on Fashion-MNIST if it is found, else on a generated set. Exits with code 0 only if every figure meets its
+// target. `--data DIR`, `--quick`, `--queries N`, `--seed N`, `--json FILE`.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -24,7 +24,7 @@ const { values } = parseArgs({
 const out = terminal(process.stdout)
 const data = chooseDataset(out)
 const scratch = mkdtempSync(path.join(os.tmpdir(), 'annal-demo-'))
-// Also after Ctrl-C: the exit handlers end the server and take the data with them.
+// Also after Ctrl-C: the exit handlers stop the server and remove the data.
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }))
 process.once('SIGINT', () => process.exit(130))
 process.once('SIGTERM', () => process.exit(143))
@@ -37,7 +37,7 @@ const options: DemoOptions = {
 }
 const figures = await runDemo(options, out)
 const verdicts = judge(figures, { timed: !values.quick })
-out.title('What it must show')
+out.title('Targets')
 for (const { ok, text } of verdicts) out.verdict(ok, text)
 if (values.json !== undefined) {
   writeFileSync(values.json, `${JSON.stringify({ machine: machine(), figures, verdicts }, undefined, 2)}\n`)
@@ -49,8 +49,8 @@ function chooseDataset(terminal: Terminal): Dataset {
   if (values.quick) return generateDataset({ count: 3_000, dimension: 48, queryCount: 1_000 }, seed)
   const folder = values.data ?? fileURLToPath(new URL('../../../../shared/data/fashion-mnist', import.meta.url))
   if (existsSync(path.join(folder, 'meta.json'))) return readDataset(folder)
-  if (values.data !== undefined) throw new Error(`${folder} holds no meta.json`)
-  terminal.title('No Fashion-MNIST here (give its folder with --data); making a generated set with exact answers')
+  if (values.data !== undefined) throw new Error(`${folder} has no meta.json`)
+  terminal.title('Fashion-MNIST not found (name its folder with --data); generating a set with exact answers')
   return generateDataset({ count: 20_000, dimension: 128, queryCount: 4_000 }, seed)
 }
 

@@ -1,4 +1,4 @@
-// The real server as a child process: started, waited for, killed, stopped.
+// The real server as a child process: starts it, waits for it, kills it, stops it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
@@ -9,11 +9,11 @@ import { type Client, connect } from '@annal/client'
 export interface ServerProcess {
   readonly client: Client
   readonly pid: number
-  /** Waits until health says ok; fails when the server ends instead. */
+  /** Resolves when health reports ok; rejects if the server exits. */
   ready(timeoutMs: number): Promise<void>
-  /** SIGKILL: nothing of the process runs any more when this resolves. */
+  /** Sends SIGKILL; resolves when the process has exited. */
   kill(): Promise<void>
-  /** SIGTERM; resolves to the exit code once the server has ended by itself. */
+  /** Sends SIGTERM; resolves to the exit code when the server has exited. */
   stop(): Promise<number | null>
 }
 
@@ -35,13 +35,13 @@ export function startServer({ dataDir, port }: ServerOptions): ServerProcess {
     process.off('exit', killWithParent)
     return code ?? null
   })
-  // One attempt per call: who asks has to see the server being away.
+  // No retries: the caller must see that the server is unreachable.
   const client = connect({ url: `http://127.0.0.1:${port}`, retriesMax: 0, timeoutMs: 120_000 })
 
   async function ready(timeoutMs: number): Promise<void> {
     const untilMs = performance.now() + timeoutMs
     for (let status = await statusOf(client); status !== 'ok'; status = await statusOf(client)) {
-      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server ended:\n${output()}`)
+      if (child.exitCode !== null || child.signalCode !== null) throw new Error(`the server exited:\n${output()}`)
       if (performance.now() > untilMs) throw new Error(`after ${timeoutMs} ms the server is ${status}:\n${output()}`)
       await sleep(10)
     }
@@ -65,14 +65,14 @@ export function startServer({ dataDir, port }: ServerOptions): ServerProcess {
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // listen on a TCP port gives an AddressInfo; a string is for pipes only.
+  // The address of a TCP server is an AddressInfo; a string is for pipes only.
   const { port } = server.address() as AddressInfo
   server.close()
   await once(server, 'close')
   return port
 }
 
-/** What health says, or why nobody said anything. */
+/** The status that health reports, or the error. */
 async function statusOf(client: Client): Promise<string> {
   return client.health({ timeoutMs: 5_000 }).then(
     ({ status, details }) => (status === 'ok' ? status : `${status} ${JSON.stringify(details)}`),
@@ -80,7 +80,7 @@ async function statusOf(client: Client): Promise<string> {
   )
 }
 
-/** What the server last said, for the case that something goes wrong. */
+/** The last output of the server, for error messages. */
 function lastOutput(child: ChildProcess): () => string {
   let text = ''
   for (const stream of [child.stdout, child.stderr]) {

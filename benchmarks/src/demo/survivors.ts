@@ -1,16 +1,16 @@
-// After a crash: is everything there that was acknowledged, and nothing that was never sent?
+// Checks the data after a crash: everything that was acknowledged exists, and nothing that was never sent.
 import type { StoredVector, VectorIndex, VectorRecord } from '@annal/client'
-import { atOnce, type Batch } from './load.ts'
+import { type Batch, runConcurrently } from './load.ts'
 
 export interface Survivors {
   readonly acknowledged: number
-  /** Acknowledged vectors that are gone or differ. */
+  /** Acknowledged vectors that are missing or differ. */
   readonly lost: number
-  /** Vectors in the index beyond those acknowledged and those of unanswered batches that are there as a whole. */
+  /** Vectors in the index that are neither acknowledged nor part of a complete unanswered batch. */
   readonly phantom: number
-  /** Unanswered batches of which only a part is there. */
+  /** Unanswered batches of which only a part is stored. */
   readonly torn: number
-  /** Unanswered batches, and those of them that were stored all the same. */
+  /** Unanswered batches, and the number of them that were stored. */
   readonly unanswered: number
   readonly unansweredStored: number
 }
@@ -23,7 +23,7 @@ export async function countSurvivors(
   onRead: () => void,
 ): Promise<Survivors> {
   const there = new Map<Batch, number>()
-  await atOnce(
+  await runConcurrently(
     batches.filter(({ outcome }) => outcome !== 'unsent'),
     readsAtOnce,
     async (batch) => {
@@ -51,7 +51,7 @@ export async function countSurvivors(
   }
 }
 
-/** Equal meta, and every number within one step of the int8 scale the vector is stored with. */
+/** Whether the meta is equal and every number is within one step of the int8 scale of the stored vector. */
 function isSame(stored: StoredVector | undefined, record: VectorRecord): boolean {
   if (stored === undefined || stored.vector.length !== record.vector.length) return false
   const numbers = Array.from(record.vector)

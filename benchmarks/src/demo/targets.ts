@@ -1,4 +1,4 @@
-// What the run must show, and whether it did.
+// The targets of the demo, and whether a run met them.
 import { efDefault, type Figures } from './demo.ts'
 
 export interface Verdict {
@@ -8,7 +8,7 @@ export interface Verdict {
 
 const restartMsMax = 3_000
 
-/** Times are judged only in a full run: a small one shares its machine with other tests and says nothing about them. */
+/** Times are judged only in a full run, because a small one shares its machine with other tests. */
 export function judge(figures: Figures, { timed }: { readonly timed: boolean }): readonly Verdict[] {
   const { accuracy, crash, recallMin, restartMs } = figures
   const recall = accuracy.find(({ ef }) => ef === efDefault)?.recallAt10 ?? 0

@@ -1,4 +1,4 @@
-// What the demo prints: headings, lines, a progress bar that becomes a line now and then where there is no terminal.
+// Output of the demo: headings, lines, and a progress bar, or occasional lines if the output is not a terminal.
 import { styleText } from 'node:util'
 
 const barWidth = 32
@@ -30,7 +30,9 @@ function bar(stream: NodeJS.WriteStream, label: string, total: number) {
     const filled = Math.round((done / total) * barWidth)
     const rate = done / Math.max((performance.now() - startedMs) / 1_000, 0.001)
     const shape = '█'.repeat(filled) + '░'.repeat(barWidth - filled)
-    stream.write(`\r  ${label} ${shape} ${counted(done)} of ${counted(total)}  ${counted(Math.round(rate))}/s \u001b[K`)
+    stream.write(
+      `\r  ${label} ${shape} ${formatCount(done)} of ${formatCount(total)}  ${formatCount(Math.round(rate))}/s \u001b[K`,
+    )
   }
   return {
     advance(count: number) {
@@ -43,7 +45,7 @@ function bar(stream: NodeJS.WriteStream, label: string, total: number) {
   }
 }
 
-/** One line now and then, for whoever reads the output of a pipe. */
+/** Prints an occasional line instead of a progress bar. */
 function lines(print: (text: string) => void, label: string, total: number) {
   let done = 0
   let printedMs = performance.now()
@@ -52,12 +54,12 @@ function lines(print: (text: string) => void, label: string, total: number) {
       done += count
       if (performance.now() - printedMs < linesEveryMs) return
       printedMs = performance.now()
-      print(`  ${label} ${counted(done)} of ${counted(total)}`)
+      print(`  ${label} ${formatCount(done)} of ${formatCount(total)}`)
     },
     end: () => undefined,
   }
 }
 
-export function counted(count: number): string {
+export function formatCount(count: number): string {
   return count.toLocaleString('en')
 }

@@ -1,7 +1,7 @@
-// `node scripts/run.mjs benchmarks/src/filtered/churn.ts`: recall of plain and filtered searches of Fashion-MNIST before and after
-// ten times a fifth of the rows was deleted and as many others came. Ends with exit code 1 when more than 0.01 is lost anywhere.
-// `--data FOLDER`, `--rows N` (alive at a time; the set must have three times as many for new ones to come from it, else rows
-// come back), `--queries N`, `--precision P`, `--out FILE`.
+// `node scripts/run.mjs benchmarks/src/filtered/churn.ts`: recall of plain and filtered searches of Fashion-MNIST before and after ten
+// rounds that each delete a fifth of the rows and insert as many others. Exits with code 1 if recall drops by more than 0.01 anywhere.
+// `--data FOLDER`, `--rows N` (live rows; the set needs three times as many for new rows to come from it, otherwise rows are inserted
+// again), `--queries N`, `--precision P`, `--out FILE`.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -24,8 +24,8 @@ const k = 10
 const cycles = 10
 const lossMax = 0.01
 const alive = Number(values.rows)
-const turned = Math.floor(alive / 5)
-const things = readPhotos(values.data, alive + cycles * turned)
+const replaced = Math.floor(alive / 5)
+const things = readPhotos(values.data, alive + cycles * replaced)
 const queries = Math.min(Number(values.queries), things.queries)
 const cases: readonly Case[] = [
   unfiltered,
@@ -40,17 +40,17 @@ try {
   const collection = await engine.database().createCollection(definitionOf(things, values.precision))
   const living: number[] = Array.from({ length: alive }, (_, row) => row)
   await insert(collection, things, living)
-  const before = await recalls(collection, new Set(living))
+  const before = await measureRecalls(collection, new Set(living))
   for (let cycle = 0; cycle < cycles; cycle++) {
-    // Every fifth of the living, beginning elsewhere each time, so that old and new ones go.
+    // Every fifth live row, from a different start each time, so that old and new rows are deleted.
     const gone = living.filter((_, index) => index % 5 === cycle % 5)
     await collection.delete(gone.map(String))
     const away = new Set(gone)
-    const fresh = Array.from({ length: gone.length }, (_, i) => alive + cycle * turned + i)
+    const fresh = Array.from({ length: gone.length }, (_, i) => alive + cycle * replaced + i)
     await insert(collection, things, fresh)
     living.splice(0, living.length, ...living.filter((row) => !away.has(row)), ...fresh)
   }
-  const after = await recalls(collection, new Set(living))
+  const after = await measureRecalls(collection, new Set(living))
   const page = report(before, after)
   console.log(page)
   if (values.out !== undefined) writeFileSync(values.out, page)
@@ -60,7 +60,7 @@ try {
   rmSync(dataDir, { recursive: true })
 }
 
-async function recalls(collection: Collection, living: ReadonlySet<number>): Promise<number[]> {
+async function measureRecalls(collection: Collection, living: ReadonlySet<number>): Promise<number[]> {
   const found: number[] = []
   for (const { filter, wanted } of cases) {
     let sum = 0
@@ -86,7 +86,7 @@ function report(before: readonly number[], after: readonly number[]): string {
   return [
     '# Recall after churn',
     '',
-    `Fashion-MNIST x ${things.dimension}, l2, ${values.precision}, default settings, ${alive.toLocaleString('en')} live rows; ${cycles} rounds that delete ${turned.toLocaleString('en')} rows and insert as many others; ${queries} queries, k = ${k}.`,
+    `Fashion-MNIST x ${things.dimension}, l2, ${values.precision}, default settings, ${alive.toLocaleString('en')} live rows; ${cycles} rounds that delete ${replaced.toLocaleString('en')} rows and insert as many others; ${queries} queries, k = ${k}.`,
     `Command: \`node scripts/run.mjs benchmarks/src/filtered/churn.ts --rows ${alive} --queries ${queries} --precision ${values.precision}\``,
     '',
     '| filter | recall@10 before | after | difference |',

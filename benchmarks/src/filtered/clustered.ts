@@ -1,6 +1,5 @@
-// Made-up things in clusters, any number of them: those of the benchmark of the index, or scattered ones, whose thousand centres
-// are as far from each other as can be, so that next to nothing leads from one cluster to another. A label is that of a tenth of
-// the clusters.
+// Generated rows in clusters, of any number: those of the index benchmark, or scattered ones, whose thousand centers are as far from each
+// other as possible, so that few links connect clusters. A label covers a tenth of the clusters.
 import { makeClustered as makeRows } from '../ann/dataset.ts'
 import { dimension, vectorOf } from '../start/objects.ts'
 import { shuffled, type Things } from './things.ts'
@@ -24,7 +23,7 @@ export function makeClustered(rows: number): Things {
 export function makeScattered(rows: number): Things {
   const base = new Float32Array(rows * dimension)
   for (let i = 0; i < rows; i++) base.set(vectorOf(i), i * dimension)
-  // Object n lies around centre n % 1,000, so n % 10 is a label of whole clusters.
+  // Object n is near center n % 1,000, so n % 10 is a label of whole clusters.
   const label = (n: number) => n % 10
   return {
     title: `Scattered, ${rows.toLocaleString('en')} x ${dimension}`,
@@ -35,7 +34,7 @@ export function makeScattered(rows: number): Things {
     label,
     queryLabel: label,
     row: (i) => base.subarray(i * dimension, (i + 1) * dimension),
-    // Beyond the last object, in an order that visits all centres.
+    // Numbers after the last object, in an order that visits all centers.
     query: (i) => vectorOf(10_000_000 + i),
   }
 }

@@ -1,22 +1,22 @@
-// The collection that is asked: filled now, or by an earlier run that was given the same directory. A run that ends before it is
-// full, in whatever way, has filled a part, and the next goes on behind it.
+// Fills the collection that is searched, or opens one that an earlier run filled in the same directory. A run that ends early leaves a
+// part, and the next run continues after it.
 import type { Collection, Engine } from '@annal/engine'
 import { definitionOf, insert } from './load.ts'
 import type { Things } from './things.ts'
 
-/** Rows between two looks at the clock. */
+/** Rows between two checks of the clock. */
 const piece = 10_000
 
-/** Undefined where the minutes were over before all things were in. */
-export async function filledCollection(
+/** Returns undefined if the time is over before everything is loaded. */
+export async function fillOrOpen(
   engine: Engine,
   things: Things,
   { precision, minutes }: { readonly precision: string; readonly minutes: number },
 ): Promise<Collection | undefined> {
   const definition = definitionOf(things, precision)
   const database = engine.database()
-  const known = database.collections().some(({ name }) => name === definition.name)
-  const collection = known ? database.collection(definition.name) : await database.createCollection(definition)
+  const existing = database.collections().some(({ name }) => name === definition.name)
+  const collection = existing ? database.collection(definition.name) : await database.createCollection(definition)
   const end = performance.now() + minutes * 60_000
   let rows = collection.count().count
   for (; rows < things.rows && performance.now() < end; rows = collection.count().count) {
@@ -29,6 +29,6 @@ export async function filledCollection(
     )
     if (Math.floor(rows / 100_000) !== Math.floor((rows + length) / 100_000)) console.error(`${rows + length} rows`)
   }
-  if (rows > things.rows) throw new Error(`${rows} rows are there, more than the ${things.rows} asked for`)
+  if (rows > things.rows) throw new Error(`the collection has ${rows} rows, more than the ${things.rows} requested`)
   return rows < things.rows ? undefined : collection
 }

@@ -1,10 +1,10 @@
-// Things into a collection, with their label and number to filter by, and what is asked of them.
+// Loads rows with a label and a number to filter by, and defines the filters that are measured.
 import type { Collection, CollectionDefinition, Filter, Precision } from '@annal/engine'
 import type { Things } from './things.ts'
 
 export const field = 'v'
 
-/** A precision of the command line; the engine refuses one that it does not know. */
+/** A precision of the command line; the engine rejects unknown ones. */
 export function definitionOf({ dimension }: Things, precision: string): CollectionDefinition {
   const params = { dimension, spaceType: 'l2', precision: precision as Precision } as const
   return { name: 'things', fields: [{ name: field, type: 'vector', params }] }
@@ -23,7 +23,7 @@ export async function insert(collection: Collection, things: Things, rows: reado
 
 export interface Case {
   readonly name: string
-  /** Part of the rows, where it is the same for every query and says nothing of the vectors. */
+  /** Share of the rows, if it is the same for every query and independent of the vectors. */
   readonly share?: number
   filter(query: number): Filter
   wanted(query: number): (row: number) => boolean
@@ -31,7 +31,7 @@ export interface Case {
 
 export const unfiltered: Case = { name: 'no filter', filter: () => [], wanted: () => () => true }
 
-/** Any share of the rows, whatever their vectors are. */
+/** A filter for any share of the rows, independent of their vectors. */
 export function byShare(things: Things, share: number): Case {
   const end = Math.max(1, Math.round(share * things.rows))
   const wanted = (row: number) => (things.number[row] as number) < end

@@ -1,16 +1,16 @@
-// `node scripts/run.mjs benchmarks/src/filtered/main.ts`: recall and time of filtered searches of Fashion-MNIST at every
-// selectivity, for filters that have nothing to do with the query, go with it and go against it; beside the planner's choice
-// what the other plan would have cost. Ends with exit code 1 when recall is below 0.95 anywhere or a result is missing.
-// `--data FOLDER`, `--clustered` or `--scattered` for made-up rows instead, `--rows N`, `--queries N`, `--precision P`, `--out FILE` for a page of
-// Markdown with a picture beside it. `--dir DIR` keeps the collection there and uses it again: what a run did not fill, however it
-// ended, the next goes on with; `--minutes N` ends filling after that time, `--cases A,B` asks some filters alone, named as in the table.
+// `node scripts/run.mjs benchmarks/src/filtered/main.ts`: recall and time of filtered searches of Fashion-MNIST at every selectivity, for
+// filters that are independent of the query, that include its neighborhood, and that exclude it. Also measures the plan that the planner
+// did not choose. Exits with code 1 if recall is below 0.95 anywhere or a result is missing. `--data FOLDER`, `--clustered` or
+// `--scattered` for generated rows, `--rows N`, `--queries N`, `--precision P`, `--out FILE` for a page of Markdown with a picture next to
+// it. `--dir DIR` keeps the collection and uses it again; the next run continues an interrupted load. `--minutes N` ends loading after that
+// time. `--cases A,B` runs only some filters, named as in the table.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Collection, openEngine, type SearchHit } from '@annal/engine'
 import { makeClustered, makeScattered } from './clustered.ts'
-import { filledCollection } from './filled.ts'
+import { fillOrOpen } from './filled.ts'
 import { byLabel, byShare, type Case, field, unfiltered } from './load.ts'
 import { readPhotos } from './photos.ts'
 import { drawSelectivity } from './picture.ts'
@@ -31,7 +31,7 @@ const { values } = parseArgs({
   },
 })
 const k = 10
-/** Of the speed of a search without a filter. */
+/** Minimum speed, relative to a search without a filter. */
 const speedAim = 0.4
 const shares = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.9, 1]
 const made = values.clustered ? makeClustered : values.scattered ? makeScattered : undefined
@@ -53,7 +53,7 @@ interface Line {
   readonly recall: number
   readonly full: number
   readonly medianMs: number
-  /** Of searches without a filter, asked in between, so that both meet the machine in the same mood. */
+  /** Milliseconds of searches without a filter, measured in between, so that both run under the same load. */
   readonly plainMs: number
   readonly comparisons: number
   readonly scanMs: number
@@ -66,8 +66,8 @@ const dataDir = values.dir ?? mkdtempSync(path.join(os.tmpdir(), 'annal-filtered
 const engine = await openEngine({ dataDir, fsync: 'none' })
 try {
   const { precision } = values
-  const collection = await filledCollection(engine, things, { precision, minutes: Number(values.minutes) })
-  if (collection === undefined) console.error(`the minutes are over; the next run with --dir ${dataDir} goes on`)
+  const collection = await fillOrOpen(engine, things, { precision, minutes: Number(values.minutes) })
+  if (collection === undefined) console.error(`the time is over; the next run with --dir ${dataDir} continues`)
   else await measure(collection)
 } finally {
   await engine.close()
@@ -75,7 +75,7 @@ try {
 }
 
 async function measure(collection: Collection): Promise<void> {
-  // The first searches of a process are slower than those that follow.
+  // The first searches of a process are slower than later ones.
   await run(collection, unfiltered)
   const lines: Line[] = [await run(collection, unfiltered)]
   for (const one of cases) lines.push(await run(collection, one))
@@ -100,9 +100,9 @@ async function run(collection: Collection, { name, share, filter, wanted }: Case
       filter: filter(query),
       explain: true,
     }
-    // Another query, so that neither finds in the caches what the other brought there.
+    // Another query, so that neither search finds the data of the other in the caches.
     const plain = { query: things.query((query + 500) % things.queries), limit: k }
-    plains.push(await timed(collection, { fields: { [field]: plain }, explain: true }))
+    plains.push(await measureTime(collection, { fields: { [field]: plain }, explain: true }))
     const before = process.cpuUsage()
     const { results, explain } = await collection.search(request)
     times.push(cpuMsSince(before))
@@ -118,15 +118,15 @@ async function run(collection: Collection, { name, share, filter, wanted }: Case
       queries
     recall += good(results[field])
     full += results[field]?.length === truth.length ? 1 / queries : 0
-    // The two plans by themselves: where a threshold can bring them about.
+    // Each plan separately, if a threshold can force it.
     if (matches <= 1_000_000)
-      scans.push(await timed(collection, { ...request, prefilterCardinalityThreshold: 1_000_000 }))
+      scans.push(await measureTime(collection, { ...request, prefilterCardinalityThreshold: 1_000_000 }))
     if (matches <= 1_000) continue
     const walked = { ...request, prefilterCardinalityThreshold: 1_000 }
     const walk = await collection.search(walked)
     walkComparisons += (walk.explain?.fields[field]?.distances ?? 0) / queries
     walkRecall += good(walk.results[field])
-    walks.push(await timed(collection, walked))
+    walks.push(await measureTime(collection, walked))
   }
   const summary = [...plans].map(([plan, count]) => (count === queries ? plan : `${plan} ${count}`)).join(', ')
   const figures = {
@@ -149,13 +149,13 @@ async function run(collection: Collection, { name, share, filter, wanted }: Case
   }
 }
 
-async function timed(collection: Collection, request: Parameters<Collection['search']>[0]): Promise<number> {
+async function measureTime(collection: Collection, request: Parameters<Collection['search']>[0]): Promise<number> {
   const before = process.cpuUsage()
   await collection.search(request)
   return cpuMsSince(before)
 }
 
-/** Of all threads: what other programs do on the machine does not count. */
+/** CPU time of all threads, so that other programs do not count. */
 function cpuMsSince(before: NodeJS.CpuUsage): number {
   const { user, system } = process.cpuUsage(before)
   return (user + system) / 1_000

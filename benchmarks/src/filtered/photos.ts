@@ -1,9 +1,9 @@
-// Fashion-MNIST as things: real pictures and what they show.
+// Fashion-MNIST with its labels.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { shuffled, type Things } from './things.ts'
 
-/** The first `rows` of the set. */
+/** Reads the first `rows` rows of the set. */
 export function readPhotos(folder: string, rows: number): Things {
   const read = (file: string) => new Uint8Array(readFileSync(path.join(folder, file)))
   const meta = JSON.parse(readFileSync(path.join(folder, 'meta.json'), 'utf8')) as { n: number; d: number; nq: number }

@@ -1,5 +1,5 @@
-// A picture of speed against selectivity: the share of rows that match on a logarithmic scale, speed as a part of that of a
-// search without a filter.
+// Draws speed against selectivity as SVG: the share of matching rows on a logarithmic scale, and the speed relative to a search without a
+// filter.
 export interface Curve {
   readonly label: string
   readonly points: readonly { readonly share: number; readonly speed: number }[]
@@ -10,19 +10,19 @@ export function drawSelectivity(curves: readonly Curve[], aim: number): string {
   const high = Math.max(2, ...curves.flatMap(({ points }) => points.map(({ speed }) => speed)))
   const x = (share: number) => left + ((Math.log10(share) + 4) / 4) * (width - left - 200)
   const y = (speed: number) => top + (1 - Math.min(1, speed / high)) * (height - top - bottom)
-  const colours = ['#1f77b4', '#ff7f0e', '#2ca02c']
+  const colors = ['#1f77b4', '#ff7f0e', '#2ca02c']
   const lines = curves.map(({ label, points }, i) => {
-    const colour = colours[i % colours.length]
+    const color = colors[i % colors.length]
     const path = points.map(({ share, speed }) => `${x(share).toFixed(1)},${y(speed).toFixed(1)}`).join(' ')
-    const text = `<text x="${width - 190}" y="${top + 20 + i * 20}" fill="${colour}">${label}</text>`
-    return `<polyline fill="none" stroke="${colour}" stroke-width="2" points="${path}"/>${text}`
+    const text = `<text x="${width - 190}" y="${top + 20 + i * 20}" fill="${color}">${label}</text>`
+    return `<polyline fill="none" stroke="${color}" stroke-width="2" points="${path}"/>${text}`
   })
-  const level = (speed: number, colour: string) =>
-    `<line x1="${left}" y1="${y(speed)}" x2="${width - 200}" y2="${y(speed)}" stroke="${colour}"/><text x="${left - 8}" y="${y(speed) + 4}" text-anchor="end">${speed}</text>`
+  const level = (speed: number, color: string) =>
+    `<line x1="${left}" y1="${y(speed)}" x2="${width - 200}" y2="${y(speed)}" stroke="${color}"/><text x="${left - 8}" y="${y(speed) + 4}" text-anchor="end">${speed}</text>`
   const levels = [level(0, '#ddd'), level(1, '#ddd'), level(2, '#ddd'), level(aim, '#d62728')]
   const marks = [0.0001, 0.001, 0.01, 0.1, 1].map(
     (share) => `<text x="${x(share)}" y="${height - 35}" text-anchor="middle">${share * 100} %</text>`,
   )
-  const frame = `<text x="${left}" y="${height - 10}">share of rows that match; speed, where a search without a filter is 1</text>`
+  const frame = `<text x="${left}" y="${height - 10}">share of matching rows; speed relative to a search without a filter</text>`
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="sans-serif" font-size="13">\n${[...levels, ...marks, ...lines, frame].join('\n')}\n</svg>\n`
 }

@@ -1,5 +1,5 @@
-// What is searched with filters: rows with a label and with a number that has nothing to do with the vector, by which any share
-// of them can be asked for.
+// Rows that are searched with filters: each has a label, and a number that is independent of its vector, by which a filter can select any
+// share of the rows.
 
 export type Vector = Uint8Array | Float32Array
 
@@ -8,16 +8,16 @@ export interface Things {
   readonly rows: number
   readonly queries: number
   readonly dimension: number
-  /** 0 to rows - 1, each once, in an order of its own. */
+  /** 0 to rows - 1, each once, shuffled. */
   readonly number: Uint32Array
-  /** 0 to 9. */
+  /** A label from 0 to 9. */
   label(row: number): number
   queryLabel(query: number): number
   row(row: number): Vector
   query(query: number): Vector
 }
 
-/** Squared distances of the k nearest rows that are wanted, nearest first. */
+/** Squared distances of the k nearest rows that `wanted` accepts, nearest first. */
 export function nearest(things: Things, query: Vector, k: number, wanted: (row: number) => boolean): number[] {
   const best: number[] = []
   for (let row = 0; row < things.rows; row++) {

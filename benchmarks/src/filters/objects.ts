@@ -1,4 +1,4 @@
-// Objects with filter values of every kind, the same for the same seed.
+// Objects with filter values of every type, equal for equal seeds.
 
 export interface Values {
   readonly category: string
@@ -9,7 +9,7 @@ export interface Values {
   readonly url: string
 }
 
-/** One of a hundred categories, numbers without repetition and with, a boolean, a time, and a string of its own. */
+/** A value of a hundred categories, numbers with and without repetition, a boolean, a time, and a unique string. */
 export function* objectsOf(count: number, seed: number): Generator<Values, void, undefined> {
   const random = randomOf(seed)
   for (let index = 0; index < count; index++) {

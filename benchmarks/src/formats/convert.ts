@@ -1,5 +1,5 @@
-// `npm run bench:convert -- --data DIR --set NAME --to FILE.hdf5` (or a folder, for fvecs and ivecs): our sets in the formats of the
-// field, so that others can run what we ran.
+// `npm run bench:convert -- --data DIR --set NAME --to FILE.hdf5` (or a folder, for fvecs and ivecs): converts a set to a common format, so
+// that other tools can run it.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,9 +12,9 @@ const { values } = parseArgs({
   options: { data: { type: 'string' }, set: { type: 'string' }, to: { type: 'string' } },
 })
 const { data, set: name, to } = values
-if (name === undefined || to === undefined) throw new Error('--set NAME and --to FILE.hdf5 or --to FOLDER are needed')
+if (name === undefined || to === undefined) throw new Error('--set NAME and --to FILE.hdf5 or --to FOLDER are required')
 const made = /^clustered-(\d+)$/.exec(name)
-if (made === null && data === undefined) throw new Error('--data DIR is needed for sets that are not made here')
+if (made === null && data === undefined) throw new Error('--data DIR is required for sets that are not generated')
 const set = made ? await exactAnswers(makeClustered(Number(made[1]), 128, 1)) : await readDataset(data as string, name)
 if (to.endsWith('.hdf5')) await writeHdf5(to, set)
 else {

@@ -1,14 +1,15 @@
-// The files of ann-benchmarks: HDF5 with `train`, `test`, `neighbors` and the attribute `distance` (`angular` or `euclidean`).
+// Reads and writes files of ann-benchmarks: HDF5 with `train`, `test`, `neighbors`, and the attribute `distance` (`angular` or
+// `euclidean`).
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import h5wasm, { type Dataset as H5Dataset } from 'h5wasm/node'
-import { answersKept, answersOf, type Dataset, prepared } from '../ann/dataset.ts'
+import { answersKept, answersOf, type Dataset, normalizeForMetric } from '../ann/dataset.ts'
 
 const distances = { angular: 'cosine', euclidean: 'l2' } as const
 
 export async function readHdf5(path: string): Promise<Dataset> {
   await h5wasm.ready
-  if (!existsSync(path)) throw new Error(`there is no file ${path}`)
+  if (!existsSync(path)) throw new Error(`the file ${path} does not exist`)
   const file = new h5wasm.File(path, 'r')
   try {
     const numbers = (name: string) => {
@@ -18,11 +19,12 @@ export async function readHdf5(path: string): Promise<Dataset> {
     }
     const distance = String(file.attrs.distance?.value)
     const metric = distances[distance as keyof typeof distances]
-    if (metric === undefined) throw new Error(`${path} is of distance ${distance}; angular and euclidean are known`)
+    if (metric === undefined)
+      throw new Error(`${path} uses the distance ${distance}; only angular and euclidean are supported`)
     const [train, test, neighbors] = [numbers('train'), numbers('test'), numbers('neighbors')]
     if (neighbors.columns < 10)
-      throw new Error(`${path} has ${neighbors.columns} neighbors of each query, 10 are needed`)
-    return prepared({
+      throw new Error(`${path} has ${neighbors.columns} neighbors for each query; 10 are required`)
+    return normalizeForMetric({
       name: basename(path, '.hdf5'),
       dimension: train.columns,
       metric,

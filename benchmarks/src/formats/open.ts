@@ -1,7 +1,7 @@
-// A set by its path: an HDF5 file of ann-benchmarks, or the `base`, `query` and `groundtruth` files of TEXMEX beside each other.
+// Opens a set by path: an HDF5 file of ann-benchmarks, or a folder with the `base`, `query`, and `groundtruth` files of TEXMEX.
 import { readdir } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { answersOf, type Dataset, prepared } from '../ann/dataset.ts'
+import { answersOf, type Dataset, normalizeForMetric } from '../ann/dataset.ts'
 import { readHdf5 } from './hdf5.ts'
 import { readVecs } from './vecs.ts'
 
@@ -10,13 +10,13 @@ export async function openPublicSet(path: string): Promise<Dataset> {
   const names = await readdir(path)
   const one = async (ending: RegExp) => {
     const name = names.find((candidate) => ending.test(candidate))
-    if (name === undefined) throw new Error(`${path} holds no file like ${ending.source}`)
+    if (name === undefined) throw new Error(`${path} has no file like ${ending.source}`)
     return readVecs(join(path, name))
   }
   const base = await one(/base\.[fb]vecs$/)
   const queries = await one(/query\.[fb]vecs$/)
   const answers = await one(/groundtruth\.ivecs$/)
-  return prepared({
+  return normalizeForMetric({
     name: basename(path),
     dimension: base.dimension,
     metric: 'l2',

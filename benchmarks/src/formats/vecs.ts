@@ -1,9 +1,9 @@
-// fvecs, ivecs and bvecs, as the TEXMEX sets come: vectors one after another, each after its dimension as a 32-bit number.
+// fvecs, ivecs, and bvecs, the formats of the TEXMEX sets: vectors one after another, each preceded by its dimension as a 32-bit integer.
 import { readFile, writeFile } from 'node:fs/promises'
 
 export interface Rows<T> {
   readonly dimension: number
-  /** Row after row. */
+  /** Row-major. */
   readonly values: T
 }
 
@@ -14,7 +14,7 @@ export type VecsKind = keyof typeof kinds
 
 export function vecsKindOf(path: string): VecsKind {
   const kind = /\.(fvecs|ivecs|bvecs)$/.exec(path)?.[1]
-  if (kind === undefined) throw new Error(`${path} is no fvecs, ivecs or bvecs file by its name`)
+  if (kind === undefined) throw new Error(`${path} must have the extension fvecs, ivecs, or bvecs`)
   return kind as VecsKind
 }
 
@@ -24,14 +24,14 @@ export async function readVecs(path: string): Promise<Rows<Values>> {
   const dimension = bytes.length < 4 ? 0 : bytes.readInt32LE(0)
   const rowBytes = 4 + dimension * kind.BYTES_PER_ELEMENT
   if (dimension < 1 || bytes.length % rowBytes !== 0)
-    throw new Error(`${path}: rows of ${dimension} numbers do not fill it`)
+    throw new Error(`${path}: the size is not a multiple of a row of ${dimension} numbers`)
   const rows = bytes.length / rowBytes
   const values = new kind(rows * dimension)
   const target = new Uint8Array(values.buffer)
   for (let row = 0; row < rows; row++) {
     const offset = row * rowBytes
     if (bytes.readInt32LE(offset) !== dimension)
-      throw new Error(`${path}: row ${row} has another dimension than the first`)
+      throw new Error(`${path}: row ${row} has a different dimension than the first row`)
     target.set(bytes.subarray(offset + 4, offset + rowBytes), row * (rowBytes - 4))
   }
   return { dimension, values }
@@ -39,7 +39,7 @@ export async function readVecs(path: string): Promise<Rows<Values>> {
 
 export async function writeVecs(path: string, { dimension, values }: Rows<Values>): Promise<void> {
   if (!(values instanceof kinds[vecsKindOf(path)]))
-    throw new Error(`${path}: numbers of another kind than its name says`)
+    throw new Error(`${path}: the type of its numbers does not match its extension`)
   const rowBytes = dimension * values.BYTES_PER_ELEMENT
   const source = new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
   const bytes = Buffer.alloc((values.length / dimension) * (4 + rowBytes))

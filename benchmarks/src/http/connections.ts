@@ -1,8 +1,8 @@
-// A client that costs as little as can be: raw sockets, requests made beforehand, replies only measured for their end.
+// An HTTP client with minimal cost: raw sockets, requests prepared in advance, replies only parsed for their end.
 import net from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The server closes a connection after 1,000 requests; this client is first. */
+/** The server closes a connection after 1,000 requests; this client closes it first. */
 const requestsPerSocket = 900
 
 export interface LoadOptions {
@@ -10,12 +10,12 @@ export interface LoadOptions {
   readonly count: number
   readonly connections: number
   readonly request: (index: number) => Buffer
-  /** Requests begin at this rate, whatever the answers do; as fast as they are answered when not given. */
+  /** Rate at which requests start, regardless of replies. If undefined, each connection sends its next request after a reply. */
   readonly perSecond?: number
   readonly onReply?: (index: number, body: Buffer) => void
 }
 
-/** Latencies in milliseconds, ascending; counted from when a request was due, so that waiting for a connection is in them. */
+/** Returns the latencies in milliseconds, ascending. They start when a request is due, so they include waiting for a connection. */
 export async function load(options: LoadOptions): Promise<Float64Array> {
   const { count, connections, perSecond, request, port, onReply } = options
   const latencies = new Float64Array(count)
@@ -83,7 +83,7 @@ function openConnection(port: number): Promise<Connection> {
   })
 }
 
-/** The body, once all of it is there. A reply that took the server long to make comes in chunks. */
+/** Returns the body once it is complete. A reply that the server generates over time has chunks. */
 function bodyOf(received: Buffer): Buffer | undefined {
   const headEnd = received.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined

@@ -1,8 +1,8 @@
-// What the same searches cost in a thread that does nothing else: the kernel's own share.
+// The cost of the same searches in a thread that does nothing else: the share of the kernel.
 import { openAnnal } from '../ann/annal.ts'
 import type { Dataset } from '../ann/dataset.ts'
 
-/** Milliseconds of CPU a search, median of rounds. */
+/** Milliseconds of CPU time for each search, median over rounds. */
 export async function kernelMs(set: Dataset, ef: number, rounds: number): Promise<number> {
   const index = await openAnnal(set, 'int8')
   const nq = set.queries.length / set.dimension

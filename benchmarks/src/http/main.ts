@@ -1,4 +1,4 @@
-// What serving over HTTP costs: CPU time of the server for loading Fashion-MNIST and for each search at recall@10 of 0.99, as
+// The cost of serving over HTTP: CPU time of the server for loading Fashion-MNIST and for each search at recall@10 of 0.99, as
 // published clients send it over 8 keep-alive connections; the share of the kernel; latencies at 70 % load. Linux only.
 //
 //   npm run bench:http -- --data DIR [--dir DIR, kept and used again] [--profile DIR] [--searches 8000] [--rounds 5]
@@ -26,7 +26,7 @@ const { values } = parseArgs({
     json: { type: 'string' },
   },
 })
-if (values.data === undefined) throw new Error('--data DIR names the folder that holds fashion-mnist')
+if (values.data === undefined) throw new Error('--data DIR must name the folder that contains fashion-mnist')
 const connections = 8
 const searches = Number(values.searches)
 const rounds = Number(values.rounds)
@@ -74,15 +74,15 @@ async function fill(server: BenchedServer): Promise<void> {
   const before = await server.cpu()
   const begun = performance.now()
   await load({ port: server.port, count: requests.length, connections: 1, request: (i) => requests[i]! })
-  const spent = await server.cpu()
-  figures.push({ name: 'load', value: (spent.all - before.all) / 1_000, unit: 's of server CPU', more: 'worse' })
-  const seconds = [spent.all - before.all, spent.main - before.main, performance.now() - begun].map((ms) =>
+  const cpuTimes = await server.cpu()
+  figures.push({ name: 'load', value: (cpuTimes.all - before.all) / 1_000, unit: 's of server CPU', more: 'worse' })
+  const seconds = [cpuTimes.all - before.all, cpuTimes.main - before.main, performance.now() - begun].map((ms) =>
     (ms / 1_000).toFixed(2),
   )
   console.log(`load: ${seconds[0]} s of CPU, of which the main thread ${seconds[1]} s; ${seconds[2]} s by the clock`)
 }
 
-/** The smallest ef that gives the recall, over all queries and as a client sees it. */
+/** The smallest ef that reaches the recall, over all queries, as a client sees it. */
 async function efForRecall({ port }: BenchedServer): Promise<number> {
   for (const ef of efs) {
     const answers = new Uint32Array(queries.length * 10)
@@ -96,10 +96,10 @@ async function efForRecall({ port }: BenchedServer): Promise<number> {
     console.log(`recall@10 ${recall.toFixed(4)} at ef ${ef}`)
     return ef
   }
-  throw new Error(`no ef of ${efs.join(', ')} gives recall@10 of ${recallWanted}`)
+  throw new Error(`none of ef ${efs.join(', ')} reaches recall@10 of ${recallWanted}`)
 }
 
-/** Milliseconds of CPU a request, median of rounds. */
+/** Milliseconds of CPU time for each request, median over rounds. */
 async function measure(server: BenchedServer, name: string, request: (i: number) => Buffer): Promise<number> {
   const { port } = server
   const times: { all: number; main: number }[] = []
@@ -120,14 +120,14 @@ async function measure(server: BenchedServer, name: string, request: (i: number)
   return all
 }
 
-/** At 70 % of what the server gives at most. */
+/** Latencies at 70 % of the maximum rate of the server. */
 async function latencies({ port }: BenchedServer, request: (i: number) => Buffer): Promise<void> {
   const begun = performance.now()
   await load({ port, count: searches, connections, request })
   const perSecond = (0.7 * searches * 1_000) / (performance.now() - begun)
   const pauses = monitorEventLoopDelay({ resolution: 1 })
   pauses.enable()
-  // Enough of them that one pause of either side is not the hundredth part.
+  // Enough requests that one pause does not affect the 99th percentile.
   const count = Math.max(searches, latenciesMin)
   const sorted = await load({ port, count, connections: 4 * connections, request, perSecond })
   pauses.disable()

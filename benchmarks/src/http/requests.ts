@@ -1,4 +1,4 @@
-// Requests as the published clients send them.
+// Requests in the form of the published clients.
 import { encode } from '@msgpack/msgpack'
 
 const meta = new Uint8Array(0)
@@ -16,7 +16,7 @@ export function createRequest(dimension: number): Buffer {
   return post('/api/v1/index/create', 'application/json', Buffer.from(JSON.stringify(body)))
 }
 
-/** As the Python client sends it: a MessagePack array of tuples, with 32-bit numbers. */
+/** An insert of the Python client: a MessagePack array of tuples, with 32-bit floats. */
 export function insertRequest(rows: Float32Array, dimension: number, first: number): Buffer {
   const tuples = Array.from({ length: rows.length / dimension }, (_, i) => [
     `${first + i}`,
@@ -29,12 +29,12 @@ export function insertRequest(rows: Float32Array, dimension: number, first: numb
   return post('/api/v1/index/a/vector/insert', 'application/msgpack', Buffer.from(body))
 }
 
-/** As the JavaScript client sends it. */
+/** A search of the JavaScript client. */
 export function searchRequest(query: Float32Array, ef: number): Buffer {
   return search(JSON.stringify({ k: 10, ef, include_vectors: false, vector: Array.from(query) }))
 }
 
-/** As the Python client sends it: every number with its decimal point, every parameter. */
+/** A search of the Python client: every number has a decimal point, and every parameter is present. */
 export function pythonSearchRequest(query: Float32Array, ef: number): Buffer {
   const numbers = Array.from(query, (x) => (Number.isInteger(x) ? `${x}.0` : `${x}`)).join(', ')
   return search(

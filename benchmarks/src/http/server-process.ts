@@ -1,4 +1,4 @@
-// The server as a process of its own, and the CPU time that it and each of its threads took. Linux only: /proc tells.
+// Runs the server as a separate process and reads the CPU time of the process and of each thread from /proc. Linux only.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
@@ -11,18 +11,18 @@ export interface BenchedServer {
   stop(): Promise<void>
 }
 
-/** Milliseconds since the process began. */
+/** Milliseconds since the start of the process. */
 export interface CpuTime {
   readonly all: number
-  /** Of the thread that reads requests and writes replies. */
+  /** CPU time of the thread that reads requests and writes replies. */
   readonly main: number
 }
 
-/** With `profileDir` every thread writes what it spent its time on when it ends. */
+/** With `profileDir`, every thread writes a CPU profile when it exits. */
 export async function startServer(dataDir: string, profileDir?: string): Promise<BenchedServer> {
   const main = fileURLToPath(import.meta.resolve('@annal/server/main'))
   const profiling = profileDir === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profileDir}`]
-  // Against the sources or the packages as they are published, like this process itself.
+  // Runs against the sources or the built packages, like this process.
   const conditions = process.execArgv.filter((argument) => argument.startsWith('--conditions'))
   const child = spawn(process.execPath, [...conditions, ...profiling, main], {
     env: { ...process.env, NDD_SERVER_PORT: '0', NDD_DATA_DIR: dataDir },
@@ -49,7 +49,7 @@ async function cpuOf(pid: number): Promise<CpuTime> {
   return { all: all / 1e6, main: (await nanosecondsOf(`/proc/${pid}/task/${pid}/schedstat`)) / 1e6 }
 }
 
-/** A thread that ended meanwhile took none. */
+/** Returns 0 for a thread that has exited. */
 async function nanosecondsOf(path: string): Promise<number> {
   return Number((await readFile(path, 'utf8').catch(() => '0')).split(' ')[0])
 }

@@ -1,6 +1,6 @@
-// `node scripts/run.mjs benchmarks/src/hybrid/main.ts`: how good the answers of dense, sparse and fused searches are on judged text
-// collections, beside the published figures. Ends with exit code 1 when one of those is missed by more than 0.005. Reads
-// ANNAL_DATA, else ../shared/data. `--out FILE` for a page of Markdown.
+// `node scripts/run.mjs benchmarks/src/hybrid/main.ts`: quality of dense, sparse, and fused searches on judged text collections, compared
+// with published figures. Exits with code 1 if a figure differs by more than 0.005. Reads ANNAL_DATA, else ../shared/data. `--out FILE` for
+// a page of Markdown.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -38,7 +38,7 @@ let missed = false
 for (const name of textSetNames) {
   const set = readTextSet(name)
   if (set === undefined) {
-    console.error(`${name} is not on this machine (ANNAL_DATA): left out`)
+    console.error(`${name} is not on this machine (ANNAL_DATA): skipped`)
     continue
   }
   const figures = await judge(set)

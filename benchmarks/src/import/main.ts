@@ -1,6 +1,6 @@
-// What `annal import` of an NPY file costs beside HTTP alone: Fashion-MNIST into a server of its own each time, in pairs, one after
-// the other. HTTP alone sends requests made beforehand over raw sockets, 1,000 vectors each, as the published clients do; an import's time
-// is that of its whole process, with the start of Node.js.
+// The cost of `annal import` of an NPY file compared with HTTP alone: Fashion-MNIST into a new server each time, in alternating pairs. HTTP
+// alone sends prepared requests over raw sockets, 1,000 vectors each, as the published clients do. The time of an import is that of its whole
+// process, including the start of Node.js.
 //
 //   npm run bench:import -- --data DIR [--pairs 3]
 import { spawn } from 'node:child_process'
@@ -17,7 +17,7 @@ import { createRequest, insertRequest } from '../http/requests.ts'
 import { type BenchedServer, startServer } from '../http/server-process.ts'
 
 const { values } = parseArgs({ options: { data: { type: 'string' }, pairs: { type: 'string', default: '3' } } })
-if (values.data === undefined) throw new Error('--data DIR names the folder that holds fashion-mnist')
+if (values.data === undefined) throw new Error('--data DIR must name the folder that contains fashion-mnist')
 const batch = 1_000
 const field = 'dense'
 
@@ -35,8 +35,8 @@ console.log(
 try {
   const ratios: number[] = []
   for (let pair = 0; pair < Number(values.pairs); pair++) {
-    const raw = await secondsOf(overHttp)
-    const imported = await secondsOf(imports)
+    const raw = await withServer(loadOverHttp)
+    const imported = await withServer(runImport)
     ratios.push(imported / raw)
     console.log(
       `HTTP alone ${raw.toFixed(2)} s, import ${imported.toFixed(2)} s, ${(imported / raw).toFixed(2)} times; load ${loadavg()[0]?.toFixed(1)}`,
@@ -48,8 +48,8 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** With a server on an empty directory; the work says how long it took. */
-async function secondsOf(work: (server: BenchedServer) => Promise<number>): Promise<number> {
+/** Runs `work`, which returns its seconds, with a server on an empty directory. */
+async function withServer(work: (server: BenchedServer) => Promise<number>): Promise<number> {
   const dir = path.join(folder, 'data')
   const server = await startServer(dir)
   try {
@@ -60,14 +60,14 @@ async function secondsOf(work: (server: BenchedServer) => Promise<number>): Prom
   }
 }
 
-async function overHttp({ port }: BenchedServer): Promise<number> {
+async function loadOverHttp({ port }: BenchedServer): Promise<number> {
   await load({ port, count: 1, connections: 1, request: () => createRequest(dimension) })
   const begun = performance.now()
   await load({ port, count: requests.length, connections: 1, request: (i) => requests[i] as Buffer })
   return (performance.now() - begun) / 1_000
 }
 
-async function imports({ url }: BenchedServer): Promise<number> {
+async function runImport({ url }: BenchedServer): Promise<number> {
   await using client = connect({ url })
   const a = await client.createCollection({ name: 'a', fields: [denseField(field, { dimension, spaceType: 'l2' })] })
   const annal = fileURLToPath(new URL('../../../packages/cli/src/annal.ts', import.meta.url))
@@ -76,9 +76,9 @@ async function imports({ url }: BenchedServer): Promise<number> {
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] })
   const [code] = await once(child, 'close')
   const seconds = (performance.now() - begun) / 1_000
-  if (code !== 0) throw new Error(`annal import ended with ${code}`)
+  if (code !== 0) throw new Error(`annal import exited with code ${code}`)
   const stored = await a.count()
-  if (stored !== rows) throw new Error(`${stored} of ${rows} vectors are there`)
+  if (stored !== rows) throw new Error(`${stored} of ${rows} vectors are stored`)
   return seconds
 }
 

@@ -1,19 +1,23 @@
-// Callers who each ask again as soon as they have their answer.
-export interface Asked {
+// Concurrent callers, each of which sends its next query after the previous answer.
+export interface CallerTimes {
   readonly seconds: number
-  /** CPU time of the calling thread, for all callers together. */
+  /** CPU time of the calling thread for all callers. */
   readonly mainSeconds: number
-  /** Of each question, sorted. */
+  /** Latency of each query, sorted. */
   readonly latenciesMs: readonly number[]
 }
 
-export async function askedBy(callers: number, count: number, ask: (i: number) => Promise<void>): Promise<Asked> {
+export async function runCallers(
+  callers: number,
+  count: number,
+  query: (i: number) => Promise<void>,
+): Promise<CallerTimes> {
   const latenciesMs: number[] = []
   let next = 0
   const caller = async () => {
     while (next < count) {
       const begun = performance.now()
-      await ask(next++)
+      await query(next++)
       latenciesMs.push(performance.now() - begun)
     }
   }

@@ -1,5 +1,5 @@
-// A tenth of the rows removed and as many others inserted in their places, twenty times: recall, reachability and speed against a graph
-// built anew of the same rows.
+// Removes a tenth of the rows and inserts as many others under their ordinals, twenty times, and compares recall, reachability, and speed
+// with a new graph of the same rows.
 import { parseArgs } from 'node:util'
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { median } from '../ann/contender.ts'
@@ -7,7 +7,7 @@ import { makeClustered } from '../ann/dataset.ts'
 import { type Field, fill, norms } from '../ann/fill.ts'
 import { progress } from '../ann/progress.ts'
 import { kthBest, similarity } from '../ann/similarity.ts'
-import { tell } from './figure.ts'
+import { printFigures } from './figure.ts'
 
 const { values } = parseArgs({
   options: { rows: { type: 'string', default: '50000' }, cycles: { type: 'string', default: '20' } },
@@ -18,8 +18,8 @@ const ef = 64
 const version = 1e6
 const rounds = 15
 const [n, cycles] = [Number(values.rows), Number(values.cycles)]
-const turned = Math.floor(n / 10)
-const set = makeClustered(n + cycles * turned, dimension, 3)
+const replaced = Math.floor(n / 10)
+const set = makeClustered(n + cycles * replaced, dimension, 3)
 const metric = set.metric
 const living = set.base.slice(0, n * dimension)
 const queries = Array.from({ length: 300 }, (_, i) => set.queries.subarray(i * dimension, (i + 1) * dimension))
@@ -33,16 +33,16 @@ const params = {
   rules: rulesNewest,
 } as const
 
-async function built(what: string): Promise<Field> {
+async function buildField(what: string): Promise<Field> {
   const field = await openDenseField({ kind: 'dense', name: 'v', params }, pool)
   await fill(field, living, dimension, what)
   return field
 }
 
-/** Ordinals of a tenth, another one in each cycle: by a step that is prime to the number of rows they are from all over it. */
-function turnedIn(cycle: number): Uint32Array {
+/** Ordinals of a tenth of the rows, different in each cycle. A step that is coprime to the number of rows spreads them over all rows. */
+function ordinalsOfCycle(cycle: number): Uint32Array {
   const ordinals = new Set<number>()
-  for (let i = 0; ordinals.size < turned; i++) ordinals.add(((cycle * turned + i) * 7919 + cycle * 13) % n)
+  for (let i = 0; ordinals.size < replaced; i++) ordinals.add(((cycle * replaced + i) * 7919 + cycle * 13) % n)
   return Uint32Array.from(ordinals).sort()
 }
 
@@ -50,12 +50,12 @@ async function churn(field: Field): Promise<void> {
   let applied = n
   const tell = progress('churn, cycles', cycles)
   for (let cycle = 0; cycle < cycles; cycle++) {
-    const ordinals = turnedIn(cycle)
+    const ordinals = ordinalsOfCycle(cycle)
     await field.apply(++applied, undefined, ordinals)
-    const from = (n + cycle * turned) * dimension
-    // All at once and a few at a time: graphs are repaired in two ways.
-    const step = cycle % 2 === 0 ? turned : 100
-    for (let i = 0; i < turned; i += step) {
+    const from = (n + cycle * replaced) * dimension
+    // All at once and a few at a time alternately, because graphs are repaired in two ways.
+    const step = cycle % 2 === 0 ? replaced : 100
+    for (let i = 0; i < replaced; i += step) {
       const some = ordinals.subarray(i, i + step)
       const vectors = set.base.subarray(from + i * dimension, from + (i + some.length) * dimension)
       await field.apply(++applied, { ordinals: some, vectors, norms: norms(vectors, dimension) }, new Uint32Array(0))
@@ -67,16 +67,16 @@ async function churn(field: Field): Promise<void> {
   }
 }
 
-const worn = await built('before churn')
-await churn(worn)
-const fresh = await built('built anew')
+const churned = await buildField('before churn')
+await churn(churned)
+const fresh = await buildField('new graph')
 const rows = { base: living, dimension }
-const goodFrom = queries.map((query) => kthBest(rows, query, metric, k))
+const thresholds = queries.map((query) => kthBest(rows, query, metric, k))
 
 function recall(field: Field): number {
   const shares = queries.map((query, i) => {
     const { ordinals } = field.searchSync(query, { k, ef, version })
-    return ordinals.filter((row) => similarity(rows, row, query, metric) >= (goodFrom[i] as number)).length / k
+    return ordinals.filter((row) => similarity(rows, row, query, metric) >= (thresholds[i] as number)).length / k
   })
   return shares.reduce((sum, share) => sum + share, 0) / shares.length
 }
@@ -88,25 +88,25 @@ function cpuSeconds(field: Field): number {
   return (user + system) / 1e6
 }
 
-const [wornRecall, freshRecall] = [recall(worn), recall(fresh)]
+const [churnedRecall, freshRecall] = [recall(churned), recall(fresh)]
 const speeds = Array.from({ length: rounds }, (_, round) => {
-  const first = cpuSeconds(round % 2 === 0 ? fresh : worn)
-  const second = cpuSeconds(round % 2 === 0 ? worn : fresh)
+  const first = cpuSeconds(round % 2 === 0 ? fresh : churned)
+  const second = cpuSeconds(round % 2 === 0 ? churned : fresh)
   return round % 2 === 0 ? first / second : second / first
 })
-const reachable = (worn.rows - worn.health().unreachable) / worn.rows
-await worn.close()
+const reachable = (churned.rows - churned.health().unreachable) / churned.rows
+await churned.close()
 await fresh.close()
 await pool.close()
-tell([
+printFigures([
   { name: `recall@10 of a fresh build, ef ${ef}`, value: freshRecall, unit: 'recall', more: 'better' },
   {
     name: `recall@10 after ${cycles} cycles, less than that by`,
-    value: freshRecall - wornRecall,
+    value: freshRecall - churnedRecall,
     unit: 'recall',
     more: 'worse',
-    wanted: 0.005,
+    limit: 0.005,
   },
-  { name: 'rows that can be reached', value: reachable, unit: 'of all', more: 'better', wanted: 1 },
-  { name: 'search speed against a fresh build', value: median(speeds), unit: 'times', more: 'better', wanted: 0.9 },
+  { name: 'rows that can be reached', value: reachable, unit: 'of all', more: 'better', limit: 1 },
+  { name: 'search speed against a fresh build', value: median(speeds), unit: 'times', more: 'better', limit: 0.9 },
 ])

@@ -1,12 +1,12 @@
-// What it costs to have a search of about 50 us answered by two workers: the latency of one caller; the throughput of eight against
-// the same searches made in the calling thread; and the CPU time that thread spends on each.
+// The cost of a search of about 50 us in two workers: the latency for one caller, the throughput for eight callers compared with the same
+// searches in the calling thread, and the CPU time of that thread for each search.
 import { parseArgs } from 'node:util'
 import { openDenseField, openWorkerPool, rulesNewest } from '@annal/engine/testing'
 import { median } from '../ann/contender.ts'
 import { makeClustered } from '../ann/dataset.ts'
 import { fill } from '../ann/fill.ts'
-import { askedBy } from './callers.ts'
-import { tell } from './figure.ts'
+import { runCallers } from './callers.ts'
+import { printFigures } from './figure.ts'
 
 const { values } = parseArgs({
   options: { rows: { type: 'string', default: '50000' }, rounds: { type: 'string', default: '15' } },
@@ -30,8 +30,8 @@ const params = {
 const field = await openDenseField({ kind: 'dense', name: 'v', params }, pool)
 await fill(field, set.base, dimension, 'dispatch')
 
-/** CPU microseconds of one search in this thread, answered there and then. */
-function callUs(ef: number): number {
+/** CPU microseconds of one search in this thread. */
+function measureCallUs(ef: number): number {
   const cpu = process.threadCpuUsage()
   for (let i = 0; i < count; i++) field.searchSync(queryOf(i), { k: 10, ef, version: 1e6 })
   const { user, system } = process.threadCpuUsage(cpu)
@@ -39,17 +39,17 @@ function callUs(ef: number): number {
 }
 
 const efs = [16, 24, 32, 48, 64, 96, 128, 192, 256]
-callUs(64) // compiled and warm
-const ef = efs.find((one) => callUs(one) >= wantedUs) ?? 256
+measureCallUs(64) // compile and warm up
+const ef = efs.find((one) => measureCallUs(one) >= wantedUs) ?? 256
 const measure = (callers: number) =>
-  askedBy(callers, count, async (i) => {
+  runCallers(callers, count, async (i) => {
     await field.search(queryOf(i), { k: 10, ef, version: 1e6 })
   })
 await measure(8)
 const found = { callUs: [] as number[], p50Us: [] as number[], ratio: [] as number[], mainUs: [] as number[] }
 for (let round = 0; round < rounds; round++) {
   const here = performance.now()
-  found.callUs.push(callUs(ef))
+  found.callUs.push(measureCallUs(ef))
   const hereSeconds = (performance.now() - here) / 1000
   const { latenciesMs } = await measure(1)
   found.p50Us.push((latenciesMs[latenciesMs.length >> 1] ?? 0) * 1000)
@@ -60,15 +60,15 @@ for (let round = 0; round < rounds; round++) {
 await field.close()
 await pool.close()
 const us = { unit: 'us', more: 'worse' } as const
-tell([
+printFigures([
   { name: `a search in the calling thread, ef ${ef}`, value: median(found.callUs), ...us },
-  { name: 'one caller, p50', value: median(found.p50Us), ...us, wanted: 120 },
+  { name: 'one caller, p50', value: median(found.p50Us), ...us, limit: 120 },
   {
     name: 'eight callers against calling in one thread',
     value: median(found.ratio),
     unit: 'times',
     more: 'better',
-    wanted: 1.2,
+    limit: 1.2,
   },
-  { name: 'eight callers, main thread CPU a query', value: median(found.mainUs), ...us, wanted: 15 },
+  { name: 'eight callers, main thread CPU a query', value: median(found.mainUs), ...us, limit: 15 },
 ])

@@ -1,10 +1,10 @@
-// What a process grows by for each collection that holds nothing.
+// The growth of a process for each collection without objects.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { openEngine } from '@annal/engine'
-import { tell } from './figure.ts'
+import { printFigures } from './figure.ts'
 import { residentBytes } from './resident.ts'
 
 const { values } = parseArgs({ options: { collections: { type: 'string', default: '500' } } })
@@ -21,7 +21,7 @@ try {
   const before = await residentBytes()
   await create(50, 50 + count)
   const grown = (await residentBytes()) - before
-  tell([{ name: 'an empty collection', value: grown / count / 1024, unit: 'KiB', more: 'worse', wanted: 100 }])
+  printFigures([{ name: 'an empty collection', value: grown / count / 1024, unit: 'KiB', more: 'worse', limit: 100 }])
 } finally {
   await engine.close()
   await rm(dataDir, { recursive: true })

@@ -1,16 +1,16 @@
-// A figure that the kernel must show, and what it must be at least or at most.
+// A figure of the kernel, and its minimum or maximum.
 import type { Figure } from '../all/figures.ts'
 
-export interface Wanted extends Figure {
-  /** None where a figure only says what another one was measured with. */
-  readonly wanted?: number
+export interface LimitedFigure extends Figure {
+  /** Undefined for a figure that only describes the conditions of another one. */
+  readonly limit?: number
 }
 
-/** How a part, which runs in a process of its own, gives its figures to whoever began it. */
-export function tell(figures: readonly Wanted[]): void {
+/** Prints the figures of a part, which runs in a separate process, for the parent process. */
+export function printFigures(figures: readonly LimitedFigure[]): void {
   process.stdout.write(`${JSON.stringify(figures)}\n`)
 }
 
-export function isReached({ value, more, wanted }: Wanted): boolean {
-  return wanted === undefined || (more === 'better' ? value >= wanted : value <= wanted)
+export function isReached({ value, more, limit }: LimitedFigure): boolean {
+  return limit === undefined || (more === 'better' ? value >= limit : value <= limit)
 }

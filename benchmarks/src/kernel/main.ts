@@ -1,6 +1,6 @@
-// `npm run bench:kernel`: what the index must show of threads, dispatch, churn and memory. Each part runs in processes of its own,
-// with nothing else running: two threads on two cores and latencies mean nothing on a busy machine; what they are compared with takes
-// turns with them all the same. Needs no data. Ends with 1 when a figure is missed.
+// `npm run bench:kernel`: measures threads, dispatch, churn, and memory of the index. Each part runs in separate processes. The machine should
+// have no other work, because latencies and the speed of two threads mean nothing on a busy machine; measurements that are compared alternate
+// nevertheless. Needs no data. Exits with code 1 if a figure misses its limit.
 //   npm run bench:kernel -- [--parts threads,dispatch,churn,memory,empty] [--size full|small] [--json FILE]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { Size } from '../all/figures.ts'
-import { isReached, type Wanted } from './figure.ts'
+import { isReached, type LimitedFigure } from './figure.ts'
 
 const { values } = parseArgs({
   options: {
@@ -42,17 +42,17 @@ function perPrecision(rows: string): string[][] {
 
 const machine = `${os.cpus()[0]?.model ?? 'unknown processor'}, ${os.availableParallelism()} cores, Node ${process.version}`
 console.log(machine)
-const figures: (Wanted & { readonly reached: boolean })[] = []
+const figures: (LimitedFigure & { readonly reached: boolean })[] = []
 const loads: Record<string, number> = {}
 for (const name of values.parts.split(',')) {
   const part = parts[name]
-  if (part === undefined) throw new Error(`there is no part "${name}": they are ${Object.keys(parts).join(', ')}`)
+  if (part === undefined) throw new Error(`unknown part "${name}"; known: ${Object.keys(parts).join(', ')}`)
   loads[name] = Number(os.loadavg()[0]?.toFixed(1))
   console.log(`${name}, load ${loads[name]}`)
   for (const args of part[size])
     for (const figure of await run(name, args)) {
       figures.push({ ...figure, reached: isReached(figure) })
-      console.log(`  ${shown(figure)}`)
+      console.log(`  ${formatNumber(figure)}`)
     }
 }
 const command = `npm run bench:kernel -- --parts ${values.parts} --size ${size}`
@@ -60,23 +60,23 @@ if (values.json !== undefined)
   writeFileSync(values.json, `${JSON.stringify({ command, machine, loads, figures }, undefined, 1)}\n`)
 process.exitCode = figures.every(({ reached }) => reached) ? 0 : 1
 
-async function run(part: string, args: readonly string[]): Promise<Wanted[]> {
+async function run(part: string, args: readonly string[]): Promise<LimitedFigure[]> {
   const file = fileURLToPath(new URL(`${part}.ts`, import.meta.url))
-  // What a process holds is to be what it needs: garbage is collected where a part asks for it, the heaps of its threads do not grow and
-  // shrink by megabytes, and large blocks go back to the system when they are freed.
+  // Makes the resident memory of a process what it needs: garbage is collected when a part requests it, the heaps of its threads keep their
+  // size, and large blocks are returned to the system when they are freed.
   const heaps = part === 'memory' || part === 'empty' ? ['--expose-gc', '--max-semi-space-size=1'] : []
   const child = spawn(process.execPath, [...process.execArgv, ...heaps, file, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, MALLOC_MMAP_THRESHOLD_: '131072' },
   })
   const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
-  if (code !== 0) throw new Error(`${part} ${args.join(' ')} ended with ${code}`)
-  return JSON.parse(said) as Wanted[]
+  if (code !== 0) throw new Error(`${part} ${args.join(' ')} exited with code ${code}`)
+  return JSON.parse(said) as LimitedFigure[]
 }
 
-function shown(figure: Wanted): string {
-  const { name, value, unit, more, wanted } = figure
-  const is = `${name}: ${value >= 1000 ? value.toFixed(0) : value.toPrecision(4)} ${unit}`
-  if (wanted === undefined) return is
-  return `${is} (${more === 'better' ? 'at least' : 'at most'} ${wanted}${isReached(figure) ? '' : ', MISSED'})`
+function formatNumber(figure: LimitedFigure): string {
+  const { name, value, unit, more, limit } = figure
+  const text = `${name}: ${value >= 1000 ? value.toFixed(0) : value.toPrecision(4)} ${unit}`
+  if (limit === undefined) return text
+  return `${text} (${more === 'better' ? 'at least' : 'at most'} ${limit}${isReached(figure) ? '' : ', MISSED'})`
 }

@@ -1,17 +1,17 @@
-// What a process grows by for each row of one precision: all that a field needs, with two workers and the thread that asks.
+// The growth of a process for each row of one precision: everything that a field needs, with two workers and the calling thread.
 import { parseArgs } from 'node:util'
 import { openDenseField, openWorkerPool } from '@annal/engine/testing'
 import type { Precision } from '../ann/annal.ts'
 import { makeClustered } from '../ann/dataset.ts'
 import { norms } from '../ann/fill.ts'
 import { progress } from '../ann/progress.ts'
-import { tell } from './figure.ts'
+import { printFigures } from './figure.ts'
 import { residentBytes } from './resident.ts'
 
 const { values } = parseArgs({
   options: { rows: { type: 'string', default: '200000' }, precision: { type: 'string', default: 'int8' } },
 })
-/** Bytes a dimension, by KERNEL.md. */
+/** Maximum bytes per dimension. */
 const perDimension: Readonly<Record<Precision, number>> = { binary: 0.2, int8: 1.25, int16: 2, float16: 3, float32: 5 }
 const beside = 170
 const dimension = 128
@@ -19,13 +19,13 @@ const batch = 10_000
 const precision = values.precision as Precision
 const n = Number(values.rows)
 const pool = await openWorkerPool({ threads: 2 })
-// Lists take the same room whatever is chosen for them: chosen from few candidates they are filled sooner.
+// Lists take the same space for any neighbors, and are filled faster with few candidates.
 const params = { dimension, spaceType: 'l2', precision, M: 16, efConstruction: 24 } as const
 
-async function filled(rows: number) {
+async function fillField(rows: number) {
   const field = await openDenseField({ kind: 'dense', name: 'v', params }, pool)
   const tell = progress(`memory, ${precision}`, rows)
-  // The rows of one apply at a time: the process holds no others.
+  // The rows of one apply at a time, so that the process has no others.
   for (let from = 0; from < rows; from += batch) {
     const { base: vectors } = makeClustered(Math.min(batch, rows - from), dimension, from)
     const ordinals = Uint32Array.from({ length: vectors.length / dimension }, (_, i) => from + i)
@@ -38,18 +38,18 @@ async function filled(rows: number) {
   return field
 }
 
-// Code, the pool, its staging and the heaps of its threads are as large before as after: what counts is what rows add.
-const first = await filled(Math.min(n, 6 * batch))
+// Code, the pool, its staging memory, and the heaps of its threads have the same size before and after, so the difference is the rows.
+const first = await fillField(Math.min(n, 6 * batch))
 const before = await residentBytes()
-const field = await filled(n)
+const field = await fillField(n)
 const after = await residentBytes()
-tell([
+printFigures([
   {
     name: `${precision}, ${dimension} dimensions`,
     value: (after - before) / field.rows,
     unit: 'bytes a row',
     more: 'worse',
-    wanted: Math.floor(perDimension[precision] * dimension) + beside,
+    limit: Math.floor(perDimension[precision] * dimension) + beside,
   },
 ])
 await first.close()

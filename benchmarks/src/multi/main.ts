@@ -1,6 +1,6 @@
-// `node scripts/run.mjs benchmarks/src/multi/main.ts`: multi-vector search of notes, each with the vectors of its passages
-// (ANNAL_DATA, else ../shared/data), and of as many made-up ones as asked for: how many of the ten best by all members the
-// candidates by pooled vectors hold, and what it costs. `--made N`, `--queries N`, `--out FILE`.
+// `node scripts/run.mjs benchmarks/src/multi/main.ts`: multi-vector search of notes, each with the vectors of its passages (ANNAL_DATA,
+// else ../shared/data), and of generated documents: the share of the best ten by all members that the candidates by pooled vectors contain,
+// and the time. `--made N`, `--queries N`, `--out FILE`.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -28,17 +28,17 @@ interface Documents {
 }
 
 const rows: string[] = []
-for (const set of [notes(), notesInParts(), madeUp(Number(values.made))])
+for (const set of [readNotes(), splitNotes(), generateDocuments(Number(values.made))])
   for (const pooling of poolings) if (set) rows.push(...(await measure(set, pooling)))
 const page = report()
 console.log(page)
 if (values.out !== undefined) writeFileSync(values.out, page)
 
-/** Passages of Markdown notes; a query is a passage that was taken out. */
-function notes(): Documents | undefined {
+/** Passages of Markdown notes. A query is a passage that was removed from its note. */
+function readNotes(): Documents | undefined {
   const folder = path.join(process.env.ANNAL_DATA ?? '../shared/data', 'bge-micro-notes-a')
   if (!existsSync(folder)) {
-    console.error(`${folder} is not there: left out`)
+    console.error(`${folder} does not exist: skipped`)
     return undefined
   }
   const floats = (file: string) => new Float32Array(new Uint8Array(readFileSync(path.join(folder, file))).buffer)
@@ -49,34 +49,34 @@ function notes(): Documents | undefined {
   const lines = readFileSync(path.join(folder, 'docs.jsonl'), 'utf8').trimEnd().split('\n')
   const byPath = Map.groupBy(lines.entries(), ([, line]) => (JSON.parse(line) as { path: string }).path)
   const documents = [...byPath.values()].map((found) => found.map(([i]) => passages[i] as Float32Array))
-  const asked = rowsOf(floats('queries.f32')).map((row) => [row])
-  return { title: 'notes, queried with one passage', dimension: meta.d, documents, queries: asked }
+  const queryVectors = rowsOf(floats('queries.f32')).map((row) => [row])
+  return { title: 'notes, queried with one passage', dimension: meta.d, documents, queries: queryVectors }
 }
 
-/** The same passages, eight in a row to a document: many documents that are hard to tell apart. */
-function notesInParts(): Documents | undefined {
-  const whole = notes()
+/** The same passages in documents of eight: many documents that are hard to distinguish. */
+function splitNotes(): Documents | undefined {
+  const whole = readNotes()
   if (!whole) return undefined
   const passages = whole.documents.flat()
   const documents = Array.from({ length: Math.ceil(passages.length / 8) }, (_, i) => passages.slice(i * 8, i * 8 + 8))
   return { ...whole, title: 'notes in parts of eight passages, queried with one', documents }
 }
 
-/** Each document around a place of its own, its members around it; a query is made like some members of one of them. */
-function madeUp(count: number): Documents {
+/** Documents around random centers with members around each. A query resembles some members of one document. */
+function generateDocuments(count: number): Documents {
   const dimension = 128
   const random = seededRandom(1)
-  const near = (centre: Float32Array, spread: number) => centre.map((x) => x + spread * (random.next() - 0.5))
+  const near = (center: Float32Array, spread: number) => center.map((x) => x + spread * (random.next() - 0.5))
   const topics = Array.from({ length: 100 }, () => near(new Float32Array(dimension), 1))
   const documents = Array.from({ length: count }, () => {
     const own = near(pick(topics, random), 1)
     return Array.from({ length: 8 + random.below(48) }, () => near(own, 1.5))
   })
-  const asked = Array.from({ length: queries }, () => {
+  const queryVectors = Array.from({ length: queries }, () => {
     const document = pick(documents, random)
     return Array.from({ length: 16 }, () => near(pick(document, random), 0.5))
   })
-  return { title: 'generated, queried with 16 vectors', dimension, documents, queries: asked }
+  return { title: 'generated, queried with 16 vectors', dimension, documents, queries: queryVectors }
 }
 
 function pick<T>(items: readonly T[], random: Random): T {
@@ -97,24 +97,24 @@ async function measure(
       const some = documents.slice(from, from + 200)
       await collection.upsert(some.map((members, i) => ({ id: `${from + i}`, fields: { v: members } })))
     }
-    const asked = all.slice(0, queries)
+    const sample = all.slice(0, queries)
     const ask = async (query: readonly Float32Array[], limit: number, more: object, exact = false) =>
       (await collection.search({ fields: { v: { query, limit, ...more } }, exact })).results.v ?? []
     const truth: (readonly SearchHit[])[] = []
-    for (const query of asked) truth.push(await ask(query, Math.max(...counts), {}, true))
+    for (const query of sample) truth.push(await ask(query, Math.max(...counts), {}, true))
     const members = documents.reduce((sum, { length }) => sum + length, 0) / documents.length
     const lines: string[] = []
     for (const k of counts)
       for (const ef of pools) {
         const times: number[] = []
         let recall = 0
-        for (const [i, query] of asked.entries()) {
+        for (const [i, query] of sample.entries()) {
           const started = performance.now()
           const hits = await ask(query, k, ef === undefined ? {} : { ef })
           times.push(performance.now() - started)
           const best = truth[i]?.slice(0, k) ?? []
           const last = best.at(-1)?.similarity ?? 0
-          recall += hits.filter(({ similarity }) => similarity >= last).length / best.length / asked.length
+          recall += hits.filter(({ similarity }) => similarity >= last).length / best.length / sample.length
         }
         const ms = times.sort((a, b) => a - b)[times.length >> 1] ?? 0
         const shape = `${documents.length.toLocaleString('en')} x ${members.toFixed(1)} x ${dimension}`

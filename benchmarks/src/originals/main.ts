@@ -1,6 +1,6 @@
-// What it costs to keep vectors as they are given: pairs of fields, one that keeps original vectors and one with keep_originals: false, whose
-// reads return what memory has. Inserts, searches with vectors, and pages of 1,000 objects alternate between both. Ratios are of the CPU
-// time of the process, which other work on the machine changes least.
+// The cost of keeping original vectors: pairs of fields, one that keeps them and one with keep_originals: false, whose reads return what is in
+// memory. Inserts, searches with vectors, and pages of 1,000 objects alternate between both. Ratios are of the CPU time of the process, which
+// other work on the machine changes least.
 //
 //   npm run bench:originals -- [--objects 10000] [--dimension 384]
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
@@ -21,7 +21,7 @@ const pages = 30
 interface Case {
   readonly name: string
   readonly precision: Precision
-  /** Of every vector; 1 for none that is scaled. */
+  /** Maximum length of a vector; 1 if all have unit length. */
   readonly lengthMax: number
 }
 
@@ -98,7 +98,7 @@ interface Spent {
   readonly cpuMs: number
 }
 
-/** The longest turn of the event loop, in CPU time of this thread. */
+/** Measures the longest turn of the event loop, in CPU time of this thread. */
 function watchTurns(): { end(): number } {
   const now = () => {
     const { user, system } = process.threadCpuUsage()
@@ -121,7 +121,7 @@ function watchTurns(): { end(): number } {
   }
 }
 
-/** Each of the pair once, the first one first every other time. */
+/** Runs each of the pair once; the order alternates. */
 async function alternate(
   pair: Pair,
   times: Spent[][],
@@ -136,7 +136,7 @@ async function alternate(
   }
 }
 
-/** Vectors are made when they are read. */
+/** Vectors are created on access. */
 function touch({ results }: Awaited<ReturnType<Collection['search']>>): void {
   for (const { vector } of results.v ?? []) if (vector?.length !== dimension) throw new Error('a vector is missing')
 }
@@ -148,7 +148,7 @@ function report(name: string, what: string, [cheap = [], exact = []]: Spent[][])
   console.log(`| ${name} | ${what} | ${cells.join(' | ')} | ${(cpuOf(exact) / cpuOf(cheap)).toFixed(2)} |`)
 }
 
-/** On average. */
+/** Mean CPU time. */
 function cpuOf(spent: readonly Spent[]): number {
   return spent.reduce((sum, { cpuMs }) => sum + cpuMs, 0) / spent.length
 }

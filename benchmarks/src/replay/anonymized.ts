@@ -1,6 +1,6 @@
-// `node scripts/run.mjs benchmarks/src/replay/anonymized.ts`: whether an anonymized and rotated trace of a log shows what the log itself
-// shows. Both are replayed by turns and compared stretch by stretch. `--objects N`, `--dimension N`, `--pairs N`, `--json FILE`.
-// Ends with 1 when recall differs by more than half a per cent, or the pairs agree that anything else does.
+// `node scripts/run.mjs benchmarks/src/replay/anonymized.ts`: whether an anonymized and rotated trace of a log gives the same figures as
+// the log. Both are replayed alternately and compared by interval. `--objects N`, `--dimension N`, `--pairs N`, `--json FILE`. Exits with
+// code 1 if recall differs by more than half a percent, or if the pairs agree on any other difference.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
@@ -40,9 +40,9 @@ try {
   const comparisons: Comparison[][] = []
   const recalls: { plain: number | undefined; anonymized: number | undefined }[] = []
   for (let pair = 0; pair < Number(values.pairs); pair++) {
-    // Every other pair the other way round.
+    // Every other pair runs in reverse order.
     const paths = pair % 2 === 0 ? [plain, hidden] : [hidden, plain]
-    const results = [await replayed(paths[0] as string), await replayed(paths[1] as string)]
+    const results = [await replayFile(paths[0] as string), await replayFile(paths[1] as string)]
     const [a, b] = (pair % 2 === 0 ? results : results.reverse()) as [ReplayResult, ReplayResult]
     comparisons.push(compareResults(a, b))
     recalls.push({ plain: a.recall, anonymized: b.recall })
@@ -63,7 +63,7 @@ try {
   rmSync(parent, { recursive: true, force: true })
 }
 
-async function replayed(path: string): Promise<ReplayResult> {
+async function replayFile(path: string): Promise<ReplayResult> {
   const dataDir = join(parent, 'replay')
   const target = await engineTarget({ dataDir })
   try {

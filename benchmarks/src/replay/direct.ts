@@ -1,4 +1,4 @@
-// The changes of a trace asked of an engine as a program would: what a replay is measured by.
+// Applies the changes of a trace to an engine directly, as a program would, for comparison with a replay.
 import {
   type CollectionDefinition,
   type DenseFieldSchema,
@@ -15,7 +15,7 @@ type Change = (
   collection: ReturnType<ReturnType<Awaited<ReturnType<typeof openEngine>>['database']>['collection']>,
 ) => Promise<unknown>
 
-/** Objects per second. Everything is decoded before the clock starts. */
+/** Returns objects per second. Everything is decoded before the clock starts. */
 export async function loadDirectly(trace: OpenTrace, dataDir: string): Promise<number> {
   const changes: Change[] = []
   let objects = 0

@@ -1,6 +1,6 @@
-// `npm run bench:replay`: whether replaying a trace costs more than the same changes asked of the engine directly, and what one
-// trace shows with three precisions. Pairs run one after the other in turns; the ratio is the median of the pairs.
-// `--objects N`, `--dimension N`, `--pairs N`, `--json FILE`, `--html FILE` for the report of the precisions.
+// `npm run bench:replay`: compares the cost of replaying a trace with that of the same changes made to an engine directly, and replays one
+// trace with three precisions. Pairs alternate; the ratio is the median of the pairs. `--objects N`, `--dimension N`, `--pairs N`, `--json
+// FILE`, `--html FILE` for the report of the precisions.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ const { values } = parseArgs({
   },
 })
 
-/** A replay must keep up with this share of the direct rate. */
+/** Minimum rate of a replay, as a share of the direct rate. */
 const ratioFloor = 0.9
 
 const parent = mkdtempSync(join(os.tmpdir(), 'annal-replay-bench-'))
@@ -40,7 +40,7 @@ try {
   for (let pair = 0; pair < Number(values.pairs); pair++) {
     const dataDir = (name: string) => join(parent, `${name}-${pair}`)
     const direct = await loadDirectly(trace, dataDir('direct'))
-    const { objectsPerSecond } = await replayed(trace, dataDir('replay'))
+    const { objectsPerSecond } = await replayOnce(trace, dataDir('replay'))
     ratios.push(objectsPerSecond / direct)
     console.log(JSON.stringify({ pair, direct: Math.round(direct), replayed: Math.round(objectsPerSecond) }))
     rmSync(dataDir('direct'), { recursive: true })
@@ -48,7 +48,7 @@ try {
   }
   const precisions: ReplayResult[] = []
   for (const precision of ['int8', 'int16', 'float32'] as const)
-    precisions.push(await replayed(trace, join(parent, precision), precision))
+    precisions.push(await replayOnce(trace, join(parent, precision), precision))
   const ratio = ratios.sort((a, b) => a - b)[Math.floor(ratios.length / 2)] as number
   const shown = precisions.map(({ target, objectsPerSecond, recall }) => ({ target, objectsPerSecond, recall }))
   const { machine, trace: facts } = precisions[0] as ReplayResult
@@ -61,7 +61,7 @@ try {
   rmSync(parent, { recursive: true, force: true })
 }
 
-async function replayed(trace: OpenTrace, dataDir: string, precision?: Precision): Promise<ReplayResult> {
+async function replayOnce(trace: OpenTrace, dataDir: string, precision?: Precision): Promise<ReplayResult> {
   const target = await engineTarget({ dataDir, ...(precision !== undefined && { precision }) })
   try {
     return await replayTrace(trace, target, { stretches: 20, compared: 50 })

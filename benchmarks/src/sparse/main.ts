@@ -1,6 +1,6 @@
-// `node scripts/run.mjs benchmarks/src/sparse/main.ts`: sparse search against scoring every row in a tight loop, on text
-// collections (ANNAL_DATA, else ../shared/data beside the repository) and on made-up rows of any number. Ends with exit code 1 when an answer differs
-// or the median is less than 5 times as fast on the largest collection. `--rows N`, `--seed N`, `--out FILE`.
+// `node scripts/run.mjs benchmarks/src/sparse/main.ts`: sparse search compared with scoring every row in a tight loop, on text collections
+// (ANNAL_DATA, else ../shared/data next to the repository) and on generated rows. Exits with code 1 if an answer differs or if the median
+// is less than 5 times as fast on the largest collection. `--rows N`, `--seed N`, `--out FILE`.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
@@ -42,9 +42,9 @@ const sets: Rows[] = []
 for (const name of textSetNames) {
   const set = readTextSet(name)
   if (set) sets.push({ ...set, dimension: set.sparseDimension })
-  else console.error(`${name} is not on this machine (ANNAL_DATA): left out`)
+  else console.error(`${name} is not on this machine (ANNAL_DATA): skipped`)
 }
-sets.push(madeUp(Number(values.rows), Number(values.seed)))
+sets.push(generateRows(Number(values.rows), Number(values.seed)))
 const lines: Line[] = []
 for (const set of sets) lines.push(await compare(set))
 const page = report()
@@ -150,8 +150,8 @@ function scoreEvery({ starts, indices, values }: Flat, query: SparseRow, dimensi
   return best
 }
 
-/** Rows whose indices are as unevenly frequent as words are. */
-function madeUp(rows: number, seed: number): Rows {
+/** Generates rows whose indices have the frequencies of words. */
+function generateRows(rows: number, seed: number): Rows {
   let state = seed
   const random = () => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0

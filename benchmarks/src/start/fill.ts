@@ -1,8 +1,8 @@
-// The child that fills a directory: objects at full speed, writes and searches without and during a checkpoint of all of
-// them, then a tail of records that no checkpoint covers, and it waits to be killed. Arguments: directory, objects, tail.
+// The child process that fills a directory: inserts objects at full speed, measures writes and searches without and during a checkpoint of
+// all of them, appends records that no checkpoint covers, and waits to be killed. Arguments: directory, objects, tail.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { openEngine } from '@annal/engine'
-import { loadDuring, loadOf, timed } from './load.ts'
+import { loadDuring, measureTime, summarizeLoad } from './load.ts'
 import { definition, objectOf } from './objects.ts'
 
 const [, , dataDir = '', objects, tail] = process.argv
@@ -22,20 +22,20 @@ async function insert(from: number, rows: number): Promise<void> {
   }
 }
 
-const fillMs = await timed(() => insert(0, count))
+const fillMs = await measureTime(() => insert(0, count))
 await engine.checkpoint()
 const quiet = await loadDuring(collection, count, () => sleep(quietMs))
 let checkpointMs = 0
 const busy = await loadDuring(collection, 2 * count, async () => {
-  checkpointMs = await timed(() => engine.checkpoint())
+  checkpointMs = await measureTime(() => engine.checkpoint())
 })
 await engine.checkpoint()
 const cpuFrom = process.cpuUsage()
-const liveMs = await timed(() => insert(3 * count, tailCount))
+const liveMs = await measureTime(() => insert(3 * count, tailCount))
 const cpu = process.cpuUsage(cpuFrom)
 const liveCpuMs = (cpu.user + cpu.system) / 1_000
 const { memory, lsnApplied, lsnCheckpoint } = engine.stats()
-const loads = { quiet: loadOf([quiet]), busy: loadOf([busy]) }
+const loads = { quiet: summarizeLoad([quiet]), busy: summarizeLoad([busy]) }
 const found = { fillMs, checkpointMs, ...loads, liveMs, liveCpuMs, memory, tailRecords: lsnApplied - lsnCheckpoint }
 process.stdout.write(`${JSON.stringify(found)}\n`)
 setInterval(() => undefined, 1_000)

@@ -1,4 +1,4 @@
-// Writes and searches one after the other while something goes on, and how long each took.
+// Measures the times of writes and searches while a job runs.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Collection } from '@annal/engine'
 import { objectOf, vectorOf } from './objects.ts'
@@ -18,23 +18,23 @@ export interface Load {
 const batch = 10
 const pauseMs = 5
 
-/** How long each write and each search took. */
+/** Times of each write and each search. */
 export interface Times {
   readonly writes: readonly number[]
   readonly searches: readonly number[]
 }
 
-/** A writer of small batches and a searcher, both until `job` is done. */
+/** Runs a writer of small batches and a searcher until `job` is done. */
 export async function loadDuring(collection: Collection, from: number, job: () => Promise<unknown>): Promise<Times> {
   let going = true
   let n = from
   const write = async () => {
     const objects = Array.from({ length: batch }, () => objectOf(n++))
-    return timed(() => collection.upsert(objects))
+    return measureTime(() => collection.upsert(objects))
   }
   const search = async () => {
     const query = vectorOf(Math.floor(Math.random() * from))
-    return timed(() => collection.search({ fields: { v: { query, limit: 10 } } }))
+    return measureTime(() => collection.search({ fields: { v: { query, limit: 10 } } }))
   }
   const repeat = async (act: () => Promise<number>): Promise<number[]> => {
     const times: number[] = []
@@ -52,15 +52,15 @@ export async function loadDuring(collection: Collection, from: number, job: () =
   return { writes, searches }
 }
 
-/** Of several times the same job. */
-export function loadOf(all: readonly Times[]): Load {
+/** Summary of several runs of the same job. */
+export function summarizeLoad(all: readonly Times[]): Load {
   return {
     writes: quantilesOf(all.flatMap(({ writes }) => writes)),
     searches: quantilesOf(all.flatMap(({ searches }) => searches)),
   }
 }
 
-export async function timed(act: () => Promise<unknown>): Promise<number> {
+export async function measureTime(act: () => Promise<unknown>): Promise<number> {
   const from = performance.now()
   await act()
   return performance.now() - from
@@ -69,10 +69,10 @@ export async function timed(act: () => Promise<unknown>): Promise<number> {
 function quantilesOf(times: number[]): Quantiles {
   times.sort((a, b) => a - b)
   const quantile = (share: number): number =>
-    rounded(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0)
+    roundMs(times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0)
   return { count: times.length, medianMs: quantile(0.5), p99Ms: quantile(0.99), maxMs: quantile(1) }
 }
 
-export function rounded(value: number): number {
+export function roundMs(value: number): number {
   return Math.round(value * 100) / 100
 }

@@ -1,15 +1,15 @@
-// `node scripts/run.mjs benchmarks/src/start/main.ts`: how soon a collection of a million objects answers after a start, against
-// reading its files; how fast a tail of the log is replayed, against inserting it; what a checkpoint does to writes and
-// searches; how large the process is, against the sum of its parts; what a vacuum gives back after nine objects of ten were deleted. `--objects N`, `--tail N`, `--dir DIR` (kept and used
-// again when it is filled already), `--probe N` (the object that the first question is about), `--json FILE`. Ends with 1 when a figure is
-// missed, and fails when the object is not found, which docs/kernel.md says can happen.
+// `node scripts/run.mjs benchmarks/src/start/main.ts`: time until a collection of a million objects answers after a start, compared with
+// reading its files; speed of replaying a tail of the log, compared with inserting it; effect of a checkpoint on writes and searches; size
+// of the process, compared with the sum of its parts; memory that a vacuum frees after nine of ten objects were deleted. `--objects N`,
+// `--tail N`, `--dir DIR` (kept, and used again if it is filled), `--probe N` (the object of the first query), `--json FILE`. Exits with
+// code 1 if a figure misses its limit, and fails if the object is not found, which can happen (docs/kernel.md).
 import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type Load, rounded } from './load.ts'
+import { type Load, roundMs } from './load.ts'
 
 const { values } = parseArgs({
   options: {
@@ -49,13 +49,15 @@ interface Opened {
 }
 
 const factsFile = join(dir, 'filled.json')
-if (!existsSync(factsFile)) writeFileSync(factsFile, await child('fill.ts', [dataDir, values.objects, values.tail]))
+if (!existsSync(factsFile)) writeFileSync(factsFile, await runChild('fill.ts', [dataDir, values.objects, values.tail]))
 const filled = JSON.parse(readFileSync(factsFile, 'utf8')) as Filled
-const withTail = await open()
-// Replayed rows are worth a checkpoint when they are many; an orderly stop makes one in any case.
+const withTail = await measureOpen()
+// Many replayed rows cause a checkpoint; an orderly stop writes one in any case.
 await settle()
 const catMs = best(() => catOf(newestCheckpoint()))
-const starts = [await open(), await open(), await open()].sort((a, b) => a.answeredMs - b.answeredMs)
+const starts = [await measureOpen(), await measureOpen(), await measureOpen()].sort(
+  (a, b) => a.answeredMs - b.answeredMs,
+)
 const start = starts[1] as Opened
 const vacuumed = await vacuumOfCopy()
 const figures = figuresOf(start)
@@ -93,12 +95,12 @@ interface Figure {
 
 function figuresOf({ answeredMs, cpuMs, memory, rssBytes }: Opened): { readonly [name: string]: Figure } {
   const parts = Object.values(memory).reduce((sum, bytes) => sum + bytes, 0)
-  // By CPU time, since both use every core and other processes use them too.
+  // Measured in CPU time, because both use every core, and other processes do, too.
   const replayCpuMs = withTail.cpuMs - cpuMs
   const { quiet, busy } = filled
   return {
-    startMs: atMost(answeredMs, catMs * 1.5 + 1_000, `1.5 x cat (${rounded(catMs)} ms) + 1 s`),
-    // A directory that was opened and closed since it was filled has no tail left, and says nothing of replays.
+    startMs: atMost(answeredMs, catMs * 1.5 + 1_000, `1.5 x cat (${roundMs(catMs)} ms) + 1 s`),
+    // A directory that was opened and closed since it was filled has no tail, so there is no replay to measure.
     ...(withTail.replayed > 0 && {
       replayAgainstLive: atMost(replayCpuMs / filled.liveCpuMs, 1, 'the CPU time of the live insert'),
     }),
@@ -115,15 +117,15 @@ function figuresOf({ answeredMs, cpuMs, memory, rssBytes }: Opened): { readonly 
 }
 
 function atMost(is: number, limit: number, wanted: string): Figure {
-  return { is: rounded(is), wanted: `at most ${wanted}: ${rounded(limit)}`, reached: is <= limit }
+  return { is: roundMs(is), wanted: `at most ${wanted}: ${roundMs(limit)}`, reached: is <= limit }
 }
 
-async function open(): Promise<Opened> {
-  return JSON.parse(await child('open.ts', [dataDir, String(probe)])) as Opened
+async function measureOpen(): Promise<Opened> {
+  return JSON.parse(await runChild('open.ts', [dataDir, String(probe)])) as Opened
 }
 
-/** Runs a child until it has said its one line, then kills it as a crash would. */
-async function child(file: string, args: readonly string[]): Promise<string> {
+/** Runs a child process until it has printed its line, then kills it like a crash. */
+async function runChild(file: string, args: readonly string[]): Promise<string> {
   const main = fileURLToPath(new URL(file, import.meta.url))
   const running = spawn(process.execPath, [...process.execArgv, main, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -134,18 +136,18 @@ async function child(file: string, args: readonly string[]): Promise<string> {
       said += chunk
       if (said.endsWith('\n')) resolve(said)
     })
-    running.on('close', (code) => reject(new Error(`${file} ended with ${code} before it was done`)))
+    running.on('close', (code) => reject(new Error(`${file} exited with code ${code} before it was done`)))
   })
   running.kill('SIGKILL')
   return line
 }
 
-/** The directory may be measured again, so a copy is spoilt. */
+/** Uses a copy, because the directory may be measured again. */
 async function vacuumOfCopy(): Promise<Vacuumed> {
   const copy = join(dir, 'copy')
   cpSync(dataDir, copy, { recursive: true })
   try {
-    return JSON.parse(await child('vacuum.ts', [copy])) as Vacuumed
+    return JSON.parse(await runChild('vacuum.ts', [copy])) as Vacuumed
   } finally {
     rmSync(copy, { recursive: true })
   }
@@ -159,11 +161,11 @@ async function settle(): Promise<void> {
 
 function newestCheckpoint(): string {
   const name = readdirSync(join(dataDir, 'checkpoints')).sort().at(-1)
-  if (name === undefined) throw new Error('there is no checkpoint')
+  if (name === undefined) throw new Error('no checkpoint found')
   return join(dataDir, 'checkpoints', name)
 }
 
-/** Of what a start reads: vectors as they came are only opened. */
+/** The files that a start reads; original vectors are only opened. */
 function filesReadBelow(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.snap') || name === 'manifest.json')

@@ -1,5 +1,5 @@
-// The child that starts: opens the directory, asks one question whose answer is known, and says how long each part took
-// since its process began and how large it is. Arguments: directory, the object asked for.
+// The child process that starts: opens the directory, runs one query with a known answer, and prints the time of each step since the start
+// of the process, and its size. Arguments: directory, number of the object.
 import { readFileSync } from 'node:fs'
 import { openEngine } from '@annal/engine'
 import { checkFound } from './objects.ts'
@@ -29,5 +29,5 @@ process.stdout.write(
     rssPeakBytes: kibibytes('VmHWM') * 1024,
   })}\n`,
 )
-// Ended from outside, so that nothing is written on the way out.
+// The parent kills this process, so that nothing is written at the end.
 setInterval(() => undefined, 1_000)

@@ -1,8 +1,8 @@
-// The child that deletes nine objects of ten and vacuums, and says what is left of the bytes it counts and of its own size. Takes a
-// directory that it may spoil. Arguments: directory.
+// The child process that deletes nine of ten objects, vacuums, and prints the remaining bytes that it counts and its own size. Changes the
+// directory. Arguments: directory.
 import { readFileSync } from 'node:fs'
 import { openEngine } from '@annal/engine'
-import { timed } from './load.ts'
+import { measureTime } from './load.ts'
 import { groups } from './objects.ts'
 
 const [, , dataDir = ''] = process.argv
@@ -20,10 +20,10 @@ function sizes(): { readonly objects: number; readonly bytes: number; readonly r
 }
 
 const before = sizes()
-const deleteMs = await timed(async () => {
+const deleteMs = await measureTime(async () => {
   for (let group = groups / 10; group < groups; group++) await collection.deleteWhere([{ group: { $eq: group } }])
 })
-const vacuumMs = await timed(() => collection.vacuum())
+const vacuumMs = await measureTime(() => collection.vacuum())
 process.stdout.write(`${JSON.stringify({ before, after: sizes(), deleteMs, vacuumMs })}\n`)
-// Ended from outside, so that nothing is written on the way out.
+// The parent kills this process, so that nothing is written at the end.
 setInterval(() => undefined, 1_000)

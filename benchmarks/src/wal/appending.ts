@@ -1,4 +1,4 @@
-// Acknowledgements per second of the log, and beside them what the bare disk gives for the same bytes in the same batches.
+// Acknowledgements per second of the log, compared with those of the bare disk for the same bytes in the same batches.
 import { mkdtemp, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FsyncPolicy, openFileLog } from '@annal/wal'
@@ -17,7 +17,7 @@ export interface Appending {
   readonly recordsPerSync: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** The log's rate as a share of the raw loop's; the median of the pairs. */
+  /** Rate of the log divided by the rate of the raw loop; median of the pairs. */
   readonly ratio: number
 }
 
@@ -28,7 +28,7 @@ interface LogRun {
   readonly latenciesMs: readonly number[]
 }
 
-/** Log and raw loop take turns, so that a slow moment of the machine meets both. */
+/** Log and raw loop alternate, so that a slow moment of the machine affects both. */
 export async function measureAppending(parent: string, load: Load, pairs: number): Promise<Appending> {
   const runs: { log: LogRun; rawSeconds: number }[] = []
   for (let pair = 0; pair < pairs; pair++) {
@@ -79,7 +79,7 @@ async function runLog(dir: string, load: Load): Promise<LogRun> {
   return { seconds, bytes: after.bytes - before.bytes, syncs: after.syncs - before.syncs, latenciesMs }
 }
 
-/** As many writes and syncs of as many bytes, with nothing around them. */
+/** The same number of writes and syncs of the same bytes, without a log. */
 async function runRaw(path: string, log: LogRun): Promise<number> {
   const rounds = Math.max(1, log.syncs)
   const batch = Buffer.alloc(Math.ceil(log.bytes / rounds), 7)

@@ -1,6 +1,6 @@
-// `node scripts/run.mjs benchmarks/src/wal/main.ts`: what the log costs above the bare disk, by clients, record size and
-// policy, and how fast a log is verified. Ends with exit code 1 when a figure misses its floor.
-// `--dir DIR` on the disk to measure, `--pairs N`, `--quick`, `--out FILE` for a page of Markdown, `--json FILE`.
+// `node scripts/run.mjs benchmarks/src/wal/main.ts`: the cost of the log compared with the bare disk, by number of clients, record size,
+// and policy, and the speed of verifying a log. Exits with code 1 if a figure misses its minimum. `--dir DIR` on the disk to measure,
+// `--pairs N`, `--quick`, `--out FILE` for a page of Markdown, `--json FILE`.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// How fast a log is checked: every byte read, every checksum and the chain compared; and how fast its records are read back.
+// Speed of verifying a log, which reads every byte and compares every checksum and the chain, and of reading its records.
 import { join } from 'node:path'
 import { type Lsn, nodeVfs, openFileLog, verifyLog } from '@annal/wal'
 
@@ -6,7 +6,7 @@ export interface Scanning {
   readonly megabytes: number
   readonly recordBytes: number
   readonly verifyMegabytesPerSecond: number
-  /** The same by processor time, which other load on the machine does not change. */
+  /** The same in CPU time, which other load on the machine does not change. */
   readonly verifyMegabytesPerCpuSecond: number
   readonly readMegabytesPerSecond: number
 }
@@ -29,13 +29,13 @@ export async function measureScanning(parent: string, recordBytes: number, megab
     written += group.length * recordBytes
   }
   await log.sync()
-  const read = await timed(async () => {
+  const read = await measureTime(async () => {
     let bytes = 0
     for await (const record of log.read(1 as Lsn)) bytes += record.payload.length
     return bytes
   })
   await log.close()
-  const verify = await timed(async () => {
+  const verify = await measureTime(async () => {
     const report = await verifyLog({ vfs: nodeVfs(), dir })
     if (!report.isGood) throw new Error(`the log is damaged: ${JSON.stringify(report.findings)}`)
     return report.bytes
@@ -49,7 +49,9 @@ export async function measureScanning(parent: string, recordBytes: number, megab
   }
 }
 
-async function timed(run: () => Promise<number>): Promise<{ bytes: number; seconds: number; cpuSeconds: number }> {
+async function measureTime(
+  run: () => Promise<number>,
+): Promise<{ bytes: number; seconds: number; cpuSeconds: number }> {
   const cpu = process.cpuUsage()
   const started = performance.now()
   const bytes = await run()

@@ -1,4 +1,4 @@
-// hnswlib-node: hnswlib bound to Node, compiled by its own installation. A call for each row and each query, as its users make.
+// hnswlib-node: hnswlib bound to Node, compiled by its own installation. One call for each row and each query, as its users do.
 import { type Contender, recallAtTen } from '../contender.ts'
 import type { Dataset } from '../dataset.ts'
 import { progress } from '../progress.ts'
@@ -16,7 +16,7 @@ interface HnswlibNode {
 }
 
 export interface HnswlibContender extends Contender {
-  /** The ten nearest. */
+  /** The ten nearest rows. */
   nearest(query: Float32Array, ef: number): readonly number[]
 }
 
@@ -35,7 +35,7 @@ export async function openHnswlibNode(set: Dataset): Promise<HnswlibContender> {
   }
   const used = process.cpuUsage(before)
   const nq = queries.length / dimension
-  // Its callers hold plain arrays: making them is no part of a search.
+  // Its callers pass plain arrays; creating them is not part of a search.
   const queryRows = Array.from({ length: nq }, (_, i) => rowOf(queries, i))
   const found = new Uint32Array(nq * 10)
   return {
@@ -57,7 +57,7 @@ export async function openHnswlibNode(set: Dataset): Promise<HnswlibContender> {
       return index.searchKnn(Array.from(query), 10).neighbors
     },
     async close() {
-      // Garbage collection frees it.
+      // Garbage collection frees the index.
     },
   }
 }

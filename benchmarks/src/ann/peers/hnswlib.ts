@@ -1,4 +1,4 @@
-// hnswlib (C++), compiled here for this very machine against Debian's libhnswlib-dev or HNSWLIB_INCLUDE.
+// hnswlib (C++), compiled for this machine with Debian's libhnswlib-dev or HNSWLIB_INCLUDE.
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ export async function openHnswlib(set: Dataset): Promise<Contender> {
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const next = async () => {
     const { value, done } = await lines.next()
-    if (done === true) throw new Error('the hnswlib driver ended')
+    if (done === true) throw new Error('the hnswlib driver exited')
     return JSON.parse(value) as { build_cpu: number; recall: number; wall: number; cpu: number }
   }
   const { build_cpu: buildCpuSeconds } = await next()

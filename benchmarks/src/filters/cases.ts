@@ -1,15 +1,15 @@
-// Filters of known selectivity over the objects of objects.ts, and what each may take in one thread.
+// Filters of known selectivity over the objects of objects.ts, with the maximum time of each in one thread.
 
-export interface Question {
+export interface FilterCase {
   readonly name: string
   readonly filter: readonly unknown[]
   readonly limitMs?: number
 }
 
-/** What finding one value and finding a range may take in a million objects. */
+/** Maximum times to find one value and a range in a million objects. */
 const [equalityMs, rangeMs] = [0.3, 3]
 
-export function questionsFor(objects: number): readonly Question[] {
+export function filterCases(objects: number): readonly FilterCase[] {
   const equality = (equalityMs * objects) / 1e6
   const range = (rangeMs * objects) / 1e6
   const middle = new Date(1.6e12 + (objects / 2) * 60_000).toISOString()
