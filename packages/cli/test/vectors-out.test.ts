@@ -12,7 +12,7 @@ import {
   bitsOf,
   everyField,
   type Given,
-  meant,
+  meantVector,
   objectOf,
   precisions,
   someGiven,
@@ -241,7 +241,7 @@ async function walked(found: AsyncIterable<Returned> | undefined, given: World['
       const compared = fidelity === 'given, zeros without a sign' ? unsigned : bitsOf
       if (field === 'members') return compared(vector) === compared(one.members.flatMap((member) => [...member]))
       const value = one.dense[field] as Given['dense'][string]
-      if (fidelity !== 'sent') return compared(vector) === compared(meant(space, value))
+      if (fidelity !== 'sent') return compared(vector) === compared(meantVector(space, value))
       if (value.norm !== undefined) return bitsOf(vector) === bitsOf(value.sent) && norm === value.norm
       return isDirection(space, value.sent, vector, norm)
     })

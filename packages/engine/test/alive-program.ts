@@ -1,4 +1,4 @@
-// A program whose only business is to wait for answers: nothing else keeps it alive.
+// A program that only waits for results of the engine; nothing else keeps the process alive.
 import { openEngine } from '@annal/engine'
 
 const engine = await openEngine({ dataDir: process.argv[2] as string, threads: 1 })

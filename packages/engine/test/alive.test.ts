@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { test } from 'tap'
 
-test('a program that only waits for the engine lives until it is answered, and ends when the engine is closed', async (t) => {
+test('a program that only waits for the engine stays alive until it gets its result, and exits when the engine is closed', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-alive-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const program = fileURLToPath(new URL('alive-program.ts', import.meta.url))

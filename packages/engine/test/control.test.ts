@@ -1,4 +1,4 @@
-// Databases, tokens and settings: what is refused, what is kept, and that old directories open.
+// Databases, tokens, and settings: what is rejected, what is stored, and that old directories open.
 import { createHash } from 'node:crypto'
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ async function directory(t: Test): Promise<string> {
   return join(dir, 'data')
 }
 
-async function opened(t: Test, dataDir: string, options: Partial<EngineOptions> = {}): Promise<Engine> {
+async function openTestEngine(t: Test, dataDir: string, options: Partial<EngineOptions> = {}): Promise<Engine> {
   const engine = await openEngine({ dataDir, threads: 1, ...options })
   t.teardown(() => engine.close())
   return engine
@@ -30,8 +30,8 @@ function token(name: string, secret = name) {
   return { name, kind: 'rw' as const, hash: hashOf(secret) }
 }
 
-test('a database is made with its first token, changed and dropped with everything in it', async (t) => {
-  const engine = await opened(t, await directory(t))
+test('a database is created with its first token, changed, and deleted with its content', async (t) => {
+  const engine = await openTestEngine(t, await directory(t))
   const { control } = engine
   t.match(control.databases(), [{ name: 'default', type: 'enterprise', active: true }])
   const made = await control.createDatabase({ name: 'acme', type: 'pro', token: token('main') })
@@ -57,8 +57,8 @@ test('a database is made with its first token, changed and dropped with everythi
   t.strictSame(engine.database('acme').collections(), [])
 })
 
-test('what cannot be is refused by name, and changes nothing', async (t) => {
-  const engine = await opened(t, await directory(t))
+test('invalid changes are rejected with a code and change nothing', async (t) => {
+  const engine = await openTestEngine(t, await directory(t))
   const { control } = engine
   await control.createDatabase({ name: 'acme', token: token('main') })
   const before = control.digest()
@@ -86,8 +86,8 @@ test('what cannot be is refused by name, and changes nothing', async (t) => {
   t.equal(control.digest(), before)
 })
 
-test('tokens and settings have limits', async (t) => {
-  const engine = await opened(t, await directory(t), { fsync: 'none' })
+test('the number of tokens and settings is limited', async (t) => {
+  const engine = await openTestEngine(t, await directory(t), { fsync: 'none' })
   for (let i = 0; i < 100; i++) await engine.control.putToken('default', token(`t${i}`))
   await t.rejects(engine.control.putToken('default', token('more')), {
     code: 'limit_exceeded',
@@ -99,8 +99,8 @@ test('tokens and settings have limits', async (t) => {
   t.equal(engine.control.setting('k0'), 'replaced')
 })
 
-test('of two that ask for one name at one time one gets it', async (t) => {
-  const engine = await opened(t, await directory(t))
+test('two concurrent creations of one name: one succeeds', async (t) => {
+  const engine = await openTestEngine(t, await directory(t))
   const results = await Promise.allSettled([
     engine.control.createDatabase({ name: 'acme', token: token('one') }),
     engine.control.createDatabase({ name: 'acme', token: token('two') }),
@@ -115,8 +115,8 @@ test('of two that ask for one name at one time one gets it', async (t) => {
   )
 })
 
-test('a collection asked for while its database is dropped is either in the drop or refused', async (t) => {
-  const engine = await opened(t, await directory(t))
+test('a collection created while its database is deleted is either deleted with it or rejected', async (t) => {
+  const engine = await openTestEngine(t, await directory(t))
   for (let round = 0; round < 20; round++) {
     await engine.control.createDatabase({ name: 'acme' })
     const acme = engine.database('acme')
@@ -133,10 +133,10 @@ test('a collection asked for while its database is dropped is either in the drop
   t.equal(engine.health().status, 'ok')
 })
 
-test('everything is there again after a start from a checkpoint and after a replay, and time does not run back', async (t) => {
+test('databases, tokens, and settings survive a start from a checkpoint and a replay, and time does not run backward', async (t) => {
   const dataDir = await directory(t)
   let now = 5_000
-  const first = await opened(t, dataDir, { keepLog: true, clock: { now: () => now } })
+  const first = await openTestEngine(t, dataDir, { keepLog: true, clock: { now: () => now } })
   await first.control.createDatabase({ name: 'acme', token: token('main') })
   await first.database('acme').createCollection({ name: 'a', fields })
   await first.control.createDatabase({ name: 'gone', token: token('lost') })
@@ -177,14 +177,14 @@ test('everything is there again after a start from a checkpoint and after a repl
   }
 })
 
-test('a manifest of format 1 is read: one database, no tokens', async (t) => {
+test('a manifest of format 1 opens as one database without tokens', async (t) => {
   const dataDir = await directory(t)
   const first = await openEngine({ dataDir, threads: 1 })
   await first.database().createCollection({ name: 'a', fields })
   await first.close()
   for (const name of await readdir(join(dataDir, 'checkpoints')))
     await rewriteAsFormat1(join(dataDir, 'checkpoints', name))
-  const engine = await opened(t, dataDir)
+  const engine = await openTestEngine(t, dataDir)
   t.equal(engine.health().status, 'ok')
   t.match(engine.control.databases(), [{ name: 'default', active: true }])
   t.strictSame(engine.control.tokens('default'), [])
@@ -202,9 +202,9 @@ async function rewriteAsFormat1(checkpoint: string): Promise<void> {
   await writeFile(path, `{"format":1,"sha256":"${sum}","manifest":${body}}\n`)
 }
 
-test('the backups of a dropped database go with it, also those being made, and a new one of its name has none', async (t) => {
+test('backups of a deleted database are deleted with it, including running ones, and a new database of its name has none', async (t) => {
   const dataDir = await directory(t)
-  const engine = await opened(t, dataDir)
+  const engine = await openTestEngine(t, dataDir)
   const { control } = engine
   for (const name of ['acme', 'other']) {
     await control.createDatabase({ name })
@@ -220,7 +220,7 @@ test('the backups of a dropped database go with it, also those being made, and a
   t.equal(engine.database('acme').backups.status().status, 'idle')
   t.match(engine.database('other').backups.list(), [{ name: 'first' }])
   await engine.close()
-  const again = await opened(t, dataDir)
+  const again = await openTestEngine(t, dataDir)
   t.strictSame(again.database('acme').backups.list(), [])
   t.match(again.database('other').backups.list(), [{ name: 'first' }])
   t.equal(again.health().status, 'ok')

@@ -1,4 +1,4 @@
-// Collections by their definition: what the compiler takes for granted about fields is compared with the collection that there is.
+// Collections by definition: the fields that the compiler assumes are compared with the stored collection.
 import { type CollectionDefinition, defineCollection } from '@annal/engine'
 import { test } from 'tap'
 import { openDirectory, openIn } from './search/rig.ts'
@@ -16,7 +16,7 @@ const films = defineCollection({
   ],
 })
 
-test('a definition in camelCase sets every parameter, and one in snake_case the same', async (t) => {
+test('a definition in camelCase sets every parameter, and one in snake_case sets the same', async (t) => {
   const engine = await openIn(t, await openDirectory(t))
   const database = engine.database()
   const made = await database.createCollection(films)
@@ -40,7 +40,7 @@ test('a definition in camelCase sets every parameter, and one in snake_case the 
   t.same(earlier.describe().fields, made.describe().fields)
 })
 
-test('a collection is opened by a definition of the fields it has, and by no other', async (t) => {
+test('a collection opens with a definition of its fields only', async (t) => {
   const engine = await openIn(t, await openDirectory(t))
   const database = engine.database()
   t.throws(() => database.collection(films), { code: 'collection_not_found' })

@@ -1,8 +1,8 @@
-// Earlier names of calls work until 1.0 and do what the new ones do.
+// Earlier names of calls work until 1.0, and behave like the new ones.
 import { test } from 'tap'
 import { openDirectory, openIn } from './search/rig.ts'
 
-test('earlier names do what the new ones do', async (t) => {
+test('earlier names behave like the new ones', async (t) => {
   const engine = await openIn(t, await openDirectory(t))
   const database = engine.database()
   const params = { dimension: 2, space_type: 'l2', precision: 'float32' } as const

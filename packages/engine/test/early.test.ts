@@ -1,4 +1,4 @@
-// What those see who are served while the log is replayed, and how soon an engine closes that is at work on something long.
+// Access to collections during a replay of the log, and the time to close an engine during a long operation.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ function objects(count: number, from = 0) {
   }))
 }
 
-test('a collection that the replay has not come to is being loaded; one that is nowhere in the log is not found', async (t) => {
+test('during a replay, a collection that is not replayed yet is loading, and one that is not in the log is not found', async (t) => {
   await inDirectory(async (dataDir) => {
     const first = await openEngine({ dataDir, threads: 1, keepLog: true })
     const early = await first.database().createCollection({ name: 'early', fields })
@@ -61,7 +61,7 @@ test('a collection that the replay has not come to is being loaded; one that is 
   })
 })
 
-test('a rebuild under way is given up when the engine closes, and nothing is lost', async (t) => {
+test('closing the engine cancels a running rebuild and loses nothing', async (t) => {
   await inDirectory(async (dataDir) => {
     const engine = await openEngine({ dataDir, threads: 1 })
     const collection = await engine.database().createCollection({ name: 'c', fields })

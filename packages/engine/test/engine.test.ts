@@ -47,7 +47,7 @@ async function nearest(collection: Collection, n: number, limit = 3): Promise<st
   return (results.v ?? []).map((hit) => hit.id)
 }
 
-test('what is written is found, shown whole, and still there after a restart', async (t) => {
+test('written objects are found and returned completely, also after a restart', async (t) => {
   await withDirectory(async (dataDir) => {
     const { digest, written } = await withEngine(dataDir, async (engine) => {
       const things = await engine.database().createCollection(definition)
@@ -79,7 +79,7 @@ test('what is written is found, shown whole, and still there after a restart', a
   })
 })
 
-test('replacing, deleting and filtering show exactly what is there', async (t) => {
+test('replacing, deleting, and filtering return exactly the current objects', async (t) => {
   await withDirectory(async (dataDir) => {
     await withEngine(dataDir, async (engine) => {
       const things = await engine.database().createCollection(definition)
@@ -115,7 +115,7 @@ test('replacing, deleting and filtering show exactly what is there', async (t) =
   })
 })
 
-test('a replay of the log gives the same digest as the run that wrote it', async (t) => {
+test('a replay of the log gives the same digest as the original run', async (t) => {
   await withDirectory(async (dataDir) => {
     const digests = await withEngine(dataDir, async (engine) => {
       const things = await engine.database().createCollection(definition)
@@ -140,7 +140,7 @@ test('a replay of the log gives the same digest as the run that wrote it', async
   })
 })
 
-test('searches and writes at once never show half of a write', async (t) => {
+test('concurrent searches and writes never return half of a write', async (t) => {
   await withDirectory(async (dataDir) => {
     await withEngine(dataDir, async (engine) => {
       const things = await engine.database().createCollection(definition)
@@ -176,7 +176,7 @@ test('searches and writes at once never show half of a write', async (t) => {
   })
 })
 
-test('a second engine on the directory is refused, and names and limits are checked', async (t) => {
+test('a second engine on the directory is rejected, and names and limits are checked', async (t) => {
   await withDirectory(async (dataDir) => {
     await withEngine(dataDir, async (engine) => {
       await t.rejects(openEngine({ dataDir }), { code: 'directory_locked' })
@@ -216,7 +216,7 @@ test('a second engine on the directory is refused, and names and limits are chec
   })
 })
 
-test('a checkpoint that is damaged is passed over for the one before, and health says so', async (t) => {
+test('a damaged checkpoint is skipped in favor of the previous one, and health reports it', async (t) => {
   await withDirectory(async (dataDir) => {
     const digest = await withEngine(dataDir, async (engine) => {
       const things = await engine.database().createCollection(definition)
@@ -237,7 +237,7 @@ test('a checkpoint that is damaged is passed over for the one before, and health
   })
 })
 
-test('a data directory given by a relative path stays where it is when the process goes elsewhere', async (t) => {
+test('a relative data directory stays the same when the process changes its working directory', async (t) => {
   await withDirectory(async (dataDir) => {
     const before = process.cwd()
     process.chdir(dirname(dataDir))

@@ -1,5 +1,5 @@
-// Writes with so many filter values that they become visible over several turns of the event loop, next to readers of every kind:
-// each reader sees all of a write or nothing of it, and the log gives the same state.
+// Writes with so many filter values that they become visible over several turns of the event loop, while readers of every kind run. Each
+// reader sees all of a write or nothing, and a replay gives the same state.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const seed = chosenSeed()
 const writes = process.env.ANNAL_LONG === '1' ? 400 : 40
 const ids = Array.from({ length: 12 }, (_, i) => `o${i}`)
 const dimension = 4
-/** A vector points to its write. */
+/** The direction of a vector encodes the number of its write. */
 const vectorOf = (write: number): number[] => [Math.cos(write / 500), Math.sin(write / 500), 0, 0]
 
 function filterOf(write: number, i: number): { [key: string]: string | number } {
@@ -26,7 +26,7 @@ function filterOf(write: number, i: number): { [key: string]: string | number } 
   return { write, ...Object.fromEntries(values) }
 }
 
-test(`readers see a large write wholly or not at all, seed ${seed}`, async (t) => {
+test(`readers see all of a large write or nothing, seed ${seed}`, async (t) => {
   const random = seededRandom(seed)
   const dir = await mkdtemp(join(tmpdir(), 'annal-large-filters-'))
   const pool = await openWorkerPool({ threads: 1 })
@@ -52,11 +52,11 @@ test(`readers see a large write wholly or not at all, seed ${seed}`, async (t) =
   const reading = readers(collection).map(async (read) => {
     while (!isOver) {
       await read(check)
-      // Other numbers of turns, so that readers come at other moments of a write.
+      // Different numbers of turns, so that readers start at different moments of a write.
       for (let rests = random.below(6); rests >= 0; rests--) await nextTurn()
     }
   })
-  // What needs neither ids nor filters goes on while a write becomes visible.
+  // Searches without ids or filters continue while a write becomes visible.
   const searching = (async () => {
     while (!isOver) {
       const found = await collection.search({ fields: { v: { query: [0, 0, 0, 0], limit: 100 } } })
@@ -87,7 +87,7 @@ test(`readers see a large write wholly or not at all, seed ${seed}`, async (t) =
   const digest = collection.stateDigest()
   await engine.close()
   engine = await open()
-  await settled(engine)
+  await waitUntilOk(engine)
   t.equal(engine.database().collection('c').stateDigest(), digest, 'a start makes the same of the log')
 })
 
@@ -136,12 +136,12 @@ function readers(collection: Collection): ((check: Check) => Promise<void>)[] {
         'facets',
         (await collection.facets({ key: 'write' })).values.flatMap(({ value, count }) => Array(count).fill(value)),
       ),
-    // Without a promise: these end the write in their own turn.
+    // Synchronous calls, which complete the write in their own turn.
     async (check) => check('count', Array(collection.count(all).count).fill(0)),
     async (check) => check('objects', Array(collection.describe().objects).fill(0)),
   ]
 }
 
-async function settled(engine: Engine): Promise<void> {
+async function waitUntilOk(engine: Engine): Promise<void> {
   while (engine.health().status !== 'ok') await nextTurn()
 }

@@ -1,5 +1,5 @@
-// Opens a directory in a process of its own, maybe with little address space. `fill` makes collections of one field each until so many
-// hold data; `look` says which of them serve, and what becomes of a write to one more.
+// Opens a directory in a separate process, possibly with little address space. `fill` creates collections of one field each until a given
+// number holds data. `look` reports which of them are ready, and the result of a write to another one.
 import { openEngine } from '@annal/engine'
 
 const [dataDir = '', act = '', count = '0'] = process.argv.slice(2)
@@ -28,7 +28,7 @@ const answers = await Promise.all(
 let refusal: unknown
 const { reasons } = engine.health()
 if (act === 'refuse') {
-  // A collection of garbage after the start can give space back for a few fields more.
+  // A garbage collection after the start can free address space for a few more fields.
   const added: string[] = []
   while (refusal === undefined && added.length < moreMax) {
     const name = `more${added.length}`
@@ -43,7 +43,7 @@ if (act === 'refuse') {
     }
   }
   for (const name of added) await database.deleteCollection(name)
-  // What a dropped collection held makes room, once every thread has collected.
+  // The memories of a deleted collection are available once every thread has collected garbage.
   const [first = ''] = names.filter((_, i) => conditions[i] === 'ready')
   await database.deleteCollection(first)
   const other = await database.createCollection({ name: first, fields })

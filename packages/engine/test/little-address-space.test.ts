@@ -1,5 +1,5 @@
-// Where a process has address space for fewer fields than hold data, a start serves the collections that fit, a write to one more is
-// refused by the name of its field before it is appended, and with more address space everything is there.
+// If a process has address space for fewer fields than hold data, a start serves the collections that fit. A write to another one is
+// rejected with the name of its field before it is appended. With more address space, all collections open.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ tap.setTimeout(300_000)
 
 const skip = takenByProcess() === undefined && 'the system has no /proc to read limits from'
 const gibibyteInKilobytes = 2 ** 20
-/** The process itself takes some 60 GiB. */
+/** The process itself needs about 60 GiB. */
 const little = 260 * gibibyteInKilobytes
 const collections = 31
 
@@ -44,7 +44,7 @@ for (const from of ['a checkpoint', 'the log'] as const)
     t.match(rich, { ready: collections, answered: collections, reasons: [] })
   })
 
-test('health names the number of fields when few more fit', async (t) => {
+test('health reports the number of fields when only a few more fit', async (t) => {
   t.same(roomLeft(89, 100), [])
   t.match(roomLeft(90, 100), [/90 fields hold data; the address space of this process is enough for about 100/])
 })

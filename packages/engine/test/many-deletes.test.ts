@@ -1,5 +1,5 @@
-// What is deleted at once may be more than fits on a stack: ordinals that wait to be used again are counted by the hundred
-// thousand, in memory, in a checkpoint and after a start.
+// Many objects deleted at once do not overflow the stack: hundreds of thousands of ordinals wait for reuse, in memory, in a checkpoint, and
+// after a start.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,13 +12,13 @@ const count = 150_000
 const fields = [{ name: 's', type: 'sparse', params: {} }] as const
 const value = (n: number) => ({ s: { indices: [n % 97], values: [1] } })
 
-test(`${count} objects are deleted in one call, and the next checkpoint and start go on from there`, async (t) => {
+test(`deleting ${count} objects in one call works, and so do the next checkpoint and start`, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-many-deletes-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const engine = await openEngine({ dataDir: dir, threads: 1, fsync: 'none' })
   t.teardown(() => engine.close())
   const collection = await engine.database().createCollection({ name: 'c', fields })
-  // After a vacuum none comes by itself for a minute: the deleted stay.
+  // No automatic vacuum follows within a minute, so the deleted rows stay.
   await collection.vacuum()
   for (let from = 0; from < count; from += 1_000)
     await collection.upsert(
@@ -30,7 +30,7 @@ test(`${count} objects are deleted in one call, and the next checkpoint and star
     )
   t.equal((await collection.deleteWhere([{ gone: { $eq: true } }])).deleted, count)
   await engine.checkpoint()
-  // Ordinals rest for sixteen versions before they are free.
+  // Ordinals wait for sixteen versions before they are free.
   for (let i = 0; i < 20; i++) await collection.upsert([{ id: `kept-${i}`, fields: value(i) }])
   await engine.checkpoint()
   t.equal(engine.health().status, 'ok')

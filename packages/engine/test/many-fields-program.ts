@@ -1,5 +1,5 @@
-// Fills collections of eight dense fields each in a process of its own, starts again on the directory, and looks at them all. Says
-// what it found as JSON.
+// Fills collections of eight dense fields each in a separate process, opens the directory again, and checks all collections. Prints the
+// result as JSON.
 import { openEngine } from '@annal/engine'
 import { openFilesLimit } from '@annal/wal'
 import { takenByProcess } from '@annal/wal/testing'
@@ -41,7 +41,7 @@ for (let n = 0; n < Number(collections); n++) {
   const collection = database.collection(`c${n}`)
   if (collection.stateDigest() !== digests[n]) wrong++
   if (n >= Number(filled)) continue
-  // The vectors as they came are read from the files.
+  // Reads original vectors from the files.
   const search = { query: vectorOf(n + 3), limit: 1, rescore: true }
   const { results } = await collection.search({ fields: { f3: search } })
   if (results.f3?.[0]?.id !== `o${n}`) wrong++

@@ -1,4 +1,4 @@
-// Collections with more dense fields than the process may have descriptors are created, filled, searched and opened again.
+// Collections with more dense fields than the process has file descriptors can be created, filled, searched, and opened again.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -38,7 +38,7 @@ async function fillCollections(
   t.equal(wrong, 0, 'all digests and answers are right after the restart')
   t.same(health, { status: 'ok', reasons: [] })
   for (const taken of [full, restarted]) t.ok(taken.descriptors < descriptors, `${taken.descriptors} descriptors`)
-  // One of each filled field, and what the rule that gives memories back leaves.
+  // One for each filled field, and the released ones that are not collected yet.
   t.ok(restarted.memories < filled * 8 + 300, `${restarted.memories} memories`)
 }
 

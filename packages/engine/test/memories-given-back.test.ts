@@ -1,5 +1,5 @@
-// Whatever makes memories of fields and lets go of them, over and over, takes no more of the system in the end than after its
-// first rounds: address space, mappings, descriptors.
+// Operations that create and release memories of fields repeatedly use no more of the system in the end than after the first rounds:
+// address space, mappings, and file descriptors.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,7 +33,7 @@ function vectorOf(n: number): number[] {
   return Array.from({ length: dimension }, (_, i) => Math.sin((n + 1) * (i + 1)))
 }
 
-async function filled(database: Database, name: string, kind: Kind, objects: number): Promise<Collection> {
+async function fillCollection(database: Database, name: string, kind: Kind, objects: number): Promise<Collection> {
   const { field, value } = kinds[kind]
   const fields: readonly FieldDefinition[] = [field]
   const collection = await database.createCollection({ name, fields })
@@ -46,7 +46,7 @@ function rangeOf(looks: readonly Taken[], what: keyof Taken): [least: number, mo
   return [Math.min(...values), Math.max(...values)]
 }
 
-/** Rounds of something in a directory of its own, each of which leaves nothing behind. */
+/** Runs rounds of an operation in a separate directory. Each round leaves nothing behind. */
 async function runRounds(
   t: Test,
   count: number,
@@ -59,17 +59,17 @@ async function runRounds(
     const looks: Taken[] = []
     for (let index = 0; index < count; index++) {
       await round(index)
-      // What a rule leaves uncollected differs from round to round, so it is looked at often.
+      // The amount of released memory that is not collected yet varies between rounds, so it is measured often.
       looks.push(takenByProcess() as Taken)
     }
     const half = Math.floor(count / 2)
     const [early, late] = [looks.slice(0, half), looks.slice(half)]
     for (const what of ['memories', 'mappings', 'descriptors', 'rssBytes'] as const)
       t.comment(`${what}: ${rangeOf(early, what)} in the first half, ${rangeOf(late, what)} in the second`)
-    // A thread that is at work when the others collect gives its memories back the next time.
+    // A thread that is busy when the others collect garbage frees its memories the next time.
     t.ok(rangeOf(looks, 'memories')[1] <= 3 * releasedMin, 'no more memories than the rule leaves')
     t.ok(rangeOf(late, 'memories')[1] <= rangeOf(early, 'memories')[1] + releasedMin, 'and no more in the second half')
-    // While a checkpoint is written, files of what was dropped meanwhile stay open.
+    // While a checkpoint is written, files of collections that were deleted meanwhile stay open.
     t.ok(rangeOf(late, 'descriptors')[0] <= rangeOf(early, 'descriptors')[0] + 4, 'descriptors stay as they are')
   } finally {
     await engine.close()
@@ -78,18 +78,18 @@ async function runRounds(
 }
 
 for (const kind of Object.keys(kinds) as Kind[])
-  test(`collections with a ${kind} field that come and go`, { skip }, (t) =>
+  test(`creating and deleting collections with a ${kind} field`, { skip }, (t) =>
     runRounds(t, 240, async (database) => async (round) => {
-      const collection = await filled(database, `c${round}`, kind, 1)
+      const collection = await fillCollection(database, `c${round}`, kind, 1)
       const { value } = kinds[kind]
       if (kind !== 'multi') await collection.search({ fields: { v: { query: value(0) as number[], limit: 1 } } })
       await database.deleteCollection(`c${round}`)
     }),
   )
 
-test('small fields that grow are built again at their precision', { skip }, (t) =>
+test('small fields that grow are rebuilt at their precision', { skip }, (t) =>
   runRounds(t, 160, async (database) => async (round) => {
-    await filled(database, `c${round}`, 'int8', 300)
+    await fillCollection(database, `c${round}`, 'int8', 300)
     await database.deleteCollection(`c${round}`)
   }),
 )
@@ -100,14 +100,14 @@ for (const [name, act] of [
 ] as const)
   test(`${name} of one collection`, { skip }, (t) =>
     runRounds(t, 240, async (database) => {
-      const collection = await filled(database, 'c', 'int8', 20)
+      const collection = await fillCollection(database, 'c', 'int8', 20)
       return async () => void (await act(collection))
     }),
   )
 
-test('clones that are dropped', { skip }, (t) =>
+test('clones that are deleted', { skip }, (t) =>
   runRounds(t, 240, async (database) => {
-    await filled(database, 'source', 'int8', 20)
+    await fillCollection(database, 'source', 'int8', 20)
     return async (round) => {
       await database.backups.clone('source', `c${round}`)
       await database.collection(`c${round}`).served()
@@ -116,9 +116,9 @@ test('clones that are dropped', { skip }, (t) =>
   }),
 )
 
-test('restores that are dropped, and verified backups', { skip }, (t) =>
+test('restores that are deleted, and verified backups', { skip }, (t) =>
   runRounds(t, 240, async (database) => {
-    await filled(database, 'source', 'sparse', 20)
+    await fillCollection(database, 'source', 'sparse', 20)
     const { name } = await database.backups.create('source')
     await database.backups.settled()
     return async (round) => {
@@ -135,7 +135,7 @@ test('collections that a start loaded', { skip }, async (t) => {
   const options = { dataDir: join(dir, 'data'), threads: 2, fsync: 'none' } as const
   const count = 3 * releasedMin
   const first = await openEngine(options)
-  for (let n = 0; n < count; n++) await filled(first.database(), `c${n}`, 'float32', 1)
+  for (let n = 0; n < count; n++) await fillCollection(first.database(), `c${n}`, 'float32', 1)
   await first.close()
   const engine = await openEngine(options)
   t.teardown(() => engine.close())
@@ -143,9 +143,9 @@ test('collections that a start loaded', { skip }, async (t) => {
   const loaded = memories()
   t.ok(loaded >= count, `${loaded} memories after the start`)
   for (let n = 0; n < count; n++) await engine.database().deleteCollection(`c${n}`)
-  // Each further round makes and releases one: what the rule leaves is collected with it.
+  // Each further round creates and releases one memory, so that remaining ones are collected with it.
   for (let n = 0; n < 2 * releasedMin; n++) {
-    await filled(engine.database(), 'more', 'float32', 1)
+    await fillCollection(engine.database(), 'more', 'float32', 1)
     await engine.database().deleteCollection('more')
   }
   const left = loaded - count

@@ -43,8 +43,10 @@ async function create(engine: Engine, precision: Precision): Promise<Collection>
   return engine.database().createCollection({ name: 'c', fields })
 }
 
-/** What must not change: objects as they came, and exact answers. Quantised rows may, since their centre is made anew. */
-async function seen(collection: Collection): Promise<unknown> {
+/**
+ * The state that must not change: original vectors and exact results. Quantized rows may change, because their center is computed again.
+ */
+async function readState(collection: Collection): Promise<unknown> {
   const got = await collection.getMany(['1', '250', '1777', '1999', '0'])
   const hits = async (n: number) => {
     const query = { v: { query: vector(n), ef: 512 }, s: { query: { indices: [n % 50], values: [1] }, limit: 5 } }
@@ -59,17 +61,17 @@ async function seen(collection: Collection): Promise<unknown> {
 }
 
 for (const precision of ['int8', 'float32'] as const) {
-  test(`a rebuild of ${precision} shows the same objects, gives memory back, and is replayed to the same digest`, async (t) => {
+  test(`a rebuild of ${precision} keeps the objects, frees memory, and replays to the same digest`, async (t) => {
     await inDirectory(async (dataDir) => {
       const open = () => openEngine({ dataDir, threads: 2, keepLog: true })
       let engine = await open()
       const collection = await create(engine, precision)
       for (let n = 0; n < 20_000; n += 1_000) await collection.upsert(objects(n, n + 1_000))
       for (let n = 2_000; n < 20_000; n += 1_000) await collection.delete(objects(n, n + 1_000).map(({ id }) => id))
-      const before = await seen(collection)
+      const before = await readState(collection)
       const { reclaimedBytes } = await collection.vacuum()
       t.ok(reclaimedBytes > 0, `${reclaimedBytes} bytes given back`)
-      t.strictSame(await seen(collection), before)
+      t.strictSame(await readState(collection), before)
       t.match(collection.rebuildStatus(), { status: 'completed', objectsDone: 2_000, objects: 2_000 })
       await collection.rebuild({ v: { M: 8, efConstruction: 64 } })
       t.match(collection.describe().fields[0], { params: { M: 8, efConstruction: 64 } })
@@ -83,7 +85,7 @@ for (const precision of ['int8', 'float32'] as const) {
       await rm(join(dataDir, 'checkpoints'), { recursive: true })
       engine = await open()
       t.equal(engine.database().collection('c').stateDigest(), digest, 'by replay')
-      t.strictSame(await seen(engine.database().collection('c')), before)
+      t.strictSame(await readState(engine.database().collection('c')), before)
       const files = await readdir(join(dataDir, 'originals')).catch(() => [])
       t.ok(
         new Set(files.map((name) => /generation-\d+/.exec(name)?.[0])).size <= 1,
@@ -94,14 +96,14 @@ for (const precision of ['int8', 'float32'] as const) {
   })
 }
 
-test('a start that replays a rebuild leaves the directory open to the next start, and only the newest files', async (t) => {
+test('after a start that replays a rebuild, the directory opens again and has only the newest files', async (t) => {
   await inDirectory(async (dataDir) => {
     let engine = await openEngine({ dataDir, threads: 1, keepLog: true })
     const collection = await create(engine, 'int8')
     await collection.upsert(objects(0, 300))
     await collection.rebuild()
     for (let start = 0; start < 5; start++) {
-      // Closed at once: what the rebuild left to be removed is gone by then.
+      // Closing waits until the files that the rebuild replaced are removed.
       await engine.close()
       t.strictSame(
         (await readdir(join(dataDir, 'originals'))).filter((name) => !name.includes('generation-1-')),
@@ -115,13 +117,13 @@ test('a start that replays a rebuild leaves the directory open to the next start
   })
 })
 
-test('a collection of which most was deleted is vacuumed by itself', async (t) => {
+test('a collection with mostly deleted objects is vacuumed automatically', async (t) => {
   await inDirectory(async (dataDir) => {
     const engine = await openEngine({ dataDir, threads: 2 })
     const collection = await create(engine, 'int8')
     for (let n = 0; n < 15_000; n += 1_000) await collection.upsert(objects(n, n + 1_000))
     for (let n = 1_000; n < 15_000; n += 1_000) await collection.delete(objects(n, n + 1_000).map(({ id }) => id))
-    // The rebuild began with the delete that made it due; whoever writes next waits for it.
+    // The delete starts the rebuild when it is due, and the next writer waits for it.
     await collection.upsert(objects(20_000, 20_001))
     t.match(collection.rebuildStatus(), { status: 'completed' })
     const { results } = await collection.search({ fields: { v: { query: vector(7), limit: 1 } }, rescore: true })
@@ -130,7 +132,7 @@ test('a collection of which most was deleted is vacuumed by itself', async (t) =
   })
 })
 
-test('readers go on while a collection is rebuilt, writers wait, and a second rebuild is refused', async (t) => {
+test('during a rebuild, readers continue, writers wait, and a second rebuild is rejected', async (t) => {
   await inDirectory(async (dataDir) => {
     const engine = await openEngine({ dataDir, threads: 2 })
     const collection = await create(engine, 'int8')

@@ -26,7 +26,7 @@ function objects(count: number, from = 0) {
   return Array.from({ length: count }, (_, i) => ({ id: `${from + i}`, fields: { v: [from + i, 0, 0] } }))
 }
 
-/** Two collections, each in two checkpoints, with a tail of records after them. */
+/** Two collections, each in two checkpoints, followed by a tail of records. */
 async function fill(engine: Engine): Promise<{ readonly a: string; readonly b: string }> {
   const a = await engine.database().createCollection({ name: 'a', fields })
   const b = await engine.database().createCollection({ name: 'b', fields })
@@ -38,7 +38,7 @@ async function fill(engine: Engine): Promise<{ readonly a: string; readonly b: s
   return { a: a.stateDigest(), b: b.stateDigest() }
 }
 
-test('a collection damaged in every checkpoint is rebuilt from a log that goes back far enough', async (t) => {
+test('a collection that is damaged in every checkpoint is rebuilt from a log that reaches back far enough', async (t) => {
   await inDirectory(async (dataDir) => {
     const first = await openEngine({ dataDir, threads: 1, keepLog: true })
     const digests = await fill(first)
@@ -52,13 +52,13 @@ test('a collection damaged in every checkpoint is rebuilt from a log that goes b
   })
 })
 
-test('a collection that cannot be rebuilt is set aside, named, kept as it is, and may be dropped; the others serve', async (t) => {
+test('a collection that cannot be rebuilt is quarantined, reported, kept, and can be deleted; the others are ready', async (t) => {
   await inDirectory(async (dataDir) => {
     const first = await openEngine({ dataDir, threads: 1 })
     await fill(first)
     await first.close()
     let digest = ''
-    // Every start begins a segment, and the log gives up those that two checkpoints have made superfluous.
+    // Every start begins a segment, and the log removes those that two checkpoints made obsolete.
     for (let i = 0; i < 3; i++) {
       const engine = await openEngine({ dataDir, threads: 1 })
       for (const name of ['a', 'b'])
@@ -98,7 +98,7 @@ test('a collection that cannot be rebuilt is set aside, named, kept as it is, an
   })
 })
 
-test('a collection whose last record is applied serves while another is still replayed', async (t) => {
+test('a collection whose last record is applied is ready while another one is replayed', async (t) => {
   await inDirectory(async (dataDir) => {
     const first = await openEngine({ dataDir, threads: 1, keepLog: true })
     const small = await first.database().createCollection({ name: 'small', fields })
@@ -126,7 +126,7 @@ test('a collection whose last record is applied serves while another is still re
                 .collection('small')
                 .search({ fields: { v: { query: [3, 0, 0], limit: 1 } } })
               seen.push(serving.health().status)
-              // In the same turn: nobody knows how far the replay is when the search is answered.
+              // In the same turn, because the progress of the replay is unknown when the search returns.
               await Promise.all([
                 t.rejects(serving.database().collection('large').getMany(['1']), { code: 'collection_loading' }),
                 t.rejects(serving.database().createCollection({ name: 'new', fields }), { code: 'collection_loading' }),
@@ -146,7 +146,7 @@ test('a collection whose last record is applied serves while another is still re
   })
 })
 
-test('an engine closed while it replays stops soon and leaves everything as it was', async (t) => {
+test('an engine that is closed during a replay stops soon and changes nothing', async (t) => {
   await inDirectory(async (dataDir) => {
     const first = await openEngine({ dataDir, threads: 1, keepLog: true })
     const large = await first.database().createCollection({ name: 'large', fields })
@@ -164,7 +164,7 @@ test('an engine closed while it replays stops soon and leaves everything as it w
   })
 })
 
-test('a start leaves no file of a checkpoint open, and sees damage in the last bytes of one', async (t) => {
+test('a start keeps no file of a checkpoint open, and detects damage in its last bytes', async (t) => {
   await inDirectory(async (dataDir) => {
     const first = await openEngine({ dataDir, threads: 1, keepLog: true })
     const digests = await fill(first)

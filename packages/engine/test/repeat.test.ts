@@ -36,7 +36,7 @@ async function fill(engine: Engine): Promise<void> {
   await database.deleteCollection('b')
 }
 
-test('the events of a log, committed once more, make the same state digest for digest', async (t) => {
+test('committing the events of a log again gives the same digests', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-repeat-'))
   const first = await openEngine({ dataDir: join(dir, 'first'), threads: 1, keepLog: true })
   await fill(first)
@@ -45,7 +45,7 @@ test('the events of a log, committed once more, make the same state digest for d
   for await (const record of readLogFiles({ vfs: nodeVfs(), dir: join(dir, 'first', 'wal') })) {
     const event = decodeEvent(record)
     const repeated = second.repeat(event)
-    // Object events need not wait for each other; what exists is waited for.
+    // Object events need not wait for each other; changes of the catalog must be awaited.
     if (event.kind.startsWith('collection-') || event.kind.startsWith('database-')) await repeated
     else waiting.push(repeated)
   }

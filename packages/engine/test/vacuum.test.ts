@@ -1,4 +1,4 @@
-// Deletes give memory back: when nine of ten objects are gone, a vacuum gives back at least 85 % of the bytes accounted for.
+// Deletes free memory: after nine of ten objects are deleted, a vacuum frees at least 85 % of the accounted bytes.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ function objects(from: number) {
   })
 }
 
-test('after deleting 90 % and a vacuum, 85 % of the memory is back, and as much after the next start', async (t) => {
+test('deleting 90 % and a vacuum free 85 % of the memory, and the next start uses as little', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-vacuum-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const dataDir = join(dir, 'data')

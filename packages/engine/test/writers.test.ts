@@ -1,4 +1,4 @@
-// Writers of one collection beside each other.
+// Concurrent writers of one collection.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,12 +9,12 @@ import { watchedVfs } from './crash/watched-vfs.ts'
 
 tap.setTimeout(120_000)
 
-test('a delete does not wait for room on the disk that it does not need', async (t) => {
+test('a delete does not wait for disk space that it does not need', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-writers-'))
   const pool = await openWorkerPool({ threads: 1 })
   const dimension = 64
   const deletes: Promise<unknown>[] = []
-  // While vectors are on their way to the disk, they take room there and are still counted as on their way, too.
+  // Vectors that are being written to disk take space there and are still counted as reserved.
   const vfs = watchedVfs(async ({ call, path }) => {
     if (call === 'write' && path.includes('originals')) deletes.push(engine.database().collection('c').delete(['none']))
   })
@@ -26,7 +26,7 @@ test('a delete does not wait for room on the disk that it does not need', async 
   })
   const fields = [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8' } }] as const
   const collection = await engine.database().createCollection({ name: 'c', fields })
-  // More than half of the room that is made for the first rows: twice as many would need more.
+  // More than half of the space that is reserved for the first rows; twice as many would need more.
   const vector = Array.from({ length: dimension }, (_, i) => i)
   await collection.upsert(Array.from({ length: 200 }, (_, i) => ({ id: `${i}`, fields: { v: vector } })))
   t.ok(deletes.length >= 2, 'when room was made and when it was used')

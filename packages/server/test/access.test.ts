@@ -1,4 +1,4 @@
-// Every route by every kind of token: who gets in is decided from the token alone, as the route table of the contract says.
+// Every route with every kind of token: access is decided by the token only, as in the route table of the contract.
 import { type Test, test } from 'tap'
 import { type Caller, callers, registeredRoutes } from './route-table.ts'
 import { type RunningApp, runningApp, unlimitedAttempts } from './running-app.ts'
@@ -55,7 +55,7 @@ async function enterprise(t: Test): Promise<{ readonly running: RunningApp; read
   return { running, tokens }
 }
 
-/** What a kind of token is refused with on a route for `caller`; undefined when it gets in. */
+/** The refusal code for a kind of token on a route for `caller`; undefined if it is accepted. */
 function refusalFor(token: string, caller: Caller): string | undefined {
   if (caller === 'nobody') return undefined
   if (token === 'none' || token === 'empty') return '401 authorization_required'
@@ -64,7 +64,7 @@ function refusalFor(token: string, caller: Caller): string | undefined {
   const isRoot = token.endsWith('root') && !token.startsWith('wrong') && !token.startsWith('half')
   const isMember = token.endsWith('writer') || token === 'reader' || token === 'impersonation'
   if (!isRoot && !isMember) return '401 invalid_token'
-  if (caller === 'anybody') return undefined
+  if (caller === 'anyone') return undefined
   if (caller === 'server' || caller === 'root') return isRoot ? undefined : '403 access_denied'
   if (isRoot) return '403 access_denied'
   return caller === 'writer' && token === 'reader' ? '403 token_read_only' : undefined
@@ -80,10 +80,10 @@ test('the route table is complete', async (t) => {
 test('every route accepts exactly the callers it is for', { timeout: 120_000 }, async (t) => {
   const { running, tokens } = await enterprise(t)
   const faults: string[] = []
-  let asked = 0
+  let attempts = 0
   for (const [route, caller] of callers) {
     const [method = '', url = ''] = route.split(' ')
-    // Of a database of its own: what gets in must not change what the next cell finds.
+    // A separate database, because an accepted request must not affect the next case.
     const path = url
       .replace('dbs/:database/info', 'dbs/mine/info')
       .replace(':database', 'made')
@@ -95,7 +95,7 @@ test('every route accepts exactly the callers it is for', { timeout: 120_000 }, 
         headers: token === undefined ? {} : { authorization: token },
         ...(method === 'GET' ? {} : { payload: json }),
       })
-      asked++
+      attempts++
       const found = `${answer.statusCode} ${answer.statusCode >= 400 ? JSON.parse(answer.body).code : ''}`
       const expected = refusalFor(kind, caller)
       const refused = /^40[13] |database_not_found/.test(found) && !(kind === 'root' && found.startsWith('404'))
@@ -106,10 +106,10 @@ test('every route accepts exactly the callers it is for', { timeout: 120_000 }, 
     }
   }
   t.strictSame(faults, [])
-  t.equal(asked, callers.size * Object.keys(tokens).length)
+  t.equal(attempts, callers.size * Object.keys(tokens).length)
 })
 
-/** The root token gets in and finds that the database is gone by now. */
+/** The root token is accepted and finds that the database no longer exists. */
 function mayLack(route: string, found: string): boolean {
   return route.includes('/admin/') && found === '404 database_not_found'
 }
@@ -133,7 +133,7 @@ test('only the token identifies the caller', { timeout: 120_000 }, async (t) => 
   }
 })
 
-test('a token of one database reaches nothing of another, and cannot tell what is there', {
+test('a token of one database has no access to another one, and cannot detect what exists there', {
   timeout: 120_000,
 }, async (t) => {
   const { running, tokens } = await enterprise(t)
@@ -167,7 +167,7 @@ test('a token of one database reaches nothing of another, and cannot tell what i
     `${name}%00`,
     `2/${name}`,
   ]
-  let asked = 0
+  let attempts = 0
   const got: string[] = []
   for (const [route, caller] of callers) {
     if (!['reader', 'searcher', 'writer'].includes(caller) || !route.includes(':name') || route.includes('/tokens'))
@@ -181,7 +181,7 @@ test('a token of one database reaches nothing of another, and cannot tell what i
         const answer = await ask(String(tokens.writer), method, at(name), body)
         const nothing = await ask(String(tokens.writer), method, at(String(absent[i])), body)
         const plain = (text: string) => text.replaceAll(/secret|absent/gi, 'it').replaceAll(/"request_id":"[^"]*"/g, '')
-        asked++
+        attempts++
         if (answer.statusCode < 400) got.push(`${method} ${at(name)}: ${answer.statusCode}`)
         if (answer.statusCode !== nothing.statusCode || plain(answer.body) !== plain(nothing.body))
           got.push(`${method} ${at(name)} differs from absent: ${answer.body} ${nothing.body}`)
@@ -189,7 +189,7 @@ test('a token of one database reaches nothing of another, and cannot tell what i
     }
   }
   t.strictSame(got, [])
-  t.ok(asked >= 500, `${asked} attempts`)
+  t.ok(attempts >= 500, `${attempts} attempts`)
   const listed = await ask(String(tokens.writer), 'GET', '/api/v2/collection')
   t.strictSame(
     JSON.parse(listed.body).collections.map(({ name }: { name: string }) => name),

@@ -1,5 +1,5 @@
-// How often a token may be guessed: the rates hold however addresses, and tokens vary, right tokens are not locked out by
-// wrong ones from the same address, and whose address counts behind proxies.
+// Limits on guessing tokens: the rates hold for any addresses and tokens, wrong tokens do not lock out right ones from the same address,
+// and the right address counts behind proxies.
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { type Test, test } from 'tap'
 import { addressKey } from '../src/access/addresses.ts'
@@ -15,7 +15,7 @@ const dayMs = 24 * 3_600_000
 interface Guarded {
   readonly clock: { ms: number }
   readonly guard: Guard
-  /** A token that the server made. */
+  /** A token that the server created. */
   readonly made: string
   readonly running: RunningApp
 }
@@ -40,7 +40,7 @@ function outcome(guard: Guard, token: string, address: string): string {
   }
 }
 
-test('addresses are counted by their network, however they are written', (t) => {
+test('addresses are counted by network, in any notation', (t) => {
   const same: Readonly<Record<string, readonly string[]>> = {
     '10.1.2.3': ['10.1.2.3', '::ffff:10.1.2.3', '::ffff:a01:203', '0:0:0:0:0:FFFF:0A01:0203', '10.1.2.3:443'],
     '2001:db8:0:0::/64': ['2001:db8::1', '2001:DB8::ffff:ffff:ffff:ffff', '[2001:db8::2]:443', '2001:db8:0:0:1::'],
@@ -55,7 +55,7 @@ test('addresses are counted by their network, however they are written', (t) => 
   t.end()
 })
 
-test('wrong tokens lock out no token that the server made, and none that was used from there within a day', async (t) => {
+test('wrong tokens do not lock out tokens that the server created, or that were used from the address within a day', async (t) => {
   const { guard, clock, made } = await guarded(t)
   const [used, fresh] = ['10.0.0.1', '10.0.0.2']
   t.equal(outcome(guard, rootToken, used), 'passes')
@@ -85,7 +85,7 @@ test('wrong tokens lock out no token that the server made, and none that was use
   t.equal(outcome(guard, rootToken, fresh), 'too_many_attempts', 'more than a day after its last use')
 })
 
-test('a hundred failures from anywhere are the most for the server', async (t) => {
+test('the server accepts a hundred failures in total', async (t) => {
   const { guard, clock, made } = await guarded(t)
   t.equal(outcome(guard, rootToken, '10.9.9.9'), 'passes')
   const outcomes = new Map<string, number>()
@@ -101,7 +101,7 @@ test('a hundred failures from anywhere are the most for the server', async (t) =
   t.equal(outcome(guard, rootToken, '10.2.0.0'), 'passes')
 })
 
-test('whatever a guesser varies, no minute has more than ten tries of one network and a hundred in all', async (t) => {
+test('no guesser gets more than ten attempts in a minute from one network, and a hundred in total', async (t) => {
   const seed = chosenSeed()
   t.comment(`ANNAL_SEED=${seed}`)
   const random = seededRandom(seed)
@@ -131,7 +131,7 @@ test('whatever a guesser varies, no minute has more than ten tries of one networ
     const found = outcome(guard, tokens[pick(tokens.length)]!(), address)
     if (found === 'invalid_token') tried.push({ at: clock.ms, key: addressKey(address) })
     else others.add(found)
-    // Health takes tokens as well and must not be a way around.
+    // Health accepts tokens as well and must not bypass the limits.
     if (i % 100 === 0) t.equal(await guard.mayKnowAll(made, address), false)
   }
   t.strictSame([...others], ['too_many_attempts'])
@@ -151,7 +151,7 @@ test('whatever a guesser varies, no minute has more than ten tries of one networ
   t.ok(running.engine.health().status === 'ok')
 })
 
-test('guesses count the same by health, and while the server starts', async (t) => {
+test('guesses through health count, also while the server starts', async (t) => {
   const { guard, running } = await guarded(t)
   const attempts = createAttempts({ now: () => 0, later: setImmediate })
   const slow = createGuard({ authToken: undefined, rootToken, slot: slotWith(running.engine), attempts })
@@ -172,7 +172,7 @@ test('guesses count the same by health, and while the server starts', async (t) 
   t.equal(outcome(starting, rootToken, '10.0.0.2'), 'passes')
 })
 
-test('addresses are remembered up to a bound, the oldest are forgotten first', (t) => {
+test('a limited number of addresses is kept, and the oldest are removed first', (t) => {
   const attempts = createAttempts({ now: () => 0 })
   const address = (i: number) => `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}`
   for (let i = 0; i <= limits.authAddressesMax; i++) attempts.succeeded(address(i))
@@ -182,7 +182,7 @@ test('addresses are remembered up to a bound, the oldest are forgotten first', (
   t.end()
 })
 
-test('failures are answered after a second, a hundred at one time, and all when the server stops', async (t) => {
+test('failures are answered after a second, a hundred at a time, and all of them when the server stops', async (t) => {
   const due: (() => void)[] = []
   const attempts = createAttempts({
     now: () => 0,
@@ -218,7 +218,7 @@ test('failures are answered after a second, a hundred at one time, and all when 
   t.pass('those that waited were answered when the server stopped')
 })
 
-test('behind trusted proxies the nearest address that is not theirs counts', async (t) => {
+test('behind trusted proxies, the nearest address that is not a proxy counts', async (t) => {
   const authToken = 'the-right-token-0123456789'
   const trustedProxies = ['10.0.0.0/24', 'fd00::1']
   const attempts = createAttempts({ now: () => 0, later: setImmediate })
@@ -234,14 +234,14 @@ test('behind trusted proxies the nearest address that is not theirs counts', asy
   const exhaust = async (remoteAddress: string, forwarded?: (i: number) => string) => {
     for (let i = 0; i < 10; i++) t.equal(await status(remoteAddress, forwarded?.(i), 'guess'), 401)
   }
-  // What the guesser writes stands to the left of what the proxy adds.
+  // The client's own value is to the left of what the proxy adds.
   await exhaust('10.0.0.7', (i) => `198.51.100.${i}, 203.0.113.5`)
   t.equal(await status('10.0.0.7', '203.0.113.5', authToken), 429, 'whatever is written before it')
   t.equal(await status('fd00::1', '192.0.2.1, 203.0.113.5, 10.0.0.9', authToken), 429, 'past two trusted ones')
   t.equal(await status('203.0.113.5', undefined, authToken), 429, 'the same without a proxy')
   t.equal(await status('10.0.0.7', '203.0.113.6', authToken), 200, 'another client of the proxy is not held up')
   t.equal(await status('10.0.0.7', undefined, authToken), 200)
-  // A stranger is believed nothing.
+  // The header of an untrusted client is ignored.
   await exhaust('192.0.2.99', (i) => `198.51.100.${i}`)
   t.equal(await status('192.0.2.99', '198.51.100.77', authToken), 429)
   t.equal(await status('10.0.0.7', '203.0.113.9, 192.0.2.99', authToken), 429, 'nor behind a proxy')

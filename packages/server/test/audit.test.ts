@@ -1,4 +1,4 @@
-// The audit log: one line for each change and each kind of refusal, chained so that tampering shows, durable across restarts.
+// The audit log: one line for each change and each kind of refusal, chained so that tampering is detected, durable across restarts.
 import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { openEngine } from '@annal/engine'
@@ -22,7 +22,7 @@ async function linesIn(dir: string): Promise<AuditLine[]> {
     .map((text) => JSON.parse(text) as AuditLine)
 }
 
-test('each change and each refusal is one line, with who, what and how it ended, and no token', async (t) => {
+test('each change and each refusal is one line with the caller, the action, and the outcome, and without tokens', async (t) => {
   const dir = await temporaryDirectory(t)
   const auditDir = path.join(dir, 'audit')
   const authToken = 'a-token-that-nobody-may-see'
@@ -69,7 +69,7 @@ test('each change and each refusal is one line, with who, what and how it ended,
   t.equal((await stat(auditDir)).mode & 0o777, 0o700)
 })
 
-test('the chain goes on over restarts, days and half a line that a crash left', async (t) => {
+test('the chain continues across restarts, days, and half a line left by a crash', async (t) => {
   const dir = path.join(await temporaryDirectory(t), 'audit')
   let now = Date.parse('2026-01-31T23:59:59Z')
   for (let day = 0; day < 3; day++) {
@@ -90,7 +90,7 @@ test('the chain goes on over restarts, days and half a line that a crash left', 
   t.strictSame(await verifyAudit(dir), { lines: 13, fault: undefined })
 })
 
-test('a line changed, removed, moved or slipped in is found', async (t) => {
+test('a changed, removed, moved, or inserted line is detected', async (t) => {
   const dir = path.join(await temporaryDirectory(t), 'audit')
   const audit = createAudit(dir)
   await audit.open()
@@ -115,7 +115,7 @@ test('a line changed, removed, moved or slipped in is found', async (t) => {
   t.equal((await verifyAudit(dir)).fault, undefined)
 })
 
-test('an audit log that cannot be written is told by health, and requests go on', async (t) => {
+test('health reports an audit log that cannot be written, and requests continue', async (t) => {
   const dir = await temporaryDirectory(t)
   const auditDir = path.join(dir, 'audit')
   const engine = await openEngine({ dataDir: dir, threads: 1 })
@@ -138,7 +138,7 @@ test('an audit log that cannot be written is told by health, and requests go on'
   })
 })
 
-test('events before the log is open wait, up to a bound, and then the gap is told', async (t) => {
+test('events wait until the log is open, up to a limit, and then the gap is recorded', async (t) => {
   const dir = path.join(await temporaryDirectory(t), 'audit')
   const audit = createAudit(dir)
   for (let i = 0; i < 1_000; i++) audit.record(event(`early.${i}`))
@@ -151,7 +151,7 @@ test('events before the log is open wait, up to a bound, and then the gap is tol
   t.strictSame(await verifyAudit(dir), { lines: 1_000, fault: undefined })
 })
 
-test('each act of the control plane, and each refusal, is one line that names the database', async (t) => {
+test('each action of the control plane, and each refusal, is one line that names the database', async (t) => {
   const dir = await temporaryDirectory(t)
   const rootToken = 'a-root-token-that-nobody-may-see'
   const engine = await openEngine({ dataDir: dir, threads: 1 })

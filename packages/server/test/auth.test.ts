@@ -1,4 +1,4 @@
-// Who may do what when a token is set, and that the decision comes before the body.
+// Permissions when a token is set; they are decided before the body is read.
 import net from 'node:net'
 import { test } from 'tap'
 import { createAttempts } from '../src/access/attempts.ts'
@@ -8,7 +8,7 @@ import { runningApp } from './running-app.ts'
 
 const authToken = 'the-right-token-0123456789'
 
-test('every route but health asks for the token, raw or as Bearer', async (t) => {
+test('every route except health requires the token, raw or as Bearer', async (t) => {
   const running = await runningApp(t, { authToken })
   const routes = [
     ['GET', '/api/v1/stats'],
@@ -51,7 +51,7 @@ test('every route but health asks for the token, raw or as Bearer', async (t) =>
   t.strictSame(Object.keys(health.json()).sort(), ['status', 'timestamp'], 'health without a token tells no details')
 })
 
-test('a wrong token is refused, and after ten of them no other is compared', async (t) => {
+test('a wrong token is refused, and after ten of them no further one is compared', async (t) => {
   const running = await runningApp(t, { authToken })
   const ask = (authorization: string) => running.send('GET', '/api/v1/index/list', { headers: { authorization } })
   for (let i = 0; i < 10; i++) {
@@ -63,7 +63,7 @@ test('a wrong token is refused, and after ten of them no other is compared', asy
   t.match([limited.status, limited.json().code, limited.headers.get('retry-after')], [429, 'too_many_attempts', '60'])
 })
 
-test('guesses are forgotten after a minute and counted per address', (t) => {
+test('guesses are forgotten after a minute and counted by address', (t) => {
   let now = 0
   const attempts = createAttempts({ now: () => now })
   const guard = createGuard({ authToken, rootToken: undefined, slot: new EngineSlot(), attempts })
@@ -100,7 +100,7 @@ test('of a thousand guesses ten are compared', async (t) => {
   t.equal(elsewhere.statusCode, 200, 'the right token from another address still works')
 })
 
-test('with authentication off the header is ignored, whatever it says', async (t) => {
+test('with authentication off the header is ignored', async (t) => {
   const running = await runningApp(t)
   for (const authorization of ['null', 'None', 'Bearer x', '']) {
     t.equal(

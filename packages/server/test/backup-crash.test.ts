@@ -1,4 +1,4 @@
-// A process that dies while it makes a backup: the backup is either whole or was never made, and nobody goes on with it.
+// A process that dies during a backup: the backup is complete or does not exist, and is not resumed.
 import { setTimeout as sleep } from 'node:timers/promises'
 import tap, { test } from 'tap'
 import { send, temporaryDirectory } from './running-app.ts'
@@ -9,7 +9,7 @@ const objects = 2_000
 
 tap.setTimeout(rounds * 120_000)
 
-test('a backup that a crash cuts off does not resume, and a new one is made', async (t) => {
+test('a backup that a crash interrupts does not resume, and a new one can be created', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const begin = async () => {
     const running = startProcess({ NDD_DATA_DIR: dataDir })

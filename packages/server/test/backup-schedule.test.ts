@@ -1,4 +1,4 @@
-// Scheduled backups: of what changed, proved, and no more of them than are kept.
+// Scheduled backups: of changed collections, verified, and limited in number.
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { Readable } from 'node:stream'
@@ -12,7 +12,7 @@ import { s3Bucket, s3Server } from './s3-server.ts'
 
 const fields = [{ name: 'v', type: 'vector', params: { dimension: 2, precision: 'float32' } }] as const
 
-test('each round backs up what changed and keeps the newest few', async (t) => {
+test('each round backs up changed collections and keeps the newest few', async (t) => {
   const { engine, dataDir } = await runningApp(t)
   const database = engine.database()
   const { backups } = database
@@ -48,16 +48,16 @@ test('each round backs up what changed and keeps the newest few', async (t) => {
   const folder = path.join(dataDir, 'checkpoints')
   await engine.checkpoint()
   await b?.upsert([{ id: 'y', fields: { v: [1, 2] } }])
-  // The disk spoils a snapshot file that the next backup begins with.
+  // Damages the snapshot file that the next backup starts with.
   const newest = (await readdir(folder)).sort().at(-1) as string
   const id = 2
   await writeFile(path.join(folder, newest, `collection-${id}-part-0.snap`), 'spoilt')
   await schedule.run()
-  t.equal(schedule.faults.length, 1, 'a backup that cannot be restored is none, and is told')
+  t.equal(schedule.faults.length, 1, 'a backup that cannot be restored does not count and is reported')
   t.match(schedule.faults[0], /"default\/b"/)
   t.equal(of('b').length, 1)
 
-  // The one that no round removes.
+  // The backup that no round removes.
   const faulty = path.join(dataDir, 'backups')
   for (const folder of await readdir(faulty)) {
     const manifest = await readFile(path.join(faulty, folder, 'manifest.json'), 'utf8')
@@ -71,7 +71,7 @@ test('each round backs up what changed and keeps the newest few', async (t) => {
   )
 })
 
-test('a collection is backed up as its own schedule says, until that is deleted', async (t) => {
+test('a collection is backed up by its own schedule until this is deleted', async (t) => {
   const { engine, send } = await runningApp(t, { backupEveryHours: 5 })
   const database = engine.database()
   for (const name of ['a', 'b']) await database.createCollection({ name, fields })
@@ -111,8 +111,8 @@ test('a collection is backed up as its own schedule says, until that is deleted'
   await schedule.runDue(Date.now() + 2 * 3_600_000)
   t.equal(names('a').length, 1, 'the newest one is kept')
   t.notSame(names('a'), [made])
-  const [told] = (await listed()).schedules as { last_at: string; next_at: string }[]
-  t.equal(Date.parse(told?.next_at ?? '') - Date.parse(told?.last_at ?? ''), 2 * 3_600_000)
+  const [nextSchedule] = (await listed()).schedules as { last_at: string; next_at: string }[]
+  t.equal(Date.parse(nextSchedule?.next_at ?? '') - Date.parse(nextSchedule?.last_at ?? ''), 2 * 3_600_000)
 
   t.same((await send('DELETE', '/api/v2/collection/a/schedule')).json(), { deleted: true })
   t.same((await send('DELETE', '/api/v2/collection/a/schedule')).json(), { deleted: false })
@@ -122,7 +122,7 @@ test('a collection is backed up as its own schedule says, until that is deleted'
   t.equal(names('a').length, 1, 'what it made stays')
 })
 
-test('schedules are of one database and of no later one under its name, and there are as many as fit', async (t) => {
+test('schedules belong to one database, not to a later one with its name, and their number is limited', async (t) => {
   const { engine } = await runningApp(t)
   const schedules = new Schedules(() => engine.control)
   const { control } = engine
@@ -161,7 +161,7 @@ test('schedules are of one database and of no later one under its name, and ther
   )
 })
 
-test('scheduled backups are carried to a bucket once each, kept there in their number, and can be brought back', async (t) => {
+test('scheduled backups are uploaded to a bucket once each, limited in number there, and can be downloaded again', async (t) => {
   await s3Server(t)
   const { engine } = await runningApp(t)
   const database = engine.database()

@@ -1,4 +1,4 @@
-// Backups over HTTP, as the published clients of both versions ask for them.
+// Backups over HTTP, as the published clients of both versions request them.
 import { type Test, test } from 'tap'
 import { createIndex, type RunningApp, runningApp } from './running-app.ts'
 
@@ -17,7 +17,7 @@ async function settled({ engine }: RunningApp): Promise<void> {
   await engine.database().backups.settled()
 }
 
-test('v1: made, listed, described, restored and deleted', async (t) => {
+test('v1: created, listed, described, restored, and deleted', async (t) => {
   const running = await withObjects(t)
   const create = (name: string) => running.send('POST', '/api/v1/index/docs/backup', { json: { name } })
   const made = await create('nightly')
@@ -53,7 +53,7 @@ test('v1: made, listed, described, restored and deleted', async (t) => {
   t.same((await running.send('GET', '/api/v1/backups')).json(), {})
 })
 
-test('the backup routes of v1 take collections of v2, and a request without a body', async (t) => {
+test('the backup routes of v1 accept collections of v2, and a request without a body', async (t) => {
   const running = await runningApp(t)
   await running.send('POST', '/api/v2/collection', { json: { name: 'notes', fields } })
   for (const options of [{}, { body: '', type: 'application/json' }, { json: {} }, { json: { name: null } }]) {
@@ -72,7 +72,7 @@ test('the backup routes of v1 take collections of v2, and a request without a bo
   t.equal((await running.send('POST', '/api/v1/index/none/backup')).status, 404)
 })
 
-test('v2: made, cloned, verified, carried away and brought back in both ways', async (t) => {
+test('v2: created, cloned, verified, downloaded, and uploaded in both ways', async (t) => {
   const running = await runningApp(t)
   await running.send('POST', '/api/v2/collection', { json: { name: 'notes', fields } })
   const objects = [{ id: 'a', fields: { v: [1, 2, 3, 4] } }]
@@ -121,14 +121,14 @@ test('v2: made, cloned, verified, carried away and brought back in both ways', a
   })
   t.equal(clone.status, 201)
   const counted = await running.send('POST', '/api/v2/collection/copy/objects/count', { json: {} })
-  t.match(counted.json(), { count: 1 }, 'whoever asks waits until it is loaded')
+  t.match(counted.json(), { count: 1 }, 'a request waits until it is loaded')
   t.equal(running.engine.database().collection('copy').stateDigest(), digest)
   t.equal((await running.send('DELETE', '/api/v2/backup/one')).status, 200)
   for (const job of ['backup', 'restore'])
     t.same((await running.send('DELETE', `/api/v2/status/${job}`)).json(), { cancelled: false }, 'none is running')
 })
 
-test('a link to a download carries its token in the query, and only there', async (t) => {
+test('a download link has its token in the query, and only there', async (t) => {
   const authToken = 'a-token-of-some-length'
   const running = await runningApp(t, { authToken })
   await running.engine.database().createCollection({ name: 'docs', fields })
@@ -141,10 +141,10 @@ test('a link to a download carries its token in the query, and only there', asyn
   t.equal((await get(`/api/v1/backups?token=${authToken}`)).status, 401)
 })
 
-test('while one backup is being made another is refused', async (t) => {
+test('while one backup is created another one is refused', async (t) => {
   const running = await withObjects(t)
   const { backups } = running.engine.database()
-  // Begun in one turn, so that the first cannot have ended.
+  // Started in one turn, so that the first cannot have ended.
   const [first, second] = await Promise.allSettled([backups.create('docs', 'one'), backups.create('docs', 'two')])
   t.equal(first.status, 'fulfilled')
   t.match(second, { status: 'rejected', reason: { code: 'backup_running' } })
@@ -154,7 +154,7 @@ test('while one backup is being made another is refused', async (t) => {
   await settled(running)
 })
 
-test('a backup larger than any other body is taken, in both ways', async (t) => {
+test('a backup larger than any other body is accepted, in both ways', async (t) => {
   const running = await runningApp(t)
   const { engine } = running
   const wide = [{ name: 'v', type: 'vector', params: { dimension: 2_000, precision: 'float32' } }] as const

@@ -1,4 +1,4 @@
-// Whatever is wrong with a request: a 4xx with a code that names field, value and limit, a process that lives, and nothing stored.
+// For any error in a request: a 4xx with a code that names field, value, and limit, a process that keeps running, and nothing stored.
 import { encode } from '@msgpack/msgpack'
 import { type Test, test } from 'tap'
 import { createIndex, type RunningApp, runningApp, type SendOptions } from './running-app.ts'
@@ -330,7 +330,7 @@ const badOthers: BadRequest[] = [
   { why: 'a search of nothing', route: '/api/v1/index/docs/search', options: json('null'), code: invalid },
 ]
 
-test('bad input is refused on every route and leaves nothing behind', async (t) => {
+test('bad input is refused on every route and stores nothing', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const before = running.engine.stats().lsnApplied

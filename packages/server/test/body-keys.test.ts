@@ -1,4 +1,4 @@
-// Keys that a body should not have, methods that a path does not take, and what v1 leaves out or drops.
+// Unknown keys in bodies, unsupported methods of paths, and optional values in v1.
 import { test } from 'tap'
 import { unknownKeys } from '../src/wire/unknown-keys.ts'
 import { searchBody } from '../src/wire/v1-search.ts'
@@ -6,7 +6,7 @@ import { createIndex, runningApp } from './running-app.ts'
 
 const accept = 'application/json'
 
-test('routes of the published protocol answer and say which keys nobody reads', async (t) => {
+test('routes of the published protocol succeed and list the ignored keys', async (t) => {
   const running = await runningApp(t)
   const created = await running.send('POST', '/api/v1/index/create', {
     json: { index_name: 'docs', dim: 4, space_type: 'cosine', precison: 'float32' },
@@ -61,7 +61,7 @@ test('routes of the published protocol answer and say which keys nobody reads', 
   t.match([refused.status, refused.json()], [400, { code: 'invalid_argument', warnings: [/did you mean "vector"/] }])
 })
 
-test('routes of its own refuse them', async (t) => {
+test('other routes refuse unknown keys', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const search = { fields: { dense: { query: [1, 0, 0, 0] } } }
@@ -92,13 +92,13 @@ test('routes of its own refuse them', async (t) => {
   )
 })
 
-test('a body of nothing but unknown keys costs little', (t) => {
+test('a body of unknown keys only costs little', (t) => {
   const body = Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`key${i}`.repeat(20), i]))
   t.equal(unknownKeys(searchBody(512), body).length, 8)
   t.end()
 })
 
-test('another method on a path that exists is 405 and names those that it takes', async (t) => {
+test('an unsupported method on an existing path is 405 with the supported methods', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   for (const [method, route, allow] of [
@@ -116,7 +116,7 @@ test('another method on a path that exists is 405 and names those that it takes'
   t.equal((await running.send('PUT', '/api/v2/nothing')).status, 404)
 })
 
-test('k left out is 10, and sparse values for a dense index are refused by name', async (t) => {
+test('k defaults to 10, and sparse values for a dense index are refused with the field name', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const json = Array.from({ length: 20 }, (_, i) => ({ id: `${i}`, vector: [i, 1, 0, 0] }))

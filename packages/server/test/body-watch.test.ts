@@ -1,4 +1,4 @@
-// A body may take as long as it gets on, and no longer.
+// A body may take as long as it makes progress.
 import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Test, test } from 'tap'
 import { createBodyWatch } from '../src/http/body-watch.ts'
 
-// The client and the server share one event loop: on a slow machine the looks come later just as the bytes do.
+// The client and the server share one event loop, so on a slow machine both the checks and the bytes are late.
 const looks = { lookEveryMs: 50, looksMax: 10, bytesMin: 100 }
 
 async function listening(t: Test, answer: (request: http.IncomingMessage, response: http.ServerResponse) => void) {
@@ -34,7 +34,7 @@ function whole(request: http.IncomingMessage, response: http.ServerResponse): vo
   request.on('end', () => response.end(String(bytes)))
 }
 
-test('a body that gets on is received, however long it takes', async (t) => {
+test('a body with progress is received, however long it takes', async (t) => {
   const port = await listening(t, whole)
   const request = http.request({ port, host: '127.0.0.1', method: 'POST' })
   const answered = once(request, 'response') as Promise<[http.IncomingMessage]>
@@ -55,7 +55,7 @@ for (const [name, answer] of [
   test(name, async (t) => {
     const port = await listening(t, answer)
     const socket = net.connect(port, '127.0.0.1')
-    // A reset is as good an end as any other.
+    // A reset is an acceptable end, too.
     socket.on('error', () => undefined)
     socket.resume()
     const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()))

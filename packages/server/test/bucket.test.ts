@@ -1,4 +1,4 @@
-// Backups in something that speaks S3: whole or not there, in many parts, read back, and told clearly when something is wrong.
+// Backups in a bucket with the S3 API: complete or absent, in many parts, read back, with clear errors.
 import { randomBytes } from 'node:crypto'
 import { readdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -7,7 +7,7 @@ import { Bucket } from '../src/backups/bucket.ts'
 import { parseBucketPlace } from '../src/backups/bucket-place.ts'
 import { s3Bucket, s3Server, setVariable } from './s3-server.ts'
 
-// For the file as a whole; a loaded machine takes its time.
+// For the whole file; a busy machine takes longer.
 tap.setTimeout(300_000)
 
 const mebibyte = 1024 * 1024
@@ -22,7 +22,7 @@ async function all(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   return Buffer.concat(found)
 }
 
-test('an address of a bucket is read, and nothing else is taken for one', async (t) => {
+test('a valid bucket address is parsed, and anything else is refused', async (t) => {
   t.same(parseBucketPlace('s3://bucket'), { bucket: 'bucket', prefix: '' })
   t.same(parseBucketPlace('s3://bucket/'), { bucket: 'bucket', prefix: '' })
   t.same(parseBucketPlace('s3://bucket/a//b/'), { bucket: 'bucket', prefix: 'a/b/' })
@@ -30,7 +30,7 @@ test('an address of a bucket is read, and nothing else is taken for one', async 
     t.equal(parseBucketPlace(wrong), undefined, wrong)
 })
 
-test('what is put comes back, is listed and deleted; others in the bucket are left alone', async (t) => {
+test('uploaded files are returned, listed, and deleted, and other files in the bucket are not touched', async (t) => {
   const { directory } = await s3Server(t)
   const bucket = new Bucket({ bucket: s3Bucket, prefix: 'here/' }, { partBytes: 5 * mebibyte })
   const other = new Bucket({ bucket: s3Bucket, prefix: '' })
@@ -70,7 +70,7 @@ test('what is put comes back, is listed and deleted; others in the bucket are le
   )
 })
 
-test('a bucket that spoils, refuses or is away is told as such', async (t) => {
+test('a bucket that damages files, refuses requests, or is unreachable is reported as such', async (t) => {
   const { directory } = await s3Server(t)
   const bytes = randomBytes(10_000)
   const bucket = new Bucket({ bucket: s3Bucket, prefix: '' })

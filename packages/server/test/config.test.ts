@@ -1,4 +1,4 @@
-// Settings are checked before anything opens, and the documentation lists exactly them.
+// Settings are checked before anything opens, and the documentation lists exactly these settings.
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { ConfigError, readConfig, settings, settingsWithoutEffect } from '../src/index.ts'
@@ -12,7 +12,7 @@ test('an empty environment gives the documented defaults without a warning', (t)
   t.end()
 })
 
-test('every setting is read, with spaces around it forgiven', (t) => {
+test('every setting is read, and spaces around values are ignored', (t) => {
   const { inForce, ...config } = readConfig({
     NDD_SERVER_PORT: ' 0 ',
     NDD_HOST: '::1',
@@ -78,7 +78,7 @@ test('every setting is read, with spaces around it forgiven', (t) => {
   t.end()
 })
 
-test('all problems are reported at once, in the order of the table, each naming its setting and value', (t) => {
+test('all errors are reported at once, in the order of the table, each with its setting and value', (t) => {
   const read = () =>
     readConfig({ NDD_SERVER_PORT: '80a', NDD_FSYNC: 'sometimes', NDD_TOP_K_MAX: '4097', NDD_AUTH_TOKEN: 'two words' })
   t.throws(read, ConfigError)
@@ -118,21 +118,21 @@ test('all problems are reported at once, in the order of the table, each naming 
   t.end()
 })
 
-test('names nobody knows are warned about, names of the published server get one notice', (t) => {
+test('unknown names cause warnings, names of the published server cause one notice', (t) => {
   const { warnings } = readConfig({ NDD_SERVER_PROT: '1', NDD_MAX_ELEMENTS: '5', NDD_DEBUG_LOG: '1', HOME: '/' })
   t.match(warnings, [/NDD_SERVER_PROT/, /NDD_MAX_ELEMENTS, NDD_DEBUG_LOG/])
   t.equal(warnings.length, 2)
   t.end()
 })
 
-test('an open server without a token and a short token are warned about', (t) => {
+test('a server without a token and a short token cause warnings', (t) => {
   t.match(readConfig({ NDD_HOST: '0.0.0.0' }).warnings, [/without NDD_AUTH_TOKEN/])
   t.match(readConfig({ NDD_AUTH_TOKEN: 'short' }).warnings, [/shorter than 16/])
   t.match(readConfig({ NDD_AUTH_TOKEN: 'a:b:region-of-the-client' }).warnings, [/colon/])
   t.end()
 })
 
-test('a root token that can be guessed is not reachable from elsewhere, and the operator is told', (t) => {
+test('a root token that can be guessed makes the server listen on loopback only, with a warning', (t) => {
   for (const weak of ['unsafe_root_token', 'fifteen-letters']) {
     const { config, warnings } = readConfig({ NDD_ROOT_TOKEN: weak, NDD_HOST: '0.0.0.0' })
     t.equal(config.host, '127.0.0.1', weak)

@@ -1,5 +1,5 @@
-// The HTTP contract, row by row: transcripts of requests and replies, told to a real server. Every row of every table is in one.
-// What a plain server answers about data, a server with databases answers to the token of one.
+// The HTTP contract by rows: transcripts of requests and replies, sent to a real server. Every row of every table is in a transcript. The
+// replies of a server without databases about data equal those for the token of a database.
 import { test } from 'tap'
 import { admin, rootToken } from './contract/admin.ts'
 import { backups } from './contract/backups.ts'
@@ -14,25 +14,25 @@ import { runningApp } from './running-app.ts'
 
 const data: readonly Transcript[] = [...v1Indexes, ...v1Vectors, ...v2Collections, ...v2Objects, ...backups]
 
-test('every row of the tables is in a transcript, and transcripts name no other', (t) => {
+test('every row of the tables is in a transcript, and transcripts contain no other rows', (t) => {
   const named = new Set([...data, ...admin, ...license].flatMap(({ steps }) => steps.flatMap((step) => step.rows)))
   t.strictSame([...named].sort(), [...new Set(rows)].sort())
   t.end()
 })
 
 for (const transcript of data) {
-  test(`${transcript.name}: a plain server, asked in JSON`, async (t) => {
+  test(`${transcript.name}: a plain server, in JSON`, async (t) => {
     await play(t, transcript, await runningApp(t), { packed: false })
   })
   if (transcript.plainOnly) continue
-  test(`${transcript.name}: the token of a database, asked in MessagePack`, async (t) => {
+  test(`${transcript.name}: the token of a database, in MessagePack`, async (t) => {
     await play(t, transcript, await insideDatabase(t), { packed: true })
   })
 }
 
 for (const transcript of admin) {
   for (const packed of [false, true]) {
-    test(`${transcript.name}: asked in ${packed ? 'MessagePack' : 'JSON'}`, async (t) => {
+    test(`${transcript.name}: in ${packed ? 'MessagePack' : 'JSON'}`, async (t) => {
       await play(t, transcript, await runningApp(t, { rootToken }), { packed })
     })
   }

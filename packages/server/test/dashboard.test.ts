@@ -1,4 +1,4 @@
-// The files of the dashboard as the server hands them out, and the settings it tells.
+// The files of the dashboard as the server sends them, and the settings that it reports.
 import { access } from 'node:fs/promises'
 import { test } from 'tap'
 import { chooseForm, readDashboard } from '../src/http/static-files.ts'
@@ -46,13 +46,13 @@ test('the page and its files need no token, are compressed and cached, and have 
   }
 })
 
-test('all files together are below 400 KB as they are sent', { skip }, async (t) => {
+test('all files together are below 400 KB as sent', { skip }, async (t) => {
   let total = 0
   for (const file of (await readDashboard()).values()) total += chooseForm(file, 'br')[1].length
   t.ok(total < 400_000, `${total} bytes`)
 })
 
-test('the form sent is one that the browser takes', (t) => {
+test('the reply has the encoding that the browser accepts', (t) => {
   const forms = new Map([
     ['br', Buffer.from('b')],
     ['gzip', Buffer.from('g')],
@@ -72,7 +72,7 @@ test('the form sent is one that the browser takes', (t) => {
   t.end()
 })
 
-test('settings in force are told without secrets and places', async (t) => {
+test('current settings are reported without secrets and paths', async (t) => {
   const environment = {
     NDD_AUTH_TOKEN: 'a-token-of-enough-characters',
     NDD_DATA_DIR: '/somewhere/secret',
@@ -83,13 +83,13 @@ test('settings in force are told without secrets and places', async (t) => {
   const answer = await running.send('GET', '/api/v2/configuration', { headers: { authorization: config.authToken! } })
   t.equal(answer.status, 200)
   t.notMatch(answer.text, /a-token-of|somewhere/)
-  const told = answer.json().settings as { name: string; value: string; fallback: string }[]
+  const settings = answer.json().settings as { name: string; value: string; fallback: string }[]
   t.match(
-    told.find(({ name }) => name === 'NDD_TOP_K_MAX'),
+    settings.find(({ name }) => name === 'NDD_TOP_K_MAX'),
     { value: '100', fallback: '512' },
   )
   t.match(
-    told.find(({ name }) => name === 'NDD_AUTH_TOKEN'),
+    settings.find(({ name }) => name === 'NDD_AUTH_TOKEN'),
     { value: 'set' },
   )
 })

@@ -1,4 +1,4 @@
-// Databases and tokens over HTTP, as the root token and the tokens of databases use them.
+// Databases and tokens over HTTP, with the root token and the tokens of databases.
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type Test, test } from 'tap'
@@ -28,7 +28,7 @@ async function madeDatabase(root: Bound, name: string): Promise<string> {
   return String(made.json().db_token)
 }
 
-test('a database is made, described, deactivated, activated, retyped and deleted', async (t) => {
+test('a database is created, described, deactivated, activated, changed in type, and deleted', async (t) => {
   const { ask, root } = await enterprise(t)
   const made = await root('POST', '/admin/dbs', { db_name: 'acme', db_type: 'Pro' })
   t.match([made.status, made.json()], [201, { db_name: 'acme', db_type: 'Pro', db_token: /^acme:[\w-]{43}$/ }])
@@ -84,7 +84,7 @@ test('a database is made, described, deactivated, activated, retyped and deleted
   t.equal((await ask(token, 'GET', '/collection')).status, 401, 'an old token does not open a new database of its name')
 })
 
-test('tokens are created by root and by the database, returned once, listed without secrets, and revoked at once', async (t) => {
+test('tokens are created by root and by the database, returned once, listed without secrets, and revoked immediately', async (t) => {
   const { running, ask, root } = await enterprise(t)
   const first = await madeDatabase(root, 'acme')
   const minted: string[] = [first]
@@ -125,7 +125,7 @@ test('tokens are created by root and by the database, returned once, listed with
   }
 })
 
-test('a token that reads may search and read, and write nothing', async (t) => {
+test('a read token may search and read, and not write', async (t) => {
   const { ask, root } = await enterprise(t)
   const writer = await madeDatabase(root, 'acme')
   const reader = String((await root('POST', '/admin/dbs/acme/tokens', { name: 'r', token_type: 'r' })).json().db_token)
@@ -161,7 +161,7 @@ test('the routes of v1 work with the token of a database, inside it', async (t) 
   t.equal((await root('GET', '/api/v1/index/list')).status, 403)
 })
 
-test('a plain deployment has no databases to make and no tokens to mint', async (t) => {
+test('a plain deployment cannot create databases or tokens', async (t) => {
   const running = await runningApp(t, { authToken: 'the-right-token-0123456789' })
   const headers = { authorization: 'the-right-token-0123456789' }
   for (const [method, route, json] of [

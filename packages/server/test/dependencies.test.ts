@@ -1,5 +1,4 @@
-// The floor under what the server depends on: versions without the known holes, no archive unpackers, nothing that runs when it
-// is installed.
+// Requirements on the server's dependencies: minimum versions without known vulnerabilities, no archive unpackers, no install scripts.
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 
@@ -20,7 +19,7 @@ const floors: readonly [name: string, floor: string][] = [
 ]
 const unwanted = /^(tar|tar-fs|tar-stream|unzipper|adm-zip|yauzl|extract-zip|decompress)$/
 
-test('production dependencies are above their floors, unpack nothing and run nothing when installed', async (t) => {
+test('production dependencies have their minimum versions, unpack nothing, and run nothing when installed', async (t) => {
   const lock = JSON.parse(await readFile(new URL('../../../package-lock.json', import.meta.url), 'utf8')) as {
     readonly packages: Readonly<Record<string, LockedPackage>>
   }

@@ -1,5 +1,5 @@
-// A disk that fills up and empties again: writes are refused with 507, reading goes on, health says so, and writing resumes by
-// itself with nothing lost.
+// A disk that fills up and empties again: writes are refused with 507, reads continue, health reports it, and writes resume automatically
+// without loss.
 import { execFileSync } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -10,7 +10,7 @@ import { startProcess } from './running-process.ts'
 
 const mebibyte = 1_048_576
 
-test('a full disk is 507 for writes and nothing for reads, and passes', { timeout: 120_000 }, async (t) => {
+test('a full disk is 507 for writes and has no effect on reads, and writes resume afterwards', { timeout: 120_000 }, async (t) => {
   const place = await temporaryDirectory(t)
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=400m', 'tmpfs', place], { stdio: 'pipe' })
@@ -58,7 +58,7 @@ test('a full disk is 507 for writes and nothing for reads, and passes', { timeou
     const answer = await insert()
     return answer.status === 200 ? answer : undefined
   })
-  t.equal(back.status, 200, 'writing resumes by itself')
+  t.equal(back.status, 200, 'writing resumes automatically')
   t.match((await send(url, 'GET', '/api/v1/health')).json(), { status: 'ok' })
   const { total_elements: stored } = (await send(url, 'GET', '/api/v1/index/docs/info')).json()
   running.child.kill('SIGTERM')

@@ -1,5 +1,5 @@
-// Requests that are refused before their body is there: clients that send all of it before they read, and those that read while they
-// send, get the reply; and what nobody wants of a body is read for so long, and no longer.
+// Requests that are refused before their body has arrived: clients that send everything before they read, and clients that read while they
+// send, get the reply. The rest of the body is read for a limited time.
 import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { type RunningApp, runningApp, unlimitedAttempts } from './running-app.ts
 
 const authToken = 'the-token-of-this-server'
 const rootToken = 'the-root-token-0123456789'
-/** Far more than sockets hold. */
+/** Much more than sockets buffer. */
 const chunk = Buffer.alloc(65_536, '[')
 const chunks = 160
 const bytes = chunk.length * chunks
@@ -24,7 +24,7 @@ interface Refused {
 
 type Client = (url: string, refused: Refused, declares: boolean) => Promise<{ status: number; body: string }>
 
-/** As http.client of Python does, and with it requests: nothing is read before everything is sent. */
+/** Like http.client of Python and requests: nothing is read before everything is sent. */
 const sendsThenReads: Client = async (url, { method, path, headers = {} }, declares) => {
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
   const failed = once(socket, 'error').then(([error]) => {
@@ -69,7 +69,7 @@ const nodeHttp: Client = async (url, { method, path, headers }, declares) => {
   if (!isAnswered) request.end()
   const [response] = await responded
   const body = Buffer.concat(await response.toArray()).toString()
-  // The server waits for the rest of the body: the connection is of no use to the next request.
+  // The server waits for the rest of the body, so the connection cannot be reused.
   request.destroy()
   return { status: response.statusCode ?? 0, body }
 }
@@ -100,7 +100,7 @@ async function checkAll(running: RunningApp, refused: readonly Refused[], t: Pic
 const upsert = { method: 'POST', path: '/api/v2/collection/docs/objects' }
 const search = { method: 'POST', path: '/api/v2/collection/docs/search' }
 
-test('a client reads why it was refused before its body was there', async (t) => {
+test('a client reads why it was refused before its body arrived', async (t) => {
   const running = await runningApp(t, { authToken }, { attempts: unlimitedAttempts() })
   const right = { authorization: authToken }
   const refused: Refused[] = [
@@ -120,7 +120,7 @@ test('a client reads why it was refused before its body was there', async (t) =>
   await checkAll(running, refused, t)
 })
 
-test('so it does without a license, and where its token may not', async (t) => {
+test('a client without a license or permission reads the refusal, too', async (t) => {
   const without = await runningApp(t, { rootToken }, { licensed: false })
   const member = { authorization: `root/default:${rootToken}` }
   await checkAll(without, [{ status: 402, ...upsert, headers: member }], t)
@@ -132,7 +132,7 @@ test('so it does without a license, and where its token may not', async (t) => {
   )
 })
 
-test('the published client reads it, too', async (t) => {
+test('the published client reads the refusal, too', async (t) => {
   const running = await runningApp(t, { authToken })
   const client = new Endee(authToken)
   client.setBaseUrl(`${running.url}/api/v1`)
@@ -147,7 +147,7 @@ test('the published client reads it, too', async (t) => {
   await t.rejects(index.upsert(items), /token/i)
 })
 
-test('what is sent after the reply is read for so long, and no longer', async (t) => {
+test('data sent after the reply is read for a limited time', async (t) => {
   const server = http.createServer({ requestTimeout: 0 })
   const watch = createBodyWatch(server, { lookEveryMs: 20, looksMax: 1_000, bytesMin: 0, unreadBytesMax: 1_000_000 })
   server.on('request', (request, response) => {

@@ -76,14 +76,14 @@ test('the published client creates, lists, describes, fills, queries, changes an
 })
 
 for (const precision of Object.values(Precision)) {
-  test(`the published client gets back what it sent to ${precision} indexes, the norm included`, async (t) => {
+  test(`the published client reads back what it sent to ${precision} indexes, including the norm`, async (t) => {
     const running = await runningApp(t)
     const client = new Endee()
     client.setBaseUrl(`${running.url}/api/v1`)
     for (const spaceType of ['cosine', 'l2', 'ip'] as const) {
       await client.createIndex({ name: spaceType, dimension: 4, spaceType, precision })
       const index = await client.getIndex(spaceType)
-      // Quantized rows are float32 in memory up to some five hundred.
+      // Quantized rows are float32 in memory up to about five hundred rows.
       const count = precision === Precision.INT8D ? 540 : 60
       const sent = Array.from({ length: count }, (_, i) => ({
         id: `${i}`,
@@ -121,7 +121,7 @@ test('the published client stores hybrid objects', async (t) => {
   t.match(await index.getVector('item 4'), { id: 'item 4', meta: items[4]!.meta })
 })
 
-test('the published client is told of conflicts and wrong tokens in its own exceptions', async (t) => {
+test('the published client reports conflicts and wrong tokens with its own exceptions', async (t) => {
   const running = await runningApp(t, { authToken: 'a-token-of-many-characters' })
   const client = new Endee('a-token-of-many-characters')
   client.setBaseUrl(`${running.url}/api/v1`)
@@ -132,7 +132,7 @@ test('the published client is told of conflicts and wrong tokens in its own exce
   await t.rejects(stranger.listIndexes(), { name: 'AuthenticationException' })
 })
 
-test('the published client deletes by ids that a path may mean in two ways', async (t) => {
+test('the published client deletes by ids that a path can express in two ways', async (t) => {
   const running = await runningApp(t)
   const client = new Endee()
   client.setBaseUrl(`${running.url}/api/v1`)
@@ -153,7 +153,7 @@ test('the published client deletes by ids that a path may mean in two ways', asy
   t.equal((await client.getIndex('ids')).describe().count, 1)
 })
 
-test('the published client is refused sparse values that an index cannot keep', async (t) => {
+test('sparse values that an index cannot store are refused for the published client', async (t) => {
   const running = await runningApp(t)
   const client = new Endee()
   client.setBaseUrl(`${running.url}/api/v1`)
@@ -165,7 +165,7 @@ test('the published client is refused sparse values that an index cannot keep', 
   t.equal((await client.getIndex('dense')).describe().count, 0)
 })
 
-test('the published client gets true similarities from a binary index, which it cannot ask to rescore', async (t) => {
+test('the published client gets correct similarities from a binary index, although it cannot request rescoring', async (t) => {
   const running = await runningApp(t)
   const client = new Endee()
   client.setBaseUrl(`${running.url}/api/v1`)

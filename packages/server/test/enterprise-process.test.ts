@@ -1,4 +1,4 @@
-// The whole of enterprise mode with a real process: start, trial, database, token, data, kill, an ended license, a new one.
+// Enterprise mode with a real process: start, trial, database, token, data, kill, an expired license, a new one.
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import tap, { type Test, test } from 'tap'
@@ -38,7 +38,7 @@ async function started(t: Test, dataDir: string, environment: Record<string, str
   }
 }
 
-test('databases, tokens and the license live through kills and restarts', { timeout: 300_000 }, async (t) => {
+test('databases, tokens, and the license survive kills and restarts', { timeout: 300_000 }, async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
   const first = await started(t, dataDir)
   const database = { db_name: 'acme', db_type: 'enterprise' }
@@ -86,7 +86,7 @@ test('databases, tokens and the license live through kills and restarts', { time
   await fourth.process.ended
 })
 
-test('a license file in the directory is used at startup, and a weak root token listens on loopback only', async (t) => {
+test('a license file in the directory is used at startup, and a weak root token makes the server listen on loopback only', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
   await layLicense(dataDir)
   const weak = { NDD_ROOT_TOKEN: 'unsafe_root_token', NDD_HOST: '0.0.0.0' }

@@ -1,4 +1,4 @@
-// One shape for every error, and nothing of the machine in it.
+// All errors have one form, and contain nothing about the machine.
 import { EngineError } from '@annal/engine'
 import { WalError } from '@annal/wal'
 import { test } from 'tap'
@@ -16,7 +16,7 @@ test('errors of the log lose their file names on the way to a client', (t) => {
   t.end()
 })
 
-test('field, value and limit are told, shortened to what fits a line', (t) => {
+test('field, value, and limit are returned, shortened to one line', (t) => {
   const value = `a${'b'.repeat(500)}`
   t.match(errorBody(new EngineError('invalid_argument', 'x', { field: 'f', value, limit: 3, secret: 's' }), 'r'), {
     field: 'f',
@@ -45,7 +45,7 @@ test('field, value and limit are told, shortened to what fits a line', (t) => {
   t.end()
 })
 
-test('every code has a status, and those that pass with time say when to come back', (t) => {
+test('every code has a status, and temporary errors have Retry-After', (t) => {
   for (const code of errorCodes) {
     const error = Object.assign(new Error(code), { code })
     if (!isCoded(error)) throw new Error(`${code} has no status`)

@@ -1,4 +1,4 @@
-// Waits for a condition, however slow the machine is: what never comes is the timeout of the test.
+// Waits for a condition without a deadline of its own, because machines differ; the timeout of the test ends it.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 const lookAgainMs = 20

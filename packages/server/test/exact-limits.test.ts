@@ -1,13 +1,13 @@
-// Every limit at one below, exactly at it, and one beyond: taken, taken, refused with the limit named.
+// Every limit with one less, exactly the limit, and one more: accepted, accepted, refused with the name of the limit.
 import { test } from 'tap'
 import { createIndex, type RunningApp, runningApp, type SendOptions } from './running-app.ts'
 
 interface Limit {
   readonly what: string
-  /** The largest value that is taken, or the smallest when `least` is set. */
+  /** The largest accepted value, or the smallest if `least` is set. */
   readonly limit: number
   readonly least?: true
-  /** Limits that replies name in another way than by their number. */
+  /** Replies do not contain the number of this limit. */
   readonly unnamed?: true
   request(value: number): [method: string, route: string, options: SendOptions]
 }
@@ -54,7 +54,7 @@ const limits: Limit[] = [
     limit: 64,
     request: create((length) => ({ index_name: `n${made}`.padEnd(length, 'x') })),
   },
-  // Beside the five values of the search.
+  // In addition to the five values of the search.
   { what: 'values of a body', limit: 2_000_000, request: search((count) => ({ more: Array(count - 5).fill(0) })) },
   { what: 'top k', limit: 512, request: search((k) => ({ k })) },
   { what: 'top k', limit: 1, least: true, request: search((k) => ({ k })) },
@@ -195,7 +195,7 @@ test('every limit is exact', { timeout: 120_000 }, async (t) => {
   t.ok(cells >= 60, `${cells} cells`)
 })
 
-test('what may be asked at once fits into a body', { timeout: 120_000 }, async (t) => {
+test('the maximum request fits into a body', { timeout: 120_000 }, async (t) => {
   const running = await runningApp(t)
   const params = { space_type: 'l2', precision: 'float32' }
   const fields = [
@@ -204,7 +204,7 @@ test('what may be asked at once fits into a body', { timeout: 120_000 }, async (
     { name: 'sparse', type: 'sparse', sparse_model: 'default' },
   ]
   t.equal((await running.send('POST', '/api/v2/collection', { json: { name: 'wide', fields } })).status, 200)
-  // As long as a number can be in JSON.
+  // Numbers of maximum length in JSON.
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => -(i + 1) / 1.2345678901234567e9)
   const terms = {
     indices: Array.from({ length: 65_536 }, (_, i) => 4_294_901_759 + i),

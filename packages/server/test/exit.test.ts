@@ -1,4 +1,4 @@
-// Every way a server can fail to go on has its own exit code and one line.
+// Every reason for which a server cannot continue has its own exit code and one line of output.
 import { test } from 'tap'
 import { exitOf } from '../src/exit.ts'
 
@@ -24,7 +24,7 @@ test('errors of the log and of the system map to their exit codes', (t) => {
   t.end()
 })
 
-test('a mistake of ours ends with 70 and tells where it was made', (t) => {
+test('an internal error exits with 70 and prints its location', (t) => {
   const exit = exitOf(new TypeError('x is not a function'))
   t.equal(exit.code, 70)
   t.match(exit.lines[0], /exit\.test\.ts/)

@@ -1,5 +1,5 @@
-// A disk that refuses to make data durable: the process says so in one line and ends with 74, acknowledges nothing it cannot
-// keep, and a restart has everything that was acknowledged.
+// A disk that fails to make data durable: the process prints one line and exits with 74, acknowledges nothing that it cannot keep, and a
+// restart has everything that was acknowledged.
 import { execFileSync } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { constants } from 'node:os'
@@ -11,7 +11,7 @@ import { startProcess } from './running-process.ts'
 
 const shimSource = fileURLToPath(new URL('../../wal/test/native/fail-calls.c', import.meta.url))
 
-test('a refused fdatasync ends the process with 74 and loses nothing acknowledged', { timeout: 120_000 }, async (t) => {
+test('a failed fdatasync ends the process with 74 and loses nothing that was acknowledged', { timeout: 120_000 }, async (t) => {
   const dir = await temporaryDirectory(t)
   const shim = path.join(dir, 'shim.so')
   try {

@@ -1,5 +1,5 @@
-// The process of hostile-load.test.ts that attacks: hostile bodies of every shape to every route, as large as each may be or larger, four
-// at a time. Arguments: address, how many. Prints what became of them as JSON.
+// The attacking process of hostile-load.test.ts: hostile bodies of every shape to every route, as large as allowed or larger, four at a
+// time. Arguments: address, number. Prints the outcomes as JSON.
 import { listRoutes, otherRoutes, queryRoutes, sendBody, types } from './hostile-clients.ts'
 import { chunksOf, frames, hostileShapes } from './hostile-shapes.ts'
 

@@ -1,11 +1,11 @@
-// Bodies of every shape to every route that takes one, in a server of its own: each is refused with a stable code, memory grows by
-// no more than the body and 64 MiB, and health answers. The long form sends 95 MiB each, and honest upserts of that size.
+// Bodies of every shape to every route that accepts one, in a separate server: each is refused with a stable code, memory grows by at most
+// the body and 64 MiB, and health responds. The long form sends 95 MiB each, and honest upserts of that size.
 import { test } from 'tap'
 import { errorCodes } from '../src/http/errors.ts'
 import { listRoutes, otherRoutes, queryRoutes, sendBody, types } from './hostile-clients.ts'
 import { chunksOf, frames, hostileShapes, type Shape } from './hostile-shapes.ts'
 import { temporaryDirectory } from './running-app.ts'
-import { startWatched, type WatchedProcess } from './watched-process.ts'
+import { startWatchedProcess, type WatchedProcess } from './watched-process.ts'
 
 const mebibyte = 1_048_576
 const isLong = process.env.ANNAL_LONG === '1'
@@ -17,9 +17,9 @@ const queryBytes = 8 * mebibyte - 1_024
 interface Tally {
   bodies: number
   refused: number
-  /** Refused for the head of the request alone: the client may not get to read it. */
+  /** Refused because of its headers; the client may be unable to read the reply. */
   cut: number
-  /** Taken: an empty list, a route that has no use for a body, entries of filter updates that lack a part. */
+  /** Accepted: an empty list, a route without a use for a body, or entries of filter updates that lack a part. */
   skipped: number
   grownMost: number
   turnMs: number
@@ -29,7 +29,7 @@ interface Tally {
 
 test('bodies of every shape to every route are refused, with memory bounded', { timeout: 3_600_000 }, async (t) => {
   const dataDir = await temporaryDirectory(t)
-  const server = startWatched({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' })
+  const server = startWatchedProcess({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' })
   t.teardown(async () => {
     server.child.kill('SIGTERM')
     await server.ended
@@ -65,7 +65,7 @@ test('bodies of every shape to every route are refused, with memory bounded', { 
       (reply.status >= 400 && reply.status < 500 && known) ||
       (reply.status === 0 && !isList) ||
       (reply.status === 200 && (path.includes('filters') || shape.name === 'spaces' || method === 'DELETE')) ||
-      // These need no body.
+      // These routes need no body.
       (reply.status < 300 && /(backup|vacuum|shrink|rebuild)$/.test(path))
     if (!isExpected) t.fail(`${name}: ${reply.status} ${reply.code}`)
     if (grown > bytes + headroom) t.fail(`${name}: memory grew by ${(grown / mebibyte).toFixed(0)} MiB`)
@@ -87,7 +87,7 @@ test('bodies of every shape to every route are refused, with memory bounded', { 
     for (const shape of shapes)
       for (const declares of isLong ? [true, false] : [i % 2 === 0]) await attack(route, shape, declares)
   }
-  // As large as they may be, since larger ones are refused before they are read.
+  // As large as allowed, because larger ones are refused before they are read.
   if (isLong) {
     const largest = hostileShapes(frames.objects, queryBytes)
     for (const route of queryRoutes) for (const shape of largest) await attack(route, shape, true, queryBytes)
@@ -103,14 +103,14 @@ interface Honest {
   readonly path: string
   readonly type: string
   readonly chunks: () => Iterable<Buffer>
-  /** How much memory it may take, as often as the body is long, and 64 MiB. */
+  /** Allowed growth of memory as a multiple of the body, plus 64 MiB. */
   readonly times?: number
 }
 
-test('honest upserts at the limit are taken, with memory bounded', { skip: !isLong, timeout: 3_600_000 }, async (t) => {
+test('honest upserts at the limit are accepted, with memory bounded', { skip: !isLong, timeout: 3_600_000 }, async (t) => {
   for (const honest of honestBodies(95 * mebibyte)) {
     const dataDir = await temporaryDirectory(t)
-    const server = startWatched({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' })
+    const server = startWatchedProcess({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' })
     const url = await server.serving
     for (const [name, type, params] of collections) {
       const made = await fetch(`${url}/api/v2/collection`, {
@@ -169,7 +169,7 @@ async function sendHonest(
   t.comment(`${honest.name}: longest turn ${turn.clockMs} ms, ${turn.cpuMs} ms of the processor`)
 }
 
-/** Upserts of about so many bytes, or as many as the log's record of 64 MiB lets them have. */
+/** Upserts of about this many bytes, or the maximum for a record of 64 MiB in the log. */
 function honestBodies(bytes: number): Honest[] {
   const path = (name: string): string => `/api/v2/collection/${name}/objects`
   const json = types.json
@@ -214,7 +214,7 @@ function honestBodies(bytes: number): Honest[] {
       (i) =>
         `{"id":"o${i}","fields":{"dense":{"indices":[${Array.from({ length: 4_000 }, (_, at) => at * 17 + (i % 16)).join(',')}],"values":[${'0.5,'.repeat(3_999)}1]}}}`,
     ),
-    // A term of one posting takes some 110 bytes of its index.
+    // A term with one posting takes about 110 bytes of its index.
     {
       ...objects(
         'sparse vectors without a term in common',

@@ -1,4 +1,4 @@
-// Sends bodies made to hurt to every route that takes one, as a client does that reads while it sends.
+// Sends hostile bodies to every route that accepts one, as a client that reads while it sends.
 import { once } from 'node:events'
 import http from 'node:http'
 import type { frames } from './hostile-shapes.ts'
@@ -20,10 +20,10 @@ export interface Upload {
   readonly declares: boolean
 }
 
-/** Sends until the reply is there; a server that has answered may end the connection. */
+/** Sends until the reply arrives; a server that has replied may close the connection. */
 export async function sendBody(url: string, { method, path, type, bytes, chunks, declares }: Upload): Promise<Reply> {
   const headers = { 'content-type': type, accept: 'application/json', ...(declares && { 'content-length': bytes }) }
-  // An agent that keeps connections: a server need not end one for want of the next request.
+  // An agent that keeps connections, so that the server need not close one.
   const request = http.request(url + path, { method, headers, agent })
   const replied = new Promise<Reply>((resolve, reject) => {
     request.on('error', reject)
@@ -70,7 +70,7 @@ export const listRoutes: readonly [string, keyof typeof frames][] = [
   ['POST /api/v2/collection/docs/filters', 'updates'],
 ]
 
-/** Routes of searches and reads, which take 8 MiB and read them at once. */
+/** Routes of searches and reads, which accept 8 MiB and read the body at once. */
 export const queryRoutes = [
   'POST /api/v1/index/docs/search',
   'POST /api/v1/index/docs/vector/get',
@@ -83,10 +83,10 @@ export const queryRoutes = [
   'DELETE /api/v2/collection/docs/objects',
 ]
 
-/** All others that may have a body. */
+/** All other routes that may have a body. */
 export function otherRoutes(): string[] {
   const filled = [...callers.keys()].map((route) => {
-    // Not the collection itself: what comes after would meet nothing.
+    // Not the collection itself, because later requests would have no target.
     const isDrop = /^DELETE .*(index\/:name\/delete|collection\/:name)$/.test(route)
     return route
       .replace(':name', isDrop ? 'none' : 'docs')

@@ -1,12 +1,12 @@
-// Input made to hurt: names that are properties of every object, bodies that announce or nest more than they hold. Everything
-// round-trips or is refused, and no object of the process changes.
+// Hostile input: names that are properties of every object, and bodies that declare or nest more than they contain. Everything is stored
+// and returned or refused, and no object of the process changes.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { encode } from '@msgpack/msgpack'
 import { test } from 'tap'
 import { createIndex, runningApp, type SendOptions } from './running-app.ts'
 
 const accept = 'application/json'
-/** How often every bomb is thrown at every route; the long form throws more than a thousand. */
+/** How often each body is sent to each route; the long form sends more than a thousand. */
 const rounds = process.env.ANNAL_LONG === '1' ? 15 : 1
 const nasty = [
   '__proto__',
@@ -27,7 +27,7 @@ function ownNames(): string {
     .join('\n')
 }
 
-test('names, ids, keys and values that are properties of every object round-trip or are refused', async (t) => {
+test('names, ids, keys, and values that are properties of every object are returned unchanged or refused', async (t) => {
   const running = await runningApp(t)
   const before = ownNames()
   await createIndex(running)
@@ -39,7 +39,7 @@ test('names, ids, keys and values that are properties of every object round-trip
     t.ok([200, 400].includes(made.status), `an index named ${word}: ${made.status}`)
     const info = await running.send('GET', `/api/v1/index/${word}/info`)
     t.ok(made.status === 200 ? info.status === 200 : [400, 404].includes(info.status), `asking for it: ${info.status}`)
-    // Written as text, since an object literal would set the prototype instead of the key.
+    // Written as text, because an object literal would set the prototype instead of the key.
     const json = `{"id":"${word}","meta":{"${word}":{"${word}":"${word}"}},"filter":{"${word}":"${word}"},"vector":[1,2,3,4]}`
     const inserted = await running.send('POST', '/api/v1/index/docs/vector/insert', {
       body: json,
@@ -88,7 +88,7 @@ test('names, ids, keys and values that are properties of every object round-trip
   })
 })
 
-test('bodies that announce, nest or repeat without end are refused and the server goes on', async (t) => {
+test('bodies that declare, nest, or repeat without end are refused, and the server continues', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const json = (body: string): SendOptions => ({ body, type: 'application/json' })

@@ -1,7 +1,7 @@
-// A server in a control group with 1 GiB of memory, under honest load, without and with attackers who send hostile bodies to every
-// route from outside of the group: it is not restarted, stays below 700 MB, and answers every honest request. Long form only, since it
-// takes minutes. How much slower honest requests get is printed, and compared with its bounds where ANNAL_QUIET=1 says that nothing
-// else runs on the machine. ANNAL_BODIES is another number of bodies than 1,000.
+// A server in a control group with 1 GiB of memory, under honest load, without and with attackers outside of the group that send hostile
+// bodies to every route: it is not restarted, stays below 700 MB, and replies to every honest request. Long form only, because it takes
+// minutes. The slowdown of honest requests is printed, and compared with its limits if ANNAL_QUIET=1 states that nothing else runs on the
+// machine. ANNAL_BODIES sets another number of bodies than 1,000.
 import { execFile } from 'node:child_process'
 import os from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { test } from 'tap'
 import { type MemoryCgroup, makeMemoryCgroup } from './memory-cgroup.ts'
 import { temporaryDirectory } from './running-app.ts'
-import { startWatched } from './watched-process.ts'
+import { startWatchedProcess } from './watched-process.ts'
 
 const isLong = process.env.ANNAL_LONG === '1'
 const isQuiet = process.env.ANNAL_QUIET === '1'
@@ -18,7 +18,7 @@ const gibibyte = 2 ** 30
 const rssMax = 700e6
 const p999MoreMax = 250
 const mostMoreMax = 1_000
-/** Honest requests begin so often, whether those before were answered or not. */
+/** Honest requests start at this interval, regardless of earlier replies. */
 const everyMs = 20
 const quietRequests = 3_000
 const dimension = 64
@@ -29,7 +29,7 @@ const skip = isLong ? made === undefined && 'no memory control group can be made
 test('hostile bodies next to honest load, in 1 GiB', { skip, timeout: 3_600_000 }, async (t) => {
   const group = made as MemoryCgroup
   const dataDir = await temporaryDirectory(t)
-  const server = startWatched({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' }, group.join)
+  const server = startWatchedProcess({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' }, group.join)
   t.teardown(async () => {
     server.child.kill('SIGTERM')
     await server.ended
@@ -87,7 +87,7 @@ interface Load {
   readonly failures: readonly string[]
 }
 
-/** Nine searches, half of them filtered, and one upsert by turns, each timed from when it was due. */
+/** Nine searches, half of them filtered, and one upsert alternate. Each is timed from when it was due. */
 async function honestLoad(url: string, isOver: (sent: number) => boolean): Promise<Load> {
   const times: number[] = []
   const failures: string[] = []
@@ -98,14 +98,14 @@ async function honestLoad(url: string, isOver: (sent: number) => boolean): Promi
     const timer = setInterval(() => {
       for (; begun + sent * everyMs <= performance.now() && !isOver(sent); sent++) {
         const due = begun + sent * everyMs
-        const asked = honestRequest(url, sent)
+        const running = honestRequest(url, sent)
           .catch((error: Error) => `${error.message}: ${error.cause}`)
           .then((failure) => {
             times.push(performance.now() - due)
             if (failure !== undefined && failures.length < 10) failures.push(failure)
           })
-          .finally(() => open.delete(asked))
-        open.add(asked)
+          .finally(() => open.delete(running))
+        open.add(running)
       }
       if (!isOver(sent)) return
       clearInterval(timer)
@@ -136,7 +136,7 @@ async function honestRequest(url: string, i: number): Promise<string | undefined
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(body),
     })
-  // Once more, as clients do: a connection that idled may be closed by the server just as it is used again.
+  // Retried like clients do, because the server may close an idle connection just as it is used again.
   const answer = await ask().catch(ask)
   const text = await answer.text()
   return answer.status === 200 ? undefined : `${answer.status} ${text.slice(0, 200)}`

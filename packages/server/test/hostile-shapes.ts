@@ -1,4 +1,4 @@
-// Bodies made to hurt, and honest ones at the limit, as streams of any size: what begins them, what fills them, what ends them.
+// Hostile bodies, and honest ones at the limit, as streams of any size: begin, filler, end.
 export type Format = 'json' | 'msgpack'
 
 export interface Shape {
@@ -10,7 +10,7 @@ export interface Shape {
   readonly end: Uint8Array
 }
 
-/** Around the entries of a list: bodies of upserts and of filter updates, under both prefixes. */
+/** The text around the entries of a list: bodies of upserts and of filter updates, under both prefixes. */
 export interface ListFrame {
   readonly json: { readonly open: string; readonly close: string; readonly object: string }
   readonly msgpack: { readonly open: string; readonly object: string }
@@ -34,7 +34,7 @@ export const frames = {
 const text = (of: string): Uint8Array => Buffer.from(of)
 const hex = (of: string): Uint8Array => Buffer.from(of, 'hex')
 const digits = '7'.repeat(10_000)
-/** As many as 32 bits announce, where a body of the size has at least half as many. */
+/** A count in 32 bits that is at most twice what a body of this size can contain. */
 const many = (bytes: number): string => Math.floor(bytes).toString(16).padStart(8, '0')
 
 export function hostileShapes({ json, msgpack }: ListFrame, bytes: number): Shape[] {
@@ -89,7 +89,7 @@ export function hostileShapes({ json, msgpack }: ListFrame, bytes: number): Shap
   ]
 }
 
-/** The body in chunks of about 64 KiB, `bytes` long in all where its ends fit into that. */
+/** The body in chunks of about 64 KiB, `bytes` long in total if begin and end fit. */
 export function* chunksOf({ begin, filler, end }: Shape, bytes: number): Generator<Buffer> {
   let left = bytes - begin.length - end.length
   if (filler instanceof Uint8Array) {
@@ -113,6 +113,6 @@ export function* chunksOf({ begin, filler, end }: Shape, bytes: number): Generat
     chunk = []
     size = 0
   }
-  // Filled up with what every format passes over, or takes for one more of what there was.
+  // Padded with bytes that every format skips or reads as one more of the same.
   yield Buffer.concat([...chunk, end, Buffer.alloc(Math.max(0, left), 0x20)])
 }

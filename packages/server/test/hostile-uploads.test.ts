@@ -1,5 +1,5 @@
-// Backups that were damaged on purpose, uploaded over HTTP: each is refused, or is whole and restores to what it was made of.
-// Nothing breaks, nothing of them stays, and what is there is as before.
+// Damaged backups, uploaded over HTTP: each is refused, or is complete and restores to its source. Nothing breaks, nothing of them remains,
+// and existing data does not change.
 import { readdir } from 'node:fs/promises'
 import path from 'node:path'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
@@ -7,7 +7,7 @@ import tap, { test } from 'tap'
 import { createIndex, runningApp } from './running-app.ts'
 
 const seed = chosenSeed()
-/** The long form takes hours of a busy machine: `ANNAL_UPLOADS` gives a piece of it, `ANNAL_SEED` which. */
+/** The long form takes hours on a busy machine; `ANNAL_UPLOADS` runs a part of it, which `ANNAL_SEED` selects. */
 const uploads = Number(process.env.ANNAL_UPLOADS ?? (process.env.ANNAL_LONG === '1' ? 100_000 : 150))
 const timeout = uploads * 300 + 60_000
 
@@ -21,7 +21,7 @@ const damages: readonly Damage[] = [
     for (let i = 0; i <= random.below(4); i++) copy[random.below(copy.length)]! ^= 1 << random.below(8)
     return copy
   },
-  // The heads of a container say most.
+  // The headers of a container matter most.
   (bytes, random) => {
     const copy = Buffer.from(bytes)
     copy[random.below(Math.min(2_048, copy.length))] = random.below(256)

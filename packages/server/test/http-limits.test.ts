@@ -1,4 +1,4 @@
-// The bounds of HTTP itself: sizes, times, content types, malformed requests, shared memory for bodies.
+// The limits of HTTP itself: sizes, times, content types, malformed requests, shared memory for bodies.
 import http from 'node:http'
 import net from 'node:net'
 import { test } from 'tap'
@@ -7,7 +7,7 @@ import * as limits from '../src/http/limits.ts'
 import { eventually } from './eventually.ts'
 import { createIndex, runningApp } from './running-app.ts'
 
-test('times and counts of connections are bounded', async (t) => {
+test('times and counts of connections are limited', async (t) => {
   const { app } = await runningApp(t)
   const { server } = app
   t.equal(server.requestTimeout, 0, 'a body is cut off when it does not get on, however long it takes')
@@ -18,7 +18,7 @@ test('times and counts of connections are bounded', async (t) => {
   t.equal(server.listenerCount('upgrade'), 0, 'an offer to upgrade is answered over HTTP/1.1')
 })
 
-test('a body larger than its route takes is 413, one of the largest allowed size is read', async (t) => {
+test('a body larger than its route accepts is 413, and one of the largest size is read', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const search = (size: number) =>
@@ -36,7 +36,7 @@ test('a body larger than its route takes is 413, one of the largest allowed size
   t.equal(insert.status, 200, 'upserts may be larger')
 })
 
-test('a body is validated or rejected, however its type is written', async (t) => {
+test('a body is validated or rejected for any notation of its type', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const types = [
@@ -86,7 +86,7 @@ test('a body is validated or rejected, however its type is written', async (t) =
   t.equal(none.status, 415, 'no content type at all')
 })
 
-test('bodies together stay within one budget and give their share back', (t) => {
+test('bodies share one budget and release their share', (t) => {
   const budget = createBudget(100, 'request bodies')
   const first = budget.take(60)
   t.throws(() => budget.take(41), { code: 'overloaded' })
@@ -99,7 +99,7 @@ test('bodies together stay within one budget and give their share back', (t) => 
   t.end()
 })
 
-test('bodies announced but never sent are held to the budget and freed when their clients go', async (t) => {
+test('bodies that are declared and never sent use the budget, and release it when their clients disconnect', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const { port } = new URL(running.url)
@@ -127,7 +127,7 @@ test('bodies announced but never sent are held to the budget and freed when thei
   t.equal(served.status, 200)
 })
 
-test('what is no HTTP is answered and cut off', async (t) => {
+test('requests that are not HTTP get a reply and are disconnected', async (t) => {
   const running = await runningApp(t)
   const { port } = new URL(running.url)
   const long = 'x'.repeat(limits.headerBytesMax)
@@ -151,7 +151,7 @@ test('what is no HTTP is answered and cut off', async (t) => {
   t.equal((await running.send('GET', '/api/v1/health')).status, 200)
 })
 
-test('an offer of HTTP/2, as Java clients make it, is answered over HTTP/1.1', async (t) => {
+test('an HTTP/2 upgrade, as Java clients send it, gets a reply over HTTP/1.1', async (t) => {
   const running = await runningApp(t)
   const { port } = new URL(running.url)
   const body = '{"index_name":"java","dim":4,"space_type":"l2"}'
@@ -162,7 +162,7 @@ test('an offer of HTTP/2, as Java clients make it, is answered over HTTP/1.1', a
     let text = ''
     const socket = net.connect(Number(port), '127.0.0.1', () => socket.write(head + body))
     socket.on('data', (bytes) => {
-      // The client goes on with the connection once its first request is answered.
+      // The client continues with the connection after the reply to its first request.
       if (text === '') socket.write(last)
       text += bytes.toString()
     })
@@ -173,7 +173,7 @@ test('an offer of HTTP/2, as Java clients make it, is answered over HTTP/1.1', a
   t.strictSame(statuses, ['200', '200'])
 })
 
-test('a hundred pipelined pairs are answered in order, each its own answer', async (t) => {
+test('a hundred pipelined pairs get their own replies in order', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const { port } = new URL(running.url)
@@ -188,7 +188,7 @@ test('a hundred pipelined pairs are answered in order, each its own answer', asy
 })
 
 if (process.env.ANNAL_LONG === '1') {
-  test('the largest batch of the largest vectors is taken, written as the published JavaScript client writes it', {
+  test('the largest batch of the largest vectors is accepted in the form of the published JavaScript client', {
     timeout: 120_000,
   }, async (t) => {
     const running = await runningApp(t)
@@ -209,7 +209,7 @@ if (process.env.ANNAL_LONG === '1') {
     t.match((await running.send('GET', '/api/v1/index/docs/info')).json(), { total_elements: 1_000 })
   })
 
-  test('clients that send or read slowly are cut off', { timeout: 90_000 }, async (t) => {
+  test('clients that send or read slowly are disconnected', { timeout: 90_000 }, async (t) => {
     const running = await runningApp(t)
     await createIndex(running, { dim: 10_000, space_type: 'l2' })
     const vector = Array.from({ length: 10_000 }, (_, i) => i)
@@ -239,7 +239,7 @@ if (process.env.ANNAL_LONG === '1') {
   })
 }
 
-test('names and ids that try to leave their place are names that do not exist', async (t) => {
+test('names and ids with path traversal are names that do not exist', async (t) => {
   const running = await runningApp(t)
   const names = [
     '..%2f..%2fetc%2fpasswd',
@@ -271,7 +271,7 @@ function connected(port: number, head: string): Promise<net.Socket> {
   })
 }
 
-/** Sends a byte a second until the other side has had enough. */
+/** Sends one byte per second until the other side disconnects. */
 function trickle(port: number, start: string): Promise<string> {
   return new Promise((resolve) => {
     let heard = ''
@@ -280,7 +280,7 @@ function trickle(port: number, start: string): Promise<string> {
     socket.on('data', (bytes) => {
       heard += bytes.toString()
     })
-    // A write to a socket that was cut off is an error, and the very thing waited for.
+    // Writing to a disconnected socket is the expected error.
     socket.on('error', () => socket.destroy())
     socket.on('close', () => {
       clearInterval(timer)

@@ -1,4 +1,4 @@
-// Searches in sparse fields and in several fields, and what else can be asked, over HTTP: scores as the contract has them.
+// Searches in sparse fields and in several fields, with their options, over HTTP: scores as in the contract.
 import { test } from 'tap'
 import { createIndex, type RunningApp, runningApp } from './running-app.ts'
 
@@ -27,7 +27,7 @@ async function withHybridIndex(t: Parameters<typeof runningApp>[0]): Promise<Run
   return running
 }
 
-test('v1 searches by the dense vector, by the sparse one, or by both fused by ranks', async (t) => {
+test('v1 searches by the dense vector, by the sparse one, or by both fused by rank', async (t) => {
   const running = await withHybridIndex(t)
   const ask = async (json: object): Promise<[string, number][]> => {
     const answer = await running.send('POST', '/api/v1/index/docs/search', { json: { k: 3, ...json } })
@@ -120,7 +120,7 @@ test('v1 searches by the dense vector, by the sparse one, or by both fused by ra
   )
 })
 
-test('a fused v1 hit has its meta, filter, norm and, when asked, its vector', async (t) => {
+test('a fused v1 hit has its meta, filter, norm, and, if requested, its vector', async (t) => {
   const running = await withHybridIndex(t)
   const json = { k: 1, vector: [1, 0, 0, 0], sparse_indices: [2], sparse_values: [1], include_vectors: true }
   const answer = await running.send('POST', '/api/v1/index/docs/search', { json })
@@ -161,7 +161,7 @@ async function withCollection(
 
 const ids = (hits: unknown) => (hits as { id: string }[]).map(({ id }) => id)
 
-test('v2 answers per field, fused by ranks or by shares, and tells how', async (t) => {
+test('v2 returns hits by field, fused by rank or by relative score, with an explanation', async (t) => {
   const ask = await withCollection(t)
   const words = { query: { indices: [2], values: [1] } }
   const place = { query: [2, 0], limit: 2 }
@@ -195,7 +195,7 @@ test('v2 answers per field, fused by ranks or by shares, and tells how', async (
   await t.rejects(ask('/docs/search', { fields: { place: { query: { id: 'none' } } } }), /object_not_found/)
 })
 
-test('the filter is tuned under the names of the wire and under the long ones, and v1 explains as v2 does', async (t) => {
+test('filter options have their names of the wire and their long names, and v1 explains as v2 does', async (t) => {
   const running = await runningApp(t)
   const definition = { index_name: 'many', dim: 2, space_type: 'l2', precision: 'float32', sparse_model: 'default' }
   await running.send('POST', '/api/v1/index/create', { json: definition })
@@ -252,7 +252,7 @@ test('the filter is tuned under the names of the wire and under the long ones, a
   })
 })
 
-test('v2 answers batches, counts, facets, pages and its own recall', async (t) => {
+test('v2 returns batches, counts, facets, pages, and its own recall', async (t) => {
   const ask = await withCollection(t)
   const searches = [
     { fields: { place: { query: [0, 0], limit: 1 } } },

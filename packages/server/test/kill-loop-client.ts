@@ -1,9 +1,9 @@
-// A client with a memory: it does one operation after another on a server that may die under it, and knows which states the
-// server may be in afterwards. It lives in the test process, so nothing that kills the server touches what it knows.
+// A client with a memory: it runs one operation after another on a server that may die, and knows which states the server may have
+// afterwards. It lives in the test process, so a kill of the server does not affect it.
 import type { Random } from '@annal/wal/testing'
 import { type Answer, send } from './running-app.ts'
 
-/** What is stored under an id. Every upsert and every replaced filter has a number that is never used again. */
+/** What is stored under an id. Every upsert and every replaced filter has a unique number. */
 export interface Held {
   readonly version: number
   readonly filterVersion: number
@@ -14,14 +14,14 @@ export type Objects = ReadonlyMap<string, Held>
 
 export interface State {
   readonly docs: Objects
-  /** The collection that is created, dropped and created again under one name; undefined while it is not there. */
+  /** The collection that is created, deleted, and created again under one name; undefined while it does not exist. */
   readonly own: Objects | undefined
 }
 
 export interface Client {
   readonly name: string
   acknowledged: State
-  /** What the state becomes if the operation under way was stored. */
+  /** The state if the running operation was stored. */
   pending: State | undefined
 }
 
@@ -33,7 +33,7 @@ export interface Operation {
 
 const idsPerClient = 120
 const bulkIds = 800
-const tags = ['red', 'green', 'blue', 'grey']
+const tags = ['red', 'green', 'blue', 'gray']
 let versions = 0
 
 export const docsDefinition = { name: 'docs', fields: [dense()] }
@@ -53,7 +53,7 @@ export function ownName(client: Client): string {
   return `own-${client.name}`
 }
 
-/** Operations until the server is gone; adds to `faults` what the server should not have answered. Returns how many were acknowledged. */
+/** Runs operations until the server is gone; adds wrong replies to `faults`. Returns the number of acknowledged operations. */
 export async function runClient(
   client: Client,
   url: string,
@@ -61,7 +61,7 @@ export async function runClient(
     readonly random: Random
     readonly bulk: boolean
     readonly faults: string[]
-    /** True from the moment on in which answers prove nothing. */
+    /** True from the moment on in which replies prove nothing. */
     readonly uncertain?: () => boolean
   },
 ): Promise<number> {
@@ -69,7 +69,7 @@ export async function runClient(
     const operation = options.bulk && options.random.chance(0.8) ? bulk(client) : someOperation(client, options.random)
     client.pending = operation.after
     const answer = await operation.run(url).catch(() => undefined)
-    // No answer, or half of one, or one that proves nothing: stored or not, nobody knows.
+    // No reply, a partial one, or one that proves nothing: the operation may or may not be stored.
     if (answer === undefined || options.uncertain?.()) return acknowledged
     client.pending = undefined
     if (answer.status === 503) return acknowledged
@@ -121,7 +121,7 @@ function upsert(client: Client, where: 'docs' | 'own', ids: readonly string[], r
   }
 }
 
-/** Of an id that is there when there is one: deleting what is not there is refused and changes nothing. */
+/** Deletes an existing id if there is one; deleting an absent one is refused and changes nothing. */
 function deleteOne(client: Client, random: Random): Operation {
   const there = [...client.acknowledged.docs.keys()]
   const id = there[random.below(there.length)]
@@ -186,7 +186,7 @@ function dense() {
   return { name: 'v', type: 'vector', params }
 }
 
-/** Both numbers can be read back from the vector, so that a vector of one version with the meta of another shows. */
+/** Both numbers can be read from the vector, so a vector of one version with the meta of another is detected. */
 export function vectorOf(version: number, id: string): number[] {
   return [version, Number(/\d+$/.exec(id)?.[0]), 1, 0]
 }

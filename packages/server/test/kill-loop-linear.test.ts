@@ -1,5 +1,5 @@
-// Many clients on few keys, while checkpoints are taken and the server is killed and started again: for every key there is an
-// order of the operations, each somewhere between its call and its answer, that explains everything that was read.
+// Many clients on few keys, while checkpoints are taken and the server is killed and started again: for every key there is an order of the
+// operations, each between its call and its reply, that explains all reads.
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
@@ -20,7 +20,7 @@ const timeout = runs * runMs * 10 + 120_000
 
 tap.setTimeout(timeout)
 
-/** A run's operations, and where its clients find the server. */
+/** The operations of a run, and the address of the server. */
 interface Scene {
   readonly random: Random
   readonly operations: Map<string, Operation[]>
@@ -29,7 +29,7 @@ interface Scene {
   over: boolean
 }
 
-test('the check knows a register from what is none', async (t) => {
+test('the check distinguishes a register from other histories', async (t) => {
   const write = (value: string, calledAt: number, answeredAt: number): Operation => ({
     kind: 'write',
     value,
@@ -55,7 +55,7 @@ test('the check knows a register from what is none', async (t) => {
   t.ok(isLinearizable([write('a', 1, 5), write('b', 1, 5), read('b', 2, 3), read('a', 4, 6)]), 'two at once')
 })
 
-test(`what clients see of a key happens in one order, seed ${seed}`, { timeout }, async (t) => {
+test(`operations on a key are linearizable, seed ${seed}`, { timeout }, async (t) => {
   const random = seededRandom(seed)
   let total = 0
   let kills = 0
@@ -66,9 +66,9 @@ test(`what clients see of a key happens in one order, seed ${seed}`, { timeout }
     const scene: Scene = { random, operations: new Map(), faults: [], url: running.serving, over: false }
     for (const name of ['keys', 'ballast']) await create(await scene.url, name)
     const clients = [
-      ...Array.from({ length: writers }, (_, i) => client(scene, `${run}-${i}`, writeOne)),
-      ...Array.from({ length: readers }, (_, i) => client(scene, `${run}-r${i}`, readOne)),
-      client(scene, 'ballast', writeBallast),
+      ...Array.from({ length: writers }, (_, i) => runClient(scene, `${run}-${i}`, writeOne)),
+      ...Array.from({ length: readers }, (_, i) => runClient(scene, `${run}-r${i}`, readOne)),
+      runClient(scene, 'ballast', writeBallast),
     ]
     const until = performance.now() + runMs
     while (performance.now() < until) {
@@ -102,23 +102,23 @@ async function create(url: string, name: string): Promise<void> {
   if (answer.status !== 200) throw new Error(answer.text)
 }
 
-/** An answer, with its LSN when it has one. */
-interface Told {
+/** A reply, with its LSN if it has one. */
+interface Reply {
   readonly lsn?: number
 }
 
-type Act = (scene: Scene, url: string, value: string) => Promise<Told | undefined>
+type Act = (scene: Scene, url: string, value: string) => Promise<Reply | undefined>
 
-/** One operation after another until the run is over. The LSNs that one client is told never go back. */
-async function client(scene: Scene, name: string, act: Act): Promise<void> {
+/** Runs one operation after another until the run is over. The LSNs that one client receives never decrease. */
+async function runClient(scene: Scene, name: string, act: Act): Promise<void> {
   let lsn = 0
   for (let n = 0; !scene.over; n++) {
     const url = await scene.url
-    const told = await act(scene, url, `${name}.${n}`)
-    if (told === undefined) await sleep(20)
-    else if (told.lsn !== undefined && told.lsn < lsn)
-      scene.faults.push(`${name} was told LSN ${told.lsn} after ${lsn}`)
-    else lsn = told.lsn ?? lsn
+    const reply = await act(scene, url, `${name}.${n}`)
+    if (reply === undefined) await sleep(20)
+    else if (reply.lsn !== undefined && reply.lsn < lsn)
+      scene.faults.push(`${name} received LSN ${reply.lsn} after ${lsn}`)
+    else lsn = reply.lsn ?? lsn
   }
 }
 
@@ -146,7 +146,7 @@ const writeOne: Act = async (scene, url, value) => {
   return answer === undefined ? undefined : { lsn: Number(answer.json().lsn) }
 }
 
-/** By id or by a filtered search: both must see the same register. */
+/** Reads by id or by a filtered search; both must see the same register. */
 const readOne: Act = async (scene, url) => {
   const key = keyOf(scene.random)
   const searching = scene.random.chance(0.5)
@@ -172,7 +172,7 @@ interface Found {
   readonly meta: { readonly value: string }
 }
 
-/** Rows enough that checkpoints are due. */
+/** Enough rows that checkpoints are due. */
 const writeBallast: Act = async (_, url, value) => {
   const objects = Array.from({ length: 500 }, (__, i) => ({ id: `${i}`, meta: { value }, fields: { v: [i, 1] } }))
   await send(url, 'POST', '/api/v2/collection/ballast/objects', { json: { objects } }).catch(() => undefined)

@@ -1,5 +1,5 @@
-// Compares a server with what its clients know: nothing acknowledged is missing, nothing is there that nobody asked for, an
-// operation cut off by a crash is there wholly or not at all, and no object is put together from two versions of itself.
+// Compares a server with the knowledge of its clients: nothing acknowledged is missing, nothing exists that was not requested, an
+// interrupted operation is applied completely or not at all, and no object is composed of two versions.
 import { type Client, idsOf, type Objects, ownName, type State, vectorOf } from './kill-loop-client.ts'
 import { send } from './running-app.ts'
 
@@ -10,7 +10,7 @@ export interface WireObject {
   readonly fields: { readonly v?: { readonly vector: readonly number[] } }
 }
 
-/** Returns what is wrong, and takes what was found as the truth from now on. */
+/** Returns the differences, and uses the found state as the expected one from now on. */
 export async function settle(url: string, clients: readonly Client[]): Promise<string[]> {
   const faults: string[] = []
   const health = (await send(url, 'GET', '/api/v2/health')).json()
@@ -40,12 +40,12 @@ export async function settle(url: string, clients: readonly Client[]): Promise<s
   return faults
 }
 
-/** What is wrong with an object as it came over the wire, if anything. */
+/** Describes what is wrong with an object from the wire, or returns undefined. */
 export function mixture({ id, meta, filter, fields }: WireObject): string | undefined {
   const [version, number] = vectorOf(meta.version, id)
   const vector = fields.v?.vector ?? []
   const whole = vector[0] === version && vector[1] === number && meta.id === id && filter.id === id
-  // Filters are replaced on their own, so theirs may be newer, never older.
+  // Filters are replaced separately, so their version may be newer, never older.
   if (whole && filter.version >= meta.version) return undefined
   return `${id} is mixed: ${JSON.stringify({ meta, filter, vector })}`
 }

@@ -1,13 +1,12 @@
-// Whether what clients saw of one key can have happened one operation after another: the key is a register, and every
-// operation takes effect at one moment between its call and its answer. The search is that of Wing and Gong, with a memory of
-// what was tried.
+// Checks whether the operations on one key can have happened one after another: the key is a register, and every operation takes effect at
+// one moment between its call and its reply. The search is that of Wing and Gong with memoization.
 
 export interface Operation {
   readonly kind: 'write' | 'read'
-  /** What was written or read; undefined when the key was deleted or not there. */
+  /** The value written or read; undefined if the key was deleted or absent. */
   readonly value: string | undefined
   readonly calledAt: number
-  /** Infinity when no answer came: a write may take effect at any time after its call, or never. */
+  /** Infinity without a reply: a write may take effect at any time after its call, or never. */
   readonly answeredAt: number
 }
 
@@ -17,11 +16,11 @@ interface Entry {
   readonly isCall: boolean
   next: Entry | undefined
   previous: Entry | undefined
-  /** The answer of a call. */
+  /** The reply to a call. */
   answer: Entry | undefined
 }
 
-/** True when there is an order that explains all of them, beginning with a key that is not there. */
+/** Whether an order explains all operations, starting with an absent key. */
 export function isLinearizable(operations: readonly Operation[]): boolean {
   const head = linked(operations)
   const tried = new Set<string>()
@@ -46,7 +45,7 @@ export function isLinearizable(operations: readonly Operation[]): boolean {
       } else entry = entry.next
       continue
     }
-    // An answer whose call was not placed yet: something was placed wrongly before.
+    // A reply whose call is not placed yet, so an earlier operation was placed wrongly.
     const last = stack.pop()
     if (last === undefined) return false
     state = last.state
@@ -67,7 +66,7 @@ function linked(operations: readonly Operation[]): Entry {
       { at: operation.answeredAt, entry: answer },
     ]
   })
-  // At the same moment calls come first: the operations may have overlapped.
+  // At equal times calls come first, because the operations may have overlapped.
   events.sort((a, b) => (a.at === b.at ? Number(b.entry.isCall) - Number(a.entry.isCall) : a.at - b.at))
   const nothing: Operation = { kind: 'read', value: undefined, calledAt: 0, answeredAt: 0 }
   const head: Entry = {

@@ -1,6 +1,6 @@
-// SIGKILL under mixed load, again and again on one directory: while clients write, while a checkpoint is written, while the
-// server stops, and while it starts. After every kill the directory opens, and holds what the clients know. Now and then
-// copies of the directory are opened from their newest checkpoint and from as much of the log as there is, and agree.
+// SIGKILL under mixed load, repeatedly on one directory: while clients write, while a checkpoint is written, while the server stops, and
+// while it starts. After every kill the directory opens with what the clients know. Sometimes copies of the directory are opened from their
+// newest checkpoint and from as much of the log as exists, and must agree.
 import { cp, readdir, readFile, rm } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,15 +16,15 @@ import { type RunningProcess, startProcess } from './running-process.ts'
 const seed = chosenSeed()
 const cycles = process.env.ANNAL_LONG === '1' ? 1_000 : 100
 const clientCount = 5
-/** How many cycles until copies of the directory are compared. */
+/** Number of cycles between comparisons of copies of the directory. */
 const compareEvery = 10
 
-// The file as a whole may take as long as its cycles.
+// The file may take as long as its cycles.
 tap.setTimeout(cycles * 20_000)
 
 type End = 'load' | 'checkpoint' | 'stopping' | 'starting'
 
-test(`${cycles} kills lose nothing, invent nothing and tear nothing, seed ${seed}`, {
+test(`${cycles} kills lose nothing, add nothing, and split nothing, seed ${seed}`, {
   timeout: cycles * 20_000,
 }, async (t) => {
   const random = seededRandom(seed)
@@ -90,7 +90,7 @@ async function endIt(
   child.kill('SIGKILL')
 }
 
-/** Waits for the directory that a checkpoint is made in. Under bulk load one is due soon; if none is, the kill comes anyway. */
+/** Waits for the directory of a new checkpoint. Under bulk load one is due soon; otherwise the kill happens anyway. */
 async function checkpointBegins(dataDir: string): Promise<void> {
   for (let i = 0; i < 3_000; i++) {
     const names: string[] = await readdir(path.join(dataDir, 'checkpoints')).catch(() => [])
@@ -99,7 +99,7 @@ async function checkpointBegins(dataDir: string): Promise<void> {
   }
 }
 
-/** A kill somewhere between the first look at the directory and the first answer. */
+/** Kills between the first access to the directory and the first reply. */
 async function killWhileStarting(dataDir: string, random: Random): Promise<void> {
   const { child, serving, ended } = startProcess({ NDD_DATA_DIR: dataDir })
   const served = serving.then(
@@ -122,7 +122,7 @@ async function within(done: Promise<boolean>, ms: number): Promise<boolean> {
   return Promise.race([done, sleep(ms).then(() => false)])
 }
 
-/** Searches until the server is gone; every hit must be of one version. Returns how many there were. */
+/** Searches until the server is gone; every hit must be of one version. Returns the number of searches. */
 async function readAll(url: string, faults: string[]): Promise<number> {
   for (let reads = 0; ; reads++) {
     const fields = { v: { query: [reads * 7, 50, 1, 0], limit: 50 } }
@@ -144,7 +144,7 @@ function hitsOf(body: unknown): WireObject[] {
   return results.v.map((hit) => ({ ...hit, fields: { v: { vector: hit.vector } } }))
 }
 
-/** Opens one copy from the newest checkpoint and one from as little of checkpoints as the log allows. */
+/** Opens one copy from the newest checkpoint, and one from the oldest that the log allows. */
 async function compareCopies(dataDir: string, pool: WorkerPool): Promise<string[]> {
   const digests: string[] = []
   for (const replayed of [false, true]) {

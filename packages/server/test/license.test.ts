@@ -1,4 +1,4 @@
-// Licenses: what is believed, what is not, how long it lasts, and what it unlocks without a restart.
+// Licenses: which are accepted, how long they last, and what they unlock without a restart.
 import { createHash, createPrivateKey, sign } from 'node:crypto'
 import { mkdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -13,15 +13,15 @@ const rootToken = 'the-root-token-0123456789'
 const authorization = rootToken
 const heading = 'ANNAL LICENSE 1'
 
-test('what was issued is read as it was', (t) => {
+test('an issued license is read back unchanged', (t) => {
   const wanted = license({ id: 'LIC-2026-07', plan: 'pro', directory: '0f0e0d0c-1111-4222-8333-444455556666' })
   t.strictSame(readLicense(issued(wanted), vendor.publicKey), wanted)
   t.strictSame(readLicense(issued(wanted).replaceAll('\n', '\r\n'), vendor.publicKey), wanted, 'as Windows saves it')
   t.end()
 })
 
-/** Signed with the vendor's own key, but not by the program that issues licenses. */
-function signedText(payload: string, first = heading): string {
+/** Signed with the key of the vendor, but not in the form of the program that issues licenses. */
+function signText(payload: string, first = heading): string {
   const signature = sign(null, Buffer.from(`${first}\n${payload}`), createPrivateKey(vendor.privateKey))
   return `${first}\n${Buffer.from(payload).toString('base64url')}\n${signature.toString('base64url')}\n`
 }
@@ -59,40 +59,40 @@ function forgeries(directory: string): [string, string][] {
     ['another plan under the same signature', withPayload(payload.replace('enterprise', 'unlimited'))],
     ['another key', issued({ directory }, other.privateKey)],
     ['the signature of another license', `${heading}\n${encoded}\n${issued({ id: 'x' }).split('\n')[2]}\n`],
-    ['algorithm none', signedText(payload.replace('{', '{"alg":"none",'))],
+    ['algorithm none', signText(payload.replace('{', '{"alg":"none",'))],
     ['algorithm none, unsigned', `${heading}\n${Buffer.from('{"alg":"none"}').toString('base64url')}\n${signature}\n`],
     ['a JSON web token', `${Buffer.from('{"alg":"none"}').toString('base64url')}.${encoded}.`],
-    ['its own public key', signedText(payload.replace('{', `{"key":"${other.publicKey}",`))],
+    ['its own public key', signText(payload.replace('{', `{"key":"${other.publicKey}",`))],
     ['a hash for a signature', `${heading}\n${encoded}\n${createHash('sha512').update(payload).digest('base64url')}\n`],
-    ['reordered keys', signedText(JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(payload)).reverse())))],
-    ['a key twice', signedText(payload.replace('{', '{"plan":"enterprise",'))],
-    ['a missing key', signedText(payload.replace(/,"directory":"[^"]*"/, ''))],
-    ['an unknown key', signedText(payload.replace(/}$/, ',"seats":5}'))],
-    ['spaces in the payload', signedText(payload.replaceAll(',', ', '))],
+    ['reordered keys', signText(JSON.stringify(Object.fromEntries(Object.entries(JSON.parse(payload)).reverse())))],
+    ['a key twice', signText(payload.replace('{', '{"plan":"enterprise",'))],
+    ['a missing key', signText(payload.replace(/,"directory":"[^"]*"/, ''))],
+    ['an unknown key', signText(payload.replace(/}$/, ',"seats":5}'))],
+    ['spaces in the payload', signText(payload.replaceAll(',', ', '))],
     ['spaces between the lines', good.replaceAll('\n', ' \n')],
     ['a space before it', ` ${good}`],
     ['another line after it', `${good}more\n`],
     ['a zero byte after it', `${good.trimEnd()}\0`],
-    ['a heading of another version', signedText(payload, 'ANNAL LICENSE 2')],
-    ['a heading in small letters', signedText(payload, heading.toLowerCase())],
-    ['another product', signedText(payload.replace('"annal"', '"other"'))],
-    ['an end that is no date', signedText(payload.replace(/"end":"[^"]*"/, '"end":"never"'))],
-    ['an end that is a number', signedText(payload.replace(/"end":"[^"]*"/, '"end":9e15'))],
-    ['an end before the start', signedText(payload.replace(/"end":"\d{4}/, '"end":"1999'))],
+    ['a heading of another version', signText(payload, 'ANNAL LICENSE 2')],
+    ['a heading in small letters', signText(payload, heading.toLowerCase())],
+    ['another product', signText(payload.replace('"annal"', '"other"'))],
+    ['an end that is no date', signText(payload.replace(/"end":"[^"]*"/, '"end":"never"'))],
+    ['an end that is a number', signText(payload.replace(/"end":"[^"]*"/, '"end":9e15'))],
+    ['an end before the start', signText(payload.replace(/"end":"\d{4}/, '"end":"1999'))],
     ['ended', issued({ directory, startMs: Date.now() - 60 * dayMs, endMs: Date.now() - dayMs })],
     ['not begun', issued({ directory, startMs: Date.now() + 30 * dayMs })],
     ['another directory', issued({ directory: '00000000-0000-4000-8000-000000000000' })],
-    ['an array for an object', signedText('[]')],
-    ['null for an object', signedText('null')],
-    ['no JSON', signedText('license')],
-    ['no text', signedText(payload).replace(encoded, Buffer.from([0xff, 0xfe, 0x00]).toString('base64url'))],
+    ['an array for an object', signText('[]')],
+    ['null for an object', signText('null')],
+    ['no JSON', signText('license')],
+    ['no text', signText(payload).replace(encoded, Buffer.from([0xff, 0xfe, 0x00]).toString('base64url'))],
     ['huge', `${heading}\n${'A'.repeat(20_000)}\n${signature}\n`],
     ['binary', Buffer.from(Array.from({ length: 300 }, (_, i) => i & 255)).toString('latin1')],
     ['itself twice', good + good],
   ]
 }
 
-test('of more than forty forgeries none is accepted, by HTTP or as a file, and the true one is, without a restart', {
+test('none of more than forty forgeries is accepted, by HTTP or as a file, and the true license is, without a restart', {
   timeout: 120_000,
 }, async (t) => {
   const running = await runningApp(t, { rootToken }, { licensed: false })
@@ -128,7 +128,7 @@ test('of more than forty forgeries none is accepted, by HTTP or as a file, and t
   })
 })
 
-test('a thousand damaged licenses are refused, and none breaks anything', (t) => {
+test('a thousand damaged licenses are refused without any effect', (t) => {
   const random = seededRandom(17)
   const good = Buffer.from(issued())
   for (let i = 0; i < 1_000; i++) {
@@ -148,7 +148,7 @@ test('a thousand damaged licenses are refused, and none breaks anything', (t) =>
   t.end()
 })
 
-test('a license file that is a link is not followed, and one that never ends is not waited for', async (t) => {
+test('a license file that is a link is not followed, and an endless one is not waited for', async (t) => {
   const dir = await temporaryDirectory(t)
   const outside = path.join(dir, 'outside.lic')
   await writeFile(outside, issued())
@@ -176,7 +176,7 @@ test('a license file that is a link is not followed, and one that never ends is 
   await t.rejects(licensing.activate(issued(), { byRoot: true }), /not a directory/)
 })
 
-test('the trial lasts a month, comes once per data directory, and is there after a restart', async (t) => {
+test('the trial lasts a month, is available once for each data directory, and survives a restart', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
   const day = Date.UTC(2030, 0, 1)
   let now = day
@@ -204,7 +204,7 @@ test('the trial lasts a month, comes once per data directory, and is there after
   await t.rejects(again.takeTrial(), { code: 'trial_taken' })
 })
 
-test('what has ended stays ended when the clock is set back a year, also after a restart', async (t) => {
+test('an expired license stays expired when the clock is set back a year, also after a restart', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
   const day = Date.UTC(2030, 0, 1)
   let now = day
@@ -218,7 +218,7 @@ test('what has ended stays ended when the clock is set back a year, also after a
   await t.rejects(licensing.activate(issued({ startMs: day, endMs: day + 100 * dayMs }), { byRoot: true }), {
     code: 'license_expired',
   })
-  // Nothing was written meanwhile but the expiry itself.
+  // Nothing was written meanwhile except the expiry itself.
   await first.checkpoint()
   now -= 365 * dayMs
   t.throws(() => licensing.require(), { code: 'license_required' })
@@ -249,7 +249,7 @@ test('a clock set back while the server was stopped extends nothing, even withou
   t.ok(noted > 0, 'the log knows what time it is')
   now = day + 99 * dayMs
   await licensing.noteTime()
-  // Not one more: the log may write a marker of its own in between.
+  // At least one more: the log may write a marker in between.
   t.ok(first.stats().lsnApplied > noted)
   await first.close()
 
@@ -270,7 +270,7 @@ test('a clock set back while the server was stopped extends nothing, even withou
   t.throws(() => later.require(), { code: 'license_required' }, 'and stays ended')
 })
 
-test('without the root token a license is prolonged and never shortened', async (t) => {
+test('without the root token a license is extended and never shortened', async (t) => {
   const running = await runningApp(t, { rootToken })
   const validate = (days: number, headers = {}) =>
     running.send('POST', '/api/v2/license/validate', {
@@ -286,7 +286,7 @@ test('without the root token a license is prolonged and never shortened', async 
   t.match(info.json(), { license: { license_id: 'days-50' } })
 })
 
-test('a plain deployment asks for no license and takes none', async (t) => {
+test('a plain deployment needs no license and accepts none', async (t) => {
   const running = await runningApp(t)
   t.match((await running.send('GET', '/api/v2/info')).json(), { license: null })
   for (const route of ['generate', 'validate']) {

@@ -9,7 +9,7 @@ import { createLicensing, type Licensing } from '../src/license/licensing.ts'
 export const vendor = createLicenseKeys()
 export const dayMs = 24 * 3_600_000
 
-/** In force for any directory, for a month from yesterday on, where nothing else is said. */
+/** Valid for any directory, for a month from yesterday on, unless `changes` says otherwise. */
 export function license(changes: Partial<License> = {}): License {
   const startMs = changes.startMs ?? Date.now() - dayMs
   return { id: 'lic-1', plan: 'enterprise', startMs, endMs: startMs + 31 * dayMs, directory: 'any', ...changes }
@@ -24,7 +24,7 @@ export async function layLicense(dataDir: string, text = issued()): Promise<void
   await writeFile(path.join(dataDir, 'license', 'license.lic'), text)
 }
 
-/** As the server makes it when it starts. */
+/** As the server creates it when it starts. */
 export async function testLicensing(
   dataDir: string,
   engine: Engine,

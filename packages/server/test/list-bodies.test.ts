@@ -1,4 +1,4 @@
-// Bodies read while they arrive: whatever their bytes and wherever they are cut, what comes out is what reading them at once gives.
+// Bodies read while they arrive: for any bytes and any chunks, the result equals that of reading them at once.
 import { Readable } from 'node:stream'
 import { chosenSeed } from '@annal/wal/testing'
 import { encode } from '@msgpack/msgpack'
@@ -14,47 +14,47 @@ import { ScannedNumbers } from '../src/wire/numbers.ts'
 const seed = chosenSeed()
 const shape = { listKey: 'objects', name: 'objects', vectorKeys: new Set(['fields']) }
 
-/** A body cut where `cuts` say, each a share of what is left. */
+/** A body in chunks; `cuts` are shares of the rest. */
 function* pieces(body: Buffer, cuts: readonly number[]): Generator<Buffer> {
-  let at = 0
+  let position = 0
   for (const cut of cuts) {
-    const to = at + Math.ceil(cut * (body.length - at))
-    if (to > at) yield body.subarray(at, to)
-    at = to
+    const to = position + Math.ceil(cut * (body.length - position))
+    if (to > position) yield body.subarray(position, to)
+    position = to
   }
-  if (at < body.length) yield body.subarray(at)
+  if (position < body.length) yield body.subarray(position)
 }
 
 function readJson(body: Buffer, cuts: readonly number[]): unknown {
   const found: unknown[] = []
-  const items = new JsonItems(shape, (item) => void found.push(plain(item)))
+  const items = new JsonItems(shape, (item) => void found.push(toPlain(item)))
   for (const piece of pieces(body, cuts)) items.push(piece)
   const { listed, root } = items.end()
-  return listed ? found : plain(root)
+  return listed ? found : toPlain(root)
 }
 
-function plain(value: unknown): unknown {
+function toPlain(value: unknown): unknown {
   if (value instanceof ScannedNumbers)
     return Array.from(value.floats, (one) => (isPosition(one) ? one : Math.fround(one)))
-  if (Array.isArray(value)) return value.map(plain)
+  if (Array.isArray(value)) return value.map(toPlain)
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, plain(inner)]))
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, toPlain(inner)]))
 }
 
-/** A position in a sparse vector keeps every digit. Anything else is read to 32 bits, and refused as a position later. */
+/** A position in a sparse vector keeps every digit. Any other number is rounded to 32 bits, and refused as a position later. */
 function isPosition(number: number): boolean {
   return Number.isSafeInteger(number)
 }
 
-/** Vectors as the reader returns them: 32-bit floats, positions of sparse vectors exact. */
-function rounded(value: unknown, key = ''): unknown {
+/** Vectors as the reader returns them: float32, with exact positions of sparse vectors. */
+function roundVectors(value: unknown, key = ''): unknown {
   if (Array.isArray(value)) {
     if (typeof value[0] === 'number')
       return value.map((one) => (key.endsWith('indices') && isPosition(one) ? one : Math.fround(one as number)))
-    return value.map((inner) => rounded(inner, key))
+    return value.map((inner) => roundVectors(inner, key))
   }
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([inner, one]) => [inner, rounded(one, inner)]))
+  return Object.fromEntries(Object.entries(value).map(([inner, one]) => [inner, roundVectors(one, inner)]))
 }
 
 function expected(body: Buffer): unknown {
@@ -63,7 +63,7 @@ function expected(body: Buffer): unknown {
   const items = Array.isArray(value) ? value : (value?.objects as unknown[])
   const one = (item: unknown): unknown =>
     typeof item === 'object' && item !== null && !Array.isArray(item) && Object.hasOwn(item, 'fields')
-      ? { ...item, fields: rounded((item as Record<string, unknown>).fields, 'fields') }
+      ? { ...item, fields: roundVectors((item as Record<string, unknown>).fields, 'fields') }
       : item
   return isList ? items.map(one) : one(value)
 }
@@ -108,7 +108,7 @@ const damage = fc.option(
 )
 const cuts = fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 6 })
 
-test('JSON that arrives in pieces is read as JSON.parse reads it, or refused where that refuses it', (t) => {
+test('JSON that arrives in chunks is read like JSON.parse reads it, or refused if that refuses it', (t) => {
   let read = 0
   let refused = 0
   fc.assert(
@@ -119,7 +119,7 @@ test('JSON that arrives in pieces is read as JSON.parse reads it, or refused whe
       if ('code' in whole || 'code' in arriving) {
         refused += 1
         if ('code' in whole && 'code' in arriving) return true
-        // What is no vector where one must be, and a second list, are refused here and by whoever reads the object there.
+        // Malformed vectors and a second list are refused here, and by the reader of the object there.
         return 'code' in arriving && arriving.code === 'invalid_argument'
       }
       read += 1
@@ -128,7 +128,7 @@ test('JSON that arrives in pieces is read as JSON.parse reads it, or refused whe
     {
       seed,
       numRuns: process.env.ANNAL_LONG === '1' ? 200_000 : 3_000,
-      // Found with seed 366932560: no position, and the last digit of the double differs.
+      // Found with seed 366932560: not a position, and the last digit of the double differs.
       examples: [['[{"f\\u0069elds":{"indices":[0.12345678901234567]}}]', null, []]],
     },
   )
@@ -144,7 +144,7 @@ function outcome(run: () => unknown): { readonly value: unknown } | { readonly c
   }
 }
 
-test('MessagePack that arrives in pieces gives the bytes of each entry', (t) => {
+test('MessagePack that arrives in chunks gives the bytes of each entry', (t) => {
   const entry = fc.jsonValue({ maxDepth: 3 })
   fc.assert(
     fc.property(
@@ -178,8 +178,8 @@ test('MessagePack that arrives in pieces gives the bytes of each entry', (t) => 
   t.end()
 })
 
-test('a body is refused at the byte that breaks a bound', (t) => {
-  const chunk = (of: string): Buffer => Buffer.from(of.repeat(Math.ceil(65_536 / of.length)))
+test('a body is refused at the byte that exceeds a limit', (t) => {
+  const chunk = (text: string): Buffer => Buffer.from(text.repeat(Math.ceil(65_536 / text.length)))
   const cases: [string, string, string, string][] = [
     ['an object of a long text', '{"objects":[{"id":"', 'x', 'limit_exceeded'],
     ['an object of keys', '{"objects":[{', '"k":1,', 'limit_exceeded'],

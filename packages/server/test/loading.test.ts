@@ -1,4 +1,4 @@
-// A start that takes a while: collections that are ready answer while others are still replayed, and health says how far it is.
+// A start that takes a while: collections that are ready respond while others are replayed, and health reports progress.
 import { cp, rm } from 'node:fs/promises'
 import net from 'node:net'
 import path from 'node:path'
@@ -13,8 +13,8 @@ const objects = 8_000
 const fields = [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'float32' } }] as const
 const vectorOf = (n: number) => Array.from({ length: dimension }, (_, i) => Math.sin(n * 12.9898 + i * 78.233))
 
-/** A directory whose log holds a small collection and then a large one, and no checkpoint. */
-async function written(dataDir: string): Promise<void> {
+/** Creates a directory whose log has a small collection, then a large one, and no checkpoint. */
+async function fillDirectory(dataDir: string): Promise<void> {
   const engine = await openEngine({ dataDir, threads: 1, keepLog: true })
   const small = await engine.database().createCollection({ name: 'small', fields })
   await small.upsert([{ id: 'a', fields: { v: vectorOf(1) } }])
@@ -28,8 +28,8 @@ async function written(dataDir: string): Promise<void> {
   await rm(path.join(dataDir, 'checkpoints'), { recursive: true })
 }
 
-/** What a server said before it had replayed everything; undefined when it was too quick for the questions. */
-async function askedEarly(server: RunningServer): Promise<Record<string, Answer> | undefined> {
+/** The replies of a server before it had replayed everything; undefined if the replay was too fast. */
+async function repliesDuringReplay(server: RunningServer): Promise<Record<string, Answer> | undefined> {
   let open = false
   const opened = server.ready.then(() => {
     open = true
@@ -56,17 +56,17 @@ function search(server: RunningServer, name: string): Promise<Answer> {
   return send(server.address, 'POST', `/api/v2/collection/${name}/search`, { json, accept: 'application/json' })
 }
 
-test('collections that are ready answer while others are still replayed', { timeout: 120_000 }, async (t) => {
+test('collections that are ready respond while others are replayed', { timeout: 120_000 }, async (t) => {
   const place = await temporaryDirectory(t)
   const origin = path.join(place, 'origin')
-  await written(origin)
+  await fillDirectory(origin)
   const base = { ...readConfig({}).config, port: 0, threads: 1, logLevel: 'silent' as const }
   for (let attempt = 0; attempt < 10; attempt++) {
     const dataDir = path.join(place, `${attempt}`)
     await cp(origin, dataDir, { recursive: true })
     const server = await startServer({ ...base, dataDir })
     t.teardown(() => server.stop())
-    const early = await askedEarly(server)
+    const early = await repliesDuringReplay(server)
     if (early === undefined) {
       await server.stop()
       continue
@@ -93,19 +93,19 @@ test('collections that are ready answer while others are still replayed', { time
     })
     return
   }
-  t.fail('every replay was over before the questions were asked')
+  t.fail('every replay was over before the requests were sent')
 })
 
-test('a signal while the log is replayed ends the process with 0, and nothing is lost', async (t) => {
+test('a signal during a replay ends the process with 0, and nothing is lost', async (t) => {
   const dataDir = path.join(await temporaryDirectory(t), 'data')
-  await written(dataDir)
+  await fillDirectory(dataDir)
   const port = await freePort()
   const running = startProcess({ NDD_DATA_DIR: dataDir, NDD_SERVER_PORT: String(port) })
   t.teardown(() => running.child.kill('SIGKILL'))
   for (;;) {
     const answer = await send(`http://127.0.0.1:${port}`, 'GET', '/api/v2/health').catch(() => undefined)
     const { status, progress } = answer?.json() ?? {}
-    // On a slow day the replay may be over before the signal comes; what is promised stays the same.
+    // The replay may be over before the signal arrives; the guarantee is the same.
     if (status === 'ok' || (progress as { job?: string } | undefined)?.job === 'replay') break
   }
   running.child.kill('SIGTERM')

@@ -1,10 +1,10 @@
-// The past over HTTP: what happened, when, and how to have it back; nobody is told of another's.
+// The history over HTTP: what happened, when, and how to restore it; without access to other databases.
 import { type Test, test } from 'tap'
 import { type RunningApp, runningApp } from './running-app.ts'
 
 const rootToken = 'the-root-token-0123456789'
 
-interface Told {
+interface LoggedEvent {
   readonly lsn: number
   readonly time: string
   readonly type: string
@@ -15,7 +15,7 @@ interface Told {
 
 type Ask = (method: string, route: string, json?: unknown) => Promise<Record<string, unknown>>
 
-function asking(running: RunningApp, token?: string): Ask {
+function senderWith(running: RunningApp, token?: string): Ask {
   return async (method, route, json) => {
     const headers = token === undefined ? {} : { authorization: token }
     const answer = await running.send(method, `/api/v2${route}`, { headers, ...(json === undefined ? {} : { json }) })
@@ -34,15 +34,15 @@ async function writeShop(ask: Ask): Promise<void> {
   await ask('POST', '/collection/shop/filters', { updates: [{ id: 'a', filter: { n: 1 } }] })
 }
 
-const events = async (ask: Ask, query = '') => (await ask('GET', `/log/events${query}`)).events as readonly Told[]
+const events = async (ask: Ask, query = '') => (await ask('GET', `/log/events${query}`)).events as readonly LoggedEvent[]
 
-test('plain: events, the activity, and a deleted collection that comes back', async (t) => {
+test('plain: events, activity, and restoring a deleted collection', async (t) => {
   const running = await runningApp(t)
-  const ask = asking(running)
+  const ask = senderWith(running)
   await writeShop(ask)
-  const told = await events(ask)
+  const listedEvents = await events(ask)
   t.match(
-    told.map(({ type, collection, objects }) => [type, collection, objects]),
+    listedEvents.map(({ type, collection, objects }) => [type, collection, objects]),
     [
       ['collection-created', 'shop', undefined],
       ['objects-upserted', 'shop', 3],
@@ -50,13 +50,13 @@ test('plain: events, the activity, and a deleted collection that comes back', as
       ['filters-replaced', 'shop', 1],
     ],
   )
-  t.strictSame(told[1]?.ids, ['a', 'b', 'c'])
-  t.equal(new Date(told[0]?.time ?? '').toISOString(), told[0]?.time)
-  t.strictSame(await events(ask, `?from=${told[2]?.lsn}&limit=1`), [told[2]])
-  t.strictSame(await events(ask, `?before=${told[2]?.lsn}&limit=1`), [told[1]])
-  t.equal((await events(ask, `?since=${told[0]?.time}&limit=2`)).length, 2)
+  t.strictSame(listedEvents[1]?.ids, ['a', 'b', 'c'])
+  t.equal(new Date(listedEvents[0]?.time ?? '').toISOString(), listedEvents[0]?.time)
+  t.strictSame(await events(ask, `?from=${listedEvents[2]?.lsn}&limit=1`), [listedEvents[2]])
+  t.strictSame(await events(ask, `?before=${listedEvents[2]?.lsn}&limit=1`), [listedEvents[1]])
+  t.equal((await events(ask, `?since=${listedEvents[0]?.time}&limit=2`)).length, 2)
   const page = await ask('GET', '/log/events?from=0&limit=3')
-  t.match(page, { complete: true, next: told[3]?.lsn, previous: null })
+  t.match(page, { complete: true, next: listedEvents[3]?.lsn, previous: null })
 
   const activity = await ask('GET', '/log/activity?buckets=1')
   const buckets = activity.buckets as readonly Record<string, number>[]
@@ -67,7 +67,7 @@ test('plain: events, the activity, and a deleted collection that comes back', as
   await ask('DELETE', '/collection/shop')
   const restored = await ask('POST', '/collection/shop/restore', {
     target_collection_name: 'shop_again',
-    lsn: told[1]?.lsn,
+    lsn: listedEvents[1]?.lsn,
   })
   t.match(restored, { collection: 'shop_again', durable: true })
   t.match(await ask('GET', '/collection/shop_again'), { total_elements: 3 })
@@ -80,7 +80,7 @@ async function refused(t: Test, running: RunningApp, route: string, status: numb
   t.match(answer.json(), { code }, route)
 }
 
-test('what is no place in a log is refused', async (t) => {
+test('an invalid position in the log is refused', async (t) => {
   const running = await runningApp(t)
   await refused(t, running, '/log/events?from=-1', 400, 'invalid_argument')
   await refused(t, running, '/log/events?from=1&before=2', 400, 'invalid_argument')
@@ -95,13 +95,13 @@ test('what is no place in a log is refused', async (t) => {
   t.equal(absent.status, 404)
 })
 
-test('a database is told of its own past alone, and can have back its own alone', async (t) => {
+test('a database sees and restores its own history only', async (t) => {
   const running = await runningApp(t, { rootToken })
-  const root = asking(running, rootToken)
+  const root = senderWith(running, rootToken)
   const tokens = []
   for (const name of ['mine', 'theirs'])
     tokens.push(String((await root('POST', '/admin/dbs', { db_name: name, db_type: 'enterprise' })).db_token))
-  const [mine, theirs] = tokens.map((token) => asking(running, token)) as [Ask, Ask]
+  const [mine, theirs] = tokens.map((token) => senderWith(running, token)) as [Ask, Ask]
   await writeShop(mine)
   await theirs('POST', '/collection', { name: 'hidden', fields })
   await theirs('POST', '/collection/hidden/objects', { objects: [object('secret')] })
@@ -109,18 +109,18 @@ test('a database is told of its own past alone, and can have back its own alone'
   await theirs('DELETE', '/collection/hidden')
   const reader = String((await mine('POST', '/tokens', { name: 'looker', token_type: 'r' })).db_token)
 
-  const told = await events(asking(running, reader))
+  const listedEvents = await events(senderWith(running, reader))
   t.strictSame(
-    told.map(({ type }) => type),
+    listedEvents.map(({ type }) => type),
     ['database-created', 'collection-created', 'objects-upserted', 'objects-deleted', 'filters-replaced', 'token-put'],
   )
-  t.notMatch(JSON.stringify(told), /hidden|theirs|secret/)
-  t.notMatch(JSON.stringify(told), new RegExp(reader.split(':')[1] ?? ''))
+  t.notMatch(JSON.stringify(listedEvents), /hidden|theirs|secret/)
+  t.notMatch(JSON.stringify(listedEvents), new RegExp(reader.split(':')[1] ?? ''))
   t.strictSame(await events(mine, '?collection=hidden'), [])
   const activity = (await mine('GET', '/log/activity')).buckets as readonly { records: number; lsn_last: number }[]
   t.equal(
     activity.reduce((sum, { records }) => sum + records, 0),
-    told.length,
+    listedEvents.length,
   )
   const json = { target_collection_name: 'stolen', lsn: hiddenLsn }
   const answer = await running.send('POST', '/api/v2/collection/hidden/restore', {

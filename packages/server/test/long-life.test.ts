@@ -1,5 +1,5 @@
-// A server that lives long takes no more of the system in the end than after its first minutes. Long forms only: they need an
-// hour, or 100,000 rounds, of a real process. What each kind of round leaves is in engine/test/memories-given-back.test.ts.
+// A server that runs for a long time uses no more of the system in the end than after its first minutes. Long forms only: they need an
+// hour, or 100,000 rounds, of a real process. engine/test/memories-given-back.test.ts tests what each kind of round leaves.
 //
 //   ANNAL_LONG=1 TAP_TIMEOUT=7200 node --conditions=annal-source packages/server/test/long-life.test.ts
 //   ANNAL_SOAK_MINUTES=60, ANNAL_CYCLES=100000
@@ -22,7 +22,7 @@ const json = 'application/json'
 interface Server {
   readonly pid: number
   readonly dataDir: string
-  /** The body of the answer; throws when it is not a success. */
+  /** Returns the body of the reply; throws if the request failed. */
   ask(method: string, route: string, body?: unknown): Promise<Record<string, unknown>>
 }
 
@@ -43,7 +43,7 @@ async function startServer(t: Test): Promise<Server> {
         })
         return { answer, again }
       } catch (error) {
-        // A connection that idled is closed by the server, maybe just as it is used again.
+        // The server may close an idle connection just as it is used again.
         if (child.exitCode !== null || child.signalCode !== null || again) throw error
       }
     }
@@ -56,7 +56,7 @@ async function startServer(t: Test): Promise<Server> {
         const { answer, again } = await request(method, route, body)
         if (answer.status < 300) return answer.json()
         const { code } = answer.json()
-        // Of a request sent twice the first may have been done.
+        // The first of two attempts may have been applied.
         if (again && (code === 'collection_exists' || code === 'collection_not_found')) return {}
         if (answer.status !== 503) throw new Error(`${method} ${route}: ${answer.status} ${answer.text}`)
         await after(100)
@@ -95,14 +95,14 @@ function compare(
   for (const what of ['rssBytes', 'mappings', 'memories', 'descriptors'] as const) {
     const [before, after] = [early, late].map((looks) => median(looks.map((taken) => taken[what]))) as [number, number]
     const sentence = `${name}: ${what} ${before} early, ${after} late`
-    // A few files and mappings more or fewer are open at any time.
+    // The number of open files and mappings varies.
     const slack = what === 'rssBytes' ? 0 : 64
     t.ok(after <= before * (1 + share) + (what === 'descriptors' ? 8 : slack), sentence)
     t.comment(sentence)
   }
 }
 
-test('collections that are created, filled with one object and dropped, by eight clients', { skip }, async (t) => {
+test('collections that are created, filled with one object, and deleted, by eight clients', { skip }, async (t) => {
   const server = await startServer(t)
   const looks: Taken[] = []
   let begun = 0
@@ -118,12 +118,12 @@ test('collections that are created, filled with one object and dropped, by eight
     }
   }
   await Promise.all(Array.from({ length: 8 }, client))
-  // The first 1,000 rounds let the process come to its size.
+  // During the first 1,000 rounds the process grows to its normal size.
   compare(t, `${cycles} rounds`, [looks.slice(10, 60), looks.slice(-50)], 0.1)
 })
 
-/** One client's life: what it does over and over until the time is over. */
-async function live(until: number, restMs: number, step: (n: number) => Promise<void>): Promise<number> {
+/** Runs one client: repeats `step` until the time is over. */
+async function runClient(until: number, restMs: number, step: (n: number) => Promise<void>): Promise<number> {
   let n = 0
   for (; performance.now() < until; n++) {
     await step(n)
@@ -132,7 +132,7 @@ async function live(until: number, restMs: number, step: (n: number) => Promise<
   return n
 }
 
-/** What the files take; one that has several names counts once. */
+/** Bytes of files; one with several names counts once. */
 async function bytesIn(dir: string): Promise<number> {
   const sizes = new Map<number, number>()
   for (const entry of await readdir(dir, { recursive: true })) {
@@ -156,43 +156,43 @@ test('a mixed load for an hour', { skip }, async (t) => {
   const writer = random(1)
   const searcher = random(2)
   const counts = await Promise.all([
-    live(until, 20, async (n) => {
+    runClient(until, 20, async (n) => {
       const from = writer.below(1_900)
       const objects = Array.from({ length: 100 }, (_, i) => objectOf(from + i, n % 40))
       await server.ask('POST', '/collection/main/objects', { objects })
-      // Of 2,000 ids some hundred are gone at any time.
+      // About a hundred of 2,000 ids are deleted at any time.
       if (n % 5 === 4)
         await server.ask('DELETE', '/collection/main/objects', { filter: [{ group: { $eq: writer.below(40) } }] })
     }),
-    live(until, 10, async () => {
+    runClient(until, 10, async () => {
       const query = vectorOf(searcher.below(5_000))
       const filter = searcher.below(2) === 0 ? [{ group: { $lt: 20 } }] : []
       await server.ask('POST', '/collection/main/search', { fields: { v: { query, limit: 10 } }, filter })
       const sparse = { query: { indices: [searcher.below(50)], values: [1] }, limit: 10 }
       await server.ask('POST', '/collection/main/search', { fields: { s: sparse } })
     }),
-    live(until, 50, async (n) => {
+    runClient(until, 50, async (n) => {
       const name = `short${n}`
       await server.ask('POST', '/collection', { name, fields })
-      // Every other one is large enough to be built again around its mean.
+      // Every other collection is large enough to be rebuilt around its mean.
       const objects = Array.from({ length: n % 2 === 0 ? 20 : 300 }, (_, i) => objectOf(i, 0))
       await server.ask('POST', `/collection/${name}/objects`, { objects })
       await server.ask('POST', `/collection/${name}/search`, { fields: { v: { query: vectorOf(n), limit: 5 } } })
       await server.ask('DELETE', `/collection/${name}`)
     }),
-    live(until, 5_000, async (n) => {
+    runClient(until, 5_000, async (n) => {
       await server.ask('POST', '/collection/main/clone', { target_collection_name: `clone${n}` })
       await server.ask('POST', `/collection/clone${n}/objects/count`, {})
       await server.ask('DELETE', `/collection/clone${n}`)
     }),
-    live(until, 10_000, async (n) => {
+    runClient(until, 10_000, async (n) => {
       await server.ask('POST', '/collection/main/backup', { name: `backup${n}` })
       while ((await server.ask('GET', '/status/backup')).status === 'running') await after(50)
       await server.ask('POST', `/backups/backup${n}/restore`, { target_collection_name: `restored${n}` })
       await server.ask('DELETE', `/collection/restored${n}`)
       await server.ask('DELETE', `/backups/backup${n}`)
     }),
-    live(until, 5_000, async (n) => {
+    runClient(until, 5_000, async (n) => {
       looks.push(takenByProcess(server.pid) as Taken)
       const minute = n % 12 === 0
       if (minute) t.comment(n / 12, JSON.stringify(looks.at(-1)), `${await bytesIn(server.dataDir)} bytes on disk`)

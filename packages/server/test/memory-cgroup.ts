@@ -1,15 +1,15 @@
-// A control group of Linux that bounds the memory of the processes that join it, of version 1 or 2, below the group of this process.
-// Undefined where none can be made: not on Linux, no rights, or a group that may not be divided.
+// A control group of Linux, version 1 or 2, that limits the memory of the processes that join it, below the group of this process.
+// Undefined if it cannot be created: not on Linux, no permission, or a group that cannot be divided.
 import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 
 export interface MemoryCgroup {
   readonly version: 1 | 2
-  /** Runs the command that follows in the group. */
+  /** Runs the following command in the group. */
   readonly join: readonly string[]
-  /** Times that the kernel ended a process of the group for want of memory. */
+  /** Number of times that the kernel killed a process of the group because of memory. */
   kills(): Promise<number>
-  /** All members must have ended. */
+  /** All members must have exited. */
   remove(): Promise<void>
 }
 
@@ -39,7 +39,7 @@ async function ofVersion1(parent: string, bytes: number): Promise<MemoryCgroup> 
 }
 
 async function ofVersion2(parent: string, bytes: number): Promise<MemoryCgroup> {
-  // Refused where the group has processes of its own and is not the root.
+  // Fails if the group has processes of its own and is not the root.
   await writeFile(path.join(parent, 'cgroup.subtree_control'), '+memory').catch(() => undefined)
   return bounded(parent, 2, {
     limits: [['memory.max', bytes]],

@@ -1,4 +1,4 @@
-// The reader, the writer and the scan of MessagePack, also against a decoder that is not ours and against random bytes.
+// The reader, the writer, and the scan of MessagePack, compared with another decoder and tested with random bytes.
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { decode, encode } from '@msgpack/msgpack'
 import { test } from 'tap'
@@ -23,7 +23,7 @@ function someValue(next: () => number, depth: number): unknown {
   return kind === 7 ? children : Object.fromEntries(children.map((child, i) => [`k${i}`, child]))
 }
 
-test(`the scan finds the end of every value that a decoder understands, seed ${seed}`, (t) => {
+test(`the scan finds the end of every value that a decoder accepts, seed ${seed}`, (t) => {
   const next = seededRandom(seed).next
   let wrong = 0
   for (let i = 0; i < rounds / 20; i++) {
@@ -79,7 +79,7 @@ function readTuples(reader: MsgpackReader): void {
   }
 }
 
-test('a few bytes that announce billions of values are refused before anything is allocated', (t) => {
+test('a few bytes that declare billions of values are refused before anything is allocated', (t) => {
   const bombs = [
     'ddffffffff',
     'dfffffffff',
@@ -101,7 +101,7 @@ test('a few bytes that announce billions of values are refused before anything i
   t.end()
 })
 
-test('numbers are read in every form that MessagePack has for them', (t) => {
+test('numbers are read in every form of MessagePack', (t) => {
   const values = [
     0,
     127,
@@ -136,7 +136,7 @@ test('numbers are read in every form that MessagePack has for them', (t) => {
   t.end()
 })
 
-test('what the writer writes is what other decoders read', (t) => {
+test('other decoders read what the writer writes', (t) => {
   const floats = Float32Array.from({ length: 20 }, (_, i) => i / 3)
   const long = 'x'.repeat(70_000)
   const bytes = new MsgpackWriter()

@@ -1,4 +1,4 @@
-// Fields of several vectors per object over /api/v2, in MessagePack as the published clients speak it and in JSON.
+// Multi-vector fields over /api/v2, in MessagePack as the published clients send it and in JSON.
 import { test } from 'tap'
 import { type RunningApp, runningApp } from './running-app.ts'
 
@@ -24,7 +24,7 @@ async function withCollection(t: Parameters<typeof runningApp>[0]): Promise<Runn
   return running
 }
 
-test('a multi-vector field is described as it was defined', async (t) => {
+test('the description of a multi-vector field equals its definition', async (t) => {
   const running = await withCollection(t)
   const { fields } = (await running.send('GET', route)).json() as { fields: unknown[] }
   t.strictSame(fields[0], {
@@ -42,7 +42,7 @@ test('a multi-vector field is described as it was defined', async (t) => {
   t.match([refused.status, refused.json()], [400, { code: 'invalid_argument', field: 'fields[0].params.pooling' }])
 })
 
-test('members go in and come out in the sixth part of an ObjectBatch, and are what a search compares', async (t) => {
+test('members are sent and returned in the sixth part of an ObjectBatch, and searches compare them', async (t) => {
   const running = await withCollection(t)
   const members = [
     [1, 0, 0],
@@ -92,10 +92,10 @@ test('members go in and come out in the sixth part of an ObjectBatch, and are wh
   t.equal(hit?.vectors.length, 2)
   t.notOk(hit && 'vector' in hit)
   const bare = (await ask({ query }, {}, accept)).json() as { results: { pages: object[] } }
-  t.notOk('vectors' in (bare.results.pages[0] ?? {}), 'only when asked')
+  t.notOk('vectors' in (bare.results.pages[0] ?? {}), 'only if requested')
 })
 
-test('members go in and come out in JSON as they were given', async (t) => {
+test('members are sent and returned in JSON unchanged', async (t) => {
   const running = await withCollection(t)
   const json = {
     objects: [
@@ -134,7 +134,7 @@ test('members go in and come out in JSON as they were given', async (t) => {
   t.match([rebuilt.status, rebuilt.json()], [202, { previous_config: { M: 8 }, new_config: { M: 16 } }])
 })
 
-test('what is wrong with members is said, and nothing is written', async (t) => {
+test('an error describes what is wrong with members, and nothing is written', async (t) => {
   const running = await withCollection(t)
   const before = running.engine.stats().lsnApplied
   const tuple = (pages: unknown) => ({ msgpack: [[['a', none, '', {}, {}, { pages }]]] })

@@ -1,4 +1,4 @@
-// Numbers that are read from the bytes of a body are those that JSON.parse gives, rounded to 32 bits; what is not so is left to it.
+// Numbers that are read from the bytes of a body equal those of JSON.parse, rounded to 32 bits; other values are left to JSON.parse.
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
 import { parseJsonBody, parseQuestion } from '../src/wire/json-body.ts'
@@ -9,7 +9,7 @@ import { createIndex, runningApp } from './running-app.ts'
 const seed = chosenSeed()
 const rounds = process.env.ANNAL_LONG === '1' ? 200_000 : 3_000
 
-/** Bits, since -0 and 0 are equal and are not the same. */
+/** Bits, because -0 and 0 are equal and not identical. */
 function bitsOf(value: unknown): number[] {
   const floats = floatsFrom(value, 'vector')
   return Array.from(new Uint32Array(floats.buffer, floats.byteOffset, floats.length))
@@ -19,7 +19,7 @@ function scanned(numbers: string): ScannedNumbers | undefined {
   return scanNumbers(Buffer.from(`{"k":1,"vector":[${numbers}]}`), '"vector"')?.numbers
 }
 
-test(`numbers of every kind are read as JSON.parse reads them, seed ${seed}`, (t) => {
+test(`numbers of every kind are read like JSON.parse reads them, seed ${seed}`, (t) => {
   const random = seededRandom(seed)
   const unit = () => random.below(2 ** 32) / 2 ** 32 + random.below(2 ** 21) / 2 ** 53
   const sign = () => (random.below(2) === 0 ? 1 : -1)
@@ -31,7 +31,7 @@ test(`numbers of every kind are read as JSON.parse reads them, seed ${seed}`, (t
     () => (sign() * unit()).toFixed(random.below(20)),
     () => (sign() * unit() * 10 ** (random.below(90) - 50)).toExponential(random.below(18)),
     () => String(sign() * (random.below(2 ** 32) * 2 ** 21 + random.below(2 ** 21))),
-    // Midpoints of two floats, and what lies beside them.
+    // Midpoints of two floats, and their neighbors.
     () =>
       String(
         (1 + (2 * random.below(2 ** 23) + 1) * 2 ** -24 + (random.below(3) - 1) * 2 ** -52) * 2 ** random.below(40),
@@ -56,7 +56,7 @@ test(`numbers of every kind are read as JSON.parse reads them, seed ${seed}`, (t
   t.end()
 })
 
-test('what is no array of finite numbers is left to JSON.parse', (t) => {
+test('values other than an array of finite numbers are left to JSON.parse', (t) => {
   const wrong = [
     '',
     ' ',
@@ -85,7 +85,7 @@ test('what is no array of finite numbers is left to JSON.parse', (t) => {
   t.end()
 })
 
-test('as many numbers as any body has are read, and a body that is larger is parsed', (t) => {
+test('the maximum number of numbers of any body is read, and a larger body is parsed', (t) => {
   const most = 393_216 - 65_536 - 1
   const body = (count: number) => Buffer.from(`{"vector":[${'1,'.repeat(count - 1)}1]}`)
   const fits = body((most - 2) / 2)
@@ -94,7 +94,7 @@ test('as many numbers as any body has are read, and a body that is larger is par
   t.end()
 })
 
-test('the numbers stand where the value has them, and nowhere else', (t) => {
+test('the numbers are at the place of the value, and nowhere else', (t) => {
   const same = [
     '{"k":1,"vector":[1,2.5,-3]}',
     '{"k": 1, "vector": [1, 2.5, -3], "filter": "[{\\"a\\":1}]"}',
@@ -127,7 +127,7 @@ test('the numbers stand where the value has them, and nowhere else', (t) => {
   t.end()
 })
 
-/** The value with its numbers written out, or what is said against it. */
+/** The value with its numbers written out, or its error. */
 function outcome(text: string, key?: '"vector"' | '"query"'): unknown {
   try {
     const value = key === undefined ? parseJsonBody(Buffer.from(text)) : parseQuestion(Buffer.from(text), key)
@@ -139,7 +139,7 @@ function outcome(text: string, key?: '"vector"' | '"query"'): unknown {
   }
 }
 
-test('a search finds the same, however its numbers are written', async (t) => {
+test('a search finds the same for any notation of its numbers', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const json = [

@@ -1,5 +1,5 @@
-// Requests that come whether or not earlier ones were answered, far more than can be: each is answered or told when to come back,
-// health answers throughout, memory stays bounded, and afterwards all is as before. Only in the long form.
+// Requests at a fixed rate far above what the server can handle: each gets a reply or Retry-After, health responds throughout, memory stays
+// bounded, and the server recovers. Long form only.
 import { readFile } from 'node:fs/promises'
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -18,7 +18,7 @@ const mebibyte = 1_048_576
 
 tap.setTimeout(600_000)
 
-test('an open loop beyond what can be served', { skip, timeout: 600_000 }, async (t) => {
+test('an open loop beyond the capacity of the server', { skip, timeout: 600_000 }, async (t) => {
   const running = startProcess({ NDD_DATA_DIR: await temporaryDirectory(t) })
   t.teardown(() => running.child.kill('SIGKILL'))
   const url = await running.serving
@@ -29,7 +29,7 @@ test('an open loop beyond what can be served', { skip, timeout: 600_000 }, async
     const json = Array.from({ length: 500 }, (_, i) => ({ id: `o${at + i}`, vector: vector(at + i) }))
     t.equal((await send(url, 'POST', '/api/v1/index/docs/vector/insert', { json })).status, 200)
   }
-  // More connections than requests are worked on at one time, fewer than the server takes.
+  // More connections than requests are processed at a time, and fewer than the server accepts.
   const agent = new http.Agent({ keepAlive: true, maxSockets: 800 })
   t.teardown(async () => agent.destroy())
   const before = await residentBytes(running.child.pid)
@@ -53,7 +53,7 @@ test('an open loop beyond what can be served', { skip, timeout: 600_000 }, async
   t.same(
     [...counts.keys()].filter((status) => status !== 200 && status !== 503),
     [],
-    'served or told to come back',
+    'served or with Retry-After',
   )
   t.ok((counts.get(200) ?? 0) > 0)
   t.ok(
@@ -82,7 +82,7 @@ function ask(url: string, agent: http.Agent | undefined, body?: string): Promise
       response.on('error', reject)
     })
     request.on('error', (error: NodeJS.ErrnoException) => {
-      // A connection kept alive may be closed by the server, for having been idle, while a request is on its way to it.
+      // The server may close an idle connection while a request is on its way.
       if (request.reusedSocket && error.code === 'ECONNRESET') resolve(ask(url, agent, body))
       else reject(error)
     })

@@ -1,5 +1,5 @@
-// What the server says about itself: the description of its API, made from the routes, and its metrics; and that every route
-// is described and guarded.
+// The server's description of itself: the OpenAPI document, generated from the routes, and its metrics; every route is described and
+// guarded.
 import { readFile } from 'node:fs/promises'
 import net from 'node:net'
 import type { Engine } from '@annal/engine'
@@ -65,7 +65,7 @@ test('every route is described, and everything described is a route', async (t) 
   t.ok(description.components.schemas.Error.properties.code.enum.includes('limit_exceeded'))
 })
 
-test('every route but health and licenses refuses requests without the token, with none and with a wrong one', async (t) => {
+test('every route except health and licenses refuses requests without a token and with a wrong one', async (t) => {
   const running = await runningApp(t, { authToken })
   const headers = { authorization: authToken }
   const description = (await running.send('GET', '/api/v2/openapi.json', { headers })).json() as unknown as Described
@@ -88,7 +88,7 @@ test('every route but health and licenses refuses requests without the token, wi
   t.equal(wrong.status, 401)
 })
 
-test('while the engine opens, health says starting and data routes say when to come back', async (t) => {
+test('while the engine opens, health reports starting and data routes have Retry-After', async (t) => {
   const slot = new EngineSlot()
   const app = createApp({ slot, config: { ...readConfig({}).config, logLevel: 'silent' } })
   t.teardown(() => app.close())
@@ -127,7 +127,7 @@ test('an internal error is 500 without details', async (t) => {
       throw new TypeError(`cannot read ${secret}`)
     },
   }
-  // Only what the route touches: an engine that fails in a way nobody foresaw.
+  // Only what the route uses: an engine that fails in an unexpected way.
   slot.fill(broken as unknown as Engine)
   const app = createApp({ slot, config: { ...readConfig({}).config, logLevel: 'silent' } })
   t.teardown(() => app.close())
@@ -137,7 +137,7 @@ test('an internal error is 500 without details', async (t) => {
   t.notMatch(answer.body, secret)
 })
 
-test('metrics count requests by route and status, and tell what the engine holds', async (t) => {
+test('metrics count requests by route and status, and report the content of the engine', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   await running.send('POST', '/api/v1/index/docs/vector/insert', { json: [{ id: 'a', vector: [1, 0, 0, 0] }] })
@@ -155,14 +155,14 @@ test('metrics count requests by route and status, and tell what the engine holds
   t.match(text, /\nannal_objects 1\n/)
   t.match(text, /\nannal_log_syncs_total [1-9]/)
   const { memory } = (await running.send('GET', '/api/v2/stats')).json() as { memory: Record<string, number> }
-  t.ok(Object.keys(memory).length >= 3, 'memory is told by part')
+  t.ok(Object.keys(memory).length >= 3, 'memory is reported by part')
   for (const part of Object.keys(memory)) t.match(text, new RegExp(`\\nannal_memory_bytes\\{part="${part}"\\} [0-9]`))
   for (const line of text.trimEnd().split('\n')) {
     t.match(line, /^(# (HELP|TYPE) [a-z_]+ .+|[a-z_]+(\{[^}]*\})? ([0-9.e+-]+|NaN))$/)
   }
 })
 
-test('requests given up by their clients are not counted as under way for ever', async (t) => {
+test('requests that their clients cancel do not count as running afterwards', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const { port } = new URL(running.url)
@@ -171,7 +171,7 @@ test('requests given up by their clients are not counted as under way for ever',
   for (let i = 0; i < 40; i++) {
     await new Promise<void>((resolve) => {
       const socket = net.connect(Number(port), '127.0.0.1', () => {
-        // Half of them go before their body has arrived, half while it is worked on.
+        // Half of them disconnect before their body has arrived, half during processing.
         socket.write(head + (i % 2 === 0 ? body.slice(0, 5) : body), () => socket.destroy())
       })
       socket.on('close', () => resolve())
@@ -187,7 +187,7 @@ test('requests given up by their clients are not counted as under way for ever',
 
 test('docs/reference/http.md lists every route and no other', async (t) => {
   const page = await readFile(new URL('../../../docs/reference/http.md', import.meta.url), 'utf8')
-  // A row may name several paths, and {b} stands for the three places of backups.
+  // A row may name several paths, and {b} stands for the three prefixes of backups.
   const backups = ['/api/v1/backups', '/api/v2/backup', '/api/v2/backups']
   const listed = [...page.matchAll(/^\| (GET|POST|PUT|DELETE) ((?:`[^`]+`(?:, )?)+) \|/gm)].flatMap(
     ([, method, paths = '']) =>
@@ -211,6 +211,6 @@ test('docs/reference/metrics.md lists every metric and no other', async (t) => {
   const running = await runningApp(t)
   const { text } = await running.send('GET', '/metrics')
   const kinds = new Map([...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].map(([, name = '', kind = '']) => [name, kind]))
-  const told = [...text.matchAll(/^# HELP (\w+) (.+)$/gm)].map(([, name = '', help]) => [name, kinds.get(name), help])
-  t.strictSame(listed, told)
+  const served = [...text.matchAll(/^# HELP (\w+) (.+)$/gm)].map(([, name = '', help]) => [name, kinds.get(name), help])
+  t.strictSame(listed, served)
 })

@@ -1,5 +1,5 @@
-// Who may reach the server from a browser: every route by Host, by Origin and by the state of the token; proxies and programs that
-// are no browsers; pages of other origins that NDD_CORS_ORIGINS names.
+// Access from a browser: every route by Host, by Origin, and by the state of the token; proxies and programs other than browsers; pages of
+// other origins in NDD_CORS_ORIGINS.
 import { test } from 'tap'
 import { type Config, startDashboard } from '../src/index.ts'
 import { callers } from './route-table.ts'
@@ -11,7 +11,7 @@ const authToken = 'a-token-of-enough-characters'
 const app = 'https://app.example.com'
 const settings: Partial<Config> = { host: 'db.internal', allowedHosts: ['allowed.example'], corsOrigins: [app] }
 
-/** Whether a server without a token answers to it. */
+/** Whether a server without a token replies to it. */
 const hosts: Readonly<Record<string, boolean>> = {
   '127.0.0.1:8080': true,
   '[::1]:8080': true,
@@ -51,7 +51,7 @@ const pages: Readonly<Record<string, Page>> = {
 interface TokenState {
   readonly changes: Partial<Config>
   readonly headers: Headers
-  /** What routes that ask for a token answer; undefined when it opens them. */
+  /** The reply of routes that require a token; undefined if it is accepted. */
   readonly refusal?: string
 }
 
@@ -107,7 +107,7 @@ test('every route by host, by origin and by token', { timeout: 120_000 }, async 
   t.comment(`${cells} cells: ${[...counts].map(([found, count]) => `${found} ${count}`).join(', ')}`)
 })
 
-test('names that only look allowed are not, and addresses are, however they are written', async (t) => {
+test('names that resemble allowed ones are refused, and addresses are accepted in any notation', async (t) => {
   const running = await runningApp(t, settings)
   const status = async (headers: Headers) =>
     (await running.app.inject({ url: '/api/v1/index/list', headers: { ...headers } })).statusCode
@@ -147,10 +147,10 @@ test('names that only look allowed are not, and addresses are, however they are 
     t.equal(await status({ host }), 200, host)
   }
   for (let i = 0; i < 1_000; i++) t.equal(await status({ host: `10.1.${i >> 8}.${i & 255}` }), 200)
-  t.equal(await status({ host: 'evil.example' }), 403, 'whatever was asked before')
+  t.equal(await status({ host: 'evil.example' }), 403, 'for any earlier request')
 })
 
-/** What reverse proxies send for a page at `https://db.example.com` or `http://db.example.com`, as they come. */
+/** The headers that reverse proxies send by default for a page at `https://db.example.com` or `http://db.example.com`. */
 const proxied: Readonly<Record<string, Headers>> = {
   'nginx as it comes, TLS': {
     host: '127.0.0.1:8080',
@@ -174,7 +174,7 @@ const proxied: Readonly<Record<string, Headers>> = {
   },
 }
 
-test('the page works behind reverse proxies as they come, and a foreign page behind them does not', async (t) => {
+test('the page works behind reverse proxies with default settings, and a foreign page behind them does not', async (t) => {
   const running = await runningApp(t, { authToken })
   const create = (headers: Headers) =>
     running.app.inject({ method: 'POST', url: '/api/v2/collection', headers: { authorization: authToken, ...headers } })
@@ -186,7 +186,7 @@ test('the page works behind reverse proxies as they come, and a foreign page beh
   }
 })
 
-test('pages of a named origin are answered as browsers want it, others are not', async (t) => {
+test('pages of a configured origin get the CORS headers that browsers need, others do not', async (t) => {
   const running = await runningApp(t, { ...settings, authToken })
   const preflight = (origin: string, url = '/api/v2/collection/x/objects/y') =>
     running.app.inject({
@@ -238,7 +238,7 @@ async function dashboardFor(t: Parameters<typeof runningApp>[0], running: Runnin
   return dashboard.address
 }
 
-test('the dashboard of its own process judges the origin by its own host, and forwards none', async (t) => {
+test('the dashboard process checks the origin against its own host, and forwards none', async (t) => {
   const running = await runningApp(t, { corsOrigins: [app] })
   const address = await dashboardFor(t, running)
   const seen: Headers[] = []
@@ -275,11 +275,11 @@ test('a server without a token refuses a foreign host also through the dashboard
   const listed = async (host: string): Promise<number> => {
     const { request } = await import('node:http')
     return new Promise((resolve, reject) => {
-      const asked = request({ host: '127.0.0.1', port, path: '/api/v1/index/list', headers: { host } }, (answer) => {
+      const outgoing = request({ host: '127.0.0.1', port, path: '/api/v1/index/list', headers: { host } }, (answer) => {
         answer.resume()
         resolve(answer.statusCode ?? 0)
       })
-      asked.on('error', reject).end()
+      outgoing.on('error', reject).end()
     })
   }
   t.equal(await listed(`localhost:${port}`), 200)

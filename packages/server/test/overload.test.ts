@@ -1,5 +1,5 @@
-// More than the server can hold, and clients that take their time: what is accepted is answered, the rest is told when to come
-// back, health answers throughout, and afterwards all is as before.
+// More requests than the server can hold, and slow clients: accepted requests get replies, others get Retry-After, health responds
+// throughout, and the server recovers.
 
 import { once } from 'node:events'
 import net from 'node:net'
@@ -14,7 +14,7 @@ const mebibyte = 1_048_576
 const { ANNAL_LONG } = process.env
 const long = ANNAL_LONG === '1'
 
-test('requests beyond the bound of their kind are 503 with Retry-After, and the other kind is served', async (t) => {
+test('requests beyond the limit of their kind are 503 with Retry-After, and the other kind is served', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const collection = running.engine.database().collection('docs')
@@ -106,7 +106,7 @@ test('two thousand idle connections do not block other clients', async (t) => {
   t.teardown(async () => {
     for (const socket of idle) socket.destroy()
   })
-  // In portions that the queue of connections not yet accepted has room for.
+  // In portions that fit the queue of connections that are not accepted yet.
   while (idle.length < 2_000) {
     const more = Array.from({ length: 200 }, () => net.connect(Number(port), '127.0.0.1'))
     idle.push(...more)
@@ -125,14 +125,14 @@ test('two thousand idle connections do not block other clients', async (t) => {
   t.match(first.toString(), /^HTTP\/1\.1 200 /)
 })
 
-test('clients that do not finish their headers, or their bodies, are cut off while others are served', {
+test('clients that do not finish their headers, or their bodies, are disconnected while others are served', {
   timeout: 120_000,
 }, async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const count = long ? 450 : 40
   const heads = ['GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nX-A: ']
-  // Until the body is overdue takes half a minute, which only the long form waits for.
+  // A body is overdue after half a minute, so only the long form waits for it.
   if (long)
     heads.push(
       'POST /api/v1/index/docs/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{',
@@ -164,6 +164,6 @@ async function connected(t: Test, { url }: RunningApp, text: string): Promise<ne
   t.teardown(async () => void socket.destroy())
   await once(socket, 'connect')
   socket.write(text)
-  // Nothing is read from it until somebody asks for that.
+  // Nothing is read from it until the caller reads.
   return socket
 }

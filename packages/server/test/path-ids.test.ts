@@ -1,4 +1,4 @@
-// Ids in paths: written as they are, encoded, or in the query. One object is meant, or none is touched.
+// Ids in paths: unencoded, encoded, or in the query. Either the right object is used, or none.
 import { test } from 'tap'
 import { decodablePath } from '../src/wire/path-id.ts'
 import { createIndex, type RunningApp, runningApp } from './running-app.ts'
@@ -36,7 +36,7 @@ async function left(running: RunningApp): Promise<string[]> {
   return page.objects.map(({ id }) => id).sort()
 }
 
-/** The segment as some published clients write it: as it is, but for what no URL has. */
+/** The segment as some published clients write it: unencoded except for characters that no URL has. */
 function unencoded(id: string): string {
   return id.replaceAll(' ', '%20').replaceAll('é', '%C3%A9')
 }
@@ -46,12 +46,12 @@ const paths = [
   (segment: string) => `/api/v2/collection/docs/objects/${segment}`,
 ]
 
-test('an id is found as it stands in the path, and decoded', async (t) => {
+test('an id is found unencoded in the path, and decoded', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   for (const path of paths) {
     for (const id of nasty) {
-      // Clients remove these segments, and what follows these characters is no path.
+      // Clients remove these segments, and a path ends before these characters.
       const asItIs = ['.', '..', '%2e', '?', 'a?b', '#'].includes(id) ? [] : [unencoded(id)]
       for (const segment of [...asItIs, encodeURIComponent(id)]) {
         if (/^\.\.?$/.test(segment)) continue
@@ -69,7 +69,7 @@ test('an id is found as it stands in the path, and decoded', async (t) => {
   }
 })
 
-test('where both exist nothing is deleted, and the query says which is meant', async (t) => {
+test('if both objects exist nothing is deleted, and the query selects one', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const both = ['a b', 'a%20b']
@@ -96,7 +96,7 @@ test('where both exist nothing is deleted, and the query says which is meant', a
   t.strictSame(neighbors.json(), { id: 'c', field: 'dense', neighbors: (await links('c')).json().links })
 })
 
-test('only what is no percent-encoding is changed, and only where an id stands', (t) => {
+test('only invalid percent-encoding is changed, and only in the place of an id', (t) => {
   const path = '/api/v1/index/docs/vector/'
   for (const [given, wanted] of [
     ['a%20b', 'a%20b'],

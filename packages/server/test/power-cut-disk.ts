@@ -1,5 +1,5 @@
-// A disk whose power can be cut: ext4 in a file behind a loop device. The cut is the file system's own: everything that was
-// not synced, journal included, is gone, and every later call fails. Linux as root only.
+// A disk with a power cut: ext4 in a file behind a loop device. The file system itself drops everything that was not synced, including the
+// journal, and every later call fails. Linux as root only.
 import { execFile } from 'node:child_process'
 import { mkdir, rm, truncate, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -19,12 +19,12 @@ export interface PowerCutDisk {
   /** Where the disk is mounted. */
   readonly dir: string
   cut(): Promise<void>
-  /** Once nothing holds the disk any more: unmounts it, and mounts it as the next boot would. */
+  /** Once no process uses the disk: unmounts it, and mounts it like the next boot. */
   boot(): Promise<void>
   remove(): Promise<void>
 }
 
-/** Rejects where such a disk cannot be made, with the reason. */
+/** Rejects with the reason if such a disk cannot be created. */
 export async function makeDisk(base: string): Promise<PowerCutDisk> {
   const image = path.join(base, 'disk.img')
   const dir = path.join(base, 'disk')
@@ -39,17 +39,17 @@ export async function makeDisk(base: string): Promise<PowerCutDisk> {
       await run('python3', ['-c', shutdown, dir])
     },
     async boot() {
-      await unmounted(dir)
+      await unmount(dir)
       await mount()
     },
     async remove() {
-      await unmounted(dir)
+      await unmount(dir)
       await rm(base, { recursive: true })
     },
   }
   await mount()
   try {
-    // Whether this kernel lets us cut the power is known only by trying.
+    // Only an attempt shows whether this kernel permits the cut.
     await disk.cut()
     await disk.boot()
     return disk
@@ -59,8 +59,8 @@ export async function makeDisk(base: string): Promise<PowerCutDisk> {
   }
 }
 
-/** A process that just ended may hold the disk a moment longer. */
-async function unmounted(dir: string): Promise<void> {
+/** A process that just exited may still use the disk. */
+async function unmount(dir: string): Promise<void> {
   for (let tries = 0; ; tries++) {
     try {
       await run('umount', [dir])

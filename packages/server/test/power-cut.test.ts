@@ -1,5 +1,5 @@
-// The power goes while clients write, again and again: what was not synced is really gone from the disk, and everything that
-// was acknowledged is there after the next boot. Needs a loop-mounted ext4; where that cannot be had the test says so.
+// Power cuts while clients write, repeatedly: data that was not synced is lost, and everything that was acknowledged exists after the next
+// boot. Needs a loop-mounted ext4; the test reports if that is not available.
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -37,18 +37,18 @@ test(`${cuts} power cuts under load lose nothing that was acknowledged, seed ${s
     const url = await running.serving
     if (cut === 0) await send(url, 'POST', '/api/v2/collection', { json: docsDefinition })
     faults.push(...(await settle(url, clients)))
-    // A file system that is being shut down may still say that it synced what it will not write: a bare loop of write and
-    // fdatasync sees that, too. So what is answered once the cut is ordered counts as under way, not as acknowledged.
+    // A file system that is shut down may still report a sync of data that it does not write, which a bare loop of write and fdatasync
+    // shows, too. So replies after the cut was requested count as unknown, not as acknowledged.
     let ordered = false
     const uncertain = () => ordered
     const load = clients.map((client) => runClient(client, url, { random, bulk: false, faults: [], uncertain }))
     await sleep(50 + random.below(250))
-    // Every third time while the checkpoint of an orderly stop is written.
+    // Every third cut is during the checkpoint of an orderly stop.
     if (cut % 3 === 2) running.child.kill('SIGTERM')
     await sleep(random.below(30))
     ordered = true
     await disk.cut()
-    operations += (await Promise.all(load.map((one) => ended(one, running.ended)))).reduce((sum, one) => sum + one, 0)
+    operations += (await Promise.all(load.map((one) => endOfClient(one, running.ended)))).reduce((sum, one) => sum + one, 0)
     running.child.kill('SIGKILL')
     await running.ended
     await disk.boot()
@@ -66,7 +66,7 @@ test(`${cuts} power cuts under load lose nothing that was acknowledged, seed ${s
 
 if (disk instanceof Error) await rm(base, { recursive: true })
 
-/** What the client did; a server without a disk ends itself, and its clients hear no more. */
-async function ended(client: Promise<number>, end: Promise<unknown>): Promise<number> {
+/** The result of the client; a server without a disk exits, and its clients get no more replies. */
+async function endOfClient(client: Promise<number>, end: Promise<unknown>): Promise<number> {
   return Promise.race([client, end.then(() => sleep(2_000)).then(() => 0)])
 }

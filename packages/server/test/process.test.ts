@@ -1,4 +1,4 @@
-// The process from start to end: one friendly line, an orderly stop, and one clear line with its exit code for what goes wrong.
+// The process from start to end: one line of output at the start, an orderly stop, and one clear line with an exit code for each error.
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import net from 'node:net'
@@ -8,13 +8,13 @@ import { until } from './eventually.ts'
 import { send, temporaryDirectory } from './running-app.ts'
 import { type RunningProcess, startProcess } from './running-process.ts'
 
-// Ten processes are started, each of which takes seconds on a busy machine.
+// Starts ten processes, each of which takes seconds on a busy machine.
 tap.setTimeout(300_000)
 
 const index = { index_name: 'docs', dim: 4, space_type: 'l2', precision: 'float32' }
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  test(`${signal} ends the process with 0 and everything acknowledged is there afterwards`, async (t) => {
+  test(`${signal} ends the process with 0 and keeps everything that was acknowledged`, async (t) => {
     const dataDir = path.join(await temporaryDirectory(t), 'made', 'when', 'absent')
     const first = startProcess({ NDD_DATA_DIR: dataDir })
     t.teardown(() => first.child.kill('SIGKILL'))
@@ -26,7 +26,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     first.child.kill(signal)
     t.strictSame(await first.ended, { code: 0, signal: null })
     t.match(
-      // Without the log, which tells for example of a slow disk.
+      // Without log lines, for example about a slow disk.
       first.stdout().replaceAll(/^\{.*\n/gm, ''),
       new RegExp(`^Annal serves http://127.0.0.1:\\d+ with data in ${dataDir} .*\\n$`),
       'one friendly line',
@@ -41,7 +41,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   })
 }
 
-test('a request under way when the signal comes is answered', async (t) => {
+test('a request that runs when the signal arrives gets its reply', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const running = startProcess({ NDD_DATA_DIR: dataDir })
   t.teardown(() => running.child.kill('SIGKILL'))
@@ -52,7 +52,7 @@ test('a request under way when the signal comes is answered', async (t) => {
   socket.on('data', (bytes) => {
     heard += bytes.toString()
   })
-  // The server says by 100 that the request is under way, and the process by its line that the signal came.
+  // The server replies with 100 when the request runs, and the process prints a line when the signal arrives.
   const head = `POST /api/v1/index/create HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
   socket.write(head)
   await until(() => heard.startsWith('HTTP/1.1 100 '))
@@ -64,7 +64,7 @@ test('a request under way when the signal comes is answered', async (t) => {
   t.equal((await running.ended).code, 0)
 })
 
-test('a taken port is one clear line and exit code 69', async (t) => {
+test('a port in use is one clear line and exit code 69', async (t) => {
   const holder = net.createServer()
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve))
   t.teardown(() => new Promise((resolve) => holder.close(resolve)))
@@ -73,7 +73,7 @@ test('a taken port is one clear line and exit code 69', async (t) => {
   await endsWith(t, running, 69, new RegExp(`127\\.0\\.0\\.1:${port} is in use`))
 })
 
-test('a directory in use is one clear line and exit code 73, and its owner goes on', async (t) => {
+test('a directory in use is one clear line and exit code 73, and its owner continues', async (t) => {
   const dataDir = await temporaryDirectory(t)
   const owner = startProcess({ NDD_DATA_DIR: dataDir })
   t.teardown(() => owner.child.kill('SIGKILL'))
@@ -82,20 +82,20 @@ test('a directory in use is one clear line and exit code 73, and its owner goes 
   t.equal((await send(url, 'GET', '/api/v1/health')).status, 200)
 })
 
-test('a directory that cannot be made is one clear line and exit code 77', async (t) => {
+test('a directory that cannot be created is one clear line and exit code 77', async (t) => {
   const file = path.join(await temporaryDirectory(t), 'file')
   await writeFile(file, 'no directory')
   await endsWith(t, startProcess({ NDD_DATA_DIR: path.join(file, 'data') }), 77, /data directory cannot be used/)
   await endsWith(t, startProcess({ NDD_DATA_DIR: file }), 77, /data directory cannot be used/)
 })
 
-test('a directory below a virtual file is one clear line, and the process ends', async (t) => {
+test('a directory below a virtual file is one clear line, and the process exits', async (t) => {
   if (process.platform !== 'linux') return t.comment('there is no /proc here')
   for (const place of ['/proc/annal', '/proc/annal/data', '/proc/version/data', '/proc/self/fd/data'])
     await endsWith(t, startProcess({ NDD_DATA_DIR: place }), 77, /data directory cannot be used/)
 })
 
-test('settings that cannot be taken are one line each and exit code 64', async (t) => {
+test('invalid settings are one line each and exit code 64', async (t) => {
   const running = startProcess({ NDD_SERVER_PORT: 'eighty', NDD_FSYNC: 'maybe' })
   t.equal((await running.ended).code, 64)
   t.match(running.stderr(), /^annal: NDD_SERVER_PORT .*\nannal: NDD_FSYNC .*\n$/)
@@ -124,7 +124,7 @@ async function damageLog(dir: string): Promise<void> {
 async function endsWith(t: Test, running: RunningProcess, code: number, line: RegExp): Promise<void> {
   t.teardown(() => running.child.kill('SIGKILL'))
   t.equal((await running.ended).code, code)
-  // Without what a slow machine makes it say: how far the start is, and the log of a slow disk.
+  // Without lines that a slow machine causes: progress of the start, and the log of a slow disk.
   const said = running.stderr().replaceAll(/^annal: starting: .*\n/gm, '')
   t.match(said, line)
   t.notMatch(running.stdout(), 'serves', 'it never says that it serves')

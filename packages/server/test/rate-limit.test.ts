@@ -1,4 +1,4 @@
-// How often one caller may ask: steady, with a burst of a second's worth, and without harm to others.
+// The request rate of one caller: constant, with a burst of one second, and without effect on other callers.
 import { test } from 'tap'
 import { createRateLimit } from '../src/access/rate-limit.ts'
 import { runningApp } from './running-app.ts'
@@ -30,7 +30,7 @@ test('a bucket holds a second of requests and fills steadily', (t) => {
   t.end()
 })
 
-test('callers beyond the limit are told when to come back; health is not counted', async (t) => {
+test('callers above the limit get Retry-After, and health is not counted', async (t) => {
   const running = await runningApp(t, { rateLimit: 5 })
   const answers = []
   for (let i = 0; i < 30; i++) answers.push(await running.send('GET', '/api/v1/users/endee/type'))

@@ -1,5 +1,4 @@
-// Rebuilding and shrinking over HTTP: answered at once, seen to the end through the status, refused where it must be, and
-// told when it fails.
+// Rebuild and vacuum over HTTP: accepted immediately, followed through the status, refused when they must be, with failures reported.
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -49,8 +48,8 @@ test('an index is rebuilt with other parameters while it answers searches', asyn
     total_vectors: 2_000,
   })
   t.match([refused.status, refused.json().code], [409, 'rebuild_running'])
-  const shrink = await running.send('POST', '/api/v2/collection/docs/shrink')
-  t.match([shrink.status, shrink.json().code], [409, 'rebuild_running'])
+  const vacuum = await running.send('POST', '/api/v2/collection/docs/shrink')
+  t.match([vacuum.status, vacuum.json().code], [409, 'rebuild_running'])
 
   const under = (await running.send('GET', status)).json()
   t.match(under, { status: 'in_progress', vectors_processed: Number, total_vectors: 2_000, percent_complete: Number })
@@ -72,7 +71,7 @@ test('an index is rebuilt with other parameters while it answers searches', asyn
   t.match(again.msgpack(), [[Number, '77']])
 })
 
-test('a rebuild that cannot be is refused and leaves the status as it was', async (t) => {
+test('a rebuild that is not possible is refused and does not change the status', async (t) => {
   const running = await runningApp(t)
   await createIndex(running, { dim })
   const rebuild = async (json: unknown, route = '/api/v1/index/docs/rebuild') => {
@@ -106,7 +105,7 @@ test('a rebuild that cannot be is refused and leaves the status as it was', asyn
   t.equal((await running.send('POST', '/api/v2/collection/none/shrink')).status, 404)
 })
 
-test('a collection is rebuilt field by field, with the same parameters too, and shrunk', async (t) => {
+test('a collection is rebuilt field by field, also with the same parameters, and vacuumed', async (t) => {
   const running = await runningApp(t)
   const params = { dimension: 4, space_type: 'l2', precision: 'float32' }
   const fields = [
@@ -160,11 +159,11 @@ test('a collection is rebuilt field by field, with the same parameters too, and 
   t.equal((await running.send('POST', `${route}/shrink`, { json: {} })).status, 200)
 })
 
-test('a rebuild that fails says so in its status, without paths, and everything goes on as before', async (t) => {
+test('a rebuild that fails reports it in its status, without paths, and the collection continues unchanged', async (t) => {
   const running = await runningApp(t)
   await createIndex(running, { dim, precision: 'int8' })
   await fill(running, 600)
-  // The vectors as they came, from which a rebuild is made, are damaged.
+  // The original vectors, which a rebuild reads, are damaged.
   const dir = path.join(running.dataDir, 'originals')
   for (const name of await readdir(dir)) {
     const bytes = await readFile(path.join(dir, name))

@@ -1,5 +1,5 @@
-// What replies can grow by: meta that inflates, filters, texts, vectors, members. A server of its own answers or refuses by name, and
-// neither its memory nor its answers about health suffer.
+// The size of replies: meta that inflates, filters, strings, vectors, members. A separate server replies or refuses with a code, and
+// neither its memory nor the latency of health suffers.
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { Worker } from 'node:worker_threads'
@@ -13,9 +13,9 @@ tap.setTimeout(300_000)
 
 const mebibyte = 1_048_576
 const accept = 'application/json'
-/** What the process may grow by over all of this; inflating the bombs of one search would take 3 GiB. */
+/** Maximum growth of the process; inflating the zip bombs of one search would take 3 GiB. */
 const growthBytesMax = 500 * mebibyte
-/** Far above what a busy machine needs, and far below the minute that it took to inflate everything. */
+/** Far above what a busy machine needs, and far below the minute that inflating everything took. */
 const healthMsMax = 3_000
 
 interface Serving {
@@ -37,7 +37,7 @@ async function serving(t: Test): Promise<Serving> {
   }
 }
 
-/** Asks for health all the while, in a thread of its own, since reading a large reply holds this one up. */
+/** Requests health continuously in a separate thread, because reading a large reply blocks this one. */
 const watcher = `
 const { parentPort, workerData } = require('node:worker_threads')
 let going = true
@@ -54,8 +54,8 @@ async function watch() {
 }
 watch()`
 
-/** Gives the longest that health took meanwhile, and the most memory that the process ever held. */
-async function watched({ url, pid }: Serving, act: () => Promise<void>): Promise<{ healthMs: number; peak: number }> {
+/** Returns the longest latency of health meanwhile, and the peak memory of the process. */
+async function measureWhile({ url, pid }: Serving, act: () => Promise<void>): Promise<{ healthMs: number; peak: number }> {
   const worker = new Worker(watcher, { eval: true, workerData: url })
   await act()
   worker.postMessage('end')
@@ -81,7 +81,7 @@ interface Replied {
   readonly meta_limit?: string
 }
 
-test('meta that would inflate beyond the limits comes back as base64 and says so, on every route', async (t) => {
+test('meta that would inflate beyond the limits is returned as base64 with a flag, on every route', async (t) => {
   const server = await serving(t)
   const { post, pack } = server
   await post('/v1/index/create', { index_name: 'bombs', dim: 2, space_type: 'l2', precision: 'float32' })
@@ -120,7 +120,7 @@ test('meta that would inflate beyond the limits comes back as base64 and says so
       (reply) => reply.objects as never,
     ],
   ]
-  const { healthMs, peak } = await watched(server, async () => {
+  const { healthMs, peak } = await measureWhile(server, async () => {
     for (const [route, body, objectsOf] of routes) {
       const answer = await post(route, body)
       t.equal(answer.status, 200, route)
@@ -152,7 +152,7 @@ test('meta that would inflate beyond the limits comes back as base64 and says so
   t.ok(hits.slice(plain).every(({ meta_base64: text, meta_limit: limit }) => limit === 'reply' && text !== undefined))
 })
 
-test('nothing that stores, restores or reads again fails on such meta', async (t) => {
+test('storing, restoring, and reading such meta works', async (t) => {
   const server = await serving(t)
   const { url, post, pack } = server
   await post('/v1/index/create', { index_name: 'bombs', dim: 2, space_type: 'l2', precision: 'float32' })
@@ -173,7 +173,7 @@ test('nothing that stores, restores or reads again fails on such meta', async (t
   }
 })
 
-test('a reply is refused by name, or a page ends, before it holds too much', async (t) => {
+test('a reply is refused with a code, or a page ends, before it becomes too large', async (t) => {
   const server = await serving(t)
   const { post, pack } = server
   const params = { dimension: 2, space_type: 'l2', precision: 'float32' }
@@ -203,7 +203,7 @@ test('a reply is refused by name, or a page ends, before it holds too much', asy
   const dense = { dense: { query: [0, 0], limit: count } }
   const both = { ...dense, multi: { query: members[0], limit: count } }
   const before = await peakOf(server.pid)
-  const { healthMs, peak } = await watched(server, async () => {
+  const { healthMs, peak } = await measureWhile(server, async () => {
     const answered = await post('/v2/collection/large/search', { fields: dense })
     t.equal(answered.status, 200, 'what fits is answered')
     t.equal((answered.json().results as { dense: unknown[] }).dense.length, count)

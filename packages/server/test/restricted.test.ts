@@ -1,5 +1,4 @@
-// What goes on without a license and what does not: every route in every state of the license, beside the list of the
-// specification.
+// What works without a license: every route in every state of the license, compared with the list of the specification.
 import { rm } from 'node:fs/promises'
 import path from 'node:path'
 import { type Test, test } from 'tap'
@@ -11,12 +10,12 @@ import { type RunningApp, runningApp } from './running-app.ts'
 const rootToken = 'the-root-token-0123456789'
 const fields = [{ name: 'dense', type: 'vector', params: { dimension: 2, space_type: 'l2', precision: 'float32' } }]
 
-/** POST routes that only look; every other one changes something or searches. */
+/** POST routes that only read; every other one changes something or searches. */
 const looking = [
   ...['/objects/query', '/objects/count', '/objects/scroll', '/facets', '/vector/get', '/verify'],
   ...['/license/generate', '/license/validate'],
 ]
-/** Asks the index, as a search does. */
+/** Uses the index, as a search does. */
 const searching = ['GET /api/v2/collection/:name/recall']
 
 function isBlocked(route: string): boolean {
@@ -86,16 +85,16 @@ test('every route in every state of the license', { timeout: 120_000 }, async (t
     const app = createApp({ slot: slotWith(engine), config, licensing })
     const known = licensing.status()
     const digests = () => [engine.control.digest(), engine.database('acme').collection('x').stateDigest()].join()
-    // An expiry that is seen for the first time is written down.
+    // The first detection of an expiry is recorded.
     while (known?.status === 'expired' && engine.control.setting('license-expired') !== known.license.id)
       await new Promise((resolve) => setTimeout(resolve, 5))
-    // Opening writes down how late it is, in the background; this comes after it in the log.
+    // Opening records the time in the background; this follows it in the log.
     await licensing.noteTime()
     const before = digests()
     for (const [route, caller] of callers) {
       const [method = '', url = ''] = route.split(' ')
       if (!state.isRestricted && method !== 'GET') continue
-      // Taking the trial ends the state; the next test shows that it goes on.
+      // Starting the trial ends the state; the next test covers this route.
       if (route.endsWith('/license/generate')) continue
       const isControl = caller === 'root' || caller === 'server'
       const answer = await app.inject({
@@ -115,7 +114,7 @@ test('every route in every state of the license', { timeout: 120_000 }, async (t
   t.ok(cells > 4 * callers.size, `${cells} cells`)
 })
 
-test('what the specification lists goes on without a license, and objects can be read', async (t) => {
+test('everything that the specification lists works without a license, and objects can be read', async (t) => {
   const { running, token } = await withDatabase(t)
   const app = createApp({
     slot: slotWith(running.engine),

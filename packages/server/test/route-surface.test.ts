@@ -1,8 +1,8 @@
-// What routes take at all, read from their own description: a route that takes a path or an address would be seen here.
+// The input that routes accept, from their schemas: a route that accepted a path or an address would be found here.
 import { test } from 'tap'
 import { runningApp } from './running-app.ts'
 
-/** Words that a parameter would have whose value is a place, a program or a pattern. */
+/** Words in the name of a parameter whose value is a path, a program, or a pattern. */
 const suspicious =
   /(^|_)(path|file|filename|dir|directory|folder|url|uri|host|address|endpoint|script|code|command|cmd|exec|eval|regex|regexp|pattern|template)s?($|_)/i
 
@@ -17,7 +17,7 @@ interface Operation {
   readonly requestBody?: unknown
 }
 
-test('no body and no query of any route takes a path, an address, code or a pattern', async (t) => {
+test('no body and no query of any route accepts a path, an address, code, or a pattern', async (t) => {
   const running = await runningApp(t)
   const { paths } = (await running.send('GET', '/api/v2/openapi.json')).json() as unknown as Described
   let looked = 0
@@ -36,7 +36,7 @@ test('no body and no query of any route takes a path, an address, code or a patt
   t.ok(looked > 60, `${looked} names looked at`)
 })
 
-/** Names of all properties anywhere in a schema. */
+/** Names of all properties in a schema. */
 function propertiesOf(schema: unknown): string[] {
   if (typeof schema !== 'object' || schema === null) return []
   const own = (schema as { readonly properties?: object }).properties ?? {}

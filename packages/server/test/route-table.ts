@@ -1,14 +1,14 @@
-// Which routes there are, as the server registers them, and who may call which, as the contract says. A route that stands in
-// only one of the two makes access.test.ts fail.
+// The routes that the server registers, and who may call which according to the contract. access.test.ts fails for a route that is in only
+// one of the two.
 import { createApp, readConfig, slotWith } from '../src/index.ts'
 import type { RunningApp } from './running-app.ts'
 
-/** In words of their own: the test must not take the answer from what it tests. */
-export type Caller = 'nobody' | 'anybody' | 'server' | 'root' | 'reader' | 'searcher' | 'writer'
+/** Defined separately, because the test must not use the code that it tests. */
+export type Caller = 'nobody' | 'anyone' | 'server' | 'root' | 'reader' | 'searcher' | 'writer'
 
 const v1 = {
   'GET /health': 'nobody',
-  'GET /stats': 'anybody',
+  'GET /stats': 'anyone',
   'GET /users/:user/info': 'reader',
   'GET /users/:user/type': 'reader',
   'POST /index/create': 'writer',
@@ -35,14 +35,14 @@ const v1 = {
 
 const v2 = {
   'GET /health': 'nobody',
-  'GET /stats': 'anybody',
-  'GET /info': 'anybody',
+  'GET /stats': 'anyone',
+  'GET /info': 'anyone',
   'GET /configuration': 'server',
-  'GET /openapi.json': 'anybody',
+  'GET /openapi.json': 'anyone',
   'GET /logs': 'reader',
   'POST /admin/dbs': 'root',
   'GET /admin/dbs': 'root',
-  'GET /dbs/:database/info': 'anybody',
+  'GET /dbs/:database/info': 'anyone',
   'DELETE /admin/dbs/:database': 'root',
   'POST /admin/dbs/:database/activate': 'root',
   'POST /admin/dbs/:database/deactivate': 'root',
@@ -110,7 +110,7 @@ const v2 = {
   'POST /backups/:backup/verify': 'reader',
 } satisfies Record<string, Caller>
 
-/** `POST /api/v2/collection` to who may. */
+/** `POST /api/v2/collection` to its callers. */
 export const callers: ReadonlyMap<string, Caller> = new Map<string, Caller>([
   ['GET /metrics', 'server'],
   ['GET /', 'nobody'],
@@ -123,7 +123,7 @@ function prefixed(routes: Readonly<Record<string, Caller>>, prefix: string): [st
   return Object.entries(routes).map(([route, caller]) => [route.replace(' ', ` ${prefix}`), caller])
 }
 
-/** What the server registers, HEAD left out, which fastify derives from GET. */
+/** The routes that the server registers, without HEAD, which fastify derives from GET. */
 export async function registeredRoutes({ engine }: RunningApp): Promise<string[]> {
   const app = createApp({ slot: slotWith(engine), config: { ...readConfig({}).config, logLevel: 'silent' } })
   const routes: string[] = []

@@ -1,4 +1,4 @@
-// A real server over a real engine on a directory of its own, and how tests talk to it.
+// A real server with a real engine on a temporary directory, and functions to send requests to it.
 import { mkdtemp, rm } from 'node:fs/promises'
 import os from 'node:os'
 import path from 'node:path'
@@ -14,7 +14,7 @@ export interface Answer {
   readonly headers: Headers
   readonly bytes: Buffer
   readonly text: string
-  /** The body as JSON; throws when it is none. */
+  /** The body as JSON; throws if it is not JSON. */
   json(): Record<string, unknown>
   msgpack(): unknown
 }
@@ -31,7 +31,7 @@ export interface RunningApp {
 export interface SendOptions {
   readonly json?: unknown
   readonly msgpack?: unknown
-  /** Bytes or text as they are; `type` says what they claim to be. */
+  /** Bytes or text, sent unchanged; `type` is their declared type. */
   readonly body?: Uint8Array | string
   readonly type?: string
   readonly accept?: string
@@ -50,17 +50,17 @@ export async function temporaryDirectory(t: Teardown): Promise<string> {
 
 export interface RunningOptions {
   readonly licensed?: boolean
-  /** Who counts wrong tokens; by default with the machine's clock, and without the second that a wrong token costs. */
+  /** Counts wrong tokens; by default with the real clock, and without the delay of a wrong token. */
   readonly attempts?: Attempts
 }
 
-/** Wrong tokens without a limit: a minute passes between any two looks at the clock. */
+/** Wrong tokens without a limit: every reading of the clock is a minute later. */
 export function unlimitedAttempts(): Attempts {
   let ms = 0
   return createAttempts({ now: () => (ms += 60_000), later: setImmediate })
 }
 
-/** With a root token a license is in force, unless `licensed` is false. */
+/** With a root token a license is active, unless `licensed` is false. */
 export async function runningApp(
   t: Teardown,
   changes: Partial<Config> = {},

@@ -1,4 +1,4 @@
-// The server as a process of its own, as an operator starts it.
+// The server as a separate process, as an operator starts it.
 import { type ChildProcess, spawn } from 'node:child_process'
 import os from 'node:os'
 import path from 'node:path'
@@ -8,7 +8,7 @@ const sources = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
 export interface RunningProcess {
   readonly child: ChildProcess
-  /** The address it serves; rejects with what it said when it ended instead. */
+  /** The address that it serves; rejects with the output if the process exits. */
   readonly serving: Promise<string>
   readonly ended: Promise<{ readonly code: number | null; readonly signal: NodeJS.Signals | null }>
   stdout(): string
@@ -26,7 +26,7 @@ export function startProcess(
   const child = spawn(program, args, {
     env: {
       ...withoutSettings(process.env),
-      // Reading and compiling the sources is most of a start; what one process compiled serves the next.
+      // Most of a start is reading and compiling the sources, so processes share a compile cache.
       NODE_COMPILE_CACHE: path.join(os.tmpdir(), 'node-compile-cache'),
       NDD_SERVER_PORT: '0',
       NDD_NUM_THREADS: '1',
@@ -50,7 +50,7 @@ export function startProcess(
     })
     ended.then(({ code, signal }) => reject(new Error(`ended with ${code ?? signal} before it served: ${err}`)), reject)
   })
-  // A test that expects the end never looks at `serving`.
+  // A test that expects the exit does not use `serving`.
   serving.catch(() => undefined)
   return { child, serving, ended, stdout: () => out, stderr: () => err }
 }

@@ -1,4 +1,4 @@
-// A server that speaks S3, knows one key, and keeps its objects in a directory. (It looks at no signature: that is the client library's.)
+// A server with the S3 API and one key, with its objects in a directory. It does not check signatures, which are up to the client library.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -10,11 +10,11 @@ export const s3Bucket = 'annal-backups'
 export interface S3Server {
   readonly endpoint: string
   readonly directory: string
-  /** What leads other processes to it. */
+  /** The environment variables with which other processes reach it. */
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** The variables of this process lead to it until the test ends. */
+/** The variables of this process point to it until the test ends. */
 export async function s3Server(t: Test): Promise<S3Server> {
   const directory = await mkdtemp(path.join(tmpdir(), 'annal-s3-'))
   const server = new S3rver({
@@ -33,7 +33,7 @@ export async function s3Server(t: Test): Promise<S3Server> {
   const environment = {
     AWS_ENDPOINT_URL_S3: endpoint,
     AWS_REGION: 'us-east-1',
-    // The only key that this server knows.
+    // The only key that this server accepts.
     AWS_ACCESS_KEY_ID: 'S3RVER',
     AWS_SECRET_ACCESS_KEY: 'S3RVER',
   }

@@ -1,6 +1,5 @@
-// SIGTERM and SIGINT under load, again and again on one directory: the process ends by itself with 0, everything it
-// acknowledged is there, the log says that it was closed, and the next start has nothing to replay. Also when the signal
-// comes twice, and when it comes while the server starts.
+// SIGTERM and SIGINT under load, repeatedly on one directory: the process exits with 0, everything that it acknowledged exists, the log
+// records the close, and the next start has nothing to replay. Also when the signal arrives twice, and while the server starts.
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { nodeVfs, verifyLog } from '@annal/wal'
@@ -54,18 +53,18 @@ test(`${stops} stops under load are orderly, seed ${seed}`, { timeout }, async (
   t.equal((await last.ended).code, 0)
   t.strictSame(faults, [], `seed ${seed}`)
   t.ok(operations > 0, `${operations} operations were acknowledged`)
-  // How long an operator waits depends on the machine; the long run is made on a quiet one.
+  // The time depends on the machine; the long run needs a quiet one.
   if (long) t.ok(longestMs <= 10_000, `the longest stop took ${Math.round(longestMs)} ms`)
   t.comment(JSON.stringify({ seed, stops, operations, longestMs: Math.round(longestMs) }))
 })
 
-/** The last checkpoint of the stop before covers every record of the log. */
+/** The last checkpoint of the previous stop covers every record of the log. */
 async function nothingReplayed(url: string): Promise<string[]> {
   const { lsn } = (await send(url, 'GET', '/api/v2/stats')).json() as { lsn: { applied: number; checkpoint: number } }
   return lsn.applied === lsn.checkpoint ? [] : [`records up to ${lsn.applied} after checkpoint ${lsn.checkpoint}`]
 }
 
-/** Before the server has asked for signals one ends it at once, which is as good: nothing was changed yet. */
+/** Before the server handles signals, one ends it immediately, which is correct: nothing has changed yet. */
 async function stopWhileStarting(dataDir: string, afterMs: number): Promise<string[]> {
   const { child, ended, stderr } = startProcess({ NDD_DATA_DIR: dataDir })
   await sleep(afterMs)

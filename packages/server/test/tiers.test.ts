@@ -1,4 +1,4 @@
-// A database may do what its type allows, exactly, and nothing is half done where it may not.
+// A database may do exactly what its type allows, and a refused request has no partial effect.
 import { type Test, test } from 'tap'
 import { tiers } from '../src/license/tiers.ts'
 import { type Answer, runningApp } from './running-app.ts'
@@ -39,7 +39,7 @@ test('a starter database has three collections of 2,000 dimensions in int8', asy
   t.equal((await create('d', { precision: 'float32', dimension: 4_000 })).status, 200, 'at once with another type')
 })
 
-test('what is asked for and how far a search is widened are bounded by the type', async (t) => {
+test('the number of results and the widening of a search are limited by the type', async (t) => {
   const { ask, retype } = await database(t, 'starter')
   await ask('POST', '/api/v2/collection', { name: 'c', fields: field({}) })
   const search = (limit: number, boost?: number) =>
@@ -57,7 +57,7 @@ test('what is asked for and how far a search is widened are bounded by the type'
   t.equal((await search(4_096)).status, 200)
 })
 
-test('collections made at one time are counted together', async (t) => {
+test('collections created concurrently are counted together', async (t) => {
   const { ask, engine } = await database(t, 'starter')
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
   const made = await Promise.all(names.map((name) => ask('POST', '/api/v2/collection', { name, fields: field({}) })))
@@ -65,7 +65,7 @@ test('collections made at one time are counted together', async (t) => {
   t.equal(engine.database('acme').collections().length, 3)
 })
 
-test('objects beyond the type are refused before they are written', async (t) => {
+test('objects above the limit of the type are refused before they are written', async (t) => {
   t.match(
     Object.values(tiers).map((tier) => tier?.objectsMax),
     [1_000_000, 10_000_000, 100_000_000, undefined],
@@ -76,7 +76,7 @@ test('objects beyond the type are refused before they are written', async (t) =>
   const upsert = (id: string) =>
     ask('POST', '/api/v2/collection/c/objects', { objects: [{ id, fields: { v: [1, 0, 0, 0] } }] })
   t.equal((await upsert('a')).status, 200)
-  // A million objects would take minutes; what the collection says of itself is all that is looked at.
+  // A million objects would take minutes, and only the number that the collection reports is used.
   Object.defineProperty(collection, 'objects', { configurable: true, get: () => 1_000_000 })
   refused(t, await upsert('b'), 'objects', 1_000_000)
   Reflect.deleteProperty(collection, 'objects')

@@ -1,4 +1,4 @@
-// HTTPS: old protocol versions refused, a key that others may read refused, a renewed certificate taken without a restart.
+// HTTPS: old protocol versions are refused, a key that others can read is refused, and a renewed certificate is used without a restart.
 import { execFileSync } from 'node:child_process'
 import { chmod, copyFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
@@ -20,10 +20,10 @@ function makeCertificate(dir: string, name: string): { cert: string; key: string
   return { cert, key }
 }
 
-/** The name in the certificate the server shows, after one request. */
+/** The name in the certificate of the server, after one request. */
 function ask(port: number, options: tls.ConnectionOptions = {}): Promise<{ name: string; reply: string }> {
   return new Promise((resolve, reject) => {
-    // The certificates are self-made; what is under test is which of them is shown.
+    // The certificates are self-signed; the test checks which of them is used.
     const socket = tls.connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ...options }, () => {
       socket.write('GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n')
     })

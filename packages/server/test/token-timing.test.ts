@@ -1,5 +1,5 @@
-// What is done about a token does not depend on how much of it is right: one digest is made of it, and only digests of one length
-// are compared and looked up.
+// The work for a token does not depend on how much of it is right: one digest is computed, and only digests of one length are compared and
+// looked up.
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { type Test, test } from 'tap'
@@ -12,13 +12,13 @@ const rootToken = 'the-root-token-0123456789-abcdefghijklmnop'
 
 interface Guarded {
   readonly guard: Guard
-  /** Right but for the last character; wrong from the first; of a database that is there; of one that is not. */
+  /** Wrong in the last character; wrong from the first; of an existing database; of an absent database. */
   readonly wrong: Readonly<Record<string, string>>
-  /** What was done for tokens, in its order. */
+  /** The operations on tokens, in order. */
   readonly steps: string[]
 }
 
-/** Guesses from so many addresses that none is held up. */
+/** Guesses from so many addresses that none is delayed. */
 const address = (i: number) => `10.0.${i >> 8}.${i & 255}`
 
 async function guarded(t: Test, attempts = unlimitedAttempts()): Promise<Guarded> {
@@ -49,7 +49,7 @@ async function guarded(t: Test, attempts = unlimitedAttempts()): Promise<Guarded
   }
 }
 
-/** Adds what is hashed and compared to `steps`. */
+/** Adds every hash and comparison to `steps`. */
 function watchDigests(t: Test, steps: string[]): void {
   const { createHash, timingSafeEqual } = crypto
   crypto.createHash = (algorithm, options) => {
@@ -67,7 +67,7 @@ function watchDigests(t: Test, steps: string[]): void {
   })
 }
 
-test('every wrong token costs the same steps, on digests of one length', async (t) => {
+test('every wrong token takes the same steps, on digests of one length', async (t) => {
   const { guard, wrong, steps } = await guarded(t)
   watchDigests(t, steps)
   Object.entries(wrong).forEach(([what, token], i) => {
@@ -77,7 +77,7 @@ test('every wrong token costs the same steps, on digests of one length', async (
   })
 })
 
-test('a token that is not compared costs the same steps and gets the same answer, right or wrong', async (t) => {
+test('a token that is not compared takes the same steps and gets the same reply, right or wrong', async (t) => {
   const { guard, wrong, steps } = await guarded(t, createAttempts({ now: () => 0 }))
   for (let i = 0; i < 10; i++) t.throws(() => guard.check(`guess-${i}`, '10.0.0.1'), { code: 'invalid_token' })
   watchDigests(t, steps)
@@ -91,13 +91,13 @@ test('a token that is not compared costs the same steps and gets the same answer
 
 const { ANNAL_LONG } = process.env
 
-test('the time a wrong token takes says nothing about it', {
+test('the time of a wrong token reveals nothing about it', {
   skip: ANNAL_LONG !== '1' && 'ANNAL_LONG=1',
 }, async (t) => {
   const { guard, wrong } = await guarded(t)
   const kinds = Object.entries(wrong)
   const times = new Map(kinds.map(([what]) => [what, [] as number[]]))
-  // In turns, each from an address of its own, so that whatever the machine does meanwhile meets all of them.
+  // Alternately, each from its own address, so that other work on the machine affects all of them.
   for (let i = 0; i < kinds.length * 20_000; i++) {
     const [what, token] = kinds[i % kinds.length]!
     const begun = performance.now()
@@ -115,12 +115,12 @@ test('the time a wrong token takes says nothing about it', {
   }
 })
 
-/** Without the slowest tenth, in which a collection of garbage counts for more than everything else. */
+/** Without the slowest tenth, in which garbage collection dominates. */
 function fastest(times: readonly number[]): number[] {
   return times.toSorted((a, b) => a - b).slice(1_000, Math.floor(times.length * 0.9))
 }
 
-/** Welch's t: how far two means lie apart, in standard errors. */
+/** Welch's t: the distance of two means, in standard errors. */
 function welch(a: readonly number[], b: readonly number[]): number {
   const [x, y] = [a, b].map((values) => {
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length

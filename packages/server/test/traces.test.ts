@@ -1,4 +1,4 @@
-// What the server leaves behind in logs and replies: requests one line each, and never a token.
+// The server's logs and replies: one line for each request, and never a token.
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { test } from 'tap'
@@ -8,7 +8,7 @@ import { startProcess } from './running-process.ts'
 const line =
   /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ (INFO|WARN|ERROR): default\/\S+: (GET|POST|DELETE) \S+ \d{3} \(\d+\.\dms\)$/
 
-test('the newest requests are listed in the form that dashboards read, whatever their paths contain', async (t) => {
+test('the newest requests are listed in the form that dashboards read, for any content of their paths', async (t) => {
   const running = await runningApp(t)
   await running.send('GET', '/api/v2/collection/docs?secret=1')
   for (const hostile of [

@@ -1,4 +1,4 @@
-// Traces as a collector receives them, from a server process that was told where it is.
+// Traces as a collector receives them from a server process that is configured to send them.
 import { once } from 'node:events'
 import http from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -64,7 +64,7 @@ test('each request is a span at the collector, in the trace of its caller', { ti
   t.notMatch(JSON.stringify(received), /secret-name/, 'names of users stay where they are')
 })
 
-test('where traces go is checked at the start', (t) => {
+test('the address of the collector is checked at the start', (t) => {
   const read = (environment: Readonly<Record<string, string>>) => readConfig(environment).config.tracesUrl
   t.equal(read({}), undefined)
   t.equal(read({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318' }), 'http://c:4318/v1/traces')

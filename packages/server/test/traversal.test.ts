@@ -1,5 +1,5 @@
-// Names that try to leave their place, on every route that takes a name or an id, in paths and in bodies: none reaches a file,
-// none breaks the server.
+// Names with path traversal, on every route that accepts a name or an id, in paths and in bodies: none reaches a file, none breaks the
+// server.
 import { mkdir, readdir } from 'node:fs/promises'
 import http from 'node:http'
 import path from 'node:path'
@@ -89,7 +89,7 @@ const plain = [
   ],
 ]
 
-/** Each as it is where a path allows it, encoded once, and encoded twice. */
+/** Each unencoded where a path permits it, encoded once, and encoded twice. */
 const payloads = plain.flatMap((text) => [
   encodeURIComponent(text),
   encodeURIComponent(encodeURIComponent(text)),
@@ -166,7 +166,7 @@ test(`${payloads.length} names on ${routes.length} routes reach no file and brea
   }
   t.strictSame(faults, [])
   await engine.checkpoint()
-  t.strictSame(await readdir(path.join(dir)), ['inner'], 'nothing was made beside the data directory')
+  t.strictSame(await readdir(path.join(dir)), ['inner'], 'nothing was created next to the data directory')
   t.strictSame(await readdir(path.join(dir, 'inner')), ['data'])
   const files = await readdir(dataDir, { recursive: true })
   const users = files.filter((file) =>
@@ -175,7 +175,7 @@ test(`${payloads.length} names on ${routes.length} routes reach no file and brea
   t.strictSame(users, [], 'no file is named after what a user wrote')
 })
 
-test('an impossible name and an absent one get the same reply', async (t) => {
+test('an invalid name and an absent one get the same reply', async (t) => {
   const running = await runningApp(t)
   const json = {
     k: 1,
@@ -187,7 +187,7 @@ test('an impossible name and an absent one get the same reply', async (t) => {
     filter: [],
   }
   const names = ['..', 'a b', '-x', '__proto__', 'constructor', 'x'.repeat(65), 'a\n', 'é']
-  const asked: [string, string][] = [
+  const cases: [string, string][] = [
     ['GET', '/api/v1/index/:/info'],
     ['POST', '/api/v1/index/:/search'],
     ['POST', '/api/v1/index/:/vector/insert'],
@@ -197,9 +197,9 @@ test('an impossible name and an absent one get the same reply', async (t) => {
     ['POST', '/api/v2/collection/:/objects/count'],
     ['DELETE', '/api/v2/collection/:'],
   ]
-  // Routes of the published protocol take any keys, the others only their own.
+  // Routes of the published protocol accept any keys, others only their own.
   const ownBody = (route: string) => (route.endsWith('/count') ? { filter: [] } : undefined)
-  for (const [method, route] of asked) {
+  for (const [method, route] of cases) {
     const answerFor = async (name: string) => {
       const place = route.replace(':', name === '..' ? '%2e%2e%5c' : encodeURIComponent(name))
       const { status, ...answer } = await running.send(
@@ -224,7 +224,7 @@ interface Question {
   readonly body: string
 }
 
-/** Not fetch, which would tidy the path up before it is sent. */
+/** Not fetch, which would normalize the path before it is sent. */
 function ask({ agent, port, method, path: route, body }: Question): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const headers = body === '' ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }

@@ -1,5 +1,5 @@
-// Loaded into a server of a test before anything else: on SIGUSR2 it prints the longest turn of the event loop since the last time,
-// as the clock and as the processor saw it. The second does not count what other programs of the machine took.
+// Loaded first into a server of a test: on SIGUSR2 it prints the longest turn of the event loop since the last signal, in wall time and in
+// CPU time. CPU time excludes other programs of the machine.
 import { isMainThread } from 'node:worker_threads'
 
 if (isMainThread) {

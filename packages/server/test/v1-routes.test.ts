@@ -1,4 +1,4 @@
-// Every route of /api/v1 in its compatible form: status, content type and body as the published clients expect them.
+// Every route of /api/v1 in its compatible form: status, content type, and body as the published clients expect them.
 import { deflateSync } from 'node:zlib'
 import { encode } from '@msgpack/msgpack'
 import { test } from 'tap'
@@ -8,7 +8,7 @@ const meta = deflateSync(Buffer.from('{"title":"first"}'))
 const first = ['a', meta, '{"color":"red","size":3}', 2, [0.6, 0.8, 0, 0]]
 const second = ['b', new Uint8Array(0), '{"color":"blue","size":7}', 1, [0, 0, 1, 0]]
 
-test('an index is created, listed, described and deleted with the exact answers of the contract', async (t) => {
+test('an index is created, listed, described, and deleted with the exact replies of the contract', async (t) => {
   const running = await runningApp(t)
   const body = {
     index_name: 'docs',
@@ -46,7 +46,7 @@ test('an index is created, listed, described and deleted with the exact answers 
   t.strictSame((await running.send('GET', '/api/v1/index/list')).json(), { indexes: [] })
 })
 
-test('a create body may leave out, null or alias what is optional', async (t) => {
+test('a create body may omit optional values, set them to null, or use their aliases', async (t) => {
   const running = await runningApp(t)
   await createIndex(running, { index_name: 'plain', precision: null, M: null, ef_con: null, version: 2, extra: true })
   t.match((await running.send('GET', '/api/v1/index/plain/info')).json(), { precision: 'int8', M: 16, ef_con: 128 })
@@ -64,7 +64,7 @@ test('a create body may leave out, null or alias what is optional', async (t) =>
   })
 })
 
-test('vectors are inserted, found, read, changed and deleted in MessagePack', async (t) => {
+test('vectors are inserted, found, read, changed, and deleted in MessagePack', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const inserted = await running.send('POST', '/api/v1/index/docs/vector/insert', { msgpack: [first, second] })
@@ -119,7 +119,7 @@ test('vectors are inserted, found, read, changed and deleted in MessagePack', as
   )
 })
 
-test('everything is spoken in JSON too when JSON alone is accepted', async (t) => {
+test('every reply is JSON if only JSON is accepted', async (t) => {
   const running = await runningApp(t)
   await createIndex(running)
   const accept = 'application/json'
@@ -143,7 +143,7 @@ test('everything is spoken in JSON too when JSON alone is accepted', async (t) =
     { id: '7', meta_base64: Buffer.from('opaque').toString('base64'), filter: { color: 'blue' } },
   ])
   t.ok(Math.abs(results[0]!.norm - 5) < 1e-4)
-  t.ok(Math.abs(results[0]!.vector[0]! - 3) < 1e-4, 'the vector comes back as it was given')
+  t.ok(Math.abs(results[0]!.vector[0]! - 3) < 1e-4, 'the vector is returned as given')
   t.ok(Math.abs(results[0]!.distance) < 1e-5)
 
   const got = await running.send('POST', '/api/v1/index/docs/vector/get', { accept, json: { id: 'a' } })
@@ -159,7 +159,7 @@ test('everything is spoken in JSON too when JSON alone is accepted', async (t) =
   t.equal(compatible.headers.get('content-type'), 'application/msgpack')
 })
 
-test('the leniencies that published clients live on', async (t) => {
+test('deviations that published clients depend on are accepted', async (t) => {
   const running = await runningApp(t)
   await createIndex(running, { sparse_dim: 100 })
   const route = '/api/v1/index/docs/vector/insert'
@@ -223,7 +223,7 @@ test('the leniencies that published clients live on', async (t) => {
   )
 })
 
-test('a write to an index that is not there is 400, a read is 404', async (t) => {
+test('a write to an absent index is 400, a read is 404', async (t) => {
   const running = await runningApp(t)
   const vectors = { json: [{ id: 'a', vector: [1, 2] }] }
   t.match(statusAndCode(await running.send('POST', '/api/v1/index/none/vector/insert', vectors)), [
@@ -238,7 +238,7 @@ test('a write to an index that is not there is 400, a read is 404', async (t) =>
   t.equal((await running.send('POST', '/api/v1/index/none/filters/update', { json: { updates: [] } })).status, 400)
 })
 
-test('health, stats, info and users answer in their documented shapes', async (t) => {
+test('health, stats, info, and users have their documented replies', async (t) => {
   const running = await runningApp(t)
   const health = await running.send('GET', '/api/v1/health')
   t.equal(health.status, 200)
@@ -272,7 +272,7 @@ function statusAndCode(answer: { readonly status: number; json(): Record<string,
   return [answer.status, answer.json().code]
 }
 
-test('a rescored search of an int8 index tells exact similarities', async (t) => {
+test('a rescored search of an int8 index returns exact similarities', async (t) => {
   const running = await runningApp(t)
   await createIndex(running, { precision: 'int8', space_type: 'ip' })
   const vectors = Array.from({ length: 400 }, (_, n) => ({
@@ -287,10 +287,10 @@ test('a rescored search of an int8 index tells exact similarities', async (t) =>
     return (answer.msgpack() as [number, string][])[0]![0]
   }
   t.ok(Math.abs((await best(true)) - exact) < 1e-6)
-  t.ok(Math.abs((await best(null)) - exact) > 1e-6, 'which the quantised rows do not')
+  t.ok(Math.abs((await best(null)) - exact) > 1e-6, 'the quantized rows do not')
 })
 
-test('a collection of v2 with one dense and one sparse field, whatever their names, is an index of v1', async (t) => {
+test('a collection of v2 with one dense and one sparse field of any name is an index of v1', async (t) => {
   const running = await runningApp(t)
   const fields = [
     { name: 'embedding', type: 'vector', params: { dimension: 4, space_type: 'ip', precision: 'float32' } },
@@ -307,8 +307,8 @@ test('a collection of v2 with one dense and one sparse field, whatever their nam
   const sparse = { sparse_indices: [3], sparse_values: [2] }
   const json = [{ id: 'a', vector: [1, 0, 0, 0], meta: { n: 1 }, ...sparse }]
   t.equal((await running.send('POST', '/api/v1/index/docs/vector/insert', { json })).status, 200)
-  const asked = { json: { k: 1, vector: [1, 0, 0, 0], ...sparse }, accept: 'application/json' }
-  const found = (await running.send('POST', '/api/v1/index/docs/search', asked)).json()
+  const options = { json: { k: 1, vector: [1, 0, 0, 0], ...sparse }, accept: 'application/json' }
+  const found = (await running.send('POST', '/api/v1/index/docs/search', options)).json()
   t.match(found, { results: [{ id: 'a', meta: { n: 1 } }] })
   const get = { json: { id: 'a' }, accept: 'application/json' }
   t.match((await running.send('POST', '/api/v1/index/docs/vector/get', get)).json(), {
@@ -319,7 +319,7 @@ test('a collection of v2 with one dense and one sparse field, whatever their nam
   const v2 = (await running.send('POST', '/api/v2/collection/docs/search', query)).json()
   t.match(v2, { results: { terms: [{ id: 'a', similarity: 2 }] } }, 'both see the same')
 
-  // A dense field may be called as v1 calls sparse ones.
+  // A dense field may have the name that v1 uses for sparse ones.
   const misnamed = { name: 'misnamed', fields: [{ ...fields[0], name: 'sparse' }] }
   await running.send('POST', '/api/v2/collection', { json: misnamed })
   const one = { json: [{ id: 'b', vector: [1, 0, 0, 0] }] }

@@ -1,4 +1,4 @@
-// Whatever is wrong with a request under /api/v2: a 4xx with a code that names what is wrong, and nothing stored.
+// For any error in a request under /api/v2: a 4xx with a code that names the error, and nothing stored.
 import { test } from 'tap'
 import { type RunningApp, runningApp } from './running-app.ts'
 
@@ -23,7 +23,7 @@ async function withCollection(t: Parameters<typeof runningApp>[0]): Promise<Runn
   return running
 }
 
-test('bad input is refused under /api/v2 as well and nothing is stored', async (t) => {
+test('bad input under /api/v2 is refused and nothing is stored', async (t) => {
   const running = await withCollection(t)
   const before = running.engine.stats().lsnApplied
   const good = { title: [1, 0, 0] }

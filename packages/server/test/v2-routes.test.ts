@@ -1,5 +1,4 @@
-// The collection, object and search routes of /api/v2 in a plain deployment, in MessagePack as the published clients speak it
-// and in JSON.
+// The collection, object, and search routes of /api/v2 in a plain deployment, in MessagePack as the published clients send it and in JSON.
 
 import { deflateSync, inflateSync } from 'node:zlib'
 import type { CollectionDefinition } from '@annal/engine'
@@ -28,7 +27,7 @@ async function withCollection(t: Parameters<typeof runningApp>[0]): Promise<Runn
   return running
 }
 
-test('a collection is created, listed, described and deleted', async (t) => {
+test('a collection is created, listed, described, and deleted', async (t) => {
   const running = await runningApp(t)
   const created = await running.send('POST', '/api/v2/collection', { json: definition })
   t.equal(created.status, 200)
@@ -80,7 +79,7 @@ test('a collection is created, listed, described and deleted', async (t) => {
   }
 })
 
-test('objects go in and come out as the ObjectBatch of MessagePack', async (t) => {
+test('objects are sent and returned as the ObjectBatch of MessagePack', async (t) => {
   const running = await withCollection(t)
   const meta = deflateSync(Buffer.from('{"internal_":{"title":5}}'))
   const batch = [
@@ -115,7 +114,7 @@ test('objects go in and come out as the ObjectBatch of MessagePack', async (t) =
   t.strictSame(
     objects.map(([id]) => id),
     ['b', 'a'],
-    'in the order asked, without the unknown',
+    'in the requested order, without the unknown',
   )
   const a = objects[1]!
   t.ok(Buffer.from(a[1]).equals(meta), 'meta comes back byte for byte')
@@ -156,7 +155,7 @@ test('objects go in and come out as the ObjectBatch of MessagePack', async (t) =
   t.ok(Math.abs(results.title![0]![1] - 1) < 1e-5)
 })
 
-test('objects go in and come out in JSON, and what JSON wrote the published clients can read', async (t) => {
+test('objects are sent and returned in JSON, and the published clients can read what JSON wrote', async (t) => {
   const running = await withCollection(t)
   const upserted = await running.send('POST', '/api/v2/collection/docs/objects', {
     json: {
@@ -193,7 +192,7 @@ test('objects go in and come out in JSON, and what JSON wrote the published clie
   })
   const packed = await running.send('POST', '/api/v2/collection/docs/objects/query', { json: { ids: ['a'] } })
   const [[object]] = packed.msgpack() as [[[string, Uint8Array]]]
-  t.equal(inflateSync(object[1]).toString(), '{"n":1}', 'meta is zlib JSON whoever wrote it')
+  t.equal(inflateSync(object[1]).toString(), '{"n":1}', 'meta is zlib JSON for every writer')
 
   const found = await running.send('POST', '/api/v2/collection/docs/search', {
     accept,
@@ -237,7 +236,7 @@ test('objects go in and come out in JSON, and what JSON wrote the published clie
   t.equal((await running.send('DELETE', '/api/v2/collection/docs/objects/b')).status, 404)
 })
 
-test('several fields are fused in one call', async (t) => {
+test('several fields are fused in one request', async (t) => {
   const running = await withCollection(t)
   const objects = [
     { id: 'a', fields: { title: [1, 0, 0], body: [9, 9] } },
@@ -268,7 +267,7 @@ test('several fields are fused in one call', async (t) => {
   )
 })
 
-test('a rescored search of quantised vectors tells exact similarities', async (t) => {
+test('a rescored search of quantized vectors returns exact similarities', async (t) => {
   const running = await runningApp(t)
   const dimension = 8
   const params = { dimension, space_type: 'l2', precision: 'int8' }
@@ -296,10 +295,10 @@ test('a rescored search of quantised vectors tells exact similarities', async (t
     exact.map(({ id }) => id),
   )
   t.ok(errorOf(rescored) < 1e-5, 'exact')
-  t.ok(errorOf(await ask(false)) > 1e-5, 'which the quantised rows are not')
+  t.ok(errorOf(await ask(false)) > 1e-5, 'the quantized rows are not')
 })
 
-test('other names of precisions that published clients use are taken over HTTP, on every route that creates', async (t) => {
+test('aliases of precisions from published clients are accepted over HTTP, on every route that creates', async (t) => {
   const running = await runningApp(t)
   for (const [name, precision] of [
     ['int8d', 'int8'],
@@ -315,7 +314,7 @@ test('other names of precisions that published clients use are taken over HTTP, 
   }
 })
 
-test('a binary field is rescored unless the body says otherwise; exact compares the vectors as they came', async (t) => {
+test('a binary field is rescored unless the body disables it, and exact compares the original vectors', async (t) => {
   const running = await runningApp(t)
   const dimension = 16
   const params = { dimension, space_type: 'cosine', precision: 'binary' }

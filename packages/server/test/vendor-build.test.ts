@@ -1,4 +1,4 @@
-// A build for a vendor, as tsup makes it: licenses of the vendor are taken, nobody else's, whatever the environment says.
+// A build for a vendor, as tsup creates it: licenses of the vendor are accepted, and no others, for any environment.
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import path from 'node:path'
@@ -14,7 +14,7 @@ import { startProcess } from './running-process.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const forger = createLicenseKeys()
 
-test('what is no key ends the build', (t) => {
+test('an invalid key makes the build fail', (t) => {
   t.same(vendorDefines({}), {})
   t.same(vendorDefines({ ANNAL_VENDOR_KEY: '' }), {})
   for (const key of ['x', `${vendor.publicKey}=`, vendor.privateKey])
@@ -22,8 +22,8 @@ test('what is no key ends the build', (t) => {
   t.end()
 })
 
-test('a build for a vendor takes the licenses of its vendor and no others', { timeout: 120_000 }, async (t) => {
-  // Inside the package, whose dependencies it has.
+test('a build for a vendor accepts the licenses of its vendor and no others', { timeout: 120_000 }, async (t) => {
+  // Inside the package, whose dependencies it needs.
   const dir = await mkdtemp(path.join(root, 'dist-vendor-'))
   t.teardown(() => rm(dir, { recursive: true, force: true }))
   await build({

@@ -1,4 +1,4 @@
-// A server of a test as a process whose memory and turns are watched from outside.
+// A server of a test as a process whose memory and turns of the event loop are measured from outside.
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { type RunningProcess, startProcess } from './running-process.ts'
@@ -7,27 +7,27 @@ const probe = fileURLToPath(new URL('turn-probe.ts', import.meta.url))
 
 export interface Turn {
   readonly clockMs: number
-  /** Of the processor, without the time that others had it. */
+  /** CPU time. */
   readonly cpuMs: number
 }
 
 export interface WatchedProcess extends RunningProcess {
-  /** Of its memory, now and at most since the last reset. */
+  /** Its resident memory, now and the peak since the last reset. */
   memory(): Promise<{ readonly now: number; readonly peak: number }>
   resetPeak(): Promise<void>
   /** The longest turn of its event loop since the last call. */
   longestTurn(): Promise<Turn>
 }
 
-/** `through` is as of startProcess. */
-export function startWatched(
+/** `through` is that of startProcess. */
+export function startWatchedProcess(
   environment: Readonly<Record<string, string>>,
   through: readonly string[] = [],
 ): WatchedProcess {
   const running = startProcess({ NODE_OPTIONS: `--import=${probe}`, ...environment }, undefined, through)
   const { child } = running
   let turns = 0
-  const told = (): RegExpMatchArray[] => [...running.stdout().matchAll(/turn ([\d.]+) ([\d.]+)/g)]
+  const printedTurns = (): RegExpMatchArray[] => [...running.stdout().matchAll(/turn ([\d.]+) ([\d.]+)/g)]
   return {
     ...running,
     async memory() {
@@ -39,7 +39,7 @@ export function startWatched(
     longestTurn: () =>
       new Promise((resolve) => {
         const look = (): void => {
-          const turn = told()[turns]
+          const turn = printedTurns()[turns]
           if (turn === undefined) return
           child.stdout?.off('data', look)
           turns += 1

@@ -6,7 +6,7 @@ import { type Collection, type Database, type Engine, openEngine } from '@annal/
 import { nodeVfs, type Vfs } from '@annal/wal'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
-import { backedUp, denseField, openedEngine, someLife, someVector, temporaryDirectory } from './rig.ts'
+import { backedUp, denseField, openedEngine, runRandomLife, someVector, temporaryDirectory } from './rig.ts'
 
 const seed = chosenSeed()
 tap.setTimeout(300_000)
@@ -76,9 +76,9 @@ async function world(t: Test, random: Random): Promise<World> {
   })
   const database = engine.database()
   const source = await database.createCollection({ name: 'a', fields })
-  await someLife(source, random, 25)
+  await runRandomLife(source, random, 25)
   await engine.checkpoint()
-  await someLife(source, random, 10)
+  await runRandomLife(source, random, 10)
   return { engine, database, source, disk, dataDir }
 }
 
@@ -87,7 +87,7 @@ async function statusIs({ backups }: Database, status: string): Promise<void> {
 }
 
 /** What a crash leaves. */
-async function crashed(t: Test, dataDir: string): Promise<Engine> {
+async function openAfterCrash(t: Test, dataDir: string): Promise<Engine> {
   const copy = join(await temporaryDirectory(t), 'data')
   await cp(dataDir, copy, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
   return openedEngine(t, { dataDir: copy })
@@ -130,7 +130,7 @@ test(`a clone exists before it is loaded, and requests to it wait (ANNAL_SEED=${
   await engine.checkpoint()
   await database.deleteCollection('a')
   t.equal(answered, 0, 'writes, checkpoints and drops elsewhere did not wait for it')
-  const again = await crashed(t, dataDir)
+  const again = await openAfterCrash(t, dataDir)
   t.equal(again.database().collection('b').stateDigest(), digest, 'a crash now loses nothing of it')
   disk.allow()
   await Promise.all(queries)
@@ -190,7 +190,7 @@ test('a clone under writers holds what was written up to one record, and every w
   }
   wanted = false
   await writing
-  for (const open of [await crashed(t, dataDir), engine]) {
+  for (const open of [await openAfterCrash(t, dataDir), engine]) {
     for (const [name, digest] of digests) t.equal(open.database().collection(name).stateDigest(), digest, name)
     await open.checkpoint()
     await open.close()
@@ -205,7 +205,7 @@ test('a clone is cloned, restored and backed up before a checkpoint holds it', a
   const { engine, database, source, disk, dataDir } = await world(t, random)
   disk.allow()
   await database.backups.clone('a', 'b')
-  await someLife(database.collection('b'), random, 5)
+  await runRandomLife(database.collection('b'), random, 5)
   await database.backups.clone('b', 'c')
   await database.collection('c').served()
   const digest = database.collection('b').stateDigest()
@@ -213,7 +213,7 @@ test('a clone is cloned, restored and backed up before a checkpoint holds it', a
   await database.backups.clone('c', 'd')
   await database.collection('d').served()
   t.equal(database.collection('d').stateDigest(), digest)
-  const again = await crashed(t, dataDir)
+  const again = await openAfterCrash(t, dataDir)
   for (const name of ['b', 'c', 'd']) t.equal(again.database().collection(name).stateDigest(), digest)
   t.equal(again.database().collection('a').stateDigest(), source.stateDigest())
   await backedUp(database, 'd', 'kept')

@@ -14,14 +14,14 @@ const seed = chosenSeed()
 tap.setTimeout(300_000)
 const fields = [denseField()]
 
-async function filled(collection: Collection, random: Random, count: number): Promise<void> {
+async function fillCollection(collection: Collection, random: Random, count: number): Promise<void> {
   const meta = { text: 'x'.repeat(1_000) }
   const objects = Array.from({ length: count }, (_, i) => ({ id: `o${i}`, meta, fields: { v: someVector(random) } }))
   await collection.upsert(objects)
 }
 
 /** Entries below a directory, and the bytes of its files; one with several names counts once. */
-async function held(dir: string): Promise<{ readonly entries: number; readonly bytes: number }> {
+async function bytesOnDisk(dir: string): Promise<{ readonly entries: number; readonly bytes: number }> {
   const seen = new Set<number>()
   let bytes = 0
   const names = await readdir(dir, { recursive: true })
@@ -50,11 +50,11 @@ test('clones and restores that are dropped leave nothing behind, however often',
   const random = seededRandom(seed)
   const database = engine.database()
   const source = await database.createCollection({ name: 'a', fields })
-  await filled(source, random, 1_000)
+  await fillCollection(source, random, 1_000)
   await backedUp(database, 'a', 'kept')
   const sizes: { readonly entries: number; readonly bytes: number }[] = []
   for (let i = 0; i < 12; i++) {
-    await filled(source, random, 10)
+    await fillCollection(source, random, 10)
     await engine.checkpoint()
     if (i % 2 === 0) await database.backups.clone('a', 'b')
     else await database.backups.restore('kept', 'b')
@@ -66,7 +66,7 @@ test('clones and restores that are dropped leave nothing behind, however often',
     await engine.checkpoint()
     t.same(await imports(dataDir), [], `round ${i}: no image`)
     t.same(await strangers(dataDir, [1]), [], `round ${i}: no file`)
-    sizes.push(await held(dataDir))
+    sizes.push(await bytesOnDisk(dataDir))
   }
   const [early, late] = [sizes[2], sizes.at(-1)]
   t.ok(late && early && late.entries <= early.entries, `${early?.entries} entries became ${late?.entries}`)
@@ -81,7 +81,7 @@ test('the image of a clone that lives goes when two checkpoints hold the clone',
   const random = seededRandom(seed + 1)
   const database = engine.database()
   const source = await database.createCollection({ name: 'a', fields })
-  await filled(source, random, 100)
+  await fillCollection(source, random, 100)
   await engine.checkpoint()
   await database.backups.clone('a', 'b')
   await database.collection('b').served()
@@ -119,7 +119,7 @@ async function livedUnderLooks(dataDir: string, look: () => Promise<void>, every
   const random = seededRandom(seed + 2)
   const database = engine.database()
   const source = await database.createCollection({ name: 'a', fields })
-  await filled(source, random, 20)
+  await fillCollection(source, random, 20)
   await backedUp(database, 'a', 'kept')
   await engine.checkpoint()
   isLooking = true
@@ -190,7 +190,7 @@ test('with history every moment of a dropped clone stays reachable, and its imag
   const random = seededRandom(seed + 3)
   const database = engine.database()
   const source = await database.createCollection({ name: 'a', fields })
-  await filled(source, random, 50)
+  await fillCollection(source, random, 50)
   await engine.checkpoint()
   const moments: { readonly lsn: number; readonly digest: string }[] = []
   const note = (collection: Collection) =>
@@ -198,12 +198,12 @@ test('with history every moment of a dropped clone stays reachable, and its imag
   await database.backups.clone('a', 'b')
   await database.collection('b').served()
   note(database.collection('b'))
-  await filled(database.collection('b'), random, 10)
+  await fillCollection(database.collection('b'), random, 10)
   note(database.collection('b'))
   await database.deleteCollection('b')
   const step = async () => {
     nowMs += 600_000
-    await filled(source, random, 2)
+    await fillCollection(source, random, 2)
     await engine.checkpoint()
   }
   for (let i = 0; i < 3; i++) await step()
@@ -230,7 +230,7 @@ test('an engine that keeps the whole log keeps what its replay needs', async (t)
   const random = seededRandom(seed + 4)
   const database = engine.database()
   const source = await database.createCollection({ name: 'a', fields })
-  await filled(source, random, 50)
+  await fillCollection(source, random, 50)
   await database.backups.clone('a', 'b')
   await database.collection('b').served()
   await database.deleteCollection('b')
@@ -251,7 +251,7 @@ test('a checkpoint that fails leaves nothing on the disk', async (t) => {
   const engine = await openEngine({ dataDir, threads: 1 }, { vfs })
   t.teardown(() => engine.close())
   const source = await engine.database().createCollection({ name: 'a', fields })
-  await filled(source, seededRandom(seed + 5), 50)
+  await fillCollection(source, seededRandom(seed + 5), 50)
   await engine.checkpoint()
   const before = await readdir(dataDir, { recursive: true })
   await source.delete(['o1'])

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { FieldDefinition } from '@annal/engine'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
-import { backedUp, denseField, openedEngine, precisions, someLife, spaceTypes, temporaryDirectory } from './rig.ts'
+import { backedUp, denseField, openedEngine, precisions, runRandomLife, spaceTypes, temporaryDirectory } from './rig.ts'
 
 const seed = chosenSeed()
 const collections = process.env.ANNAL_LONG === '1' ? 100 : 8
@@ -36,14 +36,14 @@ test(`what was backed up comes back bit for bit (ANNAL_SEED=${seed})`, async (t)
     const name = `c${index}`
     const database = engine.database()
     const collection = await database.createCollection({ name, fields: randomFields(index, random) })
-    await someLife(collection, random, 10 + random.below(20))
+    await runRandomLife(collection, random, 10 + random.below(20))
     if (random.chance(0.5)) await engine.checkpoint()
-    await someLife(collection, random, random.below(20))
+    await runRandomLife(collection, random, random.below(20))
     await backedUp(database, name, `b${index}`)
     const digest = collection.stateDigest()
     t.equal(database.backups.info(`b${index}`).digest, digest, 'the backup knows the digest')
     // What is written later is not in it.
-    await someLife(collection, random, random.below(5))
+    await runRandomLife(collection, random, random.below(5))
     await database.deleteCollection(name)
     await database.backups.restore(`b${index}`, `${name}-again`)
     t.equal(database.collection(`${name}-again`).stateDigest(), digest, `${name} is the same again`)
@@ -73,18 +73,18 @@ test('a restore that only the log knows of is replayed from the image', async (t
   const engine = await openedEngine(t, { dataDir })
   const random = seededRandom(seed + 1)
   const collection = await engine.database().createCollection({ name: 'a', fields: [denseField()] })
-  await someLife(collection, random, 30)
+  await runRandomLife(collection, random, 30)
   await engine.checkpoint()
-  await someLife(collection, random, 10)
+  await runRandomLife(collection, random, 10)
   await backedUp(engine.database(), 'a', 'kept')
   await engine.database().backups.restore('kept', 'b')
   await engine.database().backups.remove('kept')
   await engine.database().deleteCollection('a')
   const restored = engine.database().collection('b')
-  await someLife(restored, random, 20)
+  await runRandomLife(restored, random, 20)
   await engine.database().backups.clone('b', 'c')
   await engine.database().collection('c').served()
-  await someLife(restored, random, 5)
+  await runRandomLife(restored, random, 5)
   const digests = ['b', 'c'].map((name) => engine.database().collection(name).stateDigest())
   await cp(dataDir, crashed, { recursive: true, filter: (path) => !path.endsWith('LOCK') })
   const again = await openedEngine(t, { dataDir: crashed })
@@ -109,7 +109,7 @@ test('a backup copied into another data directory is restored there', async (t) 
   const collection = await here
     .database()
     .createCollection({ name: 'a', fields: [denseField(), { name: 's', type: 'sparse' }] })
-  await someLife(collection, random, 40)
+  await runRandomLife(collection, random, 40)
   await backedUp(here.database(), 'a', 'carried')
   const other = await openedEngine(t, { dataDir: there })
   await other.close()
@@ -135,7 +135,7 @@ test('a collection that was idle while the log moved on is backed up and cloned 
     const database = engine.database()
     const name = life === 0 ? 'idle' : 'busy'
     if (life < 2) await database.createCollection({ name, fields })
-    await someLife(database.collection(name), random, 10)
+    await runRandomLife(database.collection(name), random, 10)
     await engine.close()
   }
   const engine = await openedEngine(t, { dataDir })
@@ -143,7 +143,7 @@ test('a collection that was idle while the log moved on is backed up and cloned 
   const idle = database.collection('idle')
   const { segments } = engine.stats().log
   t.ok(segments < 4, `${segments} segments: the log gave up where the collection's snapshot is of`)
-  await someLife(idle, random, 3)
+  await runRandomLife(idle, random, 3)
   await backedUp(database, 'idle', 'kept')
   await database.backups.restore('kept', 'again')
   await database.backups.clone('idle', 'clone')

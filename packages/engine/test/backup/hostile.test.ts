@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type Collection, type Database, type Engine, EngineError } from '@annal/engine'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
-import { backedUp, denseField, openedEngine, someLife } from './rig.ts'
+import { backedUp, denseField, openedEngine, runRandomLife } from './rig.ts'
 
 const seed = chosenSeed()
 const long = process.env.ANNAL_LONG === '1'
@@ -32,9 +32,9 @@ async function world(t: Test): Promise<World> {
   const database = engine.database()
   const fields = [denseField('v', 'int8'), { name: 's', type: 'sparse' }, denseField('f', 'float32')] as const
   const collection = await database.createCollection({ name: 'a', fields })
-  await someLife(collection, seededRandom(seed), 25)
+  await runRandomLife(collection, seededRandom(seed), 25)
   await engine.checkpoint()
-  await someLife(collection, seededRandom(seed + 1), 10)
+  await runRandomLife(collection, seededRandom(seed + 1), 10)
   await backedUp(database, 'a', 'whole')
   const pieces: Uint8Array[] = []
   const { stream, bytes } = database.backups.download('whole')

@@ -34,7 +34,7 @@ async function world(t: Test, inner: Vfs, options: { readonly archive?: typeof a
   return { engine, dataDir, notices, disk }
 }
 
-async function someHistory(engine: Engine, random: Random, steps: number): Promise<void> {
+async function writeHistory(engine: Engine, random: Random, steps: number): Promise<void> {
   const collection = engine.database().collection('a')
   for (let step = 0; step < steps; step++) {
     const objects = Array.from({ length: 20 }, (_, i) => ({ id: `o${i}`, fields: { v: someVector(random) } }))
@@ -53,7 +53,7 @@ test(`history gives way before writes are refused, and it is said, seed ${seed}`
   const random = seededRandom(seed)
   const { engine, dataDir, notices, disk } = await world(t, nodeVfs(), { archive })
   await engine.database().createCollection({ name: 'a', fields: [denseField()] })
-  await someHistory(engine, random, 6)
+  await writeHistory(engine, random, 6)
   const before = await bases(dataDir)
   t.ok(before.length >= 3, `${before.length} checkpoints are archived`)
   const state = engine.database().collection('a').stateDigest()
@@ -69,7 +69,7 @@ test(`history gives way before writes are refused, and it is said, seed ${seed}`
   await engine.database().backups.restorePast('a', 'past', { lsn })
   t.equal(engine.database().collection('past').stateDigest(), state, 'what recovery needs still leads to it')
   disk.free = plenty
-  await someHistory(engine, random, 4)
+  await writeHistory(engine, random, 4)
   t.ok((await bases(dataDir)).length > 0, 'history is kept again')
 })
 
@@ -85,7 +85,7 @@ test('a write that falls short has history given up, and is not refused', async 
     { archive },
   )
   await engine.database().createCollection({ name: 'a', fields: [denseField()] })
-  await someHistory(engine, random, 6)
+  await writeHistory(engine, random, 6)
   isFull = true
   await engine
     .database()
@@ -103,7 +103,7 @@ test('a drop on a full disk gives back what checkpoints hold, and a start agrees
   const database = engine.database()
   for (const name of ['a', 'b']) await database.createCollection({ name, fields: [denseField()] })
   await database.collection('b').upsert([{ id: 'x', fields: { v: someVector(random) } }])
-  await someHistory(engine, random, 2)
+  await writeHistory(engine, random, 2)
   const digest = database.collection('a').stateDigest()
   // Nothing is written any more but what frees something.
   disk.free = 1024
@@ -145,7 +145,7 @@ test('a kill while a drop gives its room back leaves a directory that opens', as
   const database = engine.database()
   for (const name of ['a', 'b']) await database.createCollection({ name, fields: [denseField()] })
   await database.collection('b').upsert([{ id: 'x', fields: { v: someVector(random) } }])
-  await someHistory(engine, random, 2)
+  await writeHistory(engine, random, 2)
   const digest = database.collection('a').stateDigest()
   disk.free = 1024
   await until(() => engine.health().status === 'read-only')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type Engine, EngineError, openEngine, restoreDataDirectory } from '@annal/engine'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import { type Test, test } from 'tap'
-import { backedUp, denseField, openedEngine, someLife, temporaryDirectory } from './rig.ts'
+import { backedUp, denseField, openedEngine, runRandomLife, temporaryDirectory } from './rig.ts'
 
 const seed = chosenSeed()
 const long = process.env.ANNAL_LONG === '1'
@@ -59,9 +59,9 @@ async function makeHistory(t: Test, random: Random): Promise<History> {
     }
     const collection = database.collection('a')
     for (let step = 0; step < 8; step++) {
-      await someLife(collection, random, 1)
+      await runRandomLife(collection, random, 1)
       note(engine, timeline)
-      if (random.chance(0.3)) await someLife(database.collection('other'), random, 1)
+      if (random.chance(0.3)) await runRandomLife(database.collection('other'), random, 1)
     }
     if (random.chance(0.4)) await engine.checkpoint()
     if (round === Math.floor(rounds / 2)) {
@@ -147,7 +147,7 @@ test('a whole directory comes back as of any moment, as another directory', { ti
     const collection = engine.database().collection('a')
     t.equal(collection.stateDigest(), digestAt(timeline, lsn), `LSN ${lsn}`)
     // Life goes on there, over a restart.
-    await someLife(collection, random, 3)
+    await runRandomLife(collection, random, 3)
     const digest = collection.stateDigest()
     await engine.close()
     const again = await openEngine({ dataDir: to, threads: 1, archive })
@@ -212,7 +212,7 @@ test('the archive keeps to its limits, and says how far back it reaches', async 
     const limits = { maxBytes: 1e12, maxAgeMs: 5 * dayMs }
     const engine = await openEngine({ dataDir, archive: limits, clock, threads: 1 })
     if (day === 0) await engine.database().createCollection({ name: 'a', fields: [denseField()] })
-    await someLife(engine.database().collection('a'), random, 6)
+    await runRandomLife(engine.database().collection('a'), random, 6)
     await engine.checkpoint()
     const { reach } = engine.stats()
     reaches.push(reach?.lsn ?? -1)
@@ -223,7 +223,7 @@ test('the archive keeps to its limits, and says how far back it reaches', async 
   t.equal(reaches[2], 0, 'first everything is kept')
   t.ok((reaches.at(-1) as number) > 0, 'later the oldest goes')
   const engine = await openedEngine(t, { dataDir, clock, archive: { maxBytes: 1, maxAgeMs: 5 * dayMs } })
-  await someLife(engine.database().collection('a'), random, 6)
+  await runRandomLife(engine.database().collection('a'), random, 6)
   await engine.checkpoint()
   t.same(await readdir(join(dataDir, 'archive', 'wal')), [], 'no room, no archive')
   t.same(await readdir(join(dataDir, 'archive', 'checkpoints')), [])

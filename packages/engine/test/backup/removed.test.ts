@@ -3,7 +3,7 @@ import { openEngine } from '@annal/engine'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
 import { watchedVfs } from '../crash/watched-vfs.ts'
-import { backedUp, denseField, someLife, temporaryDirectory } from './rig.ts'
+import { backedUp, denseField, runRandomLife, temporaryDirectory } from './rig.ts'
 
 const seed = chosenSeed()
 const gone = { code: 'backup_not_found', details: { field: 'backup', value: 'b' } }
@@ -18,7 +18,7 @@ test(`restoring and verifying a backup that is removed meanwhile, seed ${seed}`,
   t.teardown(() => engine.close())
   const database = engine.database()
   const { backups } = database
-  await someLife(await database.createCollection({ name: 'c', fields: [denseField()] }), seededRandom(seed), 20)
+  await runRandomLife(await database.createCollection({ name: 'c', fields: [denseField()] }), seededRandom(seed), 20)
   await backedUp(database, 'c', 'b')
   let removed: Promise<void> | undefined
   onLink = () => (removed ??= backups.remove('b'))

@@ -48,7 +48,7 @@ export function denseField(
 }
 
 /** Writes, replaces, deletes, now and then a rebuild: everything that can be in a log. */
-export async function someLife(collection: Collection, random: Random, steps: number): Promise<void> {
+export async function runRandomLife(collection: Collection, random: Random, steps: number): Promise<void> {
   const fields = collection.describe().fields
   const id = () => `o${random.below(200)}`
   for (let step = 0; step < steps; step++) {

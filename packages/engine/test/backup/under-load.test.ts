@@ -12,13 +12,13 @@ import { openWorkerPool } from '@annal/engine/testing'
 import { nodeVfs, type Vfs } from '@annal/wal'
 import { chosenSeed, type Random, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
-import { backedUp, denseField, openedEngine, someLife, someVector, temporaryDirectory } from './rig.ts'
+import { backedUp, denseField, openedEngine, runRandomLife, someVector, temporaryDirectory } from './rig.ts'
 
 const seed = chosenSeed()
 const long = process.env.ANNAL_LONG === '1'
 tap.setTimeout(900_000)
 
-async function filled(engine: Engine, name: string, objects: number, random: Random): Promise<Collection> {
+async function fillCollection(engine: Engine, name: string, objects: number, random: Random): Promise<Collection> {
   const collection = await engine.database().createCollection({ name, fields: [denseField()] })
   for (let index = 0; index < objects; index += 500) {
     const count = Math.min(500, objects - index)
@@ -62,7 +62,7 @@ test(`a backup under load is one moment, and nobody fails (ANNAL_SEED=${seed})`,
   const random = seededRandom(seed)
   const engine = await openedEngine(t)
   const database = engine.database()
-  const collection = await filled(engine, 'a', long ? 100_000 : 1_500, random)
+  const collection = await fillCollection(engine, 'a', long ? 100_000 : 1_500, random)
   const stop = load(collection, random)
   for (let i = 0; i < 5; i++) await backedUp(database, 'a', `b${i}`)
   const { failed, searches, waits } = await stop()
@@ -98,7 +98,7 @@ test('writers and searchers go on while the disk keeps a backup waiting, and it 
   const { vfs, requested, allow } = reluctant()
   const engine = await openEngine({ dataDir: await temporaryDirectory(t), threads: 1 }, { vfs })
   t.teardown(() => engine.close())
-  const collection = await filled(engine, 'a', 600, random)
+  const collection = await fillCollection(engine, 'a', 600, random)
   await engine.checkpoint()
   const before = collection.stateDigest()
   const { backups } = engine.database()
@@ -118,9 +118,9 @@ test('writers and searchers go on while the disk keeps a backup waiting, and it 
 test('a second backup of a collection nobody wrote to shares everything with the first', async (t) => {
   const engine = await openedEngine(t)
   const random = seededRandom(seed + 1)
-  await filled(engine, 'a', 1_000, random)
+  await fillCollection(engine, 'a', 1_000, random)
   await engine.checkpoint()
-  await someLife(engine.database().collection('a'), random, 5)
+  await runRandomLife(engine.database().collection('a'), random, 5)
   await backedUp(engine.database(), 'a', 'first')
   const inodes = async () => {
     const { stat } = await import('node:fs/promises')
@@ -142,7 +142,7 @@ test('a second backup of a collection nobody wrote to shares everything with the
 
 test('of many who ask at once one gets the backup', async (t) => {
   const engine = await openedEngine(t)
-  await filled(engine, 'a', 50, seededRandom(seed))
+  await fillCollection(engine, 'a', 50, seededRandom(seed))
   const { backups } = engine.database()
   for (let race = 0; race < (long ? 100 : 10); race++) {
     const creations = Array.from({ length: 10 }, (_, i) => backups.create('a', `r${race}-${i}`).catch((error) => error))
@@ -187,7 +187,7 @@ test('however a backup ends, writers go on and nothing of it is left', async (t)
     await engine.close()
     await pool.close()
   })
-  const collection = await filled(engine, 'a', 200, seededRandom(seed))
+  const collection = await fillCollection(engine, 'a', 200, seededRandom(seed))
   const { backups } = engine.database()
   const endings: [string, () => Promise<unknown>][] = [
     ['good', async () => backups.create('a', 'good')],
@@ -256,7 +256,7 @@ test('a backup and a restore that take too long are given up', async (t) => {
     },
   }
   const unlimited = await openEngine({ dataDir, threads: 1 }, { vfs })
-  await filled(unlimited, 'a', 50, seededRandom(seed))
+  await fillCollection(unlimited, 'a', 50, seededRandom(seed))
   await unlimited.checkpoint()
   await backedUp(unlimited.database(), 'a', 'whole')
   await unlimited.close()
@@ -275,7 +275,7 @@ test('a restore that is cancelled leaves nothing, and a clone is not cancelled',
   const dataDir = await temporaryDirectory(t)
   const engine = await openEngine({ dataDir, threads: 1 })
   t.teardown(() => engine.close())
-  await filled(engine, 'a', 500, seededRandom(seed))
+  await fillCollection(engine, 'a', 500, seededRandom(seed))
   const database = engine.database()
   const { backups } = database
   await engine.checkpoint()

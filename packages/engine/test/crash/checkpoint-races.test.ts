@@ -1,5 +1,4 @@
-// What happens while a checkpoint is written does not get into it by halves; and what a crash leaves behind counts towards
-// the next one.
+// A change during a checkpoint is in it completely or not at all, and the remains of a crash count toward the next checkpoint.
 import { cp, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -35,7 +34,7 @@ async function inDirectory(act: (dataDir: string, pool: WorkerPool) => Promise<v
   }
 }
 
-/** What a kill at this moment would leave, opened: the digest of every collection. */
+/** The digest of every collection after opening the state that a kill at this moment would leave. */
 async function digestsAfterKill(dataDir: string, pool: WorkerPool): Promise<string[]> {
   await cp(dataDir, `${dataDir}-copy`, { recursive: true })
   await rm(join(`${dataDir}-copy`, 'LOCK'), { force: true })
@@ -53,7 +52,7 @@ function digestsOf(engine: Engine): string[] {
   return database.collections().map(({ name }) => `${name} ${database.collection(name).stateDigest()}`)
 }
 
-/** An engine of two filled collections whose next checkpoint does `meanwhile` while the vectors of the first are written. */
+/** An engine with two filled collections. Its next checkpoint runs `meanwhile` while it writes the vectors of the first one. */
 async function withMeanwhile(
   dataDir: string,
   pool: WorkerPool,
@@ -62,14 +61,14 @@ async function withMeanwhile(
   let writes = 0
   const started: Promise<unknown>[] = []
   const vfs = watchedVfs(async ({ call, path }) => {
-    // The first write is the header of the file, the next its first piece: the field says how many rows it has.
+    // The first write is the header of the file; the next one is its first piece, with the number of rows of the field.
     if (call !== 'write' || !path.includes('collection-1-part-1') || ++writes !== 2) return
     started.push(meanwhile(engine))
     await sleep(200)
   })
   const engine = await openEngine({ dataDir, keepLog: true }, { vfs, pool })
   await engine.database().createCollection({ name: 'first', fields })
-  // Its vectors as they came stand in files of their own.
+  // Its original vectors are in separate files.
   const rounded = [{ ...fields[0], params: { ...fields[0]?.params, precision: 'int8' } }] as const
   await engine.database().createCollection({ name: 'second', fields: rounded })
   for (let i = 0; i < 6; i++)
@@ -84,7 +83,7 @@ async function withMeanwhile(
   return engine
 }
 
-test('a delete by filter during a checkpoint is in it wholly or not at all', async (t) => {
+test('deleteWhere during a checkpoint is in it completely or not at all', async (t) => {
   await inDirectory(async (dataDir, pool) => {
     const engine = await withMeanwhile(dataDir, pool, async (serving) => {
       const first = serving.database().collection('first')
@@ -97,7 +96,7 @@ test('a delete by filter during a checkpoint is in it wholly or not at all', asy
   })
 })
 
-test('a collection dropped and created again during a checkpoint is the new one afterwards', async (t) => {
+test('a collection deleted and created again during a checkpoint is the new one afterwards', async (t) => {
   await inDirectory(async (dataDir, pool) => {
     const engine = await withMeanwhile(dataDir, pool, async (serving) => {
       const database = serving.database()
@@ -114,7 +113,7 @@ test('a collection dropped and created again during a checkpoint is the new one 
   })
 })
 
-test('a collection dropped before its turn in a checkpoint does not spoil it', async (t) => {
+test('deleting a collection before a checkpoint reaches it does not damage the checkpoint', async (t) => {
   await inDirectory(async (dataDir, pool) => {
     const engine = await withMeanwhile(dataDir, pool, (serving) => serving.database().deleteCollection('second'))
     t.equal(engine.stats().checkpoints.failed, 0)
@@ -132,14 +131,14 @@ test('a collection dropped before its turn in a checkpoint does not spoil it', a
   })
 })
 
-test('what a write that failed in the middle left behind is in no checkpoint and no backup', async (t) => {
+test('the remains of a write that failed halfway are in no checkpoint and no backup', async (t) => {
   await inDirectory(async (dataDir, pool) => {
     let failing = false
     const taken: Promise<unknown>[] = []
     const vfs = watchedVfs(async ({ call, path }) => {
       if (!failing || call !== 'write' || !path.includes('originals')) return
       failing = false
-      // They wait for this write to be applied.
+      // They wait until this write is applied.
       taken.push(
         engine.checkpoint(),
         engine
@@ -152,7 +151,7 @@ test('what a write that failed in the middle left behind is in no checkpoint and
     const engine = await openEngine({ dataDir, keepLog: true }, { vfs, pool })
     const rounded = [{ ...fields[0], params: { ...fields[0]?.params, precision: 'int8' } }] as const
     const collection = await engine.database().createCollection({ name: 'c', fields: rounded })
-    // Fewer than the room on the disk that is made at once.
+    // Fewer than the disk space that is reserved at once.
     await collection.upsert(objects(100))
     failing = true
     const written = collection.upsert(objects(100, 50))
@@ -174,10 +173,10 @@ test('what a write that failed in the middle left behind is in no checkpoint and
   })
 })
 
-test('rows that were replayed count towards the next checkpoint', async (t) => {
+test('replayed rows count toward the next checkpoint', async (t) => {
   await inDirectory(async (dataDir, pool) => {
     const small = [{ name: 'v', type: 'vector', params: { dimension: 2, space_type: 'l2', M: 4, ef_con: 8 } }] as const
-    // None of these lives takes a checkpoint, as if it were killed.
+    // Each of these lives ends without a checkpoint, as if it were killed.
     for (let life = 0; life < 3; life++) {
       const engine = await openEngine({ dataDir }, { pool, readOnly: true })
       if (life === 0) await engine.database().createCollection({ name: 'c', fields: small })
@@ -187,14 +186,14 @@ test('rows that were replayed count towards the next checkpoint', async (t) => {
       await engine.close()
     }
     const engine = await openEngine({ dataDir }, { pool })
-    // Nobody writes to this one: the 12,000 rows of the lives before it are worth a checkpoint, or none ever comes.
+    // Nothing writes to this one. The 12,000 rows of the previous lives are enough for a checkpoint, or none is ever written.
     while (engine.stats().lsnCheckpoint === 0) await sleep(10)
     t.equal(engine.stats().lsnCheckpoint, engine.stats().lsnApplied)
     await engine.close()
   })
 })
 
-test('a collection that nobody writes to any more does not ask for records that were given up long ago', async (t) => {
+test('a collection without further writes does not need records that were removed long ago', async (t) => {
   await inDirectory(async (dataDir, pool) => {
     const first = await openEngine({ dataDir }, { pool })
     for (const name of ['idle', 'busy']) await first.database().createCollection({ name, fields })

@@ -1,5 +1,5 @@
-// Whenever a call of the engine has returned, every name that a start or a restore needs is durable: each file, link, rename and
-// folder below the data directory was followed by a sync of the folder that it stands in.
+// When a call of the engine has returned, every name that a start or a restore needs is durable: each file, link, rename, and folder below
+// the data directory was followed by a sync of its folder.
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -7,13 +7,13 @@ import { openEngine } from '@annal/engine'
 import type { Vfs } from '@annal/wal'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
-import { backedUp, denseField, someLife } from '../backup/rig.ts'
+import { backedUp, denseField, runRandomLife } from '../backup/rig.ts'
 import { watchedVfs } from './watched-vfs.ts'
 
 tap.setTimeout(120_000)
 const seed = chosenSeed()
 
-/** Names that no crash may lose, by the folder they stand in. */
+/** The names that no crash may lose, by folder. */
 class Names {
   readonly #dataDir: string
   readonly #pending = new Map<string, Set<string>>()
@@ -39,7 +39,7 @@ class Names {
     }
   }
 
-  /** Those that are not durable yet and have to be. */
+  /** The names that must be durable and are not yet. */
   unsynced(): string[] {
     const paths = [...this.#pending].flatMap(([dir, names]) => [...names].map((name) => join(dir, name)))
     return paths.filter((path) => !mayBeLost(path.slice(this.#dataDir.length + 1)))
@@ -63,12 +63,12 @@ class Names {
   }
 }
 
-/** What a checkpoint links and a start puts back, what is not whole yet, and the lock, which lives as long as its process. */
+/** Links of checkpoints and files that a start restores, incomplete files, and the lock, which lives as long as its process. */
 function mayBeLost(path: string): boolean {
   return /^(originals|LOCK)/.test(path) || path.endsWith('.tmp') || /(^|\/)tmp-/.test(path)
 }
 
-test(`every name is durable when the call that made it returns, seed ${seed}`, async (t) => {
+test(`every name is durable when the call that created it returns, seed ${seed}`, async (t) => {
   const dataDir = join(await mkdtemp(join(tmpdir(), 'annal-names-')), 'deep', 'data')
   t.teardown(() => rm(dirname(dirname(dataDir)), { recursive: true }))
   const names = new Names(dataDir)
@@ -81,7 +81,7 @@ test(`every name is durable when the call that made it returns, seed ${seed}`, a
     const database = engine.database()
     if (start === 0) await database.createCollection({ name: 'a', fields: [denseField()] })
     const collection = database.collection('a')
-    await someLife(collection, random, 10)
+    await runRandomLife(collection, random, 10)
     settled('writes')
     await backedUp(database, 'a', `kept${start}`)
     settled('backup')
@@ -92,7 +92,7 @@ test(`every name is durable when the call that made it returns, seed ${seed}`, a
     await database.backups.restore(`kept${start}`, 'c')
     settled('restore')
     for (const name of ['b', 'c']) await database.deleteCollection(name)
-    await someLife(collection, random, 3)
+    await runRandomLife(collection, random, 3)
     await engine.checkpoint()
     settled('another checkpoint')
     if (start > 1) await database.backups.remove('kept0').catch(() => undefined)

@@ -1,5 +1,5 @@
-// A process of every-call.test.ts: engines that were stopped hang for ever, and end with it. Arguments: directory, seed, rounds,
-// its number among so many processes, which share the calls of a life. Says on one line what it found.
+// The process of every-call.test.ts. Engines that were stopped never continue, and end with the process. Arguments: directory, seed,
+// rounds, its number, and the number of processes that share the calls of a life. Prints the result on one line.
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,12 +7,12 @@ import { type Engine, openEngine } from '@annal/engine'
 import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
 import type { Vfs } from '@annal/wal'
 import { type Random, SimDisk, seededRandom } from '@annal/wal/testing'
-import { type Contents, contentsOf, type Step, same, someSteps, textOf } from './script.ts'
+import { type Contents, randomSteps, readContents, type Step, same, textOf } from './script.ts'
 
-/** A pool remembers what abandoned engines had; now and then it is exchanged. */
+/** A pool keeps the memories of abandoned engines, so it is replaced sometimes. */
 const livesPerPool = 40
 
-/** One disk, and a real empty directory per start: an engine that was stopped never gives its lock back. */
+/** One disk, and a real empty directory for each start, because a stopped engine never releases its lock. */
 class World {
   readonly disk: SimDisk
   readonly #dir: string
@@ -39,7 +39,7 @@ class World {
   }
 }
 
-/** The simulated disk knows the paths without the real directory that this start has. */
+/** Maps paths of the simulated disk, which do not have the real directory of this start. */
 function below(inner: Vfs, base: string): Vfs {
   const relativePath = (path: string): string => path.slice(base.length) || '/'
   return {
@@ -58,12 +58,12 @@ function below(inner: Vfs, base: string): Vfs {
 
 interface Known {
   contents: Contents
-  /** The step that was under way when the machine stopped. */
+  /** The step that was running when the machine stopped. */
   pending: Step | undefined
 }
 
-/** Lives until the machine stops, or to the end of the steps and an orderly close. */
-async function live(world: World, steps: readonly Step[], known: Known, pool: WorkerPool): Promise<void> {
+/** Runs until the machine stops, or until the steps end and the engine is closed. */
+async function runLife(world: World, steps: readonly Step[], known: Known, pool: WorkerPool): Promise<void> {
   const life = async (): Promise<void> => {
     const engine = await world.open(pool)
     for (const step of steps) {
@@ -79,7 +79,7 @@ async function live(world: World, steps: readonly Step[], known: Known, pool: Wo
 
 async function checkRecovered(world: World, known: Known, pool: WorkerPool): Promise<string | undefined> {
   const engine = await world.open(pool)
-  const found = await contentsOf(engine)
+  const found = await readContents(engine)
   const { status, reasons } = engine.health()
   const digests = digestsOf(engine)
   await engine.close()
@@ -102,15 +102,15 @@ function digestsOf(engine: Engine): string {
   return [engine.control.digest(), ...digests].join()
 }
 
-/** A first life without trouble, a second that stops at call `stopAt`, stops during recovery, and the check. */
-async function history(dir: string, life: { seed: number; stopAt: number; pool: WorkerPool }): Promise<History> {
+/** A first life without faults, a second that stops at call `stopAt`, stops during recovery, and the check. */
+async function tryCall(dir: string, life: { seed: number; stopAt: number; pool: WorkerPool }): Promise<History> {
   const random = seededRandom(life.seed)
   const world = new World(dir, random)
   const known: Known = { contents: new Map(), pending: undefined }
-  await live(world, someSteps(known.contents, 1).slice(0, 6), known, life.pool)
+  await runLife(world, randomSteps(known.contents, 1).slice(0, 6), known, life.pool)
   world.disk.operations = 0
   world.disk.stopAt(life.stopAt)
-  await live(world, someSteps(known.contents, 100), known, life.pool)
+  await runLife(world, randomSteps(known.contents, 100), known, life.pool)
   const calls = world.disk.operations
   if (!world.disk.isStopped) return { fault: undefined, calls, kills: 0 }
   let kills = 1
@@ -119,7 +119,7 @@ async function history(dir: string, life: { seed: number; stopAt: number; pool: 
   const how1 = how
   for (let again = random.below(4); again > 0; again--) {
     world.disk.stopAt(1 + random.below(60))
-    await live(world, [], { ...known }, life.pool)
+    await runLife(world, [], { ...known }, life.pool)
     if (world.disk.isStopped) kills++
     how = random.chance(0.5) ? 'kill' : 'power'
     world.disk.restart(how)
@@ -136,8 +136,8 @@ interface History {
   readonly kills: number
 }
 
-/** The calls of a life from `first` on, every `step`th in turn, `rounds` times, until something is wrong. */
-async function histories(
+/** Tries the calls of a life from `first` on, every `step`th, `rounds` times, until something is wrong. */
+async function tryCalls(
   dir: string,
   plan: { seed: number; rounds: number; first: number; step: number },
 ): Promise<Tally> {
@@ -146,7 +146,7 @@ async function histories(
   for (let round = 0; round < plan.rounds; round++) {
     for (let stopAt = plan.first; tally.faults.length < 5; stopAt += plan.step) {
       const own = { seed: plan.seed + 10_000 * round + stopAt, stopAt, pool }
-      const { fault, calls, kills } = await history(join(dir, `${tally.histories}`), own)
+      const { fault, calls, kills } = await tryCall(join(dir, `${tally.histories}`), own)
       if (fault !== undefined) tally.faults.push(fault)
       tally.stops += kills
       tally.calls = calls
@@ -163,13 +163,13 @@ async function histories(
 export interface Tally {
   readonly histories: number
   readonly stops: number
-  /** How many calls a life makes. */
+  /** Number of disk calls of a life. */
   readonly calls: number
   readonly faults: readonly string[]
 }
 
 const [, , directory = '', ...numbers] = process.argv
 const [seed = 0, rounds = 1, number = 0, processes = 1] = numbers.map(Number)
-const tally = await histories(directory, { seed, rounds, first: 1 + number, step: processes })
+const tally = await tryCalls(directory, { seed, rounds, first: 1 + number, step: processes })
 console.log(JSON.stringify(tally))
 process.exit(0)

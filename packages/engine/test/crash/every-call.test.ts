@@ -1,6 +1,6 @@
-// The machine stops at a call to the disk, every call of a short life in turn, by a kill that leaves what was written or by a
-// power cut that leaves what was synced; then it stops again, up to three times, while it recovers. Afterwards the directory
-// opens and holds what was acknowledged, and at most the one step under way besides.
+// The machine stops at a disk call, each call of a short life in turn, either by a kill, which keeps what was written, or by a power cut,
+// which keeps what was synced. Then it stops up to three times during recovery. Afterwards the directory opens with everything that was
+// acknowledged, and at most the one running step in addition.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,17 +17,17 @@ const seed = chosenSeed()
 const timeout = long ? 7_200_000 : 900_000
 tap.setTimeout(timeout)
 
-test(`a machine that stops at any call to the disk loses nothing, seed ${seed}`, { timeout }, async (t) => {
+test(`a machine that stops at any disk call loses nothing, seed ${seed}`, { timeout }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-every-call-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const lives = fileURLToPath(new URL('every-call-lives.ts', import.meta.url))
-  // What hangs in a process grows with every stop, so several share the work also where they share a processor.
+  // Every stop leaves objects in the process, so several processes share the work, also on one processor.
   const tallies = await Promise.all(
     Array.from({ length: processes }, async (_, i): Promise<Tally> => {
       const numbers = [seed, long ? 20 : 1, i, processes].map(String)
       const args = ['--conditions=annal-source', lives, join(dir, `${i}`), ...numbers]
       const { stdout } = await promisify(execFile)(process.execPath, args, { timeout })
-      // The child is ours and says one line.
+      // Our child process prints one line.
       return JSON.parse(stdout)
     }),
   )

@@ -1,6 +1,6 @@
-// The process of failpoints.test.ts: a life with writes, checkpoints and a rebuild, that kills itself at a named point of its
-// work with the disk. Arguments: directory, point (or `none`), how often the point is passed before, number of the life. Says
-// on a line of its own what it is about to write, and again when that was acknowledged.
+// The process of failpoints.test.ts: a life with writes, checkpoints, and a rebuild that kills itself at a named point of its disk calls.
+// Arguments: directory, point (or `none`), number of times the point is passed before, number of the life. Prints a line before each write,
+// and another one when it was acknowledged.
 import { writeSync } from 'node:fs'
 import { type Engine, openEngine } from '@annal/engine'
 import { openWorkerPool } from '@annal/engine/testing'
@@ -15,7 +15,7 @@ function objects(life: number, batch: number) {
   }))
 }
 
-async function live(engine: Engine, life: number): Promise<void> {
+async function runLife(engine: Engine, life: number): Promise<void> {
   const name = 'c'
   const params = { dimension: 8, space_type: 'l2', precision: 'int8', M: 4, ef_con: 16 } as const
   const database = engine.database()
@@ -23,16 +23,16 @@ async function live(engine: Engine, life: number): Promise<void> {
     await database.createCollection({ name, fields: [{ name: 'v', type: 'vector', params }] })
   const collection = database.collection(name)
   for (let batch = 0; batch < 24; batch++) {
-    say({ begins: [life, batch] })
+    printLine({ begins: [life, batch] })
     await collection.upsert(objects(life, batch))
-    say({ stored: [life, batch] })
+    printLine({ stored: [life, batch] })
     if (batch % 6 === 3) await engine.checkpoint()
     if (batch === 13) await collection.rebuild()
   }
 }
 
-/** In one call, so that the line is there before the process is gone. */
-function say(line: unknown): void {
+/** In one synchronous call, so that the line is written before the process ends. */
+function printLine(line: unknown): void {
   writeSync(1, `${JSON.stringify(line)}\n`)
 }
 
@@ -44,7 +44,7 @@ const vfs = watchedVfs(async (call) => {
 })
 const pool = await openWorkerPool({ threads: 1 })
 const engine = await openEngine({ dataDir }, { vfs, pool })
-await live(engine, Number(life))
+await runLife(engine, Number(life))
 await engine.close()
 await pool.close()
-say({ closed: true })
+printLine({ closed: true })

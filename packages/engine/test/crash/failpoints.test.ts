@@ -1,5 +1,5 @@
-// A real process kills itself at every named point (failpoints.ts), and now and then again while it recovers. Afterwards the
-// directory opens and holds every batch that was acknowledged, and of the one under way everything or nothing.
+// A real process kills itself at every named point (failpoints.ts), and sometimes again during recovery. Afterwards the directory opens
+// with every acknowledged batch, and with all or nothing of the one that was running.
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -20,7 +20,7 @@ tap.setTimeout(timeout)
 
 type Batch = readonly [life: number, batch: number]
 
-/** What the directory must hold: of each id the batch that wrote it last. */
+/** The content that the directory must have: for each id, the last batch that wrote it. */
 interface Known {
   stored: Map<string, string>
   begun: Batch | undefined
@@ -34,8 +34,8 @@ function after(stored: ReadonlyMap<string, string>, batch: Batch): Map<string, s
   return new Map([...stored, ...idsOf(batch).map((id) => [id, batch.join()] as const)])
 }
 
-/** One life; says whether it was killed. */
-async function live(
+/** Runs one life. Returns whether it was killed. */
+async function runLife(
   dataDir: string,
   plan: { point: string; passes: number; life: number },
   known: Known,
@@ -51,7 +51,7 @@ async function live(
     child.on('close', (code, by) => (code ? reject(new Error(`a life ended with ${code}`)) : resolve(by)))
   })
   for (const line of said.split('\n').filter(Boolean)) {
-    // The child is ours.
+    // Our child process prints these lines.
     const { begins, stored } = JSON.parse(line) as { begins?: Batch; stored?: Batch }
     if (begins) known.begun = begins
     if (stored) {
@@ -62,8 +62,8 @@ async function live(
   return signal === 'SIGKILL'
 }
 
-/** Opens the directory and takes what it holds as known. */
-async function faultIn(dataDir: string, known: Known, pool: WorkerPool): Promise<string | undefined> {
+/** Opens the directory and updates `known` with its content. */
+async function checkDirectory(dataDir: string, known: Known, pool: WorkerPool): Promise<string | undefined> {
   const engine = await openEngine({ dataDir }, { pool })
   try {
     const there = engine.database().collections().length > 0
@@ -92,14 +92,14 @@ test(`killed at every named point, seed ${seed}`, { timeout }, async (t) => {
   const random = seededRandom(seed)
   const pool = await openWorkerPool({ threads: 1 })
   t.teardown(() => pool.close())
-  // Chosen beforehand: several points are tried at a time, and chance must not depend on which is first.
+  // Chosen in advance: several points run concurrently, and random numbers must not depend on their order.
   const waiting = Object.keys(failpoints).map((point) => ({
     point,
     passes: Array.from({ length: rounds }, (_, life) => (life === 0 ? 0 : random.below(2))),
   }))
   const lane = async (): Promise<void> => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const { faults, kills } = await killedAt(next.point, next.passes, pool)
+      const { faults, kills } = await killAtPoint(next.point, next.passes, pool)
       t.strictSame(faults, [], next.point)
       t.ok(kills > 0, `${kills} kills ${next.point}`)
     }
@@ -107,8 +107,8 @@ test(`killed at every named point, seed ${seed}`, { timeout }, async (t) => {
   await Promise.all(Array.from({ length: Math.min(4, availableParallelism()) }, lane))
 })
 
-/** One life after another in a directory, each killed at the point after so many passes. */
-async function killedAt(
+/** Runs one life after another in a directory. Each is killed at the point after a number of passes. */
+async function killAtPoint(
   point: string,
   allPasses: readonly number[],
   pool: WorkerPool,
@@ -118,14 +118,14 @@ async function killedAt(
   const faults: string[] = []
   let kills = 0
   for (const [before, passes] of allPasses.entries()) {
-    if (await live(join(dir, 'data'), { point, passes, life: before + 1 }, known)) kills++
-    faults.push(...[await faultIn(join(dir, 'data'), known, pool)].flatMap((fault) => fault ?? []))
+    if (await runLife(join(dir, 'data'), { point, passes, life: before + 1 }, known)) kills++
+    faults.push(...[await checkDirectory(join(dir, 'data'), known, pool)].flatMap((fault) => fault ?? []))
   }
   await rm(dir, { recursive: true })
   return { faults, kills }
 }
 
-test(`killed again while it recovers, seed ${seed}`, { timeout }, async (t) => {
+test(`killed again during recovery, seed ${seed}`, { timeout }, async (t) => {
   const random = seededRandom(seed + 1)
   const pool = await openWorkerPool({ threads: 1 })
   t.teardown(() => pool.close())
@@ -136,13 +136,13 @@ test(`killed again while it recovers, seed ${seed}`, { timeout }, async (t) => {
   let kills = 0
   for (let life = 1; life <= doubleKills; life++) {
     const point = names[random.below(names.length)] as string
-    if (await live(join(dir, 'data'), { point, passes: 0, life: 2 * life }, known)) kills++
-    // What a start writes before it serves: the records that it finds are one batch further at most.
+    if (await runLife(join(dir, 'data'), { point, passes: 0, life: 2 * life }, known)) kills++
+    // A start writes before it is ready; the records that it finds are at most one batch further.
     const begun = known.begun
     const again = { point: 'while a start makes a new tail', passes: 0, life: 2 * life + 1 }
-    if (await live(join(dir, 'data'), again, known)) kills++
+    if (await runLife(join(dir, 'data'), again, known)) kills++
     known.begun ??= begun
-    t.equal(await faultIn(join(dir, 'data'), known, pool), undefined, `${point}, then again`)
+    t.equal(await checkDirectory(join(dir, 'data'), known, pool), undefined, `${point}, then again`)
   }
   t.ok(kills >= doubleKills, `${kills} kills`)
 })

@@ -1,5 +1,5 @@
-// The points of a life at which a crash matters, named; each is just before the call to the disk that matches. They are found in
-// what the engine asks of the disk, so there is nothing of them in the engine itself.
+// Named points of a life at which a crash matters; each is just before the disk call that matches. They are detected from the disk calls of
+// the engine, so the engine contains no test code.
 import type { DurableCall } from './watched-vfs.ts'
 
 export const failpoints: Readonly<Record<string, (call: DurableCall) => boolean>> = {

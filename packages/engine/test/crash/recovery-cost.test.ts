@@ -1,5 +1,5 @@
-// What a replay costs grows with the log as the log grows, and not faster; the memory it takes does not grow with the log.
-// Both logs write the same few objects again and again, so that only the length differs.
+// The time of a replay grows linearly with the log, and its memory does not grow with the log. Both logs write the same few objects
+// repeatedly, so only their length differs.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,10 +14,10 @@ tap.setTimeout(600_000)
 const metaBytes = 32_000
 const batch = 10
 const ids = 200
-/** Records of the shorter log; the other is four times as long. */
+/** Records of the shorter log; the other one is four times as long. */
 const records = process.env.ANNAL_LONG === '1' ? 800 : 200
-/** Every log is replayed until the figures are reached, so often at most. */
-const runsMost = 6
+/** Every log is replayed until the figures are reached, at most this many times. */
+const runsMax = 6
 
 interface Cost {
   readonly cpuMs: number
@@ -55,23 +55,23 @@ async function costOf(dataDir: string): Promise<Cost> {
   return JSON.parse(stdout) as Cost
 }
 
-/** What else the machine does makes a run dearer, never cheaper: of several the cheapest counts. */
+/** Other work on the machine only makes a run more expensive, so the cheapest of several counts. */
 function cheapest(a: Cost, b: Cost): Cost {
   return { ...a, cpuMs: Math.min(a.cpuMs, b.cpuMs), peakBytes: Math.min(a.peakBytes, b.peakBytes) }
 }
 
-/** How many times the price of a byte of the short log one of the long log has. The short one carries more of the warming up. */
+/** Cost per byte of the long log divided by that of the short log. The short log includes more of the warm-up. */
 function growthOf({ empty, short, long }: Costs): number {
   const perByte = ({ cpuMs, logBytes }: Cost): number => (cpuMs - empty.cpuMs) / logBytes
   return perByte(long) / perByte(short)
 }
 
-/** Memory that came with the bytes that came, at most 1 where it is bounded: a whole log in memory would be 2. */
+/** Growth of memory divided by growth of the log, at most 1 if memory is bounded; 2 if the whole log is in memory. */
 function memoryOf({ short, long }: Costs): number {
   return (long.peakBytes - short.peakBytes) / ((long.logBytes - short.logBytes) / 2)
 }
 
-test('a replay takes time in proportion to the log, and memory whatever its length', {
+test('a replay takes time in proportion to the log, and memory independent of its length', {
   timeout: 600_000,
 }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-recovery-cost-'))
@@ -86,7 +86,7 @@ test('a replay takes time in proportion to the log, and memory whatever its leng
   let costs = await replays()
   t.ok(costs.short.replayed > records && costs.long.replayed > 4 * records, 'everything was replayed')
   const isReached = (): boolean => growthOf(costs) < 1.3 && memoryOf(costs) < 1
-  for (let run = 1; run < runsMost && !isReached(); run++) {
+  for (let run = 1; run < runsMax && !isReached(); run++) {
     const { empty, short, long } = await replays()
     costs = {
       empty: cheapest(costs.empty, empty),

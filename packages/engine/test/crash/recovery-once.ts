@@ -1,5 +1,5 @@
-// A process that opens a directory and says what that cost: CPU time, which other processes do not lengthen, and the most
-// memory it ever had. Argument: directory.
+// A process that opens a directory and prints the cost: CPU time, which other processes do not affect, and peak memory. Argument:
+// directory.
 import { openEngine } from '@annal/engine'
 
 const before = process.cpuUsage()

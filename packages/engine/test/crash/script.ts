@@ -1,11 +1,11 @@
-// A short life of an engine, step by step, with what its collections hold after every step: what a crash between two steps
-// may leave is what stood before or after the one under way.
+// A short life of an engine in steps, with the content of its collections after every step. A crash may leave the content before or after
+// the running step.
 import { createHash } from 'node:crypto'
 import type { Engine } from '@annal/engine'
 
 /**
- * Collections by name, objects by id, with the number that is in the vector, the meta and the filter of each. Databases besides
- * `default` by name, too, with what they hold: collections with how many objects are in them, tokens with 1.
+ * Collections by name, objects by id, with the number in the vector, meta, and filter of each. Other databases than `default` by name, with
+ * their content: collections with their number of objects, tokens with 1.
  */
 export type Contents = ReadonlyMap<string, ReadonlyMap<string, number>>
 
@@ -21,8 +21,8 @@ const fields = [
   { name: 'm', type: 'multi_vector', params: { dimension: 2, ...graph } },
 ] as const
 
-/** Steps for a life that begins with `before`; the numbers in it begin at `numberFrom`. */
-export function someSteps(before: Contents, numberFrom: number): Step[] {
+/** Steps for a life that begins with the content `before`. Its numbers start at `numberFrom`. */
+export function randomSteps(before: Contents, numberFrom: number): Step[] {
   const steps: Step[] = []
   let contents = before
   let number = numberFrom
@@ -121,8 +121,8 @@ function membersOf(number: number): number[][] {
   return Array.from({ length: 1 + (number % 3) }, (_, i) => [number, i])
 }
 
-/** What the engine holds, as far as anybody can ask; throws when an object is put together from two versions. */
-export async function contentsOf(engine: Engine): Promise<Contents> {
+/** The content of the engine through its API. Throws if an object is composed of two versions. */
+export async function readContents(engine: Engine): Promise<Contents> {
   const contents = new Map<string, ReadonlyMap<string, number>>()
   for (const { name, objects: count, condition } of engine.database().collections()) {
     if (condition !== 'ready') throw new Error(`${name} is ${condition}`)

@@ -1,5 +1,5 @@
-// A worker that loops in the middle of a write: it is ended, the write is refused and the engine stops, for nobody knows how
-// far it came. The next start builds the field anew from its log and has everything that was acknowledged.
+// A worker that loops during a write is terminated, the write is rejected, and the engine stops, because the progress of the write is
+// unknown. The next start rebuilds the field from the log with everything that was acknowledged.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import tap, { test } from 'tap'
 
 tap.setTimeout(600_000)
 
-test('a job that is stuck is ended, and no write that was acknowledged is lost', async (t) => {
+test('a stuck job is terminated, and no acknowledged write is lost', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-stuck-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const dataDir = join(dir, 'data')

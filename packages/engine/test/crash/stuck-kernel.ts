@@ -1,5 +1,5 @@
-// Loaded before anything else (`--import`, which worker threads inherit): in a worker the kernel stops getting on with the
-// jobs it works on as soon as the file named by STUCK_FROM is there, and loops for ever.
+// Loaded first (`--import`, which worker threads inherit): once the file named by STUCK_FROM exists, the kernel of a worker loops forever
+// in its jobs.
 import { existsSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 

@@ -1,4 +1,4 @@
-// A life whose last write gets stuck: `node --import stuck-kernel.ts stuck-life.ts DATA`. Prints what it was told.
+// A life whose last write gets stuck: `node --import stuck-kernel.ts stuck-life.ts DATA`. Prints the results of its calls.
 import { writeFileSync } from 'node:fs'
 import { openEngine } from '@annal/engine'
 

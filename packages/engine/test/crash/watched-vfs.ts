@@ -1,5 +1,5 @@
-// The real disk, with somebody watching: `before` is awaited before every call that changes something durable. It may take
-// its time, do something else meanwhile, or end the process.
+// The real disk with a hook: `before` is awaited before every call that changes durable state. It may wait, do other work, or end the
+// process.
 import { nodeVfs, type Vfs, type VfsFile } from '@annal/wal'
 
 export interface DurableCall {

@@ -1,6 +1,6 @@
-// A worker thread ends in the middle of its work, under load, again and again. No search is answered in part: it is whole or
-// refused by name. When a write was under way the engine stops, for nobody knows how far it came; the next start has
-// everything that was acknowledged, and a replay of the whole log agrees with it.
+// Worker threads exit during their work, under load, repeatedly. No search returns a partial result: it is complete or rejected with a
+// code. If a write was running, the engine stops, because the progress of the write is unknown. The next start has everything that was
+// acknowledged, and a replay of the whole log agrees.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const timeout = losses * 30_000 + 60_000
 
 tap.setTimeout(timeout)
 
-/** What the writer knows: the version of each id, and what it becomes if the batch under way was stored. */
+/** The writer's knowledge: the version of each id, and its version if the running batch was stored. */
 interface Known {
   acknowledged: ReadonlyMap<string, number>
   pending: ReadonlyMap<string, number> | undefined
@@ -29,7 +29,7 @@ const fields = [
   { name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8', M: 8, ef_con: 64 } },
 ] as const
 
-test(`${losses} lost workers answer nothing in part and lose nothing, seed ${seed}`, { timeout }, async (t) => {
+test(`${losses} lost workers cause no partial results and no loss, seed ${seed}`, { timeout }, async (t) => {
   const random = seededRandom(seed)
   const dir = await mkdtemp(join(tmpdir(), 'annal-worker-loss-'))
   t.teardown(() => rm(dir, { recursive: true }))
@@ -99,7 +99,7 @@ async function write(
     try {
       await collection.upsert(objects)
     } catch {
-      // Stored or not: the next start tells.
+      // Stored or not; the next start shows which.
       return
     }
     known.acknowledged = after
@@ -108,14 +108,14 @@ async function write(
   }
 }
 
-/** Ids are never deleted: an answer with fewer hits than there were objects would be one in part. */
+/** Ids are never deleted, so a result with fewer hits than objects would be partial. */
 async function search(
   collection: Collection,
   random: Random,
   { going, counts, faults }: { going: () => boolean; counts: Counts; faults: string[] },
 ): Promise<void> {
   while (going()) {
-    // An answer about nothing comes without waiting, and would leave nobody else a turn.
+    // An empty result returns without waiting, which would block the event loop.
     await turn()
     const expected = Math.min(hits, collection.describe().objects)
     const query = Array.from({ length: dimension }, () => random.next())
@@ -124,7 +124,7 @@ async function search(
       if ((results.v ?? []).length < expected) faults.push(`${results.v?.length} hits where ${expected} are there`)
       counts.searches++
     } catch (error) {
-      // Errors of the engine carry codes; anything else is a fault.
+      // Errors of the engine have codes; any other error is a fault.
       const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
       if (code !== 'worker_lost' && code !== 'closed') faults.push(`a search ended with ${code}`)
       counts.refused++

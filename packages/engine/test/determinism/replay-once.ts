@@ -1,5 +1,5 @@
-// A process that opens a directory and says the digests of its collections. Arguments: directory, threads, most bytes of one
-// read, and `busy` when the other cores shall have something to do meanwhile.
+// A process that opens a directory and prints the digests of its collections. Arguments: directory, threads, maximum bytes of one read, and
+// `busy` to keep the other cores busy.
 import { Worker } from 'node:worker_threads'
 import { openEngine } from '@annal/engine'
 import { nodeVfs, type Vfs } from '@annal/wal'
@@ -8,7 +8,7 @@ import { digestsOf } from './work.ts'
 const [, , dataDir = '', threads, readBytesMax, busy] = process.argv
 if (busy === 'busy') new Worker('for (;;) Math.sqrt(2)', { eval: true }).unref()
 
-/** Reads come back in other pieces than were asked for. */
+/** Reads return fewer bytes than requested. */
 function readingLittle(inner: Vfs, bytesMax: number): Vfs {
   return {
     ...inner,

@@ -1,6 +1,6 @@
-// One log, replayed in fresh processes with one thread and two, in pieces of different sizes, on an idle and a busy machine,
-// from its beginning and from snapshots taken on the way: always the digests of the run that wrote it. Clocks and chance
-// throw in these processes when the fold asks them.
+// One log, replayed in new processes with one thread and two, in pieces of different sizes, on an idle and a busy machine, from its
+// beginning and from intermediate snapshots, always gives the digests of the original run. In these processes, clocks and random numbers
+// throw if the fold uses them.
 import { execFile } from 'node:child_process'
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,7 +29,7 @@ const run = promisify(execFile)
 const trap = new URL('trap.ts', import.meta.url).href
 const child = fileURLToPath(new URL('replay-once.ts', import.meta.url))
 
-async function replayed(dir: string, { threads, readBytesMax, busy, checkpoint }: Replay) {
+async function replayDigests(dir: string, { threads, readBytesMax, busy, checkpoint }: Replay) {
   const dataDir = join(dir, 'copy')
   await cp(join(dir, 'data'), dataDir, { recursive: true })
   await rm(join(dataDir, 'checkpoints'), { recursive: true })
@@ -43,7 +43,7 @@ async function replayed(dir: string, { threads, readBytesMax, busy, checkpoint }
   return JSON.parse(stdout) as { digests: string; replayed: number }
 }
 
-test(`one log gives one digest, however it is replayed, seed ${seed}`, { timeout }, async (t) => {
+test(`every replay of a log gives the same digest, seed ${seed}`, { timeout }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-determinism-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const random = seededRandom(seed)
@@ -62,18 +62,18 @@ test(`one log gives one digest, however it is replayed, seed ${seed}`, { timeout
     checkpoint,
   }))
   for (const replay of [...fromStart, ...fromSnapshots]) {
-    const found = await replayed(dir, replay)
+    const found = await replayDigests(dir, replay)
     t.equal(found.digests, made.digests, `${JSON.stringify(replay)}, ${found.replayed} records`)
     t.ok(found.replayed > 0, 'there was something to replay')
   }
   t.comment(`${made.records} records, seed ${seed}`)
 })
 
-test('the trap catches a fold that asks a clock', async (t) => {
+test('the trap detects a fold that reads a clock', async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-trap-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const asking = join(dir, 'engine', 'src', 'replica', 'asking.mjs')
   await mkdir(join(dir, 'engine', 'src', 'replica'), { recursive: true })
   await writeFile(asking, 'export const n = Date.now()\n')
-  await t.rejects(run(process.execPath, [`--import=${trap}`, asking]), /the fold asked Date\.now/)
+  await t.rejects(run(process.execPath, [`--import=${trap}`, asking]), /the fold called Date\.now/)
 })

@@ -1,20 +1,20 @@
-// Loaded before anything else (`--import`, which worker threads inherit): from now on clocks and chance throw when the fold
-// asks them, so that a state which depends on them cannot even be built.
+// Loaded first (`--import`, which worker threads inherit): clocks and random numbers throw if the fold uses them, so no state can depend on
+// them.
 const fold = /\/engine\/(?:src|dist)\/(?:memory|filter|vector|replica|events)\//
-/** How long a writer waits for its turn is no part of the state. */
+/** The time that a writer waits is not part of the state. */
 const excused = /\/replica\/write-gate\./
 
-function trapped<F extends (...args: never[]) => unknown>(name: string, inner: F): F {
+function trapIn<F extends (...args: never[]) => unknown>(name: string, inner: F): F {
   const guarded = (...args: Parameters<F>): unknown => {
     const frames = new Error().stack?.split('\n').slice(2, 4).join('\n') ?? ''
-    if (fold.test(frames) && !excused.test(frames)) throw new Error(`the fold asked ${name}:\n${frames}`)
+    if (fold.test(frames) && !excused.test(frames)) throw new Error(`the fold called ${name}:\n${frames}`)
     return inner(...args)
   }
-  // The same parameters and answer as what it stands for.
+  // It has the same parameters and result as the function that it replaces.
   return guarded as F
 }
 
-Date.now = trapped('Date.now', Date.now)
-Math.random = trapped('Math.random', Math.random)
-performance.now = trapped('performance.now', performance.now.bind(performance))
-process.hrtime.bigint = trapped('process.hrtime.bigint', process.hrtime.bigint.bind(process.hrtime))
+Date.now = trapIn('Date.now', Date.now)
+Math.random = trapIn('Math.random', Math.random)
+performance.now = trapIn('performance.now', performance.now.bind(performance))
+process.hrtime.bigint = trapIn('process.hrtime.bigint', process.hrtime.bigint.bind(process.hrtime))

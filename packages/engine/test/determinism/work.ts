@@ -1,4 +1,4 @@
-// Makes a long log: two collections of different precision, every kind of event, checkpoints in between whose copies are kept.
+// Creates a long log: two collections of different precision, every kind of event, and checkpoints, whose copies are kept.
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Collection, openEngine } from '@annal/engine'
@@ -6,7 +6,7 @@ import type { Random } from '@annal/wal/testing'
 
 const dimension = 12
 const tags = ['red', 'green', 'blue']
-/** Writes under way at once, so that they share syncs. */
+/** Number of concurrent writes, so that they share syncs. */
 const together = 32
 
 export interface Made {
@@ -33,7 +33,7 @@ export async function makeLog(
     }),
   )
   const rounds = Math.ceil(plan.records / together)
-  // Never after the last round: every checkpoint leaves records to replay.
+  // Never after the last round, so that every checkpoint is followed by records to replay.
   const cuts = new Set(Array.from({ length: plan.checkpoints }, () => plan.random.below(rounds - 1)))
   const kept: string[] = []
   for (let round = 0; round < rounds; round++) {

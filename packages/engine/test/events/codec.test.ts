@@ -18,7 +18,7 @@ function roundTrip(event: Event): Event {
   return decodeEvent({ type: record.type, version: record.version, payload: record.payload as Uint8Array })
 }
 
-test('the descriptors in schema.ts are those of events.proto', async (t) => {
+test('the descriptors in schema.ts equal events.proto', async (t) => {
   const text = await readFile(new URL('../../src/events/events.proto', import.meta.url), 'utf8')
   const root = protobuf.parse(text).root.lookup('annal') as protobuf.Namespace
   const fieldsOf = (type: protobuf.Type) =>
@@ -34,7 +34,7 @@ test('the descriptors in schema.ts are those of events.proto', async (t) => {
   t.strictSame(fromProto, JSON.parse(JSON.stringify(eventDescriptors)))
 })
 
-test('every kind of event comes back as it went', async (t) => {
+test('every kind of event decodes to what was encoded', async (t) => {
   const base = { timeMs: 1_790_000_000_123, collectionId: 7 }
   const inDatabase = { timeMs: base.timeMs, databaseId: 3 }
   const token = { name: 'reader', kind: 'r', hash: '0f'.repeat(32) } as const
@@ -134,7 +134,7 @@ test('every kind of event comes back as it went', async (t) => {
   }
 })
 
-test(`any well-formed text survives the log, seed ${seed}`, async (t) => {
+test(`any well-formed text decodes to what was encoded, seed ${seed}`, async (t) => {
   const property = fc.property(
     fc.array(
       fc.string({ unit: 'binary' }).filter((s) => s.isWellFormed()),
@@ -149,12 +149,12 @@ test(`any well-formed text survives the log, seed ${seed}`, async (t) => {
   t.pass('1,000 lists of ids')
 })
 
-test('a record of an unknown type or a newer version is refused by name', async (t) => {
+test('a record of an unknown type or a newer version is rejected with a code', async (t) => {
   t.throws(() => decodeEvent({ type: 99, version: 1, payload: new Uint8Array(0) }), { code: 'format_too_new' })
   t.throws(() => decodeEvent({ type: 16, version: 5, payload: new Uint8Array(0) }), { code: 'format_too_new' })
 })
 
-test('a record says the oldest version that knows all of it', async (t) => {
+test('a record has the oldest version that can express it', async (t) => {
   const base = { timeMs: 0, collectionId: 1 } as const
   const objects = { kind: 'objects-upserted', ids: ['x'], metas: [new Uint8Array(0)], filters: [''] } as const
   const multi = { field: 0, objects: Uint32Array.of(0), counts: Uint32Array.of(1), vectors: Float32Array.of(1, 2) }
@@ -187,7 +187,7 @@ test('a record says the oldest version that knows all of it', async (t) => {
   t.throws(() => roundTrip(rebuiltBy({ rules: 4 })), { code: 'format_too_new', details: { value: 4 } })
 })
 
-test('a definition and the one that its event gives back are the same text, for digests read it', async (t) => {
+test('a definition and the one decoded from its event have the same text, which digests include', async (t) => {
   const params = { dimension: 2, space_type: 'cosine', precision: 'int8' }
   const raw = [
     { name: 'v', type: 'vector', params },
@@ -203,7 +203,7 @@ test('a definition and the one that its event gives back are the same text, for 
   }
 })
 
-/** Bytes as plain arrays: protobufjs gives Buffers where Uint8Arrays went in. */
+/** Bytes as plain arrays, because protobufjs returns Buffers for Uint8Arrays. */
 function plain(event: Event): unknown {
   return JSON.parse(
     JSON.stringify(event, (_, value) =>
@@ -212,7 +212,7 @@ function plain(event: Event): unknown {
   )
 }
 
-test('an upsert encoded in pieces is byte for byte the one encoded at once', (t) => {
+test('an upsert encoded in pieces equals one encoded at once, byte for byte', (t) => {
   const floats = fc.float32Array({ minLength: 3, maxLength: 3, noNaN: true })
   const columns = fc
     .array(

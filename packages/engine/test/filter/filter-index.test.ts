@@ -5,7 +5,7 @@ import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
 import { writeSections } from '../../src/memory/sections.ts'
 import type { JsonObject, JsonValue } from '../../src/model/json.ts'
-import { hashSeed, randomOf, readerOf, seedOf, written } from '../memory/rig.ts'
+import { hashSeed, randomOf, readerOf, sectionBytes, seedOf } from '../memory/rig.ts'
 
 function indexOf(objects: readonly JsonObject[]): FilterIndex {
   const index = new FilterIndex(hashSeed)
@@ -117,7 +117,7 @@ test('keys and strings that name properties of objects are data', (t) => {
 
 test('a removed object is not found, and its key is removed with its last object', (t) => {
   const index = indexOf([{ a: 'x', b: [1, 'y', true, '2024-01-01'] }, { a: 'x' }])
-  const bytes = written(...index.dump('f'))
+  const bytes = sectionBytes(...index.dump('f'))
   index.set(2, { a: 'z', c: 'only here' })
   t.equal(index.keys, 3)
   index.remove(2, { a: 'z', c: 'only here' })
@@ -205,10 +205,10 @@ test('an index of 80,000 objects with churn agrees with a plain list, before and
   agrees(index)
   churn(index, 60_000)
   agrees(index)
-  const bytes = written(...index.dump('f'))
+  const bytes = sectionBytes(...index.dump('f'))
   const loaded = await FilterIndex.load(readerOf(bytes, 1 << 20), 'f')
   agrees(loaded)
-  t.ok(written(...loaded.dump('f')).equals(bytes), 'what was loaded dumps to the same bytes')
+  t.ok(sectionBytes(...loaded.dump('f')).equals(bytes), 'what was loaded dumps to the same bytes')
   churn(loaded, 20_000)
   agrees(loaded)
   for (const [ordinal, values] of objects) loaded.remove(ordinal, values)
@@ -227,8 +227,8 @@ test('the same calls give the same bytes, and a dump holds the content from its 
     return index
   }
   const index = run()
-  const bytes = written(...index.dump('f'))
-  t.ok(written(...run().dump('f')).equals(bytes))
+  const bytes = sectionBytes(...index.dump('f'))
+  t.ok(sectionBytes(...run().dump('f')).equals(bytes))
   const random = randomOf(seed + 1)
   const pieces: Uint8Array[] = []
   let next = 20_000
@@ -242,7 +242,7 @@ test('the same calls give the same bytes, and a dump holds the content from its 
 
 test('damage is refused or harmless: every word of a small dump, changed', async (t) => {
   const index = indexOf(Array.from({ length: 30 }, (_, i) => ({ s: `s${i % 7}`, n: i % 9, b: i % 2 === 0, u: i })))
-  const bytes = written(...index.dump('f'))
+  const bytes = sectionBytes(...index.dump('f'))
   let refused = 0
   let taken = 0
   for (let i = 0; i + 4 <= bytes.length; i += 4) {

@@ -4,7 +4,7 @@ import { FilterIndex } from '../../src/filter/filter-index.ts'
 import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
 import type { JsonObject } from '../../src/model/json.ts'
-import { hashSeed, readerOf, seedOf, written } from '../memory/rig.ts'
+import { hashSeed, readerOf, sectionBytes, seedOf } from '../memory/rig.ts'
 import { filter, values } from './arbitrary.ts'
 import { holds } from './naive.ts'
 
@@ -36,7 +36,7 @@ test(`${runs * 10} random filters over changing random objects match a naive eva
           for (const conditions of filters) compare(index, objects, conditions)
         }
         if (!reload) return
-        index = await FilterIndex.load(readerOf(written(...index.dump('f')), 1 << 16), 'f')
+        index = await FilterIndex.load(readerOf(sectionBytes(...index.dump('f')), 1 << 16), 'f')
         for (const conditions of filters) compare(index, objects, conditions)
       },
     ),

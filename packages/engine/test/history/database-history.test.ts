@@ -6,7 +6,7 @@ import { type Test, test } from 'tap'
 import type { BackupHost } from '../../src/backup/host.ts'
 import { Catalog } from '../../src/catalog/catalog.ts'
 import { LogBook } from '../../src/history/log-book.ts'
-import { denseField, openedEngine, someLife, someVector, temporaryDirectory } from '../backup/rig.ts'
+import { denseField, openedEngine, runRandomLife, someVector, temporaryDirectory } from '../backup/rig.ts'
 
 const seed = chosenSeed()
 const archive = { maxBytes: 1e12, maxAgeMs: 1e12 }
@@ -46,12 +46,12 @@ async function withPast(t: Test): Promise<Engine & { readonly dataDir: string }>
       await engine.database('other').createCollection({ name: 'a', fields: [denseField()] })
       await engine.control.putSetting('secret-setting', 'secret-value')
       await database.createCollection({ name: 'gone', fields: [denseField()] })
-      await someLife(database.collection('gone'), random, 6)
+      await runRandomLife(database.collection('gone'), random, 6)
       await database.deleteCollection('gone')
       await database.createCollection({ name: 'a', fields: [denseField(), { name: 's', type: 'sparse' }] })
     }
-    await someLife(database.collection('a'), random, 12)
-    await someLife(engine.database('other').collection('a'), random, 5)
+    await runRandomLife(database.collection('a'), random, 12)
+    await runRandomLife(engine.database('other').collection('a'), random, 5)
     await engine.checkpoint()
     await engine.close()
   }
@@ -167,13 +167,13 @@ test('a deleted collection can be restored as of any event, without a backup', a
   const first = await database.createCollection({ name: 'a', fields: [denseField()] })
   const digests = new Map<number, string>()
   for (let i = 0; i < 5; i++) {
-    await someLife(first, random, 2)
+    await runRandomLife(first, random, 2)
     digests.set(first.describe().lsn, first.stateDigest())
   }
   const { lsn: dropped } = await database.deleteCollection('a')
   await engine.checkpoint()
   const second = await database.createCollection({ name: 'a', fields: [denseField()] })
-  await someLife(second, random, 2)
+  await runRandomLife(second, random, 2)
   for (const [lsn, digest] of digests) {
     await database.backups.restorePast('a', `a_${lsn}`, { lsn })
     t.equal(database.collection(`a_${lsn}`).stateDigest(), digest, `as of LSN ${lsn}`)

@@ -1,4 +1,4 @@
-// The arithmetic between a vector as it was given, as it is compared, and as a client of the Endee protocol sends it.
+// The arithmetic between a vector as given, as compared, and as a client of the Endee protocol sends it.
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import { test } from 'tap'
 import {
@@ -20,13 +20,13 @@ function someVector(dimension: number, length: number): Float32Array {
   return vector.map((x) => x * scale)
 }
 
-/** Units in the last place of float32 between two numbers of one sign. */
+/** Distance of two numbers of the same sign, in units in the last place of float32. */
 function ulps(a: number, b: number): number {
   const [x, y] = new Int32Array(Float32Array.of(a, b).buffer)
   return Math.abs((x as number) - (y as number))
 }
 
-test('what an earlier version kept is at most 2 units in the last place from what was given', (t) => {
+test('a vector stored by an earlier version differs from the given one by at most 2 units in the last place', (t) => {
   t.comment(`ANNAL_SEED=${seed}`)
   let most = 0
   for (let round = 0; round < 4_000; round++) {
@@ -42,7 +42,7 @@ test('what an earlier version kept is at most 2 units in the last place from wha
   t.end()
 })
 
-test('a vector of unit length is the same in every form, and no other is', (t) => {
+test('only a vector of unit length is the same in every form', (t) => {
   for (let round = 0; round < 500; round++) {
     const unit = someVector(3 + random.below(60), 1)
     t.ok(isUnitLength(lengthOf(unit)))

@@ -1,4 +1,4 @@
-// The lists of a node as they stand in an arena.
+// The lists of a node in an arena.
 import { marked } from '../../src/vector/dense/arena.ts'
 import { levelOf } from '../../src/vector/dense/level.ts'
 import type { Segment } from '../../src/vector/dense/segment.ts'

@@ -1,5 +1,5 @@
-// The kernel computes the same in every Node.js that is served and in both its builds, and every one makes the same of a log. The long
-// form installs the other versions and runs the golden files and the comparison with the reference under each, too.
+// The kernel computes the same in every supported version of Node.js and in both builds, and every version computes the same state from a
+// log. The long form installs the other versions and runs the golden files and the comparison with the reference in each.
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -34,15 +34,15 @@ async function resultsOf(node: string): Promise<Results> {
 
 const own = resultsOf(process.execPath)
 
-test('both builds make the same of every precision and metric', async (t) => {
+test('both builds give the same result for every precision and metric', async (t) => {
   const { kernel, best, node } = await own
-  t.comment(`${node} runs the ${best} build by itself`)
+  t.comment(`${node} runs the ${best} build by default`)
   t.equal(Object.keys(kernel.plain ?? {}).length, 15)
   for (const results of Object.values(kernel)) t.strictSame(results, kernel.plain)
 })
 
-/** The digests that a Node.js finds when it replays a copy of the whole log. */
-async function replayed(node: string, dataDir: string): Promise<string> {
+/** The digests that a version of Node.js computes when it replays a copy of the whole log. */
+async function replayDigests(node: string, dataDir: string): Promise<string> {
   const copy = `${dataDir}-copy`
   await cp(dataDir, copy, { recursive: true })
   await rm(join(copy, 'checkpoints'), { recursive: true })
@@ -52,20 +52,20 @@ async function replayed(node: string, dataDir: string): Promise<string> {
   return (JSON.parse(stdout) as { readonly digests: string }).digests
 }
 
-async function installed(t: Test, version: string): Promise<string> {
+async function installNode(t: Test, version: string): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), `annal-node-${version}-`))
   t.teardown(() => rm(dir, { recursive: true }))
-  // Its install script is what puts the binary in its place.
+  // Its install script copies the binary.
   await writeFile(join(dir, 'package.json'), '{"private":true,"allowScripts":{"node":true}}')
   await run('npm', ['install', '--no-audit', '--no-fund', `node@${version}`], { cwd: dir })
   return join(dir, 'node_modules', '.bin', 'node')
 }
 
 for (const version of ['22', '24', '26'])
-  test(`Node.js ${version} computes what this one does, and what the golden files and the reference say`, {
+  test(`Node.js ${version} computes the same as this version, the golden files, and the reference`, {
     skip: process.env.ANNAL_LONG === '1' ? false : 'downloads another Node.js; set ANNAL_LONG=1',
   }, async (t) => {
-    const node = await installed(t, version)
+    const node = await installNode(t, version)
     const results = await resultsOf(node)
     t.match(results.node, `v${version}.`)
     t.comment(`${results.node}, ${results.best} build`)
@@ -75,7 +75,7 @@ for (const version of ['22', '24', '26'])
     const dir = await mkdtemp(join(tmpdir(), 'annal-node-log-'))
     t.teardown(() => rm(dir, { recursive: true }))
     const made = await makeLog(dir, { random: seededRandom(3), records: 600, checkpoints: 1 })
-    t.equal(await replayed(node, join(dir, 'data')), made.digests)
+    t.equal(await replayDigests(node, join(dir, 'data')), made.digests)
     for (const file of tests) {
       const { stdout } = await run(node, ['--conditions=annal-source', here(file)], { maxBuffer: 2 ** 26 })
       t.notMatch(stdout, /^not ok/m, file)

@@ -1,5 +1,5 @@
-// The graph of the kernel once more, in plain TypeScript: no SIMD, no shared memory, no threads, one row at a time. What the
-// kernel builds must be this, link for link.
+// The graph of the kernel in plain TypeScript: no SIMD, no shared memory, no threads, one row at a time. The kernel must build the same
+// graph, link for link.
 import type { DenseSchemaParams } from '../../src/model/schema.ts'
 import { levelOf } from '../../src/vector/dense/level.ts'
 
@@ -11,7 +11,7 @@ export interface Row {
   readonly factor: number
 }
 
-/** How vectors become rows, and what the key of one row is with another as the query. */
+/** Encodes vectors as rows, and computes the key of one row with another as the query. */
 export interface Codes {
   encode(vector: Float32Array, params: DenseSchemaParams): Row
   key(query: Row, row: Row, params: DenseSchemaParams): number
@@ -30,7 +30,7 @@ export function nearest(x: number): number {
   return low % 2 === 0 ? low : low + 1
 }
 
-/** Sum of four lanes, each summed in single precision in its order. */
+/** Sum of four lanes, each accumulated in single precision in order. */
 export function laneSum(n: number, term: (i: number) => number): number {
   const lanes = [0, 0, 0, 0]
   for (let i = 0; i < n; i++) lanes[i % 4] = f((lanes[i % 4] ?? 0) + f(term(i)))
@@ -38,7 +38,7 @@ export function laneSum(n: number, term: (i: number) => number): number {
   return f(f(a + b) + f(c + d))
 }
 
-/** A row of an arena without a centre. */
+/** A row of an arena without a center. */
 export function encode(vector: Float32Array, params: DenseSchemaParams): Row {
   const lanes = Math.ceil(vector.length / 16) * 16
   const x = (i: number) => vector[i] ?? 0
@@ -61,7 +61,7 @@ export function encode(vector: Float32Array, params: DenseSchemaParams): Row {
   return { code, a: params.spaceType === 'ip' ? -0 : f(square + beyond), factor: along > 0 ? f(square / along) : 0 }
 }
 
-/** Step by step in single precision. */
+/** Each step in single precision. */
 function key(query: Row, row: Row, { spaceType }: DenseSchemaParams): number {
   let dot = 0
   for (let i = 0; i < row.code.length; i++) dot += (query.code[i] ?? 0) * (row.code[i] ?? 0)
@@ -73,9 +73,9 @@ export class ReferenceGraph {
   readonly #params: DenseSchemaParams
   readonly #codes: Codes
   readonly #rows: Row[] = []
-  /** By ordinal, then level. */
+  /** By ordinal, then by level. */
   readonly links: number[][][] = []
-  /** By ordinal, where another row that a walk cannot tell apart is the node. */
+  /** By ordinal, if the row follows another row that a walk cannot distinguish from it. */
   readonly leaders: number[] = []
   readonly #classes = new Map<string, number>()
   readonly #led = new Set<number>()
@@ -87,7 +87,7 @@ export class ReferenceGraph {
     this.#codes = codes
   }
 
-  /** Appends rows and links them by sub-batches, as one apply does. */
+  /** Appends rows and links them in sub-batches, as one apply does. */
   insert(vectors: readonly Float32Array[]): void {
     const first = this.#rows.length
     for (const vector of vectors) this.#rows.push(this.#codes.encode(vector, this.#params))
@@ -99,7 +99,7 @@ export class ReferenceGraph {
     }
   }
 
-  /** Whether the row is a node; where it follows another, that one's last neighbor gives way if need be. */
+  /** Whether the row becomes a node. If it follows another row, that row drops its last neighbor if its list is full. */
   #isNode(id: number): boolean {
     const row = this.#rows[id]
     if (row === undefined || (this.#params.rules ?? 1) < 2) return true
@@ -123,7 +123,7 @@ export class ReferenceGraph {
     return 2 * this.#params.M - (this.#led.has(id) ? 1 : 0)
   }
 
-  /** True when every row can be reached: then the kernel has nothing to mend. */
+  /** Whether every row can be reached, so that the kernel has nothing to reconnect. */
   isWhole(): boolean {
     const seen = new Set([this.#entry])
     for (const id of seen) for (const list of this.links[id] ?? []) for (const other of list) seen.add(other)

@@ -1,5 +1,5 @@
-// Codes of rotated vectors once more, in plain TypeScript: one place after another in single precision. What the kernel writes
-// and estimates must be this, bit for bit.
+// Codes of rotated vectors in plain TypeScript: one component after another in single precision. The kernel must compute the same, bit for
+// bit.
 import type { DenseSchemaParams } from '../../src/model/schema.ts'
 import { type Codes, laneSum, nearest, type Row } from './reference-graph.ts'
 
@@ -16,7 +16,7 @@ function isFlipped(place: number, round: number): boolean {
   return h < 0
 }
 
-/** The orthonormal Walsh-Hadamard transform of `size` places from `at`. */
+/** The orthonormal Walsh-Hadamard transform of `size` components from the given index on. */
 function transform(x: Float32Array, at: number, size: number): void {
   for (let half = 1; half < size; half *= 2)
     for (let i = 0; i < size; i++) {
@@ -30,7 +30,7 @@ function transform(x: Float32Array, at: number, size: number): void {
   for (let i = at; i < at + size; i++) x[i] = f((x[i] as number) * scale)
 }
 
-export function rotated(vector: Float32Array): Float32Array {
+export function rotate(vector: Float32Array): Float32Array {
   const x = new Float32Array(bitsOf(vector.length))
   x.set(vector)
   const window = 2 ** Math.floor(Math.log2(x.length))
@@ -42,9 +42,9 @@ export function rotated(vector: Float32Array): Float32Array {
   return x
 }
 
-/** The vector less the centre. */
-function centred(vector: Float32Array, centre: Float32Array): Float32Array {
-  return vector.map((x, i) => f(x - (centre[i] as number)))
+/** The vector minus the center. */
+function subtractCenter(vector: Float32Array, center: Float32Array): Float32Array {
+  return vector.map((x, i) => f(x - (center[i] as number)))
 }
 
 function dot(a: Float32Array, b: Float32Array): number {
@@ -53,15 +53,15 @@ function dot(a: Float32Array, b: Float32Array): number {
 }
 
 /** Code values are 1 and -1. */
-export function encodeSigns(vector: Float32Array, { spaceType }: DenseSchemaParams, centre: Float32Array): Row {
-  const x = centred(vector, centre)
+export function encodeSigns(vector: Float32Array, { spaceType }: DenseSchemaParams, center: Float32Array): Row {
+  const x = subtractCenter(vector, center)
   const square = dot(x, x)
-  const y = rotated(x)
+  const y = rotate(x)
   const along = laneSum(y.length, (i) => Math.abs(y[i] as number))
   const beyond = spaceType === 'cosine' && dot(vector, vector) === 0 ? 1 : 0
   return {
     code: Int32Array.from(y, (value) => (value > 0 ? 1 : -1)),
-    a: spaceType === 'ip' ? -dot(centre, x) : f(square + beyond),
+    a: spaceType === 'ip' ? -dot(center, x) : f(square + beyond),
     factor: along > 0 ? f(square / along) : 0,
   }
 }
@@ -79,33 +79,33 @@ function keyOfRows(query: Row, row: Row, { spaceType }: DenseSchemaParams): numb
   return f(f(query.a + row.a) - f(f(gain * row.factor) * product))
 }
 
-/** Rows of an arena around a centre. */
-export function signCodes(centre: Float32Array): Codes {
-  return { encode: (vector, params) => encodeSigns(vector, params, centre), key: keyOfRows }
+/** Rows of an arena around a center. */
+export function signCodes(center: Float32Array): Codes {
+  return { encode: (vector, params) => encodeSigns(vector, params, center), key: keyOfRows }
 }
 
-/** The similarity that is reported of a row to a query. */
+/** The reported similarity of a row to a query. */
 export function estimate(
   query: Float32Array,
   row: Row,
   { spaceType }: DenseSchemaParams,
-  centre: Float32Array,
+  center: Float32Array,
 ): number {
-  const q = centred(query, centre)
+  const q = subtractCenter(query, center)
   const square = dot(q, q)
-  const z = rotated(q)
-  const most = z.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0)
-  const step = f(most / 7)
-  const scale = most > 0 ? f(7 / most) : 0
+  const z = rotate(q)
+  const largest = z.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0)
+  const step = f(largest / 7)
+  const scale = largest > 0 ? f(7 / largest) : 0
   let product = 0
   for (let i = 0; i < z.length; i++) product += nearest(f((z[i] as number) * scale)) * (row.code[i] as number)
   const gain = spaceType === 'ip' ? step : f(2 * step)
   const near = f(f(gain * row.factor) * product)
   const key = f(f((spaceType === 'ip' ? 0 : square) + row.a) - near)
   if (spaceType === 'l2') return Math.min(0, -key)
-  const toCentre = dot(query, centre)
-  if (spaceType === 'ip') return f(f(-key) + toCentre)
+  const dotCenter = dot(query, center)
+  if (spaceType === 'ip') return f(f(-key) + dotCenter)
   const product2 = f(f(f(square + row.a) - key) * 0.5)
-  const rest = f(f(f(1 - row.a) - dot(centre, centre)) * 0.5)
-  return Math.max(-1, Math.min(1, f(f(product2 + toCentre) + rest)))
+  const rest = f(f(f(1 - row.a) - dot(center, center)) * 0.5)
+  return Math.max(-1, Math.min(1, f(f(product2 + dotCenter) + rest)))
 }

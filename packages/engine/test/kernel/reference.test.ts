@@ -6,14 +6,14 @@ import { levelOf } from '../../src/vector/dense/level.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import { openWorkerPool, WorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, seeded } from '../vector/world.ts'
+import { clusteredRows, createRandom, definitionOf } from '../vector/world.ts'
 import { listsOf } from './lists-of.ts'
 import { ReferenceGraph } from './reference-graph.ts'
 
 tap.setTimeout(300_000)
 
 async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: number): Promise<void> {
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
   let compared = 0
   let different = 0
@@ -24,10 +24,10 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
     const [M, efConstruction] = [between(2, 8), between(4, 32)]
     const rules = graph % 2 === 0 ? {} : { rules: 2 }
     const { params } = definitionOf({ dimension, spaceType, M, efConstruction, ...rules })
-    const vectors = clustered(n, dimension, between(1, 1e9), between(1, 6))
+    const vectors = clusteredRows(n, dimension, between(1, 1e9), between(1, 6))
     if (random() < 0.2) vectors.fill(0, 0, dimension)
     if (random() < 0.2) vectors.copyWithin(dimension, 0, dimension)
-    // Up to a third of them copies of a few.
+    // Up to a third of them are copies of a few rows.
     if (random() < 0.4)
       for (let i = between(0, Math.floor(n / 3)); i > 0; i--)
         vectors.copyWithin(between(0, n - 1) * dimension, i * dimension, (i + 1) * dimension)
@@ -48,7 +48,7 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
       await segment.insert({ ordinals, births, norms, vectors: new VectorRows(given, dimension) })
       from = to
     }
-    // What the kernel mends, the reference does not: graphs that fell apart are compared as far as they did not.
+    // The reference does not reconnect rows, so only graphs that stayed connected are compared completely.
     if (isWhole) {
       compared++
       const same = reference.links.every(
@@ -65,21 +65,21 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
   t.ok(compared > graphs / 2)
 }
 
-test('a thousand small graphs are, link for link, those of the reference', async (t) => {
+test('a thousand small graphs equal those of the reference, link for link', async (t) => {
   const pool = await openWorkerPool({ threads: 2 })
   await compareGraphs(t, pool, 1000, Number(process.env.ANNAL_SEED ?? 5))
   await pool.close()
 })
 
-test('the build without relaxed SIMD makes the same graphs', async (t) => {
-  t.comment(`this engine runs the ${bestBuild()} build by itself`)
+test('the build without relaxed SIMD builds the same graphs', async (t) => {
+  t.comment(`this engine runs the ${bestBuild()} build by default`)
   const pool = new WorkerPool(await compileKernel('plain'), 1)
   await pool.started()
   await compareGraphs(t, pool, 200, 6)
   await pool.close()
 })
 
-test('levels are the same in the kernel and outside, and one in M reaches the next', async (t) => {
+test('levels are the same in the kernel and the host, and one in M reaches the next level', async (t) => {
   const pool = await openWorkerPool({ threads: 1 })
   for (const M of [2, 16, 512]) {
     const segment = new Segment(definitionOf({ dimension: 2, M }).params, pool)

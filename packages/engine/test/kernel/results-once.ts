@@ -1,14 +1,14 @@
-// A process that says what the kernel makes of a fixed sequence of calls under every precision and metric, in both its builds where
-// this Node.js has both: the same in every Node.js.
+// A process that prints the results of a fixed sequence of kernel calls for every precision and metric, in both builds if this version of
+// Node.js supports both. They are the same in every version.
 import type { Precision, SpaceType } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { bestBuild, compileKernel } from '../../src/vector/dense/kernel.ts'
 import { WorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, normalise, rowsOf } from '../vector/world.ts'
+import { clusteredRows, definitionOf, normalize, rowsOf } from '../vector/world.ts'
 
 const dimension = 40
-const rows = clustered(800, dimension, 9)
-normalise(rows, dimension)
+const rows = clusteredRows(800, dimension, 9)
+normalize(rows, dimension)
 const precisions: Precision[] = ['binary', 'int8', 'int16', 'float16', 'float32']
 const spaces: SpaceType[] = ['cosine', 'l2', 'ip']
 

@@ -1,4 +1,5 @@
-// Binary codes of rotated vectors: the kernel's are those of the reference, its estimates are similarities and as near as theory says.
+// Binary codes of rotated vectors: the codes equal those of the reference, and the estimates are valid similarities with the expected
+// error.
 import tap, { type Test, test } from 'tap'
 import type { DenseSchemaParams, SpaceType } from '../../src/model/schema.ts'
 import { Arena, header } from '../../src/vector/dense/arena.ts'
@@ -7,7 +8,7 @@ import { Segment } from '../../src/vector/dense/segment.ts'
 import { shapeOf } from '../../src/vector/dense/shape.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import { openWorkerPool, WorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, normalise, seeded } from '../vector/world.ts'
+import { clusteredRows, createRandom, definitionOf, normalize } from '../vector/world.ts'
 import { listsOf } from './lists-of.ts'
 import { ReferenceGraph } from './reference-graph.ts'
 import { estimate, signCodes } from './reference-signs.ts'
@@ -20,10 +21,10 @@ function paramsOf(dimension: number, spaceType: SpaceType, more: Partial<DenseSc
   return definitionOf({ dimension, spaceType, precision: 'binary', rules: 3, M: 8, efConstruction: 32, ...more }).params
 }
 
-/** A segment at its own precision from its first row on, around a centre. */
-function settled(params: DenseSchemaParams, pool: WorkerPool, centre: Float32Array): Segment {
+/** A segment at the precision of its field from the first row on, around a center. */
+function openSettled(params: DenseSchemaParams, pool: WorkerPool, center: Float32Array): Segment {
   const arena = new Arena(shapeOf(params, 'binary'), pool.module, pool.threads)
-  arena.f32.set(centre, arena.centreAddress / 4)
+  arena.f32.set(center, arena.centreAddress / 4)
   return new Segment(params, pool, { arena, settled: true })
 }
 
@@ -39,8 +40,8 @@ async function insert(segment: Segment, vectors: readonly Float32Array[], first 
   })
 }
 
-/** Similarities of all rows by what the kernel has of them, by ordinal. */
-function scanned({ arena, end }: Segment, query: Float32Array): Float32Array {
+/** The kernel's similarities of all rows, by ordinal. */
+function scanAll({ arena, end }: Segment, query: Float32Array): Float32Array {
   const { kernel, ownScratch, scratch } = arena
   kernel.attach(scratch.length - 1)
   arena.f32.fill(0, ownScratch.query / 4, ownScratch.query / 4 + arena.shape.lanes)
@@ -62,28 +63,28 @@ function rowsOf(vectors: Float32Array, dimension: number): Float32Array[] {
 
 async function compareCodes(t: Test, pool: WorkerPool, rounds: number, seed: number): Promise<void> {
   t.comment(`seed ${seed}`)
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
   for (let round = 0; round < rounds; round++) {
     const dimension = round % 3 === 0 ? between(257, 1100) : between(2, 256)
     const spaceType = spaces[round % 3] as SpaceType
     const params = paramsOf(dimension, spaceType)
     const n = between(3, 20)
-    const all = clustered(n + 2, dimension, between(1, 1e9), between(1, 4))
+    const all = clusteredRows(n + 2, dimension, between(1, 1e9), between(1, 4))
     if (random() < 0.3) all.fill(0, 0, dimension)
-    // One that is all in one place, and sizes far from 1.
+    // One vector with a single non-zero part, and lengths far from 1.
     if (random() < 0.3) all.fill(0, dimension + 1, 2 * dimension)
     const size = [1, 1, 1e-12, 1e12][between(0, 3)] as number
     for (const [i, value] of all.entries()) all[i] = value * size
-    if (spaceType === 'cosine') normalise(all, dimension)
+    if (spaceType === 'cosine') normalize(all, dimension)
     const vectors = rowsOf(all, dimension)
-    const centre = random() < 0.2 ? new Float32Array(dimension) : (vectors[n] as Float32Array)
-    const query = random() < 0.1 ? centre : (vectors[n + 1] as Float32Array)
-    const segment = settled(params, pool, centre)
+    const center = random() < 0.2 ? new Float32Array(dimension) : (vectors[n] as Float32Array)
+    const query = random() < 0.1 ? center : (vectors[n + 1] as Float32Array)
+    const segment = openSettled(params, pool, center)
     segment.reserve(n)
     await insert(segment, vectors.slice(0, n))
-    const codes = signCodes(centre)
-    const similarities = scanned(segment, query)
+    const codes = signCodes(center)
+    const similarities = scanAll(segment, query)
     const { arena } = segment
     const { codeBytes } = arena.shape
     for (let id = 0; id < n; id++) {
@@ -92,9 +93,9 @@ async function compareCodes(t: Test, pool: WorkerPool, rounds: number, seed: num
       const bytes = arena.u8.subarray(tail - codeBytes, tail)
       const isSame = expected.code.every((value, i) => (((bytes[i >> 3] as number) >> (i & 7)) & 1) === (value + 1) / 2)
       const [a, factor] = arena.f32.subarray(tail / 4, tail / 4 + 2)
-      const similarity = estimate(query, expected, params, centre)
+      const similarity = estimate(query, expected, params, center)
       const what = `${spaceType} of ${dimension} dimensions, round ${round}, row ${id}`
-      // Compared by Object.is, but for the sign of a zero.
+      // Compared by Object.is, except for the sign of a zero.
       if (!isSame || expected.code.length !== codeBytes * 8) t.fail(`code: ${what}`)
       if (a !== expected.a || factor !== expected.factor)
         t.fail(`factors ${a} ${factor}, not ${expected.a} ${expected.factor}: ${what}`)
@@ -106,7 +107,7 @@ async function compareCodes(t: Test, pool: WorkerPool, rounds: number, seed: num
 
 async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: number): Promise<void> {
   t.comment(`seed ${seed}`)
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const between = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
   let compared = 0
   for (let graph = 0; graph < graphs; graph++) {
@@ -116,14 +117,14 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
       efConstruction: between(4, 32),
     })
     const n = between(2, 90)
-    const all = clustered(n + 1, dimension, between(1, 1e9), between(1, 6))
+    const all = clusteredRows(n + 1, dimension, between(1, 1e9), between(1, 6))
     for (let i = random() < 0.4 ? between(0, Math.floor(n / 3)) : 0; i > 0; i--)
       all.copyWithin(between(0, n - 1) * dimension, i * dimension, (i + 1) * dimension)
     const vectors = rowsOf(all, dimension)
-    // Inner products count a row's length in steps of its code where rows are told apart, which the reference has no part of.
-    const centre = params.spaceType === 'ip' ? new Float32Array(dimension) : (vectors[n] as Float32Array)
-    const reference = new ReferenceGraph(params, signCodes(centre))
-    const segment = settled(params, pool, centre)
+    // For inner products, equal rows are found by their length in steps of the code, which the reference does not implement.
+    const center = params.spaceType === 'ip' ? new Float32Array(dimension) : (vectors[n] as Float32Array)
+    const reference = new ReferenceGraph(params, signCodes(center))
+    const segment = openSettled(params, pool, center)
     segment.reserve(n)
     let isWhole = true
     for (let from = 0; from < n; ) {
@@ -146,20 +147,20 @@ async function compareGraphs(t: Test, pool: WorkerPool, graphs: number, seed: nu
   t.ok(compared > graphs / 2, `${compared} of ${graphs} needed no mending`)
 }
 
-test('codes, factors and estimates are, bit for bit, those of the reference', async (t) => {
+test('codes, factors, and estimates equal those of the reference, bit for bit', async (t) => {
   const pool = await openWorkerPool({ threads: 2 })
   await compareCodes(t, pool, process.env.ANNAL_LONG ? 2_000 : 60, Number(process.env.ANNAL_SEED ?? 17))
   await pool.close()
 })
 
-test('so are they in the build without relaxed SIMD', async (t) => {
+test('codes, factors, and estimates of the build without relaxed SIMD equal those of the reference', async (t) => {
   const pool = new WorkerPool(await compileKernel('plain'), 1)
   await pool.started()
   await compareCodes(t, pool, 30, 18)
   await pool.close()
 })
 
-test('graphs of binary rows are, link for link, those of the reference', async (t) => {
+test('graphs of binary rows equal those of the reference, link for link', async (t) => {
   const pool = await openWorkerPool({ threads: 2 })
   await compareGraphs(t, pool, process.env.ANNAL_LONG ? 1_000 : 60, Number(process.env.ANNAL_SEED ?? 19))
   await pool.close()

@@ -7,7 +7,7 @@ const empty = [0, 97, 115, 109, 1, 0, 0, 0]
 /** A module that exports the constant `abi`, -1. */
 const other = [...empty, 6, 6, 1, 127, 0, 65, 127, 11, 7, 7, 1, 3, 97, 98, 105, 3, 0]
 
-test('a kernel of another number, or of none, is refused with the command that builds the right one', async (t) => {
+test('a kernel with another number, or without one, is rejected with the command that builds the right one', async (t) => {
   for (const [bytes, value] of [
     [empty, undefined],
     [other, -1],
@@ -19,7 +19,7 @@ test('a kernel of another number, or of none, is refused with the command that b
   }
 })
 
-test('both builds that are there have the number the program needs', async (t) => {
+test('both existing builds have the number that the program needs', async (t) => {
   await t.resolves(compileKernel('relaxed'))
   await t.resolves(compileKernel('plain'))
 })

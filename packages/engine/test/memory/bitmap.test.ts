@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
-import { randomOf, readerOf, seedOf, written } from './rig.ts'
+import { randomOf, readerOf, sectionBytes, seedOf } from './rig.ts'
 
 function randomSet(random: () => number, below: number): Set<number> {
   const size = Math.floor(random() * below)
@@ -74,11 +74,11 @@ test('a clone is independent', (t) => {
 
 test('a bitmap comes back from its dump, and one that miscounts is damage', async (t) => {
   const bitmap = Bitmap.from([0, 5, 70_000])
-  const bytes = written(bitmap.dump('live'))
+  const bytes = sectionBytes(bitmap.dump('live'))
   bitmap.set(6)
   const loaded = await Bitmap.load(readerOf(bytes), 'live')
   t.same([...loaded.toOrdinals()], [0, 5, 70_000])
-  t.same(written(loaded.dump('live')), bytes)
+  t.same(sectionBytes(loaded.dump('live')), bytes)
   bytes.writeUint32LE(7, 24 + 16)
   await t.rejects(Bitmap.load(readerOf(bytes), 'live'), { code: 'snapshot_damaged', message: /4 members, not 3/ })
 })

@@ -9,7 +9,7 @@ import {
   sizeClasses,
   valueBytesMax,
 } from '../../src/memory/size-class.ts'
-import { randomOf, readerOf, seedOf, written } from './rig.ts'
+import { randomOf, readerOf, sectionBytes, seedOf } from './rig.ts'
 
 test('every block size has a class of its own and wastes at most an eighth', (t) => {
   const seen = new Map<number, number>()
@@ -102,11 +102,11 @@ test('the same calls give the same bytes, and a loaded heap continues unchanged'
   const live = new Map<number, Buffer>()
   run(ours, randomOf(seed), live)
   run(theirs, randomOf(seed), new Map())
-  t.ok(written(ours.dump('h')).equals(written(theirs.dump('h'))))
-  const loaded = await ByteHeap.load(readerOf(written(ours.dump('h')), 100_000), 'h')
+  t.ok(sectionBytes(ours.dump('h')).equals(sectionBytes(theirs.dump('h'))))
+  const loaded = await ByteHeap.load(readerOf(sectionBytes(ours.dump('h')), 100_000), 'h')
   run(loaded, randomOf(seed + 1), new Map(live))
   run(ours, randomOf(seed + 1), live)
-  t.ok(written(ours.dump('h')).equals(written(loaded.dump('h'))))
+  t.ok(sectionBytes(ours.dump('h')).equals(sectionBytes(loaded.dump('h'))))
   t.equal(loaded.deadBytes(), ours.deadBytes())
   t.ok([...live].every(([address, value]) => value.equals(loaded.read(address))))
 })
@@ -114,7 +114,7 @@ test('the same calls give the same bytes, and a loaded heap continues unchanged'
 test('a dump holds the content from its start', (t) => {
   const heap = new ByteHeap()
   const addresses = Array.from({ length: 300 }, (_, index) => heap.write(Buffer.alloc(10_000, index)))
-  const before = written(heap.dump('h'))
+  const before = sectionBytes(heap.dump('h'))
   const pieces: Uint8Array[] = []
   for (const piece of writeSections([heap.dump('h')])) {
     pieces.push(piece.slice())
@@ -129,7 +129,7 @@ test('a dump holds the content from its start', (t) => {
 test('a heap with false lists or a false length is damaged', async (t) => {
   const heap = new ByteHeap()
   heap.write(Buffer.from('value'))
-  const bytes = written(heap.dump('h'))
+  const bytes = sectionBytes(heap.dump('h'))
   const head = 24
   for (const [offset, value] of [
     [head, 1e9],

@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { Column, type ColumnKind } from '../../src/memory/column.ts'
 import { writeSections } from '../../src/memory/sections.ts'
-import { readerOf, written } from './rig.ts'
+import { readerOf, sectionBytes } from './rig.ts'
 
 test('an entry never set is 0, near and far', (t) => {
   const column = new Column('f64')
@@ -25,16 +25,16 @@ test('columns of every kind come back from what was dumped', async (t) => {
   for (const kind of ['u8', 'u32', 'f32', 'f64'] satisfies ColumnKind[]) {
     const column = new Column(kind)
     for (const index of [0, 1, 65_535, 65_536, 200_000]) column.set(index, (index % 199) + 1)
-    const loaded = await Column.load(readerOf(written(column.dump('c', 200_001))), 'c', kind, 200_001)
+    const loaded = await Column.load(readerOf(sectionBytes(column.dump('c', 200_001))), 'c', kind, 200_001)
     for (const index of [0, 1, 2, 65_535, 65_536, 200_000]) t.equal(loaded.get(index), column.get(index))
-    t.same(written(loaded.dump('c', 200_001)), written(column.dump('c', 200_001)))
+    t.same(sectionBytes(loaded.dump('c', 200_001)), sectionBytes(column.dump('c', 200_001)))
   }
 })
 
 test('a dump holds the content from its start, whatever is written in the meantime', (t) => {
   const column = new Column('u32')
   for (let index = 0; index < 200_000; index++) column.set(index, index)
-  const before = written(column.dump('c', 200_000))
+  const before = sectionBytes(column.dump('c', 200_000))
   const pieces: Uint8Array[] = []
   let next = 0
   for (const piece of writeSections([column.dump('c', 200_000)])) {
@@ -48,18 +48,18 @@ test('a dump holds the content from its start, whatever is written in the meanti
 test('a dump of a small column survives its growth', (t) => {
   const column = new Column('u32')
   column.set(5, 7)
-  const before = written(column.dump('c', 6))
+  const before = sectionBytes(column.dump('c', 6))
   const dump = column.dump('c', 6)
   column.set(5, 8)
   column.set(100_000, 9)
-  t.same(written(dump), before)
+  t.same(sectionBytes(dump), before)
   t.end()
 })
 
 test('a column of another kind or length is damage', async (t) => {
   const column = new Column('u32')
   column.set(9, 1)
-  const bytes = written(column.dump('c', 10))
+  const bytes = sectionBytes(column.dump('c', 10))
   await t.rejects(Column.load(readerOf(bytes), 'c', 'f32', 10), { code: 'snapshot_damaged' })
   await t.rejects(Column.load(readerOf(bytes), 'c', 'u32', 11), { code: 'snapshot_damaged' })
   await t.rejects(Column.load(readerOf(bytes.subarray(0, 50)), 'c', 'u32', 10), { code: 'snapshot_damaged' })

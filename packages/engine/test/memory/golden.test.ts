@@ -7,7 +7,7 @@ import { FilterIndex } from '../../src/filter/filter-index.ts'
 import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { Column } from '../../src/memory/column.ts'
 import { IdTable } from '../../src/memory/id-table.ts'
-import { hashSeed, readerOf, written } from './rig.ts'
+import { hashSeed, readerOf, sectionBytes } from './rig.ts'
 
 const file = fileURLToPath(new URL('../golden/sections-1.bin', import.meta.url))
 
@@ -37,7 +37,7 @@ function build(): { ids: IdTable; filters: FilterIndex; column: Column } {
 
 test('sections have unchanged bytes', (t) => {
   const { ids, filters, column } = build()
-  const bytes = written(...ids.dump('ids'), ...filters.dump('filters'), column.dump('column', 120))
+  const bytes = sectionBytes(...ids.dump('ids'), ...filters.dump('filters'), column.dump('column', 120))
   if (process.env.ANNAL_GOLDEN === 'write') writeFileSync(file, bytes)
   t.ok(readFileSync(file).equals(bytes))
   t.end()

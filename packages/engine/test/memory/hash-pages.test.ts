@@ -1,6 +1,6 @@
 import { test } from 'tap'
 import { HashPages } from '../../src/memory/hash-pages.ts'
-import { randomOf, readerOf, seedOf, written } from './rig.ts'
+import { randomOf, readerOf, sectionBytes, seedOf } from './rig.ts'
 
 /** A table whose entries are searched by ordinal. */
 function tableOf(): {
@@ -38,7 +38,7 @@ test('thousands of hashes with a common prefix, or all equal, are found and remo
   t.equal(table.count, 20_000)
   t.ok(hashes.every((hash, ordinal) => find(hash, ordinal)))
   t.notOk(find(0xabcdef12, 99_999))
-  const bytes = written(table.dump('p'))
+  const bytes = sectionBytes(table.dump('p'))
   const loaded = await HashPages.load(readerOf(bytes, 1 << 20), 'p', { matches, ordinalEnd: 20_000 })
   use(loaded)
   t.ok(hashes.every((hash, ordinal) => find(hash, ordinal)))

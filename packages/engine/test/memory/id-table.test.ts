@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { IdTable } from '../../src/memory/id-table.ts'
 import { writeSections } from '../../src/memory/sections.ts'
-import { hashSeed, randomOf, readerOf, seedOf, written } from './rig.ts'
+import { hashSeed, randomOf, readerOf, sectionBytes, seedOf } from './rig.ts'
 
 test('an id leads to its ordinal and the ordinal to its id', (t) => {
   const table = new IdTable(hashSeed)
@@ -87,10 +87,10 @@ test('random calls on 60,000 ids agree with a Map, and so does what is loaded fr
     [...model].every(([id, ordinal]) => target.find(id) === ordinal && target.idAt(ordinal) === id)
   for (let index = 0; index < 300_000; index++) step(table)
   t.ok(agrees(table))
-  const bytes = written(...table.dump('ids'))
+  const bytes = sectionBytes(...table.dump('ids'))
   const loaded = await IdTable.load(readerOf(bytes, 65_536), 'ids')
   t.ok(agrees(loaded))
-  t.ok(written(...loaded.dump('ids')).equals(bytes))
+  t.ok(sectionBytes(...loaded.dump('ids')).equals(bytes))
   for (let index = 0; index < 50_000; index++) step(loaded)
   t.ok(agrees(loaded))
 })
@@ -98,7 +98,7 @@ test('random calls on 60,000 ids agree with a Map, and so does what is loaded fr
 test('a dump holds the content from its start, while ids are added and removed', (t) => {
   const table = new IdTable(hashSeed)
   for (let index = 0; index < 20_000; index++) table.insert(`a${index}`, index)
-  const before = written(...table.dump('ids'))
+  const before = sectionBytes(...table.dump('ids'))
   let next = 20_000
   const pieces: Uint8Array[] = []
   for (const piece of writeSections(table.dump('ids'))) {
@@ -131,7 +131,7 @@ test('after space was reserved, inserting allocates no more memory', (t) => {
 test('inconsistent tables are damaged', async (t) => {
   const table = new IdTable(hashSeed)
   for (let index = 0; index < 40; index++) table.insert(`id${index}`, index)
-  const bytes = written(...table.dump('ids'))
+  const bytes = sectionBytes(...table.dump('ids'))
   let refused = 0
   for (let index = 0; index + 4 <= bytes.length; index += 4) {
     const wrong = Buffer.from(bytes)

@@ -22,7 +22,7 @@ export function randomOf(seed: number): () => number {
   }
 }
 
-export function written(...sections: readonly Section[]): Buffer {
+export function sectionBytes(...sections: readonly Section[]): Buffer {
   return Buffer.concat([...writeSections(sections)])
 }
 

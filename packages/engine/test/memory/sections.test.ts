@@ -1,9 +1,9 @@
 import { test } from 'tap'
 import { SectionReader, sectionOf, sourceOf } from '../../src/memory/sections.ts'
-import { readerOf, written } from './rig.ts'
+import { readerOf, sectionBytes } from './rig.ts'
 
 test('sections come back in order, whatever the pieces they are read in', async (t) => {
-  const bytes = written(sectionOf('ids', Buffer.from('abc'), Buffer.from('defghi')), sectionOf('empty'))
+  const bytes = sectionBytes(sectionOf('ids', Buffer.from('abc'), Buffer.from('defghi')), sectionOf('empty'))
   t.equal(bytes.length % 8, 0, 'sections are padded to 8 bytes')
   for (const pieceBytes of [1, 7, 1_000]) {
     const reader = readerOf(bytes, pieceBytes)
@@ -17,12 +17,12 @@ test('sections come back in order, whatever the pieces they are read in', async 
 })
 
 test('a wrong section is damage that names the part', async (t) => {
-  const bytes = written(sectionOf('meta', Buffer.from('x')))
+  const bytes = sectionBytes(sectionOf('meta', Buffer.from('x')))
   await t.rejects(readerOf(bytes).open('ids'), { code: 'snapshot_damaged', message: /replica\/ids.*"meta" is/ })
 })
 
 test('bytes that end early, or are left over, are damage', async (t) => {
-  const bytes = written(sectionOf('ids', Buffer.from('0123456789')))
+  const bytes = sectionBytes(sectionOf('ids', Buffer.from('0123456789')))
   const short = new SectionReader(sourceOf([bytes.subarray(0, 30)]), 'replica')
   const body = await short.open('ids')
   await t.rejects(body.take(10), { code: 'snapshot_damaged' })
@@ -33,7 +33,7 @@ test('bytes that end early, or are left over, are damage', async (t) => {
 })
 
 test('a false length costs no memory before it fails', async (t) => {
-  const bytes = written(sectionOf('ids', Buffer.from('0123456789')))
+  const bytes = sectionBytes(sectionOf('ids', Buffer.from('0123456789')))
   bytes.writeBigUint64LE(2n ** 50n, 8)
   const body = await readerOf(bytes).open('ids')
   await t.rejects(body.take(body.length), { code: 'snapshot_damaged' })

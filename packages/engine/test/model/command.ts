@@ -1,11 +1,11 @@
-// What an operation of a model run is, and how a difference is told.
+// An operation of a model run, and how it reports a difference.
 import type { Engine } from '@annal/engine'
 import type fc from 'fast-check'
 import type { Model } from './model.ts'
 
 export interface Real {
   engine: Engine
-  /** Closes and opens again; `checkpoints: false` throws the checkpoints away in between, so that the log is replayed. */
+  /** Closes and opens again. `keepCheckpoints: false` deletes the checkpoints in between, so that the log is replayed. */
   restart(options: { readonly keepCheckpoints: boolean }): Promise<void>
 }
 

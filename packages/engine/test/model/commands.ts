@@ -1,4 +1,4 @@
-// The operations of a model run. Each changes the model and the engine alike and compares what they say.
+// The operations of a model run. Each changes the model and the engine in the same way and compares their results.
 import type { Collection, Precision } from '@annal/engine'
 import fc from 'fast-check'
 import { type Command, check, codeOf, command } from './command.ts'
@@ -40,7 +40,7 @@ const filter: fc.Arbitrary<ModelFilter> = fc.oneof(
   fc.boolean().map((value) => ({ kind: 'on' as const, value })),
 )
 
-/** An operation on one collection: on a missing one both sides must say so. */
+/** An operation on one collection. If it does not exist, both sides must report that. */
 function onCollection(
   label: string,
   target: string,
@@ -171,7 +171,7 @@ function search(target: string, query: readonly number[], limit: number, where: 
           Math.abs(hit.similarity - exact) <= tolerance,
           `similarity of ${hit.id} is ${hit.similarity}, exactly ${exact}`,
         )
-        // So few objects that the walk sees them all: the k-th hit is as good as the k-th best, within the precision.
+        // With so few objects the walk visits all of them: the k-th hit is as good as the k-th best, within the precision.
         check(
           hit.similarity >= (scores[i] as number) - tolerance,
           `hit ${i} has ${hit.similarity}, the best has ${scores[i]}`,
@@ -199,7 +199,7 @@ function searchMembers(target: string, query: readonly (readonly number[])[], wh
         const value = model.objects.get(hit.id) as ModelObject
         check(!where || matches(where, value), `${hit.id} should not be among the hits`)
         const exact = maxSim(model.spaceType, query, value.members)
-        // The pool holds every object there is, so the answer is exact whatever the precision of the graph.
+        // The pool has every object, so the result is exact for any precision of the graph.
         const fits = Math.abs(hit.similarity - exact) <= 1e-4 && Math.abs(exact - (scores[i] as number)) <= 1e-4
         check(fits, `hit ${i} has ${hit.similarity}, exactly ${exact}, the best has ${scores[i]}`)
       })
@@ -207,7 +207,7 @@ function searchMembers(target: string, query: readonly (readonly number[])[], wh
   )
 }
 
-/** Exact whatever the precision: weights are quarters, so sums of their products have no error. */
+/** Exact for any precision: weights are quarters, so sums of their products have no error. */
 function searchTerms(target: string, query: Terms, where: ModelFilter | undefined): Command {
   return onCollection(`search terms${where ? ` where ${JSON.stringify(where)}` : ''}`, target, async (model, real) => {
     const request = { fields: { s: { query: sparseInput(query), limit: 8 } }, ...(where && { filter: asInput(where) }) }
@@ -246,7 +246,7 @@ function list(): Command {
   })
 }
 
-/** Digests before and after must be equal, whatever way the state came back. */
+/** Digests before and after must be equal, regardless of how the state was restored. */
 function restart(options: { readonly keepCheckpoints: boolean }): Command {
   return command(options.keepCheckpoints ? 'restart' : 'restart by replay', async (model, real) => {
     const digests = () => [

@@ -1,4 +1,4 @@
-// Operations on databases, tokens and settings.
+// Operations on databases, tokens, and settings.
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { type Command, check, codeOf, command } from './command.ts'
@@ -49,7 +49,7 @@ function createCollection(target: string, collection: string): Command {
 }
 
 function deleteCollection(target: string, collection: string): Command {
-  return command(`drop ${collection} in ${target}`, async ({ databases }, { engine }) => {
+  return command(`delete ${collection} in ${target}`, async ({ databases }, { engine }) => {
     const expected = databases.get(target)
     const there = expected?.collections.delete(collection) ? 'none' : 'collection_not_found'
     const code = await codeOf((async () => engine.database(target).deleteCollection(collection))())

@@ -1,5 +1,5 @@
-// The process of model.test.ts: the test runner watches every promise of its own thread, which makes an engine several times as
-// slow. Arguments: directory, seed, runs. Says on one line how many runs there were and what fast-check found, shrunk.
+// The process of model.test.ts. It is separate because the test runner watches every promise of its own thread, which slows an engine down
+// several times. Arguments: directory, seed, runs. Prints one line with the number of runs and the minimal failure that fast-check found.
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openEngine } from '@annal/engine'
@@ -11,7 +11,7 @@ import { Model } from './model.ts'
 
 export interface Said {
   readonly runs: number
-  /** Empty when all is well. */
+  /** Empty if there is no fault. */
   readonly fault: string
 }
 
@@ -35,7 +35,7 @@ async function open(dir: string, pool: WorkerPool): Promise<Real & { end(): Prom
 }
 
 const [, , directory = '', seed, runs] = process.argv
-// Threads are the slow part of opening an engine, and keep nothing between two of them.
+// Shared, because threads are the slow part of opening an engine, and keep no state between two engines.
 const pool = await openWorkerPool({ threads: 1 })
 let opened = 0
 const property = fc.asyncProperty(fc.commands(commands, { maxCommands: 150, size: 'max' }), async (sequence) => {

@@ -1,4 +1,4 @@
-// The engine and a model of Maps and loops are asked the same, in any order; they must say the same.
+// The engine and a model of Maps and loops get the same calls in any order and must return the same results.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -13,10 +13,10 @@ const seed = chosenSeed()
 const runs = Number(process.env.ANNAL_RUNS ?? (process.env.ANNAL_LONG ? 30_000 : 500))
 const timeout = Math.max(3_600_000, runs * 4_000)
 
-// The file as a whole may take as long as its runs.
+// The file may take as long as its runs.
 tap.setTimeout(timeout)
 
-test(`the engine does what the model does, seed ${seed}, ${runs} runs`, { timeout }, async (t) => {
+test(`the engine behaves like the model, seed ${seed}, ${runs} runs`, { timeout }, async (t) => {
   const dir = await mkdtemp(join(tmpdir(), 'annal-model-'))
   t.teardown(() => rm(dir, { recursive: true }))
   const main = fileURLToPath(new URL('model-runs.ts', import.meta.url))
@@ -26,7 +26,7 @@ test(`the engine does what the model does, seed ${seed}, ${runs} runs`, { timeou
       const own = Math.floor((runs + i) / processes)
       const args = ['--conditions=annal-source', main, join(dir, `${i}`), String(seed + i), String(own)]
       const { stdout } = await promisify(execFile)(process.execPath, args, { timeout, maxBuffer: 64 * 1024 * 1024 })
-      // The child is ours and says one line.
+      // Our child process prints one line.
       return JSON.parse(stdout)
     }),
   )

@@ -1,10 +1,10 @@
-// What the engine must do, in the plainest way: Maps and loops. The engine is compared with it after every operation.
+// The required behavior of the engine, with Maps and loops. The engine is compared with it after every operation.
 import type { Filter } from '@annal/engine'
 export interface ModelObject {
   readonly vector: readonly number[]
-  /** Of the multi-vector field; none for an object that lacks it. */
+  /** Members in the multi-vector field; empty for an object without it. */
   readonly members: readonly (readonly number[])[]
-  /** Of the sparse field: weights by index; none for an object that lacks it. */
+  /** Weights by index in the sparse field; empty for an object without it. */
   readonly terms: Terms
   readonly meta: { readonly n: number }
   readonly filter: { readonly tag?: string; readonly n?: number; readonly on?: boolean }
@@ -12,7 +12,7 @@ export interface ModelObject {
 
 export type Terms = readonly (readonly [index: number, weight: number])[]
 
-/** The dot product, or undefined where they have no index in common. */
+/** The dot product, or undefined if they have no index in common. */
 export function sparseScore(a: Terms, b: Terms): number | undefined {
   const weights = new Map(b)
   const common = a.filter(([index]) => weights.has(index))
@@ -32,14 +32,14 @@ export interface ModelCollection {
   readonly objects: Map<string, ModelObject>
 }
 
-/** Databases other than the one that `Model` is, with the names of their collections and tokens. */
+/** A database other than `default`, with the names of its collections and tokens. */
 export interface ModelDatabase {
   active: boolean
   readonly collections: Set<string>
   readonly tokens: Set<string>
 }
 
-/** The collections of the database `default`, and what else there is. */
+/** The collections of the database `default`, and everything else. */
 export class Model extends Map<string, ModelCollection> {
   readonly databases = new Map<string, ModelDatabase>()
 }
@@ -57,7 +57,7 @@ export function matches(filter: ModelFilter, object: ModelObject): boolean {
   }
 }
 
-/** The same filter as the engine takes it. */
+/** The filter in the form that the engine takes. */
 export function asInput(filter: ModelFilter): Filter {
   switch (filter.kind) {
     case 'tag':

@@ -1,9 +1,9 @@
-// What can happen to the files of a closed directory: one is deleted, or another file of its kind takes its place.
+// Faults of the files of a closed directory: a file is deleted, or replaced by another file of its kind.
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Random } from '@annal/wal/testing'
 
-/** Kinds of files below a data directory, by path; the first that fits counts. */
+/** Kinds of files below a data directory, by path; the first match counts. */
 export const kinds: readonly (readonly [kind: string, path: RegExp])[] = [
   ['identity', /^IDENTITY$/],
   ['tip', /^wal\/TIP$/],
@@ -28,18 +28,18 @@ export const kinds: readonly (readonly [kind: string, path: RegExp])[] = [
 ]
 
 export type Way = 'deleted' | 'swapped' | 'older' | 'foreign'
-/** Whether the fault is done to one name, or to the file itself under all its names. */
+/** Whether the fault affects one name, or the file under all its names. */
 export type Reach = 'name' | 'file'
 
 export interface Fault {
   readonly kind: string
   readonly way: Way
   readonly reach: Reach
-  /** Below the directory. */
+  /** Path below the directory. */
   readonly file: string
-  /** Whose bytes it has now; undefined when it was deleted. */
+  /** The file whose bytes it gets; undefined if it is deleted. */
   readonly bytes: string | undefined
-  /** For a swap within the directory: the other one gets the bytes of this one. */
+  /** For a swap within the directory: the other file gets the bytes of this one. */
   readonly isExchange: boolean
 }
 
@@ -52,7 +52,7 @@ export function kindOf(file: string): string | undefined {
   return kinds.find(([, path]) => path.test(file))?.[0]
 }
 
-/** Every fault of one way that can be done to the directory; each swap once. */
+/** Every fault of one kind that can be applied to the directory; each swap once. */
 export function faultsOf(
   way: Way,
   dirs: { readonly dir: string; readonly older: string; readonly foreign: string },
@@ -75,8 +75,8 @@ export function faultsOf(
   return faults
 }
 
-/** Does the fault to a copy of the directory; says whether any byte is another one now. */
-export function doFault(copy: string, dir: string, { file, reach, bytes, isExchange }: Fault): boolean {
+/** Applies the fault to a copy of the directory. Returns whether any byte changed. */
+export function applyFault(copy: string, dir: string, { file, reach, bytes, isExchange }: Fault): boolean {
   const mine = readFileSync(join(copy, file))
   const theirs = bytes === undefined ? undefined : readFileSync(bytes)
   if (theirs !== undefined && mine.equals(theirs)) return false

@@ -1,6 +1,6 @@
-// Files that are missing or changed places: every kind of file, deleted, swapped with another of its kind, or replaced by an older
-// copy or by one of another directory. What is read afterwards is right or refused by name, nothing below the directory is
-// named by the operating system's error alone, a second start finds what the first one left, and `verify` tells beforehand.
+// Missing and swapped files: every kind of file, deleted, swapped with another of its kind, or replaced by an older copy or by one of
+// another directory. Afterwards everything is read correctly or rejected with a code, no error below the directory is a bare error of the
+// operating system, a second start finds what the first one left, and `verify` detects the fault in advance.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,27 +11,27 @@ import tap, { test } from 'tap'
 import { type EngineParts, openEngine } from '../../src/engine.ts'
 import { EngineError } from '../../src/errors.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { chosen, doFault, type Fault, faultsOf, filesIn, kindOf, kinds, type Way } from './faults.ts'
+import { applyFault, chosen, type Fault, faultsOf, filesIn, kindOf, kinds, type Way } from './faults.ts'
 import { answersOf, copyTree, makeWorld, type World } from './world.ts'
 
 tap.setTimeout(1_200_000)
 
 const seed = chosenSeed()
 const isLong = process.env.ANNAL_LONG === '1'
-/** For each way and kind of file; and how many kinds, chosen by the seed. */
+/** Cases for each fault and kind of file, and the number of kinds, which the seed selects. */
 const casesMax = Number(process.env.ANNAL_CASES ?? (isLong ? 12 : 1))
 const kindsMax = isLong || process.env.ANNAL_CASES !== undefined ? kinds.length : 10
 const ways: readonly Way[] = ['deleted', 'swapped', 'older', 'foreign']
 
-/** With these a start may be refused: what is damaged is what everything else stands on. */
+/** With these codes a start may be rejected, because everything else depends on the damaged file. */
 const startRefusals: ReadonlySet<string> = new Set(['log_damaged', 'identity_damaged'])
 
-test(`files that are missing or in another's place (ANNAL_SEED=${seed})`, async (t) => {
+test(`missing and swapped files (ANNAL_SEED=${seed})`, async (t) => {
   const root = await mkdtemp(join(tmpdir(), 'annal-places-'))
   t.teardown(() => rm(root, { recursive: true }))
   const pool = await openWorkerPool({ threads: 1 })
   t.teardown(() => pool.close())
-  const parts = { pool, vfs: unsynced(nodeVfs()) }
+  const parts = { pool, vfs: withoutSync(nodeVfs()) }
   const world = await makeWorld(join(root, 'one'), seed, parts)
   const other = await makeWorld(join(root, 'two'), seed + 1, parts)
   const random = seededRandom(seed)
@@ -54,7 +54,7 @@ test(`files that are missing or in another's place (ANNAL_SEED=${seed})`, async 
       for (const fault of cases) {
         const copy = join(root, 'copy')
         await copyTree(world.dir, copy)
-        if (!doFault(copy, world.dir, fault)) continue
+        if (!applyFault(copy, world.dir, fault)) continue
         const judged = await judge(copy, world, fault, parts, root)
         const key = `${way}: ${judged.outcome}`
         tally.set(key, (tally.get(key) ?? 0) + 1)
@@ -66,8 +66,8 @@ test(`files that are missing or in another's place (ANNAL_SEED=${seed})`, async 
   t.ok(tally.size > 0)
 })
 
-/** Nothing here depends on what a disk keeps without power, and syncs are most of the time it takes. */
-function unsynced(vfs: Vfs): Vfs {
+/** No result here depends on durability, and syncs would take most of the time. */
+function withoutSync(vfs: Vfs): Vfs {
   return {
     ...vfs,
     syncDirectory: async () => undefined,
@@ -80,9 +80,9 @@ function nameOf({ way, reach, file, bytes }: Fault, root: string): string {
 }
 
 interface Judged {
-  /** A word for the tally. */
+  /** A word for the statistics. */
   readonly outcome: string
-  /** What must not be. */
+  /** Violations. */
   readonly faults: readonly string[]
 }
 
@@ -93,7 +93,7 @@ async function judge(dataDir: string, world: World, fault: Fault, parts: EngineP
   const isSaidGood = !(verified instanceof Error) && verified.isGood
   const isSilent = !(verified instanceof Error) && verified.findings.length === 0
   let outcome = ''
-  // What the first start finds, the second one finds, too, unless the first one cured it.
+  // The second start must find what the first one found, unless the first one repaired it.
   for (let start = 0; start < 2; start++) {
     const found = await startAndLook(dataDir, world, fault, parts)
     faults.push(...found.faults.map((sentence) => `start ${start}: ${sentence}`))
@@ -135,7 +135,7 @@ async function startAndLook(dataDir: string, world: World, fault: Fault, parts: 
   }
 }
 
-/** Backups and the past: the right state, or refused by name, and `verify` finds what is refused. */
+/** Backups and the past are the right state or rejected with a code, and `verify` finds what is rejected. */
 async function lookBack(engine: Engine, dataDir: string, world: World): Promise<string[]> {
   const faults: string[] = []
   const { backups } = engine.database()
@@ -167,7 +167,7 @@ async function lookBack(engine: Engine, dataDir: string, world: World): Promise<
   return faults
 }
 
-/** An error with a code of ours that says which file or which thing it is about. */
+/** Whether an error has a code of Annal and names the file or object that it is about. */
 function isNamed(error: Error): boolean {
   const code = (error as { code?: string }).code ?? ''
   return (

@@ -1,4 +1,4 @@
-// Directories with every kind of file in them, and everything that can be read of one: what a fault is judged against.
+// Directories with every kind of file, and everything that can be read from one: the expected results for a fault.
 import { execFileSync } from 'node:child_process'
 import { mkdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -15,14 +15,14 @@ const fields = [
   { ...denseField('m'), type: 'multi_vector' },
   { name: 's', type: 'sparse', params: {} },
 ] as const
-/** Databases and the collections that are written to. Two collections of one name are in different databases. */
+/** Databases and their collections. Two collections of one name are in different databases. */
 const collections = [
   ['default', 'a'],
   ['default', 'b'],
   ['other', 'a'],
 ] as const
 
-/** What a collection answers; the word `refused` where it refuses by code. */
+/** The results of a collection, or `refused` if it rejects with a code. */
 export interface Answers {
   readonly digest: string
   readonly objects: string
@@ -30,14 +30,14 @@ export interface Answers {
 }
 
 export interface World {
-  /** As a kill leaves it, with records after its newest checkpoint. */
+  /** The state that a kill leaves, with records after its newest checkpoint. */
   readonly dir: string
   /** The same directory a few checkpoints earlier. */
   readonly older: string
   readonly answers: ReadonlyMap<string, Answers>
-  /** Digest of each backup's state. */
+  /** Digest of the state of each backup. */
   readonly backups: ReadonlyMap<string, string>
-  /** A record of collection a, and the digest just after it. */
+  /** A record of collection a, and the digest after it. */
   readonly past: { readonly lsn: number; readonly digest: string }
 }
 
@@ -82,14 +82,14 @@ export async function makeWorld(root: string, seed: number, parts: EngineParts):
   for (const [name, collection] of collections) await write(engine, name, collection, 45, random)
   const answers = await answersOf(engine)
   const backups = new Map(database.backups.list().map(({ name, digest }) => [name, digest]))
-  // What a kill would leave.
+  // The state that a kill would leave.
   await copyTree(live, dir)
   await engine.close()
   await rm(live, { recursive: true })
   return { dir, older, answers, backups, past }
 }
 
-/** Objects numbered from `first`, among them some that are there already. */
+/** Writes objects numbered from `first`, some of which exist already. */
 function write(engine: Engine, database: string, name: string, first: number, random: Random) {
   const objects = Array.from({ length: 20 }, (_, i) => ({
     id: `o${first + i}`,
@@ -128,7 +128,7 @@ const rescored: SearchRequest = {
   includeVectors: true,
 }
 
-/** Codes with which a collection may refuse because of a file. */
+/** Codes with which a collection may be rejected because of a file. */
 const refusals: ReadonlySet<string> = new Set(['snapshot_damaged', 'collection_quarantined'])
 
 async function orRefused(ask: () => Promise<string>): Promise<string> {

@@ -1,20 +1,20 @@
 import { test } from 'tap'
 import { Ordinals } from '../../src/replica/ordinals.ts'
 
-test('ordinals are given ascending, and a dead one rests sixteen versions before it is given again', async (t) => {
+test('ordinals are assigned in ascending order, and a dead one is reused after sixteen versions', async (t) => {
   const ordinals = new Ordinals()
   t.strictSame([...ordinals.take(3)], [0, 1, 2])
   ordinals.retire(1, 5)
   t.equal(ordinals.ripeAt(20), 0, 'fifteen versions later it still rests')
   t.strictSame(ordinals.ripen(20), [])
   t.strictSame([...ordinals.take(1)], [3])
-  t.equal(ordinals.ripeAt(21), 5, 'whoever looks at a version below 5 must have ended')
+  t.equal(ordinals.ripeAt(21), 5, 'searches of versions below 5 must have ended')
   t.strictSame(ordinals.ripen(21), [1])
   t.strictSame([...ordinals.take(2)], [1, 4])
   t.equal(ordinals.end, 5)
 })
 
-test('a state written down gives the same ordinals as the one that went on', async (t) => {
+test('a saved state assigns the same ordinals as the one that continued', async (t) => {
   const live = new Ordinals()
   live.take(10)
   for (const ordinal of [7, 2, 5]) live.retire(ordinal, 1)
@@ -25,7 +25,7 @@ test('a state written down gives the same ordinals as the one that went on', asy
   t.strictSame(copy.ripen(46), live.ripen(46))
 })
 
-test('hundreds of thousands of ordinals ripen at once', async (t) => {
+test('hundreds of thousands of ordinals become free at once', async (t) => {
   const ordinals = new Ordinals()
   const all = ordinals.take(300_000)
   for (const ordinal of all) ordinals.retire(ordinal, 1)

@@ -1,4 +1,4 @@
-// A file of vectors is opened only when it is the one that the manifest lists, and no row of another is given out.
+// A file of vectors is opened only if it is the one in the manifest, and no row of another file is returned.
 import { cp, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ function rows(count: number, from: number): Float32Array {
   )
 }
 
-async function appended(originals: Originals, count: number, from: number): Promise<Originals> {
+async function appendRows(originals: Originals, count: number, from: number): Promise<Originals> {
   await originals.prepare(count)
   await originals.append(
     Uint32Array.from({ length: count }, (_, i) => from + i),
@@ -45,14 +45,14 @@ function stateOf(end: number): OriginalsState {
   return { end, slots }
 }
 
-test('an older copy, a shorter history and a file of another writer are refused when they are opened', async (t) => {
+test('an older copy, a shorter history, and a file of another writer are rejected when they are opened', async (t) => {
   const dir = await directoryFor(t)
   const place = { vfs: nodeVfs(), dir, directory }
-  const first = await appended(new Originals(place, owner), 1_100, 0)
+  const first = await appendRows(new Originals(place, owner), 1_100, 0)
   await first.sync()
   await cp(dir, `${dir}-early`, { recursive: true })
   t.teardown(() => rm(`${dir}-early`, { recursive: true }))
-  await appended(first, 20, 1_100)
+  await appendRows(first, 20, 1_100)
   await first.sync()
   const listed = first.files()
   t.equal(listed.length, 2, '1,024 rows of 4,094 dimensions make a chunk')
@@ -61,8 +61,8 @@ test('an older copy, a shorter history and a file of another writer are refused 
   await opened.open(listed)
   for (const row of [0, 1_023, 1_024, 1_119]) t.strictSame(await opened.read(row), rows(1, row), `row ${row}`)
   t.strictSame(opened.files(), listed)
-  // It goes on where it ended, and so does the chain.
-  await appended(opened, 5, 1_120)
+  // It continues where it ended, and so does the chain.
+  await appendRows(opened, 5, 1_120)
   t.strictSame(await opened.read(1_124), rows(1, 1_124))
   await opened.close()
   const refused = async (what: string, who: OriginalsOf = owner) => {
@@ -88,11 +88,11 @@ test('an older copy, a shorter history and a file of another writer are refused 
   await fine.close()
 })
 
-test('a file that is exchanged while it is open gives no row of the other', async (t) => {
+test('a file that is swapped while it is open returns no row of the other one', async (t) => {
   const dir = await directoryFor(t)
   const place = { vfs: nodeVfs(), dir, directory }
-  const one = await appended(new Originals(place, owner), 10, 0)
-  const two = await appended(new Originals(place, { ...owner, collectionId: 8 }), 10, 100)
+  const one = await appendRows(new Originals(place, owner), 10, 0)
+  const two = await appendRows(new Originals(place, { ...owner, collectionId: 8 }), 10, 100)
   const [a = '', b = ''] = (await readdir(dir)).sort()
   const [bytesA, bytesB] = [await readFile(join(dir, a)), await readFile(join(dir, b))]
   await writeFile(join(dir, a), bytesB)
@@ -103,7 +103,7 @@ test('a file that is exchanged while it is open gives no row of the other', asyn
   await two.close()
 })
 
-test('a directory of an earlier format is told as not protected, gets marks, and a rebuild protects it', async (t) => {
+test('a directory of an earlier format is reported as unprotected, gets marks, and is protected after a rebuild', async (t) => {
   const dir = await directoryFor(t)
   const golden = JSON.parse(
     brotliDecompressSync(await readFile(new URL('../golden/data-directory-2.json.br', import.meta.url))).toString(),
@@ -126,7 +126,7 @@ test('a directory of an earlier format is told as not protected, gets marks, and
     marked.some(({ what }) => what.includes('nothing proves')),
     'each has marks after a checkpoint',
   )
-  // Exchanged files of version 1 are found by their marks.
+  // Swapped files of version 1 are detected by their marks.
   const [x = '', y = ''] = marked.map(({ file }) => join(dataDir, file))
   const [bytesX, bytesY] = [await readFile(x), await readFile(y)]
   await rm(x)

@@ -25,7 +25,7 @@ function rows(count: number, from: number): Float32Array {
   )
 }
 
-test('vectors come back bit for bit across chunks, and a changed bit is noticed', async (t) => {
+test('vectors read back bit for bit across chunks, and a changed bit is detected', async (t) => {
   await inDirectory(async (dir) => {
     const originals = new Originals(
       { vfs: nodeVfs(), dir, directory: () => '00000000-0000-4000-8000-000000000001' },
@@ -61,7 +61,7 @@ test('vectors come back bit for bit across chunks, and a changed bit is noticed'
   })
 })
 
-test('many vectors are read at once, as given, and files of cosine fields say that an earlier version cannot read them', async (t) => {
+test('many vectors are read at once as given, and files of cosine fields require a current version', async (t) => {
   await inDirectory(async (dir) => {
     const place = { vfs: nodeVfs(), dir, directory: () => '00000000-0000-4000-8000-000000000001' }
     const originals = new Originals(place, { ...owner, scales: true })
@@ -69,9 +69,9 @@ test('many vectors are read at once, as given, and files of cosine fields say th
     await originals.prepare(300)
     const ordinals = Uint32Array.from({ length: 300 }, (_, i) => 299 - i)
     await originals.append(ordinals, rows(300, 0), { forms })
-    const asked = [...Array.from({ length: 40 }, (_, i) => 230 + i), 7, 299, 1_000, 0, 8]
-    const read = await originals.readGiven(asked)
-    for (const [i, ordinal] of asked.entries()) {
+    const requested = [...Array.from({ length: 40 }, (_, i) => 230 + i), 7, 299, 1_000, 0, 8]
+    const read = await originals.readGiven(requested)
+    for (const [i, ordinal] of requested.entries()) {
       if (ordinal === 1_000) t.equal(read[i], undefined, 'one that has none')
       else t.strictSame(read[i], { vector: rows(1, 299 - ordinal), form: (299 - ordinal) % 3 }, `ordinal ${ordinal}`)
     }
@@ -87,7 +87,7 @@ test('many vectors are read at once, as given, and files of cosine fields say th
   })
 })
 
-test('rescored answers are exact, survive restarts, replays and a lost directory of originals, and go with their collection', async (t) => {
+test('rescored results are exact, survive restarts, replays, and a lost directory of originals, and are deleted with their collection', async (t) => {
   await inDirectory(async (dir) => {
     const dataDir = join(dir, 'data')
     const dimension = 24
@@ -127,7 +127,7 @@ test('rescored answers are exact, survive restarts, replays and a lost directory
     const collection = await engine
       .database()
       .createCollection({ name: 'v', fields: [{ name: 'v', type: 'vector', params }] })
-    // Every object twice, so that slots and ordinals part ways.
+    // Every object twice, so that slots and ordinals differ.
     for (const round of [1, 0])
       for (let i = 0; i < vectors.length; i += 500)
         await collection.upsert(
@@ -152,7 +152,7 @@ test('rescored answers are exact, survive restarts, replays and a lost directory
     await check(engine, 'by replay over what was there')
     t.equal(engine.database().collection('v').stateDigest(), digest)
     await engine.database().deleteCollection('v')
-    // In the background: it does not end before the files are gone.
+    // In the background: closing waits until the files are removed.
     while ((await readdir(join(dataDir, 'originals'))).length > 0) await sleep(10)
     await copyFile(join(dir, 'copy'), join(dataDir, 'originals', 'collection-1-generation-0-field-0-chunk-0.f32'))
     await engine.close()

@@ -20,7 +20,7 @@ test('until waits for every pin on an older version, and for no other', async (t
   await pins.until(Number.POSITIVE_INFINITY)
 })
 
-test('a version that nobody looks at any more holds nobody up, whichever was pinned last', async (t) => {
+test('a version without readers blocks nothing, whichever was pinned last', async (t) => {
   const pins = new Pins()
   for (const version of [1, 2, 1, 3, 2]) pins.pin(version)()
   await pins.until(Number.POSITIVE_INFINITY)

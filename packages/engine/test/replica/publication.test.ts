@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'tap'
 import { Publication } from '../../src/replica/publication.ts'
 
-/** Steps of so much work each; `done` counts them. */
+/** A publication of `steps` steps with `work` each; `done` counts them. */
 function publicationOf(steps: number, work: number, failAt = -1) {
   const state = { done: 0, ended: 0 }
   function* working(): Generator<number, void> {
@@ -26,7 +26,7 @@ test('a small publication ends in the turn in which it begins', async (t) => {
   t.same(state, { done: 1_000, ended: 1 })
 })
 
-test('a large publication gives the event loop a turn after each part of it', async (t) => {
+test('a large publication yields to the event loop after each part', async (t) => {
   const { state, publication } = publicationOf(20, 65_536)
   const steps: number[] = []
   const running = publication.run()
@@ -35,13 +35,13 @@ test('a large publication gives the event loop a turn after each part of it', as
     if (state.done !== seen) steps.push(state.done)
     seen = state.done
   }
-  // A step is counted when the next one is asked for.
+  // A step is counted when the next one is requested.
   t.same(steps, [1, 3, 5, 7, 9, 11, 13, 15, 17, 19])
   t.equal(state.ended, 1)
   await Promise.all([running, over])
 })
 
-test('a reader that cannot wait ends a publication in its own turn, once', async (t) => {
+test('a reader that cannot wait completes a publication in its own turn, once', async (t) => {
   const { state, publication } = publicationOf(20, 65_536)
   const running = publication.run()
   t.ok(state.done < 20)
@@ -52,7 +52,7 @@ test('a reader that cannot wait ends a publication in its own turn, once', async
   t.same(state, { done: 20, ended: 1 })
 })
 
-test('a publication that fails never ends: who runs it and who finishes it hear why, who waits goes on', async (t) => {
+test('a publication that fails never ends: running and finishing it throw the reason, waiting resolves', async (t) => {
   const { state, publication } = publicationOf(20, 65_536, 10)
   const running = publication.run()
   const { over } = publication

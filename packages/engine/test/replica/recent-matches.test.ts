@@ -10,7 +10,7 @@ function filled(): FilterIndex {
 }
 const below = (n: number) => parseFilter([{ n: { $lt: n } }])
 
-test('a filter asked again matches what it did, until the next version', async (t) => {
+test('a repeated filter returns the same matches until the next version', async (t) => {
   const index = filled()
   const recent = new RecentMatches(index)
   const first = recent.matchesOf(below(10), 1)
@@ -20,21 +20,21 @@ test('a filter asked again matches what it did, until the next version', async (
   t.equal(
     recent.matchesOf(parseFilter([{ n: { $gte: 10 } }]), 1).count,
     90,
-    'an end that is infinite is told from the other',
+    'an infinite bound differs from the other infinity',
   )
   index.set(100, { n: -1 })
   t.equal(recent.matchesOf(below(10), 2).count, 11)
-  t.equal(first.count, 10, 'whoever holds the earlier answer keeps it')
+  t.equal(first.count, 10, 'a reader of the earlier result keeps it')
 })
 
-test('a few filters are remembered, those not asked for the longest go, and long ones are not kept', async (t) => {
+test('a few filters are cached, the least recently used are removed, and long ones are not cached', async (t) => {
   const recent = new RecentMatches(filled())
   const first = recent.matchesOf(below(0), 1)
   for (let n = 1; n < 16; n++) recent.matchesOf(below(n), 1)
   const bytes = recent.bytes()
   t.equal(recent.matchesOf(below(0), 1), first)
   recent.matchesOf(below(16), 1)
-  t.equal(recent.matchesOf(below(0), 1), first, 'asked for since')
+  t.equal(recent.matchesOf(below(0), 1), first, 'used since')
   t.equal(recent.bytes(), bytes)
   const long = parseFilter([{ n: { $in: Array.from({ length: 2_000 }, (_, i) => i) } }])
   t.equal(recent.matchesOf(long, 1).count, 100)

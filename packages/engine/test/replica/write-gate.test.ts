@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 import { test } from 'tap'
 import { WriteGate } from '../../src/replica/write-gate.ts'
 
-test('a cut sees everything appended before it applied, and nothing appended while it is taken', async (t) => {
+test('a cut sees everything appended before it as applied, and nothing that is appended while it is taken', async (t) => {
   const gate = new WriteGate()
   const trace: string[] = []
   const write = (name: string) =>
@@ -25,13 +25,13 @@ test('a cut sees everything appended before it applied, and nothing appended whi
   t.strictSame(trace, ['append a', 'append b', 'apply a', 'apply b', 'cut', 'cut done', 'append c', 'apply c'])
 })
 
-test('an action that throws lets the writers in again', async (t) => {
+test('after an action that throws, writers continue', async (t) => {
   const gate = new WriteGate()
   await t.rejects(gate.hold(async () => Promise.reject(new Error('no room'))))
   t.equal(await gate.write(async () => 'in'), 'in')
 })
 
-test('a failed apply is heard by its caller and does not stop the queue', async (t) => {
+test('a failed apply rejects its caller and does not stop the queue', async (t) => {
   const gate = new WriteGate()
   const failed = gate.queue(1, async () => Promise.reject(new Error('broken')))
   const next = gate.queue(1, async () => 'applied')
@@ -40,7 +40,7 @@ test('a failed apply is heard by its caller and does not stop the queue', async 
   t.strictSame(gate.pending, { events: 0, bytes: 0 })
 })
 
-test('a full queue of events, or of their bytes, keeps writers waiting until one is applied', async (t) => {
+test('a full queue of events, or of their bytes, makes writers wait until one is applied', async (t) => {
   const mebibyte = 1024 * 1024
   for (const { events, bytes } of [
     { events: 512, bytes: 1 },
@@ -48,7 +48,7 @@ test('a full queue of events, or of their bytes, keeps writers waiting until one
   ]) {
     const gate = new WriteGate()
     const applied = Promise.withResolvers<void>()
-    // One event fewer, or one byte fewer, and there is still room.
+    // With one event or one byte less there is still space.
     const queued = Array.from({ length: events - 1 }, () => gate.queue(bytes, () => applied.promise))
     if (events === 1) queued.push(gate.queue(bytes - 1, () => applied.promise))
     let appended = 0
@@ -66,7 +66,7 @@ test('a full queue of events, or of their bytes, keeps writers waiting until one
   }
 })
 
-test('a writer waits for as long as the gate is held, and all of them go on afterwards', async (t) => {
+test('writers wait while the gate is held, and continue afterwards', async (t) => {
   const gate = new WriteGate()
   const release = Promise.withResolvers<void>()
   const holds = [gate.hold(() => release.promise), gate.hold(() => release.promise)]
@@ -79,7 +79,7 @@ test('a writer waits for as long as the gate is held, and all of them go on afte
   t.equal(appended, 3)
 })
 
-test('a writer that waited 30 s is refused', async (t) => {
+test('a writer that waited 30 s is rejected', async (t) => {
   mock.timers.enable({ apis: ['setTimeout', 'Date'] })
   t.teardown(() => mock.timers.reset())
   const gate = new WriteGate()

@@ -1,5 +1,5 @@
-// Vectors come back as they were given, bit for bit: for every precision and space, by every call that returns one, and whatever
-// happened to the collection since.
+// Vectors are returned as given, bit for bit: for every precision and space, by every call that returns one, and after any change of the
+// collection.
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Collection, type Engine, type FieldDefinition, openEngine, restoreDataDirectory } from '@annal/engine'
@@ -23,7 +23,7 @@ import { openCollection, openDirectory } from './rig.ts'
 const seed = chosenSeed()
 tap.setTimeout(300_000)
 
-/** Beyond the size at which quantised rows are no longer float32 in memory. */
+/** More rows than the number from which quantized fields are no longer float32 in memory. */
 const count = 520
 
 async function fill(collection: Collection, given: readonly Given[]): Promise<void> {
@@ -40,8 +40,7 @@ async function opened(t: Test, dataDir: string): Promise<Engine> {
   return engine
 }
 
-for (const space of spaceTypes)
-  test(`every vector of a ${space} field comes back as it was given`, (t) => everyWay(t, space))
+for (const space of spaceTypes) test(`every vector of a ${space} field is returned as given`, (t) => everyWay(t, space))
 
 async function everyWay(t: Test, space: string): Promise<void> {
   t.comment(`ANNAL_SEED=${seed}`)
@@ -119,7 +118,7 @@ test('the events of a log give the same vectors in another engine', async (t) =>
   t.equal(repeated.stateDigest(), collection.stateDigest())
 })
 
-test('events of vectors of unit length are those of before', async (t) => {
+test('events of unit vectors equal those of earlier versions', async (t) => {
   const dataDir = await openDirectory(t)
   const engine = await opened(t, dataDir)
   const params = { dimension: 2, space_type: 'cosine', precision: 'float32' } as const
@@ -136,7 +135,7 @@ test('events of vectors of unit length are those of before', async (t) => {
   t.equal(bitsOf(long?.dense.v?.row), bitsOf([0.6, 0.8]), 'a client that knows directions and lengths gets both')
 })
 
-test('a field that keeps no originals gives its rows times their norms', async (t) => {
+test('a field without originals returns its rows times their norms', async (t) => {
   const params = { dimension, space_type: 'cosine', precision: 'float32', keep_originals: false } as const
   const small = { ...params, precision: 'int8' } as const
   const fields = [
@@ -179,8 +178,8 @@ test('a field that keeps no originals gives its rows times their norms', async (
   t.equal(results.int8_cosine?.length, 10, 'rescore has nothing to compare with and changes nothing')
 })
 
-test('keep_originals is true or false, and a multi-vector field keeps them', async (t) => {
-  // What the compiler refuses is checked at run time as well.
+test('keep_originals must be true or false, and a multi-vector field requires true', async (t) => {
+  // Types that the compiler rejects are checked at run time as well.
   const field = (type: string, keep_originals: unknown) =>
     [{ name: 'v', type, params: { dimension: 2, keep_originals } }] as FieldDefinition[]
   const error = { code: 'invalid_argument', details: { field: 'fields[0].params.keep_originals' } }

@@ -1,5 +1,5 @@
-// Vectors of every kind that a field may be given, for tests of how they come back: of lengths from 1e-3 to 1e3, of unit length, zero, with
-// negative zeros and numbers below the normal range, copies, and with a norm of their own.
+// Vectors of every kind that a field accepts, for tests of how they are returned: of lengths from 1e-3 to 1e3, of unit length, zero, with
+// negative zeros and subnormal numbers, copies, and with a separate norm.
 import type { Collection, FieldDefinition, FieldValue, SpaceType, StoredObject } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
 
@@ -7,7 +7,7 @@ export const dimension = 12
 export const spaceTypes = ['cosine', 'l2', 'ip']
 export const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
 
-/** One field for each precision, one of several vectors, and a sparse one. */
+/** One field for each precision, a multi-vector field, and a sparse field. */
 /** `space` is one of the space types. */
 export function everyField(space: string): readonly FieldDefinition[] {
   const params = { dimension, spaceType: space as SpaceType, M: 4, efConstruction: 16 }
@@ -53,8 +53,8 @@ function someVector(random: Random): Float32Array {
   }
 }
 
-/** As a client that takes lengths out of vectors sends it: of unit length as a rule. */
-function someSent(random: Random): { sent: Float32Array; norm: number } {
+/** A vector as a client sends it that sends lengths separately: usually of unit length. */
+function randomSent(random: Random): { sent: Float32Array; norm: number } {
   const norm = Math.fround(10 ** (6 * random.next() - 3))
   return { sent: random.below(4) === 0 ? someVector(random) : scaledTo(1, direction(random)), norm }
 }
@@ -64,7 +64,7 @@ export function someGiven(random: Random, space: string, count: number, from = 0
   return Array.from({ length: count }, (_, i) => ({
     id: `${from + i}`,
     dense: Object.fromEntries(
-      fields.map((name) => [name, random.below(4) === 0 ? someSent(random) : { sent: someVector(random) }]),
+      fields.map((name) => [name, random.below(4) === 0 ? randomSent(random) : { sent: someVector(random) }]),
     ),
     members: Array.from({ length: 1 + random.below(3) }, () => someVector(random)),
   }))
@@ -73,7 +73,7 @@ export function someGiven(random: Random, space: string, count: number, from = 0
 export function objectOf({ id, dense, members }: Given) {
   const fields: Record<string, FieldValue> = { members, words: { indices: [1, Number(id) % 7], values: [1, 2] } }
   if (Number(id) % 7 === 1) fields.words = { indices: [1], values: [3] }
-  // As doubles: what is accepted is what float32 has of them.
+  // As doubles: the float32 values of these are accepted.
   for (const [name, { sent, norm }] of Object.entries(dense))
     fields[name] = norm === undefined ? Array.from(sent) : { vector: Array.from(sent), norm }
   return { id, fields }
@@ -83,20 +83,20 @@ export function bitsOf(vector: ArrayLike<number> | undefined): string {
   return vector === undefined ? 'nothing' : Buffer.from(Float32Array.from(vector).buffer).toString('hex')
 }
 
-/** The vector that a client meant: the one it sent, times the norm that it sent with it in a field of cosine. */
-export function meant(space: string, { sent, norm }: Given['dense'][string]): Float32Array {
+/** The vector that a client meant: the one it sent, in a cosine field times the norm that it sent. */
+export function meantVector(space: string, { sent, norm }: Given['dense'][string]): Float32Array {
   if (norm === undefined || space !== 'cosine' || norm === 1) return sent
   const length = Math.sqrt(sent.reduce((sum, x) => sum + x * x, 0))
   if (Math.abs(length - norm) <= 1e-6 * length && Math.abs(length - 1) > 1e-6) return sent
   return sent.map((x) => x * norm)
 }
 
-/** What an object has that is not what it was given, by field. */
+/** Differences of an object from what was given, by field. */
 export function faultsOf(given: Given, { dense, multi }: StoredObject): string[] {
   const faults: string[] = []
   for (const [name, value] of Object.entries(given.dense)) {
     const found = dense[name]
-    if (bitsOf(found?.vector) !== bitsOf(meant(name.split('_')[1] as string, value)))
+    if (bitsOf(found?.vector) !== bitsOf(meantVector(name.split('_')[1] as string, value)))
       faults.push(`${given.id}.${name}.vector is ${found?.vector}, not ${value.sent} with ${value.norm}`)
     if (value.norm === undefined) continue
     if (bitsOf(found?.row) !== bitsOf(value.sent))
@@ -112,7 +112,7 @@ function flat(vectors: readonly Float32Array[] = []): number[] {
   return vectors.flatMap((vector) => [...vector])
 }
 
-/** Objects by id and page by page, compared with what was given. */
+/** Compares objects by id and by page with what was given. */
 export async function faultsIn(collection: Collection, all: ReadonlyMap<string, Given>): Promise<string[]> {
   const faults: string[] = []
   const given = (id: string) => all.get(id) as Given
@@ -131,7 +131,7 @@ export async function faultsIn(collection: Collection, all: ReadonlyMap<string, 
   return faults
 }
 
-/** Hits of every field, found in every way, compared with what was given. */
+/** Compares hits of every field, found in every way, with what was given. */
 export async function faultsInSearches(collection: Collection, all: ReadonlyMap<string, Given>): Promise<string[]> {
   const faults: string[] = []
   const given = (id: string) => all.get(id) as Given
@@ -154,12 +154,12 @@ export async function faultsInSearches(collection: Collection, all: ReadonlyMap<
       const hits = results[field.name] ?? []
       if (hits.length !== Math.min(40, all.size)) faults.push(`${field.name}: ${hits.length} hits`)
       for (const hit of hits) {
-        // A hit of a sparse field comes with the first dense vector of its object.
+        // A hit of a sparse field has the first dense vector of its object.
         const name = field.kind === 'sparse' ? (fields[0]?.name as string) : field.name
         const wanted =
           field.kind === 'multi'
             ? flat(given(hit.id).members)
-            : meant(name.split('_')[1] as string, given(hit.id).dense[name] as Given['dense'][string])
+            : meantVector(name.split('_')[1] as string, given(hit.id).dense[name] as Given['dense'][string])
         const found = field.kind === 'multi' ? flat(hit.members?.map(({ vector }) => vector)) : hit.vector
         if (bitsOf(found) !== bitsOf(wanted)) faults.push(`hit ${hit.id} of ${field.name} with ${JSON.stringify(how)}`)
       }

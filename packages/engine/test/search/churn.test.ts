@@ -1,7 +1,7 @@
-// Ten times a fifth of the objects goes and as many others come: filtered and plain searches find as much as before, and what
-// is gone never comes back.
+// Ten rounds that each delete a fifth of the objects and insert as many others: filtered and plain searches keep their recall, and deleted
+// objects are never returned.
 import { test } from 'tap'
-import { clustered } from '../vector/world.ts'
+import { clusteredRows } from '../vector/world.ts'
 import { denseField, openCollection } from './rig.ts'
 
 const dimension = 32
@@ -9,10 +9,10 @@ const count = 5_000
 const cycles = 10
 const k = 10
 
-test('recall with filters and without is kept through ten cycles of delete and insert', async (t) => {
+test('recall with and without filters is kept through ten cycles of delete and insert', async (t) => {
   const collection = await openCollection(t, [denseField(dimension, { precision: 'int8' })])
-  const rows = clustered(count * (1 + cycles / 5), dimension, 41, 60)
-  const queries = clustered(60, dimension, 42, 60)
+  const rows = clusteredRows(count * (1 + cycles / 5), dimension, 41, 60)
+  const queries = clusteredRows(60, dimension, 42, 60)
   const vector = (i: number) => rows.subarray(i * dimension, (i + 1) * dimension)
   const alive = new Set<number>()
   const insert = async (from: number, to: number) => {

@@ -1,6 +1,6 @@
-// "If at least k objects match, k results come back": random filters over random objects that come, are replaced and go, in
-// one graph and in a field of several, in plain and multi-vector fields. Every hit must match, none may come twice, and the
-// similarities must be those of the objects. ANNAL_LONG=1 asks 10,000 filters of each.
+// "If at least k objects match, k results are returned": random filters over random objects that are inserted, replaced, and deleted, in a
+// single graph and in several segments, in plain and multi-vector fields. Every hit must match, none may be repeated, and similarities must
+// be those of the objects. ANNAL_LONG=1 runs 10,000 filters for each.
 
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -55,7 +55,7 @@ for (const [label, field, segmentRows] of [
   ['graphs of 320 ordinals', plain, 320],
   ['members', several, 320],
 ] as const) {
-  test(`${label}: ${filters} filters, k results whenever k objects match, seed ${seed}`, async (t) => {
+  test(`${label}: ${filters} filters, k results if k objects match, seed ${seed}`, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'annal-enough-'))
     const random = seededRandom(seed)
     const replica = await replicaOf(field, dir, segmentRows)
@@ -68,12 +68,12 @@ for (const [label, field, segmentRows] of [
       const asking = every && index % 3 === 0 ? [] : randomFilter
       const query = Array.from({ length: field.kind === 'multi' ? 1 + random.below(3) : 1 }, () => rowOf(random))
       const limit = 1 + random.below(index % 5 === 0 ? 400 : 12)
-      // A small pool, and in half of the searches a threshold that everything is above: the walk has to deliver.
+      // A small pool, and in half of the searches a threshold that every object exceeds, so that the walk must deliver.
       const ef = 1 + random.below(40)
       const threshold = random.below(2) === 0 ? {} : { prefilterThreshold: 0 }
       const request = {
         fields: { [name]: { query: field.kind === 'multi' ? query : (query[0] as number[]), limit, ef } },
-        // Random filters are JSON; some of them are refused.
+        // Random filters are JSON; some of them are rejected.
         filter: asking as unknown as Filter,
         filterBoostPercentage: random.below(101),
         explain: true,
@@ -127,7 +127,7 @@ async function replicaOf(field: FieldSchema, dir: string, segmentRows: number | 
   })
 }
 
-/** Inserts, replaces or deletes some; one in ten has filter values and no vector. */
+/** Inserts, replaces, or deletes some objects; one in ten has filter values and no vector. */
 async function change(
   replica: Replica,
   world: Map<string, Stored>,
@@ -158,7 +158,7 @@ async function change(
   for (const [id, stored] of fresh) world.set(id, stored)
 }
 
-/** Whether an upsert takes the values, whose numbers may be beyond what is kept exactly. */
+/** Whether an upsert accepts the values, whose numbers may be too large to be exact. */
 function isNew(values: JsonObject): boolean {
   try {
     return parseNewFilterValues(values) !== undefined

@@ -1,4 +1,4 @@
-// Facets of a key with very many values: exact as of one version, in turns of bounded work.
+// Facets of a key with very many values: exact as of one version, with bounded work in each turn.
 import tap, { test } from 'tap'
 import { countFacets } from '../../src/search/facets.ts'
 import { openDirectory, openIn } from './rig.ts'
@@ -7,7 +7,7 @@ tap.setTimeout(120_000)
 
 const turnMax = 4_096
 
-test('no turn counts more than some thousand values, whatever the key holds', async (t) => {
+test('no turn counts more than a few thousand values, however many the key has', async (t) => {
   for (const values of [0, 1, turnMax - 1, turnMax, 100_000]) {
     let visited = 0
     const filters = {
@@ -36,7 +36,7 @@ test('no turn counts more than some thousand values, whatever the key holds', as
   }
 })
 
-test('writes meanwhile change nothing of the answer and come after it; others have their turns', async (t) => {
+test('concurrent writes do not change the result and are applied after it, and other work has its turns', async (t) => {
   const engine = await openIn(t, await openDirectory(t))
   const fields = [{ name: 'words', type: 'sparse', sparse_model: 'default' }] as const
   const collection = await engine.database().createCollection({ name: 'things', fields })

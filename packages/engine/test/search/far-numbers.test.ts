@@ -1,4 +1,4 @@
-// Numbers at the ends of what is taken: what is accepted comes back, has finite similarities, and shows no -0.
+// Numbers at the limits of what is accepted: accepted numbers are returned, have finite similarities, and never show -0.
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { test } from 'tap'
@@ -17,7 +17,7 @@ const collectionsFields = spaces.map((space_type) =>
   })),
 )
 
-test('vectors whose length or distance leaves the range of 32-bit floats are refused by name', async (t) => {
+test('vectors whose length or distance exceeds the range of float32 are rejected with the field name', async (t) => {
   const collection = await openCollection(t, [
     { name: 'cosine', type: 'vector', params: { dimension: 2, space_type: 'cosine' } },
     { name: 'l2', type: 'vector', params: { dimension: 2, space_type: 'l2' } },
@@ -51,7 +51,7 @@ test('vectors whose length or distance leaves the range of 32-bit floats are ref
 })
 
 for (const fields of collectionsFields) {
-  test(`${fields[0]?.name}: what is taken comes back finite and has finite similarities (seed ${seed})`, async (t) => {
+  test(`${fields[0]?.name}: accepted vectors are returned finite and have finite similarities (seed ${seed})`, async (t) => {
     const most = Math.fround(7e17)
     const number = fc.oneof(
       fc.constantFrom(0, -0, 1e-45, 1e-30, 1e5, most, -most),

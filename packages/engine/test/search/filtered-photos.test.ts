@@ -1,5 +1,5 @@
-// Real pictures with filters of every selectivity, and with classes that go with the query or against it: recall at default
-// settings, and as many results as there are matches. ANNAL_LONG=1 takes all 60,000.
+// Real pictures with filters of every selectivity, and with classes that include or exclude the neighborhood of the query: recall with
+// default settings, and as many results as there are matches. ANNAL_LONG=1 uses all 60,000.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,13 +14,13 @@ const queries = 30
 const k = 10
 const dimension = 784
 
-test('filtered searches find what exact ones find, and k results where k match', { skip }, async (t) => {
+test('filtered searches find the exact results, and k results if k objects match', { skip }, async (t) => {
   const read = (file: string) => new Uint8Array(readFileSync(join(folder, file)))
-  const [base, queryRows, labels, askedLabels] = ['base.u8', 'queries.u8', 'base_labels.u8', 'query_labels.u8'].map(
+  const [base, queryRows, labels, queryLabels] = ['base.u8', 'queries.u8', 'base_labels.u8', 'query_labels.u8'].map(
     read,
   ) as [Uint8Array, Uint8Array, Uint8Array, Uint8Array]
   const row = (i: number) => base.subarray(i * dimension, (i + 1) * dimension)
-  // A number that has nothing to do with the picture: the row in steps that visit each once.
+  // A number that is independent of the picture: row numbers in steps that visit each once.
   const numberOf = (i: number) => (i * 7_919) % rows
   const params = { dimension, spaceType: 'l2', precision: 'int8' } as const
   const collection = await openCollection(t, [{ name: 'photo', type: 'vector', params }])
@@ -40,13 +40,13 @@ test('filtered searches find what exact ones find, and k results where k match',
       wanted: () => (i: number) => numberOf(i) < end,
     }
   }
-  const labelled = (name: string, shift: number) => ({
+  const byLabel = (name: string, shift: number) => ({
     name,
-    filter: (query: number) => [{ label: { $eq: ((askedLabels[query] ?? 0) + shift) % 10 } }],
-    wanted: (query: number) => (i: number) => labels[i] === ((askedLabels[query] ?? 0) + shift) % 10,
+    filter: (query: number) => [{ label: { $eq: ((queryLabels[query] ?? 0) + shift) % 10 } }],
+    wanted: (query: number) => (i: number) => labels[i] === ((queryLabels[query] ?? 0) + shift) % 10,
   })
   const cases = [0.0001, 0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.9, 1].map(below)
-  for (const { name, filter, wanted } of [...cases, labelled('own class', 0), labelled('another class', 5)]) {
+  for (const { name, filter, wanted } of [...cases, byLabel('own class', 0), byLabel('another class', 5)]) {
     let recall = 0
     for (let query = 0; query < queries; query++) {
       const vector = queryRows.subarray(query * dimension, (query + 1) * dimension)

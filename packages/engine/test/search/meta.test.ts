@@ -1,4 +1,4 @@
-// What stored meta inflates to: of one object, and of all objects of one answer.
+// The inflated size of stored meta, of one object and of all objects of one answer.
 import { deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { test } from 'tap'
@@ -7,7 +7,7 @@ import { decodeMeta, MetaBudget } from '../../src/search/meta.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? Date.now() % 1_000_000)
 
-/** `bytes` of JSON, of which so many differ. */
+/** `bytes` bytes of JSON, `varied` of which are random. */
 function plainOf(bytes: number, varied = 0): Buffer {
   const words = Array.from({ length: Math.ceil(varied / 8) }, (_, i) =>
     ((i * 0x9e3779b1) >>> 0).toString(36).padStart(8),
@@ -16,7 +16,7 @@ function plainOf(bytes: number, varied = 0): Buffer {
   return Buffer.from(JSON.stringify({ t: text + 'x'.repeat(bytes - varied - 8) }))
 }
 
-test('meta is inflated up to its own limit, and the ratio counts beyond what may be stored plain', (t) => {
+test('meta is inflated up to its own limit, and the ratio counts beyond the limit of plain meta', (t) => {
   t.strictSame(decodeMeta(new Uint8Array(0)), {})
   t.strictSame(decodeMeta(Buffer.from('{"a":1}')), { a: 1 })
   t.equal(decodeMeta(Buffer.from('x\u009cno zlib')), undefined)
@@ -34,7 +34,7 @@ test('meta is inflated up to its own limit, and the ratio counts beyond what may
   t.end()
 })
 
-test('the meta of one answer inflates to no more than its limit, and bombs do not keep short meta from it', (t) => {
+test('the meta of one answer inflates to its limit at most, and zip bombs do not prevent inflating short meta', (t) => {
   const most = deflateSync(plainOf(metaPlainBytesMax, 30_000))
   const budget = new MetaBudget()
   const count = metaAnswerPlainBytesMax / metaPlainBytesMax
@@ -49,7 +49,7 @@ test('the meta of one answer inflates to no more than its limit, and bombs do no
   t.end()
 })
 
-test(`whatever is stored, an answer inflates no more than it may (seed ${seed})`, (t) => {
+test(`for any stored meta, an answer inflates at most its limit (seed ${seed})`, (t) => {
   const stored = fc.oneof(
     {
       arbitrary: fc.integer({ min: 8, max: 3 * metaPlainBytesMax }).map((bytes) => deflateSync(plainOf(bytes))),

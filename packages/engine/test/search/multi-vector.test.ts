@@ -1,4 +1,4 @@
-// Fields of several vectors per object, compared with a naive evaluation of the documented formula.
+// Multi-vector fields, compared with a naive evaluation of the documented formula.
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Collection, openEngine } from '@annal/engine'
@@ -45,7 +45,7 @@ function similarity(space: string, a: readonly number[], b: readonly number[]): 
 }
 
 /** The mean, over the vectors of the query, of the similarity to the most similar member. */
-function naive(space: string, query: Rows, rows: Rows): number {
+function naiveScore(space: string, query: Rows, rows: Rows): number {
   return query.reduce((sum, q) => sum + Math.max(...rows.map((row) => similarity(space, q, row))), 0) / query.length
 }
 
@@ -55,7 +55,7 @@ function best(
   list: readonly Thing[],
 ): { readonly id: string; readonly similarity: number }[] {
   return list
-    .map(({ id, rows }) => ({ id, similarity: naive(space, query, rows) }))
+    .map(({ id, rows }) => ({ id, similarity: naiveScore(space, query, rows) }))
     .sort((a, b) => b.similarity - a.similarity)
 }
 
@@ -65,7 +65,7 @@ for (const [space, pooling] of [
   ['l2', 'mean'],
   ['ip', 'max'],
 ] as const) {
-  test(`${space} pooled by ${pooling}: answers are those of the formula, seed ${seed}`, async (t) => {
+  test(`${space} pooled by ${pooling}: results equal the formula, seed ${seed}`, async (t) => {
     const random = seededRandom(seed)
     const collection = await openCollection(t, [field({ space_type: space, pooling })])
     const list = things(random, 600)
@@ -117,7 +117,7 @@ for (const [space, pooling] of [
   })
 }
 
-test('members come back as they were given, with get, scroll and search, and only when asked', async (t) => {
+test('members are returned as given by get, scroll, and search, and only if requested', async (t) => {
   const collection = await openCollection(t, [
     field(),
     { name: 'v', type: 'vector', params: { dimension: 2, precision: 'float32' } },
@@ -171,7 +171,7 @@ test('members come back as they were given, with get, scroll and search, and onl
   t.same(
     byId.results.passages?.map(({ id }) => id),
     ['b'],
-    'the object asked with is left out',
+    'the object whose vectors are the query is excluded',
   )
   await t.rejects(collection.search({ fields: { passages: { query: { id: 'c' } } } }), {
     code: 'invalid_argument',
@@ -181,7 +181,7 @@ test('members come back as they were given, with get, scroll and search, and onl
   t.same(close.results.passages, [])
 })
 
-test('what is wrong with the members of an object or a query is said', async (t) => {
+test('an error describes what is wrong with the members of an object or a query', async (t) => {
   const collection = await openCollection(t, [field({ dimension: 2 })])
   const put = (passages: unknown) => collection.upsert([{ id: 'x', fields: { passages } } as never])
   const path = 'objects[0].fields.passages'
@@ -208,7 +208,7 @@ test('what is wrong with the members of an object or a query is said', async (t)
   t.match(engine.fields[0], { kind: 'multi', params: { pooling: 'mean' }, elements: 0 })
 })
 
-test('a definition of a field of several vectors is checked', async (t) => {
+test('a definition of a multi-vector field is checked', async (t) => {
   const collection = (params: object) => openCollection(t, [field(params)])
   await t.rejects(collection({ pooling: 'sum' }), {
     code: 'invalid_argument',
@@ -218,8 +218,8 @@ test('a definition of a field of several vectors is checked', async (t) => {
   t.match((await collection({ pooling: 'max', M: 8 })).describe().fields[0], { params: { pooling: 'max', M: 8 } })
 })
 
-/** All that can be seen, for comparison before and after. */
-async function seen(collection: Collection, list: readonly Thing[], query: Rows): Promise<unknown> {
+/** The complete readable state, for comparison before and after. */
+async function readAll(collection: Collection, list: readonly Thing[], query: Rows): Promise<unknown> {
   const got = await collection.getMany(list.map(({ id }) => id))
   const { results } = await collection.search({ fields: { passages: { query, limit: 20 } }, exact: true })
   return [
@@ -229,7 +229,7 @@ async function seen(collection: Collection, list: readonly Thing[], query: Rows)
 }
 
 for (const precision of ['int8', 'float32']) {
-  test(`members of ${precision} survive churn, rebuilds, restarts, replays and a lost directory, seed ${seed}`, async (t) => {
+  test(`members of ${precision} survive churn, rebuilds, restarts, replays, and a lost directory, seed ${seed}`, async (t) => {
     const random = seededRandom(seed)
     const dataDir = await openDirectory(t)
     const open = () => openEngine({ dataDir, threads: 1, keepLog: true })
@@ -248,10 +248,10 @@ for (const precision of ['int8', 'float32']) {
     }
     const query = rowsOf(random, 4)
     const check = async (label: string) => {
-      t.same(await seen(collection(), list, query), before, label)
+      t.same(await readAll(collection(), list, query), before, label)
       t.equal(collection().stateDigest(), digest, `digest ${label}`)
     }
-    const before = await seen(collection(), list, query)
+    const before = await readAll(collection(), list, query)
     t.same(
       ((before as [unknown, [string, number][]])[1] ?? []).map(([id]) => id),
       best('cosine', query, list)
@@ -272,7 +272,7 @@ for (const precision of ['int8', 'float32']) {
     engine = await open()
     await check('by replay')
     await collection().rebuild({ passages: { M: 8 } })
-    t.same(await seen(collection(), list, query), before, 'after a rebuild')
+    t.same(await readAll(collection(), list, query), before, 'after a rebuild')
     digest = collection().stateDigest()
     await engine.close()
     await rm(join(dataDir, 'checkpoints'), { recursive: true })
@@ -282,7 +282,7 @@ for (const precision of ['int8', 'float32']) {
   })
 }
 
-test('searches and reads go on while objects are replaced, and each sees one version of an object', async (t) => {
+test('searches and reads continue while objects are replaced, and each sees one version of an object', async (t) => {
   const collection = await openCollection(t, [field({ dimension: 2, space_type: 'ip' })])
   const write = (n: number) =>
     collection.upsert(

@@ -1,14 +1,14 @@
-// The graph as a user sees it: who is linked to whom, never somebody who is gone.
+// Neighbors in the graph as a user sees them, without deleted objects.
 import { test } from 'tap'
-import { clustered } from '../vector/world.ts'
+import { clusteredRows } from '../vector/world.ts'
 import { denseField, openCollection } from './rig.ts'
 
 const dimension = 16
 const count = 600
 
-test('every object leads to living neighbors, close ones before all', async (t) => {
+test('neighbors of every object are live and mostly the nearest', async (t) => {
   const collection = await openCollection(t, [denseField(dimension), { name: 'words', type: 'sparse', params: {} }])
-  const rows = clustered(count, dimension, 7, 10)
+  const rows = clusteredRows(count, dimension, 7, 10)
   const vector = (i: number) => rows.subarray(i * dimension, (i + 1) * dimension)
   await collection.upsert(Array.from({ length: count }, (_, i) => ({ id: `${i}`, fields: { dense: vector(i) } })))
   await collection.upsert([{ id: 'wordy', fields: { words: { indices: [1], values: [1] } } }])

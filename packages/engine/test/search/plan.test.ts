@@ -11,13 +11,13 @@ const input: PlanInput = {
 }
 const planOf = (changes: Partial<PlanInput>) => planDense({ ...input, ...changes }).kind
 
-test('a threshold that is given is obeyed, whatever the costs', async (t) => {
+test('a given threshold is applied regardless of costs', async (t) => {
   for (const matches of [1, 999, 1_000, 1_001, 9_999, 50_000])
     for (const prefilterThreshold of [1_000, 10_000, 1_000_000])
       t.equal(planOf({ matches, prefilterThreshold }), matches <= prefilterThreshold ? 'scan' : 'walk')
 })
 
-test('without one the cheaper plan is taken', async (t) => {
+test('without a threshold the cheaper plan is used', async (t) => {
   t.equal(planOf({ matches: 0 }), 'nothing')
   t.equal(planOf({ rows: 0, matches: undefined }), 'nothing')
   t.equal(planOf({ matches: undefined }), 'walk')
@@ -31,7 +31,7 @@ test('without one the cheaper plan is taken', async (t) => {
   t.equal(planOf({ matches: 9_000, ef: 1_024 }), 'compare', 'a wide pool makes walks dear')
 })
 
-test('a small field without a filter is compared, a large one walked, the wider the pool the larger', async (t) => {
+test('without a filter a small field is compared and a large one is walked, and the limit grows with ef', async (t) => {
   for (const [ef, compared, walked] of [
     [16, 1_500, 1_600],
     [128, 5_183, 6_000],
@@ -60,15 +60,15 @@ test('the boost widens the pool of a filtered walk by its percentage', async (t)
   )
 })
 
-test('at equal costs the matches are compared: a comparison of each never ends in the wrong place', async (t) => {
-  // 0.45 of 5,400 rows is twice the cost of a walk at this ef, to the comparison.
+test('at equal costs the matches are compared, because this never ends in the wrong place', async (t) => {
+  // 0.45 times 5,400 rows is exactly twice the cost of a walk at this ef.
   const ties = Array.from({ length: 1_024 }, (_, ef) => ({ ef, rows: (2 * Math.round(66 * ef ** 0.6)) / 0.45 }))
   const tie = ties.find(
     ({ ef, rows }) => ef > 0 && Number.isInteger(rows) && rows * 0.45 === 2 * Math.round(66 * ef ** 0.6),
   )
   t.ok(tie !== undefined)
   if (tie !== undefined) t.equal(planOf({ matches: undefined, ...tie }), 'compare')
-  // A walk through a field of which all rows match costs 1.25 x 7.1 x ef x 1.335 comparisons.
+  // A walk through a field whose rows all match costs 1.25 x 7.1 x ef x 1.335 comparisons.
   const matches = Array.from({ length: 60_000 }, (_, i) => i + 1)
   const even = matches.find((count) => {
     const { costs } = planDense({ ...input, matches: count, rows: count, ef: 300 })

@@ -1,8 +1,8 @@
-// Answers from the vectors on disk: what binary fields report unless a search says otherwise, and what `exact` compares at every
-// precision. All of it against plain arithmetic in double precision.
+// Results from the original vectors on disk: what binary fields report by default, and what `exact` compares for every precision, checked
+// by plain arithmetic in double precision.
 import { test } from 'tap'
 import type { Precision, SpaceType } from '../../src/model/schema.ts'
-import { clustered, seeded } from '../vector/world.ts'
+import { clusteredRows, createRandom } from '../vector/world.ts'
 import { openCollection } from './rig.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? 1)
@@ -11,7 +11,7 @@ const precisions = ['binary', 'int8', 'int16', 'float16', 'float32'] as const
 const dimension = 64
 const n = 600
 
-const rows = clustered(n, dimension, seed)
+const rows = clusteredRows(n, dimension, seed)
 const vectorOf = (i: number) => Array.from(rows.subarray(i * dimension, (i + 1) * dimension))
 
 function exactly(space: SpaceType, a: ArrayLike<number>, b: ArrayLike<number>): number {
@@ -25,7 +25,7 @@ function exactly(space: SpaceType, a: ArrayLike<number>, b: ArrayLike<number>): 
   return space === 'cosine' ? sum / Math.sqrt(aa * bb) : sum
 }
 
-/** Ids of the k nearest among those that count, best first. */
+/** Ids of the k nearest among the matching objects, best first. */
 function nearest(
   space: SpaceType,
   query: ArrayLike<number>,
@@ -46,7 +46,7 @@ const fieldOf = (spaceType: SpaceType, precision: Precision) => ({
 })
 
 for (const space of spaces)
-  test(`of every precision by ${space}`, async (t) => {
+  test(`every precision with ${space}`, async (t) => {
     t.comment(`seed ${seed}`)
     const fields = precisions.map((precision) => fieldOf(space, precision))
     const collection = await openCollection(t, fields)
@@ -58,12 +58,12 @@ for (const space of spaces)
           fields: Object.fromEntries(fields.map(({ name }) => [name, vectorOf(from + i)])),
         })),
       )
-    const random = seeded(seed + 1)
+    const random = createRandom(seed + 1)
     const queries = Array.from({ length: 6 }, () => vectorOf(Math.floor(random() * n)).map((x) => x + random() - 0.5))
     const [first = [], second = []] = queries
 
-    /** The largest error of what is reported, over all queries, in units of max(1, |similarity|); and how many of the best are found. */
-    const measured = async (name: string, more: object) => {
+    /** The largest error of reported similarities over all queries, in units of max(1, |similarity|), and the recall. */
+    const measureErrors = async (name: string, more: object) => {
       let [error, found] = [0, 0]
       for (const query of queries) {
         const { results } = await collection.search({ fields: { [name]: { query, limit: 10 } }, ...more })
@@ -88,9 +88,9 @@ for (const space of spaces)
 
     for (const precision of precisions) {
       const name = `${space}_${precision}`
-      t.test(`${name}: exact compares the vectors as they came`, async (t) => {
+      t.test(`${name}: exact compares the original vectors`, async (t) => {
         for (const more of [{ exact: true }, { exact: true, rescore: false }]) {
-          const { error, found } = await measured(name, more)
+          const { error, found } = await measureErrors(name, more)
           t.equal(found, 1)
           t.ok(error < 1e-6, `error ${error}`)
         }
@@ -111,17 +111,17 @@ for (const space of spaces)
     }
 
     const binary = `${space}_binary`
-    t.test(`${binary} is rescored unless the search says otherwise`, async (t) => {
-      const byDefault = await measured(binary, {})
+    t.test(`${binary} is rescored unless the search disables it`, async (t) => {
+      const byDefault = await measureErrors(binary, {})
       t.ok(byDefault.error < 1e-6, `error ${byDefault.error}`)
       t.ok(byDefault.found >= 0.95, `recall ${byDefault.found}`)
-      t.strictSame(await measured(binary, { rescore: true }), byDefault)
-      t.ok((await measured(binary, { rescore: false })).error > 1e-4, 'codes estimate')
+      t.strictSame(await measureErrors(binary, { rescore: true }), byDefault)
+      t.ok((await measureErrors(binary, { rescore: false })).error > 1e-4, 'codes estimate')
       t.equal((await explanationOf(binary, {}))?.rescored, 128, 'reads of one search')
       t.equal((await explanationOf(binary, { rescore: false }))?.rescored, undefined)
     })
 
-    t.test(`${binary}: a stored object searches with its vector as it came, and is left out`, async (t) => {
+    t.test(`${binary}: a search by a stored object uses its original vector and excludes it`, async (t) => {
       const { results } = await collection.search({ fields: { [binary]: { query: { id: '77' }, limit: 10 } } })
       const hits = results[binary] ?? []
       const truth = nearest(space, vectorOf(77), 10, (i) => i !== 77)
@@ -134,20 +134,20 @@ for (const space of spaces)
       }
     })
 
-    t.test(`${binary}: a threshold is one of exact similarities`, async (t) => {
+    t.test(`${binary}: a threshold applies to exact similarities`, async (t) => {
       const third = exactly(space, vectorOf(Number(nearest(space, second, 3)[2])), second)
       const scoreThreshold = third - Math.abs(third) * 1e-6
-      const asked = { [binary]: { query: second, limit: 10, scoreThreshold } }
-      const { results } = await collection.search({ fields: asked })
+      const fields = { [binary]: { query: second, limit: 10, scoreThreshold } }
+      const { results } = await collection.search({ fields: fields })
       const ids = results[binary]?.map(({ id }) => id)
       t.strictSame(ids, nearest(space, second, 3))
     })
 
-    t.test('other precisions are not rescored unless the search says so', async (t) => {
+    t.test('other precisions are rescored only if the search requests it', async (t) => {
       for (const precision of ['int8', 'int16', 'float16'] as const) {
         const name = `${space}_${precision}`
         t.equal((await explanationOf(name, {}))?.rescored, undefined, name)
-        t.ok((await measured(name, { rescore: true })).error < 1e-6, name)
+        t.ok((await measureErrors(name, { rescore: true })).error < 1e-6, name)
       }
     })
   })

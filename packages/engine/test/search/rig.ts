@@ -1,4 +1,4 @@
-// An engine in a directory of its own for the tests of searches.
+// An engine in a temporary directory for the tests of searches.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,14 +1,14 @@
-// Sparse fields through the engine: written, replaced, deleted, checkpointed and replayed, filtered, and searched meanwhile.
+// Sparse fields through the engine: written, replaced, deleted, checkpointed, replayed, filtered, and searched meanwhile.
 import tap, { test } from 'tap'
-import { exhaustive, someTerms, type Terms } from '../vector/sparse-world.ts'
-import { seeded } from '../vector/world.ts'
+import { randomTerms, scoreAllRows, type Terms } from '../vector/sparse-world.ts'
+import { createRandom } from '../vector/world.ts'
 import { denseField, openCollection, openDirectory, openIn, sparseField } from './rig.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? 5)
 tap.comment(`ANNAL_SEED=${seed}`)
 
-test('what sparse search finds is what scoring every object finds, through churn, checkpoints and replays', async (t) => {
-  const random = seeded(seed)
+test('sparse search equals scoring every object, through churn, checkpoints, and replays', async (t) => {
+  const random = createRandom(seed)
   const dataDir = await openDirectory(t)
   let engine = await openIn(t, dataDir)
   const fields = [denseField(2), sparseField(), { ...sparseField({ model: 'default' }), name: 'other' }]
@@ -16,7 +16,7 @@ test('what sparse search finds is what scoring every object finds, through churn
   const model = new Map<string, { readonly words?: Terms; readonly tag: string }>()
   for (let round = 1; round <= 60; round++) {
     const objects = Array.from({ length: 1 + Math.floor(40 * random()) }, (_, i) => {
-      const words = random() < 0.8 ? { words: someTerms(random, Math.floor(20 * random()), 200) } : {}
+      const words = random() < 0.8 ? { words: randomTerms(random, Math.floor(20 * random()), 200) } : {}
       return { id: `id-${Math.floor(300 * random())}-${i}`, ...words, tag: random() < 0.3 ? 'red' : 'blue' }
     })
     const dense = () => (random() < 0.5 ? { dense: [random(), random()] } : { other: { indices: [3], values: [1] } })
@@ -42,14 +42,14 @@ test('what sparse search finds is what scoring every object finds, through churn
   t.equal(collection.describe().fields.find(({ name }) => name === 'words')?.elements, having)
 
   async function check(when: string): Promise<void> {
-    const query = someTerms(random, 1 + Math.floor(8 * random()), 200)
+    const query = randomTerms(random, 1 + Math.floor(8 * random()), 200)
     for (const tag of [undefined, 'red']) {
       const ids = [...model.keys()]
       const rows = ids.flatMap((id, i) => {
         const { words, tag: own } = model.get(id)!
         return words !== undefined && (tag === undefined || own === tag) ? [[i, words] as const] : []
       })
-      const truth = exhaustive(rows, query)
+      const truth = scoreAllRows(rows, query)
       const scores = new Map(truth.map(({ ordinal, score }) => [ids[ordinal], score]))
       const filter = tag === undefined ? {} : { filter: [{ tag: { $eq: tag } }] }
       const { results, complete } = await collection.search({ fields: { words: { query, limit: 15 } }, ...filter })
@@ -94,7 +94,7 @@ test('searches that run while objects are replaced see each object once, old or 
   }
 })
 
-test('a hit of a sparse field comes with the norm and, when asked, the vector of the first dense field', async (t) => {
+test('a hit of a sparse field has the norm and, if requested, the vector of the first dense field', async (t) => {
   const collection = await openCollection(t, [sparseField(), denseField(2, { space_type: 'cosine' })])
   await collection.upsert([
     { id: 'both', fields: { dense: [3, 4], words: { indices: [7], values: [2] } } },
@@ -108,7 +108,7 @@ test('a hit of a sparse field comes with the norm and, when asked, the vector of
   t.equal(words?.vector, undefined)
 })
 
-test('indices up to 2^32 - 1 are taken, others and ill-formed queries are refused', async (t) => {
+test('indices up to 2^32 - 1 are accepted, others and malformed queries are rejected', async (t) => {
   const collection = await openCollection(t, [sparseField(), { ...sparseField({ dimension: 10 }), name: 'small' }])
   await collection.upsert([{ id: 'a', fields: { words: { indices: [2 ** 32 - 1, 0], values: [1, 2] } } }])
   const found = await collection.search({ fields: { words: { query: { indices: [2 ** 32 - 1], values: [3] } } } })

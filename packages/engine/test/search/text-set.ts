@@ -1,5 +1,5 @@
-// A text collection with dense and sparse vectors, queries, exact answers and judged relevance, where it is on this machine:
-// under ANNAL_DATA, else in ../shared/data beside the repository.
+// A text collection with dense and sparse vectors, queries, exact answers, and judged relevance, if it is on this machine: below
+// ANNAL_DATA, else in ../shared/data next to the repository.
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,9 +19,9 @@ export interface TextSet {
   denseQuery(query: number): Float32Array
   sparse(row: number): SparseRow
   sparseQuery(query: number): SparseRow
-  /** Scores of the exact sparse answer, best first. */
+  /** Scores of the exact sparse results, best first. */
   sparseScores(query: number): Float32Array
-  /** Grade of each relevant row; undefined where a query has none. */
+  /** Grade of each relevant row; undefined if the query has none. */
   relevant(query: number): ReadonlyMap<number, number> | undefined
 }
 
@@ -34,7 +34,7 @@ interface Meta {
 
 export const textSetNames = ['cranfield', 'cisi', 'npl'] as const
 
-/** Published nDCG@10 of BM25, LSA and their RRF (k = 60, both lists of 100), exact search. */
+/** Published nDCG@10 of BM25, LSA, and their RRF (k = 60, both lists of 100), with exact search. */
 export const baselines = {
   cranfield: { bm25: 0.383, lsa: 0.411, rrf: 0.412 },
   cisi: { bm25: 0.413, lsa: 0.381, rrf: 0.409 },
@@ -43,7 +43,7 @@ export const baselines = {
 
 const besideRepository = join(dirname(fileURLToPath(import.meta.url)), '../../../../../shared/data')
 
-/** Undefined where the set is not on this machine. */
+/** Returns undefined if the set is not on this machine. */
 export function readTextSet(name: string): TextSet | undefined {
   const folder = join(process.env.ANNAL_DATA ?? besideRepository, name)
   if (!existsSync(join(folder, 'sparse_base.csr'))) return undefined
@@ -102,7 +102,7 @@ function readGrades(folder: string): Map<number, Map<number, number>> {
   return grades
 }
 
-/** Gain of the first ten, 2^grade - 1 each, over that of the best possible ten. */
+/** Gain of the first ten results, 2^grade - 1 each, divided by that of the best possible ten. */
 export function ndcg10(found: readonly number[], relevant: ReadonlyMap<number, number>): number {
   const gain = (grades: readonly number[]) =>
     grades.slice(0, 10).reduce((sum, grade, i) => sum + (2 ** grade - 1) / Math.log2(i + 2), 0)

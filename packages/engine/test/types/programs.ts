@@ -1,6 +1,6 @@
-// Programs that use the library, as text. In a wrong one, ‹ and › enclose what the editor must mark.
+// Programs that use the library, as text. In a wrong program, ‹ and › enclose what the editor must mark.
 
-/** What every program begins with. */
+/** The beginning of every program. */
 export const preamble = `import { type Collection, type CollectionDefinition, defineCollection, type Engine, type Filter } from '@annal/engine'
 declare const engine: Engine
 declare const names: readonly string[]

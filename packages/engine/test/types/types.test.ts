@@ -1,4 +1,4 @@
-// What the editor marks, and what it proposes. All programs are one program of the TypeScript API, so the library is read once.
+// Errors and completions of the editor. All programs are one program of the TypeScript API, so the library is read once.
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -13,13 +13,13 @@ const { options } = ts.parseJsonConfigFileContent(
   ts.sys,
   root,
 )
-/** Programs have variables that nothing reads; the libraries' own declarations are checked too. */
+/** Programs have unused variables; the declarations of the libraries are checked, too. */
 const settings = { ...options, noUnusedLocals: false, noUnusedParameters: false, skipLibCheck: false }
 
 interface Source {
   readonly file: string
   readonly text: string
-  /** What must be marked: from, to. */
+  /** Range that must be marked: start, end. */
   readonly marked: readonly [number, number] | undefined
 }
 
@@ -52,7 +52,7 @@ function errorsIn(source: Source): { readonly at: string; readonly from: number;
   }))
 }
 
-test('programs that are right compile', async (t) => {
+test('correct programs compile', async (t) => {
   t.ok(right.length >= 20, `${right.length} programs`)
   for (const [i, text] of right.entries()) {
     const source = sources.get(path.join(folder, `right-${i}.ts`)) as Source
@@ -60,7 +60,7 @@ test('programs that are right compile', async (t) => {
   }
 })
 
-test('in programs that are wrong, what is wrong is marked and nothing else', async (t) => {
+test('in wrong programs exactly the error is marked', async (t) => {
   t.ok(wrong.length >= 20, `${wrong.length} programs`)
   for (const [i, text] of wrong.entries()) {
     const source = sources.get(path.join(folder, `wrong-${i}.ts`)) as Source
@@ -99,17 +99,17 @@ test("the README's embedded program has completions for its own fields", async (
     [],
   )
   const whole = text
-  /** What the editor proposes in place of `written`, where it first follows `after`. */
-  const proposed = (after: string, written: string): string[] => {
+  /** The completions of the editor for `written`, at its first occurrence after `after`. */
+  const completionsFor = (after: string, written: string): string[] => {
     const at = whole.indexOf(after) + after.length
     t.equal(whole.slice(at, at + written.length), written, `${written} follows ${after}`)
     text = whole.slice(0, at) + whole.slice(at + written.length)
     version++
     return (service.getCompletionsAtPosition(file, at, {})?.entries ?? []).map(({ name }) => name)
   }
-  t.same(proposed("'William Blake' }, fields: { ", 'text: [0.1, 0.9, 0.4]'), ['text'])
-  t.same(proposed('poems.search({ fields: { ', 'text: { query: [0, 1, 0.5], limit: 3 }'), ['text'])
-  t.same(proposed('results.', 'text'), ['text'])
-  t.same(proposed('query: [0, 1, 0.5], ', 'limit: 3').sort(), ['ef', 'limit', 'scoreThreshold'])
-  t.ok(proposed('dimension: 3, ', "spaceType: 'cosine'").includes('spaceType'))
+  t.same(completionsFor("'William Blake' }, fields: { ", 'text: [0.1, 0.9, 0.4]'), ['text'])
+  t.same(completionsFor('poems.search({ fields: { ', 'text: { query: [0, 1, 0.5], limit: 3 }'), ['text'])
+  t.same(completionsFor('results.', 'text'), ['text'])
+  t.same(completionsFor('query: [0, 1, 0.5], ', 'limit: 3').sort(), ['ef', 'limit', 'scoreThreshold'])
+  t.ok(completionsFor('dimension: 3, ', "spaceType: 'cosine'").includes('spaceType'))
 })

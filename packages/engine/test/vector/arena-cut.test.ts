@@ -18,7 +18,7 @@ function random(from: number): () => number {
 }
 
 for (const precision of ['float32', 'int8', 'int16', 'float16', 'binary'] as Precision[]) {
-  test(`a cut of ${precision} is the field as it was, whatever is inserted, removed and reused meanwhile, seed ${seed}`, async (t) => {
+  test(`a cut of ${precision} equals the field at its start while rows are inserted, removed, and reused, seed ${seed}`, async (t) => {
     const params = { dimension, spaceType: 'l2', precision, M: 8, efConstruction: 32 } as const
     const definition: DenseFieldSchema = { kind: 'dense', name: 'v', params }
     const pool = await openWorkerPool({ threads: 2 })
@@ -45,8 +45,8 @@ for (const precision of ['float32', 'int8', 'int16', 'float16', 'binary'] as Pre
     await write([], range(100, 400))
     const [early, prepared] = [field.prepareCut(), field.prepareCut()]
     const ahead = [early, prepared].map((cut) => cut.copyAhead(() => setImmediate()))
-    // While links are copied ahead, they change: by new rows, reused ones, deaths and a sweep.
-    // An odd number of rows: what follows the last of them in memory is the next one's, and padding on the disk.
+    // Links change while they are copied: by new rows, reused ones, deaths, and a sweep. With an odd number of rows, the last one is
+    // followed by another row in memory, and by padding on disk.
     await write(range(3_000, 4_999), [])
     await write(range(100, 400), range(1_500, 2_500))
     await ahead[0]
@@ -62,7 +62,7 @@ for (const precision of ['float32', 'int8', 'int16', 'float16', 'binary'] as Pre
     let step = 0
     for (const piece of cut.pieces) {
       pieces.push(piece.slice())
-      // New ordinals, reused ones, deaths, and enough of them that the graph is swept.
+      // New ordinals, reused ones, deaths, and enough of them to sweep the graph.
       if (step === 0) await write(range(1_600, 1_900), range(1_000, 1_300))
       if (step === 1) await write(range(4_999, 5_500), range(2_500, 2_900))
       if (step % 3 === 2) await write([], [...live].slice(0, 5))

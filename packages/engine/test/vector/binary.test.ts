@@ -1,10 +1,10 @@
-// Fields of rotated signs: what they report can be a similarity, whatever the vectors, and is as near to it as theory says.
+// Fields of rotated signs: reported similarities are valid for any vectors and have the expected error.
 import fc from 'fast-check'
 import tap, { test } from 'tap'
 import type { SpaceType } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, exact, normalise, recall, rowsOf, similarity } from './world.ts'
+import { clusteredRows, definitionOf, exactNearest, normalize, recall, rowsOf, similarity } from './world.ts'
 
 tap.setTimeout(300_000)
 
@@ -17,19 +17,19 @@ const spaces: SpaceType[] = ['l2', 'ip', 'cosine']
 const binary = (dimension: number, spaceType: SpaceType) =>
   definitionOf({ dimension, spaceType, precision: 'binary', rules: 3 })
 
-/** A field at its own precision: enough rows to settle, the first of them those given. */
+/** A field at its own precision: enough rows to settle, starting with the given ones. */
 async function fieldOf(spaceType: SpaceType, given: Float32Array, dimension: number) {
   const n = 300
-  const rows = clustered(n, dimension, 3)
+  const rows = clusteredRows(n, dimension, 3)
   rows.set(given)
-  if (spaceType === 'cosine') normalise(rows, dimension)
+  if (spaceType === 'cosine') normalize(rows, dimension)
   const field = await openDenseField(binary(dimension, spaceType), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, n), nothing)
   return { field, rows, n }
 }
 
 for (const spaceType of spaces)
-  test(`${spaceType}: what is reported is in the range of the metric (seed ${seed})`, async (t) => {
+  test(`${spaceType}: reported similarities are in the range of the metric (seed ${seed})`, async (t) => {
     const most = Math.fround(1e15)
     const number = fc.oneof(fc.constantFrom(0, 1e-30, 1, -1, most), fc.float({ noNaN: true, min: -most, max: most }))
     const vectors = fc.integer({ min: 2, max: 24 }).chain((dimension) =>
@@ -45,9 +45,9 @@ for (const spaceType of spaces)
       fc.asyncProperty(vectors, async ({ dimension, rows: given }) => {
         const { field, n } = await fieldOf(spaceType, Float32Array.from(given.flat()), dimension)
         const own = Float32Array.from(given.flat())
-        if (spaceType === 'cosine') normalise(own, dimension)
+        if (spaceType === 'cosine') normalize(own, dimension)
         for (let i = 0; i < 3; i++) {
-          // A row itself is the query: nothing can be nearer.
+          // The query is a row itself, so no row can be nearer.
           const query = own.subarray(i * dimension, (i + 1) * dimension)
           const answers = [
             await field.search(query, { k: 50, ef: 64, version: 1 }),
@@ -70,21 +70,21 @@ for (const spaceType of spaces)
   })
 
 for (const spaceType of spaces)
-  test(`${spaceType}: estimates are without bias and as near as theory says, walks find what comparing finds`, async (t) => {
+  test(`${spaceType}: estimates are unbiased with the expected error, and walks find what scans find`, async (t) => {
     for (const dimension of [48, 300]) {
       const n = 2_000
-      const rows = clustered(n, dimension, 7, 200)
-      const queries = clustered(20, dimension, 7, 200)
-      if (spaceType === 'cosine') for (const set of [rows, queries]) normalise(set, dimension)
+      const rows = clusteredRows(n, dimension, 7, 200)
+      const queries = clusteredRows(20, dimension, 7, 200)
+      if (spaceType === 'cosine') for (const set of [rows, queries]) normalize(set, dimension)
       const field = await openDenseField(binary(dimension, spaceType), pool)
       for (let i = 0; i < n; i += 500) await field.apply(i / 500 + 1, rowsOf(rows, dimension, i, i + 500), nothing)
       const version = n / 500
-      const centre = Float32Array.from({ length: dimension }, (_, j) => {
+      const center = Float32Array.from({ length: dimension }, (_, j) => {
         let sum = 0
         for (let i = 0; i < 500; i++) sum += rows[i * dimension + j] as number
         return sum / 500
       })
-      const apart = (a: Float32Array) => Math.sqrt(-similarity('l2', a, centre))
+      const distanceToCenter = (a: Float32Array) => Math.sqrt(-similarity('l2', a, center))
       const bits = Math.max(256, Math.ceil(dimension / 128) * 128)
       let [sum, squares, count, found, walked] = [0, 0, 0, 0, 0]
       for (let i = 0; i < 20; i++) {
@@ -93,14 +93,14 @@ for (const spaceType of spaces)
         for (const [at, ordinal] of scanned.ordinals.entries()) {
           const row = rows.subarray(ordinal * dimension, (ordinal + 1) * dimension)
           const error = (scanned.similarities[at] as number) - similarity(spaceType, query, row)
-          // In units of what theory says: an error of sqrt(pi / 2 - 1) over sqrt(bits) of the product of lengths.
-          const unit = (apart(query) * apart(row) * Math.sqrt(Math.PI / 2 - 1)) / Math.sqrt(bits)
+          // In units of the expected error: sqrt(pi / 2 - 1) / sqrt(bits) of the product of lengths.
+          const unit = (distanceToCenter(query) * distanceToCenter(row) * Math.sqrt(Math.PI / 2 - 1)) / Math.sqrt(bits)
           const relative = error / unit / (spaceType === 'l2' ? 2 : 1)
           sum += relative
           squares += relative ** 2
           count++
         }
-        const truth = exact(spaceType, rows, dimension, query, 10)
+        const truth = exactNearest(spaceType, rows, dimension, query, 10)
         const byWalk = await field.search(query, { k: 128, ef: 128, version })
         const best = new Set(byWalk.ordinals)
         found += truth.filter(({ ordinal }) => best.has(ordinal)).length / 200

@@ -4,14 +4,14 @@ import { Segment } from '../../src/vector/dense/segment.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import type { DenseField } from '../../src/vector/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, exact, recall, rowsOf, seeded } from './world.ts'
+import { clusteredRows, createRandom, definitionOf, exactNearest, recall, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)
 const long = process.env.ANNAL_LONG === '1'
 const n = long ? 20_000 : 4_000
 const dimension = 24
 
-/** The vectors that stand at each ordinal now; an ordinal that is free holds what was there before. */
+/** The current vectors by ordinal; a free ordinal has its previous vector. */
 interface Living {
   readonly vectors: Float32Array
   readonly alive: Uint8Array
@@ -22,7 +22,7 @@ async function meanRecall(field: DenseField, { vectors, alive, queries }: Living
   let sum = 0
   for (let i = 0; i < 100; i++) {
     const query = queries.subarray(i * dimension, (i + 1) * dimension)
-    const truth = exact('l2', vectors, dimension, query, 10, (ordinal) => alive[ordinal] === 1)
+    const truth = exactNearest('l2', vectors, dimension, query, 10, (ordinal) => alive[ordinal] === 1)
     const hits = await field.search(query, { k: 10, ef: 64, version })
     if ([...hits.ordinals].some((ordinal) => alive[ordinal] !== 1)) return Number.NaN
     sum += recall(hits, truth)
@@ -30,14 +30,14 @@ async function meanRecall(field: DenseField, { vectors, alive, queries }: Living
   return sum / 100
 }
 
-test('twenty cycles of removing and inserting a tenth leave the graph as good as a new one', async (t) => {
+test('after twenty cycles of removing and inserting a tenth, the graph is as good as a new one', async (t) => {
   const seed = Number(process.env.ANNAL_SEED ?? 77)
   t.comment(`seed ${seed}`)
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const pool = await openWorkerPool({ threads: 2 })
   const definition = definitionOf({ dimension, precision: 'int8' })
   const field = await openDenseField(definition, pool)
-  const all = clustered(4 * n + 100, dimension, seed)
+  const all = clusteredRows(4 * n + 100, dimension, seed)
   const living: Living = {
     vectors: all.slice(0, n * dimension),
     alive: new Uint8Array(n).fill(1),
@@ -56,7 +56,7 @@ test('twenty cycles of removing and inserting a tenth leave the graph as good as
     if (cycle % 7 === 3) t.ok((await meanRecall(field, living, version)) > 0.9, 'with a tenth removed')
     const vectors = fresh.subarray(next * dimension, (next + ordinals.length) * dimension)
     next += ordinals.length
-    // Some cycles insert at once, some a few rows at a time: both ways of repairing are used.
+    // Some cycles insert all rows at once, some a few at a time, to test both ways of repairing.
     const step = cycle % 2 === 0 ? ordinals.length : 40
     for (let i = 0; i < ordinals.length; i += step) {
       const some = ordinals.subarray(i, i + step)
@@ -85,10 +85,10 @@ test('twenty cycles of removing and inserting a tenth leave the graph as good as
   await pool.close()
 })
 
-test('a segment that loses nearly everything still finds the rest', async (t) => {
+test('a segment that loses nearly all rows still finds the rest', async (t) => {
   const pool = await openWorkerPool({ threads: 2 })
   const segment = new Segment(definitionOf({ dimension }).params, pool)
-  const vectors = clustered(2000, dimension, 5)
+  const vectors = clusteredRows(2000, dimension, 5)
   segment.reserve(2000)
   const ordinals = Uint32Array.from({ length: 2000 }, (_, i) => i)
   await segment.insert({

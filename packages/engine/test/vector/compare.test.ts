@@ -1,19 +1,19 @@
-// Allowed rows compared by their codes one after another: what an exact scan of the same rows finds, in every precision, with
-// rows that were removed, that were never there and that came too late left out.
+// Comparing the codes of allowed rows finds what an exact scan of the same rows finds, for every precision, without rows that were removed,
+// never existed, or are too new.
 import { test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
 import type { Precision } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, rowsOf } from './world.ts'
+import { clusteredRows, definitionOf, rowsOf } from './world.ts'
 
 const [dimension, rows, k] = [32, 2_000, 10]
 const nothing = new Uint32Array(0)
 
 for (const segmentRows of [undefined, 640])
-  test(`codes compared find what an exact scan finds, segments of ${segmentRows ?? 'all'} rows`, async (t) => {
+  test(`comparing codes finds what an exact scan finds, segments of ${segmentRows ?? 'all'} rows`, async (t) => {
     const pool = await openWorkerPool({ threads: 2 })
-    const vectors = clustered(rows, dimension, 4)
+    const vectors = clusteredRows(rows, dimension, 4)
     for (const precision of ['float32', 'float16', 'int16', 'int8'] as Precision[]) {
       const options = segmentRows === undefined ? {} : { segmentRows }
       const field = await openDenseField(definitionOf({ dimension, precision }), pool, options)
@@ -21,7 +21,7 @@ for (const segmentRows of [undefined, 640])
       const removed = Uint32Array.from({ length: 100 }, (_, i) => i * 7)
       await field.apply(2, undefined, removed)
       await field.apply(3, rowsOf(vectors, dimension, 1_500, 2_000), nothing)
-      // Beyond the last row too, as where objects have no vector.
+      // Beyond the last row, too, like objects without a vector.
       const allowed = Bitmap.from(Array.from({ length: 300 }, (_, i) => i * 7))
       const ordinals = allowed.toOrdinals()
       let [same, compared] = [0, 0]

@@ -1,6 +1,5 @@
-// Rows that a walk cannot tell apart are one node: what a default walk finds does not suffer however many copies there are and
-// wherever they come, copies fill the answer by ordinal where they are the nearest, and the bytes do not depend on threads or on
-// where the field was written down and read again.
+// Rows that a walk cannot distinguish are one node. The recall of a default walk does not depend on the number and order of copies, copies
+// are returned by ordinal if they are the nearest, and the bytes do not depend on threads or on saving and loading.
 import tap, { type Test, test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
 import { sourceOf } from '../../src/memory/sections.ts'
@@ -8,7 +7,7 @@ import type { DenseFieldSchema, Precision, SpaceType } from '../../src/model/sch
 import { type GraphDenseField, loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 
-import { definitionOf, dumped, normalise, rowsOf, seeded } from './world.ts'
+import { createRandom, definitionOf, dumpField, normalize, rowsOf } from './world.ts'
 
 tap.setTimeout(300_000)
 
@@ -19,7 +18,7 @@ const pool = await openWorkerPool({ threads: 2 })
 tap.teardown(() => pool.close())
 
 function gaussian(n: number, dimension: number, seed: number): Float32Array {
-  const random = seeded(seed)
+  const random = createRandom(seed)
   return Float32Array.from(
     { length: n * dimension },
     () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()),
@@ -37,7 +36,7 @@ function joined(...parts: readonly Float32Array[]): Float32Array {
 }
 
 function copies(row: Float32Array, n: number, noise = 0, seed = 1): Float32Array {
-  const random = seeded(seed)
+  const random = createRandom(seed)
   return Float32Array.from({ length: n * row.length }, (_, i) => {
     const value = row[i % row.length] ?? 0
     return noise === 0 ? value : value + noise * (2 * random() - 1)
@@ -45,7 +44,7 @@ function copies(row: Float32Array, n: number, noise = 0, seed = 1): Float32Array
 }
 
 function shuffled(rows: Float32Array, dimension: number, seed: number): Float32Array {
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const n = rows.length / dimension
   const order = Array.from({ length: n }, (_, i) => i)
   for (let i = n - 1; i > 0; i--) {
@@ -66,7 +65,7 @@ async function filled(definition: DenseFieldSchema, rows: Float32Array): Promise
 const [dimension, ef, k] = [24, 128, 10]
 const version = 1e6
 
-/** Share of what is as similar as the last of the ten best, at the field's precision, that a default walk finds. */
+/** Recall of a default walk at the field's precision; rows as similar as the tenth best count. */
 async function recallOf(field: GraphDenseField, queries: Float32Array): Promise<number> {
   let [found, wanted] = [0, 0]
   for (let i = 0; i < queries.length; i += dimension) {
@@ -96,10 +95,10 @@ const sets: Readonly<Record<string, Float32Array>> = {
 }
 
 for (const spaceType of spaces)
-  test(`${spaceType}: a default walk finds as much with copies as without, in every precision`, async (t) => {
+  test(`${spaceType}: a default walk has the same recall with and without copies, for every precision`, async (t) => {
     const prepared = (rows: Float32Array) => {
       const own = rows.slice()
-      if (spaceType === 'cosine') normalise(own, dimension)
+      if (spaceType === 'cosine') normalize(own, dimension)
       return own
     }
     const query = prepared(queries)
@@ -109,7 +108,7 @@ for (const spaceType of spaces)
       const before = await recallOf(plain, query)
       await plain.close()
       for (const [index, [name, rows]] of Object.entries(sets).entries()) {
-        // Every set by one precision, and every precision by two sets.
+        // Every set with one precision, and every precision with two sets.
         if (precision !== 'float32' && index % precisions.length !== i) continue
         const field = await filled(definition, prepared(rows))
         const after = await recallOf(field, query)
@@ -120,7 +119,7 @@ for (const spaceType of spaces)
     }
   })
 
-test('copies fill the answer by ordinal where they are the nearest, removed and filtered ones left out', async (t) => {
+test('copies are returned by ordinal if they are the nearest, without removed and filtered ones', async (t) => {
   for (const precision of precisions) {
     const field = await filled(definitionOf({ dimension, precision, rules: 2 }), sets['copies last'] as Float32Array)
     const query = rowAt(5)
@@ -155,9 +154,9 @@ test('copies fill the answer by ordinal where they are the nearest, removed and 
   }
 })
 
-/** What happens to a field, by a seed: rows of few kinds and others, removed and their ordinals given again. */
+/** A history of a field from a seed: rows of a few kinds and others, removed, and their ordinals reused. */
 function* history(seed: number, steps: number) {
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const below = (n: number) => Math.floor(random() * n)
   const kindsOf = gaussian(6, 8, seed)
   let [end, version] = [0, 0]
@@ -200,11 +199,11 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
   let [missed, count, unreachable] = [0, 0, 0]
   for (const { version: now, ordinals, vectors, removed, alive } of history(seed, 60)) {
     const query = gaussian(1, 8, now)
-    if (spaceType === 'cosine') for (const rows of [vectors, query]) normalise(rows, 8)
+    if (spaceType === 'cosine') for (const rows of [vectors, query]) normalize(rows, 8)
     const norms = new Float32Array(ordinals.length).fill(1)
     for (const one of [field, other]) await one.apply(now, { ordinals, vectors, norms }, removed)
     if (now % 9 === 0) {
-      const bytes = await dumped(other)
+      const bytes = await dumpField(other)
       await other.close()
       other = await loadDenseField(definition, single, sourceOf([bytes]))
     }
@@ -221,7 +220,7 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
     if (!isOnce || !isThere || !isEnough)
       t.fail(`seed ${seed}, ${spaceType}, ${now}: ${JSON.stringify({ isOnce, isThere, isEnough })}`)
   }
-  // A graph of 4 links a row, of which more than half goes now and then, is mended each time it has grown by a sixteenth.
+  // A graph with 4 links for each row, of which more than half is removed sometimes, is reconnected each time it has grown by a sixteenth.
   if (missed > count * 0.03 || unreachable > 12)
     t.fail(`seed ${seed}, ${spaceType}: ${missed} of ${count} missed, ${unreachable} out of reach at most`)
   await field.close()
@@ -232,7 +231,7 @@ async function churned(t: Test, seed: number, spaceType: SpaceType): Promise<voi
 const seeds = process.env.ANNAL_LONG === '1' ? 200 : 4
 const firstSeed = Number(process.env.ANNAL_SEED ?? 11)
 
-test(`copies that come and go: one digest by one thread, by two, and read again, ${seeds} seeds from ${firstSeed}`, async (t) => {
+test(`copies inserted and removed: the same digest with one thread, with two, and after loading, ${seeds} seeds from ${firstSeed}`, async (t) => {
   for (let i = 0; i < seeds; i++) await churned(t, firstSeed + i, spaces[i % 3] as SpaceType)
   t.pass('the same bytes')
 })

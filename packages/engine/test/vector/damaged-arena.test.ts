@@ -3,7 +3,7 @@ import { EngineError } from '../../src/errors.ts'
 import { type ByteSource, sourceOf } from '../../src/memory/sections.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, dumped, rowsOf, seeded } from './world.ts'
+import { clusteredRows, createRandom, definitionOf, dumpField, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)
 
@@ -14,17 +14,17 @@ function chunksOf(bytes: Uint8Array, size = 1000): ByteSource {
   return sourceOf(pieces)
 }
 
-test('a damaged dump is refused, or leads to a field whose walks stay inside', async (t) => {
+test('a damaged dump is rejected, or gives a field whose walks stay inside', async (t) => {
   const seed = Number(process.env.ANNAL_SEED ?? 9)
   t.comment(`seed ${seed}`)
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const pool = await openWorkerPool({ threads: 1 })
   const dimension = 8
-  const rows = clustered(600, dimension, 1)
+  const rows = clusteredRows(600, dimension, 1)
   const definition = definitionOf({ dimension, precision: 'int8', M: 4, efConstruction: 16 })
   const field = await openDenseField(definition, pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 600), Uint32Array.from([3, 4]))
-  const whole = new Uint8Array(await dumped(field))
+  const whole = new Uint8Array(await dumpField(field))
   const good = await loadDenseField(definition, pool, chunksOf(whole, 7))
   t.equal(good.digest(), field.digest())
   await good.close()
@@ -32,7 +32,7 @@ test('a damaged dump is refused, or leads to a field whose walks stay inside', a
   let refused = 0
   for (let round = 0; round < 200; round++) {
     const damaged = whole.slice()
-    // The header and the counts are hit as often as everything else together.
+    // The header and the counts are hit as often as the rest.
     const place = Math.floor(random() * (round % 2 === 0 ? 80 : damaged.length))
     damaged[place] = (damaged[place] ?? 0) ^ (1 << Math.floor(random() * 8))
     try {
@@ -56,10 +56,10 @@ test('a damaged dump is refused, or leads to a field whose walks stay inside', a
   await pool.close()
 })
 
-test('a field of several segments answers as one of a single segment does', async (t) => {
+test('a field of several segments returns the same results as one of a single segment', async (t) => {
   const pool = await openWorkerPool({ threads: 2 })
   const dimension = 12
-  const rows = clustered(1500, dimension, 3)
+  const rows = clusteredRows(1500, dimension, 3)
   const definition = definitionOf({ dimension })
   const options = { segmentRows: 512 }
   const field = await openDenseField(definition, pool, options)
@@ -80,16 +80,16 @@ test('a field of several segments answers as one of a single segment does', asyn
     t.same((await field.scan(query, listed)).ordinals, (await single.scan(query, listed)).ordinals)
     t.same(field.row(ordinal), query)
   }
-  const loaded = await loadDenseField(definition, pool, sourceOf([await dumped(field)]), options)
+  const loaded = await loadDenseField(definition, pool, sourceOf([await dumpField(field)]), options)
   t.equal(loaded.digest(), field.digest())
   for (const some of [field, single, loaded]) await some.close()
   await pool.close()
 })
 
-test('a field whose few rows have far ordinals settles on what it has', async (t) => {
+test('a field with a few rows at high ordinals settles on its rows', async (t) => {
   const pool = await openWorkerPool({ threads: 1 })
   const dimension = 4
-  const rows = clustered(20, dimension, 3)
+  const rows = clusteredRows(20, dimension, 3)
   const field = await openDenseField(definitionOf({ dimension, precision: 'int8' }), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 10), nothing)
   await field.apply(2, rowsOf(rows, dimension, 10, 20, 70_000), nothing)

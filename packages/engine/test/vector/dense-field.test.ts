@@ -3,7 +3,7 @@ import { sourceOf } from '../../src/memory/sections.ts'
 import type { Precision, SpaceType } from '../../src/model/schema.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, dumped, exact, normalise, recall, rowsOf, similarity } from './world.ts'
+import { clusteredRows, definitionOf, dumpField, exactNearest, normalize, recall, rowsOf, similarity } from './world.ts'
 
 const nothing = new Uint32Array(0)
 const pool = await openWorkerPool({ threads: 2 })
@@ -14,18 +14,18 @@ const precisions: Precision[] = ['float32', 'int8', 'int16', 'float16']
 
 for (const spaceType of spaces)
   for (const precision of precisions)
-    test(`${precision} ${spaceType}: a search finds what an exact one finds`, async (t) => {
+    test(`${precision} ${spaceType}: a search finds what an exact scan finds`, async (t) => {
       const dimension = 48
-      const rows = clustered(3000, dimension, 7)
-      const queries = clustered(50, dimension, 8)
-      if (spaceType === 'cosine') for (const set of [rows, queries]) normalise(set, dimension)
+      const rows = clusteredRows(3000, dimension, 7)
+      const queries = clusteredRows(50, dimension, 8)
+      if (spaceType === 'cosine') for (const set of [rows, queries]) normalize(set, dimension)
       const field = await openDenseField(definitionOf({ dimension, spaceType, precision }), pool)
       for (let i = 0; i < 3000; i += 500) await field.apply(i / 500 + 1, rowsOf(rows, dimension, i, i + 500), nothing)
       t.equal(field.rows, 3000)
       let found = 0
       for (let i = 0; i < 50; i++) {
         const query = queries.subarray(i * dimension, (i + 1) * dimension)
-        const truth = exact(spaceType, rows, dimension, query, 10)
+        const truth = exactNearest(spaceType, rows, dimension, query, 10)
         const hits = await field.search(query, { k: 10, ef: 128, version: 6 })
         found += recall(hits, truth) / 50
         const scanned = await field.scan(query, { k: 10, version: 6 })
@@ -38,11 +38,11 @@ for (const spaceType of spaces)
       await field.close()
     })
 
-test('under a selective filter a walk finds what a scan of the allowed finds, also far from the query', async (t) => {
+test('under a selective filter a walk finds what a scan of the allowed rows finds, also far from the query', async (t) => {
   const dimension = 32
   const n = 6_000
-  const rows = clustered(n, dimension, 11)
-  const queries = clustered(20, dimension, 12)
+  const rows = clusteredRows(n, dimension, 11)
+  const queries = clusteredRows(20, dimension, 12)
   const field = await openDenseField(definitionOf({ dimension }), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, n), nothing)
   const middle = rows.subarray(0, dimension)
@@ -72,7 +72,7 @@ test('under a selective filter a walk finds what a scan of the allowed finds, al
 
 test('a filter that allows ordinals without a row, also far beyond the last, finds the rows', async (t) => {
   const dimension = 8
-  const rows = clustered(2_000, dimension, 5)
+  const rows = clusteredRows(2_000, dimension, 5)
   const field = await openDenseField(definitionOf({ dimension }), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 2_000), nothing)
   const words = new Uint32Array(new SharedArrayBuffer(8_000))
@@ -84,14 +84,14 @@ test('a filter that allows ordinals without a row, also far beyond the last, fin
   await field.close()
 })
 
-test('room that no row has taken yet is not part of the digest', async (t) => {
+test('reserved space without rows is not part of the digest', async (t) => {
   const dimension = 8
-  const rows = clustered(10, dimension, 3)
+  const rows = clusteredRows(10, dimension, 3)
   const [live, replayed] = [
     await openDenseField(definitionOf({ dimension }), pool),
     await openDenseField(definitionOf({ dimension }), pool),
   ]
-  // A write makes room in every field for all its objects, and a replay only where a row comes.
+  // A write reserves space in every field for all its objects, a replay only for rows that exist.
   live.reserve(10)
   t.equal(live.digest(), replayed.digest(), 'of a field without rows')
   live.reserve(5_000)
@@ -100,9 +100,9 @@ test('room that no row has taken yet is not part of the digest', async (t) => {
   for (const field of [live, replayed]) await field.close()
 })
 
-test('rows are visible from the version of their birth to the version of their death', async (t) => {
+test('rows are visible from the version of their birth up to the version of their death', async (t) => {
   const dimension = 8
-  const rows = clustered(600, dimension, 3)
+  const rows = clusteredRows(600, dimension, 3)
   const field = await openDenseField(definitionOf({ dimension }), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 300), nothing)
   await field.apply(
@@ -115,7 +115,7 @@ test('rows are visible from the version of their birth to the version of their d
     [1, (i: number) => i < 300],
     [2, (i: number) => i >= 100],
   ] as const) {
-    const truth = exact('l2', rows, dimension, query, 20, alive)
+    const truth = exactNearest('l2', rows, dimension, query, 20, alive)
     const hits = await field.search(query, { k: 20, ef: 64, version })
     t.same(
       [...hits.ordinals],
@@ -129,9 +129,9 @@ test('rows are visible from the version of their birth to the version of their d
   await field.close()
 })
 
-test('a search under a bitmap returns allowed rows only, and as many as there are', async (t) => {
+test('a search with a bitmap returns allowed rows only, and as many as there are', async (t) => {
   const dimension = 8
-  const rows = clustered(2000, dimension, 5)
+  const rows = clusteredRows(2000, dimension, 5)
   const field = await openDenseField(definitionOf({ dimension }), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 2000), nothing)
   const words = new Uint32Array(new SharedArrayBuffer(256))
@@ -144,9 +144,9 @@ test('a search under a bitmap returns allowed rows only, and as many as there ar
   await field.close()
 })
 
-test('the same calls give the same digest whatever the number of workers, and a dump loads to it', async (t) => {
+test('the same calls give the same digest with any number of workers, and a dump loads to it', async (t) => {
   const dimension = 24
-  const rows = clustered(1500, dimension, 11)
+  const rows = clusteredRows(1500, dimension, 11)
   const digests: bigint[] = []
   for (const threads of [1, 2, 4]) {
     const own = await openWorkerPool({ threads })
@@ -156,7 +156,7 @@ test('the same calls give the same digest whatever the number of workers, and a 
     await field.apply(7, undefined, Uint32Array.from([1, 2, 3]))
     await field.apply(8, rowsOf(rows, dimension, 20, 23, 1), nothing)
     digests.push(field.digest())
-    const loaded = await loadDenseField(definition, own, sourceOf([await dumped(field)]))
+    const loaded = await loadDenseField(definition, own, sourceOf([await dumpField(field)]))
     t.equal(loaded.digest(), field.digest())
     t.same(
       await loaded.search(rows.subarray(0, dimension), { k: 9, ef: 50, version: 8 }),
@@ -170,9 +170,9 @@ test('the same calls give the same digest whatever the number of workers, and a 
 })
 
 for (const dimension of [2, 10_000])
-  test(`dimension ${dimension} works, with zero vectors, constants and duplicates among the rows`, async (t) => {
+  test(`dimension ${dimension} works, with zero vectors, constants, and duplicates among the rows`, async (t) => {
     const n = 400
-    const rows = clustered(n, dimension, 21)
+    const rows = clusteredRows(n, dimension, 21)
     rows.fill(0, 0, 5 * dimension)
     rows.fill(0.5, 5 * dimension, 10 * dimension)
     for (let i = 10; i < 60; i++) rows.copyWithin(i * dimension, 100 * dimension, 101 * dimension)
@@ -193,7 +193,7 @@ for (const dimension of [2, 10_000])
 
 test('thousands of duplicates do not hide other rows', async (t) => {
   const dimension = 16
-  const rows = clustered(4000, dimension, 31)
+  const rows = clusteredRows(4000, dimension, 31)
   for (let i = 0; i < 3000; i++) rows.copyWithin(i * dimension, 3999 * dimension, 4000 * dimension)
   const field = await openDenseField(definitionOf({ dimension, precision: 'int8' }), pool)
   for (let i = 0; i < 4000; i += 1000) await field.apply(i / 1000 + 1, rowsOf(rows, dimension, i, i + 1000), nothing)
@@ -205,9 +205,9 @@ test('thousands of duplicates do not hide other rows', async (t) => {
   await field.close()
 })
 
-test('searchSync answers in the calling thread what search answers', async (t) => {
+test('searchSync returns in the calling thread what search returns', async (t) => {
   const dimension = 16
-  const rows = clustered(1000, dimension, 41)
+  const rows = clusteredRows(1000, dimension, 41)
   const words = new Uint32Array(new SharedArrayBuffer(128)).fill(0x33333333)
   for (const options of [{}, { segmentRows: 320 }]) {
     const field = await openDenseField(definitionOf({ dimension, precision: 'int8' }), pool, options)
@@ -222,9 +222,9 @@ test('searchSync answers in the calling thread what search answers', async (t) =
   }
 })
 
-test('a field built anew around its mean still has what earlier versions see', async (t) => {
+test('a field that was rebuilt around its mean still has what earlier versions see', async (t) => {
   const dimension = 8
-  const rows = clustered(400, dimension, 1)
+  const rows = clusteredRows(400, dimension, 1)
   const field = await openDenseField(definitionOf({ dimension }), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 100), nothing)
   await field.apply(2, undefined, Uint32Array.of(5))

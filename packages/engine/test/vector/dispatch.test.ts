@@ -1,4 +1,4 @@
-// The owner's side of the ring against workers that are played by the test, so that one can be lost at any line.
+// The owner's side of the ring, with workers that the test simulates, so that one can be lost at any line.
 import { setImmediate as turn } from 'node:timers/promises'
 import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
@@ -21,7 +21,7 @@ const lost = new EngineError('worker_lost', 'a worker ended while it was at work
 test('a worker lost between the order and the slot loses nothing', async (t) => {
   const { ring, desk } = opened()
   const answer = desk.submit(question(known))
-  // What takeSlot does first, and then the thread is gone.
+  // The first step of takeSlot; then the thread is lost.
   Atomics.add(ring.words, words.head, 1)
   t.equal(takeSlot(ring, 1), -1, 'nobody else can see it')
   desk.lose(0, lost)
@@ -30,7 +30,7 @@ test('a worker lost between the order and the slot loses nothing', async (t) => 
   t.equal((await answer).visited, 7)
 })
 
-test('a slot that stands in the order twice is served once', async (t) => {
+test('a slot that is in the order twice is served once', async (t) => {
   const { ring, desk } = opened()
   const first = desk.submit(question(known))
   // Worker 1 is between the order and the slot while worker 0 is lost.
@@ -42,7 +42,7 @@ test('a slot that stands in the order twice is served once', async (t) => {
   serve(ring, index)
   desk.collect()
   await first
-  // The slot is used again while it stands in the order once from before.
+  // The slot is reused while it is in the order once from before.
   const second = desk.submit(question(known))
   serve(ring, takeSlot(ring, 1))
   t.equal(takeSlot(ring, 1), -1, 'once')
@@ -50,7 +50,7 @@ test('a slot that stands in the order twice is served once', async (t) => {
   t.equal((await second).visited, 7)
 })
 
-test('what a lost worker had taken is refused, and only that', async (t) => {
+test('only the queries that a lost worker had taken are rejected', async (t) => {
   const { ring, desk } = opened()
   const answers = Array.from({ length: 2 * slotsMax }, () => desk.submit(question(known)))
   const taken = takeSlot(ring, 0)
@@ -65,7 +65,7 @@ test('what a lost worker had taken is refused, and only that', async (t) => {
   t.equal(takeSlot(ring, 1), -1)
 })
 
-test('a question about something that nobody knows is refused', async (t) => {
+test('a query of an unknown arena is rejected', async (t) => {
   const { ring, desk } = opened()
   const answer = desk.submit(question(known + 1))
   Atomics.store(ring.words, slotAt(takeSlot(ring, 0)) + slot.state, slotStates.unknownArena)
@@ -73,7 +73,7 @@ test('a question about something that nobody knows is refused', async (t) => {
   await t.rejects(answer, { code: 'closed' })
 })
 
-test('an arena is let go of when its last question is answered', async (t) => {
+test('an arena is released when its last query has its answer', async (t) => {
   const { ring, desk } = opened()
   const over: number[] = []
   desk.whenUnasked(known, () => over.push(0))
@@ -89,7 +89,7 @@ test('an arena is let go of when its last question is answered', async (t) => {
   await Promise.all(answers)
 })
 
-test('a small question does not wait behind a long one that nobody takes', async (t) => {
+test('a small query does not wait behind a long one that no worker takes', async (t) => {
   const { desk } = opened()
   const long = desk.submit(question(known))
   t.equal((await desk.submit(smallQuestion())).visited, 3)
@@ -97,7 +97,7 @@ test('a small question does not wait behind a long one that nobody takes', async
   await t.rejects(long, { code: 'worker_lost' })
 })
 
-test('small questions beyond the share of the owner go to the workers, and what they leave comes back to it', async (t) => {
+test('small queries beyond the share of the owner go to the workers, and those left over return to the owner', async (t) => {
   const { ring, desk } = opened(1)
   const answers = Array.from({ length: 3 * slotsMax }, () => desk.submit(smallQuestion()))
   t.equal(takeSlot(ring, 0), -1, 'nothing is in the ring before the turn ends')
@@ -113,7 +113,7 @@ test('small questions beyond the share of the owner go to the workers, and what 
   t.equal(desk.completed, answers.length)
 })
 
-test('a crowd of small questions goes to the workers, unless they are at work on a long one', async (t) => {
+test('many small queries go to the workers, unless these work on a long one', async (t) => {
   const { ring, desk } = opened(2)
   const crowd = Array.from({ length: 8 }, () => desk.submit(smallQuestion()))
   await turn()
@@ -133,7 +133,7 @@ test('a crowd of small questions goes to the workers, unless they are at work on
   await long
 })
 
-test('small questions that nobody has begun with are refused at the end', async (t) => {
+test('small queries that were not started are rejected at the end', async (t) => {
   const { desk } = opened()
   const answer = desk.submit(smallQuestion())
   desk.refuseAll(lost)
@@ -151,7 +151,7 @@ function opened(threads = 2): { ring: Ring; desk: QueryDispatcher } {
   return { ring, desk }
 }
 
-/** Scans are never answered by the owner. */
+/** The owner never runs scans. */
 function question(arena: number): ScanQuery {
   return { kind: 'scan', arena, query: new Float32Array(2), k: 1, version: 1, listed: undefined, from: 0, to: 1 }
 }

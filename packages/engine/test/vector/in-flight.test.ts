@@ -1,7 +1,7 @@
 import { test } from 'tap'
 import { InFlight } from '../../src/vector/in-flight.ts'
 
-test('what was added and not removed is under way, whatever the order', async (t) => {
+test('items that were added and not removed are in flight, in any order', async (t) => {
   const underWay = new InFlight<number>()
   const places = [0, 1, 2, 3, 4].map((item) => underWay.add(item))
   const left = () => [...underWay].sort()

@@ -9,9 +9,9 @@ const rounds = 250
 
 tap.setTimeout(300_000)
 
-// A reused ordinal still has links to it from its former place, at every level: whoever met it while its lists were being
-// written built another graph than whoever did not. M is small so that many nodes reach the upper levels.
-test(`ordinals given again and again make the same graph with one worker and with several, seed ${seed}`, async (t) => {
+// Links to a reused ordinal from its former place still exist at every level. A walk that visited it while its lists are written would
+// build another graph. M is small so that many nodes reach the upper levels.
+test(`ordinals reused repeatedly build the same graph with one worker and with several, seed ${seed}`, async (t) => {
   const params = { dimension, spaceType: 'l2', precision: 'int8', M: 4, efConstruction: 16 } as const
   const digests: bigint[] = []
   for (const threads of [1, 2, 2, 3]) {

@@ -1,11 +1,11 @@
-// A cut of a sparse field is the field as it was, whatever writers do while it is prepared and written out.
+// A cut of a sparse field equals the field at its start, whatever writers do while it is prepared and written.
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
 import { loadSparseField, openSparseField } from '../../src/vector/sparse/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { rowsOfTerms, someTerms, sparseDefinition, type Terms } from './sparse-world.ts'
-import { seeded } from './world.ts'
+import { randomTerms, rowsOfTerms, sparseDefinition, type Terms } from './sparse-world.ts'
+import { createRandom } from './world.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? 11)
 const rounds = process.env.ANNAL_LONG === '1' ? 40 : 4
@@ -14,7 +14,7 @@ test(`cuts of a sparse field under writes, seed ${seed}`, async (t) => {
   const pool = await openWorkerPool({ threads: 1 })
   t.teardown(() => pool.close())
   for (let round = 0; round < rounds; round++) {
-    const random = seeded(seed + round)
+    const random = createRandom(seed + round)
     const field = await openSparseField(sparseDefinition(), pool)
     const alive = new Map<number, Terms>()
     const resting: [number, Terms][][] = []
@@ -28,10 +28,10 @@ test(`cuts of a sparse field under writes, seed ${seed}`, async (t) => {
         free.push(...ripe.map(([ordinal]) => ordinal))
       }
       const gone = [...alive].filter(() => random() < 0.1)
-      // A tenth goes with each write, so that some 1,500 rows stay, which is five pieces whatever the seed.
+      // Each write removes a tenth, so about 1,500 rows remain, which is five pieces for any seed.
       const added = Array.from({ length: 140 + Math.floor(20 * random()) }, (): [number, Terms] => [
         free.shift() ?? end++,
-        someTerms(random, 1 + Math.floor(30 * random()), 3_000),
+        randomTerms(random, 1 + Math.floor(30 * random()), 3_000),
       ])
       await field.apply(version, rowsOfTerms(added), rowsOfTerms(gone))
       for (const [ordinal] of gone) alive.delete(ordinal)

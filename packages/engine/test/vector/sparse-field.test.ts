@@ -2,8 +2,8 @@ import tap, { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
 import { loadSparseField, openSparseField, rarity } from '../../src/vector/sparse/field.ts'
 import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { exhaustive, fault, noRows, rowsOfTerms, someTerms, sparseDefinition, type Terms } from './sparse-world.ts'
-import { dumped, seeded } from './world.ts'
+import { fault, noRows, randomTerms, rowsOfTerms, scoreAllRows, sparseDefinition, type Terms } from './sparse-world.ts'
+import { createRandom, dumpField } from './world.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? 17)
 const pool = await openWorkerPool({ threads: 2 })
@@ -11,19 +11,19 @@ tap.teardown(() => pool.close())
 tap.comment(`ANNAL_SEED=${seed}`)
 
 test('a search finds exactly what scoring every row finds', async (t) => {
-  const random = seeded(seed)
+  const random = createRandom(seed)
   const field = await openSparseField(sparseDefinition(), pool)
   const rows = new Map(
-    Array.from({ length: 5_000 }, (_, i) => [i, someTerms(random, 1 + Math.floor(40 * random()), 900)]),
+    Array.from({ length: 5_000 }, (_, i) => [i, randomTerms(random, 1 + Math.floor(40 * random()), 900)]),
   )
   await field.apply(1, rowsOfTerms([...rows].slice(0, 4_000)), noRows)
   await field.apply(2, rowsOfTerms([...rows].slice(4_000)), noRows)
   t.equal(field.rows, 5_000)
   for (let i = 0; i < 200; i++) {
-    const query = someTerms(random, 1 + Math.floor(60 * random()), 900)
+    const query = randomTerms(random, 1 + Math.floor(60 * random()), 900)
     const k = [1, 10, 100, 1_000][i % 4] ?? 10
     const hits = await field.search(query, { k, version: 2 })
-    const wrong = fault(hits, exhaustive(rows, query), k)
+    const wrong = fault(hits, scoreAllRows(rows, query), k)
     if (wrong !== undefined) t.fail(`query ${i}: ${wrong}`)
   }
   const unknown = { indices: Uint32Array.of(5_000, 2 ** 32 - 1), values: Float32Array.of(1, 1) }
@@ -31,7 +31,7 @@ test('a search finds exactly what scoring every row finds', async (t) => {
   await field.close()
 })
 
-test('negative weights, weights of nothing and queries that say nothing are counted as they are', async (t) => {
+test('negative weights, zero weights, and empty queries are scored correctly', async (t) => {
   const field = await openSparseField(sparseDefinition(), pool)
   const row = (...pairs: [number, number][]): Terms => ({
     indices: Uint32Array.from(pairs, ([index]) => index),
@@ -48,7 +48,7 @@ test('negative weights, weights of nothing and queries that say nothing are coun
   await field.apply(1, rowsOfTerms(rows), noRows)
   for (const query of [row([1, 1]), row([1, 1], [5, 1]), row([1, 2], [5, 1e-6], [last, 1e6]), row([5, 1e-30])]) {
     const hits = await field.search(query, { k: 10, version: 1 })
-    t.equal(fault(hits, exhaustive(rows, query), 10), undefined, [...query.indices].join())
+    t.equal(fault(hits, scoreAllRows(rows, query), 10), undefined, [...query.indices].join())
   }
   t.same((await field.search(row([1, 1]), { k: 2, version: 1 })).ordinals, [1, 4], 'ties fall to the smaller ordinal')
   t.equal((await field.search(row([1, -1], [5, 0]), { k: 9, version: 1 })).ordinals.length, 0, 'weights of 0 or less')
@@ -57,35 +57,35 @@ test('negative weights, weights of nothing and queries that say nothing are coun
   await field.close()
 })
 
-test('rows are visible from the version of their birth to that of their death, and only where allowed', async (t) => {
-  const random = seeded(seed + 1)
+test('rows are visible from the version of their birth up to that of their death, and only if allowed', async (t) => {
+  const random = createRandom(seed + 1)
   const field = await openSparseField(sparseDefinition(), pool)
-  const rows = Array.from({ length: 600 }, (_, i) => [i, someTerms(random, 8, 50)] as const)
+  const rows = Array.from({ length: 600 }, (_, i) => [i, randomTerms(random, 8, 50)] as const)
   await field.apply(1, rowsOfTerms(rows.slice(0, 300)), noRows)
   await field.apply(2, rowsOfTerms(rows.slice(300)), rowsOfTerms(rows.slice(0, 100)))
   const words = new Uint32Array(new SharedArrayBuffer(128))
   for (let i = 0; i < 600; i += 7) words[i >> 5] = (words[i >> 5] ?? 0) | (1 << (i & 31))
   for (let i = 0; i < 20; i++) {
-    const query = someTerms(random, 5, 50)
+    const query = randomTerms(random, 5, 50)
     const [before, after] = [rows.slice(0, 300), rows.slice(100)]
-    t.equal(fault(await field.search(query, { k: 50, version: 1 }), exhaustive(before, query), 50), undefined)
-    t.equal(fault(await field.search(query, { k: 50, version: 2 }), exhaustive(after, query), 50), undefined)
+    t.equal(fault(await field.search(query, { k: 50, version: 1 }), scoreAllRows(before, query), 50), undefined)
+    t.equal(fault(await field.search(query, { k: 50, version: 2 }), scoreAllRows(after, query), 50), undefined)
     const allowed = after.filter(([ordinal]) => ordinal % 7 === 0)
     const hits = await field.search(query, { k: 50, version: 2, allowed: { words } })
-    t.equal(fault(hits, exhaustive(allowed, query), 50), undefined)
+    t.equal(fault(hits, scoreAllRows(allowed, query), 50), undefined)
   }
   t.equal(field.rows, 500)
   await field.close()
 })
 
 test('endee_bm25 weighs an index by its rarity among the rows that the search sees', async (t) => {
-  const random = seeded(seed + 2)
+  const random = createRandom(seed + 2)
   const field = await openSparseField(sparseDefinition('endee_bm25'), pool)
-  const rows = Array.from({ length: 400 }, (_, i) => [i, someTerms(random, 10, 80)] as const)
+  const rows = Array.from({ length: 400 }, (_, i) => [i, randomTerms(random, 10, 80)] as const)
   const check = async (version: number, alive: typeof rows) => {
-    const query = someTerms(random, 6, 80)
+    const query = randomTerms(random, 6, 80)
     const having = (index: number) => alive.filter(([, { indices }]) => indices.includes(index)).length
-    const truth = exhaustive(alive, query, (index, value) => value * rarity(alive.length, having(index)))
+    const truth = scoreAllRows(alive, query, (index, value) => value * rarity(alive.length, having(index)))
     t.equal(fault(await field.search(query, { k: 20, version }), truth, 20), undefined, `version ${version}`)
   }
   await field.apply(1, rowsOfTerms(rows.slice(0, 200)), noRows)
@@ -98,11 +98,11 @@ test('endee_bm25 weighs an index by its rarity among the rows that the search se
   await field.close()
 })
 
-test('after any churn searches, old and new, find what scoring finds, and the bytes depend on the calls alone', async (t) => {
+test('after any churn, searches of old and new versions equal scoring, and the bytes depend on the calls only', async (t) => {
   const digests: bigint[] = []
   const own = await openWorkerPool({ threads: 1 })
   for (const workers of [pool, own]) {
-    const random = seeded(seed + 3)
+    const random = createRandom(seed + 3)
     const field = await openSparseField(sparseDefinition(), workers)
     const alive = new Map<number, Terms>()
     const resting: { readonly version: number; readonly rows: [number, Terms][] }[] = []
@@ -119,7 +119,7 @@ test('after any churn searches, old and new, find what scoring finds, and the by
       const gone = [...alive].filter(() => random() < 0.15)
       const added = Array.from({ length: Math.floor(90 * random()) }, (): [number, Terms] => [
         free.shift() ?? end++,
-        someTerms(random, Math.floor(30 * random()), 300),
+        randomTerms(random, Math.floor(30 * random()), 300),
       ])
       const applying = field.apply(version, rowsOfTerms(added), rowsOfTerms(gone))
       const old = new Map(alive)
@@ -133,7 +133,7 @@ test('after any churn searches, old and new, find what scoring finds, and the by
     }
     await Promise.all(searching)
     digests.push(field.digest())
-    const loaded = await loadSparseField(sparseDefinition(), workers, sourceOf([await dumped(field)]))
+    const loaded = await loadSparseField(sparseDefinition(), workers, sourceOf([await dumpField(field)]))
     t.equal(loaded.digest(), field.digest(), 'a dump loads to the same digest')
     t.equal(loaded.rows, field.rows)
     for (const { rows } of resting) for (const one of [field, loaded]) await one.purge(rowsOfTerms(rows))
@@ -147,9 +147,9 @@ test('after any churn searches, old and new, find what scoring finds, and the by
     await Promise.all([field.close(), loaded.close()])
 
     async function check(when: string, version: number, rows: ReadonlyMap<number, Terms>): Promise<void> {
-      const query = someTerms(random, 1 + Math.floor(12 * random()), 300)
+      const query = randomTerms(random, 1 + Math.floor(12 * random()), 300)
       const hits = await field.search(query, { k: 25, version })
-      const wrong = fault(hits, exhaustive(rows, query), 25)
+      const wrong = fault(hits, scoreAllRows(rows, query), 25)
       if (wrong !== undefined) t.fail(`version ${when}: ${wrong}`)
     }
   }
@@ -157,11 +157,11 @@ test('after any churn searches, old and new, find what scoring finds, and the by
   await own.close()
 })
 
-test('a dump that is damaged anywhere is refused or loads to rows that searches cannot leave', async (t) => {
-  const random = seeded(seed + 4)
+test('a dump with any damage is rejected or loads to rows that searches stay inside', async (t) => {
+  const random = createRandom(seed + 4)
   const field = await openSparseField(sparseDefinition('default', 200), pool)
-  await field.apply(1, rowsOfTerms(Array.from({ length: 200 }, (_, i) => [i, someTerms(random, 12, 120)])), noRows)
-  const whole = await dumped(field)
+  await field.apply(1, rowsOfTerms(Array.from({ length: 200 }, (_, i) => [i, randomTerms(random, 12, 120)])), noRows)
+  const whole = await dumpField(field)
   let refused = 0
   for (let i = 0; i < 150; i++) {
     const bytes = Buffer.from(whole)
@@ -171,7 +171,7 @@ test('a dump that is damaged anywhere is refused or loads to rows that searches 
       bytes[Math.floor(random() * bytes.length)] = Math.floor(256 * random())
       const loaded = await loadSparseField(field.definition, pool, sourceOf([bytes])).catch(isDamaged)
       if (loaded === undefined) continue
-      await loaded.search(someTerms(random, 12, 120), { k: 50, version: 1 })
+      await loaded.search(randomTerms(random, 12, 120), { k: 50, version: 1 })
       await loaded.close()
     }
   }

@@ -1,4 +1,4 @@
-// A small made-up world for the tests of sparse fields: seeded rows, and a plain model of what a field of them must answer.
+// Test data for sparse fields: seeded rows, and a plain model of the expected results.
 import type { SparseFieldSchema, SparseModel } from '../../src/model/schema.ts'
 import type { DenseHits, SparseQuery, SparseRows } from '../../src/vector/field.ts'
 
@@ -18,8 +18,8 @@ export const noRows: SparseRows = {
   values: new Float32Array(0),
 }
 
-/** `terms` distinct indices, small ones far more often than large ones, as words are. */
-export function someTerms(random: () => number, terms: number, indices: number, spread = 1): Terms {
+/** `terms` distinct indices; small ones are much more frequent than large ones, like words. */
+export function randomTerms(random: () => number, terms: number, indices: number, spread = 1): Terms {
   const chosen = new Set<number>()
   while (chosen.size < terms) chosen.add(Math.floor(indices * random() ** 3) * spread)
   const sorted = [...chosen].sort((a, b) => a - b)
@@ -36,8 +36,8 @@ export function rowsOfTerms(rows: readonly (readonly [ordinal: number, terms: Te
   }
 }
 
-/** Scores every row, in double precision. */
-export function exhaustive(
+/** Scores every row in double precision. */
+export function scoreAllRows(
   rows: Iterable<readonly [ordinal: number, terms: Terms]>,
   query: SparseQuery,
   weightOf: (index: number, value: number) => number = (_, value) => value,
@@ -58,7 +58,7 @@ export function exhaustive(
   return found.sort((a, b) => b.score - a.score || a.ordinal - b.ordinal)
 }
 
-/** What is wrong with the hits, or undefined: scores must equal, and so must ordinals but for ties within float32. */
+/** Describes what is wrong with the hits, or returns undefined. Scores must be equal, and ordinals, too, except for ties within float32. */
 export function fault(
   hits: DenseHits,
   truth: readonly { ordinal: number; score: number }[],

@@ -5,7 +5,7 @@ const numbers = (from: number, count: number): Float32Array => Float32Array.from
 
 function rowsOf(vectors: VectorRows): number[][] {
   const each = Array.from({ length: vectors.length }, (_, i) => [...vectors.row(i)])
-  // Copied in one go and one by one it is the same.
+  // Copying at once and one at a time gives the same.
   const all = new Float32Array(vectors.length * vectors.dimension)
   vectors.copy(0, vectors.length, all)
   const one = new Float32Array(vectors.dimension)
@@ -16,7 +16,7 @@ function rowsOf(vectors: VectorRows): number[][] {
   return `${[...all]}` === `${each.flat()}` ? each : []
 }
 
-test('rows of one array, chosen ones, and those after others', (t) => {
+test('rows of one array, selected rows, and those after others', (t) => {
   const whole = new VectorRows(numbers(0, 6), 2)
   t.same(rowsOf(whole), [
     [0, 1],

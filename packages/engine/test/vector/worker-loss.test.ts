@@ -5,14 +5,14 @@ import { openDenseField } from '../../src/vector/dense/field.ts'
 import { type Batch, Segment } from '../../src/vector/dense/segment.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import { openWorkerPool, type WorkerPool } from '../../src/vector/threads/worker-pool.ts'
-import { clustered, definitionOf, rowsOf } from './world.ts'
+import { clusteredRows, definitionOf, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)
 tap.setTimeout(300_000)
 
-test('a lost worker costs the query it served and nothing else', async (t) => {
+test('a lost worker costs only the query that it served', async (t) => {
   const dimension = 32
-  const rows = clustered(2000, dimension, 1)
+  const rows = clusteredRows(2000, dimension, 1)
   const pool = await openWorkerPool({ threads: 2 })
   const field = await openDenseField(definitionOf({ dimension }), pool)
   await field.apply(1, rowsOf(rows, dimension, 0, 2000), nothing)
@@ -34,12 +34,12 @@ test('a lost worker costs the query it served and nothing else', async (t) => {
   await pool.close()
 })
 
-test('a worker lost in the middle of an apply makes the field refuse everything from then on', async (t) => {
+test('a worker lost during an apply makes the field reject everything from then on', async (t) => {
   const dimension = 256
-  const rows = clustered(4000, dimension, 2)
+  const rows = clusteredRows(4000, dimension, 2)
   const pool = await openWorkerPool({ threads: 2 })
   let refused = 0
-  // Until it happens: how soon a worker is in the middle of its work is up to the machine.
+  // Repeated until it happens, because the timing depends on the machine.
   for (let round = 0; refused === 0; round++) {
     const field = await openDenseField(definitionOf({ dimension }), pool)
     const applied = field.apply(1, rowsOf(rows, dimension, 0, 4000), nothing).then(
@@ -64,10 +64,10 @@ test('a worker lost in the middle of an apply makes the field refuse everything 
   await pool.close()
 })
 
-test('a kernel that traps costs its query and its worker, and the next worker serves on', async (t) => {
+test('a kernel that traps costs its query and its worker, and the next worker continues', async (t) => {
   const dimension = 32
   const [k, ef, version] = [5, 16, 1]
-  const vectors = clustered(500, dimension, 3)
+  const vectors = clusteredRows(500, dimension, 3)
   const query = vectors.subarray(0, dimension)
   const pool = await openWorkerPool({ threads: 1 })
   const segment = new Segment(definitionOf({ dimension }).params, pool)
@@ -90,26 +90,26 @@ test('a kernel that traps costs its query and its worker, and the next worker se
     compared: 0,
     bits: 500,
   } as const
-  // A pool too large for the asking thread to answer from.
+  // A pool too large for the calling thread.
   await t.rejects(pool.submit({ ...request, ef: 8_000, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
   t.equal((await pool.submit({ ...request, bitmap: 0, bits: 0 })).ordinals.length, k)
   t.equal(pool.stats.lost, 1)
-  // A small one, for the asking thread unless a worker that is awake is faster.
+  // A small one, for the calling thread unless a worker that is awake is faster.
   await t.rejects(pool.submit({ ...request, bitmap: 0xffff_f000 }), { code: 'worker_lost' })
   t.equal((await pool.submit({ ...request, bitmap: 0, bits: 0 })).ordinals.length, k)
   await pool.close()
 })
 
-test('a worker that loops without getting on is ended, its query refused, and the pool serves on', async (t) => {
+test('a worker that loops without progress is terminated, its query is rejected, and the pool continues', async (t) => {
   const dimension = 32
   const [k, ef, version] = [5, 16, 1]
-  const vectors = clustered(500, dimension, 3)
+  const vectors = clusteredRows(500, dimension, 3)
   const query = vectors.subarray(0, dimension)
   const pool = await openWorkerPool({ threads: 2 })
   const [stuck, healthy] = [new Segment(definitionOf({ dimension }).params, pool), await filled(pool, vectors)]
   stuck.reserve(500)
   await stuck.insert(batchOf(vectors, 500))
-  // Rows at no distance from each other: a scan of all ordinals there can be finds the same row four milliard times.
+  // Rows with a stride of 0: a scan of all possible ordinals reads the same row four billion times.
   stuck.arena.setWord(header.codeStride, 0)
   stuck.arena.setWord(header.blockShift, 31)
   const looping = {
@@ -154,13 +154,13 @@ async function filled(pool: WorkerPool, vectors: Float32Array): Promise<Segment>
   return segment
 }
 
-test('questions about a field that is let go of meanwhile are answered', async (t) => {
+test('queries of a field that is released meanwhile get answers', async (t) => {
   const dimension = 32
-  const vectors = clustered(500, dimension, 3)
+  const vectors = clusteredRows(500, dimension, 3)
   const query = vectors.subarray(0, dimension)
   const pool = await openWorkerPool({ threads: 2 })
   const segment = await filled(pool, vectors)
-  // Workers that never had to do with it: they hear that it is gone before they have looked at it.
+  // Workers that never used the field learn that it is released before they have seen it.
   await pool.loseWorker(0)
   await pool.loseWorker(1)
   const scan = {

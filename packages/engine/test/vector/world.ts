@@ -1,11 +1,10 @@
-// A small made-up world for the tests of dense fields: seeded vectors, exact answers by plain arithmetic, and a field with
-// the calls that fill it.
+// Test data for dense fields: seeded vectors, exact results by plain arithmetic, and a field with the calls that fill it.
 
 import type { DenseFieldSchema, DenseSchemaParams, SpaceType } from '../../src/model/schema.ts'
 import type { DenseHits, DenseRows, FieldCut, PreparedCut } from '../../src/vector/field.ts'
 
-/** Numbers in [0, 1) that depend on the seed alone. */
-export function seeded(seed: number): () => number {
+/** Numbers in [0, 1) that depend on the seed only. */
+export function createRandom(seed: number): () => number {
   let s = seed >>> 0
   return () => {
     s = (s + 0x6d2b79f5) >>> 0
@@ -23,21 +22,21 @@ export function definitionOf(params: Partial<DenseSchemaParams> & { dimension: n
   }
 }
 
-/** Rows around `clusters` centres, away from the origin as real data is. */
-export function clustered(n: number, dimension: number, seed: number, clusters = 20): Float32Array {
-  const random = seeded(seed)
+/** Rows around `clusters` centers, not centered at the origin, like real data. */
+export function clusteredRows(n: number, dimension: number, seed: number, clusters = 20): Float32Array {
+  const random = createRandom(seed)
   const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
-  const centres = Float32Array.from({ length: clusters * dimension }, () => 3 + 2 * gauss())
+  const centers = Float32Array.from({ length: clusters * dimension }, () => 3 + 2 * gauss())
   const rows = new Float32Array(n * dimension)
   for (let i = 0; i < n; i++) {
     const from = Math.floor(random() * clusters) * dimension
-    for (let j = 0; j < dimension; j++) rows[i * dimension + j] = (centres[from + j] ?? 0) + gauss()
+    for (let j = 0; j < dimension; j++) rows[i * dimension + j] = (centers[from + j] ?? 0) + gauss()
   }
   return rows
 }
 
-/** Makes rows of unit length in place, as the collection does for cosine, and returns their lengths. */
-export function normalise(rows: Float32Array, dimension: number): Float32Array {
+/** Normalizes rows in place, as the collection does for cosine, and returns their lengths. */
+export function normalize(rows: Float32Array, dimension: number): Float32Array {
   const lengths = new Float32Array(rows.length / dimension)
   for (let i = 0; i < lengths.length; i++) {
     const row = rows.subarray(i * dimension, (i + 1) * dimension)
@@ -68,7 +67,7 @@ export function similarity(space: SpaceType, a: Float32Array, b: Float32Array): 
 }
 
 /** The k best similarities, exactly. */
-export function exact(
+export function exactNearest(
   space: SpaceType,
   rows: Float32Array,
   dimension: number,
@@ -84,13 +83,13 @@ export function exact(
   return all.slice(0, k)
 }
 
-/** Share of the exact answer that was found, by distance, so that duplicates count as equal. */
+/** Share of the exact results that was found, by similarity, so that duplicates count as equal. */
 export function recall(hits: DenseHits, truth: readonly { ordinal: number; similarity: number }[]): number {
   const known = new Set(truth.map((hit) => hit.ordinal))
   return [...hits.ordinals].filter((ordinal) => known.has(ordinal)).length / Math.max(1, truth.length)
 }
 
-/** A cut of a field to which nothing is applied meanwhile. Must be released. */
+/** A cut of a field that does not change meanwhile. Must be released. */
 export async function cutOf(field: { prepareCut(): PreparedCut }): Promise<FieldCut> {
   const prepared = field.prepareCut()
   await prepared.copyAhead(async () => undefined)
@@ -99,8 +98,8 @@ export async function cutOf(field: { prepareCut(): PreparedCut }): Promise<Field
   return cut
 }
 
-/** The bytes that a snapshot of the field would hold. */
-export async function dumped(field: { prepareCut(): PreparedCut }): Promise<Buffer> {
+/** The bytes of a snapshot of the field. */
+export async function dumpField(field: { prepareCut(): PreparedCut }): Promise<Buffer> {
   const { pieces, release } = await cutOf(field)
   const copies = Array.from(pieces, (piece) => piece.slice())
   release()

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openEngine, verifyArchive } from '@annal/engine'
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
-import { denseField, someLife, temporaryDirectory } from '../backup/rig.ts'
+import { denseField, runRandomLife, temporaryDirectory } from '../backup/rig.ts'
 
 // For the file as a whole; a loaded machine takes its time.
 tap.setTimeout(300_000)
@@ -21,7 +21,7 @@ async function directoryWithArchive(t: Test): Promise<string> {
     try {
       const database = engine.database()
       if (start === 0) await database.createCollection({ name: 'a', fields: [denseField()] })
-      await someLife(database.collection('a'), random, 6)
+      await runRandomLife(database.collection('a'), random, 6)
       t.same((await verifyArchive({ dataDir }))?.faults ?? [], [], 'while an engine has it open')
     } finally {
       await engine.close()

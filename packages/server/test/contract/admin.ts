@@ -1,4 +1,4 @@
-// Databases and tokens, as the root token and the token of a database deal with them.
+// Databases and tokens, with the root token and the token of a database.
 import type { Answer, SendOptions } from '../running-app.ts'
 import type { Step, Transcript } from './transcript.ts'
 import { create } from './v2-collections.ts'
@@ -6,7 +6,7 @@ import { create } from './v2-collections.ts'
 const api = '/api/v2'
 export const rootToken = 'a-root-token-of-many-letters'
 const root = { authorization: rootToken }
-/** How the published web UI acts for a database. */
+/** The header with which the published web UI acts for a database. */
 const acting = { authorization: `root/acme:${rootToken}` }
 const withToken = (before: Answer): SendOptions => ({ headers: { authorization: String(before.json().db_token) } })
 

@@ -1,4 +1,4 @@
-// Backups as the clients of both versions make, carry and restore them.
+// Backups as the clients of both versions create, transfer, and restore them.
 import type { Answer, SendOptions } from '../running-app.ts'
 import type { Step, Transcript } from './transcript.ts'
 import { pythonCreate } from './v1-indexes.ts'
@@ -18,10 +18,10 @@ const params = {
 const v1 = '/api/v1'
 const v2 = '/api/v2'
 
-/** The bytes just downloaded, as they are. */
+/** The downloaded bytes, unchanged. */
 const sameBytes = ({ bytes }: Answer): SendOptions => ({ body: bytes, type: 'application/x-tar' })
 
-/** The bytes just downloaded, as a browser's form sends a file. */
+/** The downloaded bytes, in the form of a file upload of a browser. */
 function asForm(filename: string) {
   return ({ bytes }: Answer): SendOptions => {
     const head = `--part\r\nContent-Disposition: form-data; name="backup"; filename="${filename}"\r\n\r\n`

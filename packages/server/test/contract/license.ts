@@ -1,4 +1,4 @@
-// A server without a license, the month it may be tried, and a license pasted by its operator.
+// A server without a license, the trial of a month, and a license entered by the operator.
 import { issued } from '../licenses.ts'
 import { rootToken } from './admin.ts'
 import type { Transcript } from './transcript.ts'

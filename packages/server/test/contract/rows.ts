@@ -1,4 +1,4 @@
-// Every row of the tables in sections 2 and 3 of the HTTP contract, by table. Each is shown by at least one step of a transcript.
+// Every row of the tables in sections 2 and 3 of the HTTP contract, by table. At least one step of a transcript covers each.
 
 const v1Routes = [
   'GET /health',
@@ -101,7 +101,7 @@ const v2Routes = [
   'POST / GET / DELETE /tokens[/{name}]',
 ]
 
-/** Which of two forms of a route a client generation speaks; both are served. */
+/** Routes with two forms, one for each generation of clients; both are served. */
 const v2Variants = [
   'rebuild status by collection',
   'rebuild status by database',

@@ -1,26 +1,26 @@
-// Requests as published clients send them, and what each must be answered with. A transcript is a story told in order to one
-// server; every step names the rows of the contract's tables that it shows.
+// Requests as published clients send them, with the expected replies. A transcript is sent in order to one server. Every step names the
+// rows of the contract's tables that it covers.
 import type { Test } from 'tap'
 import type { Answer, SendOptions } from '../running-app.ts'
 
 export interface Step {
-  /** Rows as rows.ts names them. */
+  /** Rows as in rows.ts. */
   readonly rows: readonly string[]
   readonly send: readonly [method: string, path: string, options?: SendOptions]
-  /** What more is sent because of what was answered to the step before. */
+  /** Additional options that depend on the previous reply. */
   readonly after?: (before: Answer) => SendOptions
   readonly status: number
-  /** The reply's media type; of a refusal it is always JSON. */
+  /** Media type of the reply; a refusal is always JSON. */
   readonly type?: 'text' | 'json' | 'msgpack' | 'tar' | 'html'
-  /** A text is compared as it is, anything else as a pattern. */
+  /** A string is compared exactly, anything else as a pattern. */
   readonly body?: unknown
-  /** Asked again until the reply matches: something runs in the background. */
+  /** Repeated until the reply matches, because a job runs in the background. */
   readonly eventually?: object
 }
 
 export interface Transcript {
   readonly name: string
-  /** Of a server with one database only. */
+  /** Only for a server with one database. */
   readonly plainOnly?: boolean
   readonly steps: readonly Step[]
 }
@@ -38,7 +38,7 @@ const mediaTypes = {
 } as const
 const askAgainMs = 20
 
-/** `packed` sends every JSON body as MessagePack instead, which every route must take alike. */
+/** `packed` sends every JSON body as MessagePack; every route must accept both. */
 export async function play(t: Test, { steps }: Transcript, player: Player, { packed }: { packed: boolean }) {
   let before: Answer | undefined
   for (const step of steps) {
@@ -83,7 +83,7 @@ function check(t: Test, step: Step, answer: Answer): void {
   else t.pass(said)
 }
 
-/** Without the keys that are given as undefined, which JSON leaves out and MessagePack would not. */
+/** Removes keys that are undefined, which JSON omits and MessagePack would not. */
 export function without(body: object): object {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined))
 }

@@ -1,4 +1,4 @@
-// Indexes of /api/v1 as the published Python and JavaScript clients make and describe them.
+// Indexes of /api/v1 as the published Python and JavaScript clients create and describe them.
 import { existsSync } from 'node:fs'
 import { type Step, type Transcript, without } from './transcript.ts'
 
@@ -6,7 +6,7 @@ const api = '/api/v1'
 const dashboardBuilt = existsSync(new URL('../../../dashboard/dist/index.html', import.meta.url))
 const axios = 'application/json, text/plain, */*'
 
-/** As the Python client sends it. */
+/** The body of the Python client. */
 export const pythonCreate = {
   index_name: 'docs',
   dim: 4,
@@ -17,7 +17,7 @@ export const pythonCreate = {
   precision: 'float32',
   version: null,
 }
-/** As the JavaScript client sends it, with a sparse part. */
+/** The body of the JavaScript client, with a sparse part. */
 const javascriptCreate = { ...pythonCreate, index_name: 'hybrid', precision: 'int8d', sparse_dim: 1_000 }
 
 const info = {
@@ -159,7 +159,7 @@ const indexes: Transcript = {
   ],
 }
 
-/** One wrong value in each field of the table, on both sides where it is a range. */
+/** One wrong value for each field of the table, on both sides of a range. */
 function createFaults(): Step[] {
   const faults: readonly [row: string, changes: object][] = [
     ['index_name', { index_name: undefined }],
@@ -189,7 +189,7 @@ function createFaults(): Step[] {
   }))
 }
 
-/** What may be left out, sent as null, or named as older clients name it; each index is gone again afterwards. */
+/** Values that may be omitted, null, or named as in older clients. Each index is deleted afterwards. */
 function createDefaults(): Step[] {
   const cases: readonly [row: string, changes: object, info: object][] = [
     ['M', { M: undefined }, { M: 16 }],

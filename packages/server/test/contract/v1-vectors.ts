@@ -1,4 +1,4 @@
-// Vectors of /api/v1 as the published Python and JavaScript clients write, find and delete them.
+// Vectors of /api/v1 as the published Python and JavaScript clients write, find, and delete them.
 import { deflateSync } from 'node:zlib'
 import { encode } from '@msgpack/msgpack'
 import { type Step, type Transcript, without } from './transcript.ts'
@@ -197,7 +197,7 @@ function searches(): Step[] {
   ]
 }
 
-/** The JavaScript client sends the whole buffer its encoder wrote into. */
+/** The JavaScript client sends the whole buffer of its encoder. */
 function padded(value: unknown): Buffer {
   const buffer = Buffer.alloc(2_048)
   buffer.set(encode(value))

@@ -1,4 +1,4 @@
-// Collections of /api/v2 as the published Python and Java clients and the web UI make and describe them.
+// Collections of /api/v2 as the published Python and Java clients and the web UI create and describe them.
 import type { Step, Transcript } from './transcript.ts'
 
 const api = '/api/v2'

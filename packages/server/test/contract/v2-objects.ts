@@ -1,4 +1,4 @@
-// Objects of /api/v2 as the published Python and Java clients and the web UI write, find and delete them.
+// Objects of /api/v2 as the published Python and Java clients and the web UI write, find, and delete them.
 import { deflateSync } from 'node:zlib'
 import type { Step, Transcript } from './transcript.ts'
 import { create } from './v2-collections.ts'
@@ -81,7 +81,7 @@ const objectStory: Transcript = {
     },
     {
       rows: ['3.3 GET /collection/{c}/objects/{id}/field/{f}/links'],
-      send: ['GET', `${objects}/nobody/field/title/links`],
+      send: ['GET', `${objects}/absent/field/title/links`],
       status: 404,
     },
     ...['absent', 'words'].map(

@@ -1,7 +1,7 @@
-// Everything that can be asked, beside everything else (beside-calls.ts): on a sound machine with and without an archive, while worker
-// threads end in the middle of their work, and while the disk refuses what is asked of it. Every call ends: with what it promises,
-// or refused by a code that says why. Afterwards a start has each collection as it was, where nothing failed, and a replay of the
-// whole log makes the same of it, whatever failed. Single answers are the matter of model.test.ts.
+// All calls concurrently (concurrent-calls.ts): without faults, with and without an archive; with worker threads that exit during their work;
+// and with a disk that fails. Every call ends: it fulfills its promise or is rejected with a code that gives the reason. Afterwards a start
+// has each collection unchanged if there were no faults, and a replay of the whole log always gives the same state. model.test.ts checks
+// single results.
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,15 +14,15 @@ import tap, { test } from 'tap'
 const seed = chosenSeed()
 const isLong = process.env.ANNAL_LONG === '1'
 const lives = isLong ? 40 : 2
-// A call that never ends shows as a test that does not.
+// A call that never ends shows as a test that does not end.
 const timeout = lives * 240_000
-const program = fileURLToPath(new URL('beside-lives.ts', import.meta.url))
+const program = fileURLToPath(new URL('concurrent-lives.ts', import.meta.url))
 const worlds = { sound: 1_000, archive: 500, 'lost-workers': 400, 'refusing-disk': 300 }
 
 tap.setTimeout(4 * timeout)
 
 for (const [world, calls] of Object.entries(worlds)) {
-  test(`calls beside calls, ${world}, seed ${seed}`, { timeout }, async (t) => {
+  test(`concurrent calls, ${world}, seed ${seed}`, { timeout }, async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'annal-beside-'))
     t.teardown(() => rm(dir, { recursive: true }))
     const args = [join(dir, 'data'), world, seed, lives, isLong ? 4 * calls : calls].map(String)

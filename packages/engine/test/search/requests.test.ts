@@ -1,13 +1,14 @@
-// What can be asked besides plain searches: fusion, explain, exact, thresholds, stored vectors, batches, counts, facets, pages.
+// Everything that can be requested in addition to plain searches: fusion, explain, exact, thresholds, stored vectors, batches, counts,
+// facets, pages.
 import type { Collection } from '@annal/engine'
 import { test } from 'tap'
-import { seeded } from '../vector/world.ts'
+import { createRandom } from '../vector/world.ts'
 import { denseField, openCollection, openDirectory, openIn, sparseField } from './rig.ts'
 
-const random = seeded(23)
+const random = createRandom(23)
 const words = (...indices: number[]) => ({ indices, values: indices.map(() => 1) })
 
-test('fields are fused by ranks or by shares of their ranges, ties by id', async (t) => {
+test('fields are fused by rank or by relative score, ties by id', async (t) => {
   const collection = await openCollection(t, [denseField(2), sparseField()])
   await collection.upsert([
     { id: 'd', fields: { dense: [0, 0], words: words(1) } },
@@ -56,7 +57,7 @@ test('fields are fused by ranks or by shares of their ranges, ties by id', async
   await refused({ method: 'rrf', limit: 0 }, 'fusion.limit')
 })
 
-test('explain tells the plan, the count of matches and the cost; exact compares every match', async (t) => {
+test('explain returns the plan, the number of matches, and the cost; exact compares every match', async (t) => {
   const collection = await openCollection(t, [denseField(8), sparseField()])
   const objects = Array.from({ length: 3_000 }, (_, i) => ({
     id: `${i}`,
@@ -87,7 +88,7 @@ test('explain tells the plan, the count of matches and the cost; exact compares 
   t.equal((await collection.search({ fields: { dense: { query } } })).explain, undefined)
 })
 
-test('when k objects match, k come back, however few others there are', async (t) => {
+test('if k objects match, k are returned, however few others exist', async (t) => {
   const collection = await openCollection(t, [denseField(16)])
   for (let i = 0; i < 8; i++) {
     const objects = Array.from({ length: 1_000 }, (_, j) => {
@@ -117,7 +118,7 @@ test('when k objects match, k come back, however few others there are', async (t
     }
 })
 
-test('a stored object asks with its own vector and is not among the answers; a threshold cuts the rest', async (t) => {
+test('a search by a stored object uses its vector and excludes it; a threshold cuts the rest', async (t) => {
   const collection = await openCollection(t, [denseField(2), sparseField()])
   await collection.upsert([
     { id: 'a', fields: { dense: [0, 0], words: words(1, 2) } },
@@ -146,12 +147,12 @@ test('a stored object asks with its own vector and is not among the answers; a t
   await t.rejects(collection.search({ fields: { dense: scored } }), { code: 'invalid_argument' })
 })
 
-test('the ordinal of an object used again does not bring back its vectors', async (t) => {
+test('a reused ordinal does not return the vectors of the previous object', async (t) => {
   const collection = await openCollection(t, [denseField(2), sparseField()])
   const all = Array.from({ length: 40 }, (_, i) => ({ id: `${i}`, fields: { dense: [i, i], words: words(i) } }))
   await collection.upsert(all)
   await collection.delete(all.map(({ id }) => id))
-  // Ordinals rest for a while before they are used again.
+  // Ordinals wait before they are reused.
   for (let i = 0; i < 20; i++) await collection.upsert([{ id: 'rest', fields: { dense: [1, 1] } }])
   await collection.upsert(all.map(({ id, fields }) => ({ id, fields: { words: fields.words } })))
   t.same(Object.keys((await collection.getMany(['3']))[0]?.dense ?? {}), [])
@@ -159,7 +160,7 @@ test('the ordinal of an object used again does not bring back its vectors', asyn
   t.match(results.words, [{ id: '3', norm: 1, vector: undefined }])
 })
 
-test('a batch answers each search as of one moment', async (t) => {
+test('a batch runs all searches as of one moment', async (t) => {
   const collection = await openCollection(t, [sparseField()])
   await collection.upsert([{ id: 'a', fields: { words: words(1, 2) } }])
   const writing = collection.upsert([{ id: 'b', fields: { words: words(1, 2) } }])
@@ -176,13 +177,13 @@ test('a batch answers each search as of one moment', async (t) => {
   await t.rejects(collection.searchBatch([...searches, { fields: {} }]), { code: 'invalid_argument' })
 })
 
-test('counts and facets are exact, with a filter and without', async (t) => {
+test('counts and facets are exact, with and without a filter', async (t) => {
   const collection = await openCollection(t, [sparseField()])
-  const colours = ['red', 'green', 'blue']
+  const colors = ['red', 'green', 'blue']
   const objects = Array.from({ length: 900 }, (_, i) => ({
     id: `${i}`,
     filter: {
-      colour: colours[Math.floor(3 * random() ** 2)]!,
+      color: colors[Math.floor(3 * random() ** 2)]!,
       n: i % 7,
       even: i % 2 === 0,
       tags: ['all', `t${i % 5}`],
@@ -194,7 +195,7 @@ test('counts and facets are exact, with a filter and without', async (t) => {
   const alive = objects.slice(100)
   t.equal(collection.count().count, 800)
   t.equal(collection.count([{ n: { $eq: 3 } }]).count, alive.filter(({ filter }) => filter.n === 3).length)
-  for (const key of ['colour', 'n', 'even'] as const)
+  for (const key of ['color', 'n', 'even'] as const)
     for (const within of [undefined, 4]) {
       const counts = new Map<unknown, number>()
       for (const { filter } of alive)
@@ -213,7 +214,7 @@ test('counts and facets are exact, with a filter and without', async (t) => {
   t.match(await collection.facets({ key: 'none' }), { values: [], distinct: 0 })
 })
 
-test('pages hold every object once while others are written, also across a restart', async (t) => {
+test('pages contain every object once while others are written, also across a restart', async (t) => {
   const dataDir = await openDirectory(t)
   let engine = await openIn(t, dataDir)
   let collection: Collection = await engine.database().createCollection({ name: 'things', fields: [sparseField()] })
@@ -244,7 +245,7 @@ test('pages hold every object once while others are written, also across a resta
   await t.rejects(collection.scroll({ limit: 0 }), { code: 'limit_exceeded' })
 })
 
-test('recall is measured on stored vectors', async (t) => {
+test('recall is measured with stored vectors', async (t) => {
   const collection = await openCollection(t, [sparseField(), denseField(8)])
   t.match(await collection.recall(), { field: 'dense', sample: 0, recall: 1 })
   const objects = Array.from({ length: 800 }, (_, i) => ({
@@ -258,7 +259,7 @@ test('recall is measured on stored vectors', async (t) => {
   await t.rejects(collection.recall({ field: 'words' }), { code: 'field_not_found' })
 })
 
-test('hits show the filter values that were asked for, also when these are replaced meanwhile', async (t) => {
+test('hits have the filter values that matched, also when these are replaced meanwhile', async (t) => {
   const collection = await openCollection(t, [denseField(8, { precision: 'int8' }), sparseField()])
   const ids = Array.from({ length: 300 }, (_, i) => `${i}`)
   const side = (id: string, round: number) => ((Number(id) + round) % 2 === 0 ? 'left' : 'right')

@@ -1,6 +1,6 @@
-// The process of beside.test.ts: the test runner watches every promise of its own thread, which makes an engine several times as
-// slow. Arguments: directory, world (one of `worlds`), seed, lives, calls a life. Says on a line of its own what was made of
-// the calls of each life, by name or code; ends with 1 and the reason when something is wrong.
+// The process of concurrent.test.ts. It is separate because the test runner watches every promise of its own thread, which slows an engine down
+// several times. Arguments: directory, world (one of `worlds`), seed, lives, calls of a life. Prints a line for each life with its calls by
+// name or code. Exits with 1 and the reason if something is wrong.
 import { strict as assert } from 'node:assert'
 import { rm } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,7 +8,7 @@ import { type Engine, type EngineOptions, openEngine } from '@annal/engine'
 import { openWorkerPool } from '@annal/engine/testing'
 import { nodeVfs } from '@annal/wal'
 import { type Fault, faultVfs, type Random, seededRandom } from '@annal/wal/testing'
-import { callAll, definition, digestsOf, names } from './beside-calls.ts'
+import { callAll, definition, digestsOf, names } from './concurrent-calls.ts'
 
 type Counts = ReadonlyMap<string, number>
 
@@ -18,7 +18,7 @@ interface Life {
   readonly calls: number
 }
 
-/** What a lost worker or a refusing disk makes of a call that met it, and of those after it. */
+/** Codes of calls that meet a lost worker or a failing disk, and of the calls after them. */
 const refused = new Set([
   'worker_lost',
   'closed',
@@ -32,8 +32,8 @@ const refused = new Set([
   'ENOSPC',
 ])
 
-/** Nothing goes wrong: what the engine is at its end is what a start finds. */
-async function sound(options: EngineOptions, { random, threads, calls }: Life): Promise<Counts> {
+/** No faults: a start finds the state that the engine had at its end. */
+async function runWithoutFaults(options: EngineOptions, { random, threads, calls }: Life): Promise<Counts> {
   const pool = await openWorkerPool({ threads })
   const engine = await openEngine(options, { pool })
   const counts = await callAll({ engine, random }, calls)
@@ -46,8 +46,8 @@ async function sound(options: EngineOptions, { random, threads, calls }: Life): 
   return counts
 }
 
-/** Worker threads end in the middle of their work. */
-async function losingWorkers(options: EngineOptions, { random, threads, calls }: Life): Promise<Counts> {
+/** Worker threads exit during their work. */
+async function runLosingWorkers(options: EngineOptions, { random, threads, calls }: Life): Promise<Counts> {
   const pool = await openWorkerPool({ threads })
   const engine = await openEngine(options, { pool })
   let over = false
@@ -66,8 +66,8 @@ async function losingWorkers(options: EngineOptions, { random, threads, calls }:
   return counts
 }
 
-/** From some call on one of so many calls to the disk is refused. */
-async function refusingDisk(options: EngineOptions, { random, threads, calls }: Life): Promise<Counts> {
+/** From some disk call on, one of a number of calls fails. */
+async function runWithFailingDisk(options: EngineOptions, { random, threads, calls }: Life): Promise<Counts> {
   const pool = await openWorkerPool({ threads })
   const rarity = 10 ** (1 + random.below(3))
   let refuses = false
@@ -80,7 +80,7 @@ async function refusingDisk(options: EngineOptions, { random, threads, calls }: 
   refuses = true
   const counts = await callAll({ engine, random }, calls, { refused, going: () => isUp(engine) })
   refuses = random.below(2) === 0
-  // What it was refused it could not write down either.
+  // Closing fails, too, because it cannot write.
   await engine.close().catch(() => undefined)
   await pool.close()
   return counts
@@ -88,10 +88,10 @@ async function refusingDisk(options: EngineOptions, { random, threads, calls }: 
 
 const archive = { maxBytes: 4_000_000, maxAgeMs: 3_600_000 }
 const worlds = {
-  sound: { options: {}, live: sound },
-  archive: { options: { archive }, live: sound },
-  'lost-workers': { options: { keepLog: true }, live: losingWorkers },
-  'refusing-disk': { options: { keepLog: true }, live: refusingDisk },
+  sound: { options: {}, live: runWithoutFaults },
+  archive: { options: { archive }, live: runWithoutFaults },
+  'lost-workers': { options: { keepLog: true }, live: runLosingWorkers },
+  'refusing-disk': { options: { keepLog: true }, live: runWithFailingDisk },
 }
 
 const [, , dataDir = '', world = 'sound', seed, lives, calls] = process.argv

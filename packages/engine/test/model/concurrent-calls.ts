@@ -1,5 +1,5 @@
-// What many callers ask at once of few collections, which come, go, are rebuilt, cloned, backed up and restored under them:
-// the calls of beside.test.ts and beside-faults.test.ts.
+// Many concurrent callers of a few collections, which are created, deleted, rebuilt, cloned, backed up, and restored meanwhile: the calls
+// of concurrent.test.ts.
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Collection, CollectionDefinition, Engine } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
@@ -8,7 +8,7 @@ const callers = 12
 const dimension = 24
 export const names = ['a', 'b', 'c', 'd']
 
-/** What somebody else's call may have made of the thing asked for. */
+/** Codes that another caller's call may cause. */
 const refusals: ReadonlySet<string> = new Set([
   'backup_exists',
   'backup_not_found',
@@ -60,8 +60,8 @@ const calls: readonly (readonly [weight: number, name: string, call: Call])[] = 
 ]
 
 /**
- * Makes `count` random calls, some at a time, until all have ended or `going` says no. Each ends with what it promises or by a code that
- * says why, of those that `refused` knows besides the ones other callers make for. Counts what was done, by name, and refused, by code.
+ * Makes `count` random calls, some concurrently, until all have ended or `going` returns false. Each call either fulfills its promise or is
+ * rejected with a code in `refused` or one that other callers cause. Counts the calls by name and the rejections by code.
  */
 export async function callAll(
   world: World,
@@ -74,7 +74,7 @@ export async function callAll(
     while (left-- > 0 && going()) {
       const met = await make(world, refused)
       counts.set(met, (counts.get(met) ?? 0) + 1)
-      // Many calls are refused without waiting, and would leave nobody else a turn.
+      // Many calls are rejected without waiting, which would block the event loop.
       await turn()
     }
   })
@@ -82,7 +82,7 @@ export async function callAll(
   return counts
 }
 
-/** The name of the call that was made, or the code by which it was refused. */
+/** The name of the call that was made, or the code of its rejection. */
 async function make(world: World, refused: ReadonlySet<string>): Promise<string> {
   const [, name, call] = callAt(world.random.below(calls.reduce((sum, [weight]) => sum + weight, 0)))
   try {
@@ -108,7 +108,7 @@ export async function digestsOf(engine: Engine): Promise<Record<string, string>>
   const digests: Record<string, string> = {}
   for (const { name } of engine.database().collections()) {
     const collection = engine.database().collection(name)
-    // A clone may still be on its way.
+    // A clone may still be loading.
     while (collection.describe().condition === 'loading') await sleep(10)
     digests[name] = collection.stateDigest()
   }
