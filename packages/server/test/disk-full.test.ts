@@ -10,7 +10,9 @@ import { startProcess } from './running-process.ts'
 
 const mebibyte = 1_048_576
 
-test('a full disk is 507 for writes and has no effect on reads, and writes resume afterwards', { timeout: 120_000 }, async (t) => {
+test('a full disk is 507 for writes and has no effect on reads, and writes resume afterwards', {
+  timeout: 120_000,
+}, async (t) => {
   const place = await temporaryDirectory(t)
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=400m', 'tmpfs', place], { stdio: 'pipe' })

@@ -11,7 +11,9 @@ import { startProcess } from './running-process.ts'
 
 const shimSource = fileURLToPath(new URL('../../wal/test/native/fail-calls.c', import.meta.url))
 
-test('a failed fdatasync ends the process with 74 and loses nothing that was acknowledged', { timeout: 120_000 }, async (t) => {
+test('a failed fdatasync ends the process with 74 and loses nothing that was acknowledged', {
+  timeout: 120_000,
+}, async (t) => {
   const dir = await temporaryDirectory(t)
   const shim = path.join(dir, 'shim.so')
   try {

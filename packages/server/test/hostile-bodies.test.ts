@@ -107,7 +107,10 @@ interface Honest {
   readonly times?: number
 }
 
-test('honest upserts at the limit are accepted, with memory bounded', { skip: !isLong, timeout: 3_600_000 }, async (t) => {
+test('honest upserts at the limit are accepted, with memory bounded', {
+  skip: !isLong,
+  timeout: 3_600_000,
+}, async (t) => {
   for (const honest of honestBodies(95 * mebibyte)) {
     const dataDir = await temporaryDirectory(t)
     const server = startWatchedProcess({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' })

@@ -228,7 +228,7 @@ test('a body is refused at the byte that exceeds a limit', (t) => {
   t.end()
 })
 
-test('others have their turn while a body that has arrived is read', async (t) => {
+test('reading a body that has arrived yields to other work', async (t) => {
   const chunks = 20
   const payload = Readable.from(Array.from({ length: chunks }, () => Buffer.alloc(65_536)))
   const body = new ArrivingBody(payload, { format: 'json', bytesMax: chunks * 65_536, declared: chunks * 65_536 })
@@ -241,7 +241,7 @@ test('others have their turn while a body that has arrived is read', async (t) =
   }
   setImmediate(count)
   for await (const _ of body.chunks()) {
-    // What reading one chunk may cost at most: more than a slice.
+    // Simulates a slow reader of the chunk, which takes longer than a slice.
     const began = performance.now()
     while (performance.now() - began < 10);
   }

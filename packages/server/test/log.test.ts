@@ -34,7 +34,8 @@ async function writeShop(ask: Ask): Promise<void> {
   await ask('POST', '/collection/shop/filters', { updates: [{ id: 'a', filter: { n: 1 } }] })
 }
 
-const events = async (ask: Ask, query = '') => (await ask('GET', `/log/events${query}`)).events as readonly LoggedEvent[]
+const events = async (ask: Ask, query = '') =>
+  (await ask('GET', `/log/events${query}`)).events as readonly LoggedEvent[]
 
 test('plain: events, activity, and restoring a deleted collection', async (t) => {
   const running = await runningApp(t)

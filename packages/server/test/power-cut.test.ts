@@ -48,7 +48,10 @@ test(`${cuts} power cuts under load lose nothing that was acknowledged, seed ${s
     await sleep(random.below(30))
     ordered = true
     await disk.cut()
-    operations += (await Promise.all(load.map((one) => endOfClient(one, running.ended)))).reduce((sum, one) => sum + one, 0)
+    operations += (await Promise.all(load.map((one) => endOfClient(one, running.ended)))).reduce(
+      (sum, one) => sum + one,
+      0,
+    )
     running.child.kill('SIGKILL')
     await running.ended
     await disk.boot()

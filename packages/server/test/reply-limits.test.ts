@@ -55,7 +55,10 @@ async function watch() {
 watch()`
 
 /** Returns the longest latency of health meanwhile, and the peak memory of the process. */
-async function measureWhile({ url, pid }: Serving, act: () => Promise<void>): Promise<{ healthMs: number; peak: number }> {
+async function measureWhile(
+  { url, pid }: Serving,
+  act: () => Promise<void>,
+): Promise<{ healthMs: number; peak: number }> {
   const worker = new Worker(watcher, { eval: true, workerData: url })
   await act()
   worker.postMessage('end')
