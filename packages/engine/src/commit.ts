@@ -19,6 +19,7 @@ const freeing: ReadonlySet<Event['kind']> = new Set([
   'token-dropped',
 ])
 
+/** Appends events to the log and applies them in order. */
 export class Committer {
   readonly #log: Log
   readonly #clock: Clock

@@ -27,6 +27,7 @@ export interface ControlHost {
   checkOpen(): void
 }
 
+/** The control plane of an engine. */
 export class LocalControl implements ControlPlane {
   readonly #host: ControlHost
 
@@ -187,11 +188,13 @@ export class LocalControl implements ControlPlane {
   }
 }
 
+/** The public description of a database. */
 export function describeDatabase(entry: DatabaseEntry): DatabaseDescription {
   const { name, type, active, createdAtMs: createdAt } = entry
   return { name, type, active, createdAt }
 }
 
+/** Throws database_not_found. */
 export function refuseDatabase(name: string): never {
   throw new EngineError('database_not_found', `there is no database ${printed(name)}`, {
     field: 'database',

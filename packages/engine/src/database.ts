@@ -36,6 +36,7 @@ export interface DatabaseHost {
   checkOpen(): void
 }
 
+/** A database of an engine. */
 export class LocalDatabase implements Database {
   readonly #entry: DatabaseEntry
   readonly #host: DatabaseHost

@@ -40,6 +40,7 @@ export interface ErrorDetails {
   readonly [detail: string]: unknown
 }
 
+/** An error with a stable code and details. The message names the object, the value, and the limit. */
 export class EngineError extends Error {
   override readonly name = 'EngineError'
   readonly code: EngineErrorCode

@@ -5,6 +5,7 @@ import type { EngineHealth } from './model/api.ts'
 /** The share of the possible number of fields from which a warning is given. */
 const fieldsShareHigh = 0.9
 
+/** What an engine is doing. */
 export type Phase = 'starting' | 'recovering' | 'open' | 'closed'
 
 interface Known {
@@ -15,6 +16,7 @@ interface Known {
   readonly collections: Iterable<{ readonly name: string; readonly condition: string }>
 }
 
+/** The health of an engine from its parts. */
 export function healthOf({ phase, log, failure, notices, collections }: Known): EngineHealth {
   const reasons = [...notices]
   for (const { name, condition } of collections)
@@ -38,6 +40,7 @@ function statusOf(phase: Phase, log: LogState | undefined, reasons: number): Eng
   return reasons > 0 ? 'degraded' : 'ok'
 }
 
+/** A notice of the log as a sentence for operators. */
 export function sentenceOf(notice: LogNotice): string {
   switch (notice.kind) {
     case 'tail-cut':

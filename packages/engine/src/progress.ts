@@ -3,6 +3,7 @@ import type { Progress } from './model/api.ts'
 
 const everyMs = 100
 
+/** The progress of one job at a time. */
 export class ProgressReport {
   readonly #report: ((progress: Progress) => void) | undefined
   #newest: Progress | undefined

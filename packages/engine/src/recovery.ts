@@ -14,6 +14,7 @@ import type { WriteGate } from './replica/write-gate.ts'
 /** Decoded events waiting to be applied. Memory during a replay does not grow with the log. */
 const waitingBytesMax = 64 * 1024 * 1024
 
+/** A collection during recovery. */
 export interface RecoveringCollection {
   readonly entry: CollectionEntry
   /** Undefined in quarantine: its records are skipped. */
@@ -24,6 +25,7 @@ export interface RecoveringCollection {
   quarantine(reason: string): Promise<void>
 }
 
+/** The parts of the engine that recovery fills. */
 export interface RecoveryTarget {
   readonly catalog: Catalog
   loaded(id: number): RecoveringCollection | undefined

@@ -3,6 +3,7 @@ import { restoreDirectory } from './backup/restore-directory.ts'
 import { openEngine } from './engine.ts'
 import { EngineError } from './errors.ts'
 
+/** Options of restoreDataDirectory. */
 export interface RestoreDataDirectory {
   /** A data directory, in use or not, or a copy of one. It is only read. */
   readonly from: string

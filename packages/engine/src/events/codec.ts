@@ -47,6 +47,7 @@ const messages = {
   'collection-restored': messageType('CollectionRestored'),
 } as const
 
+/** The record of an event, with the oldest payload version that can express it. */
 export function encodeEvent(event: Event): NewRecord {
   const message = messages[event.kind]
   return {
@@ -129,6 +130,7 @@ export function isCatalogRecord({ type }: { readonly type: number }): boolean {
   return kind !== undefined && isCatalogKind(kind)
 }
 
+/** Whether an event changes the catalog, not the content of a collection. */
 export function isCatalogEvent(event: Event): event is CatalogEvent {
   return isCatalogKind(event.kind)
 }
@@ -275,6 +277,7 @@ function knownRules(rules: number): number {
   throw new EngineError('format_too_new', message, { field: 'rules', value: rules, limit: rulesNewest })
 }
 
+/** The protobuf message of a dense column of an upsert with `objects` objects. */
 export function denseToMessage(column: DenseColumn, objects: number): Record<string, unknown> {
   return {
     field: column.field,
@@ -298,6 +301,7 @@ function denseFromMessage(message: Message, objects: number): DenseColumn {
   }
 }
 
+/** The protobuf message of a sparse column. */
 export function sparseToMessage(column: SparseColumn): Record<string, unknown> {
   return { ...column, indices: bytesOf(column.indices), values: bytesOf(column.values) }
 }
@@ -312,6 +316,7 @@ function sparseFromMessage(message: Message): SparseColumn {
   }
 }
 
+/** The protobuf message of a multi-vector column. */
 export function multiToMessage(column: MultiColumn): Record<string, unknown> {
   return { ...column, vectors: bytesOf(column.vectors) }
 }

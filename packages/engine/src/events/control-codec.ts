@@ -14,14 +14,17 @@ const controlKinds: ReadonlySet<string> = new Set<ControlEvent['kind']>([
   'setting-put',
 ])
 
+/** Whether events of this kind change databases, tokens, or settings. */
 export function isControlKind(kind: Event['kind']): kind is ControlEvent['kind'] {
   return controlKinds.has(kind)
 }
 
+/** Whether an event changes databases, tokens, or settings. */
 export function isControlEvent(event: Event): event is ControlEvent {
   return isControlKind(event.kind)
 }
 
+/** The protobuf message of an event. */
 export function controlToMessage(event: ControlEvent): Record<string, unknown> {
   switch (event.kind) {
     case 'database-created':
@@ -42,6 +45,7 @@ export function controlToMessage(event: ControlEvent): Record<string, unknown> {
 /** The result of decode: plain values by field name. The casts below narrow it to the types in schema.ts. */
 type Message = { readonly [field: string]: unknown }
 
+/** The event of a protobuf message. */
 export function controlFromMessage(kind: ControlEvent['kind'], message: Message): ControlEvent {
   const timeMs = message.timeMs as number
   const databaseId = message.databaseId as number

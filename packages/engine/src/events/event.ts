@@ -17,6 +17,7 @@ interface InDatabase extends Timed {
   readonly databaseId: number
 }
 
+/** A new, empty collection with these fields. */
 export interface CollectionCreated extends InCollection {
   readonly kind: 'collection-created'
   readonly databaseId: number
@@ -36,6 +37,7 @@ export interface CollectionRestored extends Omit<CollectionCreated, 'kind'> {
   readonly digest: string
 }
 
+/** The collection is deleted with its content. */
 export interface CollectionDropped extends InCollection {
   readonly kind: 'collection-dropped'
 }
@@ -61,11 +63,13 @@ export interface DatabaseChanged extends InDatabase {
   readonly active: boolean
 }
 
+/** A token is created, or replaced under its name; only its hash is stored. */
 export interface TokenPut extends InDatabase {
   readonly kind: 'token-put'
   readonly token: TokenFacts
 }
 
+/** The token is revoked. */
 export interface TokenDropped extends InDatabase {
   readonly kind: 'token-dropped'
   readonly name: string
@@ -91,6 +95,7 @@ export interface DenseColumn {
   readonly forms?: Uint8Array
 }
 
+/** Values of one sparse field for some of the objects of an upsert. */
 export interface SparseColumn {
   readonly field: number
   readonly objects: Uint32Array
@@ -111,6 +116,7 @@ export interface MultiColumn {
   readonly vectors: Float32Array
 }
 
+/** Objects are inserted, or replace those with the same ids. Values are in columns, one for each field. */
 export interface ObjectsUpserted extends InCollection {
   readonly kind: 'objects-upserted'
   readonly ids: readonly string[]
@@ -123,11 +129,13 @@ export interface ObjectsUpserted extends InCollection {
   readonly multi: readonly MultiColumn[]
 }
 
+/** Objects are deleted by id. */
 export interface ObjectsDeleted extends InCollection {
   readonly kind: 'objects-deleted'
   readonly ids: readonly string[]
 }
 
+/** The filter values of objects are replaced; everything else stays. */
 export interface FiltersReplaced extends InCollection {
   readonly kind: 'filters-replaced'
   readonly ids: readonly string[]
@@ -142,6 +150,9 @@ export interface CollectionRebuilt extends InCollection {
 
 /** Events that change the catalog, except those of collections. */
 export type ControlEvent = DatabaseCreated | DatabaseDropped | DatabaseChanged | TokenPut | TokenDropped | SettingPut
+/** Events that change which collections, databases, tokens, and settings exist. */
 export type CatalogEvent = CollectionCreated | CollectionRestored | CollectionDropped | ControlEvent
+/** Events that change the objects of a collection. */
 export type ObjectEvent = ObjectsUpserted | ObjectsDeleted | FiltersReplaced
+/** Any event. */
 export type Event = CatalogEvent | ObjectEvent | CollectionRebuilt

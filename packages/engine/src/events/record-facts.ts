@@ -6,6 +6,7 @@ import { eventIdsMax } from '../limits.ts'
 import { decodeEvent, isCatalogEvent, kindOf, peekEvent } from './codec.ts'
 import type { CatalogEvent, Event } from './event.ts'
 
+/** What a record did. */
 export interface RecordFacts {
   readonly lsn: number
   readonly kind: Event['kind']

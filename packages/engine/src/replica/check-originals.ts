@@ -30,6 +30,7 @@ export interface ListedOriginals {
   readonly proof?: OriginalsProof | undefined
 }
 
+/** The shape of the rows in a chunk file. */
 export interface Shape {
   readonly dimension: number
   /** Number of rows of a full chunk. */
@@ -38,15 +39,17 @@ export interface Shape {
 
 const chunkBytesAim = 16 * 1024 * 1024
 
+/** Bytes of a row of a chunk file: the vector as f32 and its checksum. */
 export function rowBytesOf(dimension: number): number {
   return sumBytes + dimension * 4
 }
 
-/** Number of rows of a full chunk: the largest power of two of which 16 MiB have space for this many. */
+/** Number of rows of a full chunk: the largest power of two whose rows fit in 16 MiB. */
 export function chunkRowsOf(dimension: number): number {
   return 2 ** Math.floor(Math.log2(chunkBytesAim / rowBytesOf(dimension)))
 }
 
+/** A chunk file that was identified. */
 export interface FoundChunk {
   readonly version: 1 | 2
   /** The header of a file of version 2 or later; undefined if nothing was written yet. */

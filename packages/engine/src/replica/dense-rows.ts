@@ -10,11 +10,13 @@ import type { OriginalsOf } from './originals-of.ts'
 /** Numbers normalized in one turn of the event loop. Does not affect the result. */
 const turnNumbers = 1_048_576
 
+/** The rows that a field links, and the originals that it keeps. */
 export interface AddedVectors {
   readonly rows: DenseRows
   readonly originals: AddedOriginals
 }
 
+/** Original vectors that a field keeps, with the ordinals of their objects. */
 export interface AddedOriginals {
   readonly ordinals: Uint32Array
   /** Row-major. */

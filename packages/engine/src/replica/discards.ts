@@ -2,6 +2,7 @@
 // that a crash leaves.
 import type { Replica } from './replica.ts'
 
+/** The replicas that wait to be closed and removed. */
 export class Discards {
   readonly #onTrouble: (error: Error) => void
   #all: Promise<unknown> = Promise.resolve()

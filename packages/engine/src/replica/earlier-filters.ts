@@ -7,6 +7,7 @@ interface Replaced {
   readonly texts: ReadonlyMap<number, string>
 }
 
+/** The replaced filter texts of one collection. */
 export class EarlierFilters {
   /** Ordered by version. */
   readonly #replaced = new Set<Replaced>()

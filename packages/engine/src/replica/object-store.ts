@@ -14,18 +14,21 @@ const headBytes = 12
 const textEncoder = new TextEncoder()
 const noBytes = new Uint8Array(0)
 
+/** The terms of an object in one sparse field, by ascending index. */
 export interface SparseTermsOfField {
   readonly field: number
   readonly indices: Uint32Array
   readonly values: Float32Array
 }
 
+/** The parts of an object's record. */
 export interface ObjectParts {
   readonly meta: Uint8Array
   readonly filter: string
   readonly sparse: readonly SparseTermsOfField[]
 }
 
+/** The ids and records of the objects of one collection. */
 export class ObjectStore {
   readonly #ids: IdTable
   readonly #records: ByteHeap

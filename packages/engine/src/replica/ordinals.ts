@@ -7,6 +7,7 @@
  */
 const reuseDelayVersions = 16
 
+/** The ordinals of one collection. */
 export class Ordinals {
   #end: number
   /** Free ordinals, oldest first. */

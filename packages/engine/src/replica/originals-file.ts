@@ -17,7 +17,9 @@ import { xxh64 } from '../memory/xxh64.ts'
 const magic = 0x534345564c4e4e41n // "ANNLVECS" read as a little-endian number
 /** The newest version. A file has the oldest version that can express its rows. */
 const formatVersion = 3
+/** Bytes of a header. */
 export const headBytes = 64
+/** Bytes of the checksum of a row. */
 export const sumBytes = 8
 /** Number of rows of a file of version 1 whose checksums are compared when it is opened. */
 const marksMax = 16
@@ -36,6 +38,7 @@ export interface OriginalsWriter {
   readonly collectionId: number
 }
 
+/** A decoded header. */
 export interface OriginalsHead extends OriginalsWriter {
   readonly kind: number
   readonly generation: number
@@ -56,8 +59,10 @@ export interface MarksProof {
   readonly marks: string
 }
 
+/** Facts about a file in a manifest, by which it is identified. */
 export type OriginalsProof = ChainProof | MarksProof
 
+/** The 64 bytes of a header. */
 export function encodeHead(head: OriginalsHead): Uint8Array {
   const bytes = new Uint8Array(headBytes)
   const view = new DataView(bytes.buffer)
@@ -101,10 +106,12 @@ export function decodeHead(bytes: Uint8Array, path: string): OriginalsHead | und
   }
 }
 
+/** The checksum of a header, which starts the chain of rows. */
 export function headSum(head: Uint8Array): bigint {
   return sumAt(head, 56)
 }
 
+/** Reads a checksum, little endian. */
 export function sumAt(bytes: Uint8Array, offset: number): bigint {
   return new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(offset, true)
 }
@@ -114,10 +121,12 @@ export function chainSum(vector: Uint8Array, before: bigint, head: bigint): bigi
   return xxh64(vector, (before + head) & mask)
 }
 
+/** A checksum as 16 hexadecimal digits, as manifests have it. */
 export function hex(sum: bigint): string {
   return sum.toString(16).padStart(16, '0')
 }
 
+/** Names the owner of a file, for error messages. */
 export function describeHead({ field, chunk, generation, collectionId, directory }: OriginalsHead): string {
   return `chunk ${chunk} of field ${field}, generation ${generation}, of collection ${collectionId} of directory ${directory}`
 }

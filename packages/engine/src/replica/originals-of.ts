@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Vfs } from '@annal/wal'
 import type { CollectionSchema, FieldSchema } from '../model/schema.ts'
 
+/** Where the files of original vectors are, and who writes them. */
 export interface OriginalsPlace {
   readonly vfs: Vfs
   /** `<data>/originals` */

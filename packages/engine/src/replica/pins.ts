@@ -1,5 +1,6 @@
 // Counts which versions running searches read. An ordinal is reused only when no search can see its old row.
 
+/** The pins of one collection. */
 export class Pins {
   /** By version. 0 only for the version pinned last, so that repeated searches of one version only change a number. */
   readonly #counts = new Map<number, number>()

@@ -6,6 +6,7 @@ import { yieldToOthers } from '@annal/wal'
 /** Work between two yields, in bytes of filter values: 2 to 20 ms, because short values take longer per byte. */
 const restWork = 131_072
 
+/** One running publication. */
 export class Publication {
   readonly #work: Generator<number, void>
   readonly #end: () => void

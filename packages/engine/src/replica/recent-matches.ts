@@ -14,6 +14,7 @@ interface Remembered {
   uses: number
 }
 
+/** The cache of one collection. */
 export class RecentMatches {
   readonly #index: FilterIndex
   #version = -1

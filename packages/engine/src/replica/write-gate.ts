@@ -8,6 +8,7 @@ const waitMsMax = 30_000
 const pendingEventsMax = 512
 const pendingBytesMax = 256 * 1024 * 1024
 
+/** The write gate of one collection. */
 export class WriteGate {
   #held = 0
   #pendingEvents = 0

@@ -9,6 +9,7 @@ import { wholeNumber } from '../model/numbers.ts'
 import type { FacetRequest, Facets } from '../model/query.ts'
 import type { Replica } from '../replica/replica.ts'
 
+/** A checked request for facets. */
 export interface FacetInput {
   readonly key: string
   readonly filter: Filter | undefined

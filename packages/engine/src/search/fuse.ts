@@ -2,6 +2,7 @@
 // one range. Equal scores are ordered by id, so the same lists always give the same result.
 import type { FusedHit, SearchHit, Standing } from '../model/query.ts'
 
+/** The hits of one field and their weight. */
 export interface RankedList {
   readonly field: string
   readonly weight: number
@@ -9,8 +10,10 @@ export interface RankedList {
   readonly hits: readonly SearchHit[]
 }
 
+/** How ranks or similarities of several lists are combined. */
 export type FusionMethod = { readonly kind: 'rrf'; readonly rankConstant: number } | { readonly kind: 'relative-score' }
 
+/** The best `limit` objects of all lists, best first, with their standing in each list. */
 export function fuse(lists: readonly RankedList[], method: FusionMethod, limit: number): FusedHit[] {
   const fused = new Map<string, { readonly hit: SearchHit; score: number; readonly standings: Standing[] }>()
   for (const { field, weight, hits } of lists) {

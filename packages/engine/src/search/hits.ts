@@ -13,6 +13,7 @@ import { memberRows, StoredParts } from './stored.ts'
 /** Vectors read from disk at a time. */
 const rowsAtOnce = 64
 
+/** The hits of one field. Reads vectors from disk if they are requested. The version must be pinned. */
 export async function createHits(
   replica: Replica,
   task: Task,

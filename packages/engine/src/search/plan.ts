@@ -1,6 +1,7 @@
 // Decides how a dense field is searched: every match is compared, by its row or by its code first, or the graph is walked. Uses counts
 // only.
 
+/** The facts that decide how a dense field is searched. */
 export interface PlanInput {
   /** Number of rows of the field. */
   readonly rows: number
@@ -13,6 +14,7 @@ export interface PlanInput {
   readonly exact: boolean
 }
 
+/** The chosen plan, the reason in words, and the estimated costs in comparisons of a walk. */
 export interface DensePlan {
   readonly kind: 'nothing' | 'scan' | 'compare' | 'walk'
   readonly reason: string
@@ -38,6 +40,7 @@ const smallWalkPower = 0.6
 const smallComparisonCost = 0.45
 const surerCost = 2
 
+/** Chooses how a dense field is searched. */
 export function planDense(input: PlanInput): DensePlan {
   const { rows, matches, ef, boostPercentage, prefilterThreshold, exact } = input
   if (rows === 0) return { kind: 'nothing', reason: 'the field has no rows' }

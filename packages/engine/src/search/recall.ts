@@ -11,6 +11,7 @@ import type { Replica } from '../replica/replica.ts'
 import type { DenseField } from '../vector/field.ts'
 import { planDense } from './plan.ts'
 
+/** A checked request to measure recall. */
 export interface RecallInput {
   readonly fieldIndex: number
   readonly field: string
@@ -39,6 +40,10 @@ export function parseRecall(request: RecallRequest, definition: CollectionSchema
   }
 }
 
+/**
+ * Searches for up to `sample` stored vectors and compares the results with exact search, as of one version. Recall is 1 for a field without
+ * rows.
+ */
 export async function measureRecall(
   replica: Replica,
   { fieldIndex, field: name, sample, k, ef }: RecallInput,

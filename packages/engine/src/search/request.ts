@@ -35,6 +35,7 @@ interface InField {
 /** A vector, or the id of a stored object whose vector is looked up when the search starts. */
 type QuerySource<T> = { readonly kind: 'vector'; readonly query: T } | { readonly kind: 'stored'; readonly id: string }
 
+/** A checked search in a dense field. */
 export interface DenseTask extends InField {
   readonly kind: 'dense'
   readonly definition: DenseFieldSchema
@@ -42,12 +43,14 @@ export interface DenseTask extends InField {
   readonly source: QuerySource<Float32Array>
 }
 
+/** A checked search in a sparse field. */
 export interface SparseTask extends InField {
   readonly kind: 'sparse'
   readonly definition: SparseFieldSchema
   readonly source: QuerySource<SparseTerms>
 }
 
+/** A checked search in a multi-vector field. */
 export interface MultiTask extends InField {
   readonly kind: 'multi'
   readonly definition: MultiFieldSchema
@@ -55,8 +58,10 @@ export interface MultiTask extends InField {
   readonly source: QuerySource<Float32Array>
 }
 
+/** A checked search in one field. */
 export type Task = DenseTask | SparseTask | MultiTask
 
+/** A checked search request. */
 export interface SearchPlanInput {
   readonly tasks: readonly Task[]
   /** Undefined if every object matches. */
@@ -71,6 +76,7 @@ export interface SearchPlanInput {
   readonly explain: boolean
 }
 
+/** How the hits of several fields are fused. */
 export interface FusionPlan {
   readonly method: FusionMethod
   /** Weight of each field, in the order of the request. */

@@ -25,6 +25,10 @@ export function candidatesFor(k: number, precision: Precision): number {
   return precision === 'binary' ? Math.max(128, 4 * k) : Math.max(48, 2 * k)
 }
 
+/**
+ * Finds candidates with `runField` and orders them by their original vectors. Throws object_not_found or invalid_argument if the query is a
+ * stored object without a vector in the field.
+ */
 export async function runRescored(task: DenseTask, originals: Originals, context: RunContext): Promise<FieldAnswer> {
   const { precision } = task.definition.params
   const own = ownOrdinal(task, context)

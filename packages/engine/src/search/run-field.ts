@@ -14,6 +14,7 @@ export interface Matches {
   readonly count: number
 }
 
+/** What all fields of one search share: the replica, the pinned version, and the matches of the filter. */
 export interface RunContext {
   readonly replica: Replica
   readonly version: number
@@ -22,6 +23,7 @@ export interface RunContext {
   readonly room: AnswerRoom | undefined
 }
 
+/** The result of a search in one field. */
 export interface FieldAnswer {
   readonly found: DenseHits
   /** Whether all requested hits were found, or all that exist. */
@@ -38,6 +40,10 @@ const noHits: DenseHits = {
   distances: 0,
 }
 
+/**
+ * Searches one dense or sparse field. Throws object_not_found or invalid_argument if the query is a stored object without a vector in the
+ * field.
+ */
 export async function runField(task: DenseTask | SparseTask, context: RunContext): Promise<FieldAnswer> {
   const started = performance.now()
   const own = task.source.kind === 'stored' ? ordinalOf(context.replica, task.source.id) : undefined
@@ -108,6 +114,7 @@ async function runSparse(task: SparseTask, k: number, { replica, version, matche
   return { found, complete: true, explanation: { plan: 'lists', reason: 'inverted lists are exact' } }
 }
 
+/** The ordinal of the object whose vector is the query. Throws object_not_found. */
 export function ordinalOf(replica: Replica, id: string): number {
   const ordinal = replica.find(id)
   if (ordinal >= 0) return ordinal

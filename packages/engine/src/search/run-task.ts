@@ -22,6 +22,7 @@ const candidatesPerResult: Readonly<Record<Pooling, number>> = { mean: 3, max: 6
 /** Candidates read and compared in one turn of the event loop. */
 const turnCandidates = 16
 
+/** Searches one field of any kind, exactly or with rescoring if the request or the precision demands it. */
 export function runTask(task: Task, context: RunContext): Promise<FieldAnswer> {
   if (task.kind === 'multi') return runMulti(task, context)
   const originals = context.replica.originals[task.fieldIndex]

@@ -12,6 +12,7 @@ import type { Replica } from '../replica/replica.ts'
 import { objectBytes } from './answer-room.ts'
 import { storedObjects, storedWithoutVectors } from './stored.ts'
 
+/** A checked request for a page. */
 export interface ScrollInput {
   readonly filter: Filter
   readonly limit: number
@@ -35,6 +36,7 @@ export function parseScroll(
   }
 }
 
+/** One page of matching objects, by ordinal. `cursor` is undefined on the last page. */
 export async function scroll(
   replica: Replica,
   { filter, limit, from, includeVectors }: ScrollInput,

@@ -10,6 +10,7 @@ import { needsWholeVersion, type SearchPlanInput, type Task } from './request.ts
 import type { FieldAnswer, Matches, RunContext } from './run-field.ts'
 import { runTask } from './run-task.ts'
 
+/** Limits that the caller of a search sets. */
 export interface SearchCaller {
   /** Checked before hits are created. Without it, an answer may have any size. */
   readonly room?: AnswerRoom | undefined
@@ -17,6 +18,10 @@ export interface SearchCaller {
   readonly slice?: TimeSlice | undefined
 }
 
+/**
+ * Runs a checked search. Throws object_not_found or invalid_argument for a stored query, and the errors of `room` if the answer is too
+ * large.
+ */
 export async function search(
   replica: Replica,
   input: SearchPlanInput,
