@@ -1,6 +1,6 @@
-// Reads the numbers of a JSON array directly into 32-bit floats: exactly those that Math.fround returns for the result of JSON.parse.
-// If that cannot be decided at once (more digits than fit, too close to the middle between two floats, anything that is not a number),
-// it gives up, and the whole text is parsed as usual.
+// Reads the numbers of a JSON array directly into 32-bit floats: exactly those that Math.fround returns for the result of
+// JSON.parse. It gives up if it cannot decide at once (more digits than fit, a value too close to the middle between two floats,
+// anything that is not a number). The caller then parses the whole text with JSON.parse.
 
 const powers = memory.data<f64>([
   1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
@@ -9,7 +9,10 @@ const powers = memory.data<f64>([
 const powerMax: i32 = 22
 const digitsMax: i32 = 19
 const floats: usize = 393_216
-/** What a double may be off by after three roundings, many times over; and the bits by which it is finer than a float. */
+/**
+ * Upper bound of the error of a double after three roundings, with a wide margin, and the number of bits that a double has more
+ * than a float.
+ */
 const doubt: u64 = 16
 const finerBits: u64 = (1 << 29) - 1
 const middle: u64 = 1 << 28
@@ -21,7 +24,7 @@ export function count(): i32 {
   return found
 }
 
-/** `from` is behind the opening bracket. Returns the place behind the closing one, or 0. */
+/** `from` is the address after the opening bracket. Returns the address after the closing bracket, or 0 if it gives up. */
 export function read(from: usize): usize {
   let at = blanks(from)
   let out = floats
@@ -70,7 +73,7 @@ export function read(from: usize): usize {
         if (off <= 2 * doubt || value < 1.1754943508222875e-38) return 0
       }
     }
-    // From here on a float is infinite.
+    // From this value on, a 32-bit float is infinite.
     if (value >= 3.4028235677973366e38) return 0
     store<f32>(out, <f32>(negative ? -value : value))
     out += 4

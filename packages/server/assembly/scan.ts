@@ -1,9 +1,10 @@
-// Reads a JSON body piece by piece while it arrives. It follows brackets and strings, copies what is not a vector as text with
-// blanks reduced to one space, and reads arrays of numbers under chosen keys straight into doubles. It stops at events, which
-// src/wire/json-items.ts handles; JSON.parse judges the text that is left, so only brackets and numbers are judged here.
+// Reads a JSON body piece by piece while it arrives. It follows brackets and strings, copies everything except vectors as text
+// with runs of blanks reduced to one space, and reads arrays of numbers under chosen keys directly into doubles. It stops at
+// events, which src/wire/json-items.ts handles. JSON.parse checks the remaining text, so only brackets and numbers are checked
+// here.
 //
-// A double that comes out is the one that JSON.parse gives, or one that rounds to the same 32-bit float; a whole number below
-// 2^53 is exact. Where that is not certain, the number is handed out as text.
+// A returned double is the one that JSON.parse returns, or one that rounds to the same 32-bit float; a whole number below 2^53 is
+// exact. If neither is certain, the number is returned as text.
 //
 //   256 state of the body | 1,024 powers of ten | 65,536 input, ended by a zero byte | 196,608 text | 393,216 numbers | 12 pages
 
@@ -18,13 +19,13 @@ const doubt: u64 = 16
 const finerBits: u64 = (1 << 29) - 1
 const middle: u64 = 1 << 28
 const exactMax: u64 = 1 << 53
-/** From here on a float is infinite. */
+/** From this value on, a 32-bit float is infinite. */
 const floatMax: f64 = 3.4028235677973366e38
 
 const textFrom: usize = 196_608
 const numbersFrom: usize = 393_216
 
-/** The state of a body; json-items.ts puts it here and takes it away, so that bodies can take turns. */
+/** The state of a body. json-items.ts copies it in and out, so that bodies can be read alternately. */
 const kindsAt: usize = 256
 const depthAt: usize = 264
 const modeAt: usize = 268
@@ -66,24 +67,24 @@ let textEnd: usize = 0
 let numbersTo: usize = 0
 let tokenEnd: usize = 0
 
-/** Where the input was read to. */
+/** Address up to which the input was read. */
 export function readTo(): usize {
   return position
 }
-/** Where the text ends that came out of the last call. */
+/** Address where the text of the last call ends. */
 export function textTo(): usize {
   return textEnd
 }
-/** Where the numbers end that came out of the last call. */
+/** Address where the numbers of the last call end. */
 export function numbersUpTo(): usize {
   return numbersTo
 }
-/** Where the number ends that begins at `readTo` and is handed out. */
+/** Address where the number that begins at `readTo` and is returned as text ends. */
 export function tokenTo(): usize {
   return tokenEnd
 }
 
-/** Goes on from `from`; a zero byte stands at `end`. Returns an event. */
+/** Continues at `from`; a zero byte must be at `end`. Returns an event. */
 export function scan(from: usize, end: usize): i32 {
   textEnd = textFrom
   numbersTo = numbersFrom
@@ -234,7 +235,7 @@ function scanText(end: usize): i32 {
   return event
 }
 
-/** What was chosen for a key holds for its value only. */
+/** The choice for a key applies to its value only. */
 function endMember(): void {
   store<i32>(extracting, 0)
   store<i32>(listAt, -1)
@@ -326,7 +327,7 @@ function scanNumbers(end: usize, given: i32): i32 {
       event = numberTooLong
       break
     }
-    // The rest of the number may come with the next piece.
+    // The rest of the number may arrive with the next piece.
     if (at >= end) {
       at = token
       event = more
@@ -362,7 +363,7 @@ function scanNumbers(end: usize, given: i32): i32 {
   store<i32>(modeAt, mode)
   position = at
   numbersTo = out
-  // Nothing more can be read of an unfinished number; the caller brings it again with what follows.
+  // The number is incomplete. The caller passes it again together with the following bytes.
   return event == goOn && at >= end ? more : event
 }
 

@@ -1,4 +1,5 @@
-// The server as an application that can be listened with or injected: limits, guard, routes, and one shape of error.
+// The server as an application that can listen on an address or be injected into by tests: limits, authentication, routes, and
+// one form of errors.
 import { randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Server } from 'node:http'
@@ -43,22 +44,23 @@ import { v2CollectionRoutes } from './routes/v2-collections.ts'
 import { v2LicenseRoutes } from './routes/v2-license.ts'
 import { v2LogRoutes } from './routes/v2-log.ts'
 import { v2ObjectRoutes } from './routes/v2-objects.ts'
-import { v2QuestionRoutes } from './routes/v2-queries.ts'
+import { v2QueryRoutes } from './routes/v2-queries.ts'
 import { v2TokenRoutes } from './routes/v2-tokens.ts'
 import { decodablePath } from './wire/path-id.ts'
 
+/** Parts of an application. Tests replace some of them. */
 export interface AppOptions {
   readonly slot: EngineSlot
   readonly config: Config
-  /** Where changes and refusals are written down; nowhere when not given. */
+  /** Where changes and rejected requests are recorded. Default: nowhere. */
   readonly audit?: Audit
-  /** With a root token everything that needs a license is refused unless one is in force. */
+  /** Required with a root token: without an active license, every operation that needs one is rejected. */
   readonly licensing?: Licensing
-  /** Speaks HTTPS when given. */
+  /** Turns on HTTPS. */
   readonly tls?: TlsOptions | undefined
-  /** Where requests are traced; nowhere when not given. */
+  /** Where traces of requests are sent. Default: nowhere. */
   readonly tracing?: Tracing | undefined
-  /** Counts wrong tokens; a test brings its own clock. */
+  /** Counts wrong tokens. Tests pass one with their own clock. */
   readonly attempts?: Attempts
 }
 
@@ -66,10 +68,11 @@ interface PackageFile {
   readonly version: string
 }
 
-// The file is part of this package, one folder up from source and build alike.
+// package.json is one folder up, in the sources and in the build.
 export const version = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as PackageFile)
   .version
 
+/** Creates the application with every route. It does not listen yet. */
 export function createApp(given: AppOptions): FastifyInstance {
   const { slot, config, audit = noAudit, tls, tracing, licensing = licensingFor(config, slot) } = given
   const { attempts = createAttempts() } = given
@@ -95,11 +98,11 @@ export function createApp(given: AppOptions): FastifyInstance {
   const options: FastifyServerOptions = {
     logger: config.logLevel === 'silent' ? false : { level: config.logLevel, serializers: { req: requestFacts } },
     logController: new LogController({ disableRequestLogging: true }),
-    // The lines that are written name the request themselves; a logger for each request would cost every request.
+    // Log lines name the request themselves. A logger for each request would cost time in every request.
     childLoggerFactory: (logger) => logger,
     genReqId: () => randomUUID(),
     bodyLimit: limits.bodyBytesMax,
-    // See body-watch.ts.
+    // body-watch.ts limits how slowly a body may arrive.
     requestTimeout: 0,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxRequestsPerSocket: limits.requestsPerSocketMax,
@@ -141,18 +144,19 @@ export function createApp(given: AppOptions): FastifyInstance {
   return app
 }
 
+/** The backup schedules in the settings of the slot's engine. */
 export function schedulesIn(slot: EngineSlot): Schedules {
   return new Schedules(() => slot.engine().control)
 }
 
-/** A plain deployment needs no license. */
+/** Undefined without a root token, because a plain server needs no license. */
 export function licensingFor(config: Config, slot: EngineSlot): Licensing | undefined {
   if (config.rootToken === undefined) return undefined
   const publicKey = config.licensePublicKey ?? builtInPublicKey
   return createLicensing({ publicKey, place: licensePlace(config.dataDir), engine: () => slot.engine() })
 }
 
-/** Plain or over TLS; the bounds that Node's own parser keeps are the same for both. */
+/** With or without TLS. Node's limits for headers are the same for both. */
 function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): FastifyInstance {
   const node = {
     headersTimeout: limits.headersTimeoutMs,
@@ -160,7 +164,7 @@ function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): Fast
     maxHeaderSize: limits.headerBytesMax,
   }
   const transport = tls === undefined ? { http: node } : { https: { ...node, ...tls } }
-  // HTTPS changes the type of `server` alone, and all that is used of it both kinds have.
+  // HTTPS changes only the type of `server`, and both types have every property that is used here.
   return fastify({ ...common, ...transport } as FastifyHttpOptions<Server>)
 }
 
@@ -192,7 +196,7 @@ function addRoutes(app: FastifyInstance, context: RouteContext): void {
       v2LicenseRoutes(v2, context)
       v2CollectionRoutes(v2)
       v2ObjectRoutes(v2, context)
-      v2QuestionRoutes(v2, context)
+      v2QueryRoutes(v2, context)
       v2RebuildRoutes(v2)
       v2BackupRoutes(v2)
       v2LogRoutes(v2, context)

@@ -1,4 +1,4 @@
-// The configuration of a server: the settings of the environment, checked before anything is opened.
+// The configuration of a server: the settings of the environment, validated before anything is opened.
 import type { EngineOptions } from '@annal/engine'
 import type { BucketPlace } from './backups/bucket-place.ts'
 import { isPublicKey } from './license/license-file.ts'
@@ -13,66 +13,70 @@ import {
   textOf,
 } from './settings.ts'
 
+/** The configuration of a server, from its settings. */
 export interface Config {
   readonly host: string
-  /** 0 lets the system choose one. */
+  /** 0 lets the system choose a port. */
   readonly port: number
-  /** Names besides IP addresses, `localhost` and `host` that the server may be addressed by where it asks for no token. */
+  /** Host names that a server without a token accepts, in addition to IP addresses, `localhost`, and `host`. */
   readonly allowedHosts: readonly string[]
   /** Origins whose web pages may use the server: `https://app.example.com`. */
   readonly corsOrigins: readonly string[]
-  /** Addresses and networks of proxies whose X-Forwarded-For counts. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
   readonly dataDir: string
-  /** Undefined: everybody may do everything. */
+  /** Undefined: requests need no token. */
   readonly authToken: string | undefined
-  /** Given: databases with tokens of their own, and a license. */
+  /** Turns on enterprise mode: several databases with their own tokens, and a license. */
   readonly rootToken: string | undefined
-  /** Undefined: the one that is built in. */
+  /** Undefined: the built-in key. */
   readonly licensePublicKey: string | undefined
   readonly fsync: FsyncPolicy
-  /** Undefined: the engine chooses by the number of cores. */
+  /** Undefined: one thread for each core. */
   readonly threads: number | undefined
   readonly topKMax: number
   readonly batchMax: number
   readonly backupMsMax: number
   readonly collectionsMax: number
-  /** Requests a second and caller; undefined: as many as they like. */
+  /** Requests per second for one token or address. Undefined: no limit. */
   readonly rateLimit: number | undefined
-  /** Share of searches that are written down, 0 to 100. */
+  /** Percentage of searches that are recorded, 0 to 100. */
   readonly queryLogPercent: number
-  /** Hours between scheduled backups; undefined: none. */
+  /** Hours between scheduled backups. Undefined: no scheduled backups. */
   readonly backupEveryHours: number | undefined
   readonly backupKeep: number
   readonly backupCheck: boolean
-  /** Where scheduled backups are carried as well; undefined: nowhere. */
+  /** Bucket that scheduled backups are copied to. Undefined: none. */
   readonly backupBucket: BucketPlace | undefined
   readonly backupBucketKeep: number
-  /** A `maxAgeMs` of 0: nothing is archived. */
+  /** No history is kept if `maxAgeMs` is 0. */
   readonly archive: NonNullable<EngineOptions['archive']>
-  /** Nothing of the log is ever given up. */
+  /** Keeps every segment of the log. */
   readonly keepLog: boolean
   readonly logLevel: LogLevel
-  /** Files in PEM form; both or none. */
+  /** Files in PEM format; both are set or neither. */
   readonly tlsCert: string | undefined
   readonly tlsKey: string | undefined
-  /** Where traces are sent; undefined: nowhere. */
+  /** Address that traces are sent to. Undefined: none. */
   readonly tracesUrl: string | undefined
-  /** Every setting as given, for display; for secrets and paths only whether they are set. */
+  /** Every setting for display. Of secrets and paths, it shows only whether they are set. */
   readonly inForce: readonly SettingInForce[]
 }
 
+/** A setting and its text, as shown to operators. */
 export interface SettingInForce {
   readonly name: string
   readonly value: string
 }
 
+/** A configuration and what the operator should know about it. */
 export interface ConfigRead {
   readonly config: Config
-  /** One sentence each, for the operator. */
+  /** One sentence for each warning, for the operator. */
   readonly warnings: readonly string[]
 }
 
+/** The settings are invalid. Each problem is one sentence. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly problems: readonly string[]
@@ -83,14 +87,14 @@ export class ConfigError extends Error {
   }
 }
 
-/** The share of the free disk that history may take. */
+/** Maximum share of the free disk space that history may take. */
 const archiveFreeShareMax = 0.1
 const tokenShort = 16
-/** What installers of the published server write when nobody chooses. */
+/** Root token that installers of the published server set by default. */
 const rootTokenDefault = 'unsafe_root_token'
 const loopback = '127.0.0.1'
 
-/** Throws ConfigError with every problem at once. */
+/** Reads and validates the settings. Throws ConfigError with all problems at once. */
 export function readConfig(environment: Environment): ConfigRead {
   const problems: string[] = []
   const { backupMinutesMax, archiveHours, archiveGigabytesMax, ...values } = readSettings(environment, problems)
@@ -128,7 +132,7 @@ export function readConfig(environment: Environment): ConfigRead {
   return { config: { ...config, host }, warnings }
 }
 
-/** By the names that all programs with OpenTelemetry share. */
+/** Reads the standard variables of OpenTelemetry. */
 function tracesUrl(environment: Environment, problems: string[]): string | undefined {
   const name = environment.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT
     ? 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'
@@ -141,7 +145,7 @@ function tracesUrl(environment: Environment, problems: string[]): string | undef
   return undefined
 }
 
-/** Where clients of the command line find a server; often in the same environment as the server's own settings. */
+/** Address of a server for command-line clients. It is often set in the same environment, so it causes no warning. */
 const clientAddress = 'NDD_SERVER_URL'
 
 function nameWarnings(environment: Environment): string[] {
@@ -176,7 +180,7 @@ function tokenWarnings(config: Config): string[] {
   return warnings
 }
 
-/** Why a root token must not be reachable from elsewhere; undefined for a good one, and for none. */
+/** Why a root token is too weak for a server that other machines can reach; undefined if it is strong or not set. */
 export function rootTokenWeakness(rootToken: string | undefined): string | undefined {
   if (rootToken === undefined) return undefined
   if (rootToken === rootTokenDefault) return 'NDD_ROOT_TOKEN is the published default, which is publicly known'
@@ -184,6 +188,7 @@ export function rootTokenWeakness(rootToken: string | undefined): string | undef
   return `NDD_ROOT_TOKEN is shorter than ${tokenShort} characters and can be guessed`
 }
 
+/** Whether only this machine can connect to a host. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\./.test(host)
 }

@@ -1,33 +1,34 @@
-// Where the engine will be: empty until it can answer for the first collections, so that the server can listen and answer
-// `starting` meanwhile; then recovering, until it answers for all of them.
+// Holds the engine. The slot is empty until the engine can serve the first collections, so that the server listens and replies
+// `starting` in the meantime. Then it is recovering until the engine serves all collections.
 import { type Database, type Engine, EngineError, type EngineHealth, type Progress } from '@annal/engine'
 import { ServerError } from './http/errors.ts'
 
+/** The place of the engine. It may be empty. */
 export class EngineSlot {
   #engine: Engine | undefined
   #recovering = false
   #progress: Progress | undefined
   #watched: (() => readonly string[]) | undefined
 
-  /** The engine answers for all it holds. */
+  /** The engine serves every collection. */
   fill(engine: Engine): void {
     this.#engine = engine
     this.#recovering = false
     this.#progress = undefined
   }
 
-  /** The engine answers for what is ready; of the rest it may not even know the names yet. */
+  /** The engine serves the collections that are ready. It may not know all names yet. */
   fillEarly(engine: Engine): void {
     this.#engine = engine
     this.#recovering = true
   }
 
-  /** The engine could not be opened after all. */
+  /** The engine could not be opened. */
   empty(): void {
     this.#engine = undefined
   }
 
-  /** Tells how far opening is. */
+  /** Reports the progress of opening. */
   report(progress: Progress): void {
     this.#progress = progress
   }
@@ -36,19 +37,19 @@ export class EngineSlot {
     return this.#engine !== undefined
   }
 
-  /** Throws `starting` until there is an engine. */
+  /** Throws `starting` while the slot is empty. */
   engine(): Engine {
     if (this.#engine !== undefined) return this.#engine
     throw new ServerError('starting', 'the server is starting and reading the log', {})
   }
 
-  /** `default` when no name is given. Throws `starting`, database_not_found. */
+  /** The database with this name, `default` if none is given. Throws `starting`, database_not_found. */
   database(name?: string): Database {
     const database = this.engine().database(name)
     return this.#recovering ? whileRecovering(database) : database
   }
 
-  /** What besides the engine may be a reason for concern. */
+  /** Adds reasons for a degraded state that come from outside the engine. */
   watch(reasons: () => readonly string[]): void {
     this.#watched = reasons
   }
@@ -68,13 +69,17 @@ function withReasons(health: EngineHealth, more: readonly string[]): EngineHealt
   }
 }
 
+/** A slot with an engine that serves every collection. */
 export function slotWith(engine: Engine): EngineSlot {
   const slot = new EngineSlot()
   slot.fill(engine)
   return slot
 }
 
-/** What is not found may be further on in the log, so nothing is said to be absent, and no list to be complete. */
+/**
+ * While records are replayed, a collection that is missing may still appear, so nothing is reported as missing and no list is
+ * returned.
+ */
 function whileRecovering(database: Database): Database {
   const collection: Database['collection'] = (name) => {
     try {
@@ -90,11 +95,11 @@ function whileRecovering(database: Database): Database {
     describe: () => database.describe(),
     createCollection: (definition) => database.createCollection(definition),
     collection,
-    // A backup of what is not all there yet would be one of another moment.
+    // A backup of a collection that is not fully replayed would contain an earlier state than expected.
     get backups(): Database['backups'] {
       throw stillStarting()
     },
-    // A record that was not replayed yet may determine the owner of this record.
+    // A record that was not replayed yet may determine the database of this record.
     get history(): Database['history'] {
       throw stillStarting()
     },

@@ -1,12 +1,13 @@
-// Why a server cannot start or continue: one clear line for the user and an exit code for the supervisor.
+// Why a server cannot start or continue: one line for the user, and an exit code for the supervisor.
 import { ConfigError } from './config.ts'
 
+/** How the process exits. */
 export interface Exit {
   readonly code: number
   readonly lines: readonly string[]
 }
 
-/** The numbers of sysexits.h where one fits. */
+/** Exit codes of sysexits.h. */
 const codesByName: { readonly [code: string]: number } = {
   log_damaged: 65,
   identity_damaged: 65,
@@ -23,15 +24,16 @@ const codesByName: { readonly [code: string]: number } = {
   EEXIST: 77,
   format_too_new: 78,
 }
-const usage = 64
-const ourMistake = 70
+const usageError = 64
+const internalError = 70
 
+/** The exit code and lines of an error. */
 export function exitOf(error: unknown): Exit {
-  if (error instanceof ConfigError) return { code: usage, lines: error.problems }
-  if (!(error instanceof Error)) return { code: ourMistake, lines: [String(error)] }
+  if (error instanceof ConfigError) return { code: usageError, lines: error.problems }
+  if (!(error instanceof Error)) return { code: internalError, lines: [String(error)] }
   const name = 'code' in error && typeof error.code === 'string' ? error.code : ''
   const code = codesByName[name]
-  if (code === undefined) return { code: ourMistake, lines: [error.stack ?? error.message] }
+  if (code === undefined) return { code: internalError, lines: [error.stack ?? error.message] }
   return { code, lines: [sentenceFor(name, error).replaceAll('\n', ' ')] }
 }
 

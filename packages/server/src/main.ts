@@ -1,5 +1,5 @@
-// The process: settings from the environment, one friendly line when it serves, one clear line and a telling exit code when
-// it cannot, an orderly end on SIGINT and SIGTERM.
+// The process: reads settings from the environment, prints one line when it serves or when it cannot, exits with a meaningful
+// code, and stops in order on SIGINT and SIGTERM.
 import { writeSync } from 'node:fs'
 import path from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -9,14 +9,14 @@ import { exitOf } from './exit.ts'
 import { secondSignalAfterMs } from './http/limits.ts'
 import { type RunningServer, startServer } from './serve.ts'
 
-/** Written at once, whatever happens to the process next. */
-function say(line: string): void {
+/** Writes immediately, so that the line appears even if the process exits next. */
+function printLine(line: string): void {
   writeSync(2, `${line}\n`)
 }
 
 function die(error: unknown): never {
   const { code, lines } = exitOf(error)
-  for (const line of lines) say(`annal: ${line}`)
+  for (const line of lines) printLine(`annal: ${line}`)
   process.exit(code)
 }
 
@@ -30,22 +30,22 @@ function settings(): ConfigRead {
 }
 
 /** At most one line per second, and only if opening takes long. */
-function progressTeller(): (progress: Progress) => void {
+function progressReporter(): (progress: Progress) => void {
   let reportedMs = Date.now()
   return ({ job, collection, done, total, unit }) => {
     if (job === 'checkpoint' || Date.now() - reportedMs < 1_000) return
     reportedMs = Date.now()
     const percent = total > 0 ? ` ${Math.floor((100 * done) / total)} %` : ''
     const suffix = collection === undefined ? '' : ` of ${collection}`
-    say(
+    printLine(
       `annal: starting: ${job === 'replay' ? 'replaying the log' : `loading the snapshot${suffix}`}${percent} (${done} of ${total} ${unit})`,
     )
   }
 }
 
-/** A start that a signal cut short is no failure: the process ends when the stop is done, and nothing else happens until then. */
+/** A start that a signal interrupts is not a failure: the process ends when the stop is complete. */
 let signalled = false
-const ending = new Promise<never>(() => undefined)
+const stopping = new Promise<never>(() => undefined)
 
 function stopOnSignals(server: RunningServer): void {
   let firstAt = 0
@@ -53,10 +53,10 @@ function stopOnSignals(server: RunningServer): void {
     if (firstAt === 0) {
       firstAt = Date.now()
       signalled = true
-      say(`annal: ${signal}, stopping`)
+      printLine(`annal: ${signal}, stopping`)
       server.stop().then(() => process.exit(0), die)
     } else if (Date.now() - firstAt >= secondSignalAfterMs) {
-      say(`annal: ${signal} again, exiting at once; every acknowledged write is in the log`)
+      printLine(`annal: ${signal} again, exiting at once; every acknowledged write is in the log`)
       process.exit(1)
     }
   }
@@ -65,11 +65,11 @@ function stopOnSignals(server: RunningServer): void {
 }
 
 /** A certificate that cannot be loaded is reported, and the old one is kept. */
-function renewOnHangup(server: RunningServer): void {
+function reloadTlsOnHangup(server: RunningServer): void {
   process.on('SIGHUP', () => {
     server.reloadTls().then(
-      () => say('annal: reloaded certificate and key'),
-      (error: unknown) => say(`annal: kept the old certificate: ${exitOf(error).lines.join('; ')}`),
+      () => printLine('annal: reloaded certificate and key'),
+      (error: unknown) => printLine(`annal: kept the old certificate: ${exitOf(error).lines.join('; ')}`),
     )
   })
 }
@@ -79,18 +79,18 @@ function renewOnHangup(server: RunningServer): void {
 // collection.
 setFlagsFromString('--heap-growing-percent=300')
 
-// A second wall behind the checks of every input: nothing can be planted on the object that all others inherit from.
+// A second defense after input validation: nothing can be added to the prototype of all objects.
 Object.preventExtensions(Object.prototype)
 
 process.on('uncaughtException', die)
 process.on('unhandledRejection', die)
 
 const { config, warnings } = settings()
-for (const warning of warnings) say(`annal: ${warning}`)
-const server = await startServer(config, { onProgress: progressTeller(), onFailed: die }).catch(die)
+for (const warning of warnings) printLine(`annal: ${warning}`)
+const server = await startServer(config, { onProgress: progressReporter(), onFailed: die }).catch(die)
 stopOnSignals(server)
-if (config.tlsCert !== undefined) renewOnHangup(server)
-await server.ready.catch((error) => (signalled ? ending : die(error)))
+if (config.tlsCert !== undefined) reloadTlsOnHangup(server)
+await server.ready.catch((error) => (signalled ? stopping : die(error)))
 process.stdout.write(
   `Annal serves ${server.address} with data in ${path.resolve(config.dataDir)} (press Ctrl-C to stop)\n`,
 )

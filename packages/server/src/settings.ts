@@ -1,10 +1,12 @@
-// Every setting of a server in one table: its name, default, bounds, meaning, and whether its value may be shown. config.ts makes
-// the configuration from the values; docs/reference/configuration.md lists the same, and a test compares.
+// All settings of a server in one table: name, default, bounds, meaning, and whether the value may be shown. config.ts computes
+// the configuration from the values. docs/reference/configuration.md lists the same settings, and a test compares both.
 import { isIP } from 'node:net'
 import { type EngineOptions, limitsConfigurable, limitsDefault } from '@annal/engine'
 import { type BucketPlace, parseBucketPlace } from './backups/bucket-place.ts'
 
+/** When a write is acknowledged. */
 export type FsyncPolicy = NonNullable<EngineOptions['fsync']>
+/** Minimum level of log lines. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
 const fsyncPolicies: readonly FsyncPolicy[] = ['always', 'interval', 'none']
@@ -12,18 +14,18 @@ const logLevels: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error
 const onOff = ['on', 'off'] as const
 const minuteMs = 60_000
 
-/** A setting as people read about it. */
+/** The documentation of a setting. */
 export interface Setting {
   readonly name: string
   readonly fallback: string
   readonly meaning: string
 }
 
-/** A setting as the server reads it. */
+/** A setting with its parser. */
 export interface SettingOf<T> extends Setting {
-  /** Whether its value may be shown; of any other setting only whether it is set. */
+  /** Whether its value may be shown. For other settings, only whether they are set is shown. */
   readonly isShown: boolean
-  /** The value of a text; a problem, for the operator, where it is refused. */
+  /** Parses a text. `problem` says for the operator why it is rejected. */
   parse(text: string): { readonly value: T; readonly problem?: string }
 }
 
@@ -36,7 +38,7 @@ function text(name: string, { fallback = '', meaning, shown = false }: About & {
   return { name, fallback, meaning, isShown: shown, parse: (value: string) => ({ value }) } satisfies SettingOf<string>
 }
 
-/** Empty stands for undefined. */
+/** An empty text means undefined. */
 function optionalText(name: string, about: About): SettingOf<string | undefined> {
   return { ...text(name, about), parse: (value) => ({ value: value || undefined }) }
 }
@@ -61,7 +63,7 @@ function whole(name: string, { fallback, min, max, meaning, shown = true }: Abou
   }
 }
 
-/** A whole number, of which 0 stands for undefined. */
+/** A whole number; 0 means undefined. */
 function wholeOrNone(name: string, about: About & Bounds): SettingOf<number | undefined> {
   const setting = whole(name, about)
   return {
@@ -102,7 +104,7 @@ function flag(name: string, about: About & { readonly fallback: 'on' | 'off' }):
   }
 }
 
-/** Entries separated by commas. `wanted` says what an entry must be. */
+/** Entries separated by commas. `wanted` describes a valid entry in the error message. */
 function list(
   name: string,
   {
@@ -150,7 +152,7 @@ function token(name: string, about: About): SettingOf<string | undefined> {
   }
 }
 
-/** In the order in which the documentation lists them. */
+/** In the order of the documentation. */
 export const settingTable = {
   port: whole('NDD_SERVER_PORT', {
     ...{ fallback: 8080, min: 0, max: 65_535 },
@@ -261,7 +263,7 @@ export const settingTable = {
   }),
 }
 
-/** Every setting, in the order in which the documentation lists them. */
+/** Every setting, in the order of the documentation. */
 export const settings: readonly SettingOf<unknown>[] = Object.values(settingTable)
 
 /** The value of each setting, by its key in the table. */
@@ -269,21 +271,22 @@ export type SettingValues = {
   readonly [K in keyof typeof settingTable]: (typeof settingTable)[K] extends SettingOf<infer T> ? T : never
 }
 
+/** Environment variables by name. */
 export type Environment = { readonly [name: string]: string | undefined }
 
-/** The text of a setting in an environment; blank and absent stand for the default. */
+/** The text of a setting in an environment. Blank and missing values mean the default. */
 export function textOf({ name, fallback }: Setting, environment: Environment): string {
   return environment[name]?.trim() || fallback
 }
 
-/** Parses every setting. Problems are added to `problems`; the value of a refused setting is unusable. */
+/** Parses every setting and adds problems to `problems`. The value of a rejected setting is unusable. */
 export function readSettings(environment: Environment, problems: string[]): SettingValues {
   const entries = Object.entries(settingTable).map(([key, setting]) => {
     const { value, problem } = (setting as SettingOf<unknown>).parse(textOf(setting, environment))
     if (problem !== undefined) problems.push(problem)
     return [key, value]
   })
-  // The entries are those of the table, each with the type that its setting parses to.
+  // The entries have the keys of the table and the types that its settings parse to.
   return Object.fromEntries(entries) as SettingValues
 }
 
@@ -324,7 +327,10 @@ function parseNetwork(entry: string): string | undefined {
   return Number(bits ?? 1) >= 1 && Number(bits ?? 1) <= (family === 4 ? 32 : 128) ? entry : undefined
 }
 
-/** An origin as browsers send it in the header Origin: without a path and a default port. Any page can send `null`. */
+/**
+ * An origin as browsers send it in the Origin header: no path and no default port. `null` is rejected, because any page can send
+ * it.
+ */
 function parseOrigin(entry: string): string | undefined {
   const url = URL.parse(entry)
   if (url === null || url.host === '' || url.host.includes('*')) return undefined

@@ -1,26 +1,27 @@
-// Backups as streams of HTTP: what goes out, and what comes in as a form with a file or as a plain body.
+// Backups as HTTP streams: downloads, and uploads as a form with a file or as a plain body.
 import { Readable } from 'node:stream'
 import multipart from '@fastify/multipart'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { readerTimeoutMs } from '../http/limits.ts'
 
-/** What published clients call a backup's bytes, though ours are no archive. */
+/** Published clients use the type of tar archives, although a backup is not a tar archive. */
 const streamTypes = ['application/x-tar', 'application/octet-stream']
 const suffix = /\.(tar|annal)$/i
 
+/** A backup that a client sends. */
 export interface UploadedBackup {
   readonly name: string
   readonly stream: AsyncIterable<Uint8Array>
 }
 
-/** On the routes of `app` bodies of these types are not read beforehand. */
+/** The routes of `app` receive bodies of these types as streams. */
 export function addBackupParsers(app: FastifyInstance): void {
   app.addContentTypeParser(streamTypes, (_request, payload, done) => done(null, payload))
   app.register(multipart, { limits: { files: 1, fields: 8, fieldSize: 1_024, fileSize: Number.MAX_SAFE_INTEGER } })
 }
 
-/** Throws invalid_argument or unsupported_media_type. */
+/** Returns the name and bytes of an uploaded backup. Throws invalid_argument, unsupported_media_type. */
 export async function uploadedBackup(request: FastifyRequest): Promise<UploadedBackup> {
   const requestedName = (request.query as { readonly name?: string }).name
   if (request.isMultipart()) {
@@ -40,13 +41,14 @@ function stem(filename: string): string {
   throw invalidArgument('the file name must end in .tar', { field: 'filename', value: filename })
 }
 
+/** Replies with the bytes of a backup as a file download. */
 export function sendBackup(
   reply: FastifyReply,
   name: string,
   { bytes, stream }: { readonly bytes: number; readonly stream: AsyncIterable<Uint8Array> },
 ): FastifyReply {
   reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
-  // The name has letters, digits, underscores and hyphens only.
+  // A name contains only letters, digits, underscores, and hyphens, so it needs no escaping.
   return reply
     .type('application/x-tar')
     .header('content-length', bytes)

@@ -1,5 +1,6 @@
-// The address of a bucket as people write it: s3://BUCKET/PREFIX.
+// The address of a bucket in settings and on the command line: s3://BUCKET/PREFIX.
 
+/** A bucket and a prefix in it. */
 export interface BucketPlace {
   readonly bucket: string
   /** Ends with a slash, or is empty. */
@@ -8,7 +9,7 @@ export interface BucketPlace {
 
 const placeForm = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/([A-Za-z0-9!_.*'()/-]{0,500}))?$/
 
-/** Undefined when it is no place in S3. */
+/** Parses an address. Returns undefined if it is not an s3:// address. */
 export function parseBucketPlace(url: string): BucketPlace | undefined {
   const [, bucket, path = ''] = placeForm.exec(url) ?? []
   if (bucket === undefined) return undefined

@@ -1,5 +1,5 @@
-// Backups in S3-compatible storage: each object is the stream of a download. Location and credentials come from the standard variables
-// of S3 programs (AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID ...).
+// Backups in storage with the S3 API. Each object is the stream of a download. The endpoint and credentials come from the
+// standard variables of S3 programs (AWS_ENDPOINT_URL_S3, AWS_REGION, AWS_ACCESS_KEY_ID ...).
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import {
@@ -13,6 +13,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage'
 import type { BucketPlace } from './bucket-place.ts'
 
+/** A backup in a bucket. */
 export interface CarriedBackup {
   readonly name: string
   readonly bytes: number
@@ -21,18 +22,19 @@ export interface CarriedBackup {
 
 interface BucketOptions {
   readonly partBytes?: number
-  /** The same for a bucket and the folders in it. */
-  readonly line?: Line
+  /** Connection shared by a bucket and its folders. */
+  readonly connection?: Connection
 }
 
-interface Line {
+interface Connection {
   readonly client: S3Client
   readonly closing: AbortController
 }
 
-/** What only buckets do. */
+/** Error code that only buckets use. */
 export type BucketErrorCode = 'bucket_failed'
 
+/** An operation of a bucket failed. */
 export class BucketError extends Error {
   override readonly name = 'BucketError'
   readonly code: BucketErrorCode | 'backup_not_found' | 'backup_damaged' | 'invalid_argument'
@@ -46,80 +48,87 @@ export class BucketError extends Error {
 const suffix = '.annal-backup'
 const nameForm = /^[A-Za-z0-9_-]{1,200}$/
 const partBytesMin = 8 * 1024 * 1024
-/** S3 takes 10,000 parts of one object. */
+/** S3 accepts 10,000 parts per object. */
 const partsMax = 9_000
-const partsAtOnce = 2
+const partsConcurrentMax = 2
 const connectTimeoutMs = 10_000
-const answerTimeoutMs = 120_000
+const replyTimeoutMs = 120_000
 
+/** Backups in a bucket, or in a folder of one. */
 export class Bucket {
-  readonly #line: Line
+  readonly #connection: Connection
   readonly #place: BucketPlace
   readonly #partBytes: number
 
-  constructor(place: BucketPlace, { partBytes = partBytesMin, line = newLine() }: BucketOptions = {}) {
+  constructor(place: BucketPlace, { partBytes = partBytesMin, connection = openConnection() }: BucketOptions = {}) {
     this.#place = place
     this.#partBytes = partBytes
-    this.#line = line
+    this.#connection = connection
   }
 
-  /** A folder in it, which ends with it. */
+  /** A folder of this bucket. Closing one closes both. */
   within(folder: string): Bucket {
     const place = { ...this.#place, prefix: `${this.#place.prefix}${folder}/` }
-    return new Bucket(place, { partBytes: this.#partBytes, line: this.#line })
+    return new Bucket(place, { partBytes: this.#partBytes, connection: this.#connection })
   }
 
-  /** Rejects when it is not whole there; `check` reads it back and compares what came with what went. */
+  /**
+   * Uploads a stream. Rejects unless the object is complete; with `check`, it is also downloaded and compared with what was sent.
+   */
   async put(
     name: string,
     stream: AsyncIterable<Uint8Array>,
     { bytesAbout, check = false }: { readonly bytesAbout: number; readonly check?: boolean | undefined },
   ): Promise<void> {
-    const sent = new Tally()
+    const sent = new ByteCounter()
     const upload = new Upload({
-      client: this.#line.client,
+      client: this.#connection.client,
       params: { ...this.#object(name), Body: Readable.from(sent.counting(stream), { objectMode: false }) },
       partSize: Math.max(this.#partBytes, Math.ceil(bytesAbout / partsMax)),
-      queueSize: partsAtOnce,
+      queueSize: partsConcurrentMax,
     })
     const abort = () => void upload.abort()
-    this.#line.closing.signal.addEventListener('abort', abort)
+    this.#connection.closing.signal.addEventListener('abort', abort)
     try {
-      await this.#asking(name, () => upload.done())
+      await this.#attempt(name, () => upload.done())
     } finally {
-      this.#line.closing.signal.removeEventListener('abort', abort)
+      this.#connection.closing.signal.removeEventListener('abort', abort)
     }
-    const head = await this.#asking(name, () => this.#line.client.send(new HeadObjectCommand(this.#object(name))))
+    const head = await this.#attempt(name, () =>
+      this.#connection.client.send(new HeadObjectCommand(this.#object(name))),
+    )
     if (head.ContentLength !== sent.bytes)
       throw new BucketError(
         'bucket_failed',
         `${this.#at(name)} has ${head.ContentLength} bytes instead of ${sent.bytes}`,
       )
     if (!check) return
-    const came = new Tally()
-    await this.#asking(name, async () => {
-      for await (const _ of came.counting(await this.get(name)));
+    const received = new ByteCounter()
+    await this.#attempt(name, async () => {
+      for await (const _ of received.counting(await this.get(name)));
     })
-    if (came.sha256() !== sent.sha256())
+    if (received.sha256() !== sent.sha256())
       throw new BucketError('backup_damaged', `${this.#at(name)} does not match what was sent`)
   }
 
-  /** The stream that `put` was given. Throws backup_not_found. */
+  /** Downloads the stream that `put` uploaded. Throws backup_not_found. */
   async get(name: string): Promise<AsyncIterable<Uint8Array>> {
-    const { Body: body } = await this.#asking(name, () =>
-      this.#line.client.send(new GetObjectCommand(this.#object(name)), { abortSignal: this.#line.closing.signal }),
+    const { Body: body } = await this.#attempt(name, () =>
+      this.#connection.client.send(new GetObjectCommand(this.#object(name)), {
+        abortSignal: this.#connection.closing.signal,
+      }),
     )
     if (body instanceof Readable) return body
     throw new BucketError('bucket_failed', `${this.#at(name)} was returned without a body`)
   }
 
-  /** By name. Other objects are passed over. */
+  /** Lists the backups, sorted by name. Objects that are not backups are skipped. */
   async list(): Promise<CarriedBackup[]> {
     const { bucket: Bucket, prefix: Prefix } = this.#place
-    return this.#asking('', async () => {
+    return this.#attempt('', async () => {
       const found: CarriedBackup[] = []
       for await (const page of paginateListObjectsV2(
-        { client: this.#line.client },
+        { client: this.#connection.client },
         { Bucket, Prefix, Delimiter: '/' },
       )) {
         for (const { Key: key = '', Size: bytes = 0, LastModified: carriedAt = new Date(0) } of page.Contents ?? []) {
@@ -131,15 +140,15 @@ export class Bucket {
     })
   }
 
-  /** Nothing happens when it is not there. */
+  /** Deletes a backup. Does nothing if it does not exist. */
   async delete(name: string): Promise<void> {
-    await this.#asking(name, () => this.#line.client.send(new DeleteObjectCommand(this.#object(name))))
+    await this.#attempt(name, () => this.#connection.client.send(new DeleteObjectCommand(this.#object(name))))
   }
 
   /** Cancels the running transfer. */
   close(): void {
-    this.#line.closing.abort()
-    this.#line.client.destroy()
+    this.#connection.closing.abort()
+    this.#connection.client.destroy()
   }
 
   #object(name: string): { readonly Bucket: string; readonly Key: string } {
@@ -155,7 +164,7 @@ export class Bucket {
     return `s3://${this.#place.bucket}/${this.#place.prefix}${name === '' ? '' : `${name}${suffix}`}`
   }
 
-  async #asking<T>(name: string, act: () => Promise<T>): Promise<T> {
+  async #attempt<T>(name: string, act: () => Promise<T>): Promise<T> {
     try {
       return await act()
     } catch (error) {
@@ -168,22 +177,22 @@ export class Bucket {
   }
 }
 
-function newLine(): Line {
+function openConnection(): Connection {
   const { AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_REGION, AWS_DEFAULT_REGION } = process.env
   const client = new S3Client({
     region: AWS_REGION ?? AWS_DEFAULT_REGION ?? 'us-east-1',
     // Virtual-hosted bucket names work only on AWS itself.
     forcePathStyle: (AWS_ENDPOINT_URL_S3 ?? AWS_ENDPOINT_URL) !== undefined,
-    // The stream has checksums of its own; not everybody who speaks S3 knows the newer ones.
+    // The stream has its own checksums, and some S3 servers do not support the newer checksum headers.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
-    requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout: answerTimeoutMs },
+    requestHandler: { connectionTimeout: connectTimeoutMs, requestTimeout: replyTimeoutMs },
   })
   return { client, closing: new AbortController() }
 }
 
-/** How many bytes went by, and which. */
-class Tally {
+/** Counts and hashes the bytes that pass through. */
+class ByteCounter {
   readonly #hash = createHash('sha256')
   bytes = 0
 
@@ -195,13 +204,13 @@ class Tally {
     }
   }
 
-  /** At the end, once. */
+  /** Call it once, after the last byte. */
   sha256(): string {
     return this.#hash.digest('hex')
   }
 }
 
-/** What S3 calls it, or what the network did. */
+/** The error code of S3 or of the network, with its message. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name

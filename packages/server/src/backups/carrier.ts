@@ -1,20 +1,23 @@
-// Carries scheduled backups off the machine: of each collection the newest, once, and no more of them are kept there than wanted.
+// Copies scheduled backups to a bucket: the newest of each collection, once. In the bucket, it keeps the newest `keep` of each
+// collection.
 import type { BackupInfo, Database } from '@annal/engine'
 import type { Bucket } from './bucket.ts'
 
+/** The bucket, and how many backups it keeps. */
 export interface CarrierOptions {
-  /** A folder in it for each database. */
+  /** Each database has a folder in it. */
   readonly bucket: Bucket
-  /** Scheduled backups kept there of each collection; others are never touched. */
+  /** Number of scheduled backups kept in the bucket for each collection. Other backups are never deleted. */
   readonly keep: number
-  /** Reads back what was carried. */
+  /** Downloads each copy and compares it. */
   readonly check: boolean
 }
 
 const prefix = 'auto-'
-/** What the name of a scheduled backup ends with. */
+/** Form of the time at the end of a scheduled backup's name. */
 const stampForm = /^\d{8}T\d{9}$/
 
+/** Copies the scheduled backups of each database to a bucket. */
 export class Carrier {
   readonly #options: CarrierOptions
   #closed = false
@@ -23,7 +26,7 @@ export class Carrier {
     this.#options = options
   }
 
-  /** Says what could not be carried, which the next call tries again. Never rejects. */
+  /** Copies the newest backups of a database. Returns a sentence for each failure; the next call retries. Never rejects. */
   async carry(database: Database): Promise<string[]> {
     const faults: string[] = []
     const folder = this.#options.bucket.within(database.name)
@@ -31,21 +34,21 @@ export class Carrier {
       try {
         if (!this.#closed) await act()
       } catch (error) {
-        // What the end cut off is done in the next life.
+        // After `close`, failures are expected. The next start of the server copies what is missing.
         if (!this.#closed) faults.push(`${what} failed: ${(error as Error).message}`)
       }
     }
     await reportFailure(`listing the backups of "${database.name}" in the bucket`, async () => {
-      const there = (await folder.list()).map(({ name }) => name)
+      const stored = (await folder.list()).map(({ name }) => name)
       for (const newest of newestOfEach(database.backups.list()))
         await reportFailure(`copying backup "${newest.name}" of "${database.name}" to the bucket`, () =>
-          this.#carryOne(database, newest, folder, there),
+          this.#carryOne(database, newest, folder, stored),
         )
     })
     return faults
   }
 
-  /** Ends what is under way. */
+  /** Cancels the running transfer. */
   close(): void {
     this.#closed = true
     this.#options.bucket.close()
@@ -55,21 +58,21 @@ export class Carrier {
     { backups }: Database,
     { name, collection }: BackupInfo,
     folder: Bucket,
-    there: readonly string[],
+    stored: readonly string[],
   ): Promise<void> {
     const { keep, check } = this.#options
-    const names = there.filter((one) => isScheduled(one, collection))
+    const names = stored.filter((candidate) => isScheduled(candidate, collection))
     if (!names.includes(name)) {
       const { bytes, stream } = backups.download(name)
       await folder.put(name, stream, { bytesAbout: bytes, check })
       names.push(name)
     }
-    // Names end with their time.
+    // Names end with a time, so sorting by name sorts by time.
     for (const old of names.sort().slice(0, -keep)) await folder.delete(old)
   }
 }
 
-/** Of each collection the newest that a schedule made. */
+/** The newest scheduled backup of each collection. */
 function newestOfEach(infos: readonly BackupInfo[]): Iterable<BackupInfo> {
   const scheduled = infos.filter(({ name, collection }) => isScheduled(name, collection))
   return new Map(scheduled.map((info) => [info.collection, info])).values()

@@ -1,24 +1,26 @@
-// One backup that a schedule makes: of what changed, proved when that is wanted, and in the place of the oldest it made.
+// One scheduled backup of a collection: skipped if nothing changed, verified if requested, and followed by the deletion of the
+// oldest ones.
 import type { BackupInfo, Database } from '@annal/engine'
 
 const prefix = 'auto-'
-/** The wait before a retry while a database is busy with another backup. */
+/** Retries while another backup of the database is running. */
 const attempts = 5
 const nameLengthMax = 200
 
+/** How many scheduled backups are kept, and whether they are verified. */
 export interface Keeping {
-  /** Scheduled backups kept of each collection; others are never touched. */
+  /** Number of scheduled backups kept for each collection. Other backups are never deleted. */
   readonly keep: number
   /** Verifies each backup with a test restore. */
   readonly check: boolean
 }
 
-/** Oldest first. */
+/** The scheduled backups of a collection, oldest first. */
 export function scheduledBackups({ backups }: Database, collection: string): readonly BackupInfo[] {
   return backups.list().filter((info) => info.collection === collection && info.name.startsWith(prefix))
 }
 
-/** Rejects when the backup could not be made or is not worth keeping; then it is not kept. */
+/** Rejects if the backup cannot be made or is damaged; a damaged one is deleted. */
 export async function backUpWhatChanged(
   database: Database,
   collection: string,

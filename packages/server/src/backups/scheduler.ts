@@ -1,36 +1,38 @@
-// Makes backups from time to time: of every collection as the server's settings say, and of single ones as their own schedules
-// say, and has them carried off the machine where that is wanted. In every round of the server's all backups, and what is archived,
-// are read again.
+// Runs scheduled backups: of every collection, as the server's settings define, and of single collections, as their own schedules
+// define. Copies them to the bucket if there is one. Each round of the server-wide schedule also verifies every backup and the
+// archive.
 import { type Database, type Engine, verifyArchive } from '@annal/engine'
 import type { Carrier } from './carrier.ts'
 import { backUpWhatChanged, type Keeping, scheduledBackups } from './scheduled-backup.ts'
 import type { Schedule, Schedules } from './schedules.ts'
 
+/** The schedules, and where failures are reported. */
 export interface BackupScheduleOptions {
-  /** Of collections without a schedule of their own. */
+  /** The schedule of collections without their own schedule. */
   readonly everything?: (Keeping & { readonly everyMs: number }) | undefined
   readonly schedules: Schedules
   readonly carrier?: Carrier | undefined
-  /** Whose archive is read again in every round. */
+  /** Each round verifies the archive of this data directory. */
   readonly dataDir?: string
   readonly onNotice: (sentence: string) => void
 }
 
 const hourMs = 3_600_000
-/** How often schedules are looked through for what is due. */
-const lookMs = 60_000
-/** What failed is not tried again at every look. */
-const againMs = 15 * 60_000
+/** Interval at which schedules are checked for backups that are due. */
+const checkEveryMs = 60_000
+/** Delay before a failed backup is retried. */
+const retryMs = 15 * 60_000
 
+/** Runs the schedules of one engine until it is stopped. */
 export class BackupSchedule {
   readonly #engine: Engine
   readonly #options: BackupScheduleOptions
   readonly #timers: readonly NodeJS.Timeout[]
   #running: Promise<void> | undefined
-  #looking: Promise<void> | undefined
+  #checking: Promise<void> | undefined
   #faults: string[] = []
-  readonly #own = new Map<string, { readonly fault: string; readonly triedAt: number }>()
-  /** By database, what could not be carried away. */
+  readonly #ownFaults = new Map<string, { readonly fault: string; readonly triedAt: number }>()
+  /** By database: the backups that could not be copied to the bucket. */
   readonly #notCarried = new Map<string, { readonly faults: readonly string[]; readonly triedAt: number }>()
   #stopped = false
 
@@ -38,13 +40,13 @@ export class BackupSchedule {
     this.#engine = engine
     this.#options = options
     const { everything } = options
-    const looks = setInterval(() => void this.runDue(), lookMs).unref()
-    this.#timers = everything ? [looks, setInterval(() => void this.run(), everything.everyMs).unref()] : [looks]
+    const checking = setInterval(() => void this.runDue(), checkEveryMs).unref()
+    this.#timers = everything ? [checking, setInterval(() => void this.run(), everything.everyMs).unref()] : [checking]
   }
 
-  /** What went wrong in the last round, and with each collection's own schedule, if anything did. */
+  /** Failures of the last round, of collections' own schedules, and of copies to the bucket. */
   get faults(): readonly string[] {
-    const own = [...this.#own.values()].map(({ fault }) => fault)
+    const own = [...this.#ownFaults.values()].map(({ fault }) => fault)
     return [...this.#faults, ...own, ...[...this.#notCarried.values()].flatMap(({ faults }) => faults)]
   }
 
@@ -58,10 +60,10 @@ export class BackupSchedule {
 
   /** Creates the backups that are due by collections' own schedules, or returns the running round. Never rejects. */
   runDue(now = Date.now()): Promise<void> {
-    this.#looking ??= this.#due(now).finally(() => {
-      this.#looking = undefined
+    this.#checking ??= this.#due(now).finally(() => {
+      this.#checking = undefined
     })
-    return this.#looking
+    return this.#checking
   }
 
   async stop(): Promise<void> {
@@ -69,7 +71,7 @@ export class BackupSchedule {
     for (const timer of this.#timers) clearInterval(timer)
     this.#options.carrier?.close()
     await this.#running
-    await this.#looking
+    await this.#checking
   }
 
   async #round(): Promise<void> {
@@ -96,26 +98,26 @@ export class BackupSchedule {
   async #due(now: number): Promise<void> {
     const schedules = this.#options.schedules.all()
     const kept = new Set(schedules.map(keyOf))
-    for (const key of this.#own.keys()) if (!kept.has(key)) this.#own.delete(key)
+    for (const key of this.#ownFaults.keys()) if (!kept.has(key)) this.#ownFaults.delete(key)
     for (const schedule of schedules) {
       if (this.#stopped) return
       const database = this.#engine.database(schedule.database)
       const found = database.collections().find(({ name }) => name === schedule.collection)
-      const triedAt = this.#own.get(keyOf(schedule))?.triedAt ?? Number.NEGATIVE_INFINITY
-      if (found?.condition !== 'ready' || nextRun(database, schedule) > now || triedAt + againMs > now) continue
+      const triedAt = this.#ownFaults.get(keyOf(schedule))?.triedAt ?? Number.NEGATIVE_INFINITY
+      if (found?.condition !== 'ready' || nextRun(database, schedule) > now || triedAt + retryMs > now) continue
       const fault = await faultOf(database, schedule.collection, schedule)
       if (fault === undefined) {
-        this.#own.delete(keyOf(schedule))
+        this.#ownFaults.delete(keyOf(schedule))
         await this.#carry(database, now)
       } else {
-        this.#own.set(keyOf(schedule), { fault, triedAt: now })
+        this.#ownFaults.set(keyOf(schedule), { fault, triedAt: now })
         this.#options.onNotice(fault)
       }
     }
     for (const [name, { triedAt }] of this.#notCarried) {
       const isThere = this.#engine.control.databases().some((database) => database.name === name)
       if (!isThere) this.#notCarried.delete(name)
-      else if (!this.#stopped && triedAt + againMs <= now) await this.#carry(this.#engine.database(name), now)
+      else if (!this.#stopped && triedAt + retryMs <= now) await this.#carry(this.#engine.database(name), now)
     }
   }
 
@@ -146,7 +148,7 @@ export class BackupSchedule {
         const found = await backups.verify(name)
         if (found.length > 0) faults.push(`backup "${name}" of "${database}" is damaged: ${found.join('; ')}`)
       } catch (error) {
-        // One that is deleted meanwhile needs no look.
+        // A backup that was deleted meanwhile is no failure.
         if ((error as { code?: unknown }).code !== 'backup_not_found') faults.push((error as Error).message)
       }
     }
@@ -154,7 +156,7 @@ export class BackupSchedule {
   }
 }
 
-/** When a schedule's next backup is due, milliseconds since 1970; 0 when it has none yet. */
+/** Time of a schedule's next backup in milliseconds since 1970; 0 if it has no backup yet. */
 export function nextRun(database: Database, { collection, everyHours }: Schedule): number {
   const newest = scheduledBackups(database, collection).at(-1)
   return newest === undefined ? 0 : newest.takenAt + everyHours * hourMs

@@ -1,35 +1,37 @@
-// Backup schedules that users set for their collections. They are settings of the data directory, so that they are events like
-// everything else: in the log, in backups of the directory, there again after a restart.
+// Backup schedules that users set for their collections. They are settings of the data directory, so they are events in the log
+// like all other state: they survive a restart and are part of a backup of the directory.
 import type { ControlPlane, Database, DatabaseDescription } from '@annal/engine'
 import { ServerError } from '../http/errors.ts'
 
+/** The backup schedule of one collection. */
 export interface Schedule {
   readonly database: string
   readonly collection: string
   readonly everyHours: number
-  /** Scheduled backups kept. */
+  /** Number of scheduled backups kept. */
   readonly keep: number
   /** Verifies each backup with a test restore. */
   readonly check: boolean
 }
 
-/** A new database with the name of a deleted one has other schedules. */
+/** Includes when the database was created: a new database does not inherit the schedules of a deleted one with the same name. */
 type Stored = Schedule & { readonly databaseCreatedAt: number }
 
-/** A setting holds 4 KiB, so several hold the list; each change writes one of them. */
+/** The list is divided into pages, because a setting holds at most 4 KiB. Most changes write one page. */
 const pages = 16
 const pageBytesMax = 4_096
 
+/** Reads and changes the schedules in the settings of an engine. */
 export class Schedules {
   readonly #control: () => ControlPlane
-  /** What is read and then written again must not be written by another in between. */
+  /** Serializes changes, because each reads the pages and then writes one. */
   #turn: Promise<unknown> = Promise.resolve()
 
   constructor(control: () => ControlPlane) {
     this.#control = control
   }
 
-  /** Of all databases that exist. */
+  /** The schedules of all existing databases. */
   all(): readonly Schedule[] {
     const control = this.#control()
     const createdAt = new Map(control.databases().map((database) => [database.name, database.createdAt]))
@@ -43,13 +45,13 @@ export class Schedules {
     return this.all().filter(({ database }) => database === name)
   }
 
-  /** Instead of the one that the collection has, if it has one. Throws limit_exceeded. */
+  /** Sets or replaces the schedule of a collection. Throws limit_exceeded. */
   put(database: DatabaseDescription, schedule: Omit<Schedule, 'database'>): Promise<void> {
     const stored: Stored = { database: database.name, databaseCreatedAt: database.createdAt, ...schedule }
     return this.#change(stored, (page) => [...page, stored])
   }
 
-  /** Whether there was one. */
+  /** Returns whether the collection had a schedule. */
   async remove(database: DatabaseDescription, collection: string): Promise<boolean> {
     const had = this.of(database).some((schedule) => schedule.collection === collection)
     if (had) await this.#change({ database: database.name, collection }, (page) => page)
@@ -65,7 +67,7 @@ export class Schedules {
         const text = JSON.stringify(next(there[page] ?? []))
         if (Buffer.byteLength(text) > pageBytesMax) continue
         await this.#control().putSetting(keyOf(page), text)
-        // A longer one may have had to leave its place.
+        // The new schedule did not fit on its previous page, so it is removed from there.
         if (holder >= 0 && holder !== page)
           await this.#control().putSetting(keyOf(holder), JSON.stringify(there[holder]))
         return

@@ -1,27 +1,28 @@
-// The file license.lic: three lines, of which the second is what the license says and the third who signed it. The algorithm is
-// Ed25519, whatever a file may claim, and what is signed is the exact text. Nothing is believed before the signature fits.
+// The file license.lic has three lines: a fixed first line, the payload, and the signature. The algorithm is always Ed25519, and
+// the signature covers the exact text. The payload is parsed only after its signature is verified.
 import { createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { ServerError } from '../http/errors.ts'
 
-/** What a license says. Times are milliseconds since 1970. */
+/** The content of a license. Times are milliseconds since 1970. */
 export interface License {
   readonly id: string
   readonly plan: string
   readonly startMs: number
   readonly endMs: number
-  /** Id of the one data directory it is for, or `any`. */
+  /** Id of the only data directory that the license is for, or `any`. */
   readonly directory: string
 }
 
 const firstLine = 'ANNAL LICENSE 1'
 const product = 'annal'
+/** Maximum size of a license.lic. */
 export const licenseBytesMax = 16_384
-/** 64 bytes, in base64url. */
+/** A signature of 64 bytes in base64url. */
 const signaturePattern = /^[A-Za-z0-9_-]{86}(?![\s\S])/
 const payloadPattern = /^[A-Za-z0-9_-]+(?![\s\S])/
 const wordPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}(?![\s\S])/
 
-/** Keys in the order in which they are written: text with others, or in another order, is not what was issued. */
+/** The keys in the order in which they are written. A payload with other keys or in another order is rejected. */
 interface Payload {
   readonly product: string
   readonly license_id: string
@@ -31,13 +32,15 @@ interface Payload {
   readonly directory: string
 }
 
+/** The key pair of a vendor. */
 export interface LicenseKeys {
-  /** 32 bytes in base64url; what NDD_LICENSE_PUBLIC_KEY takes. */
+  /** 32 bytes in base64url, the form of NDD_LICENSE_PUBLIC_KEY. */
   readonly publicKey: string
-  /** PKCS #8 in PEM form. Its owner can issue licenses. */
+  /** PKCS #8 in PEM format. Keep it secret: it can issue licenses. */
   readonly privateKey: string
 }
 
+/** Creates the key pair of a vendor. */
 export function createLicenseKeys(): LicenseKeys {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519')
   return {
@@ -46,7 +49,7 @@ export function createLicenseKeys(): LicenseKeys {
   }
 }
 
-/** The contents of a license.lic. Throws license_invalid when what it would say is no license. */
+/** Returns the text of a license.lic. Throws license_invalid if the license could not be read back. */
 export function issueLicense(license: License, privateKey: string): string {
   const payload = textOf(license)
   readPayload(payload)
@@ -54,7 +57,7 @@ export function issueLicense(license: License, privateKey: string): string {
   return `${firstLine}\n${Buffer.from(payload).toString('base64url')}\n${signature.toString('base64url')}\n`
 }
 
-/** Throws license_invalid. Whose directory it is for, and when, is for the caller to judge. */
+/** Verifies the signature and parses the license. The caller checks the data directory and the dates. Throws license_invalid. */
 export function readLicense(text: string, publicKey: string): License {
   if (text.length > licenseBytesMax) throw invalid(`a license has at most ${licenseBytesMax} characters`)
   const [first, encoded = '', signature = '', ...rest] = text.replace(/\r?\n$/, '').split(/\r?\n/)
@@ -67,16 +70,17 @@ export function readLicense(text: string, publicKey: string): License {
   return readPayload(payload)
 }
 
+/** Whether a text is a public key: 32 bytes in base64url. */
 export function isPublicKey(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}(?![\s\S])/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text
 }
 
-/** The first line is signed, too, so that a later form of the file cannot pass for this one. */
+/** The signature also covers the first line, so that a file of a later version cannot be read as version 1. */
 function signedBytes(payload: string): Buffer {
   return Buffer.from(`${firstLine}\n${payload}`)
 }
 
-/** Undefined when the same bytes are usually written otherwise: of each license there is one text. */
+/** Undefined unless the text is the canonical base64url encoding of its bytes. Each license has exactly one encoding. */
 function decoded(encoded: string): string | undefined {
   const bytes = decodedBytes(encoded)
   const text = bytes.toString('utf8')
@@ -85,7 +89,7 @@ function decoded(encoded: string): string | undefined {
 
 function decodedBytes(encoded: string): Buffer {
   const bytes = Buffer.from(encoded, 'base64url')
-  // The last character has bits to spare; a signature with any of them set is not the one that was written.
+  // The last character has unused bits. A signature in which one of them is set is rejected.
   return bytes.toString('base64url') === encoded ? bytes : Buffer.alloc(0)
 }
 
@@ -96,17 +100,17 @@ function textOf({ id, plan, startMs, endMs, directory }: License): string {
 }
 
 function readPayload(text: string): License {
-  const said = parsePayload(text)
-  if (said.product !== product) throw invalid('the license is for another product')
+  const payload = parsePayload(text)
+  if (payload.product !== product) throw invalid('the license is for another product')
   const license = {
-    id: word(said.license_id, 'license_id'),
-    plan: word(said.plan, 'plan'),
-    startMs: moment(said.start, 'start'),
-    endMs: moment(said.end, 'end'),
-    directory: word(said.directory, 'directory'),
+    id: word(payload.license_id, 'license_id'),
+    plan: word(payload.plan, 'plan'),
+    startMs: moment(payload.start, 'start'),
+    endMs: moment(payload.end, 'end'),
+    directory: word(payload.directory, 'directory'),
   }
   if (license.endMs <= license.startMs) throw invalid('the license ends before it starts')
-  // Unknown, doubled and reordered keys, spaces: whatever is not exactly what would be written today.
+  // Rejects any text that differs from the canonical one: unknown, repeated, or reordered keys, and spaces.
   if (textOf(license) !== text) throw invalid('the license has entries that this version does not know')
   return license
 }

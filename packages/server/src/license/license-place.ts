@@ -1,17 +1,19 @@
-// Where a license lies: license/license.lic in the data directory, a plain file of a bounded size. It is never followed anywhere
-// else, never waited for, and never written but whole.
+// Reads and writes license/license.lic in the data directory: a regular file of limited size. Symbolic links are not followed, a
+// named pipe cannot block, and the file is replaced atomically.
 import { constants } from 'node:fs'
 import { lstat, mkdir, open } from 'node:fs/promises'
 import path from 'node:path'
 import { createWhole, nodeVfs, writeFully } from '@annal/wal'
 import { licenseBytesMax } from './license-file.ts'
 
+/** Reads and writes the text of a license. */
 export interface LicensePlace {
-  /** Undefined if there is none. Throws if it is not a regular file, or too large. */
+  /** Returns undefined if the file does not exist. Throws if it is too large or not a regular file. */
   read(): Promise<string | undefined>
   write(text: string): Promise<void>
 }
 
+/** The license file of a data directory. */
 export function licensePlace(dataDir: string): LicensePlace {
   const dir = path.join(dataDir, 'license')
   const file = path.join(dir, 'license.lic')

@@ -1,21 +1,23 @@
-// What a database may hold and ask by its type, as the published service has it. Databases of the type enterprise, and that of
-// a plain deployment, may do whatever the server allows.
+// What a database may contain and request, by its type, as in the published service. Only the server's own limits apply to
+// databases of type enterprise and to the database of a plain server.
 import type { Database, DatabaseType, SearchRequest } from '@annal/engine'
 import { ServerError } from '../http/errors.ts'
 import { isObject } from '../wire/object-parts.ts'
 
+/** The limits of one type of database. */
 export interface Tier {
   readonly collectionsMax: number
   readonly objectsMax: number
   readonly dimensionMax: number
   readonly topKMax: number
   readonly filterBoostMax: number
-  /** Of vectors; every one where not given. */
+  /** Allowed precisions of vectors. Default: all. */
   readonly precisions?: readonly string[]
 }
 
 const none = Number.POSITIVE_INFINITY
 
+/** The limits of each type of database. Undefined: none. */
 export const tiers: { readonly [T in DatabaseType]: Tier | undefined } = {
   starter: {
     collectionsMax: 3,
@@ -30,7 +32,7 @@ export const tiers: { readonly [T in DatabaseType]: Tier | undefined } = {
   enterprise: undefined,
 }
 
-/** Before a collection is made of a definition as people write it; what is wrong with its form the engine says. */
+/** Checks a definition before its collection is created. The engine checks the form of the definition. */
 export function checkDefinition(database: Database, definition: unknown): void {
   const tier = tierOf(database)
   if (tier === undefined) return
@@ -45,19 +47,23 @@ export function checkDefinition(database: Database, definition: unknown): void {
   }
 }
 
-/** In the turn in which a collection is made, cloned or restored: those that others are making count too. */
+/**
+ * Call it in the same turn of the event loop in which a collection is created, cloned, or restored, so that concurrent requests
+ * are counted.
+ */
 export function checkCollections(database: Database): void {
   const tier = tierOf(database)
   if (tier !== undefined) within(database.usage().collections + 1, tier.collectionsMax, 'collections', database)
 }
 
-/** Before objects are written; those that replace others are counted as new ones. */
+/** Checks an upsert before it is written. Objects that replace others are counted as new. */
 export function checkObjects(database: Database, added: number): void {
   const tier = tierOf(database)
   if (tier === undefined) return
   within(database.usage().objects + added, tier.objectsMax, 'objects', database)
 }
 
+/** Checks the limits of a search. Throws quota_exceeded. */
 export function checkSearch(database: Database, request: SearchRequest): void {
   const tier = tierOf(database)
   if (tier === undefined) return

@@ -1,4 +1,4 @@
-// Backups under both versions: made in the background, listed, restored, carried away and brought back.
+// Backup routes of both versions: create, list, restore, download, and upload.
 import type { FastifyInstance } from 'fastify'
 import { addBackupParsers, sendBackup, uploadedBackup } from '../backups/backup-stream.ts'
 import { noBodyIsEmpty } from '../http/bodies.ts'
@@ -29,9 +29,10 @@ import { nameParam } from '../wire/schema.ts'
 type Named = { Params: { name: string } }
 type OfBackup = { Params: { backup: string } }
 
-/** What published clients of v1 expect to be a bad request. */
+/** Published clients of v1 expect status 400 for these errors. */
 const refusedAsBad = { backup_not_found: 400, backup_exists: 400, backup_running: 400, collection_exists: 400 }
 
+/** Adds the backup routes of /api/v1. */
 export function v1BackupRoutes(app: FastifyInstance): void {
   const create = {
     schema: { params: nameParam, body: createBackupBody },
@@ -66,6 +67,7 @@ export function v1BackupRoutes(app: FastifyInstance): void {
   commonRoutes(app, '/backups')
 }
 
+/** Adds the backup routes of /api/v2. */
 export function v2BackupRoutes(app: FastifyInstance): void {
   const create = {
     schema: { params: nameParam, body: createBackupBody },
@@ -115,7 +117,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
     cancelled: database.backups.cancelRestore(),
   }))
 
-  // An interface between the published ones used the plural.
+  // An earlier version of the published API used the plural.
   for (const path of ['/backup', '/backups']) {
     const restore = {
       schema: { params: backupParam, body: restoreCollectionBody },
@@ -143,7 +145,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
   }
 }
 
-/** What both versions answer alike. */
+/** Routes that are the same in both versions. */
 function commonRoutes(app: FastifyInstance, path: string): void {
   app.get(path, { config: { doc: docs.list } }, async ({ database }) => backupList(database.backups.list()))
 

@@ -1,10 +1,10 @@
-// The dashboard at `/`: files that everyone may read, because they contain no data. The data is requested with the token.
+// The dashboard at `/`. Its files are public, because they contain no data; it requests data with the token.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../http/errors.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { chooseForm, readDashboard, type StaticFiles } from '../http/static-files.ts'
 
-/** Only this server's own files run, and only this server is contacted; text never becomes markup or script. */
+/** Allows only this server's own scripts and connections. Text never becomes markup or script. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -21,6 +21,7 @@ const contentSecurityPolicy = [
 
 const yearS = 31_536_000
 
+/** Adds the routes of the dashboard. Its files are read at the first request. */
 export function dashboardRoutes(app: FastifyInstance): void {
   let files: Promise<StaticFiles> | undefined
   const serve = async (request: FastifyRequest, reply: FastifyReply, name: string, cacheControl: string) => {
@@ -44,7 +45,7 @@ export function dashboardRoutes(app: FastifyInstance): void {
     return reply.type(file.type).send(bytes)
   }
   app.get('/', { config: { doc: docs.page } }, (request, reply) => serve(request, reply, 'index.html', 'no-cache'))
-  // Names of assets hold a hash of what is in them.
+  // The name of an asset contains a hash of its content.
   app.get<{ Params: { file: string } }>('/assets/:file', { config: { doc: docs.asset } }, (request, reply) =>
     serve(request, reply, `assets/${request.params.file}`, `public, max-age=${yearS}, immutable`),
   )

@@ -1,4 +1,4 @@
-// What operators and programmers ask about the server itself: metrics and the description of the API.
+// Routes about the server itself: metrics, settings, recent requests, and the description of the API.
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { ServerError } from '../http/errors.ts'
@@ -9,6 +9,7 @@ import type { RouteDoc } from '../http/route-doc.ts'
 import { settings } from '../settings.ts'
 import type { Infer } from '../wire/schema.ts'
 
+/** Adds GET /metrics. */
 export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'server',
@@ -24,6 +25,7 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: Ro
   })
 }
 
+/** Adds GET /configuration. */
 export function configurationRoute(app: FastifyInstance, { config }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'server',
@@ -38,6 +40,7 @@ export function configurationRoute(app: FastifyInstance, { config }: RouteContex
   }))
 }
 
+/** Adds GET /openapi.json. */
 export function openapiRoute(app: FastifyInstance, { routes, version }: RouteContext): void {
   const doc: RouteDoc = { access: 'any', summary: 'This description.', reply: { description: 'OpenAPI 3.1.' } }
   let document: object | undefined
@@ -47,9 +50,10 @@ export function openapiRoute(app: FastifyInstance, { routes, version }: RouteCon
   })
 }
 
-/** A query string is text; the number in it is checked here instead of being coerced by a schema. */
+/** The value is text in a query string, so the route checks the number instead of a coercing schema. */
 const logsQuery = Type.Object({ limit: Type.Optional(Type.String({ pattern: '^\\d{1,3}$' })) })
 
+/** Adds GET /logs. */
 export function logsRoute(app: FastifyInstance, { requestLog }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'read',

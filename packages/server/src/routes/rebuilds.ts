@@ -1,4 +1,4 @@
-// Rebuild and vacuum, under both versions.
+// Rebuild and vacuum routes of both versions.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { beginRebuild, newestRebuild, rebuildReport, vacuum } from '../http/rebuilds.ts'
 import type { NamedRequest } from '../http/route-context.ts'
@@ -21,6 +21,7 @@ import { describedIndex } from '../wire/v1-index.ts'
 
 type Named = { Params: { name: string } }
 
+/** Adds the rebuild routes of /api/v1. */
 export function v1RebuildRoutes(app: FastifyInstance): void {
   const params = nameParam
 
@@ -38,6 +39,7 @@ export function v1RebuildRoutes(app: FastifyInstance): void {
   )
 }
 
+/** Adds the rebuild and vacuum routes of /api/v2. */
 export function v2RebuildRoutes(app: FastifyInstance): void {
   const params = nameParam
   const open = ({ database, params }: NamedRequest) => database.collection(params.name)
@@ -69,7 +71,7 @@ export function v2RebuildRoutes(app: FastifyInstance): void {
   }
   const audit = 'collection.vacuum'
   app.post<Named>('/collection/:name/vacuum', { schema: { params }, config: { doc: docs.vacuum, audit } }, vacuuming)
-  // The published name of the same call.
+  // The published name of the same operation.
   app.post<Named>('/collection/:name/shrink', { schema: { params }, config: { doc: docs.vacuum, audit } }, vacuuming)
 }
 

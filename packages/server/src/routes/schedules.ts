@@ -7,6 +7,7 @@ import { nameParam } from '../wire/schema.ts'
 
 type Named = { Params: { name: string } }
 
+/** Adds the routes of backup schedules. */
 export function v2ScheduleRoutes(app: FastifyInstance, { config, schedules }: RouteContext): void {
   app.get('/schedules', { config: { doc: docs.list } }, async ({ database }) => ({
     schedules: schedules.of(database).map((schedule) => scheduleInfo(database, schedule)),
@@ -24,7 +25,7 @@ export function v2ScheduleRoutes(app: FastifyInstance, { config, schedules }: Ro
   const remove = { schema: { params: nameParam }, config: { doc: docs.remove, audit: 'schedule.delete' } }
   app.delete<Named>('/collection/:name/schedule', remove, async ({ database, params }) => {
     const deleted = await schedules.remove(database.describe(), params.name)
-    // A schedule may outlive its collection; without either there is nothing of the name.
+    // A schedule may exist after its collection was deleted. If neither exists, this throws collection_not_found.
     if (!deleted) database.collection(params.name)
     return { deleted }
   })

@@ -1,4 +1,4 @@
-// Health, stats and info under both prefixes, and the one user of a plain deployment.
+// Health, statistics, and information in both versions, and the only user of a plain server.
 import os from 'node:os'
 import type { Database, EngineHealth, EngineStats } from '@annal/engine'
 import type { FastifyInstance } from 'fastify'
@@ -6,15 +6,16 @@ import { rootTokenWeakness } from '../config.ts'
 import { ServerError } from '../http/errors.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
-import { capitalised } from '../wire/v2-admin.ts'
+import { capitalize } from '../wire/v2-admin.ts'
 import { licenseInfo } from '../wire/v2-license.ts'
 
 const servingStates: readonly EngineHealth['status'][] = ['ok', 'degraded', 'read-only']
-/** The user that the published servers and dashboards know in a plain deployment. */
+/** Names of the user of a plain server in the published servers and dashboards. */
 const plainUsers = ['endee', 'default']
 
 type ForUser = { Params: { user: string } }
 
+/** Adds GET /health and GET /stats. */
 export function systemRoutes(app: FastifyInstance, context: RouteContext, version: 'v1' | 'v2'): void {
   const { slot, guard, metrics, audit } = context
   const health: RouteDoc = {
@@ -49,7 +50,7 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
       uptime: Math.floor(figures.uptimeMs / 1_000),
       total_requests: metrics.requests,
     }
-    // What others keep here is not for the token of one database.
+    // The token of one database does not show figures of the other databases.
     if (principal?.kind === 'member') return ofServer
     return {
       ...ofServer,
@@ -64,7 +65,7 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
   })
 }
 
-/** How old the newest backup is, and how far back a moment can be restored. */
+/** Age of the newest backup, and the earliest moment that can be restored. */
 function backupFigures({ backups, reach, timeMs }: EngineStats) {
   const { count, bytes, newestAt } = backups
   return {
@@ -79,6 +80,7 @@ function backupFigures({ backups, reach, timeMs }: EngineStats) {
   }
 }
 
+/** Adds GET /info. */
 export function infoRoute(app: FastifyInstance, { version, config, slot, licensing }: RouteContext): void {
   const doc: RouteDoc = {
     access: 'any',
@@ -98,10 +100,11 @@ export function infoRoute(app: FastifyInstance, { version, config, slot, licensi
   })
 }
 
+/** Adds the routes of users in /api/v1. */
 export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteContext): void {
   const facts = (username: string, database: Database) => {
     const { name, type } = database.describe()
-    if (config.rootToken !== undefined && username === name) return { username, user_type: capitalised(type) }
+    if (config.rootToken !== undefined && username === name) return { username, user_type: capitalize(type) }
     if (config.rootToken === undefined && plainUsers.includes(username)) return { username, user_type: 'Admin' }
     throw new ServerError('user_not_found', 'User not found', { field: 'user', value: username })
   }
@@ -126,9 +129,9 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
   }))
 }
 
-/** Not a fault of the engine, but reported by health as well. */
+/** Adds a weak root token and a missing license, which are not faults of the engine. */
 function withNotices(health: EngineHealth, { config, slot, licensing }: RouteContext): EngineHealth {
-  // A failed or closed engine is not queried.
+  // Only an engine that serves is queried for its license.
   const serves = slot.isOpen() && servingStates.includes(health.status)
   const notices = [rootTokenWeakness(config.rootToken), serves ? licensing?.fault() : undefined]
   return { ...health, reasons: [...health.reasons, ...notices.filter((notice) => notice !== undefined)] }
@@ -140,7 +143,7 @@ function healthDetails(health: EngineHealth): string {
   return text === '{}' ? '' : `,${text.slice(1, -1)}`
 }
 
-/** A server that cannot write down who changes what still serves, and says so. */
+/** Without an audit log the server continues to serve, and health reports degraded. */
 function withAudit(health: EngineHealth, fault: string | undefined): EngineHealth {
   if (fault === undefined || !servingStates.includes(health.status)) return health
   return { ...health, status: health.status === 'ok' ? 'degraded' : health.status, reasons: [...health.reasons, fault] }

@@ -19,6 +19,7 @@ import {
 
 type Named = { Params: { name: string } }
 
+/** Adds the routes that create, list, describe, and delete indexes. */
 export function v1IndexRoutes(app: FastifyInstance): void {
   const create = { schema: { body: createIndexBody }, config: { doc: docs.create, audit: 'index.create' } }
   app.post<{ Body: CreateIndexBody }>('/index/create', create, async (request, reply) => {

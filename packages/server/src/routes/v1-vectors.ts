@@ -37,9 +37,10 @@ type Named = { Params: { name: string } }
 
 const deleteEnding = '/delete'
 
+/** Adds the routes for the objects of an index. */
 export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): void {
   const params = nameParam
-  // Published clients take 400, not 404, for writes to an index that is not there.
+  // Published clients expect 400 instead of 404 for writes to a missing index.
   const write = { missingCollectionStatus: 400 }
   const open = ({ database, params }: NamedRequest) => openIndex(database, params.name)
 
@@ -96,7 +97,7 @@ export function v1VectorRoutes(app: FastifyInstance, { config }: RouteContext): 
     })
   })
 
-  // A wildcard, since some clients write ids into the path as they are, slashes included.
+  // A wildcard, because some clients write ids into the path without encoding, including slashes.
   app.delete<{ Params: { name: string; '*': string } }>(
     '/index/:name/vector/*',
     { schema: { params, querystring: idQuery }, config: { doc: docs.remove } },

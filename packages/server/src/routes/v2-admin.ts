@@ -1,4 +1,4 @@
-// /api/v2/admin: databases, their collections and their tokens, for the root token.
+// /api/v2/admin: databases, their collections, and their tokens, for the root token.
 import type { FastifyInstance } from 'fastify'
 import { denied } from '../access/access.ts'
 import type { RouteContext } from '../http/route-context.ts'
@@ -19,6 +19,7 @@ import {
 type Of = { Params: { database: string } }
 type Child = { Params: { database: string; name: string } }
 
+/** Adds the administration routes of enterprise mode. */
 export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): void {
   const control = () => slot.engine().control
   const params = databaseParam
@@ -35,7 +36,7 @@ export function v2AdminRoutes(app: FastifyInstance, { slot }: RouteContext): voi
 
   app.get<Of>('/dbs/:database/info', { schema: { params }, config: { doc: docs.info } }, async (request) => {
     const { principal, params } = request
-    // Whatever is not the token's own looks the same, there or not.
+    // The reply is the same for other databases and for those that do not exist.
     if (principal?.kind === 'member' && principal.database.name !== params.database) throw denied()
     return databaseInfo(slot.database(params.database).describe())
   })

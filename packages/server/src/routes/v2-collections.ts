@@ -15,6 +15,7 @@ import {
 
 type Named = { Params: { name: string } }
 
+/** Adds the routes that create, list, describe, and delete collections. */
 export function v2CollectionRoutes(app: FastifyInstance): void {
   const params = nameParam
 

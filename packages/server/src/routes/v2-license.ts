@@ -1,5 +1,5 @@
-// /api/v2/license: taking the trial and activating a license. The trial exists once per data directory, so only the root token
-// takes it; a license is accepted for its signature, from any caller (decision 16).
+// /api/v2/license: start the trial, activate a license. The trial can be started once per data directory, so it needs the root
+// token. A license needs only its signature, so any caller can activate one (decision 16).
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { enterpriseOnly } from '../access/access.ts'
@@ -16,6 +16,7 @@ const generateBody = Type.Unsafe<{ readonly email?: string | null } | null>({
   properties: { email: optionalText('Sent by published dashboards; not stored.') },
 })
 
+/** Adds the license routes of enterprise mode. */
 export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard }: RouteContext): void {
   const required = (): Licensing => {
     if (licensing === undefined) throw enterpriseOnly()
@@ -28,7 +29,7 @@ export function v2LicenseRoutes(app: FastifyInstance, { licensing, guard }: Rout
     return replyOf('The trial is active', taken)
   })
 
-  // Text is taken here alone.
+  // Only this route accepts text.
   app.register(async (scope) => {
     scope.addContentTypeParser(
       ['text/plain', 'application/octet-stream'],

@@ -1,4 +1,4 @@
-// /api/v2/log: what happened in a database, and when.
+// /api/v2/log: the events and the activity of a database.
 import type { FastifyInstance } from 'fastify'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
@@ -13,6 +13,7 @@ import {
   readEvents,
 } from '../wire/v2-log.ts'
 
+/** Adds GET /log/events and GET /log/activity. */
 export function v2LogRoutes(app: FastifyInstance, { slot }: RouteContext): void {
   const events = { schema: { querystring: eventsQuery }, config: { doc: docs.events } }
   app.get<{ Querystring: EventsQuery }>('/log/events', events, async ({ database, query }) =>

@@ -31,6 +31,7 @@ import {
 
 type Named = { Params: { name: string } }
 
+/** Adds the routes for the objects of a collection. */
 export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): void {
   const params = nameParam
   const open = ({ database, params }: NamedRequest) => database.collection(params.name)
@@ -68,7 +69,7 @@ export function v2ObjectRoutes(app: FastifyInstance, { config }: RouteContext): 
     return sendEither(reply, { msgpack: () => objectBatchReply(objects), json: () => objectsJsonReply(objects) })
   })
 
-  // A wildcard, since some clients write ids into the path as they are, slashes included.
+  // A wildcard, because some clients write ids into the path without encoding, including slashes.
   app.delete<{ Params: { name: string; '*': string } }>(
     '/collection/:name/objects/*',
     { schema: { params, querystring: idQuery }, config: { doc: docs.remove } },

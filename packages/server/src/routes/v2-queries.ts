@@ -31,7 +31,8 @@ import { readCollectionSearch, searchBatchJson } from '../wire/v2-search.ts'
 
 type Named = { Params: { name: string } }
 
-export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext): void {
+/** Adds the routes that read a collection without changing it, except single searches. */
+export function v2QueryRoutes(app: FastifyInstance, { config }: RouteContext): void {
   const params = nameParam
   const bodyLimit = bodyBytesQueryMax
 
@@ -81,7 +82,7 @@ export function v2QuestionRoutes(app: FastifyInstance, { config }: RouteContext)
   const neighbors = { schema: { params: neighborParams, querystring: idQuery }, config: { doc: docs.neighbors } }
   app.get<{ Params: NeighborParams }>(`${object}/neighbors`, neighbors, readNeighbors)
 
-  // The published name of the same call.
+  // The published name of the same operation.
   const links = { schema: neighbors.schema, config: { doc: docs.links } }
   app.get<{ Params: NeighborParams }>(`${object}/links`, links, async (request) => {
     const { neighbors, ...rest } = await readNeighbors(request)
@@ -98,7 +99,7 @@ async function readNeighbors(request: FastifyRequest<{ Params: NeighborParams }>
   return { id, field, neighbors: collection.neighbors(field, id) }
 }
 
-/** A clone may still be on its way. */
+/** Waits until a clone is loaded. */
 async function served(database: Database, name: string): Promise<Collection> {
   const collection = database.collection(name)
   await collection.served()

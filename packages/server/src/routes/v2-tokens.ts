@@ -18,14 +18,15 @@ import {
 type Of = { Params: { database: string } }
 
 interface TokenPlace {
-  /** Without the name of a token. */
+  /** Path without the name of a token. */
   readonly path: string
-  /** Of the path without, and with, the name of a token. */
+  /** Schema of the path without the name of a token, and with it. */
   readonly params: readonly [of: object | undefined, child: object]
   readonly docs: TokenDocs
   databaseOf(request: FastifyRequest): string
 }
 
+/** Adds the routes that create, list, and delete tokens. */
 export function v2TokenRoutes(app: FastifyInstance, { slot, config }: RouteContext): void {
   const control = () => slot.engine().control
   const places: readonly TokenPlace[] = [

@@ -1,4 +1,4 @@
-// Backups as both versions of the API speak of them.
+// Backups in the API, for both versions.
 import type { BackupInfo, DenseFieldSchema, JobStatus, Moment } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
@@ -7,7 +7,7 @@ import { timeFrom } from './time.ts'
 
 const mebibyte = 1_048_576
 const checksumNone = -1
-/** As the published servers number precisions. */
+/** Numbers of precisions in the published servers. */
 const quantLevels: { readonly [precision: string]: number } = {
   float32: 32,
   int16: 16,
@@ -16,6 +16,7 @@ const quantLevels: { readonly [precision: string]: number } = {
   binary: 1,
 }
 
+/** Body that starts a backup. */
 export const createBackupBody = Type.Object(
   { name: optionalText('1 to 200 letters, digits, underscores, hyphens; by default made from the name and the time.') },
   { $id: 'CreateBackup' },
@@ -35,24 +36,28 @@ const moment = {
   ),
 }
 
+/** Body of a restore in /api/v1. */
 export const restoreIndexBody = Type.Object(
   { target_index_name: Type.String({ description: 'Name of the new index; must not exist.' }), ...moment },
   { $id: 'RestoreIndex' },
 )
 export type RestoreIndexBody = Infer<typeof restoreIndexBody>
 
+/** Body of a restore in /api/v2. */
 export const restoreCollectionBody = Type.Object(
   { target_collection_name: Type.String({ description: 'Name of the new collection; must not exist.' }), ...moment },
   { $id: 'RestoreCollection' },
 )
 export type RestoreCollectionBody = Infer<typeof restoreCollectionBody>
 
+/** Body that clones a collection. */
 export const cloneBody = Type.Object(
   { target_collection_name: Type.String({ description: 'Name of the new collection; must not exist.' }) },
   { $id: 'CloneCollection' },
 )
 export type CloneBody = Infer<typeof cloneBody>
 
+/** Body that verifies a backup. */
 export const verifyBackupBody = Type.Object(
   {
     deep: Type.Optional(
@@ -63,9 +68,10 @@ export const verifyBackupBody = Type.Object(
 )
 export type VerifyBackupBody = Infer<typeof verifyBackupBody>
 
+/** Path parameter of a backup. */
 export const backupParam = Type.Object({ backup: Type.String({ description: 'Name of the backup.' }) })
 
-/** Undefined when the backup itself is meant. */
+/** Undefined if the request means the backup itself. */
 export function readMoment({ lsn, time }: Pick<RestoreIndexBody, 'lsn' | 'time'>): Moment | undefined {
   if (lsn != null && time != null)
     throw invalidArgument('lsn and time cannot be used together', { field: 'time', value: time })
@@ -74,6 +80,7 @@ export function readMoment({ lsn, time }: Pick<RestoreIndexBody, 'lsn' | 'time'>
   return { timeMs: timeFrom(time, 'time') }
 }
 
+/** The description of a backup, with the keys of every generation of clients. */
 export function backupInfo(info: BackupInfo) {
   const sparse = info.fields.find((field) => field.kind === 'sparse')
   const dense = info.fields.find((field) => field.kind !== 'sparse')
@@ -107,11 +114,12 @@ function denseParams({ M, efConstruction, dimension, spaceType, precision }: Den
   }
 }
 
-/** By name. */
+/** The backups by name. */
 export function backupList(infos: readonly BackupInfo[]) {
   return Object.fromEntries(infos.map((info) => [info.name, backupInfo(info)]))
 }
 
+/** The reply of /backups/active. */
 export function activeBackup(job: JobStatus) {
   if (job.status !== 'running') return { active: false }
   return {
@@ -124,6 +132,7 @@ export function activeBackup(job: JobStatus) {
   }
 }
 
+/** The reply of /status/backup and /status/restore. */
 export function jobStatus(job: JobStatus) {
   return {
     status: job.status,

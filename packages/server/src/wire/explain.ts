@@ -1,6 +1,7 @@
-// What a JSON reply tells of a search besides its hits.
+// The part of a JSON search reply that explains the search.
 import type { Explanation, SearchResult } from '@annal/engine'
 
+/** The members of a search reply besides its hits. */
 export function accountJson({ complete, explain, lsn }: SearchResult) {
   return { complete, ...(explain && { explain: explainJson(explain) }), lsn }
 }

@@ -1,5 +1,5 @@
-// JSON text from outside: UTF-8 only, nested no deeper than the limit, and without the key `__proto__`, which no honest
-// client sends and which turns careless copying into a change of every object.
+// Parses JSON from clients: UTF-8 only, of limited depth, and without the key `__proto__`, because careless copying of such a key
+// changes the prototype of all objects.
 import { isAscii, isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
 import { ServerError } from '../http/errors.ts'
@@ -7,27 +7,29 @@ import { bodyElementsMax, bodyNodesMax, jsonBodyDepthMax } from '../http/limits.
 import { scanNumbers } from './number-scan.ts'
 import type { ScannedNumbers } from './numbers.ts'
 
-/** Texts shorter than this are parsed first and measured after: even as nothing but brackets they cost little memory. */
+/** Shorter texts are parsed first and measured afterwards, because even one that consists of brackets takes little memory. */
 const scanFromBytes = 262_144
 const protoKey =
   /"(?:_|\\u005[Ff]){2}(?:p|\\u0070)(?:r|\\u0072)(?:o|\\u006[Ff])(?:t|\\u0074)(?:o|\\u006[Ff])(?:_|\\u005[Ff]){2}"\s*:/
 
+/** Parses a body. Throws invalid_json, limit_exceeded. */
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0)
     throw new ServerError('invalid_json', 'the body is empty, but JSON is expected', { field: 'body' })
-  // Reading ASCII as Latin-1 is a plain copy, and nearly every body is ASCII.
+  // Reading ASCII as Latin-1 is a plain copy, and almost every body is ASCII.
   const ascii = isAscii(bytes)
   if (!ascii && !isUtf8(bytes)) throw new ServerError('invalid_json', 'the body is not valid UTF-8', { field: 'body' })
   return parseJsonText(bytes.toString(ascii ? 'latin1' : 'utf8'), 'body')
 }
 
-/** A placeholder in the text for numbers that were already read. Clients cannot guess it. */
+/** Placeholder in the text for numbers that were already read. Clients cannot guess it. */
 const mark = randomUUID()
 const markBytes = Buffer.from(JSON.stringify(mark))
 
+/** The key of the query vector, in the quotes of JSON. */
 export type QuestionKey = '"vector"' | '"query"'
 
-/** The same value, but for the numbers behind the first such key where a question has its vector: they are read from the bytes. */
+/** Parses a body. The numbers after the first key that holds a query vector are read directly from the bytes. */
 export function parseQuestion(bytes: Buffer, key: QuestionKey): unknown {
   const scanned = scanNumbers(bytes, key)
   if (scanned !== undefined) {
@@ -35,7 +37,7 @@ export function parseQuestion(bytes: Buffer, key: QuestionKey): unknown {
     const value = parseBody(rest)
     if (putNumbers(value, scanned.numbers)) return value
   }
-  // Errors also refer to the original text.
+  // Parsed again, so that errors refer to the original text.
   return parseJsonBody(bytes)
 }
 
@@ -48,7 +50,7 @@ function parseBody(bytes: Buffer): unknown {
   }
 }
 
-/** Where a question has its vector; false when the mark is not there, so that the numbers belong elsewhere. */
+/** Puts the numbers where the query has its vector. Returns false if the mark is not there, so the numbers belong elsewhere. */
 function putNumbers(value: unknown, numbers: ScannedNumbers): boolean {
   if (!isObject(value)) return false
   if (value.vector === mark) {
@@ -66,7 +68,7 @@ function putNumbers(value: unknown, numbers: ScannedNumbers): boolean {
   return false
 }
 
-/** JSON that came inside another value, such as a filter written as text. */
+/** Parses JSON text inside another value, such as a filter sent as text. */
 export function parseJsonText(text: string, field: string): unknown {
   if (text.length >= scanFromBytes) scanShape(text, field)
   let value: unknown
@@ -82,12 +84,12 @@ export function parseJsonText(text: string, field: string): unknown {
   return value
 }
 
-/** The expression is slow on long texts; two plain searches rule it out for nearly all of them. */
+/** The regular expression is slow on long texts. Two plain searches exclude it for almost all of them. */
 function mayHoldProtoKey(text: string): boolean {
   return text.includes('__proto__') || text.includes('\\u00')
 }
 
-/** A text with few brackets cannot nest deep, wherever they stand. */
+/** A text with few brackets cannot nest deeply. */
 function mayBeDeep(text: string): boolean {
   let brackets = 0
   for (const bracket of ['[', '{']) {
@@ -99,7 +101,10 @@ function mayBeDeep(text: string): boolean {
   return false
 }
 
-/** Counts brackets, keys and elements outside of strings, so that a text of little else is refused before it becomes objects. */
+/**
+ * Counts brackets, keys, and elements outside of strings, so that a text that would become too many objects is rejected before it
+ * is parsed.
+ */
 function scanShape(text: string, field: string): void {
   let depth = 0
   let nodes = 0
@@ -130,7 +135,7 @@ function tooManyElements(field: string): ServerError {
   return new ServerError('limit_exceeded', message, { field, limit: bodyElementsMax })
 }
 
-/** Level by level instead of by recursion, since the value may be nested deeper than the stack is. */
+/** Goes level by level instead of by recursion, because the value may be nested deeper than the stack allows. */
 export function depthExceeds(value: unknown, depthMax: number): boolean {
   let level: object[] = []
   collect(value, level)
@@ -154,6 +159,7 @@ function collect(value: unknown, containers: object[]): void {
   if (isObject(value)) containers.push(value)
 }
 
+/** The error for a value that nests too deeply. */
 export function tooDeep(field: string): ServerError {
   return new ServerError('limit_exceeded', `${field} nests deeper than ${jsonBodyDepthMax} levels`, {
     field,

@@ -1,6 +1,6 @@
-// A JSON body that holds a list, read while it arrives: each entry of the list is handed out as soon as it is whole, vectors as
-// numbers already, and nothing of it is kept. Every length is bounded on the way, so a body is refused at the byte that breaks a
-// bound. assembly/scan.ts follows the bytes; JSON.parse judges the text of each entry, which is short without its vectors.
+// Reads a JSON body with a list while it arrives. Each entry is returned as soon as it is complete, with its vectors already
+// converted to numbers, and is not kept. Every length is limited on the way, so a body is rejected at the byte that exceeds a
+// limit. assembly/scan.ts follows the bytes; JSON.parse checks the text of each entry, which is short without its vectors.
 import { isAscii, isUtf8 } from 'node:buffer'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { itemTextBytesMax, jsonBodyDepthMax, jsonNumberBytesMax, vectorNumbersMax } from '../http/limits.ts'
@@ -8,13 +8,13 @@ import { parseJsonText, tooDeep } from './json-body.ts'
 import { instance } from './kernel.ts'
 import { floatMax, floatRoom, ScannedNumbers } from './numbers.ts'
 
-/** What the entries of a list are called, and where numbers stand in them. */
+/** Names of the list, and the keys under which its entries contain numbers. */
 export interface ListShape {
   /** The key of the list in a body that is an object. */
   readonly listKey: string
-  /** What errors call the list. */
+  /** Name of the list in errors. */
   readonly name: string
-  /** Keys of an entry below which arrays of numbers are vectors. */
+  /** Keys of an entry under which arrays of numbers are vectors. */
   readonly vectorKeys: ReadonlySet<string>
 }
 
@@ -27,7 +27,7 @@ interface Scanner {
   tokenTo(): number
 }
 
-/** As in assembly/scan.ts. */
+/** Addresses as in assembly/scan.ts. */
 const stateAt = 256
 const stateBytes = 68
 const inputAt = 65_536
@@ -80,6 +80,7 @@ function setWord(offset: number, value: number): void {
   scanner.words[offset >> 2] = value
 }
 
+/** Reads one body. Call `push` for each piece, then `end`. */
 export class JsonItems {
   readonly #shape: ListShape
   readonly #onItem: (item: unknown) => void
@@ -109,14 +110,16 @@ export class JsonItems {
     put(state.numbersMax, vectorNumbersMax)
   }
 
-  /** Takes the next bytes. Throws ServerError invalid_json, invalid_argument or limit_exceeded; nothing may follow then. */
+  /**
+   * Accepts the next bytes. Throws ServerError invalid_json, invalid_argument, limit_exceeded; do not call it again after that.
+   */
   push(bytes: Buffer): void {
     this.#bytes += bytes.length
     for (let offset = 0; offset < bytes.length; offset += pieceBytes)
       this.#scan(bytes.subarray(offset, offset + pieceBytes))
   }
 
-  /** The body is over. Gives what surrounds the list, or the body where it has no list in the place of one. */
+  /** Ends the body. Returns what surrounds the list, or the whole body if it has no list. */
   end(): { readonly listed: boolean; readonly root: unknown } {
     if (this.#bytes === 0) return { listed: false, root: undefined }
     const depth = new Int32Array(this.#state.buffer)[(state.depth - stateAt) >> 2]!
@@ -161,7 +164,7 @@ export class JsonItems {
     else throw this.#refusal(found)
   }
 
-  /** A key of an entry, or of the body: says what is done with its value. */
+  /** Handles a key of an entry or of the body: decides how its value is read. */
   #chosen(written: string | undefined): void {
     if (written === undefined) throw this.#broken()
     this.#key = written
@@ -201,14 +204,14 @@ export class JsonItems {
     setWord(state.spaced, 0)
   }
 
-  /** A whole array of numbers: the text gets its index, in an array form that clients cannot write there. */
+  /** The end of an array of numbers. The text contains the index of the array in a form that clients cannot write there. */
   #vectorEnd(): void {
     const exact = this.#text.endsInIndicesKey()
     this.#write(Buffer.from(`${this.#vectors.length}]`, 'latin1'))
     this.#vectors.push(this.#numbers.take(exact, word(state.wrongAt)))
   }
 
-  /** A number that only JSON.parse can tell exactly. Gives where to go on. */
+  /** A number that only JSON.parse reads exactly. Returns where to continue. */
   #hardNumber(from: number): number {
     const to = scanner.tokenTo()
     const value = JSON.parse(Buffer.from(scanner.bytes.subarray(from, to)).toString('latin1')) as number
@@ -237,7 +240,7 @@ export class JsonItems {
     return value
   }
 
-  /** Of the entry that is being read. */
+  /** Path of the current entry. */
   #path(): string {
     return this.#text === this.#root ? 'body' : `${this.#shape.name}[${this.#items}]`
   }
@@ -274,7 +277,7 @@ const noBytes = Buffer.alloc(0)
 const opening = Buffer.from('[')
 const closing = Buffer.from(']')
 
-/** Puts the numbers where the text has their places. */
+/** Replaces the placeholders in the text by the numbers. */
 function revived(value: unknown, vectors: readonly ScannedNumbers[]): unknown {
   if (Array.isArray(value)) {
     if (value.length === 1 && typeof value[0] === 'number') return vectors[value[0]]
@@ -292,7 +295,7 @@ class Text {
   #bytes = Buffer.allocUnsafe(4_096)
   #length = 0
 
-  /** False when it does not fit. */
+  /** Returns false if the bytes do not fit. */
   add(bytes: Uint8Array): boolean {
     const length = this.#length + bytes.length
     if (length > itemTextBytesMax) return false
@@ -321,7 +324,7 @@ class Text {
     return bytes.toString('utf8')
   }
 
-  /** What the string means that ends here; undefined when it is none. */
+  /** The value of the string that ends here; undefined if it is not a string. */
   lastString(): string | undefined {
     let from = this.#length - 2
     for (; from >= 0; from--) {
@@ -340,7 +343,7 @@ class Text {
     }
   }
 
-  /** Whether an array begins here that holds the positions of a sparse vector. */
+  /** Whether the array that begins here contains the positions of a sparse vector. */
   endsInIndicesKey(): boolean {
     const tail = this.#bytes.toString('latin1', Math.max(0, this.#length - 16), this.#length)
     return /indices" ?: ?\[ ?$/.test(tail)

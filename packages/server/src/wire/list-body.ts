@@ -1,12 +1,12 @@
-// Bodies that are lists: objects to store, filters to replace. A small one is read at once; of a large one the entries come one
-// after another while it arrives, and each is checked before the next is looked at.
+// Bodies that are lists: objects to upsert, or filters to update. A small body is read at once. The entries of a large body are
+// read while it arrives, and each is checked before the next one is read.
 import { runInTurns } from '@annal/wal'
 import type { ArrivingBody } from '../http/arriving-body.ts'
 import { parseJsonBody } from './json-body.ts'
 import { JsonItems, type ListShape } from './json-items.ts'
 import { MsgpackItems, type MsgpackListShape } from './msgpack-items.ts'
 
-/** How a route reads its list. Where there is none, `noList` throws, or gives the one entry that the body is. */
+/** How a route reads its list. If the body has no list, `noList` throws or returns the only entry. */
 export interface ListReader<T> {
   readonly json: {
     readonly shape: ListShape
@@ -17,15 +17,15 @@ export interface ListReader<T> {
   readonly msgpack: {
     readonly shape: MsgpackListShape
     whole(bytes: Buffer): readonly T[]
-    /** May rest between parts. */
+    /** Reads one entry. Yields between parts, so that other work can run. */
     item(bytes: Buffer, path: string): Generator<void, T>
     noList(first: Buffer): readonly T[]
   }
-  /** Called when the last entry of a large body came, with how many there were. Throws where there must be some. */
+  /** Called after the last entry of a large body with the number of entries. Throws if the list must not be empty. */
   end(count: number): void
 }
 
-/** `body` is undefined where the request had none. */
+/** Reads the list of a request. `body` is undefined if the request has none. */
 export async function readList<T>(
   body: ArrivingBody | undefined,
   reader: ListReader<T>,
@@ -74,7 +74,7 @@ async function* msgpackEntries<T>(
   else yield* msgpack.noList(first)
 }
 
-/** Without the entries that are skipped. */
+/** The entries that were not skipped. */
 export function present<T>(entries: readonly (T | undefined)[] | AsyncIterable<T | undefined>) {
   return Symbol.asyncIterator in entries ? arrivingPresent(entries) : entries.filter((entry) => entry !== undefined)
 }

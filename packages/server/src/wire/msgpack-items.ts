@@ -1,36 +1,38 @@
-// A MessagePack body that holds a list, read while it arrives: the bytes of each entry are handed out as soon as they are whole,
-// and no longer kept than the next bytes are. What is announced is compared with what can still come and with the limits, so a
-// body is refused at the byte that breaks a bound.
+// Reads a MessagePack body with a list while it arrives. The bytes of each entry are returned as soon as they are complete, and
+// are valid until the next bytes are pushed. Announced counts are compared with the bytes that can still arrive and with the
+// limits, so a body is rejected at the byte that exceeds a limit.
 import { ServerError } from '../http/errors.ts'
 import { itemTextBytesMax, msgpackDepthMax, vectorNumbersMax } from '../http/limits.ts'
 import { broken, type Head, headOf } from './msgpack-scan.ts'
 
+/** Where a body has its list, and its limits. */
 export interface MsgpackListShape {
-  /** Where the list is: the body itself, the one element of the body, or the value of a key of a body that is a map. */
+  /** Position of the list: the body itself, the only element of the body, or the value of a key of a body that is a map. */
   readonly list: 'body' | 'element' | { readonly key: string }
-  /** Of one entry. */
+  /** Maximum size of one entry. */
   readonly itemBytesMax: number
-  /** Called as soon as the list begins; throws if there are too many entries. */
+  /** Called when the list begins. Throws if there are too many entries. */
   readonly onCount: (count: number) => void
 }
 
-/** Beyond this an entry gets room for all that may follow, which costs no memory before it comes. */
+/** A longer entry reserves space for all bytes that may follow. Reserved space takes no memory until bytes arrive. */
 const windowBytesMax = 8_388_608
 
-/** Bytes of each number, head included; 0 for heads of everything else. */
+/** Size of each number including its head; 0 for other heads. */
 const numberBytes = Uint8Array.from({ length: 256 }, (_, head) => {
   if (head < 0x80 || head >= 0xe0) return 1
   if (head < 0xca || head > 0xd3) return 0
   return 1 + [4, 8, 1, 2, 4, 8, 1, 2, 4, 8][head - 0xca]!
 })
 
+/** Reads one body. Call `push` for each piece and `next` for the entries, then `end`. */
 export class MsgpackItems {
   readonly #shape: MsgpackListShape
-  /** Bytes that the body may have. */
+  /** Maximum size of the body. */
   readonly #bytesMax: number
   #window = Buffer.allocUnsafeSlow(131_072)
   #filled = 0
-  /** Where the window begins in the body; all other places count from there. */
+  /** Position in the body where the window begins. All other positions are relative to it. */
   #base = 0
   /** The offset of the next head, possibly beyond the received bytes. */
   #at = 0
@@ -45,7 +47,7 @@ export class MsgpackItems {
   #listIsNext: boolean
   #itemAt = 0
   #keyAt = -1
-  /** The value that ends at `#at` is not counted yet. */
+  /** Whether the value that ends at `#at` is not counted yet. */
   #ending = false
   #isMap = false
   #done = false
@@ -60,7 +62,7 @@ export class MsgpackItems {
 
   /** Accepts the next bytes, which invalidates the entries returned before. Throws ServerError invalid_msgpack or limit_exceeded. */
   push(bytes: Buffer): void {
-    // What follows the first value is ignored.
+    // Bytes after the first value are ignored.
     if (this.#done) return
     if (this.#base + this.#filled === 0) this.#first = Buffer.from(bytes.subarray(0, 16))
     this.#drop()
@@ -70,19 +72,19 @@ export class MsgpackItems {
     this.#scan()
   }
 
-  /** The bytes of the next entry that is whole. */
+  /** The bytes of the next complete entry. */
   next(): Buffer | undefined {
     const range = this.#ready.shift()
     return range && this.#window.subarray(range.from, range.to)
   }
 
-  /** Ends the body: whether it had a list, and its first bytes, for the error message if it had none. */
+  /** Ends the body. Returns whether it had a list, and its first bytes for the error message if it had none. */
   end(): { readonly listed: boolean; readonly first: Buffer } {
     if (!this.#done) throw broken('ends in the middle of a value', this.#base + this.#filled)
     return { listed: this.#listed, first: this.#first }
   }
 
-  /** Drops bytes that are no longer needed. */
+  /** Drops the bytes that are no longer needed. */
   #drop(): void {
     const { length: depth } = this.#open
     const inItem = this.#listDepth >= 0 && (depth > this.#listDepth || (this.#ending && depth === this.#listDepth))
@@ -120,7 +122,7 @@ export class MsgpackItems {
     }
   }
 
-  /** Nearly all values are numbers of vectors. The last one of an array is left. */
+  /** Skips numbers, because almost all values are numbers of vectors. Leaves the last one of an array. */
   #skipNumbers(): void {
     const depth = this.#open.length
     if (this.#listDepth < 0 || depth <= this.#listDepth) return
@@ -183,7 +185,7 @@ export class MsgpackItems {
     this.#done = !this.#isMap && !this.#listIsNext
   }
 
-  /** A value ended, and with it maybe its container. */
+  /** Counts a value that ended, and its container if it was the last value in it. */
   #valueEnd(): void {
     for (;;) {
       const depth = this.#open.length
@@ -224,7 +226,7 @@ export class MsgpackItems {
   }
 }
 
-/** Whether a MessagePack text, head included, says this. */
+/** Whether MessagePack bytes, head included, are this text. */
 function isText(written: Buffer, key: string): boolean {
   const head = written[0]!
   const headBytes = head >= 0xa0 && head <= 0xbf ? 1 : head === 0xd9 ? 2 : head === 0xda ? 3 : head === 0xdb ? 5 : -1

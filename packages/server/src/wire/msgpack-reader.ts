@@ -1,9 +1,10 @@
-// Reads MessagePack whose shape is known, value by value. The caller says what must come next, so nothing nests deeper than
-// the code that reads it, no count is believed beyond the bytes that are left, and vectors go straight into Float32Array.
+// Reads MessagePack of known structure, value by value. The caller says what must come next, so nothing nests deeper than the
+// code that reads it. Counts are checked against the remaining bytes, and vectors are read directly into a Float32Array.
 import { isUtf8 } from 'node:buffer'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { floatMax, floatRoom, notFinite } from './numbers.ts'
 
+/** Reads values in the order in which the caller expects them. Throws invalid_msgpack. */
 export class MsgpackReader {
   readonly #bytes: Buffer
   readonly #view: DataView
@@ -14,7 +15,7 @@ export class MsgpackReader {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 
-  /** Takes an array's head and returns how many values follow. Nil counts as an empty array. */
+  /** Reads the head of an array and returns the number of values that follow. Nil counts as an empty array. */
   array(field: string): number {
     const head = this.#head(field)
     if (head >= 0x90 && head <= 0x9f) return this.#fits(head & 0x0f, 1, field)
@@ -24,7 +25,7 @@ export class MsgpackReader {
     throw this.#wrong('an array', head, field)
   }
 
-  /** Takes a map's head and returns how many pairs follow. Nil counts as an empty map. */
+  /** Reads the head of a map and returns the number of pairs that follow. Nil counts as an empty map. */
   map(field: string): number {
     const head = this.#head(field)
     if (head >= 0x80 && head <= 0x8f) return this.#fits(head & 0x0f, 2, field)
@@ -41,7 +42,7 @@ export class MsgpackReader {
     return bytes.toString('utf8')
   }
 
-  /** Binary, or text taken as its bytes. Nil is empty. The result is a copy. */
+  /** Binary data, or the bytes of a text. Nil is empty. The result is a copy. */
   binary(field: string): Uint8Array {
     const head = this.#head(field)
     if (head === 0xc0) return new Uint8Array(0)
@@ -56,7 +57,7 @@ export class MsgpackReader {
     return new Uint8Array(this.#take(length, field))
   }
 
-  /** Text that may be nil. */
+  /** Text or nil. */
   text(field: string): string {
     if (this.#bytes[this.#at] === 0xc0) {
       this.#at += 1
@@ -65,7 +66,7 @@ export class MsgpackReader {
     return this.string(field)
   }
 
-  /** A number that may be nil. */
+  /** A number or nil. */
   optionalNumber(field: string): number | undefined {
     if (this.#bytes[this.#at] !== 0xc0) return this.number(field)
     this.#at += 1
@@ -96,7 +97,7 @@ export class MsgpackReader {
     for (let i = 0; i < length; i++) {
       const head = offset < end ? bytes[offset]! : 0xc1
       let value: number
-      // Nearly all of them are of these four kinds.
+      // Almost all numbers have one of these four forms.
       if (head === 0xca && offset + 5 <= end) {
         value = view.getFloat32(offset + 1)
         offset += 5

@@ -1,11 +1,11 @@
-// Looks at MessagePack bytes before anything is made of them: how deep they nest, whether every announced count can fit
-// into the bytes that follow, where the first value ends. A few bytes can announce billions of elements, and a decoder
-// that believes them takes the process down; after this scan a decoder may believe them.
+// Checks MessagePack bytes before they are decoded: the depth, whether every announced count fits into the bytes that follow, and
+// where the first value ends. A few bytes can announce billions of elements and exhaust the memory of a decoder; after this
+// check, a decoder can trust the counts.
 import { DecodeError, decode } from '@msgpack/msgpack'
 import { ServerError } from '../http/errors.ts'
 import { bodyElementsMax, bodyNodesMax, msgpackDepthMax } from '../http/limits.ts'
 
-/** Bytes that follow a head byte from 0xc0 on: fixed payload, or the width of a length that tells it. */
+/** Bytes that follow a head byte from 0xc0 on: a fixed payload, or the width of the length field. */
 type Form =
   | { readonly kind: 'fixed'; readonly bytes: number }
   | { readonly kind: 'counted'; readonly width: 1 | 2 | 4; readonly unit: 'bytes' | 'values' | 'pairs' }
@@ -29,25 +29,27 @@ const forms: readonly Form[] = [
   ...[counted(2, 'pairs'), counted(4, 'pairs')],
 ]
 
+/** The head of a value. */
 export interface Head {
-  /** Of the head itself. */
+  /** Size of the head. */
   readonly bytes: number
-  /** Bytes of text, binary or number that follow it. */
+  /** Bytes of text, binary data, or a number that follow it. */
   readonly payload: number
-  /** Values that follow it. */
+  /** Number of values that follow it. */
   readonly children: number
   readonly isArray: boolean
 }
 
+/** Where a head is read. */
 export interface HeadPlace {
   readonly offset: number
-  /** The received bytes end here. */
+  /** End of the received bytes. */
   readonly end: number
-  /** Where the bytes begin in the body, for errors. */
+  /** Position of the bytes in the body, for errors. */
   readonly base: number
 }
 
-/** The head at a place; undefined where it is not all there yet. */
+/** Reads the head at a position. Returns undefined if it is not complete yet. */
 export function headOf(bytes: Uint8Array, { offset, end, base }: HeadPlace): Head | undefined {
   if (offset >= end) return undefined
   const head = bytes[offset]!
@@ -73,14 +75,15 @@ export function headOf(bytes: Uint8Array, { offset, end, base }: HeadPlace): Hea
 const scalar: Head = { bytes: 1, payload: 0, children: 0, isArray: false }
 const fixedHeads: readonly Head[] = Array.from({ length: 9 }, (_, payload) => ({ ...scalar, payload }))
 
+/** Limits of a MessagePack body. */
 export interface ScanLimits {
   readonly depthMax: number
   readonly elementsMax: number
-  /** Arrays, maps and their keys. */
+  /** Maximum number of arrays, maps, and their keys. */
   readonly nodesMax: number
 }
 
-/** Returns where the first value ends; throws `invalid_msgpack` when the bytes hold no complete, modest value. */
+/** Returns where the first value ends. Throws `invalid_msgpack` if it is incomplete, too deep, or too large. */
 export function scanMsgpack(
   bytes: Uint8Array,
   { depthMax, elementsMax, nodesMax }: ScanLimits = {
@@ -121,11 +124,12 @@ function isContainer(head: number): boolean {
   return (head >= 0x80 && head <= 0x9f) || (head >= 0xdc && head <= 0xdf)
 }
 
+/** The error for invalid MessagePack at a position of the body. */
 export function broken(how: string, offset: number): ServerError {
   return new ServerError('invalid_msgpack', `the MessagePack body ${how} (at byte ${offset})`, { field: 'body' })
 }
 
-/** The first value; what follows it is ignored. */
+/** Decodes the first value. Bytes after it are ignored. */
 export function decodeMsgpack(bytes: Buffer): unknown {
   const end = scanMsgpack(bytes)
   try {

@@ -1,12 +1,13 @@
-// Writes MessagePack replies of known shape into one growing buffer, which can be taken piece by piece. Floats go out as 32 bits,
-// as the published clients expect them, and a vector is copied once.
+// Writes MessagePack replies of known structure into one growing buffer, which can be read piece by piece. Floats have 32 bits,
+// as the published clients expect, and a vector is copied once.
 
 import { replyPieceBytes } from '../http/limits.ts'
 
 const noBytes = Buffer.alloc(0)
-/** Below half of Buffer.poolSize, so that a short reply needs no allocation of its own. */
+/** Less than half of Buffer.poolSize, so that a short reply needs no allocation. */
 const sizeFirst = 1_024
 
+/** Writes values in the order of the calls. */
 export class MsgpackWriter {
   #bytes = Buffer.allocUnsafe(sizeFirst)
   #at = 0
@@ -76,12 +77,12 @@ export class MsgpackWriter {
     return this
   }
 
-  /** What was written since the last piece was taken, when it is as long as a piece of a reply. */
+  /** The bytes since the last piece, if there are enough for a piece of a reply. */
   *piece(): Generator<Buffer> {
     if (this.#at >= replyPieceBytes) yield this.finish()
   }
 
-  /** What was written since the last piece was taken. */
+  /** The bytes since the last piece. */
   finish(): Buffer {
     const bytes = this.#bytes.subarray(0, this.#at)
     this.#bytes = noBytes

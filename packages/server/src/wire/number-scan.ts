@@ -1,23 +1,26 @@
-// The numbers of a question's vector, read from the bytes of its body straight into floats: as JSON.parse and Math.fround would
-// give them, without a text and without an array of numbers. assembly/numbers.ts reads; what it leaves is parsed as ever.
+// Reads the numbers of a query vector from the bytes of a body directly into floats, without a text and without an array of
+// numbers. The result is what JSON.parse and Math.fround return. assembly/numbers.ts reads them; JSON.parse reads what it cannot.
 import { instance } from './kernel.ts'
 import { floatRoom, ScannedNumbers } from './numbers.ts'
 
-/** assembly/numbers.ts has the same addresses. */
+/** The same addresses as in assembly/numbers.ts. */
 const textAt = 65_536
 const floatsAt = 393_216
 const textBytesMax = floatsAt - textAt - 1
 
 interface Scanner {
   readonly memory: { readonly buffer: ArrayBuffer }
-  /** From behind the bracket; gives the address behind the closing one, or 0 where something is to be left to JSON.parse. */
+  /**
+   * `from` is the address after the opening bracket. Returns the address after the closing bracket, or 0 if JSON.parse must read
+   * the array.
+   */
   read(from: number): number
   count(): number
 }
 
 const scanner = await compiledScanner()
 
-/** Undefined in a checkout where it was not compiled; then everything is parsed as usual. */
+/** Undefined in a checkout where it is not compiled; then JSON.parse reads every body. */
 async function compiledScanner() {
   const exports = await instance<Scanner>('numbers')
   if (exports === undefined) return undefined
@@ -25,19 +28,20 @@ async function compiledScanner() {
   return { bytes: new Uint8Array(memory.buffer), floats: new Float32Array(memory.buffer, floatsAt), read, count }
 }
 
+/** Numbers that were read, and where they were. */
 export interface Scanned {
   readonly numbers: ScannedNumbers
-  /** Where the array stands in the body, brackets included. */
+  /** Position of the array in the body, including the brackets. */
   readonly from: number
   readonly end: number
 }
 
-/** The array behind the first key of this name; undefined where there is none, or it holds what only JSON.parse can judge. */
+/** The array after the first key of this name. Returns undefined if there is none or if only JSON.parse can read it. */
 export function scanNumbers(body: Buffer, key: string): Scanned | undefined {
   const from = arrayAfter(body, key)
   if (from === undefined || body.length - from > textBytesMax || scanner === undefined) return undefined
   scanner.bytes.set(body.subarray(from + 1), textAt)
-  // No number and no blank goes on beyond it.
+  // A byte that ends every number and every run of blanks.
   scanner.bytes[textAt + body.length - from - 1] = 0
   const end = scanner.read(textAt)
   if (end === 0) return undefined
@@ -51,7 +55,7 @@ const colon = 0x3a
 const bracket = 0x5b
 const space = 0x20
 
-/** Written as the published clients write it: a space at most. */
+/** Finds the array in the form that the published clients write: at most one space after the colon. */
 function arrayAfter(body: Buffer, key: string): number | undefined {
   const found = body.indexOf(key, 0, 'latin1')
   if (found < 0) return undefined

@@ -1,15 +1,15 @@
-// Numbers as vectors hold them: finite after they were rounded to 32 bits.
+// The numbers of vectors: finite after rounding to 32 bits.
 import { invalidArgument, type ServerError } from '../http/errors.ts'
 
-/** From here on Math.fround gives Infinity. */
+/** From this value on, Math.fround returns Infinity. */
 export const floatMax = 2 ** 128 - 2 ** 103
 
-/** Vectors of a request share allocations: one of its own for each costs more than reading its numbers. */
+/** The vectors of a request share allocations, because an allocation for each costs more than reading its numbers. */
 const slabFloats = 16_384
 let slab = new Float32Array(slabFloats)
 let slabUsed = 0
 
-/** Room for a vector that lives as long as its request: what is kept longer keeps its neighbors too. */
+/** Returns space for a vector that lives as long as its request. Keeping one vector longer keeps the whole allocation. */
 export function floatRoom(length: number): Float32Array {
   if (length > slabFloats / 8) return new Float32Array(length)
   if (slabUsed + length > slabFloats) {
@@ -21,11 +21,11 @@ export function floatRoom(length: number): Float32Array {
   return room
 }
 
-/** The placeholder of an array of numbers. It reads as an empty array; `floatsFrom` and `indicesFrom` return the numbers. */
+/** Placeholder of an array of numbers. It reads as an empty array; `floatsFrom` and `indicesFrom` return the numbers. */
 export class ScannedNumbers extends Array<never> {
-  /** Doubles where every digit may count. */
+  /** Doubles if every digit may matter. */
   readonly floats: Float32Array | Float64Array
-  /** The first number that is infinite with 32 bits. */
+  /** Position of the first number that is infinite with 32 bits. */
   readonly infiniteAt: number
 
   constructor(floats: Float32Array | Float64Array, infiniteAt = -1) {
@@ -35,7 +35,7 @@ export class ScannedNumbers extends Array<never> {
   }
 }
 
-/** Takes what JSON gave for a vector. Refuses anything but finite numbers: nothing is converted from text. */
+/** Converts a JSON value to a vector. Rejects anything but finite numbers; texts are not converted. */
 export function floatsFrom(value: unknown, field: string): Float32Array {
   if (value instanceof ScannedNumbers) {
     const { floats, infiniteAt } = value
@@ -53,18 +53,19 @@ export function floatsFrom(value: unknown, field: string): Float32Array {
   return floats
 }
 
+/** The error for a value that is not a finite 32-bit number. */
 export function notFinite(field: string, value: unknown): ServerError {
   return invalidArgument(`${field} must be a finite 32-bit number`, { field, value })
 }
 
-/** Several vectors; the engine judges how many there are and how long. */
+/** Converts several vectors. The engine checks their number and length. */
 export function vectorsFrom(value: unknown, field: string): Float32Array[] {
   if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of vectors`, { field, value })
   const items: readonly unknown[] = value
   return items.map((item, i) => floatsFrom(item, `${field}[${i}]`))
 }
 
-/** Positions of a sparse vector: whole numbers from 0 to 2^32 - 1. */
+/** Converts the positions of a sparse vector: whole numbers from 0 to 2^32 - 1. */
 export function indicesFrom(value: unknown, field: string): Uint32Array {
   if (!Array.isArray(value)) throw invalidArgument(`${field} must be an array of whole numbers`, { field, value })
   const items: ArrayLike<unknown> = value instanceof ScannedNumbers ? value.floats : value

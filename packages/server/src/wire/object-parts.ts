@@ -1,17 +1,18 @@
-// The parts of an object that every version of the wire has: id, meta, filter, and how many objects one call may carry.
+// The parts of an object that are the same in every version of the wire: the id, meta, and filter, and how many objects one call
+// may contain.
 import { deflateSync } from 'node:zlib'
 import { type FilterValues, type JsonObject, jsonDepthMax, metaBytesMax } from '@annal/engine'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { depthExceeds } from './json-body.ts'
 
-/** Published clients turn whole numbers into texts; JSON written by hand may forget to. */
+/** Accepts whole numbers, because JSON written by hand may contain them. Published clients convert them to texts. */
 export function readId(id: unknown, field: string): string {
   if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id)
   if (typeof id !== 'string') throw invalidArgument(`${field} must be a string`, { field, value: id })
   return id
 }
 
-/** An object is stored as zlib-compressed JSON, which every published client can read. A string is stored as its bytes. */
+/** An object is stored as zlib-compressed JSON, which every published client can read. A text is stored as its bytes. */
 export function readMeta(meta: unknown, field: string): { meta?: Uint8Array } {
   if (meta == null || meta === '') return {}
   if (typeof meta === 'string') {
@@ -26,7 +27,7 @@ export function readMeta(meta: unknown, field: string): { meta?: Uint8Array } {
   return { meta: deflateSync(json, { level: 1 }) }
 }
 
-/** Kept unchanged; the engine checks the values. */
+/** Returns the filter unchanged; the engine checks the values. */
 export function readFilter(filter: unknown, field: string): { filter?: FilterValues | string } {
   if (filter == null || filter === '') return {}
   if (typeof filter === 'string') return { filter }
@@ -34,12 +35,13 @@ export function readFilter(filter: unknown, field: string): { filter?: FilterVal
   return { filter: filter as FilterValues }
 }
 
+/** Throws limit_exceeded if a call contains too many objects. */
 export function checkBatch(count: number, batchMax: number): void {
   if (count > batchMax)
     throw tooMuch(`the batch has ${count} objects, more than ${batchMax}`, 'objects', count, batchMax)
 }
 
-/** Everything JSON.parse calls an object is one of JsonObject. */
+/** Every object that JSON.parse returns is a JsonObject. */
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

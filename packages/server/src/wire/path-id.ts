@@ -1,11 +1,12 @@
-// Ids in paths. Some published clients write an id into the path as it is, others encode it; both look the same to a server. So
-// the segment as it came and the segment decoded are both looked up. A query parameter `id` says it without doubt, also for ids that
-// a path cannot name: clients remove the segments `.` and `..` before they send a path.
+// Ids in paths. Some published clients write an id into the path without encoding, others encode it, and a server cannot
+// distinguish them. So both the raw segment and the decoded segment are looked up. The query parameter `id` is unambiguous, and
+// is the only way for the ids `.` and `..`, because clients remove these segments before they send a path.
 import { type Collection, idBytesMax } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { ServerError } from '../http/errors.ts'
 
+/** Query parameter that names an id without ambiguity. */
 export const idQuery = Type.Object({
   id: Type.Optional(
     Type.String({ description: 'The id, instead of the one in the path: for ids that a path cannot contain.' }),
@@ -15,7 +16,7 @@ export const idQuery = Type.Object({
 const idRoute = /^\/api\/(?:v1\/index\/[^/?]+\/vector|v2\/collection\/[^/?]+\/objects)\//
 const escapes = /(?:%[0-9a-f]{2})+|%/gi
 
-/** Paths with an id in them: what is no percent-encoding stands for itself, so that the router can decode every path. */
+/** Encodes every "%" that does not begin a percent-encoding, so that the router can decode every path. */
 export function decodablePath(url: string): string {
   if (!url.includes('%') || !idRoute.test(url)) return url
   const query = url.indexOf('?')
@@ -24,7 +25,7 @@ export function decodablePath(url: string): string {
   return path.replaceAll(escapes, (run) => (decoded(run) === undefined ? run.replaceAll('%', '%25') : run)) + rest
 }
 
-/** The ids that the request may mean, the decoded one first; `rawOf` takes what follows the id off the rest of the path. */
+/** The ids that the request may mean, the decoded one first. `rawOf` removes what follows the id from the rest of the path. */
 export function idsOfPath(
   { query, originalUrl }: Pick<FastifyRequest, 'query' | 'originalUrl'>,
   segment: string,
@@ -37,7 +38,7 @@ export function idsOfPath(
   return raw === segment || Buffer.byteLength(raw) > idBytesMax ? [segment] : [segment, raw]
 }
 
-/** The one of them that an object has; the first when none has. Throws id_ambiguous when several have. */
+/** Returns the id that an object has, or the first id if none has. Throws id_ambiguous if several have. */
 export async function onlyId(collection: Collection, ids: readonly string[]): Promise<string> {
   const [first = ''] = ids
   if (ids.length < 2) return first
@@ -52,7 +53,7 @@ function decoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text)
   } catch {
-    // A URIError is all that it throws.
+    // decodeURIComponent throws nothing but URIError.
     return undefined
   }
 }

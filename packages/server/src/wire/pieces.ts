@@ -1,7 +1,7 @@
-// JSON written piece by piece, so that a long reply is never one text.
+// Writes JSON piece by piece, so that a long reply is never one text.
 import type { DenseRow } from '@annal/engine'
 
-/** An array, its entries written as they come. */
+/** An array whose entries are written one after another. */
 export function* arrayPieces<T>(items: Iterable<T>, write: (item: T) => Iterable<string>): Generator<string> {
   let before = '['
   for (const item of items) {
@@ -12,7 +12,7 @@ export function* arrayPieces<T>(items: Iterable<T>, write: (item: T) => Iterable
   yield before === '[' ? '[]' : ']'
 }
 
-/** An object, its values written as they come. */
+/** An object whose values are written one after another. */
 export function* objectPieces(entries: Iterable<readonly [string, Iterable<string>]>): Generator<string> {
   let before = '{'
   for (const [key, value] of entries) {
@@ -23,7 +23,7 @@ export function* objectPieces(entries: Iterable<readonly [string, Iterable<strin
   yield before === '{' ? '{}' : '}'
 }
 
-/** The members of a plain object that has some, and then others. */
+/** The members of a plain object that has at least one, followed by other members. */
 export function* withMembers(head: object, entries: Iterable<readonly [string, Iterable<string>]>): Generator<string> {
   yield JSON.stringify(head).slice(0, -1)
   for (const [key, value] of entries) {
@@ -33,7 +33,10 @@ export function* withMembers(head: object, entries: Iterable<readonly [string, I
   yield '}'
 }
 
-/** Numbers that read back as they are: also a negative zero, which JSON.stringify writes without its sign and Python reads as an integer. */
+/**
+ * Numbers that read back unchanged, including negative zero, which JSON.stringify writes without its sign and Python reads as an
+ * integer.
+ */
 export function numbersJson(numbers: ArrayLike<number>): string {
   const list = Array.from(numbers)
   if (!list.some((x) => Object.is(x, -0))) return JSON.stringify(list)

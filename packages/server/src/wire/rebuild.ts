@@ -1,4 +1,4 @@
-// Rebuilds as both versions of the API speak of them: what may be changed, and how far one is.
+// Rebuilds in the API, for both versions: what a rebuild may change, and its progress.
 import {
   type CollectionDescription,
   efConstructionMax,
@@ -24,9 +24,11 @@ const graphParams = {
   space_type: Type.Optional(Type.Unknown({ description: 'Rejected: it cannot be changed.' })),
 }
 
+/** Body of a rebuild in /api/v1. */
 export const rebuildIndexBody = Type.Object(graphParams, { $id: 'RebuildIndex' })
 export type RebuildIndexBody = Infer<typeof rebuildIndexBody>
 
+/** Body of a rebuild in /api/v2. */
 export const rebuildCollectionBody = Type.Object(
   {
     fields: Type.Array(
@@ -38,7 +40,7 @@ export const rebuildCollectionBody = Type.Object(
 )
 export type RebuildCollectionBody = Infer<typeof rebuildCollectionBody>
 
-/** Published servers refuse a rebuild that would change nothing, and one of an empty index. */
+/** Like the published servers, rejects a rebuild that would change nothing, and a rebuild of an empty index. */
 export function readIndexRebuild(
   body: RebuildIndexBody,
   description: CollectionDescription,
@@ -59,6 +61,7 @@ export function readIndexRebuild(
   return { [denseField]: change }
 }
 
+/** The changes that a rebuild in /api/v2 requests. */
 export function readCollectionRebuild(body: RebuildCollectionBody, description: CollectionDescription): RebuildChanges {
   const sparse = new Set(description.fields.filter(({ kind }) => kind === 'sparse').map(({ name }) => name))
   const changes = body.fields.flatMap((entry, i) => {
@@ -82,6 +85,7 @@ function readChange(given: RebuildIndexBody, where: string): RebuildChanges[stri
   }
 }
 
+/** The reply of a rebuild that started, in /api/v1. */
 export function indexRebuildBegun({ previous, next }: RebuildJob, { objects }: RebuildStatus) {
   return {
     status: 'rebuilding',
@@ -91,6 +95,7 @@ export function indexRebuildBegun({ previous, next }: RebuildJob, { objects }: R
   }
 }
 
+/** The progress of a rebuild in /api/v1. */
 export function indexRebuildStatus({ state }: RebuildReport) {
   if (state.status === 'idle') return { status: 'idle' }
   return {
@@ -102,6 +107,7 @@ export function indexRebuildStatus({ state }: RebuildReport) {
   }
 }
 
+/** The reply of a rebuild that started, in /api/v2. */
 export function collectionRebuildBegun({ fields, previous, next }: RebuildJob, { objects }: RebuildStatus) {
   return {
     status: 'in_progress',
@@ -112,6 +118,7 @@ export function collectionRebuildBegun({ fields, previous, next }: RebuildJob, {
   }
 }
 
+/** The progress of a rebuild in /api/v2. */
 export function collectionRebuildStatus({ collection, state, job, current }: RebuildReport) {
   const fields = job?.fields ?? []
   return {
@@ -119,7 +126,7 @@ export function collectionRebuildStatus({ collection, state, job, current }: Reb
     in_progress: state.status === 'running',
     collection,
     field: fields[0] ?? null,
-    // The graphs of all fields grow side by side, object by object.
+    // The graphs of all fields grow at the same time, object by object.
     fields_done: state.status === 'completed' ? fields.length : 0,
     fields_total: fields.length,
     objects_processed: state.objectsDone,
@@ -132,7 +139,7 @@ export function collectionRebuildStatus({ collection, state, job, current }: Reb
   }
 }
 
-/** Of a database in which nothing was rebuilt. */
+/** The status of a database in which nothing was rebuilt. */
 export const noRebuild = {
   status: 'idle',
   in_progress: false,
@@ -143,14 +150,14 @@ export const noRebuild = {
   percent_complete: 0,
 }
 
-/** The published word for a rebuild that runs. */
+/** Published clients know a running rebuild as in_progress. */
 function stateWord({ status }: RebuildStatus): 'idle' | 'in_progress' | 'completed' | 'failed' {
   return status === 'running' ? 'in_progress' : status
 }
 
 function percentOf({ status, objectsDone, objects }: RebuildStatus): number {
   if (status === 'completed') return 100
-  // The last objects may be in before the log has taken the record.
+  // All objects may be linked before the record is durable, so a running rebuild shows at most 99 %.
   return objects === 0 ? 0 : Math.min(99, Math.floor((100 * objectsDone) / objects))
 }
 

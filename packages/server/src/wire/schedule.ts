@@ -1,4 +1,4 @@
-// Backup schedules as /api/v2 speaks of them.
+// Backup schedules in /api/v2.
 import type { Database } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { scheduledBackups } from '../backups/scheduled-backup.ts'
@@ -9,6 +9,7 @@ import { type Infer, optionalBoolean, optionalInteger } from './schema.ts'
 
 const keepDefault = 7
 
+/** Body that sets a schedule. */
 export const scheduleBody = Type.Object(
   {
     every_hours: Type.Integer({
@@ -23,10 +24,12 @@ export const scheduleBody = Type.Object(
 )
 export type ScheduleBody = Infer<typeof scheduleBody>
 
+/** The schedule of a request, with defaults. */
 export function readSchedule(collection: string, body: ScheduleBody): Omit<Schedule, 'database'> {
   return { collection, everyHours: body.every_hours, keep: body.keep ?? keepDefault, check: body.check ?? true }
 }
 
+/** A schedule with the times of its last and next backup. */
 export function scheduleInfo(database: Database, schedule: Schedule) {
   const { collection, everyHours, keep, check } = schedule
   const newest = scheduledBackups(database, collection).at(-1)
@@ -41,7 +44,7 @@ export function scheduleInfo(database: Database, schedule: Schedule) {
   }
 }
 
-/** What is made of collections without a schedule of their own. */
+/** The schedule of collections without their own schedule. */
 export function serverSchedule({ backupEveryHours, backupKeep, backupCheck }: Config) {
   if (backupEveryHours === undefined) return null
   return { every_hours: backupEveryHours, keep: backupKeep, check: backupCheck }

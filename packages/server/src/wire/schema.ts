@@ -1,13 +1,15 @@
-// Pieces of schemas that several routes share. One schema validates a body, gives its TypeScript type and documents it.
+// Parts of schemas that several routes share. A schema validates a body, defines its TypeScript type, and documents it.
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
+/** The TypeScript type of a schema. */
 export type Infer<S extends TSchema> = Static<S>
 
-/** A whole number that a client may also send as null, which then counts as absent. */
+/** A whole number. Null counts as absent. */
 export function optionalInteger(range: { readonly minimum: number; readonly maximum: number }, description: string) {
   return Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], ...range, description }))
 }
 
+/** A number. Null counts as absent. */
 export function optionalNumber(
   range: { readonly minimum?: number; readonly maximum?: number; readonly exclusiveMinimum?: number },
   description: string,
@@ -15,23 +17,27 @@ export function optionalNumber(
   return Type.Optional(Type.Unsafe<number | null>({ type: ['number', 'null'], ...range, description }))
 }
 
+/** A text. Null counts as absent. */
 export function optionalText(description: string) {
   return Type.Optional(Type.Unsafe<string | null>({ type: ['string', 'null'], description }))
 }
 
+/** A boolean. Null counts as absent. */
 export function optionalBoolean(description: string) {
   return Type.Optional(Type.Unsafe<boolean | null>({ type: ['boolean', 'null'], description }))
 }
 
-/** Numbers of a vector. The reader checks each one, so that the values are walked once. */
+/** The numbers of a vector. The reader checks each number, so that the array is read only once. */
 export function optionalNumbers(description: string) {
   return Type.Optional(Type.Unsafe<readonly unknown[] | null>({ type: ['array', 'null'], description }))
 }
 
+/** The conditions of a filter. The engine checks them. */
 export const filterConditions = Type.Unsafe<readonly unknown[]>({
   type: 'array',
   description:
     'Conditions that must all be true, one key each: [{"color":{"$eq":"red"}}]. Operators: $eq, $in, $range.',
 })
 
+/** Path parameter of an index or collection. */
 export const nameParam = Type.Object({ name: Type.String({ description: 'Name of the index.' }) })

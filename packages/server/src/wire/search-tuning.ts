@@ -1,9 +1,9 @@
-// What a search may say besides its queries: the filter and how it is answered. The same in /api/v1 and /api/v2.
+// The options of a search besides its queries: the filter and how it is evaluated. They are the same in /api/v1 and /api/v2.
 import { type Filter, filterBoostMax, type SearchRequest } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { type Infer, optionalBoolean, optionalInteger } from './schema.ts'
 
-/** New servers of the v1 family take any threshold up to this; the engine decides. */
+/** Recent published servers accept a threshold up to this value. The engine limits it. */
 const thresholdMax = 1_000_000_000
 
 const threshold = () =>
@@ -14,7 +14,7 @@ const boost = () =>
     'Number of additional candidates of filtered walks, in percent.',
   )
 
-/** Properties of the body of a search. Published clients send `filter_params`; the two keys also go by their long names. */
+/** Properties of the body of a search. Published clients send `filter_params`; both of its keys also have a long name. */
 export const tuningProperties = {
   filter_params: Type.Optional(Type.Object({ prefilter_threshold: threshold(), boost_percentage: boost() })),
   prefilter_cardinality_threshold: threshold(),
@@ -30,6 +30,7 @@ export const tuningProperties = {
 }
 const tuningBody = Type.Object(tuningProperties)
 
+/** Reads these options from the body of a search. */
 export function readTuning(
   body: Infer<typeof tuningBody>,
   filter: Filter | undefined,

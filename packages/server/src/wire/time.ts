@@ -1,9 +1,9 @@
-// Times as clients write them: ISO 8601, or seconds since 1970.
+// Times in requests: ISO 8601, or seconds since 1970.
 import { invalidArgument } from '../http/errors.ts'
 
 const secondsForm = /^\d+(\.\d+)?$/
 
-/** Milliseconds since 1970. Text of digits, as query strings have it, is seconds too. */
+/** Returns milliseconds since 1970. A text of digits, as in query strings, means seconds. */
 export function timeFrom(value: string | number, field: string): number {
   const seconds = typeof value === 'number' || secondsForm.test(value)
   const timeMs = seconds ? Number(value) * 1_000 : Date.parse(value)

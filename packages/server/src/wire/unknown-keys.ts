@@ -1,32 +1,36 @@
-// Keys of a body that its schema does not name: most are misspelled, and what they ask for would silently not happen.
+// Finds the keys of a body that its schema does not define. Most are misspelled, and ignoring them would silently ignore what the
+// client wanted.
 import type { TSchema } from '@sinclair/typebox'
 import { isObject } from './object-parts.ts'
 
+/** A key that the schema does not define. */
 export interface UnknownKey {
-  /** Where it stands: `fields.dense.limt`. */
+  /** Path of the key: `fields.dense.limt`. */
   readonly path: string
-  /** A key of the schema that was probably meant. */
+  /** The key of the schema that was probably meant. */
   readonly meant: string | undefined
 }
 
-/** More than so many are not named. */
+/** Maximum number of keys that an error names. */
 export const unknownKeysMax = 8
 
-/** What the values of an object have whose own keys are the caller's, such as names of fields. */
+/** Schemas of the values of objects whose keys the caller chooses, such as names of fields. */
 const entrySchemas = new WeakMap<TSchema, TSchema>()
 
+/** A schema of an object whose keys the caller chooses, all with values of the schema `entry`. */
 export function withEntries<T extends TSchema>(schema: T, entry: TSchema): T {
   entrySchemas.set(schema, entry)
   return schema
 }
 
+/** The unknown keys of a body, at most unknownKeysMax. */
 export function unknownKeys(schema: TSchema, body: unknown): UnknownKey[] {
   const found: UnknownKey[] = []
   visit(schema, body, '', found)
   return found
 }
 
-/** The same of one entry of the list that the body is, or has under one of its keys. */
+/** The same for one entry of a list. The list is the body or the value of one of its keys. */
 export function unknownKeysOfEntry(schema: TSchema, entry: unknown, position: number): UnknownKey[] {
   const { list, path } = listOf(schema)
   const found: UnknownKey[] = []
@@ -69,7 +73,7 @@ function visit(schema: TSchema, value: unknown, path: string, found: UnknownKey[
   }
 }
 
-/** Objects whose keys are the caller's may also come as a list of such objects. */
+/** An object whose keys the caller chooses may also be sent as a list of objects. */
 function listSchema(schema: TSchema): TSchema | undefined {
   if (entrySchemas.has(schema)) return schema
   return alternatives(schema).find(({ type }) => type === 'array')?.items as TSchema | undefined
@@ -79,7 +83,7 @@ function propertiesOf(schema: TSchema): Readonly<Record<string, TSchema>> | unde
   const properties = alternatives(schema).find(({ type }) => type === 'object')?.properties as
     | Readonly<Record<string, TSchema>>
     | undefined
-  // An object of which nothing is said takes any keys.
+  // An object without a schema accepts any keys.
   return properties !== undefined && Object.keys(properties).length > 0 ? properties : undefined
 }
 
@@ -87,7 +91,7 @@ function alternatives(schema: TSchema): readonly TSchema[] {
   return (schema.anyOf as readonly TSchema[] | undefined) ?? [schema]
 }
 
-/** What others call the same. */
+/** Names that other databases use for the same keys. */
 const otherNames: Readonly<Record<string, readonly string[]>> = {
   top_k: ['k', 'limit'],
   topk: ['k', 'limit'],
@@ -114,7 +118,7 @@ function plainForm(name: string): string {
   return name.slice(0, 64).toLowerCase().replaceAll(/[_-]/g, '')
 }
 
-/** Letters put in, left out or replaced between two words. */
+/** The number of letters inserted, removed, or replaced between two words. */
 function edits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {

@@ -1,5 +1,5 @@
-// A v1 "index" is a collection with one dense field and, when it is hybrid, one sparse field; those made by v1 are named `dense`
-// and `sparse`. Only the wire/v1 files know that.
+// A v1 "index" is a collection with one dense field and, if it is hybrid, one sparse field. Indexes created by v1 name them
+// `dense` and `sparse`. Only the wire/v1 files know this.
 import {
   type Collection,
   type CollectionDefinition,
@@ -25,7 +25,7 @@ import { type Infer, optionalInteger, optionalText } from './schema.ts'
 const denseField = 'dense'
 const sparseField = 'sparse'
 
-/** Any non-empty text: published clients demand the key and use nothing of it. */
+/** Any non-empty text: published clients require the key and do not use it. */
 const libToken = 'annal000000000000000000000000000'
 const checksumNone = -1
 
@@ -61,7 +61,7 @@ export type CreateIndexBody = Infer<typeof createIndexBody>
 
 const sparseModelNames = ['None', ...sparseModels]
 
-/** The definition as Database.createCollection takes it. */
+/** The definition in the form of Database.createCollection. */
 export function definitionOf(body: CreateIndexBody): CollectionDefinition {
   const precision = body.precision?.toLowerCase()
   const params = {
@@ -73,11 +73,11 @@ export function definitionOf(body: CreateIndexBody): CollectionDefinition {
     ...(body.keep_originals == null ? {} : { keep_originals: body.keep_originals }),
   }
   const fields = [{ name: denseField, type: 'vector', params }, ...sparseFieldOf(body)]
-  // The engine checks what the body says.
+  // The engine checks the values of the body.
   return { name: body.index_name, fields } as CollectionDefinition
 }
 
-/** A refusal of the definition in the words of the body it came from. */
+/** Translates an error about the definition into the names of the request body. */
 export function refusalOf(error: unknown): unknown {
   if (!(error instanceof EngineError)) return error
   const { field } = error.details
@@ -103,7 +103,7 @@ function sparseFieldOf(body: CreateIndexBody): unknown[] {
   return [{ name: sparseField, type: 'sparse', params }]
 }
 
-/** What the v1 routes need to know of an index. It never changes while the collection lives. */
+/** What the v1 routes need to know about an index. It never changes while the collection exists. */
 export interface IndexShape {
   readonly dense: Omit<DenseFieldSchema['params'], 'M' | 'efConstruction'>
   readonly denseField: string
@@ -111,7 +111,7 @@ export interface IndexShape {
   readonly sparseField: string
 }
 
-/** With what a rebuild may change. */
+/** Also contains what a rebuild may change. */
 export interface IndexParams extends IndexShape {
   readonly dense: DenseFieldSchema['params']
 }
@@ -123,7 +123,7 @@ export interface OpenIndex {
   readonly shape: IndexShape
 }
 
-/** Throws collection_not_found, also for a collection that v1 has no words for. */
+/** Throws collection_not_found if there is no such collection, or if v1 cannot express it. */
 export function openIndex(database: Database, name: string): OpenIndex {
   const collection = database.collection(name)
   const known = shapes.get(collection)
@@ -139,7 +139,7 @@ export interface DescribedIndex {
   readonly index: IndexParams
 }
 
-/** As openIndex, with the parameters as they are now. */
+/** Like openIndex, with the current parameters. */
 export function describedIndex(database: Database, name: string): DescribedIndex {
   const collection = database.collection(name)
   const description = collection.describe()
@@ -154,7 +154,7 @@ export function describedIndex(database: Database, name: string): DescribedIndex
   return { collection, description, index }
 }
 
-/** Undefined for a collection that v1 has no words for. */
+/** Returns undefined for a collection that v1 cannot express. */
 export function paramsOf(description: CollectionDescription): IndexParams | undefined {
   const { fields } = description
   const dense = fields.find((field) => field.kind === 'dense')
@@ -164,7 +164,7 @@ export function paramsOf(description: CollectionDescription): IndexParams | unde
     dense: dense.params,
     denseField: dense.name,
     sparse: sparse?.params,
-    // No field is called so, in case the dense one is called `sparse`.
+    // No field has an empty name, so this cannot collide with a dense field named `sparse`.
     sparseField: sparse?.name ?? '',
   }
 }
@@ -185,7 +185,7 @@ export function indexListItem(description: CollectionDescription, { dense, spars
   }
 }
 
-/** The reply of /index/{name}/info, with the keys of every client generation. */
+/** The reply of /index/{name}/info. It has the keys of every generation of clients. */
 export function indexInfo({ description, index }: DescribedIndex) {
   return {
     ...indexListItem(description, index),

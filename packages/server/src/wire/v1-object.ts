@@ -1,4 +1,4 @@
-// Bodies of the routes that deal with single objects of an index: get, delete with a filter, filter updates.
+// Bodies of the routes for objects of an index: get, delete with a filter, and filter updates.
 import { type FilterUpdate, type FilterValues, MetaBudget, type StoredObject } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument, ServerError } from '../http/errors.ts'
@@ -12,15 +12,18 @@ import { filterConditions, type Infer } from './schema.ts'
 import type { IndexShape } from './v1-index.ts'
 import { metaJson } from './v1-search.ts'
 
+/** Body that reads one object. */
 export const getVectorBody = Type.Object(
   { id: Type.Unsafe<string | number>({ type: ['string', 'integer'], description: 'Id of the object.' }) },
   { $id: 'GetVector' },
 )
 export type GetVectorBody = Infer<typeof getVectorBody>
 
+/** Body that deletes the objects matching a filter. */
 export const deleteWhereBody = Type.Object({ filter: filterConditions }, { $id: 'DeleteByFilter' })
 export type DeleteWhereBody = Infer<typeof deleteWhereBody>
 
+/** Body that updates filters. */
 export function updateFiltersBody(batchMax: number) {
   return Type.Object(
     {
@@ -34,7 +37,9 @@ export function updateFiltersBody(batchMax: number) {
   )
 }
 
-/** Filter updates, in both forms. Entries that lack a part are skipped, as the published server does: they come as undefined. */
+/**
+ * Reads filter updates in both forms. Like the published server, skips entries that lack a part: they are returned as undefined.
+ */
 export function filterUpdatesReader(batchMax: number): ListReader<FilterUpdate | undefined> {
   const whole = (body: unknown) => updatesOf(body, batchMax).map(readFilterUpdate)
   const noList = (body: unknown): never => {
@@ -71,7 +76,10 @@ export function filterUpdatesReader(batchMax: number): ListReader<FilterUpdate |
   }
 }
 
-/** As what an object of one's own holds more memory than its text, and all of a large body wait for the last. */
+/**
+ * Stores the filter as text, because the entries of a large body all wait for the last one and a text takes less memory than an
+ * object.
+ */
 function compact(update: FilterUpdate | undefined): FilterUpdate | undefined {
   if (update === undefined || typeof update.filter === 'string') return update
   return { id: update.id, filter: JSON.stringify(update.filter) }
@@ -105,7 +113,9 @@ function readFilterUpdate(entry: unknown): FilterUpdate | undefined {
   return isObject(filter) ? { id: String(id), filter: filter as FilterValues } : undefined
 }
 
-/** `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`; norm and vector as a published client sent them, or would have sent them. */
+/**
+ * `[id, meta, filter, norm, vector, sparse_indices, sparse_values]`. Norm and vector have the form that a published client sends.
+ */
 export function* objectReplyMsgpack(object: StoredObject, { denseField, sparseField }: IndexShape): Generator<Buffer> {
   const dense = object.dense[denseField]
   const sparse = object.sparse[sparseField]
@@ -121,6 +131,7 @@ export function* objectReplyMsgpack(object: StoredObject, { denseField, sparseFi
     .finish()
 }
 
+/** One object as JSON. */
 export function objectReplyJson(object: StoredObject, { denseField, sparseField }: IndexShape): Generator<string> {
   const dense = object.dense[denseField]
   const sparse = object.sparse[sparseField]
@@ -130,11 +141,12 @@ export function objectReplyJson(object: StoredObject, { denseField, sparseField 
   ])
 }
 
-/** All of an object but what it has in its fields. */
+/** An object without its fields. */
 export function objectHeadJson(object: StoredObject, metas: MetaBudget) {
   return { id: object.id, ...metaJson(object, metas), filter: object.filter }
 }
 
+/** The two arrays of a sparse vector as JSON. */
 export function sparsePieces({ indices, values }: StoredObject['sparse'][string]): [string, Iterable<string>][] {
   return [
     ['sparse_indices', [numbersJson(indices)]],

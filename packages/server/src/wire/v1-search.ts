@@ -1,4 +1,4 @@
-// The question and the answer of /index/{name}/search.
+// The request and reply of /index/{name}/search.
 import {
   efDefault,
   efMax,
@@ -28,6 +28,7 @@ import { checkDimension, checkSparse } from './v1-upsert.ts'
 const rrfConstantDefault = 60
 const rrfWeightDefault = 0.5
 
+/** Body of a search in /api/v1. */
 export function searchBody(topKMax: number) {
   return Type.Object(
     {
@@ -57,6 +58,7 @@ export function searchBody(topKMax: number) {
 }
 export type SearchBody = Infer<ReturnType<typeof searchBody>>
 
+/** The search that a body requests. */
 export function readSearch(body: SearchBody, shape: IndexShape): SearchRequest {
   const fields: { [field: string]: FieldQuery } = {}
   const limit = body.k ?? topKDefault
@@ -101,7 +103,7 @@ function readSparse(body: SearchBody, shape: IndexShape): { indices: Uint32Array
   return { indices, values }
 }
 
-/** An array, or the JSON text of one. The engine judges what the conditions say. */
+/** Accepts an array or its JSON text. The engine checks the conditions. */
 export function readConditions(filter: unknown): Filter {
   const conditions = typeof filter === 'string' ? readConditionText(filter) : filter
   if (!Array.isArray(conditions)) {
@@ -122,14 +124,17 @@ function readConditionText(text: string): unknown {
   return text.trim() === '' ? [] : parseJsonText(text, 'filter')
 }
 
-/** A hit with the score it has in the reply: its own, or that of the fusion. */
+/** A hit with its score in the reply: its own similarity, or the score of the fusion. */
 export interface ScoredHit {
   readonly hit: SearchHit
   readonly similarity: number
   readonly distance: number
 }
 
-/** One list, best first: of the only queried field or the only one with results, otherwise both fused by reciprocal ranks. */
+/**
+ * One list, best first: the list of the only queried field or of the only one with results, otherwise both lists fused by
+ * reciprocal ranks.
+ */
 export function hitsOf(result: SearchResult, { denseField, sparseField }: IndexShape): readonly ScoredHit[] {
   const dense = result.results[denseField] ?? []
   const sparse = result.results[sparseField] ?? []
@@ -142,7 +147,7 @@ function withOwnScore(hit: SearchHit): ScoredHit {
   return { hit, similarity: hit.similarity, distance: hit.distance }
 }
 
-/** `[[similarity, id, meta, filter, norm, vector], ...]` as the published clients read it. */
+/** `[[similarity, id, meta, filter, norm, vector], ...]`, the form of the published clients. */
 export function* searchReplyMsgpack(hits: readonly ScoredHit[]): Generator<Buffer> {
   const writer = new MsgpackWriter().array(hits.length)
   for (const { hit, similarity } of hits) {
@@ -153,6 +158,7 @@ export function* searchReplyMsgpack(hits: readonly ScoredHit[]): Generator<Buffe
   yield writer.finish()
 }
 
+/** The reply of a search as JSON. */
 export function searchReplyJson(hits: readonly ScoredHit[], result: SearchResult): Generator<string> {
   const metas = new MetaBudget()
   return withMembers(accountJson(result), [
@@ -172,7 +178,10 @@ export function hitPieces(
   return members === undefined ? [JSON.stringify(head)] : withMembers(head, [['vectors', memberPieces(members)]])
 }
 
-/** Meta that is not JSON comes back as base64, since JSON has no bytes; so does meta that would inflate beyond a limit, which it then names. */
+/**
+ * Meta that is not JSON is returned as base64, because JSON has no bytes. So is meta that would exceed a limit when decompressed;
+ * the reply then names the limit.
+ */
 export function metaJson({ metaBytes }: { readonly metaBytes: Uint8Array }, metas: MetaBudget) {
   const read = metas.read(metaBytes)
   if (read.meta !== undefined) return { meta: read.meta }

@@ -1,4 +1,4 @@
-// Reads the body of vector/insert: the tuples of MessagePack that the published clients send, or objects in JSON.
+// Reads the body of vector/insert: MessagePack tuples from the published clients, or JSON objects.
 import type { FieldValue, ObjectInput } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
@@ -26,15 +26,16 @@ const insertItem = Type.Object({
   sparse_values: Type.Optional(Type.Array(Type.Number())),
 })
 
-/** Describes the JSON body; the reader below is what judges it, so that the numbers are walked once. */
+/** Describes the JSON body. The reader below checks it, so that the numbers are read only once. */
 export const insertBody = Type.Union([Type.Array(insertItem), insertItem])
 
+/** The index that objects are inserted into, and the maximum number of objects. */
 export interface UpsertContext {
   readonly shape: IndexShape
   readonly batchMax: number
 }
 
-/** Objects of an insert, in both forms. */
+/** Reads the objects of an insert in both forms. */
 export function insertReader(context: UpsertContext, end: (count: number) => void): ListReader<ObjectInput> {
   const { shape, batchMax } = context
   return {
@@ -64,7 +65,10 @@ export function insertReader(context: UpsertContext, end: (count: number) => voi
   }
 }
 
-/** `[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]`; what follows the array is ignored, for the published JavaScript client sends its whole buffer. */
+/**
+ * `[[id, meta, filter, norm, vector, sparse_indices?, sparse_values?], ...]`. Bytes after the array are ignored, because the
+ * published JavaScript client sends its whole buffer.
+ */
 export function readUpsertMsgpack(bytes: Uint8Array, context: UpsertContext): ObjectInput[] {
   const reader = new MsgpackReader(bytes)
   const count = reader.array('objects')
@@ -97,7 +101,7 @@ function readTuple(reader: MsgpackReader, field: string, shape: IndexShape): Obj
   }
 }
 
-/** One object or an array of them; a body of `{"vectors":[...]}` is taken too. */
+/** Accepts an object, an array of objects, or `{"vectors":[...]}`. */
 export function readUpsertJson(body: unknown, context: UpsertContext): ObjectInput[] {
   const items: readonly unknown[] = Array.isArray(body)
     ? body
@@ -130,12 +134,15 @@ function readItem(item: unknown, field: string, shape: IndexShape): ObjectInput 
   }
 }
 
-/** The published clients divide cosine vectors by their length and send it as the norm, and 1 as the norm of others. */
+/**
+ * The published clients divide a cosine vector by its length and send the length as the norm. For other vectors, the norm is 1.
+ */
 function denseValue(vector: Float32Array, norm: number | undefined, field: string, { dense }: IndexShape): FieldValue {
   checkDimension(vector, `${field}.vector`, dense.dimension)
   return norm === undefined ? vector : { vector, norm }
 }
 
+/** Throws invalid_argument if a vector does not have the dimension of the index. */
 export function checkDimension(vector: ArrayLike<number>, field: string, dimension: number): void {
   if (vector.length === dimension) return
   throw invalidArgument(`${field} has ${vector.length} numbers, but the index has ${dimension} dimensions`, {
@@ -163,7 +170,7 @@ function sparseValue(
   return { [shape.sparseField]: { indices, values } }
 }
 
-/** Refuses sparse parts where they would be dropped. */
+/** Rejects sparse parts if the index would drop them. */
 export function checkSparse(indices: Uint32Array, field: string, { sparse }: IndexShape): void {
   if (sparse !== undefined) return
   const message = `${field} has ${indices.length} entries, but the index has no sparse field`

@@ -1,4 +1,4 @@
-// Databases and tokens as /api/v2 speaks of them.
+// Databases and tokens in /api/v2.
 import { randomBytes } from 'node:crypto'
 import {
   type DatabaseDescription,
@@ -16,6 +16,7 @@ import type { Infer } from './schema.ts'
 
 const databaseType = Type.String({ description: `One of ${databaseTypes.join(', ')}; case-insensitive.` })
 
+/** Body that creates a database. */
 export const createDatabaseBody = Type.Object(
   {
     db_name: Type.String({ description: 'Unique name: letters, digits, underscore, hyphen.' }),
@@ -25,9 +26,11 @@ export const createDatabaseBody = Type.Object(
 )
 export type CreateDatabaseBody = Infer<typeof createDatabaseBody>
 
+/** Body that sets the type of a database. */
 export const databaseTypeBody = Type.Object({ db_type: databaseType }, { $id: 'DatabaseType' })
 export type DatabaseTypeBody = Infer<typeof databaseTypeBody>
 
+/** Body that creates a token. */
 export const createTokenBody = Type.Object(
   {
     name: Type.String({ description: 'Unique among the tokens of the database.' }),
@@ -37,47 +40,54 @@ export const createTokenBody = Type.Object(
 )
 export type CreateTokenBody = Infer<typeof createTokenBody>
 
+/** Path parameter of a database. */
 export const databaseParam = Type.Object({ database: Type.String({ description: 'Name of the database.' }) })
+/** Path parameters of a collection or token of a database. */
 export const databaseChildParams = Type.Object({
   database: Type.String({ description: 'Name of the database.' }),
   name: Type.String({ description: 'Name of the collection or token.' }),
 })
 
-/** The first token of a database, which its creation makes. */
+/** Name of the token that is created with a database. */
 export const firstTokenName = 'default'
 const secretBytes = 32
 
+/** A new token: its secret for the caller, and what the engine stores. */
 export interface MintedToken {
-  /** Returned once and not stored. */
+  /** Returned once and never stored. */
   readonly secret: string
   readonly facts: TokenFacts
 }
 
-/** No second colon, which the published clients would take for a region. */
+/** A token contains one colon only, because the published clients would read a third part as a region. */
 export function mintToken(database: string, name: string, kind: TokenKind): MintedToken {
   const secret = `${database}:${randomBytes(secretBytes).toString('base64url')}`
   return { secret, facts: { name, kind, hash: tokenHash(secret) } }
 }
 
+/** The type of a database; enterprise by default. Throws invalid_argument. */
 export function readDatabaseType(value: string | undefined): DatabaseType {
   const wanted = value?.toLowerCase() ?? 'enterprise'
   return databaseTypes.find((type) => type === wanted) ?? refuse('db_type', value, databaseTypes)
 }
 
+/** The kind of a token; rw by default. Throws invalid_argument. */
 export function readTokenKind(value: string | undefined): TokenKind {
   return tokenKinds.find((kind) => kind === (value ?? 'rw')) ?? refuse('token_type', value, tokenKinds)
 }
 
+/** The description of a database. */
 export function databaseInfo({ name, type, active, createdAt }: DatabaseDescription) {
-  return { db_name: name, db_type: capitalised(type), is_active: active, created_at: Math.floor(createdAt / 1_000) }
+  return { db_name: name, db_type: capitalize(type), is_active: active, created_at: Math.floor(createdAt / 1_000) }
 }
 
+/** The description of a token, without its secret. */
 export function tokenInfo({ name, kind, createdAt }: TokenDescription) {
   return { name, token_type: kind, created_at: Math.floor(createdAt / 1_000) }
 }
 
-/** As published clients know the types of databases. */
-export function capitalised(type: string): string {
+/** Published clients expect the type of a database with a capital letter. */
+export function capitalize(type: string): string {
   return type.slice(0, 1).toUpperCase() + type.slice(1)
 }
 

@@ -1,10 +1,10 @@
-// Collections as /api/v2 speaks of them: the body that creates one and the summary that describes it.
+// Collections in /api/v2: the body that creates one, and the summary that describes it.
 import type { CollectionDescription, FieldDescription } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { precisionOf } from './precision.ts'
 import type { Infer } from './schema.ts'
 
-/** The engine judges the fields and says what is wrong with which; the schema only fixes the outer shape. */
+/** The engine checks the fields and names the invalid one; the schema fixes only the outer form. */
 export const createCollectionBody = Type.Object(
   {
     name: Type.String({ description: 'Unique name: letters, digits, underscore, hyphen.' }),
@@ -28,7 +28,7 @@ export const createCollectionBody = Type.Object(
 )
 export type CreateCollectionBody = Infer<typeof createCollectionBody>
 
-/** The definition as the engine takes it: some published clients use other names of precisions. */
+/** The definition in the form of the engine: some published clients use other names of precisions. */
 export function definitionOf({ name, fields }: CreateCollectionBody): unknown {
   return { name, fields: fields.map(withKnownPrecision) }
 }
@@ -40,9 +40,10 @@ function withKnownPrecision(field: object): object {
 }
 
 const layoutVersion = 1
-/** Objects are numbered with 32 bits. */
+/** Ordinals have 32 bits. */
 const elementsMax = 2 ** 32 - 1
 
+/** The summary of a collection. */
 export function collectionSummary(description: CollectionDescription) {
   return {
     name: description.name,
@@ -58,12 +59,12 @@ export function collectionSummary(description: CollectionDescription) {
   }
 }
 
-/** A damaged file is named, but not where it lies. */
+/** Names a damaged file without its folder. */
 function withoutFolders(sentence: string): string {
   return sentence.replaceAll(/(?<!\S)\/\S*\//g, '')
 }
 
-/** Some published clients read the sparse model at the top, some under params. */
+/** Some published clients read the sparse model at the top level, others in params. */
 function fieldSummary(field: FieldDescription) {
   if (field.kind === 'sparse') {
     const { model, dimension } = field.params

@@ -1,6 +1,7 @@
-// A license as /api/v2 tells of it.
+// The license in /api/v2.
 import type { LicenseStatus } from '../license/licensing.ts'
 
+/** The description of a license. */
 export function licenseInfo({ status, license }: LicenseStatus) {
   const { id, plan, startMs, endMs } = license
   return { license_id: id, plan_type: plan, status, start_date: utc(startMs), end_date: utc(endMs) }

@@ -1,4 +1,4 @@
-// The past of a database, as /api/v2/log tells it.
+// The history of a database in /api/v2/log.
 import type {
   Activity,
   ActivityRequest,
@@ -12,7 +12,7 @@ import { Type } from '@sinclair/typebox'
 import type { Infer } from './schema.ts'
 import { timeFrom } from './time.ts'
 
-/** A query string is text; the engine judges the numbers in it. */
+/** The value is text in a query string. The engine checks the number. */
 const digits = (most: number, description: string) =>
   Type.Optional(Type.String({ pattern: `^\\d{1,${most}}$`, description }))
 const time = (description: string) => Type.Optional(Type.String({ maxLength: 40, description }))
@@ -20,6 +20,7 @@ const collection = Type.Optional(
   Type.String({ description: 'Only events of this collection, which may have been deleted.' }),
 )
 
+/** Query string of /log/events. */
 export const eventsQuery = Type.Object({
   from: digits(15, 'The first LSN to return.'),
   before: digits(15, 'The newest events below this LSN.'),
@@ -29,6 +30,7 @@ export const eventsQuery = Type.Object({
 })
 export type EventsQuery = Infer<typeof eventsQuery>
 
+/** Query string of /log/activity. */
 export const activityQuery = Type.Object({
   from: time('Start: ISO 8601, or seconds since 1970.'),
   to: time('End, in the same forms.'),
@@ -37,6 +39,7 @@ export const activityQuery = Type.Object({
 })
 export type ActivityQuery = Infer<typeof activityQuery>
 
+/** The page of events that a query string requests. */
 export function readEvents({ from, before, since, limit, collection }: EventsQuery): EventsRequest {
   return {
     ...(from !== undefined && { from: Number(from) }),
@@ -47,6 +50,7 @@ export function readEvents({ from, before, since, limit, collection }: EventsQue
   }
 }
 
+/** The interval that a query string requests. */
 export function readActivity({ from, to, buckets, collection }: ActivityQuery): ActivityRequest {
   return {
     ...(from !== undefined && { fromMs: timeFrom(from, 'from') }),
@@ -56,6 +60,7 @@ export function readActivity({ from, to, buckets, collection }: ActivityQuery): 
   }
 }
 
+/** The reply of /log/events. */
 export function eventsReply({ events, next, previous, ...progress }: EventPage) {
   return {
     ...progressReply(progress),
@@ -69,6 +74,7 @@ function eventReply({ timeMs, kind, ...facts }: PastEvent) {
   return { ...facts, time: new Date(timeMs).toISOString(), type: kind }
 }
 
+/** The reply of /log/activity. */
 export function activityReply({ buckets, bucketMs, ...progress }: Activity, reach: HistoryReach | undefined) {
   return {
     ...progressReply(progress),

@@ -1,4 +1,4 @@
-// Objects as /api/v2 carries them: the ObjectBatch of MessagePack, or objects with a map of fields in JSON.
+// Objects in /api/v2: the MessagePack ObjectBatch, or JSON objects with a map of fields.
 
 import { type FieldValue, MetaBudget, membersMax, type ObjectInput, type StoredObject } from '@annal/engine'
 import { runToEnd } from '@annal/wal'
@@ -14,10 +14,10 @@ import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } fro
 import type { Infer } from './schema.ts'
 import { objectHeadJson, sparsePieces } from './v1-object.ts'
 
-/** Read without a rest: a millisecond or two. */
+/** Numbers read without yielding: one or two milliseconds. */
 const floatsBetweenRests = 262_144
 
-/** Describes the JSON body; the reader below is what judges it, so that the numbers are walked once. */
+/** Describes the JSON body. The reader below checks it, so that the numbers are read only once. */
 export const upsertObjectsBody = Type.Object({
   objects: Type.Array(
     Type.Object({
@@ -35,6 +35,7 @@ export const upsertObjectsBody = Type.Object({
   ),
 })
 
+/** Body that reads objects by id. */
 export function queryObjectsBody(batchMax: number) {
   return Type.Object(
     {
@@ -48,7 +49,7 @@ export function queryObjectsBody(batchMax: number) {
 }
 export type QueryObjectsBody = Infer<ReturnType<typeof queryObjectsBody>>
 
-/** `[[[id, meta, filter, vectors, sparses, multi_vectors], ...]]`: one array around the array of objects. An empty batch is allowed. */
+/** `[[[id, meta, filter, vectors, sparses, multi_vectors], ...]]`: one array around the array of objects. It may be empty. */
 export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInput[] {
   const reader = new MsgpackReader(bytes)
   const outer = reader.array('body')
@@ -66,7 +67,7 @@ export function readObjectBatch(bytes: Uint8Array, batchMax: number): ObjectInpu
   return objects
 }
 
-/** Objects of an upsert, in both forms. */
+/** Reads the objects of an upsert in both forms. */
 export function objectsReader(batchMax: number, end: (count: number) => void): ListReader<ObjectInput> {
   return {
     json: {
@@ -85,7 +86,7 @@ export function objectsReader(batchMax: number, end: (count: number) => void): L
   }
 }
 
-/** Rests between the vectors of an object that has many. */
+/** Yields between the vectors of an object that has many. */
 function* readObjectTuple(reader: MsgpackReader, field: string): Generator<void, ObjectInput> {
   const length = reader.array(field)
   if (length < 1 || length > 6)
@@ -145,7 +146,7 @@ function readSparsePair(reader: MsgpackReader, field: string): FieldValue {
   return { indices: reader.indices(`${field}.indices`), values: reader.floats(`${field}.values`) }
 }
 
-/** `{"objects":[{"id","meta","filter","fields":{name: value}}]}`, or the array alone. */
+/** `{"objects":[{"id","meta","filter","fields":{name: value}}]}`, or only the array. */
 export function readObjectsJson(body: unknown, batchMax: number): ObjectInput[] {
   const items: unknown = isObject(body) ? body.objects : body
   if (!Array.isArray(items)) throw invalidArgument('objects must be an array', { field: 'objects', value: items })
@@ -169,7 +170,7 @@ function readObjectJson(item: unknown, field: string): ObjectInput {
   }
 }
 
-/** Numbers alone, `{"vector":[...]}`, several such arrays, or the two arrays of a sparse vector. */
+/** Accepts numbers, `{"vector":[...]}`, several such arrays, or the two arrays of a sparse vector. */
 function readFieldValue(value: unknown, field: string): FieldValue {
   if (!isObject(value)) {
     return Array.isArray(value) && Array.isArray(value[0]) ? vectorsFrom(value, field) : floatsFrom(value, field)
@@ -187,7 +188,7 @@ export function readSparseJson(value: { readonly [key: string]: unknown }, field
   }
 }
 
-/** Own properties only, whatever the names are; a name given twice would hide one of its values. */
+/** Sets own properties only, whatever the names are. Rejects a repeated name, because it would hide one of its values. */
 function fieldMap(fields: readonly (readonly [string, FieldValue])[], field: string): { [name: string]: FieldValue } {
   const map = Object.fromEntries(fields)
   if (Object.keys(map).length === fields.length) return map
@@ -219,11 +220,12 @@ export function* objectBatchReply(objects: readonly StoredObject[]): Generator<B
   yield writer.finish()
 }
 
+/** The objects of a reply as JSON. */
 export function objectsJsonReply(objects: readonly StoredObject[]): Generator<string> {
   return objectPieces([['objects', objectsPieces(objects)]])
 }
 
-/** In the form that an upsert accepts, with the original vectors. */
+/** In the form of an upsert, with the original vectors. */
 export function objectsPieces(objects: readonly StoredObject[]): Generator<string> {
   const metas = new MetaBudget()
   return arrayPieces(objects, (object) =>
@@ -231,7 +233,7 @@ export function objectsPieces(objects: readonly StoredObject[]): Generator<strin
   )
 }
 
-/** Objects without what they have in their fields. */
+/** Objects without their fields. */
 export function headsPieces(objects: readonly StoredObject[]): Generator<string> {
   const metas = new MetaBudget()
   return arrayPieces(objects, (object) => [JSON.stringify(objectHeadJson(object, metas))])

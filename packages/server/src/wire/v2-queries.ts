@@ -14,6 +14,7 @@ import { readConditions } from './v1-search.ts'
 import { headsPieces, objectsPieces } from './v2-objects.ts'
 import { searchCollectionBody } from './v2-search.ts'
 
+/** Body of a batch of searches. */
 export function searchBatchBody(topKMax: number) {
   // Without its name, because a schema with that name already exists.
   const search = Type.Object(searchCollectionBody(topKMax).properties)
@@ -21,9 +22,11 @@ export function searchBatchBody(topKMax: number) {
 }
 export type SearchBatchBody = Infer<ReturnType<typeof searchBatchBody>>
 
+/** Body that counts objects. */
 export const countBody = Type.Object({ filter: Type.Optional(filterConditions) }, { $id: 'CountObjects' })
 export type CountBody = Infer<typeof countBody>
 
+/** Body that counts the values of a filter key. */
 export const facetsBody = Type.Object(
   {
     key: Type.String({ description: 'A filter key.' }),
@@ -34,6 +37,7 @@ export const facetsBody = Type.Object(
 )
 export type FacetsBody = Infer<typeof facetsBody>
 
+/** Body that requests a page of objects. */
 export function scrollBody(batchMax: number) {
   return Type.Object(
     {
@@ -50,9 +54,10 @@ export function scrollBody(batchMax: number) {
 }
 export type ScrollBody = Infer<ReturnType<typeof scrollBody>>
 
-/** A query string is text; the engine judges the numbers in it. */
+/** The value is text in a query string. The engine checks the number. */
 const countText = (description: string) => Type.Optional(Type.String({ pattern: '^\\d{1,6}$', description }))
 
+/** Query string of a recall measurement. */
 export const recallQuery = Type.Object({
   field: Type.Optional(Type.String({ description: 'A dense field; by default the first one.' })),
   sample: countText('Number of stored vectors used as queries, at most 1,000; default 100.'),
@@ -61,18 +66,22 @@ export const recallQuery = Type.Object({
 })
 export type RecallQuery = Infer<typeof recallQuery>
 
+/** Path parameters of an object's field. */
 export const neighborParams = Type.Object({ name: Type.String(), id: Type.String(), field: Type.String() })
 export type NeighborParams = Infer<typeof neighborParams>
 
+/** The filter of a body; undefined if it has none. */
 export function readFilter({ filter }: { readonly filter?: unknown }): Filter | undefined {
   return filter === undefined ? undefined : readConditions(filter)
 }
 
+/** The facets that a body requests. */
 export function readFacets(body: FacetsBody): FacetRequest {
   const filter = readFilter(body)
   return { key: body.key, ...(filter && { filter }), ...(body.limit == null ? {} : { limit: body.limit }) }
 }
 
+/** The page that a body requests. */
 export function readScroll(body: ScrollBody): ScrollRequest {
   const filter = readFilter(body)
   return {
@@ -83,6 +92,7 @@ export function readScroll(body: ScrollBody): ScrollRequest {
   }
 }
 
+/** The recall measurement that a query string requests. */
 export function readRecall({ field, sample, limit, ef }: RecallQuery): RecallRequest {
   return {
     ...(field !== undefined && { field }),
@@ -92,6 +102,7 @@ export function readRecall({ field, sample, limit, ef }: RecallQuery): RecallReq
   }
 }
 
+/** A page of objects as JSON. */
 export function scrollReply(
   { objects, cursor, lsn }: ScrollPage,
   { include_vectors: vectors }: ScrollBody,

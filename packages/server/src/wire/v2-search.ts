@@ -1,4 +1,4 @@
-// The question and the answer of /api/v2/collection/{name}/search: one query per field, and on request their fusion.
+// The request and reply of /api/v2/collection/{name}/search: one query per field, and their fusion if requested.
 import {
   efDefault,
   efMax,
@@ -39,6 +39,7 @@ const queryKeys = Type.Object({
   score_threshold: Type.Unknown(),
 })
 
+/** Body of a search in /api/v2. */
 export function searchCollectionBody(topKMax: number) {
   return Type.Object({
     fields: withEntries(
@@ -70,6 +71,7 @@ export function searchCollectionBody(topKMax: number) {
 }
 export type SearchCollectionBody = Infer<ReturnType<typeof searchCollectionBody>>
 
+/** The search that a body requests. */
 export function readCollectionSearch(body: SearchCollectionBody, topKMax: number): SearchRequest {
   const queries = queryEntries(body.fields).map(
     ([name, query]) => [name, readQuery(query, `fields.${name}`, topKMax)] as const,
@@ -138,8 +140,8 @@ function readCount(value: unknown, field: string, max: number): number | undefin
 }
 
 /**
- * `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, with numbers counted within the reply, and a third part `[[number,
- * score], ...]` if fusion was requested.
+ * `[{number: [id, meta, filter]}, {field: [[number, score], ...]}]`, where numbers are counted within the reply, and a third part
+ * `[[number, score], ...]` if fusion was requested.
  */
 export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer> {
   const { fused } = result
@@ -171,6 +173,7 @@ export function* collectionSearchMsgpack(result: SearchResult): Generator<Buffer
   yield writer.finish()
 }
 
+/** The reply of a search as JSON. */
 export function collectionSearchJson(result: SearchResult, metas = new MetaBudget()): Generator<string> {
   const { fused } = result
   const lists = Object.entries(result.results).map(
@@ -182,7 +185,7 @@ export function collectionSearchJson(result: SearchResult, metas = new MetaBudge
   ])
 }
 
-/** The replies of several searches; what their meta inflates to is counted together. */
+/** The replies of several searches. The sizes of their decompressed meta are counted together. */
 export function searchBatchJson(results: readonly SearchResult[]): Generator<string> {
   const metas = new MetaBudget()
   return objectPieces([['searches', arrayPieces(results, (result) => collectionSearchJson(result, metas))]])
