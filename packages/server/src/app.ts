@@ -25,7 +25,7 @@ import { addReplyBudget } from './http/replies.ts'
 import type { RouteContext } from './http/route-context.ts'
 import { methodsOf } from './http/route-methods.ts'
 import { licensePlace } from './license/license-place.ts'
-import { createLicensing, type Licensing } from './license/licensing.ts'
+import { Licensing } from './license/licensing.ts'
 import { builtInPublicKey } from './license/public-key.ts'
 import { type Audit, noAudit } from './observe/audit.ts'
 import { createMetrics } from './observe/metrics.ts'
@@ -153,7 +153,7 @@ export function schedulesIn(slot: EngineSlot): Schedules {
 export function licensingFor(config: Config, slot: EngineSlot): Licensing | undefined {
   if (config.rootToken === undefined) return undefined
   const publicKey = config.licensePublicKey ?? builtInPublicKey
-  return createLicensing({ publicKey, place: licensePlace(config.dataDir), engine: () => slot.engine() })
+  return new Licensing({ publicKey, place: licensePlace(config.dataDir), engine: () => slot.engine() })
 }
 
 /** With or without TLS. Node's limits for headers are the same for both. */

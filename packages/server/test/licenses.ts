@@ -4,7 +4,7 @@ import path from 'node:path'
 import type { Engine } from '@annal/engine'
 import { createLicenseKeys, issueLicense, type License } from '../src/index.ts'
 import { licensePlace } from '../src/license/license-place.ts'
-import { createLicensing, type Licensing } from '../src/license/licensing.ts'
+import { Licensing } from '../src/license/licensing.ts'
 
 export const vendor = createLicenseKeys()
 export const dayMs = 24 * 3_600_000
@@ -33,7 +33,7 @@ export async function testLicensing(
 ): Promise<Licensing> {
   const place = licensePlace(dataDir)
   const clock = { ...(now && { now }), ...(elapsed && { elapsed }) }
-  const licensing = createLicensing({ publicKey: vendor.publicKey, place, engine: () => engine, ...clock })
+  const licensing = new Licensing({ publicKey: vendor.publicKey, place, engine: () => engine, ...clock })
   await licensing.open(engine.id)
   return licensing
 }
