@@ -1,8 +1,9 @@
-// A server's life: it listens first, so that health can tell how far opening is, then opens the engine; it ends in the
-// reverse order.
+// The life of a server: it listens first, so that health can report the progress, then it opens the engine. It stops in the reverse
+// order.
 import { Server as HttpsServer } from 'node:https'
 import path from 'node:path'
 import { type Engine, type EngineOptions, openEngine, type Progress, type ReceivedSearch } from '@annal/engine'
+import type { FastifyInstance } from 'fastify'
 import { readTls } from './access/tls.ts'
 import { createApp, licensingFor, schedulesIn, version } from './app.ts'
 import { Carrier } from './backups/carrier.ts'
@@ -10,31 +11,22 @@ import { BackupSchedule } from './backups/scheduler.ts'
 import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { connectionsMax, shutdownGraceMs } from './http/limits.ts'
-import { createAudit } from './observe/audit.ts'
+import type { Licensing } from './license/licensing.ts'
+import { type Audit, createAudit } from './observe/audit.ts'
 import { QueryLog } from './observe/query-log.ts'
-import { openTracing } from './observe/tracing.ts'
+import { openTracing, type Tracing } from './observe/tracing.ts'
 
 const idleSweepMs = 50
 const noteTimeEveryMs = 24 * 3_600_000
 
+/** What the caller of startServer learns about the engine. */
 export interface ServerEvents {
   readonly onProgress?: (progress: Progress) => void
-  /** The engine cannot keep its promises any more; the process should end. */
+  /** The engine has failed and serves no more requests; the process should exit. */
   readonly onFailed?: (error: Error) => void
 }
 
-export interface RunningServer {
-  /** `http://127.0.0.1:8080` */
-  readonly address: string
-  /** Settles when the engine is open; rejects when it cannot be opened, or was stopped before. */
-  readonly ready: Promise<Engine>
-  /** Reloads certificate and key; open connections keep theirs. Rejects without a change if they cannot be loaded. */
-  reloadTls(): Promise<void>
-  /** Stops accepting requests, finishes the running ones, and closes the engine. Idempotent. */
-  stop(): Promise<void>
-}
-
-/** Rejects when the address cannot be listened on or the certificate cannot be used. */
+/** Listens, then opens the engine. Rejects if it cannot listen on the address or load the certificate. */
 export async function startServer(config: Config, events: ServerEvents = {}): Promise<RunningServer> {
   const slot = new EngineSlot()
   const audit = createAudit(path.join(config.dataDir, 'audit'))
@@ -42,110 +34,169 @@ export async function startServer(config: Config, events: ServerEvents = {}): Pr
   const licensing = licensingFor(config, slot)
   const tracing = await openTracing(config, version)
   const app = createApp({ slot, config, audit, tls, tracing, ...(licensing === undefined ? {} : { licensing }) })
-  // With Node's own backlog of 511 the system refuses connections, by a reset, that come while a server with much to do takes
-  // one a turn.
+  // With the default backlog of 511, the system resets connections that arrive while a busy server accepts one per turn of its
+  // event loop.
   const address = await app.listen({ host: config.host, port: config.port, backlog: connectionsMax })
-  let audited: Promise<void> | undefined
-  let licensed: Promise<void> | undefined
-  let early: Engine | undefined
-  const serving = (engine: Engine): void => {
-    early = engine
-    // Only now that the engine owns the directory: nothing is written into one that another process has open.
-    audited = audit.open()
-    // What a license unlocks is not refused for the moment that reading it takes.
-    licensed = (licensing?.open(engine.id) ?? Promise.resolve()).then(() => slot.fillEarly(engine))
+  return new RunningServer({ config, events, slot, audit, licensing, tracing, app, address })
+}
+
+interface ServerParts {
+  readonly config: Config
+  readonly events: ServerEvents
+  readonly slot: EngineSlot
+  readonly audit: Audit
+  readonly licensing: Licensing | undefined
+  readonly tracing: Tracing | undefined
+  readonly app: FastifyInstance
+  readonly address: string
+}
+
+/** A server that listens. It serves requests as soon as its engine is open. */
+export class RunningServer {
+  /** `http://127.0.0.1:8080` */
+  readonly address: string
+  /** Resolves when the engine is open. Rejects if it cannot be opened, or if the server is stopped first. */
+  readonly ready: Promise<Engine>
+  readonly #parts: ServerParts
+  readonly #queries: QueryLog
+  readonly #noting: NodeJS.Timeout
+  /** The engine, from the moment it owns the data directory. */
+  #engine: Engine | undefined
+  #auditOpened: Promise<void> | undefined
+  #licenseRead: Promise<void> | undefined
+  #schedule: BackupSchedule | undefined
+  #stopped: Promise<void> | undefined
+
+  constructor(parts: ServerParts) {
+    const { config, address } = parts
+    this.#parts = parts
+    this.address = address
+    this.#queries = new QueryLog(path.join(config.dataDir, 'queries'), config.queryLogPercent, (error) =>
+      this.#warn(`searches are no longer recorded: ${error.message}`),
+    )
+    this.ready = this.#open()
+    this.#noting = setInterval(() => void this.#noteTime(), noteTimeEveryMs).unref()
   }
-  const notice = (sentence: string): void => app.log.warn(sentence)
-  let schedule: BackupSchedule | undefined
-  const queries = new QueryLog(path.join(config.dataDir, 'queries'), config.queryLogPercent, (error) =>
-    notice(`searches are no longer recorded: ${error.message}`),
-  )
-  const queryLog = config.queryLogPercent > 0 ? { onSearch: (search: ReceivedSearch) => queries.note(search) } : {}
-  const options = { ...engineOptions(config, slot, events), ...queryLog, onServing: serving, onNotice: notice }
-  const ready = openEngine(options).then(
-    async (engine) => {
-      await audited
-      await licensed
-      slot.fill(engine)
-      schedule = new BackupSchedule(engine, {
-        everything: everythingIn(config),
-        schedules: schedulesIn(slot),
-        carrier: await carrierOf(config),
-        dataDir: config.dataDir,
-        onNotice: notice,
-      })
-      slot.watch(() => schedule?.faults ?? [])
-      const fault = licensing?.fault()
-      if (fault !== undefined) notice(fault)
-      return engine
-    },
-    async (error) => {
-      await licensed
+
+  /** Loads certificate and key again. Open connections keep theirs. Rejects without a change if they cannot be loaded. */
+  async reloadTls(): Promise<void> {
+    const { app, config } = this.#parts
+    const renewed = await readTls(config)
+    if (renewed !== undefined && app.server instanceof HttpsServer) app.server.setSecureContext(renewed)
+  }
+
+  /** Stops accepting requests, finishes the running ones, and closes the engine. Idempotent. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#close()
+    return this.#stopped
+  }
+
+  async #open(): Promise<Engine> {
+    const { slot } = this.#parts
+    let engine: Engine
+    try {
+      engine = await openEngine(this.#engineOptions())
+    } catch (error) {
+      await this.#licenseRead
       slot.empty()
       throw error
-    },
-  )
-  // Where the log takes no writes the time stays unknown to it; nothing else depends on that.
-  const noteTime = () => (slot.isOpen() ? licensing?.noteTime().catch(() => undefined) : undefined)
-  const noting = setInterval(noteTime, noteTimeEveryMs).unref()
-  let stopped: Promise<void> | undefined
-  const stop = async (): Promise<void> => {
-    const cut = setTimeout(() => app.server.closeAllConnections(), shutdownGraceMs)
-    // A connection whose last answer is on its way when closing begins becomes idle only after it.
-    const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs)
-    await app.close()
-    clearInterval(sweep)
-    clearTimeout(cut)
+    }
+    await this.#auditOpened
+    await this.#licenseRead
+    slot.fill(engine)
+    await this.#startSchedule(engine)
+    const fault = this.#parts.licensing?.fault()
+    if (fault !== undefined) this.#warn(fault)
+    return engine
+  }
+
+  /** Serves the collections that are ready while others are still replayed. */
+  #serveEarly(engine: Engine): void {
+    const { slot, audit, licensing } = this.#parts
+    this.#engine = engine
+    // Not earlier, because only now the engine owns the directory: another process may have had it open.
+    this.#auditOpened = audit.open()
+    // Requests wait for the license, so that none is rejected while it is read.
+    this.#licenseRead = (licensing?.open(engine.id) ?? Promise.resolve()).then(() => slot.fillEarly(engine))
+  }
+
+  async #startSchedule(engine: Engine): Promise<void> {
+    const { config, slot } = this.#parts
+    this.#schedule = new BackupSchedule(engine, {
+      everything: defaultSchedule(config),
+      schedules: schedulesIn(slot),
+      carrier: await createCarrier(config),
+      dataDir: config.dataDir,
+      onNotice: (sentence) => this.#warn(sentence),
+    })
+    slot.watch(() => this.#schedule?.faults ?? [])
+  }
+
+  async #close(): Promise<void> {
+    const { app, tracing, audit } = this.#parts
+    await closeConnections(app)
     await tracing?.close()
-    // Closing the engine stops a running replay. An engine that could not be opened has nothing to close; `ready` rejects with the
-    // reason.
-    const engine = early ?? (await ready.catch(() => undefined))
-    await schedule?.stop()
-    clearInterval(noting)
-    await noteTime()
-    await audited
+    // Closing the engine stops a running replay. If the engine could not be opened, there is nothing to close, and `ready` rejects with
+    // the reason.
+    const engine = this.#engine ?? (await this.ready.catch(() => undefined))
+    await this.#schedule?.stop()
+    clearInterval(this.#noting)
+    await this.#noteTime()
+    await this.#auditOpened
     await audit.close()
-    await queries.close()
+    await this.#queries.close()
     await engine?.close()
   }
-  return {
-    address,
-    ready,
-    async reloadTls() {
-      const renewed = await readTls(config)
-      if (renewed !== undefined && app.server instanceof HttpsServer) app.server.setSecureContext(renewed)
-    },
-    stop() {
-      stopped ??= stop()
-      return stopped
-    },
+
+  /** Failures are ignored: while the log accepts no writes, the time is noted later. */
+  async #noteTime(): Promise<void> {
+    const { slot, licensing } = this.#parts
+    if (slot.isOpen()) await licensing?.noteTime().catch(() => undefined)
+  }
+
+  #warn(sentence: string): void {
+    this.#parts.app.log.warn(sentence)
+  }
+
+  #engineOptions(): EngineOptions {
+    const { config, slot, events } = this.#parts
+    const { topKMax, batchMax, collectionsMax, backupMsMax } = config
+    return {
+      dataDir: config.dataDir,
+      fsync: config.fsync,
+      ...(config.threads === undefined ? {} : { threads: config.threads }),
+      limits: { topKMax, batchMax, collectionsMax, backupMsMax },
+      archive: config.archive,
+      keepLog: config.keepLog,
+      onProgress: (progress) => {
+        slot.report(progress)
+        events.onProgress?.(progress)
+      },
+      onServing: (engine) => this.#serveEarly(engine),
+      onNotice: (sentence) => this.#warn(sentence),
+      ...(events.onFailed === undefined ? {} : { onFailed: events.onFailed }),
+      ...(config.queryLogPercent > 0 && { onSearch: (search: ReceivedSearch) => this.#queries.note(search) }),
+    }
   }
 }
 
-function everythingIn({ backupEveryHours: hours, backupKeep: keep, backupCheck: check }: Config) {
+/** Finishes the running requests, for at most shutdownGraceMs. */
+async function closeConnections(app: FastifyInstance): Promise<void> {
+  const cut = setTimeout(() => app.server.closeAllConnections(), shutdownGraceMs)
+  // A connection whose last reply is being sent becomes idle only after closing began.
+  const sweep = setInterval(() => app.server.closeIdleConnections(), idleSweepMs)
+  await app.close()
+  clearInterval(sweep)
+  clearTimeout(cut)
+}
+
+function defaultSchedule({ backupEveryHours: hours, backupKeep: keep, backupCheck: check }: Config) {
   return hours === undefined ? undefined : { everyMs: hours * 3_600_000, keep, check }
 }
 
-async function carrierOf({ backupBucket, backupBucketKeep: keep, backupCheck: check }: Config) {
+async function createCarrier({ backupBucket, backupBucketKeep: keep, backupCheck: check }: Config) {
   if (backupBucket === undefined) return undefined
-  // Only who carries backups away pays for the library that does it.
+  // Loaded only if a bucket is configured, because the S3 library takes memory.
   const { Bucket } = await import('./backups/bucket.ts')
   return new Carrier({ bucket: new Bucket(backupBucket), keep, check })
-}
-
-function engineOptions(config: Config, slot: EngineSlot, events: ServerEvents): EngineOptions {
-  const { topKMax, batchMax, collectionsMax, backupMsMax } = config
-  return {
-    dataDir: config.dataDir,
-    fsync: config.fsync,
-    ...(config.threads === undefined ? {} : { threads: config.threads }),
-    limits: { topKMax, batchMax, collectionsMax, backupMsMax },
-    archive: config.archive,
-    keepLog: config.keepLog,
-    onProgress: (progress) => {
-      slot.report(progress)
-      events.onProgress?.(progress)
-    },
-    ...(events.onFailed === undefined ? {} : { onFailed: events.onFailed }),
-  }
 }
