@@ -19,7 +19,8 @@ export const queueRecordsMax = 4096
 export const directWriteBytesMin = 128 * 1024
 /** Bytes read at once when the log is scanned. */
 export const readBlockBytes = MIB
-/** Bytes of a torn tail that are kept for later inspection. */
+/** Torn tails that are kept for a later inspection: so many files, and so many bytes in all of them. The newest ones are kept. */
+export const tornFilesMax = 8
 export const tornBytesMax = 64 * MIB
 /** After this time without a write, an empty marker stamps the newest record as durable. */
 export const markerDelayMs = 50

@@ -7,12 +7,13 @@ import * as limits from './limits.ts'
 import type { FsyncPolicy, Log, Lsn } from './log.ts'
 import { nodeVfs } from './node-vfs.ts'
 import type { LogNotice } from './notice.ts'
-import { keepTorn, recoverTail, removeTemporaries, syncTailInPlace } from './recover-tail.ts'
+import { recoverTail, removeTemporaries, syncTailInPlace } from './recover-tail.ts'
 import { Reserve } from './reserve.ts'
 import { type LogScan, type ScanProgress, scanLog } from './scan-log.ts'
 import type { MakeRoom } from './space-watch.ts'
 import { randomEpoch, startAfter, type Tail } from './tail.ts'
 import { openTip, type Tip } from './tip.ts'
+import { keepTorn, removeOldTorn } from './torn-files.ts'
 import type { Vfs } from './vfs.ts'
 import { syncNameOf } from './whole-file.ts'
 
@@ -74,7 +75,7 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
   if (lostSlots > 0) notice({ kind: 'tip-damaged', slots: lostSlots })
   let tornPath: string | undefined
   const recover = async (): Promise<Tail> => {
-    tornPath ??= await keepTorn(vfs, scan)
+    tornPath ??= await keepTorn(vfs, dir, scan)
     return recoverTail(place, scan)
   }
   const clock = options.clock ?? systemClock()
@@ -91,6 +92,7 @@ export async function openFileLog(options: FileLogOptions): Promise<Log> {
     await unlessFull(() => removeTemporaries(vfs, dir, scan))
     const made = await unlessFull(recover)
     if (made.value === undefined) await syncTailInPlace(vfs, dir, scan)
+    await unlessFull(() => removeOldTorn(vfs, dir, scan, tornPath))
     const segmentId = made.value?.header.id ?? scan.segments.at(-1)?.file.id ?? 0
     try {
       const tip: Tip = await openTip(tipOptions, { durableLsn: scan.lsnLast, segmentId })

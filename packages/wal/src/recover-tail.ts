@@ -2,7 +2,6 @@
 // never received (a failed sync marks pages as clean). So the good part is written again into a new file; old tails are
 // never appended to.
 import { join } from 'node:path'
-import { tornBytesMax } from './limits.ts'
 import type { LogScan } from './scan-log.ts'
 import { copyRange, createSegment, startAfter, type Tail, type TailPlace } from './tail.ts'
 import type { Vfs } from './vfs.ts'
@@ -14,19 +13,6 @@ export async function recoverTail(place: TailPlace, scan: LogScan): Promise<Tail
     await copyRange(place.vfs, { source: last.file.path, target: last.file.path, from: 0, to: last.end })
   }
   return createSegment(place, startAfter(scan))
-}
-
-/**
- * Copies the bytes that will be cut off into a file next to the segment. Returns its path; undefined when nothing is
- * worth keeping.
- */
-export async function keepTorn(vfs: Vfs, scan: LogScan): Promise<string | undefined> {
-  const last = scan.segments.at(-1)
-  if (last === undefined || scan.torn === undefined || scan.torn.onlyZeros) return undefined
-  const from = scan.torn.offset
-  const target = await freeName(vfs, `${last.file.path}.torn`)
-  await copyRange(vfs, { source: last.file.path, target, from, to: Math.min(last.bytes, from + tornBytesMax) })
-  return target
 }
 
 /** On a disk too full to rewrite the tail, syncs the existing tail so that it can be read until there is space. */
@@ -42,14 +28,8 @@ export async function syncTailInPlace(vfs: Vfs, dir: string, scan: LogScan): Pro
   }
 }
 
+/** Removes what an interrupted write left. */
 export async function removeTemporaries(vfs: Vfs, dir: string, scan: LogScan): Promise<void> {
   for (const name of scan.files.temporaries) await vfs.remove(join(dir, name))
   if (scan.files.temporaries.length > 0) await vfs.syncDirectory(dir)
-}
-
-/** Earlier torn bytes are never overwritten by later ones. */
-async function freeName(vfs: Vfs, path: string): Promise<string> {
-  let name = path
-  for (let i = 2; await vfs.exists(name); i++) name = `${path}-${i}`
-  return name
 }

@@ -7,6 +7,7 @@ import {
   decodeSegmentHeader,
   formatVersion,
   parseSegmentName,
+  parseTornName,
   type SegmentHeader,
   segmentHeaderBytes,
 } from './segment-header.ts'
@@ -27,6 +28,8 @@ export interface LogFiles {
   readonly temporaries: readonly string[]
   /** Named like segments but not segments. Never ignored, because an ignored segment is lost data. */
   readonly strange: readonly string[]
+  /** Bytes that earlier starts removed from an unclean end. */
+  readonly torn: readonly string[]
 }
 
 /** The first fault in a segment. `offset` is the end of the good part. */
@@ -62,9 +65,11 @@ export async function listLogFiles(vfs: Vfs, dir: string): Promise<LogFiles> {
   const segments: SegmentFile[] = []
   const temporaries: string[] = []
   const strange: string[] = []
+  const torn: string[] = []
   const names = (await vfs.exists(dir)) ? await vfs.list(dir) : []
   for (const name of names) {
     if (name.endsWith(temporarySuffix)) temporaries.push(name)
+    else if (parseTornName(name) !== undefined) torn.push(name)
     else if (name.endsWith('.wal')) {
       const numbers = parseSegmentName(name)
       if (numbers === undefined) strange.push(name)
@@ -72,7 +77,7 @@ export async function listLogFiles(vfs: Vfs, dir: string): Promise<LogFiles> {
     }
   }
   segments.sort((a, b) => a.id - b.id || a.lsnFirst - b.lsnFirst)
-  return { segments, temporaries, strange }
+  return { segments, temporaries, strange, torn }
 }
 
 /** Opens a segment, passes its header and size to `use`, and always closes it again. */

@@ -63,10 +63,31 @@ export function segmentName(id: number, lsnFirst: number): string {
   return `${String(id).padStart(20, '0')}-${String(lsnFirst).padStart(20, '0')}.wal`
 }
 
+/** Parses the name of a segment; undefined for any other name. */
 export function parseSegmentName(name: string): { readonly id: number; readonly lsnFirst: number } | undefined {
   const found = /^(\d{20})-(\d{20})\.wal$/.exec(name)
   if (found === null) return undefined
   const id = Number(found[1])
   const lsnFirst = Number(found[2])
   return Number.isSafeInteger(id) && Number.isSafeInteger(lsnFirst) ? { id, lsnFirst } : undefined
+}
+
+/** The name of a file with bytes that a start removed from an unclean end. */
+export interface TornName {
+  readonly name: string
+  /** Name of the segment whose end was removed. */
+  readonly segment: string
+  /** Number of this removal from the segment, from 1. */
+  readonly number: number
+}
+
+/** Returns the name of the file for the given removal from a segment: SEGMENT.torn, SEGMENT.torn-2, ... */
+export function tornName(segment: string, number: number): string {
+  return `${segment}.torn${number === 1 ? '' : `-${number}`}`
+}
+
+/** Parses the name of a torn file; undefined for any other name. */
+export function parseTornName(name: string): TornName | undefined {
+  const [, segment, number = '1'] = /^(\d{20}-\d{20}\.wal)\.torn(?:-(\d{1,9}))?$/.exec(name) ?? []
+  return segment === undefined ? undefined : { name, segment, number: Number(number) }
 }
