@@ -11,8 +11,8 @@ import {
   scanSegment,
   withSegment,
 } from './scan-segment.ts'
-import { judgeTail } from './tail-rule.ts'
 import { readTip, type TipReading, tipName } from './tip.ts'
+import { judgeTail } from './torn-tail.ts'
 import type { Vfs } from './vfs.ts'
 
 export interface ScanProgress {

@@ -5,8 +5,8 @@ import { FrameReader } from '../frame-reader.ts'
 import type { Identity } from '../identity.ts'
 import { expectationAfter } from '../scan-log.ts'
 import { listLogFiles, type ScannedSegment, type SegmentFile, scanSegment, withSegment } from '../scan-segment.ts'
-import { judgeTail } from '../tail-rule.ts'
 import { readTip, type TipReading } from '../tip.ts'
+import { judgeTail } from '../torn-tail.ts'
 import type { Vfs } from '../vfs.ts'
 
 export interface LogFinding {
