@@ -4,6 +4,7 @@
 import { basename } from 'node:path'
 import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
+import { checkDigest } from './check-digest.ts'
 import type { BackupHost, Imaged } from './host.ts'
 import { growingBytes, type Image, imageBytes, type StoredImage } from './image.ts'
 import { checkSpace, imageCollection } from './image-collection.ts'
@@ -92,9 +93,7 @@ async function loadClone(host: BackupHost, source: Imaged, stored: StoredImage, 
     () => nearer && host.vfs.removeTree(nearer.dir),
   )
   const { digest } = stored.image
-  if (digest === '' || replica.digest() === digest) return replica
-  await replica.remove()
-  throw damaged(stored, `the digest of its state is not ${digest}`)
+  return checkDigest(replica, digest, () => damaged(stored, `the digest of its state is not ${digest}`))
 }
 
 /** Returns the same state with fewer records to apply, as long as nothing was written to the source since. */

@@ -10,6 +10,7 @@ import type { Acknowledgement } from '../model/object.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { ReplicaToCome } from './arrival.ts'
 import { digestInBackground } from './background-digest.ts'
+import { checkDigest } from './check-digest.ts'
 import type { BackupHost } from './host.ts'
 import {
   filesOf,
@@ -127,9 +128,8 @@ export async function buildChecked(
     throw error
   })
   assert(digest !== undefined, 'nothing writes to a collection that is being built')
-  if (image.digest === '' || image.digest === digest) return { replica, digest }
-  await replica.remove()
-  throw damaged(stored, `its state has digest ${digest}; the backup promised ${image.digest}`)
+  const wrong = () => damaged(stored, `its state has digest ${digest}; the backup promised ${image.digest}`)
+  return { replica: await checkDigest(replica, image.digest, wrong, digest), digest }
 }
 
 function onReadOf({ checkWanted, onRead }: RestoreWatch): (bytes: number) => void {
@@ -175,13 +175,11 @@ export async function replayRestored(
   if (stored.sha256 !== event.imageSha256)
     throw new EngineError('snapshot_damaged', `${dir} holds a different image than the log requires`, { file: dir })
   const replica = await loadImage(host.vfs, stored, { id, name, host: host.replicaHost(hashSeed) })
-  // The digest of a clone's source may never have been known.
-  const digest = event.digest === '' ? '' : replica.digest()
-  if (digest === event.digest) return replica
-  await replica.remove()
-  throw new EngineError('snapshot_damaged', `${dir} produces a state with digest ${digest}, not ${event.digest}`, {
-    file: dir,
-  })
+  const wrong = (digest: string) =>
+    new EngineError('snapshot_damaged', `${dir} produces a state with digest ${digest}, not ${event.digest}`, {
+      file: dir,
+    })
+  return checkDigest(replica, event.digest, wrong)
 }
 
 /** At start: removes the leftovers of restores that never appended their record. */
