@@ -11,8 +11,8 @@ import { collections } from '../../watch.ts'
 import { ActivityChart } from './activity-chart.tsx'
 import { EventDetail, Events } from './events.tsx'
 import { HistoryBegins } from './history-begins.tsx'
+import { LogSlider } from './log-slider.tsx'
 import { RestoreHere } from './restore-here.tsx'
-import { When } from './when.tsx'
 
 const everyMs = 5_000
 /** While the server reads the log, each reply has read one more step. */
@@ -95,7 +95,7 @@ function Past(props: {
   return (
     <div class="stack">
       <ActivityChart activity={props.activity} lsn={lsn} onPick={setPicked} />
-      <When activity={props.activity} collection={props.collection} lsn={lsn} onPick={setPicked} />
+      <LogSlider activity={props.activity} collection={props.collection} lsn={lsn} onPick={setPicked} />
       <div class="split">
         <EventDetail event={newest} lsn={lsn} onRestore={() => setRestoring(true)} />
         {around.kind === 'failed' ? (

@@ -1,4 +1,5 @@
-// Selects a position in the log: a slider over events or over time, and the same value as a number.
+// Selects a position in the log: a slider over events or over time, and the same value as a number. log.tsx feeds it with the activity of
+// /api/v2/log/activity; a position in time is looked up in /api/v2/log/events.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Activity, logEvents } from '../../api/log.ts'
 import { useAction } from '../../load.ts'
@@ -10,7 +11,7 @@ import { count, dateTime } from '../../show.ts'
 /** A moving slider sends its request when it stops. */
 const restMs = 150
 
-export function When(props: {
+export function LogSlider(props: {
   readonly activity: Activity
   readonly collection: string | undefined
   readonly lsn: number
