@@ -40,7 +40,7 @@ import { search } from '../search/search.ts'
 import { storedObjects } from '../search/stored.ts'
 import { type CollectionBirth, CollectionLife } from './life.ts'
 import { Rebuilder } from './rebuilder.ts'
-import { added, noRoom, type Room, roomFor, roomForFilters } from './room.ts'
+import { added, noRoom, type Room, roomFor, roomForFilters } from './write-memory.ts'
 
 const noFilters = new FilterNeeds()
 
