@@ -1,7 +1,7 @@
 """Generates the async client from the sync client: ``python3 scripts/make_async.py``, or ``--check`` to compare.
 
-A method that sends a request becomes ``async``, and every call that leads to the transport is awaited. The transports and ``bulk.py``
-exist in two handwritten versions, because waiting is their purpose.
+A method or function that sends a request becomes ``async``, and every call that leads to the transport is awaited. The transports and
+``in_flight.py`` exist in two handwritten versions, because waiting is their purpose.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Dict, Optional, Set
 
 SOURCES = Path(__file__).resolve().parents[1] / "src" / "annal"
-MODULES = ("index", "collection", "client")
+MODULES = ("bulk", "index", "collection", "client")
 NAMES = {
     "Annal": "AsyncAnnal",
     "Collection": "AsyncCollection",
@@ -23,8 +23,13 @@ NAMES = {
     "__exit__": "__aexit__",
 }
 AWAITED_FUNCTIONS = {"upsert_all", "bulk_load"}
+# Parameters and methods of ``bulk.py`` that wait for a batch, and what it iterates over and enters.
+AWAITED_PARAMETERS = {"send"}
+AWAITED_OF_BATCHES = {"settle_oldest"}
+ASYNC_ITERATORS = {"read_batches"}
+ASYNC_CONTEXTS = {"InFlight"}
 AWAITED_OF_TRANSPORT = {"json", "send", "download", "upload", "close"}
-IMPORTS_FROM = {module: f"async_{module}" for module in (*MODULES, "transport", "bulk")}
+IMPORTS_FROM = {module: f"async_{module}" for module in (*MODULES, "transport", "in_flight")}
 
 
 class Asynchronous(ast.NodeTransformer):
@@ -43,7 +48,7 @@ class Asynchronous(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        is_async = node.name in self.awaited_methods or node.name in ("__enter__", "__exit__")
+        is_async = node.name in self.awaited_methods | AWAITED_FUNCTIONS | {"__enter__", "__exit__"}
         self.generic_visit(node)
         name = NAMES.get(node.name, node.name)
         if not is_async:
@@ -55,6 +60,20 @@ class Asynchronous(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         return ast.copy_location(ast.Await(value=node), node) if self._is_awaited(node.func) else node
+
+    def visit_For(self, node: ast.For) -> ast.AST:
+        self.generic_visit(node)
+        if not _calls(node.iter, ASYNC_ITERATORS):
+            return node
+        fields: Dict[str, object] = {key: getattr(node, key) for key in node._fields}
+        return ast.copy_location(ast.AsyncFor(**fields), node)  # type: ignore[arg-type]
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        self.generic_visit(node)
+        if not any(_calls(item.context_expr, ASYNC_CONTEXTS) for item in node.items):
+            return node
+        fields: Dict[str, object] = {key: getattr(node, key) for key in node._fields}
+        return ast.copy_location(ast.AsyncWith(**fields), node)  # type: ignore[arg-type]
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         node.id = NAMES.get(node.id, node.id)
@@ -76,14 +95,20 @@ class Asynchronous(ast.NodeTransformer):
 
     def _is_awaited(self, function: ast.expr) -> bool:
         if isinstance(function, ast.Name):
-            return function.id in AWAITED_FUNCTIONS
+            return function.id in AWAITED_FUNCTIONS | AWAITED_PARAMETERS
         if not isinstance(function, ast.Attribute):
             return False
         owner = function.value
         if isinstance(owner, ast.Name) and owner.id == "self":
             return function.attr in self.awaited_methods
+        if function.attr in AWAITED_OF_BATCHES:
+            return True
         is_transport = isinstance(owner, ast.Attribute) and owner.attr == "_transport"
         return is_transport and function.attr in AWAITED_OF_TRANSPORT
+
+
+def _calls(value: ast.expr, names: Set[str]) -> bool:
+    return isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id in names
 
 
 def awaiting_methods(tree: ast.Module) -> Set[str]:

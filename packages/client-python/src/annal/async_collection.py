@@ -3,10 +3,11 @@
 from __future__ import annotations
 from typing import Any, Dict, Iterable, AsyncIterator, List, Mapping, Optional, Sequence, Union, cast
 from . import encoding
-from .async_bulk import Source, bulk_load, upsert_all
+from .async_bulk import bulk_load, upsert_all
 from .deprecated import warn_renamed
 from .errors import InvalidArgumentError
 from .exchange import ALWAYS, WHEN_REFUSED, object_path, segment
+from .async_in_flight import Source
 from .async_transport import AsyncTransport
 from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 

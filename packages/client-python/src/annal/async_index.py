@@ -3,9 +3,10 @@
 from __future__ import annotations
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, cast
 from . import encoding
-from .async_bulk import Source, bulk_load, upsert_all
+from .async_bulk import bulk_load, upsert_all
 from .deprecated import warn_renamed
 from .exchange import ALWAYS, WHEN_REFUSED, json_body, object_path, segment
+from .async_in_flight import Source
 from .async_transport import AsyncTransport
 from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
 

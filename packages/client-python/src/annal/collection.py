@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Union, cast
 
 from . import encoding
-from .bulk import Source, bulk_load, upsert_all
+from .bulk import bulk_load, upsert_all
 from .deprecated import warn_renamed
 from .errors import InvalidArgumentError
 from .exchange import ALWAYS, WHEN_REFUSED, object_path, segment
+from .in_flight import Source
 from .transport import Transport
 from .types import FieldQuery, Filter, FilterUpdate, ObjectRecord, Progress, SearchResult, StoredObject
 

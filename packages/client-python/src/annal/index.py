@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, cast
 
 from . import encoding
-from .bulk import Source, bulk_load, upsert_all
+from .bulk import bulk_load, upsert_all
 from .deprecated import warn_renamed
 from .exchange import ALWAYS, WHEN_REFUSED, json_body, object_path, segment
+from .in_flight import Source
 from .transport import Transport
 from .types import Filter, FilterUpdate, Hit, Progress, Vector, VectorRecord
 
