@@ -51,10 +51,13 @@ test('a real server replies, and its errors name the fault', async (t) => {
   })
 })
 
+/** In a path, these would lead to the collection or to another one. */
+const climbing = ['../..', 'a/../..', 'a/../../../other', './a', 'a/.', '%2e%2e', '..%2f..']
+
 test('the requested object is deleted, whatever its id', async (t) => {
   const client = connect({ url: await realServer(t, {}) })
   const index = await client.createIndex({ name: 'ids', dimension: 2, spaceType: 'l2' })
-  const ids = ['50%', '%', 'a b', 'a%20b', 'a/b', 'a%2Fb', '.', '..', '%2e', '-', '?', 'a?b', '#', 'other']
+  const ids = ['50%', '%', 'a b', 'a%20b', 'a/b', 'a%2Fb', '.', '..', '%2e', '-', '?', 'a?b', '#', 'other', ...climbing]
   const store = () => index.upsert(ids.map((id, i) => ({ id, vector: [i, 1] })))
   const left = async () => Array.from((await client.collection('ids').scroll()).objects, ({ id }) => id).sort()
   for (const id of ids) {

@@ -1,4 +1,6 @@
 // The published client endee@1.0.8, unchanged, against a listening server.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { Endee, Precision } from 'endee'
 import { test } from 'tap'
 import { runningApp } from './running-app.ts'
@@ -151,6 +153,33 @@ test('the published client deletes by ids that a path can express in two ways', 
   t.match(await index.deleteVector('a b'), /deleted/)
   t.match(await index.deleteVector('a/b'), /deleted/)
   t.equal((await client.getIndex('ids')).describe().count, 1)
+})
+
+test('the published client removes dot segments of an id before it sends the path, as the reference says', async (t) => {
+  const urls: string[] = []
+  const server = createServer((request, reply) => {
+    urls.push(request.url ?? '')
+    reply.end('Vector deleted successfully')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const real = await runningApp(t)
+  const client = new Endee()
+  client.setBaseUrl(`${real.url}/api/v1`)
+  await client.createIndex({ name: 'ids', dimension: 2 })
+  const index = await client.getIndex('ids')
+  // The private URL of an index is read when a request is sent.
+  Reflect.set(index, 'url', `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v1`)
+  for (const id of ['.', '..', '%2e%2e', 'a/../..', 'a/../../../other', 'a..b', '...']) await index.deleteVector(id)
+  t.strictSame(urls, [
+    '/api/v1/index/ids/vector/delete',
+    '/api/v1/index/ids/delete',
+    '/api/v1/index/ids/delete',
+    '/api/v1/index/ids/delete',
+    '/api/v1/index/other/delete',
+    '/api/v1/index/ids/vector/a..b/delete',
+    '/api/v1/index/ids/vector/.../delete',
+  ])
 })
 
 test('sparse values that an index cannot store are refused for the published client', async (t) => {

@@ -96,6 +96,20 @@ test('if both objects exist nothing is deleted, and the query selects one', asyn
   t.strictSame(neighbors.json(), { id: 'c', field: 'dense', neighbors: (await links('c')).json().links })
 })
 
+test('a path that lost its segments does not delete everything if the query names the object', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  await stored(running, ['..', 'other'])
+  for (const path of ['/api/v1/index/docs/delete', '/api/v2/collection/docs']) {
+    for (const id of ['..', 'a/../..', '']) {
+      const answer = await running.send('DELETE', `${path}?id=${encodeURIComponent(id)}`)
+      t.match([answer.status, answer.json()], [400, { code: 'invalid_argument', field: 'id' }], `${path} ${id}`)
+    }
+    t.strictSame(await left(running), ['..', 'other'])
+  }
+  t.equal((await running.send('DELETE', '/api/v2/collection/docs')).status, 200)
+})
+
 test('only invalid percent-encoding is changed, and only in the place of an id', (t) => {
   const path = '/api/v1/index/docs/vector/'
   for (const [given, wanted] of [

@@ -88,10 +88,11 @@ def segment(name: str) -> str:
 
 
 def object_path(before: str, identifier: str, after: str = "") -> str:
-    """The path of an object. An id that a path cannot name unambiguously is also sent in the query string: clients remove the segments
-    ``.`` and ``..``, and a server cannot know whether ``%`` was encoded."""
+    """The path of an object. An id that a path cannot name unambiguously is also sent in the query string, because a server cannot know
+    whether ``%`` was encoded. An id with a segment ``.`` or ``..`` is sent there only: clients and proxies remove these segments, and
+    the path could become that of the collection."""
     encoded = segment(identifier)
-    if identifier in (".", ".."):
+    if not {".", ".."}.isdisjoint(identifier.split("/")):
         return f"{before}/-{after}?id={encoded}"
     path = f"{before}/{encoded}{after}"
     return f"{path}?id={encoded}" if "%" in encoded else path

@@ -59,13 +59,16 @@ export function remove(path: string, body?: unknown): HttpRequest {
   return body === undefined ? { method: 'DELETE', path, accept: json } : { ...post(path, body), method: 'DELETE' }
 }
 
+/** Segments that clients and proxies remove from a path, some of them also if the slashes around them are encoded. */
+const dotSegment = /(^|\/)\.\.?(\/|$)/
+
 /**
- * The path of an object. An id that a path cannot name unambiguously is also sent in the query string: clients remove the segments `.`
- * and `..`, and a server cannot know whether `%` was encoded.
+ * The path of an object. An id that a path cannot name unambiguously is also sent in the query string, because a server cannot know
+ * whether `%` was encoded. An id with a segment `.` or `..` is sent there only: in a path, it could become the path of the collection.
  */
 export function objectPath(before: string, id: string, after = ''): string {
   const encoded = segment(id)
-  if (id === '.' || id === '..') return `${before}/-${after}?id=${encoded}`
+  if (dotSegment.test(id)) return `${before}/-${after}?id=${encoded}`
   return encoded.includes('%') ? `${before}/${encoded}${after}?id=${encoded}` : `${before}/${encoded}${after}`
 }
 

@@ -110,9 +110,12 @@ function parseJson(text: string): unknown {
 /** Encodes user input as one path segment. */
 export const segment = encodeURIComponent
 
-/** The path of an object. An id that a path cannot name unambiguously is also sent in the query string. */
+/** Segments that browsers and proxies remove from a path. */
+const dotSegment = /(^|\/)\.\.?(\/|$)/
+
+/** The path of an object. An id that a path cannot name unambiguously is also sent in the query string, or only there. */
 export function objectPath(before: string, id: string, after = ''): string {
   const encoded = segment(id)
-  if (id === '.' || id === '..') return `${before}/-${after}?id=${encoded}`
+  if (dotSegment.test(id)) return `${before}/-${after}?id=${encoded}`
   return encoded.includes('%') ? `${before}/${encoded}${after}?id=${encoded}` : `${before}/${encoded}${after}`
 }

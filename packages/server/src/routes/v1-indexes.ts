@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { sendJson, sendText } from '../http/replies.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkDefinition } from '../license/tiers.ts'
+import { refuseId } from '../wire/path-id.ts'
 import { arrayPieces, objectPieces } from '../wire/pieces.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
@@ -50,6 +51,7 @@ export function v1IndexRoutes(app: FastifyInstance): void {
     '/index/:name/delete',
     { schema: { params: nameParam }, config: { doc: docs.drop, audit: 'index.delete' } },
     async (request, reply) => {
+      refuseId(request)
       openIndex(request.database, request.params.name)
       const done = await request.database.deleteCollection(request.params.name)
       return sendText(reply, 'Index deleted successfully', done)

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import { sendJson } from '../http/replies.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { checkDefinition } from '../license/tiers.ts'
+import { refuseId } from '../wire/path-id.ts'
 import { arrayPieces, objectPieces } from '../wire/pieces.ts'
 import { nameParam } from '../wire/schema.ts'
 import {
@@ -42,10 +43,10 @@ export function v2CollectionRoutes(app: FastifyInstance): void {
   app.delete<Named>(
     '/collection/:name',
     { schema: { params }, config: { doc: docs.drop, audit: 'collection.delete' } },
-    async (request) => ({
-      message: 'Collection deleted',
-      ...(await request.database.deleteCollection(request.params.name)),
-    }),
+    async (request) => {
+      refuseId(request)
+      return { message: 'Collection deleted', ...(await request.database.deleteCollection(request.params.name)) }
+    },
   )
 }
 

@@ -16,6 +16,20 @@ export const idQuery = Type.Object({
 const idRoute = /^\/api\/(?:v1\/index\/[^/?]+\/vector|v2\/collection\/[^/?]+\/objects)\//
 const escapes = /(?:%[0-9a-f]{2})+|%/gi
 
+/**
+ * Throws if a request for a whole index or collection names an object. The path of an object becomes that of its collection when a
+ * client or proxy removes `..` from it; then the parameter is the only sign.
+ */
+export function refuseId({ query }: Pick<FastifyRequest, 'query'>): void {
+  const { id } = query as { readonly id?: unknown }
+  if (id === undefined) return
+  throw new ServerError(
+    'invalid_argument',
+    'the parameter id names an object, but this path deletes everything; a client or proxy changed the path',
+    { field: 'id', value: String(id) },
+  )
+}
+
 /** Encodes every "%" that does not begin a percent-encoding, so that the router can decode every path. */
 export function decodablePath(url: string): string {
   if (!url.includes('%') || !idRoute.test(url)) return url
