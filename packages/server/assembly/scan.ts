@@ -8,19 +8,7 @@
 //
 //   256 state of the body | 1,024 powers of ten | 65,536 input, ended by a zero byte | 196,608 text | 393,216 numbers | 12 pages
 
-const powers = memory.data<f64>([
-  1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
-  1e22,
-])
-const powerMax: i32 = 22
-const digitsMax: i32 = 19
-/** As in numbers.ts: what a double may be off by, and the bits by which it is finer than a float. */
-const doubt: u64 = 16
-const finerBits: u64 = (1 << 29) - 1
-const middle: u64 = 1 << 28
-const exactMax: u64 = 1 << 53
-/** From this value on, a 32-bit float is infinite. */
-const floatMax: f64 = 3.4028235677973366e38
+import { blanks, digitsMax, floatMax, isDoubtful, isScalable, scale } from './decimal'
 
 const textFrom: usize = 196_608
 const numbersFrom: usize = 393_216
@@ -335,16 +323,9 @@ function scanNumbers(end: usize, given: i32): i32 {
     }
     let value = <f64>mantissa
     if (!hard && mantissa != 0 && exponent != 0) {
-      if (exponent < -2 * powerMax || exponent > powerMax) hard = true
-      else {
-        if (exponent > 0) value *= power(exponent)
-        else if (exponent >= -powerMax) value /= power(-exponent)
-        else value = value / 1e22 / power(-exponent - powerMax)
-      }
-    }
-    if (!hard && (mantissa > exactMax || (mantissa != 0 && exponent < -powerMax))) {
-      const off = (reinterpret<u64>(value) & finerBits) - (middle - doubt)
-      if (off <= 2 * doubt || value < 1.1754943508222875e-38) hard = true
+      if (isScalable(exponent)) value = scale(value, exponent)
+      else hard = true
+      if (!hard) hard = isDoubtful(value, mantissa, exponent)
     }
     if (hard) {
       tokenEnd = at
@@ -365,21 +346,4 @@ function scanNumbers(end: usize, given: i32): i32 {
   numbersTo = out
   // The number is incomplete. The caller passes it again together with the following bytes.
   return event == goOn && at >= end ? more : event
-}
-
-// @ts-expect-error: a decorator of AssemblyScript
-@inline
-function power(exponent: i32): f64 {
-  return load<f64>(powers + (<usize>exponent << 3))
-}
-
-// @ts-expect-error: a decorator of AssemblyScript
-@inline
-function blanks(from: usize): usize {
-  let at = from
-  while (true) {
-    const c: u32 = load<u8>(at)
-    if (c != 0x20 && c != 0x0a && c != 0x0d && c != 0x09) return at
-    at++
-  }
 }
