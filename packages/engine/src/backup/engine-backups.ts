@@ -156,7 +156,7 @@ export class EngineBackups {
   /**
    * A start needs the image of a live collection until two checkpoints hold the collection, and no image of a deleted
    * one, which it does not build. A restore to a moment needs an image as long as it may begin before the image's
-   * record.
+   * record, unless the collection was deleted before all moments that are kept.
    */
   async #trim(limits: ArchiveLimits | undefined): Promise<void> {
     const { catalog, clock, keepLog, log } = this.#side
@@ -165,11 +165,13 @@ export class EngineBackups {
     const areDropsDurable = lsnCatalog <= log().state().lsnDurable
     const isForStart = ({ id, lsn }: CatalogImport) =>
       keepLog || (living.has(id) ? lsn > this.#lsnNotNeeded : !areDropsDurable)
+    const startMs = clock.now() - (limits?.maxAgeMs ?? 0)
+    const isForMoment = ({ deletedAtMs = Number.POSITIVE_INFINITY }: CatalogImport) => deletedAtMs > startMs
     let lsnNotNeeded = Number.POSITIVE_INFINITY
     if (limits) {
       const images: ArchivedImage[] = []
       for (const image of imports)
-        if (!isForStart(image)) images.push({ ...image, files: await this.#filesOf(image.id) })
+        if (!isForStart(image) && isForMoment(image)) images.push({ ...image, files: await this.#filesOf(image.id) })
       const trimmed = await trimArchive(this.#side, limits, clock.now(), images)
       this.#reach = trimmed
       if (trimmed.isShortened) this.#shortened = 'size'
@@ -177,7 +179,7 @@ export class EngineBackups {
     }
     if (this.#side.archive && !this.#archive)
       await trimArchive(this.#side, { maxBytes: 0, maxAgeMs: 0 }, Number.POSITIVE_INFINITY)
-    await releaseImports(this.#side, (image) => isForStart(image) || image.lsn > lsnNotNeeded)
+    await releaseImports(this.#side, (image) => isForStart(image) || (image.lsn > lsnNotNeeded && isForMoment(image)))
     for (const id of this.#files.keys()) if (!catalog().imports.some((image) => image.id === id)) this.#files.delete(id)
   }
 

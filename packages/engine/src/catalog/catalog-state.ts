@@ -40,6 +40,8 @@ export interface CatalogImport {
   readonly id: string
   /** LSN of that record. */
   readonly lsn: number
+  /** When its collection was deleted. Absent while the collection exists, and for deletions recorded by earlier versions. */
+  readonly deletedAtMs?: number
 }
 
 export interface CatalogState {

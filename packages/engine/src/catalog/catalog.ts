@@ -121,7 +121,7 @@ export class Catalog {
         this.#imports.set(event.importId, { id: event.importId, lsn })
         break
       case 'collection-dropped':
-        this.#removeCollection(event.collectionId)
+        this.#removeCollection(event.collectionId, event.timeMs)
         break
       case 'database-created':
         this.#createDatabase(event)
@@ -181,9 +181,9 @@ export class Catalog {
     this.#databaseIds.set(entry.name, entry.id)
   }
 
-  #removeDatabase({ databaseId, collectionIds }: DatabaseDropped): void {
+  #removeDatabase({ databaseId, collectionIds, timeMs }: DatabaseDropped): void {
     const { name } = this.#require(databaseId)
-    for (const id of collectionIds) this.#removeCollection(id)
+    for (const id of collectionIds) this.#removeCollection(id, timeMs)
     for (const token of this.tokensOf(databaseId)) this.#removeToken(databaseId, token.name)
     assert(this.collectionsOf(databaseId).length === 0, `database ${databaseId} is deleted with all its collections`)
     this.#databases.delete(databaseId)
@@ -223,11 +223,13 @@ export class Catalog {
     this.#collectionNames.set(nameKey(entry.databaseId, entry.definition.name), entry)
   }
 
-  #removeCollection(id: number): void {
+  #removeCollection(id: number, deletedAtMs: number): void {
     const entry = this.#collections.get(id)
     assert(entry, `collection ${id} exists when it is deleted`)
     this.#collections.delete(id)
     this.#collectionNames.delete(nameKey(entry.databaseId, entry.definition.name))
+    const image = this.#imports.get(entry.restored?.importId ?? '')
+    if (image) this.#imports.set(image.id, { ...image, deletedAtMs })
   }
 }
 

@@ -225,6 +225,66 @@ test('with history every moment of a dropped clone stays reachable, and its imag
   t.same(engine.health(), { status: 'ok', reasons: [] })
 })
 
+test('the image of a clone goes with the window in which it was deleted, even if nobody writes any more', async (t) => {
+  let nowMs = 1_700_000_000_000
+  const hourMs = 3_600_000
+  const dataDir = join(await temporaryDirectory(t), 'data')
+  const options = { dataDir, threads: 1, archive: { maxBytes: 1e12, maxAgeMs: hourMs }, clock: { now: () => nowMs } }
+  let engine = await openEngine(options)
+  t.teardown(() => engine.close())
+  const random = seededRandom(seed + 6)
+  await fillCollection(await engine.database().createCollection({ name: 'a', fields }), random, 50)
+  const other = await engine.control.createDatabase({ name: 'other', type: 'enterprise' })
+  await fillCollection(await engine.database(other.name).createCollection({ name: 'a', fields }), random, 50)
+  await engine.checkpoint()
+  const cloned = async (database: string, name: string) => {
+    await engine.database(database).backups.clone('a', name)
+    await engine.database(database).collection(name).served()
+  }
+  /** A start removes what is no longer needed, as the timer of a running engine does. */
+  const reopened = async () => {
+    await engine.close()
+    engine = await openEngine(options)
+    return (await imports(dataDir)).length
+  }
+  let lsnOfB = 0
+  for (let i = 0; i < 3; i++) {
+    await cloned('default', 'b')
+    lsnOfB = engine.stats().lsnApplied
+    await engine.database().deleteCollection('b')
+  }
+  await cloned('other', 'b')
+  await engine.control.deleteDatabase('other')
+  await cloned('default', 'living')
+  t.equal((await imports(dataDir)).length, 5)
+  const { lsnApplied } = engine.stats()
+  nowMs += hourMs - 1
+  t.equal(await reopened(), 5, 'within the window')
+  nowMs += 1
+  t.equal(await reopened(), 1, 'the clone that lives keeps its image')
+  await engine.checkpoint()
+  nowMs += 10 * hourMs
+  await reopened()
+  await t.rejects(engine.database().backups.restorePast('b', 'past', { lsn: lsnOfB }), {
+    code: 'restore_unreachable',
+  })
+  const to = join(await temporaryDirectory(t), 'restored')
+  await engine.close()
+  await restoreDataDirectory({ from: dataDir, to, lsn: lsnApplied })
+  const restored = await openedEngine(t, { dataDir: to })
+  t.same(restored.health(), { status: 'ok', reasons: [] }, 'a directory can be restored without the images')
+  t.same(
+    restored
+      .database()
+      .collections()
+      .map(({ name }) => name)
+      .sort(),
+    ['a', 'living'],
+  )
+  t.match(await verifyDataDirectory({ dataDir, deep: true, threads: 1 }), { isGood: true })
+  engine = await openEngine(options)
+})
+
 test('an engine that keeps the whole log keeps what its replay needs', async (t) => {
   const engine = await openedEngine(t, { keepLog: true })
   const random = seededRandom(seed + 4)
