@@ -36,7 +36,8 @@ import { WriteGate } from './replica/write-gate.ts'
 import type { CheckpointSource } from './snapshot/checkpoint.ts'
 import { Checkpointer } from './snapshot/checkpointer.ts'
 import { memoriesMax } from './vector/address-space.ts'
-import { startWorkerPool, type WorkerPool } from './vector/threads/worker-pool.ts'
+import { startWorkerPool } from './vector/open-pool.ts'
+import type { WorkerPool } from './vector/pool.ts'
 
 /**
  * Opens the directory, recovers its state and resolves when everything in it can be searched. Rejects with WalError

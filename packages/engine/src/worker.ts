@@ -1,15 +1,17 @@
-// The entry of a worker thread. vector/threads/serve.ts does its work.
+// The entry of a worker thread: connects the loop of threads/ with the fields that it serves.
 import { workerData } from 'node:worker_threads'
+import { attachMemory } from './vector/attach.ts'
 import type { ServeTask, WorkerData } from './vector/threads/messages.ts'
-import { Server } from './vector/threads/serve.ts'
+import { WorkerLoop } from './vector/threads/worker-loop.ts'
 
-/** The function that the pool calls once in the life of a worker. */
+/** The pool calls this function once in the life of a worker. */
 export function serve({ number }: ServeTask): void {
-  new Server(ownData(workerData), number).run()
+  const data = ownData(workerData)
+  new WorkerLoop(data, number, (handle) => attachMemory(handle, data.module, number)).run()
 }
 
 /** Piscina passes its own data next to ours. */
 function ownData(raw: unknown): WorkerData {
-  // Messages between threads lose their types; both ends are in this package, and the pool sends exactly this type.
+  // A message between threads loses its type. Both ends are in this package, and the pool sends exactly this type.
   return (Array.isArray(raw) ? raw[1] : raw) as WorkerData
 }

@@ -12,7 +12,7 @@ import type { OriginalsFile } from '../replica/originals.ts'
 import { dimensionOf } from '../replica/originals-of.ts'
 import type { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
-import type { WorkerPool } from '../vector/threads/worker-pool.ts'
+import type { WorkerPool } from '../vector/pool.ts'
 import {
   listedOriginals,
   type Manifest,

@@ -8,7 +8,7 @@ import { EngineError } from '../errors.ts'
 import type { Event } from '../events/event.ts'
 import type { Progress } from '../model/api.ts'
 import type { Replica } from '../replica/replica.ts'
-import type { WorkerPool } from '../vector/threads/worker-pool.ts'
+import type { WorkerPool } from '../vector/pool.ts'
 import {
   type Checkpoint,
   type CheckpointPlace,

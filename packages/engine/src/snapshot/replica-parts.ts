@@ -14,8 +14,8 @@ import { Replica } from '../replica/replica.ts'
 import type { WriteGate } from '../replica/write-gate.ts'
 import { loadDenseField } from '../vector/dense/field.ts'
 import type { DenseField, PreparedCut, SparseField } from '../vector/field.ts'
+import type { WorkerPool } from '../vector/pool.ts'
 import { loadSparseField } from '../vector/sparse/field.ts'
-import type { WorkerPool } from '../vector/threads/worker-pool.ts'
 import type { SnapshotSource } from './snapshot-source.ts'
 
 /** The part that holds everything except the fields; field i is part 1 + i. */

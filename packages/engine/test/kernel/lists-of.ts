@@ -1,5 +1,5 @@
 // The lists of a node in an arena.
-import { marked } from '../../src/vector/dense/arena.ts'
+import { marked } from '../../src/vector/dense/header.ts'
 import { levelOf } from '../../src/vector/dense/level.ts'
 import type { Segment } from '../../src/vector/dense/segment.ts'
 

@@ -1,11 +1,13 @@
 import tap, { type Test, test } from 'tap'
 import type { SpaceType } from '../../src/model/schema.ts'
-import { none } from '../../src/vector/dense/arena.ts'
+import { none } from '../../src/vector/dense/header.ts'
 import { bestBuild, compileKernel } from '../../src/vector/dense/kernel.ts'
 import { levelOf } from '../../src/vector/dense/level.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
-import { openWorkerPool, WorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
+import type { WorkerPool } from '../../src/vector/pool.ts'
+import { ThreadPool } from '../../src/vector/threads/thread-pool.ts'
 import { clusteredRows, createRandom, definitionOf } from '../vector/world.ts'
 import { listsOf } from './lists-of.ts'
 import { ReferenceGraph } from './reference-graph.ts'
@@ -73,7 +75,7 @@ test('a thousand small graphs equal those of the reference, link for link', asyn
 
 test('the build without relaxed SIMD builds the same graphs', async (t) => {
   t.comment(`this engine runs the ${bestBuild()} build by default`)
-  const pool = new WorkerPool(await compileKernel('plain'), 1)
+  const pool = new ThreadPool(await compileKernel('plain'), 1)
   await pool.started()
   await compareGraphs(t, pool, 200, 6)
   await pool.close()

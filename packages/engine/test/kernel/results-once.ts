@@ -3,7 +3,8 @@
 import type { Precision, SpaceType } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
 import { bestBuild, compileKernel } from '../../src/vector/dense/kernel.ts'
-import { WorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import type { WorkerPool } from '../../src/vector/pool.ts'
+import { ThreadPool } from '../../src/vector/threads/thread-pool.ts'
 import { clusteredRows, definitionOf, normalize, rowsOf } from '../vector/world.ts'
 
 const dimension = 40
@@ -32,7 +33,7 @@ async function resultsOf(pool: WorkerPool, precision: Precision, spaceType: Spac
 
 const kernel: Record<string, Record<string, string>> = {}
 for (const build of new Set([bestBuild(), 'plain'] as const)) {
-  const pool = new WorkerPool(await compileKernel(build), 2)
+  const pool = new ThreadPool(await compileKernel(build), 2)
   await pool.started()
   const results: Record<string, string> = {}
   for (const precision of precisions)

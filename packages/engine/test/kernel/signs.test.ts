@@ -2,12 +2,15 @@
 // error.
 import tap, { type Test, test } from 'tap'
 import type { DenseSchemaParams, SpaceType } from '../../src/model/schema.ts'
-import { Arena, header } from '../../src/vector/dense/arena.ts'
+import { Arena } from '../../src/vector/dense/arena.ts'
+import { header } from '../../src/vector/dense/header.ts'
 import { compileKernel } from '../../src/vector/dense/kernel.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'
 import { shapeOf } from '../../src/vector/dense/shape.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
-import { openWorkerPool, WorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
+import type { WorkerPool } from '../../src/vector/pool.ts'
+import { ThreadPool } from '../../src/vector/threads/thread-pool.ts'
 import { clusteredRows, createRandom, definitionOf, normalize } from '../vector/world.ts'
 import { listsOf } from './lists-of.ts'
 import { ReferenceGraph } from './reference-graph.ts'
@@ -42,8 +45,8 @@ async function insert(segment: Segment, vectors: readonly Float32Array[], first 
 
 /** The kernel's similarities of all rows, by ordinal. */
 function scanAll({ arena, end }: Segment, query: Float32Array): Float32Array {
-  const { kernel, ownScratch, scratch } = arena
-  kernel.attach(scratch.length - 1)
+  const { kernel, ownScratch, ownThread } = arena
+  kernel.attach(ownThread)
   arena.f32.fill(0, ownScratch.query / 4, ownScratch.query / 4 + arena.shape.lanes)
   arena.f32.set(query, ownScratch.query / 4)
   kernel.beginScan(end, 1)
@@ -154,7 +157,7 @@ test('codes, factors, and estimates equal those of the reference, bit for bit', 
 })
 
 test('codes, factors, and estimates of the build without relaxed SIMD equal those of the reference', async (t) => {
-  const pool = new WorkerPool(await compileKernel('plain'), 1)
+  const pool = new ThreadPool(await compileKernel('plain'), 1)
   await pool.started()
   await compareCodes(t, pool, 30, 18)
   await pool.close()

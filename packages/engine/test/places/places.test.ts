@@ -10,7 +10,7 @@ import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
 import { type EngineParts, openEngine } from '../../src/engine.ts'
 import { EngineError } from '../../src/errors.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { applyFault, chosen, type Fault, faultsOf, filesIn, kindOf, kinds, type Way } from './faults.ts'
 import { answersOf, copyTree, makeWorld, type World } from './world.ts'
 

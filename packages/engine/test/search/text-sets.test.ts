@@ -2,8 +2,8 @@
 // published ones.
 import { test } from 'tap'
 import type { SparseRows } from '../../src/vector/field.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { openSparseField } from '../../src/vector/sparse/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { fault, noRows, rowsOfTerms, scoreAllRows, sparseDefinition, type Terms } from '../vector/sparse-world.ts'
 import { denseField, openCollection, sparseField } from './rig.ts'
 import { baselines, ndcg10, readTextSet, type SparseRow, type TextSet, textSetNames } from './text-set.ts'

@@ -4,7 +4,7 @@ import { sourceOf } from '../../src/memory/sections.ts'
 import type { DenseFieldSchema, Precision } from '../../src/model/schema.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import type { DenseField } from '../../src/vector/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 
 const dimension = 24
 const seed = Number(process.env.ANNAL_SEED ?? 7)

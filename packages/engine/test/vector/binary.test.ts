@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import tap, { test } from 'tap'
 import type { SpaceType } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { clusteredRows, definitionOf, exactNearest, normalize, recall, rowsOf, similarity } from './world.ts'
 
 tap.setTimeout(300_000)

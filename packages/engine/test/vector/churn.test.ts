@@ -3,7 +3,7 @@ import { openDenseField } from '../../src/vector/dense/field.ts'
 import { Segment } from '../../src/vector/dense/segment.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
 import type { DenseField } from '../../src/vector/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { clusteredRows, createRandom, definitionOf, exactNearest, recall, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)

@@ -4,7 +4,7 @@ import { test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
 import type { Precision } from '../../src/model/schema.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { clusteredRows, definitionOf, rowsOf } from './world.ts'
 
 const [dimension, rows, k] = [32, 2_000, 10]

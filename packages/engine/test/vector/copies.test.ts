@@ -5,7 +5,7 @@ import { Bitmap } from '../../src/memory/bitmap.ts'
 import { sourceOf } from '../../src/memory/sections.ts'
 import type { DenseFieldSchema, Precision, SpaceType } from '../../src/model/schema.ts'
 import { type GraphDenseField, loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 
 import { createRandom, definitionOf, dumpField, normalize, rowsOf } from './world.ts'
 

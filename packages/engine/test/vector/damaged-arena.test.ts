@@ -2,7 +2,7 @@ import { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
 import { type ByteSource, sourceOf } from '../../src/memory/sections.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { clusteredRows, createRandom, definitionOf, dumpField, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)

@@ -2,7 +2,7 @@ import tap, { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
 import type { Precision, SpaceType } from '../../src/model/schema.ts'
 import { loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { clusteredRows, definitionOf, dumpField, exactNearest, normalize, recall, rowsOf, similarity } from './world.ts'
 
 const nothing = new Uint32Array(0)

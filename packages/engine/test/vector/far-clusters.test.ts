@@ -4,7 +4,8 @@ import { type Test, test } from 'tap'
 import { Bitmap } from '../../src/memory/bitmap.ts'
 import { sourceOf } from '../../src/memory/sections.ts'
 import { type GraphDenseField, loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
-import { openWorkerPool, type WorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
+import type { WorkerPool } from '../../src/vector/pool.ts'
 import { createRandom, definitionOf, dumpField, rowsOf } from './world.ts'
 
 const [dimension, rows, clusters, queryCount, filtered] = [64, 20_000, 100, 1_000, 50]

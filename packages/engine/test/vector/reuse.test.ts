@@ -1,7 +1,7 @@
 import { chosenSeed, seededRandom } from '@annal/wal/testing'
 import tap, { test } from 'tap'
 import { openDenseField } from '../../src/vector/dense/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 
 const seed = chosenSeed()
 const dimension = 8

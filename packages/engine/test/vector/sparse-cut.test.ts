@@ -2,8 +2,8 @@
 import { setImmediate } from 'node:timers/promises'
 import { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { loadSparseField, openSparseField } from '../../src/vector/sparse/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { randomTerms, rowsOfTerms, sparseDefinition, type Terms } from './sparse-world.ts'
 import { createRandom } from './world.ts'
 

@@ -1,7 +1,7 @@
 import tap, { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { loadSparseField, openSparseField, rarity } from '../../src/vector/sparse/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { fault, noRows, randomTerms, rowsOfTerms, scoreAllRows, sparseDefinition, type Terms } from './sparse-world.ts'
 import { createRandom, dumpField } from './world.ts'
 

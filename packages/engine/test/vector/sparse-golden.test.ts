@@ -3,8 +3,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import tap, { test } from 'tap'
 import { sourceOf } from '../../src/memory/sections.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { loadSparseField, openSparseField } from '../../src/vector/sparse/field.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { noRows, randomTerms, rowsOfTerms, sparseDefinition } from './sparse-world.ts'
 import { createRandom, dumpField } from './world.ts'
 

@@ -1,10 +1,11 @@
 import tap, { test } from 'tap'
 import { EngineError } from '../../src/errors.ts'
-import { header } from '../../src/vector/dense/arena.ts'
 import { openDenseField } from '../../src/vector/dense/field.ts'
+import { header } from '../../src/vector/dense/header.ts'
 import { type Batch, Segment } from '../../src/vector/dense/segment.ts'
 import { VectorRows } from '../../src/vector/dense/vector-rows.ts'
-import { openWorkerPool, type WorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
+import type { WorkerPool } from '../../src/vector/pool.ts'
 import { clusteredRows, definitionOf, rowsOf } from './world.ts'
 
 const nothing = new Uint32Array(0)
@@ -81,7 +82,7 @@ test('a kernel that traps costs its query and its worker, and the next worker co
   })
   const request = {
     kind: 'search',
-    arena: segment.arena.id,
+    memory: segment.arena.id,
     query,
     k,
     ef,
@@ -114,7 +115,7 @@ test('a worker that loops without progress is terminated, its query is rejected,
   stuck.arena.setWord(header.blockShift, 31)
   const looping = {
     kind: 'scan',
-    arena: stuck.arena.id,
+    memory: stuck.arena.id,
     query,
     k,
     listed: undefined,
@@ -124,7 +125,7 @@ test('a worker that loops without progress is terminated, its query is rejected,
   const lost = t.rejects(pool.submit({ ...looping, version: 0 }), { code: 'worker_lost' })
   const request = {
     kind: 'search',
-    arena: healthy.arena.id,
+    memory: healthy.arena.id,
     query,
     k,
     ef,
@@ -165,7 +166,7 @@ test('queries of a field that is released meanwhile get answers', async (t) => {
   await pool.loseWorker(1)
   const scan = {
     kind: 'scan',
-    arena: segment.arena.id,
+    memory: segment.arena.id,
     query,
     k: 5,
     version: 1,

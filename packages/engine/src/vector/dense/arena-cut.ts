@@ -3,9 +3,11 @@
 // depends on how much they write, not on how much there is. Rows are written once and then only when they die or their ordinal
 // is given out again, so they stay where they are, and whoever is about to change one sets it aside first.
 
+import { elementAt } from '../element-at.ts'
 import type { Rest } from '../field.ts'
-import { type Arena, elementAt, header, none } from './arena.ts'
+import type { Arena } from './arena.ts'
 import { type Part, partsOf, stateWords } from './arena-parts.ts'
+import { header, none } from './header.ts'
 import { levelOf } from './level.ts'
 
 /** Graph links of an arena, copied while they change. */

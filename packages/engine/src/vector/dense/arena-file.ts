@@ -12,10 +12,12 @@ import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { metricNumbers, numberOf, precisions } from '../../model/choices.ts'
 import { type DenseFieldSchema, rulesNewest } from '../../model/schema.ts'
-import type { WorkerPool } from '../threads/worker-pool.ts'
-import { Arena, elementAt, header, none } from './arena.ts'
+import { elementAt } from '../element-at.ts'
+import type { WorkerPool } from '../pool.ts'
+import { Arena } from './arena.ts'
 import type { ArenaCut } from './arena-cut.ts'
 import { type Part, partsOf, partsOfBlock, partsOfUnits, stateWords } from './arena-parts.ts'
+import { header, none } from './header.ts'
 import { shapeOf } from './shape.ts'
 
 const magic = 'ANNALDF1'
@@ -114,7 +116,7 @@ async function loadSegment(
   const settled = elementAt(state, 0) === 1
   const shape = shapeOf(params, settled ? params.precision : 'float32')
   checkState(state, segmentRows, bytes)
-  const arena = new Arena(shape, pool.module, pool.threads)
+  const arena = new Arena(shape, pool.module, pool.attachments)
   stateWords.forEach((word, i) => {
     arena.setWord(word, elementAt(state, i + 1))
   })
@@ -122,7 +124,7 @@ async function loadSegment(
   await loadBlocks(arena, elementAt(state, 1), bytes)
   if (arena.word(header.units) > arena.unitChunks * 2 ** shape.unitShift) throw bytes.damaged('units')
   await bytes.fill(arena, [...partsOfUnits(arena)])
-  arena.kernel.attach(arena.scratch.length - 1)
+  arena.kernel.attach(arena.ownThread)
   const unsound = arena.kernel.firstUnsound() >>> 0
   if (unsound !== none) throw bytes.damaged(`the row of ordinal ${unsound}`)
   return { arena, settled }

@@ -1,6 +1,7 @@
 // What of an arena a replay must reproduce, in the order in which it is hashed and written down.
-import { type Arena, header } from './arena.ts'
-import { roundUp } from './shape.ts'
+import { roundUp } from '../round-up.ts'
+import type { Arena } from './arena.ts'
+import { header } from './header.ts'
 
 /** A piece of an arena: where it is and how long. */
 export interface Part {

@@ -1,126 +1,118 @@
-// A thread's own view of an arena: a kernel instance over its memory, and the pieces of work that are done with it.
-
+// An arena as one thread sees it: an instance of the kernel over its memory, and the queries and pieces of jobs that run in it.
+import { assert } from '../../errors.ts'
+import { elementAt } from '../element-at.ts'
+import type { AttachedMemory, GraphQuery, MemoryHandle, Progress, Query, ScanQuery } from '../pool.ts'
 import { synchronized } from '../synchronized.ts'
-import { type ArenaHandle, elementAt, header } from './arena.ts'
+import { header } from './header.ts'
 import { instantiateKernel, type Kernel, work } from './kernel.ts'
 import type { ScratchAddresses } from './scratch.ts'
 
-export interface Attached {
-  readonly kernel: Kernel
-  readonly thread: number
-  readonly scratch: ScratchAddresses
+/** What a thread needs to attach an arena. */
+export interface ArenaHandle extends MemoryHandle {
+  readonly kind: 'dense'
   readonly memory: WebAssembly.Memory
-  u32: Uint32Array<SharedArrayBuffer>
-  f32: Float32Array<SharedArrayBuffer>
+  /** Scratch of each thread: byte addresses that the host reads and writes. They never change. */
+  readonly scratch: readonly ScratchAddresses[]
 }
 
-export function attachArena(handle: ArenaHandle, module: WebAssembly.Module, thread: number): Attached {
-  const kernel = instantiateKernel(module, handle.memory)
-  const { buffer } = synchronized(handle.memory)
-  return {
-    kernel,
-    thread,
-    scratch: elementAt(handle.scratch, thread),
-    memory: handle.memory,
-    u32: new Uint32Array(buffer),
-    f32: new Float32Array(buffer),
-  }
-}
-
-/** Sees what the owner has planned since: grown memory, new blocks, wider scratch. */
-export function refresh(attached: Attached): void {
-  const { buffer } = attached.memory
-  if (buffer.byteLength !== attached.u32.byteLength) {
-    attached.u32 = new Uint32Array(buffer)
-    attached.f32 = new Float32Array(buffer)
-  }
-  attached.kernel.attach(attached.thread)
-}
-
-export interface SearchCall {
-  /** How many rows, of the bitmap where there is one, are compared, each by its code, instead of walking; 0 walks. */
-  readonly compared: number
-  readonly k: number
-  readonly ef: number
-  readonly rerank: number
-  readonly version: number
-  /** Address of a bitmap in the arena, or 0. */
-  readonly bitmap: number
-  readonly bits: number
-}
-
-/** Searches for the query; returns how many answers stand in the scratch. */
-export function searchIn(attached: Attached, query: Float32Array, call: SearchCall): number {
-  refresh(attached)
-  attached.f32.set(query, attached.scratch.query / 4)
-  const { k, ef, rerank, version, bitmap, bits } = call
-  if (call.compared > 0) return attached.kernel.compare(k, ef, version, bitmap, bits)
-  return attached.kernel.search(k, ef, rerank, version, bitmap, bits)
-}
-
-export interface ScanCall {
-  readonly k: number
-  readonly version: number
-  readonly listed: Uint32Array | undefined
-  readonly from: number
-  readonly to: number
-}
-
-/** Ordinals listed to the kernel at a time: what its list has room for. */
+/** Ordinals that the kernel's list has space for. */
 const scanChunk = 8192
 
-export function scanIn(attached: Attached, query: Float32Array, call: ScanCall): number {
-  refresh(attached)
-  const { kernel, scratch, f32, u32 } = attached
-  f32.set(query, scratch.query / 4)
-  kernel.beginScan(call.k, call.version)
-  if (call.listed === undefined) kernel.scanRange(call.from, call.to)
-  else
-    for (let i = 0; i < call.listed.length; i += scanChunk) {
-      const chunk = call.listed.subarray(i, i + scanChunk)
-      u32.set(chunk, scratch.ids / 4)
-      kernel.scanIds(chunk.length)
-    }
-  return kernel.endScan(call.k)
-}
+export class AttachedArena implements AttachedMemory {
+  readonly #kernel: Kernel
+  readonly #thread: number
+  readonly #scratch: ScratchAddresses
+  readonly #memory: WebAssembly.Memory
+  #u32: Uint32Array<SharedArrayBuffer>
+  #f32: Float32Array<SharedArrayBuffer>
 
-/** Copies out what a query left in the scratch. */
-export function answersOf({ kernel, scratch, u32, f32 }: Attached, found: number) {
-  // Element by element: answers are few, and a slice of shared memory costs more than all of them.
-  const ordinals = new Uint32Array(found)
-  const similarities = new Float32Array(found)
-  for (let i = 0; i < found; i++) {
-    ordinals[i] = elementAt(u32, scratch.answers / 4 + i)
-    similarities[i] = elementAt(f32, scratch.similarities / 4 + i)
+  /** `kernel` is an instance over the memory of the handle. Default: a new one. */
+  constructor(handle: ArenaHandle, module: WebAssembly.Module, thread: number, kernel?: Kernel) {
+    this.#kernel = kernel ?? instantiateKernel(module, handle.memory)
+    this.#thread = thread
+    this.#scratch = elementAt(handle.scratch, thread)
+    this.#memory = handle.memory
+    const { buffer } = synchronized(handle.memory)
+    this.#u32 = new Uint32Array(buffer)
+    this.#f32 = new Float32Array(buffer)
   }
-  return { ordinals, similarities, visited: kernel.takeHops(), distances: kernel.takeDistances() }
-}
 
-/** What a thread found to do in an open job: nothing, a piece that began a phase others should know of, or the last one. */
-export type Progress = 'nothing' | 'piece' | 'phase' | 'over'
+  run(query: Query): number {
+    this.#refresh()
+    this.#f32.set(query.query, this.#scratch.query / 4)
+    if (query.kind === 'search') return this.#search(query)
+    assert(query.kind === 'scan', 'an arena has no inverted lists')
+    return this.#scan(query)
+  }
 
-/** Takes one piece of work of the arena's job. `staging` holds the vectors of items at hand. */
-export function helpApply(attached: Attached, staging: SharedArrayBuffer): Progress {
-  const { kernel } = attached
-  const kind = kernel.claim()
-  if (kind === work.idle || kind === work.wait) return 'nothing'
-  refresh(attached)
-  if (kind === work.encode) encodeClaimed(attached, staging)
-  else kernel.work(kind)
-  // Counted for nobody: the next query begins at none.
-  kernel.takeHops()
-  kernel.takeDistances()
-  const next = kernel.finish(kind)
-  if (next === work.wait) return 'over'
-  return next > 1 ? 'phase' : 'piece'
-}
+  /** Makes changes of the owner visible: memory that has grown, new blocks, larger scratch. */
+  #refresh(): void {
+    const { buffer } = this.#memory
+    if (buffer.byteLength !== this.#u32.byteLength) {
+      this.#u32 = new Uint32Array(buffer)
+      this.#f32 = new Float32Array(buffer)
+    }
+    this.#kernel.attach(this.#thread)
+  }
 
-function encodeClaimed({ kernel, scratch, u32, f32 }: Attached, staging: SharedArrayBuffer): void {
-  const word = (index: number) => elementAt(u32, header.address / 4 + index)
-  const dimension = word(header.dimension)
-  const claimed = kernel.claimed()
-  const vector = new Float32Array(staging, word(header.jobVectors) + claimed * dimension * 4, dimension)
-  f32.set(vector, scratch.query / 4)
-  const item = word(header.jobItems) / 4 + (word(header.jobFirst) + claimed) * 3
-  kernel.encodeRow(elementAt(u32, item), elementAt(u32, item + 1), elementAt(f32, item + 2))
+  #search({ k, ef, rerank, version, compared, bitmap, bits }: GraphQuery): number {
+    if (compared > 0) return this.#kernel.compare(k, ef, version, bitmap, bits)
+    return this.#kernel.search(k, ef, rerank, version, bitmap, bits)
+  }
+
+  #scan({ k, version, listed, from, to }: ScanQuery): number {
+    const kernel = this.#kernel
+    kernel.beginScan(k, version)
+    if (listed === undefined) kernel.scanRange(from, to)
+    else
+      for (let i = 0; i < listed.length; i += scanChunk) {
+        const chunk = listed.subarray(i, i + scanChunk)
+        this.#u32.set(chunk, this.#scratch.ids / 4)
+        kernel.scanIds(chunk.length)
+      }
+    return kernel.endScan(k)
+  }
+
+  copyHits(count: number, ordinals: Uint32Array, similarities: Float32Array): void {
+    const from = this.#scratch.answers / 4
+    const similaritiesFrom = this.#scratch.similarities / 4
+    // Element by element: there are few hits, and a slice of shared memory costs more than all of them.
+    for (let i = 0; i < count; i++) {
+      ordinals[i] = elementAt(this.#u32, from + i)
+      similarities[i] = elementAt(this.#f32, similaritiesFrom + i)
+    }
+  }
+
+  takeVisited(): number {
+    return this.#kernel.takeHops()
+  }
+
+  takeDistances(): number {
+    return this.#kernel.takeDistances()
+  }
+
+  help(staging: SharedArrayBuffer): Progress {
+    const kernel = this.#kernel
+    const kind = kernel.claim()
+    if (kind === work.idle || kind === work.wait) return 'nothing'
+    this.#refresh()
+    if (kind === work.encode) this.#encodeClaimed(staging)
+    else kernel.work(kind)
+    // Resets the counters for the next query.
+    kernel.takeHops()
+    kernel.takeDistances()
+    const next = kernel.finish(kind)
+    if (next === work.wait) return 'over'
+    return next > 1 ? 'phase' : 'piece'
+  }
+
+  #encodeClaimed(staging: SharedArrayBuffer): void {
+    const word = (index: number) => elementAt(this.#u32, header.address / 4 + index)
+    const dimension = word(header.dimension)
+    const claimed = this.#kernel.claimed()
+    const vector = new Float32Array(staging, word(header.jobVectors) + claimed * dimension * 4, dimension)
+    this.#f32.set(vector, this.#scratch.query / 4)
+    const item = word(header.jobItems) / 4 + (word(header.jobFirst) + claimed) * 3
+    this.#kernel.encodeRow(elementAt(this.#u32, item), elementAt(this.#u32, item + 1), elementAt(this.#f32, item + 2))
+  }
 }

@@ -6,15 +6,13 @@ import { runToEnd } from '@annal/wal'
 import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import type { DenseFieldSchema } from '../../model/schema.ts'
+import { elementAt } from '../element-at.ts'
 import type { DenseField, DenseHits, DenseRows, DenseSearch, FieldCut, Ordinal, PreparedCut } from '../field.ts'
 import { InFlight } from '../in-flight.ts'
-import type { Found } from '../threads/messages.ts'
-import { listedMax } from '../threads/query.ts'
-import type { WorkerPool } from '../threads/worker-pool.ts'
-import { elementAt } from './arena.ts'
+import { answerIn, type Found, type GraphQuery, listedMax, type WorkerPool } from '../pool.ts'
+import type { Bitmap } from './arena.ts'
 import { LinksAhead } from './arena-cut.ts'
 import { dumpField, hashing, loadSegments, type SegmentState } from './arena-file.ts'
-import { answersOf, searchIn } from './attached.ts'
 import { merged } from './merge-hits.ts'
 import { walkEntriesMax } from './scratch.ts'
 import { type Batch, Segment } from './segment.ts'
@@ -174,23 +172,10 @@ class GraphField implements GraphDenseField {
     )
   }
 
-  #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
-    const { arena } = segment
-    const { k, version, allowed, compared = 0 } = options
-    const ef = Math.min(walkEntriesMax, Math.max(options.ef, k))
+  #searchSegment({ arena }: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
+    const { allowed } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const found = this.#pool.submit({
-      kind: 'search',
-      arena: arena.id,
-      query,
-      k,
-      version,
-      ef,
-      rerank: rerankOf(ef),
-      compared,
-      bitmap: lent?.address ?? 0,
-      bits: lent?.bits ?? 0,
-    })
+    const found = this.#pool.submit(queryOf(arena.id, query, options, lent))
     if (lent === undefined) return found
     return found.finally(() => arena.takeBack(lent))
   }
@@ -207,13 +192,9 @@ class GraphField implements GraphDenseField {
   }
 
   #searchHere({ arena }: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
-    const { k, ef, version, allowed, compared = 0 } = options
+    const { allowed } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const pool = Math.min(walkEntriesMax, Math.max(ef, k))
-    const [bitmap, bits] = [lent?.address ?? 0, lent?.bits ?? 0]
-    const call = { k, ef: pool, rerank: rerankOf(pool), version, compared, bitmap, bits }
-    const here = arena.attached
-    const found = answersOf(here, searchIn(here, query, call))
+    const found = answerIn(arena.attached, queryOf(arena.id, query, options, lent))
     if (lent !== undefined) arena.takeBack(lent)
     return found
   }
@@ -235,7 +216,7 @@ class GraphField implements GraphDenseField {
       segment,
       found: this.#pool.submit({
         kind: 'scan',
-        arena: elementAt(this.#segments, segment).arena.id,
+        memory: elementAt(this.#segments, segment).arena.id,
         query,
         k,
         version,
@@ -383,6 +364,13 @@ class GraphField implements GraphDenseField {
     await Promise.allSettled([...this.#running])
     for (const segment of this.#segments) segment.close()
   }
+}
+
+function queryOf(memory: number, query: Float32Array, options: DenseSearch, lent: Bitmap | undefined): GraphQuery {
+  const { k, version, compared = 0 } = options
+  const ef = Math.min(walkEntriesMax, Math.max(options.ef, k))
+  const [bitmap, bits] = [lent?.address ?? 0, lent?.bits ?? 0]
+  return { kind: 'search', memory, query, k, version, ef, rerank: rerankOf(ef), compared, bitmap, bits }
 }
 
 /** How many of the walk's best are ordered at the field's precision: enough that the code's error loses nothing that counts. */

@@ -1,7 +1,7 @@
 // The compiled kernel: which of its two builds this engine can run, and what an instance of it offers. An instance belongs
 // to one thread and one arena.
 import { readFile } from 'node:fs/promises'
-import { EngineError } from '../../errors.ts'
+import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 
 /** What host and kernel must agree on; assembly/index.ts has the same number. */
@@ -75,15 +75,4 @@ export function instantiateKernel(module: WebAssembly.Module, memory: WebAssembl
   const kernel = new WebAssembly.Instance(module, { env }).exports as unknown as Kernel
   refuseStale(kernel.abi, kernelAbi)
   return kernel
-}
-
-/** A kernel from before the last change would read and write other bytes than the host takes it to. */
-export function refuseStale(abi: WebAssembly.Global | undefined, needed: number): void {
-  if (abi?.value === needed) return
-  const found = abi === undefined ? 'has no number' : `is number ${abi.value}`
-  throw new EngineError(
-    'kernel_stale',
-    `the compiled kernel ${found} but this program needs ${needed}; build it with \`npm run kernel -w packages/engine\``,
-    { field: 'abi', value: abi?.value, limit: needed },
-  )
 }

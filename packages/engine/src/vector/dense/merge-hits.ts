@@ -1,8 +1,8 @@
 // What several segments found, as one answer.
 
+import { elementAt } from '../element-at.ts'
 import type { DenseHits } from '../field.ts'
-import type { Found } from '../threads/messages.ts'
-import { elementAt } from './arena.ts'
+import type { Found } from '../pool.ts'
 
 /** Answers of segments to one answer: best first, ties by ordinal. */
 export function merged(found: readonly (Found & { segment: number })[], k: number, segmentRows: number): DenseHits {

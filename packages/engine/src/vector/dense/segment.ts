@@ -5,10 +5,12 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { assert } from '../../errors.ts'
 import type { DenseSchemaParams } from '../../model/schema.ts'
-import { stagingBytes } from '../threads/ring.ts'
-import type { WorkerPool } from '../threads/worker-pool.ts'
-import { Arena, elementAt, header, jobItemsMax, marked, none } from './arena.ts'
+import { elementAt } from '../element-at.ts'
+import { stagingBytes, type WorkerPool } from '../pool.ts'
+import { Arena } from './arena.ts'
 import { ArenaCut, LinksAhead } from './arena-cut.ts'
+import { jobItemsMax } from './arena-plan.ts'
+import { header, marked, none } from './header.ts'
 import { work } from './kernel.ts'
 import { shapeOf } from './shape.ts'
 import { VectorRows } from './vector-rows.ts'
@@ -44,7 +46,7 @@ export class Segment {
     this.params = params
     this.#pool = pool
     this.#settled = loaded?.settled ?? false
-    this.#arena = loaded?.arena ?? new Arena(shapeOf(params, 'float32'), pool.module, pool.threads)
+    this.#arena = loaded?.arena ?? new Arena(shapeOf(params, 'float32'), pool.module, pool.attachments)
     pool.attach(this.#arena)
     this.#reserved = this.#arena.word(header.end)
   }
@@ -85,7 +87,7 @@ export class Segment {
   }
 
   #newArena(): Arena {
-    return new Arena(shapeOf(this.params, this.params.precision), this.#pool.module, this.#pool.threads)
+    return new Arena(shapeOf(this.params, this.params.precision), this.#pool.module, this.#pool.attachments)
   }
 
   /** Inserts the batch. The caller has waited for walks older than the last growth. */
@@ -147,7 +149,7 @@ export class Segment {
 
   /** Living rows that no search can reach. */
   unreachable(): number {
-    this.#arena.kernel.attach(this.#arena.scratch.length - 1)
+    this.#arena.kernel.attach(this.#arena.ownThread)
     return this.#arena.kernel.countUnreachable()
   }
   /** Removed rows that walks still pass through. */
@@ -212,8 +214,8 @@ async function runStaged(
   pool: WorkerPool,
 ): Promise<void> {
   const { dimension } = arena.shape.params
-  await pool.runJob(arena, ({ offset }) => {
-    const staged = new Float32Array(pool.ring.staging, offset, atHand * dimension)
+  await pool.runJob(arena, ({ buffer, offset }) => {
+    const staged = new Float32Array(buffer, offset, atHand * dimension)
     batch.vectors.copy(from + first, from + first + atHand, staged)
     arena.setWord(header.jobVectors, offset)
     arena.kernel.openJob(before, to - from, first, atHand, links ? 1 : 0)
@@ -257,7 +259,7 @@ function stage(arena: Arena, batch: Batch, from: number, to: number): number {
   const sweeps = reused > 64 && reused > linked * sweepReusedShare && arena.word(header.dead) > 0
   arena.setWord(header.end, end)
   arena.setWord(header.linked, linked - reused + unlinked)
-  arena.kernel.attach(arena.scratch.length - 1)
+  arena.kernel.attach(arena.ownThread)
   if (sweeps) return work.sweep
   // Rows that a sweep has taken out already are no longer counted as dead.
   arena.setWord(header.dead, Math.max(0, arena.word(header.dead) - reused))

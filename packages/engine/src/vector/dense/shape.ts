@@ -1,6 +1,8 @@
 // How many bytes everything in an arena takes and where it stands inside a block. assembly/layout.ts draws the same picture
 // and reads these numbers from the header.
 import type { DenseSchemaParams, Precision } from '../../model/schema.ts'
+import { roundUp } from '../round-up.ts'
+import { memoryBytesMax } from '../shared-memory.ts'
 
 export interface Shape {
   readonly params: DenseSchemaParams
@@ -24,7 +26,6 @@ export interface Shape {
   readonly rowBytes: number
 }
 
-export const arenaBytesMax = 2 ** 32 - 2 ** 16
 const blockBytesAim = 2 ** 20
 const rotatedBitsMin = 256
 const unitChunkBytesAim = 2 ** 14
@@ -43,7 +44,7 @@ export function shapeOf(params: DenseSchemaParams, precision: Precision): Shape 
   const norms = upper + 4 * blockRows
   const cold = norms + 4 * blockRows
   const blockBytes = roundUp(cold + coldStride * blockRows, 64)
-  const blocksMax = Math.floor(arenaBytesMax / blockBytes)
+  const blocksMax = Math.floor(memoryBytesMax / blockBytes)
   const unitBytes = params.M * 4
   const unitShift = Math.max(5, Math.floor(Math.log2(unitChunkBytesAim / unitBytes)))
   const unitsMax = ((blocksMax * blockRows) / Math.max(1, params.M - 1)) * 1.25
@@ -91,10 +92,6 @@ function coldBytes(dimension: number, precision: Precision): number {
     case 'binary':
       return 0
   }
-}
-
-export function roundUp(n: number, to: number): number {
-  return Math.ceil(n / to) * to
 }
 
 function clamp(n: number, low: number, high: number): number {

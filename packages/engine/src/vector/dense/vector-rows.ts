@@ -1,5 +1,5 @@
 // Vectors one after another, some or all of the rows of one array or of two, without a copy of them.
-import { elementAt } from './arena.ts'
+import { elementAt } from '../element-at.ts'
 
 export class VectorRows {
   readonly dimension: number

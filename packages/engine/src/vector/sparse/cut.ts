@@ -1,10 +1,10 @@
 // A sparse field as of one moment, while writers go on. Blocks of postings are never changed but by adding to the end of the
 // last one, and what writers put aside is not given out again while somebody may read it; so of a list that is about to change
 // only the addresses of its blocks are kept, and of a row its two versions.
-import { elementAt } from '../dense/arena.ts'
+import { elementAt } from '../element-at.ts'
 import type { Rest } from '../field.ts'
-import type { SparseState } from './file.ts'
 import type { Postings } from './lists.ts'
+import type { SparseState } from './state.ts'
 
 /** Indices looked at or sorted between two turns of the event loop. */
 const indicesPerTurn = 2 ** 16

@@ -7,19 +7,19 @@ import { assert, EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { xxh64Stream } from '../../memory/xxh64.ts'
 import type { SparseFieldSchema } from '../../model/schema.ts'
-import { elementAt } from '../dense/arena.ts'
+import { elementAt } from '../element-at.ts'
 import type { DenseHits, FieldCut, PreparedCut, SparseField, SparseQuery, SparseRows, SparseSearch } from '../field.ts'
 import { InFlight } from '../in-flight.ts'
-import type { WorkerPool } from '../threads/worker-pool.ts'
+import type { WorkerPool } from '../pool.ts'
+import { ListsMemory } from './attached.ts'
 import { IndicesAhead, SparseCut } from './cut.ts'
-import { dumpSparse, loadSparse, type SparseState } from './file.ts'
-import { compileSparseKernel, type SparseHandle } from './kernel.ts'
-import { PostingLists, postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './lists.ts'
-import { SparseMemory } from './memory.ts'
+import { dumpSparse, loadSparse } from './file.ts'
+import { compileSparseKernel } from './kernel.ts'
+import { postingBytesFirst, postingBytesRewritten, postingBytesUsual } from './lists.ts'
 import { inTurns } from './postings.ts'
-import { readTicket, type WeighedList, writeTicket } from './query.ts'
+import { readDescriptor, type WeighedList, writeDescriptor } from './query.ts'
+import { emptyState, type SparseState } from './state.ts'
 import { TermChanges } from './term-changes.ts'
-import { Vocabulary } from './vocabulary.ts'
 
 export async function openSparseField(definition: SparseFieldSchema, pool: WorkerPool): Promise<SparseField> {
   return new InvertedField(definition, pool, await compileSparseKernel(), emptyState())
@@ -34,11 +34,6 @@ export async function loadSparseField(
   const state = emptyState()
   await loadSparse(definition, state, source)
   return new InvertedField(definition, pool, await compileSparseKernel(), state)
-}
-
-function emptyState(): SparseState {
-  const memory = new SparseMemory()
-  return { memory, lists: new PostingLists(memory), vocabulary: new Vocabulary(), end: 0, rows: 0 }
 }
 
 /** What an event changes of the counts that weigh a query, with TermChanges; it counts from the next version on. */
@@ -56,18 +51,15 @@ const noHits: DenseHits = {
   distances: 0,
 }
 
-/** It stands in the ticket. */
+/** The query is in its descriptor. */
 const noQuery = new Float32Array(0)
-
-let nextId = -1
 
 class InvertedField implements SparseField {
   readonly definition: SparseFieldSchema
   readonly #pool: WorkerPool
-  readonly #id = nextId--
   readonly #module: WebAssembly.Module
-  /** What workers have to attach to; undefined while the field has no memory. */
-  #handle: SparseHandle | undefined
+  /** What the pool knows of the field. Undefined: the field has no memory yet. */
+  #shared: ListsMemory | undefined
   readonly #state: SparseState
   readonly #running = new InFlight<Promise<unknown>>()
   readonly #preparing = new Set<IndicesAhead>()
@@ -85,12 +77,12 @@ class InvertedField implements SparseField {
     this.#attach()
   }
 
-  /** Workers hear of the memory once there is one. */
+  /** Announces the memory to the workers as soon as there is one. */
   #attach(): void {
     const { memory } = this.#state.memory
-    if (memory === undefined || this.#handle !== undefined) return
-    this.#handle = { id: this.#id, memory, module: this.#module }
-    this.#pool.attachSparse(this.#handle)
+    if (memory === undefined || this.#shared !== undefined) return
+    this.#shared = new ListsMemory(memory, this.#module, () => this.#state.memory.used)
+    this.#pool.attach(this.#shared)
   }
 
   get rows(): number {
@@ -195,24 +187,24 @@ class InvertedField implements SparseField {
     const { memory } = this.#state
     const lists = this.#weigh(query)
     if (lists.length === 0) return noHits
-    const ticket = writeTicket(memory, lists, { ...options, allowed: options.allowed?.words })
+    const descriptor = writeDescriptor(memory, lists, { ...options, allowed: options.allowed?.words })
     const leave = memory.enter()
     const found = this.#pool.submit({
       kind: 'sparse',
-      arena: this.#id,
+      memory: this.#shared?.id ?? 0,
       query: noQuery,
       k: options.k,
       version: options.version,
-      ticket: ticket.address,
+      descriptor: descriptor.address,
     })
     const place = this.#running.add(found)
     try {
       await found
-      const { ordinals, similarities, scored, postings } = readTicket(memory, ticket)
+      const { ordinals, similarities, scored, postings } = readDescriptor(memory, descriptor)
       return { ordinals, similarities, visited: postings, distances: scored }
     } finally {
       leave()
-      memory.free(ticket.address, ticket.bytes)
+      memory.free(descriptor.address, descriptor.bytes)
       this.#running.remove(place)
     }
   }
@@ -304,7 +296,7 @@ class InvertedField implements SparseField {
     if (this.#closed) return
     this.#closed = true
     await Promise.allSettled([...this.#running])
-    if (this.#handle !== undefined) this.#pool.releaseSparse(this.#id, this.#state.memory.used)
+    if (this.#shared !== undefined) this.#pool.release(this.#shared)
   }
 }
 

@@ -11,11 +11,11 @@ import { EngineError } from '../../errors.ts'
 import type { ByteSource } from '../../memory/sections.ts'
 import { numberOf, sparseModels } from '../../model/choices.ts'
 import type { SparseFieldSchema } from '../../model/schema.ts'
-import { elementAt } from '../dense/arena.ts'
+import { elementAt } from '../element-at.ts'
 import type { SparseCut } from './cut.ts'
-import { blockPostingsMax, type PostingLists, type Postings } from './lists.ts'
+import { blockPostingsMax, type Postings } from './lists.ts'
 import { type SparseMemory, sparseOrdinalsMax } from './memory.ts'
-import type { Vocabulary } from './vocabulary.ts'
+import type { SparseState } from './state.ts'
 
 const magic = [0x414e4e41, 0x3146534c] // "ANNALSF1"
 const formatVersion = 1
@@ -23,17 +23,6 @@ const headWords = 8
 const listHeadWords = 4
 const blockHeadWords = 2
 const pieceWords = 16 * 1024
-/** On disk: numbered, never renumbered, zero is invalid. */
-
-export interface SparseState {
-  readonly memory: SparseMemory
-  readonly lists: PostingLists
-  readonly vocabulary: Vocabulary
-  /** All ordinals that ever had a row are below it. */
-  end: number
-  /** Rows alive. */
-  rows: number
-}
 
 /** Pieces that the taker may keep, each as of the cut when it is asked for. */
 export function* dumpSparse({ params }: SparseFieldSchema, cut: SparseCut): Generator<Uint8Array> {

@@ -1,6 +1,6 @@
 // The kernel of sparse fields in a thread of its own: one instance per field and thread.
 import { readFile } from 'node:fs/promises'
-import { refuseStale } from '../dense/kernel.ts'
+import { refuseStale } from '../kernel-abi.ts'
 import { ownFile } from '../own-files.ts'
 import { synchronized } from '../synchronized.ts'
 
@@ -10,16 +10,8 @@ const sparseKernelAbi = 1
 /** Exports of assembly/sparse/index.ts. */
 export interface SparseKernel {
   readonly abi: WebAssembly.Global
-  /** Answers the ticket at an address of the field's memory. */
-  search(ticket: number): void
-}
-
-/** What a worker needs to answer for a sparse field. */
-export interface SparseHandle {
-  /** Below 0, so that no arena has it. */
-  readonly id: number
-  readonly memory: WebAssembly.Memory
-  readonly module: WebAssembly.Module
+  /** Runs the query whose descriptor is at an address of the field's memory. */
+  search(descriptor: number): void
 }
 
 let compiled: Promise<WebAssembly.Module> | undefined
@@ -32,7 +24,7 @@ export function compileSparseKernel(): Promise<WebAssembly.Module> {
   return compiled
 }
 
-export function instantiateSparseKernel({ module, memory }: SparseHandle): SparseKernel {
+export function instantiateSparseKernel(module: WebAssembly.Module, memory: WebAssembly.Memory): SparseKernel {
   const env = {
     memory,
     abort() {

@@ -3,7 +3,7 @@
 // the old one and then puts its address into the directory. Readers therefore see every posting that was there when they
 // began, and may or may not see newer ones. The same calls give the same blocks.
 import { assert } from '../../errors.ts'
-import { elementAt } from '../dense/arena.ts'
+import { elementAt } from '../element-at.ts'
 import type { SparseMemory } from './memory.ts'
 
 export const blockPostingsMax = 128

@@ -2,8 +2,9 @@
 // use never moves, so readers need no lock; a piece that some search under way may still read is not given out again
 // before that search is over.
 import { assert, EngineError } from '../../errors.ts'
-import { createMemory, elementAt } from '../dense/arena.ts'
-import { arenaBytesMax, roundUp } from '../dense/shape.ts'
+import { elementAt } from '../element-at.ts'
+import { roundUp } from '../round-up.ts'
+import { createMemory, memoryBytesMax, pageBytes } from '../shared-memory.ts'
 
 /** assembly/sparse/layout.ts has the same numbers. */
 const versionsAddress = 65_536
@@ -13,7 +14,6 @@ const chunkBytes = chunkRows * 8
 const heapAddress = versionsAddress + 65_536
 export const sparseOrdinalsMax = (65_536 / 4) * chunkRows
 
-const page = 65_536
 const growthMin = 2 ** 20
 export const alive = 0xffffffff
 const nothing = new SharedArrayBuffer(0)
@@ -66,9 +66,9 @@ export class SparseMemory {
    */
   reserve(end: number, bytes: number, bytesWorst: number): void {
     const forRows = Math.max(0, Math.ceil(end / chunkRows) - this.#chunks) * chunkBytes
-    if (end > sparseOrdinalsMax || this.#top + forRows + bytesWorst > arenaBytesMax) {
-      const message = `a sparse field can use at most ${arenaBytesMax} bytes, and this write might need more`
-      throw new EngineError('memory_exhausted', message, { value: this.#top + forRows, limit: arenaBytesMax })
+    if (end > sparseOrdinalsMax || this.#top + forRows + bytesWorst > memoryBytesMax) {
+      const message = `a sparse field can use at most ${memoryBytesMax} bytes, and this write might need more`
+      throw new EngineError('memory_exhausted', message, { value: this.#top + forRows, limit: memoryBytesMax })
     }
     this.#grow(this.#top + forRows + Math.max(0, bytes - this.#freeBytes))
     this.#makeRows(end)
@@ -117,17 +117,17 @@ export class SparseMemory {
   }
 
   #grow(bytes: number): void {
-    this.#memory ??= createMemory(heapAddress / page)
+    this.#memory ??= createMemory(heapAddress / pageBytes)
     if (this.bytes === 0) this.#look(this.#memory)
     if (bytes <= this.bytes) return
-    const most = arenaBytesMax - this.bytes
-    const wanted = Math.min(most, roundUp(Math.max(bytes - this.bytes, growthMin, this.bytes / 8), page))
+    const most = memoryBytesMax - this.bytes
+    const wanted = Math.min(most, roundUp(Math.max(bytes - this.bytes, growthMin, this.bytes / 8), pageBytes))
     try {
       if (this.bytes + wanted < bytes) throw new RangeError('beyond the address space')
-      this.#memory.grow(wanted / page)
+      this.#memory.grow(wanted / pageBytes)
     } catch (cause) {
       const message = `no memory for ${wanted} more bytes of a sparse field`
-      throw new EngineError('memory_exhausted', message, { value: bytes, limit: arenaBytesMax }, { cause })
+      throw new EngineError('memory_exhausted', message, { value: bytes, limit: memoryBytesMax }, { cause })
     }
     this.#look(this.#memory)
   }

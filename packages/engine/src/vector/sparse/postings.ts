@@ -1,6 +1,6 @@
 // From rows to postings: what a batch of rows adds to each list.
 import { yieldToOthers } from '@annal/wal'
-import { elementAt } from '../dense/arena.ts'
+import { elementAt } from '../element-at.ts'
 import type { SparseRows } from '../field.ts'
 
 /** Postings sorted in one go. */

@@ -1,9 +1,9 @@
-// A question to a sparse field as the kernel takes it: its lists with their scaled weights, room to work, and the hits when it is
-// done. Lies in the field's own memory, so that nothing else is sent.
-import { elementAt } from '../dense/arena.ts'
+// The descriptor of a query of a sparse field: its lists with their scaled weights, space for the kernel to work in, and then the
+// hits. It is in the memory of the field, so nothing else is passed to the thread that runs the query.
+import { elementAt } from '../element-at.ts'
 import type { SparseMemory } from './memory.ts'
 
-/** Words of a ticket and of a list; assembly/sparse/layout.ts has the same numbers. */
+/** Words of a descriptor and of a list; assembly/sparse/layout.ts has the same numbers. */
 const word = {
   lists: 0,
   k: 1,
@@ -36,7 +36,7 @@ export interface WeighedList {
   readonly magnitude: number
 }
 
-export interface Ticket {
+export interface Descriptor {
   readonly address: number
   readonly bytes: number
 }
@@ -48,11 +48,11 @@ export interface SparseAnswer {
   readonly postings: number
 }
 
-export function writeTicket(
+export function writeDescriptor(
   memory: SparseMemory,
   lists: readonly WeighedList[],
   options: { readonly k: number; readonly version: number; readonly allowed: Uint32Array | undefined },
-): Ticket {
+): Descriptor {
   const { k, version, allowed } = options
   const parts = {
     listArea: lists.length * listBytes,
@@ -62,7 +62,7 @@ export function writeTicket(
     best: k * 16,
     allowed: allowed === undefined ? 0 : Math.ceil(allowed.length / 4) * 16,
   }
-  // Sizes come in powers of two, so that tickets fit where others were.
+  // Sizes are powers of two, so that a descriptor fits into the space of an earlier one.
   const bytes = 2 ** Math.ceil(Math.log2(Object.values(parts).reduce((sum, part) => sum + part, headBytes)))
   const address = memory.allocate(bytes)
   const { u32, f64 } = memory
@@ -101,7 +101,7 @@ function scaleFor(lists: readonly WeighedList[]): number {
   return most > 0 ? 2 ** Math.min(900, scoreBits - Math.ceil(Math.log2(most))) : 1
 }
 
-export function readTicket(memory: SparseMemory, { address }: Ticket): SparseAnswer {
+export function readDescriptor(memory: SparseMemory, { address }: Descriptor): SparseAnswer {
   const { u32, f32 } = memory
   const head = address / 4
   const found = elementAt(u32, head + word.found)

@@ -1,7 +1,7 @@
 // How many rows more or fewer have each term, as one event changes it: kept until the next event or search begins, since the searches
 // of the version before must not see it. Eight bytes for each term, of which one event may have millions.
 import { Column } from '../../memory/column.ts'
-import { elementAt } from '../dense/arena.ts'
+import { elementAt } from '../element-at.ts'
 
 const pieceTerms = 2 ** 16
 

@@ -1,0 +1,59 @@
+// The words at the start of every arena by which host and kernel find everything else in it. assembly/layout.ts has the same
+// numbers.
+
+/** Words of the header, counted from its start. */
+export const header = {
+  address: 4096,
+  magic: 0,
+  dimension: 1,
+  codeBytes: 2,
+  codeStride: 3,
+  M: 4,
+  M0: 5,
+  efConstruction: 6,
+  blockShift: 7,
+  metric: 8,
+  precision: 9,
+  coldStride: 10,
+  inBlockLinks: 11,
+  inBlockUpper: 12,
+  inBlockNorms: 13,
+  inBlockCold: 14,
+  unitShift: 15,
+  centre: 16,
+  blockTable: 17,
+  unitTable: 18,
+  scratchTable: 19,
+  touched: 20,
+  rules: 21,
+  followers: 22,
+  leaders: 23,
+  classes: 24,
+  classesMax: 25,
+  end: 32,
+  rows: 33,
+  dead: 34,
+  linked: 35,
+  entry: 36,
+  units: 37,
+  unmended: 38,
+  /** Number of places in use in the table of classes. 0: the next job builds the table again. */
+  classPlaces: 41,
+  jobLimit: 64,
+  jobItems: 72,
+  jobSide: 73,
+  jobKind: 66,
+  jobSideLevels: 74,
+  jobFirst: 75,
+  /** Offset of the vectors at hand in the staging buffer of the pool. */
+  jobVectors: 78,
+  jobOrder: 79,
+} as const
+
+export const headerBytes = 4096
+/** In the first word: "ANNL". */
+export const magic = 0x4c4e4e41
+/** No row, no version. */
+export const none = 0xffffffff
+/** Words of a list from here on are not neighbors. */
+export const marked = 0x80000000
