@@ -9,10 +9,10 @@
 // through this Vfs it is found under the new name. Names that are changed elsewhere are not noticed.
 import { sep } from 'node:path'
 import { errnoOf } from './errors.ts'
-import { SharedFile } from './shared-file.ts'
+import { type DescriptorOwner, SharedFile } from './shared-file.ts'
 import type { Vfs } from './vfs.ts'
 
-export class OpenFiles {
+export class OpenFiles implements DescriptorOwner {
   readonly max: number
   /** Files that have a descriptor. */
   readonly #holding = new Set<SharedFile>()

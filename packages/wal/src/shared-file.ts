@@ -1,11 +1,22 @@
 // One file whose descriptor may be closed and reopened. Its owner, `OpenFiles`, decides when, and documents the
 // guarantees.
-import type { OpenFiles } from './open-files.ts'
 import type { OpenMode, Vfs, VfsFile } from './vfs.ts'
+
+/** What a file needs from its owner, which counts descriptors. */
+export interface DescriptorOwner {
+  /** Counts a use, which makes the file the most recently used one. */
+  countUse(): number
+  /** Opens a descriptor for a file once one is available. */
+  open<T>(file: SharedFile, openDescriptor: () => Promise<T>): Promise<T>
+  /** The file is about to close its descriptor; call `done` when it is closed. */
+  beginClose(file: SharedFile): { readonly done: () => void }
+  /** Closes idle descriptors beyond the limit. */
+  trim(): Promise<void>
+}
 
 export class SharedFile implements VfsFile {
   path: string
-  readonly #owner: OpenFiles
+  readonly #owner: DescriptorOwner
   readonly #inner: Vfs
   readonly #mode: OpenMode
   readonly #onClose: (file: SharedFile) => void
@@ -23,7 +34,7 @@ export class SharedFile implements VfsFile {
   #failure: { readonly error: unknown } | undefined
 
   constructor(options: {
-    readonly owner: OpenFiles
+    readonly owner: DescriptorOwner
     readonly inner: Vfs
     readonly path: string
     readonly mode: OpenMode

@@ -3,7 +3,7 @@
 // filter values; the document becomes a key of meta.
 import type { Json, JsonObject, ObjectRecord, SpaceType } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
-import type { DatabaseOptions } from './database-source.ts'
+import type { DatabaseOptions } from './database-options.ts'
 import { fieldValue } from './field-value.ts'
 import { keysOf, metaAndFilter } from './payload.ts'
 import { listAt, objectAt, type Rest, restOf } from './rest.ts'

@@ -1,16 +1,7 @@
 // Another database as a source, selected by the scheme of its URL.
 import { usageError } from '../exit-code.ts'
-import type { Renames } from './columns.ts'
+import type { DatabaseOptions } from './database-options.ts'
 import type { Source } from './source.ts'
-
-export interface DatabaseOptions {
-  /** The field for vectors without a name. */
-  readonly field: string
-  readonly renames: Renames
-  /** Comma-separated keys; undefined means every key with a suitable value. */
-  readonly filterKeys?: string | undefined
-  readonly sourceToken?: string | undefined
-}
 
 export async function openDatabase(address: string, options: DatabaseOptions): Promise<Source> {
   const url = URL.parse(address)

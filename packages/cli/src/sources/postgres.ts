@@ -6,7 +6,7 @@ import type { Json, ObjectRecord, SpaceType } from '@annal/client'
 import { Client, types } from 'pg'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import { type Column, columnsOf, objectOf, type Renames } from './columns.ts'
-import type { DatabaseOptions } from './database-source.ts'
+import type { DatabaseOptions } from './database-options.ts'
 import type { Source, SourceField } from './source.ts'
 
 const rowsOfPage = 500

@@ -2,7 +2,7 @@
 // their ids, page by page; a position is the first id of the next page. The payload of a point becomes meta and filter values.
 import type { FieldValue, Json, JsonObject, ObjectRecord, SpaceType } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
-import type { DatabaseOptions } from './database-source.ts'
+import type { DatabaseOptions } from './database-options.ts'
 import { fieldValue } from './field-value.ts'
 import { keysOf, metaAndFilter } from './payload.ts'
 import { listAt, objectAt, restOf } from './rest.ts'

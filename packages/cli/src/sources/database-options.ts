@@ -1,0 +1,11 @@
+// Options for reading from another database.
+import type { Renames } from './columns.ts'
+
+export interface DatabaseOptions {
+  /** The field for vectors without a name. */
+  readonly field: string
+  readonly renames: Renames
+  /** Comma-separated keys; undefined means every key with a suitable value. */
+  readonly filterKeys?: string | undefined
+  readonly sourceToken?: string | undefined
+}
