@@ -1,7 +1,8 @@
-// An arena as of one moment, while writers go on. Links change everywhere with every insert, so they are copied beforehand, a
-// little in each turn, and at the moment of the cut only those lists again that were written meanwhile: what writers wait for
-// depends on how much they write, not on how much there is. Rows are written once and then only when they die or their ordinal
-// is given out again, so they stay where they are, and whoever is about to change one sets it aside first.
+// An arena as of one moment, while writers continue. Links change everywhere with every insert, so they are copied beforehand, a
+// little in each turn, and at the moment of the cut only the lists that were written in the meantime are copied again: how long
+// writers wait depends on how much they write, not on the size of the arena. The same applies to the places of lists above level 0:
+// a row that followed another gets lists when it succeeds it, in a job for other ordinals. Everything else of a row is written once,
+// and again only when the row is removed or its ordinal is reused, so it stays in place, and a writer that changes it copies it first.
 
 import { elementAt } from '../element-at.ts'
 import type { Rest } from '../field.ts'
@@ -13,11 +14,13 @@ import { levelOf } from './level.ts'
 /** Graph links of an arena, copied while they change. */
 export class LinksAhead {
   readonly arena: Arena
-  /** Of each block its links, and of each chunk of units all it has room for. */
+  /** The links of each block, followed by the places of its lists above level 0, and every chunk of units up to its capacity. */
   readonly #blocks: Uint8Array[] = []
   readonly #chunks: Uint8Array[] = []
   readonly #unitChunkBytes: number
   readonly #linksBytes: number
+  /** Bytes of a block from its links to the end of the places of lists above level 0. */
+  readonly #blockBytes: number
   readonly #written: ReturnType<Arena['touched']['watch']>
   #released = false
 
@@ -27,6 +30,7 @@ export class LinksAhead {
     const { unitBytes, unitShift, inBlock } = arena.shape
     this.#unitChunkBytes = unitBytes * 2 ** unitShift
     this.#linksBytes = inBlock.upper - inBlock.links
+    this.#blockBytes = inBlock.norms - inBlock.links
     this.#written = arena.touched.watch(() => ({ u8: arena.u8, u32: arena.u32, end: arena.word(header.end) }))
   }
 
@@ -56,6 +60,9 @@ export class LinksAhead {
   links(block: number, bytes: number): Uint8Array {
     return elementAt(this.#blocks, block).subarray(0, bytes)
   }
+  upper(block: number, bytes: number): Uint8Array {
+    return elementAt(this.#blocks, block).subarray(this.#linksBytes, this.#linksBytes + bytes)
+  }
   units(chunk: number, bytes: number): Uint8Array {
     return elementAt(this.#chunks, chunk).subarray(0, bytes)
   }
@@ -66,8 +73,8 @@ export class LinksAhead {
     const { blockRows, inBlock, unitShift } = arena.shape
     if (this.#blocks.length * blockRows < arena.word(header.end)) {
       const from = arena.blockAddress(this.#blocks.length) + inBlock.links
-      this.#blocks.push(arena.u8.slice(from, from + this.#linksBytes))
-      return this.#linksBytes
+      this.#blocks.push(arena.u8.slice(from, from + this.#blockBytes))
+      return this.#blockBytes
     }
     if (this.#chunks.length * 2 ** unitShift < arena.word(header.units)) {
       const from = arena.unitChunkAddress(this.#chunks.length)
@@ -82,11 +89,14 @@ export class LinksAhead {
     const { blockShift, blockRows, inBlock, linksAtBase, unitShift, unitBytes, params } = arena.shape
     const [block, row] = [ordinal >>> blockShift, ordinal & (blockRows - 1)]
     const listBytes = linksAtBase * 4
+    const copy = elementAt(this.#blocks, block)
     const list = arena.blockAddress(block) + inBlock.links + row * listBytes
-    elementAt(this.#blocks, block).set(arena.u8.subarray(list, list + listBytes), row * listBytes)
+    copy.set(arena.u8.subarray(list, list + listBytes), row * listBytes)
     const levels = levelOf(ordinal, params.M)
     if (levels === 0) return
-    const unit = elementAt(arena.u32, (arena.blockAddress(block) + inBlock.upper) / 4 + row)
+    const upper = arena.blockAddress(block) + inBlock.upper + row * 4
+    copy.set(arena.u8.subarray(upper, upper + 4), this.#linksBytes + row * 4)
+    const unit = elementAt(arena.u32, upper / 4)
     // A row that follows another has no lists above level 0, unless it had them before.
     if (unit === none) return
     // Units of one node never straddle two chunks.
@@ -121,7 +131,9 @@ export class ArenaCut {
     this.#paddings = new Map(
       this.#parts.flatMap((part) => {
         const used = usedOf(part)
-        return used < part.bytes ? [[part, copyOf(arena, part.address + used, part.bytes - used)]] : []
+        return part.kind !== 'upper' && used < part.bytes
+          ? [[part, copyOf(arena, part.address + used, part.bytes - used)]]
+          : []
       }),
     )
     this.state = stateWords.map((word) => arena.word(word))
@@ -141,6 +153,7 @@ export class ArenaCut {
     let chunk = 0
     for (const part of this.#parts) {
       if (part.kind === 'links') yield this.#links.links(part.block, part.bytes)
+      else if (part.kind === 'upper') yield this.#links.upper(part.block, part.bytes)
       else if (part.kind === 'units') yield this.#links.units(chunk++, part.bytes)
       else yield this.#rowsAsTheyWere(part)
     }
@@ -160,7 +173,9 @@ export class ArenaCut {
     const perBlock = this.#parts.findIndex(({ block }) => block !== 0)
     const count = perBlock < 0 ? this.#parts.length : perBlock
     const block = ordinal >>> this.#arena.shape.blockShift
-    return this.#parts.slice(block * count, (block + 1) * count).filter(({ rows }) => rows !== undefined)
+    return this.#parts
+      .slice(block * count, (block + 1) * count)
+      .filter(({ rows, kind }) => rows !== undefined && kind !== 'upper')
   }
 
   #rowsAsTheyWere(part: Part): Uint8Array {
