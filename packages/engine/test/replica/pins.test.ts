@@ -38,3 +38,22 @@ test('a version without readers blocks nothing, whichever was pinned last', asyn
   await pins.until(Number.POSITIVE_INFINITY)
   t.ok(done)
 })
+
+test('a pin on a version does not hold up who waits for that version, and several may wait for different ones', async (t) => {
+  const pins = new Pins()
+  const releases = [pins.pin(4), pins.pin(6), pins.pin(6)]
+  await pins.until(4)
+  const resumed: number[] = []
+  const waiting = [5, 6, 7].map((version) => pins.until(version).then(() => resumed.push(version)))
+  await setImmediate()
+  t.strictSame(resumed, [])
+  releases[0]?.()
+  await setImmediate()
+  t.strictSame(resumed, [5, 6])
+  releases[1]?.()
+  await setImmediate()
+  t.strictSame(resumed, [5, 6], 'another search looks at version 6')
+  releases[2]?.()
+  await Promise.all(waiting)
+  t.strictSame(resumed, [5, 6, 7])
+})

@@ -74,9 +74,57 @@ test('writers wait while the gate is held, and continue afterwards', async (t) =
   const writers = Array.from({ length: 3 }, () => gate.write(async () => void appended++))
   await setImmediate()
   t.equal(appended, 0)
+  const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length
+  const waiting = timers()
   release.resolve()
   await Promise.all([...holds, ...writers])
   t.equal(appended, 3)
+  t.equal(timers(), waiting - 3, 'and none of them leaves a timer behind')
+})
+
+test('a cut waits for what was appended during the one before it, and the next after one that failed is not harmed', async (t) => {
+  const gate = new WriteGate()
+  const trace: string[] = []
+  const release = Promise.withResolvers<void>()
+  const first = gate.hold(async () => {
+    trace.push('first')
+    await release.promise
+    // What holds the gate may append, as a rebuild does.
+    void gate.queue(7, async () => {
+      await setImmediate()
+      trace.push('applied')
+    })
+    throw new Error('no room')
+  })
+  const second = gate.hold(async () => {
+    trace.push('second')
+    return 'cut'
+  })
+  await setImmediate()
+  t.strictSame(trace, ['first'])
+  release.resolve()
+  await t.rejects(first, { message: 'no room' })
+  t.equal(await second, 'cut')
+  t.strictSame(trace, ['first', 'applied', 'second'])
+  t.equal(await gate.write(async () => 'in'), 'in')
+})
+
+test('an action between two applies runs after those before it, and takes no room in the queue', async (t) => {
+  const gate = new WriteGate()
+  const trace: string[] = []
+  const applied = gate.queue(5, async () => {
+    await setImmediate()
+    trace.push('apply')
+  })
+  const between = gate.between(() => {
+    trace.push('between')
+    return 'seen'
+  })
+  t.strictSame(gate.pending, { events: 2, bytes: 5 })
+  t.equal(await between, 'seen')
+  await applied
+  t.strictSame(trace, ['apply', 'between'])
+  t.strictSame(gate.pending, { events: 0, bytes: 0 })
 })
 
 test('a writer that waited 30 s is rejected', async (t) => {

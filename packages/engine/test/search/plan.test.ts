@@ -77,3 +77,9 @@ test('at equal costs the matches are compared, because this never ends in the wr
   t.ok(even !== undefined)
   t.equal(planOf({ matches: even, rows: even as number, ef: 300 }), 'compare')
 })
+
+test('costs are counted in comparisons of a walk, by the measured constants', async (t) => {
+  t.strictSame(planDense({ ...input, matches: 6_000 }).costs, { scan: 2_400, walk: 1_874 })
+  t.strictSame(planDense({ ...input, matches: 60_000 }).costs, { scan: 24_000, walk: 1_517 })
+  t.strictSame(planDense({ ...input, matches: undefined, rows: 5_000 }).costs, { scan: 2_250, walk: 1_213 })
+})

@@ -40,6 +40,8 @@ test('what is applied adds up until a checkpoint starts', async (t) => {
   t.ok(isDue())
   policy.reset()
   t.notOk(isDue() || policy.isWorthwhile())
+  policy.recordApplied(9_999, 64 * mebibyte - 1)
+  t.notOk(isDue(), 'nothing of before counts')
 })
 
 test('a pause is used when a thousand rows or a megabyte were applied', async (t) => {
