@@ -1,37 +1,57 @@
 // Changes one thing at a time in a source file and runs the tests that are closest to it: a mutant that no test notices shows
 // what the tests do not hold. The source on disk never changes.
 //
-//   node --conditions=annal-source scripts/mutation/main.ts [--only NAME] [--count 100] [--seed N] [--jobs 1]
+//   node --conditions=annal-source scripts/mutation/main.ts [--only NAME] [--count 100] [--seed N] [--jobs 1] [--table]
 //
-// targets.json says which tests belong to which file. Results go to scripts/mutation/results.json, which a later run with the
-// same seed continues; survivors that are explained stand in targets.json under `equivalent`, by line text and change.
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import os from 'node:os'
+// targets.json lists the files and the tests of each target. Results go to scripts/mutation/results.json. A later run with the same
+// seed continues them: it repeats the survivors, and everything of a file that changed. --table prints the results and runs nothing.
+import { createHash } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { seededRandom } from '@annal/wal/testing'
 import { type Mutant, mutantsOf } from './mutants.ts'
+import { Runner, root } from './runner.ts'
 
 interface Target {
-  readonly file: string
+  /** Each is sampled separately. */
+  readonly files: readonly string[]
+  /** The quickest first: the first that fails ends a mutant. */
   readonly tests: readonly string[]
-  /** Changes that no test can notice, each with the reason. */
-  readonly equivalent?: Readonly<Record<string, string>>
+  /** Changes that no test can notice. */
+  readonly equivalent?: readonly Equivalent[]
+}
+
+interface Equivalent {
+  /** Part of the line. */
+  readonly in: string
+  readonly change: string
+  readonly reason: string
 }
 
 type Outcome = 'killed' | 'timeout' | 'survived' | 'equivalent'
 
 interface Result {
   readonly line: number
+  readonly column: number
   readonly change: string
   readonly outcome: Outcome
 }
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
-const here = path.join(root, 'scripts/mutation')
-const targets: Readonly<Record<string, Target>> = JSON.parse(readFileSync(path.join(here, 'targets.json'), 'utf8'))
+interface FileResults {
+  readonly seed: number
+  /** Mutants in the file; `results` are of the sample. */
+  readonly all: number
+  /** Hash of the source: results of another one do not count. */
+  readonly source: string
+  readonly date: string
+  readonly results: readonly Result[]
+}
+
+type Results = Record<string, Record<string, FileResults>>
+
+const here = fileURLToPath(new URL('.', import.meta.url))
 const resultsPath = path.join(here, 'results.json')
 
 const { values } = parseArgs({
@@ -40,110 +60,105 @@ const { values } = parseArgs({
     count: { type: 'string', default: '100' },
     seed: { type: 'string', default: '1' },
     jobs: { type: 'string', default: '1' },
+    table: { type: 'boolean', default: false },
   },
 })
+const [seed, count] = [Number(values.seed), Number(values.count)]
 
-const scratch = mkdtempSync(path.join(os.tmpdir(), 'annal-mutants-'))
-process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
+const targets: Readonly<Record<string, Target>> = JSON.parse(readFileSync(path.join(here, 'targets.json'), 'utf8'))
+const chosen = Object.entries(targets).filter(([name]) => values.only === undefined || values.only === name)
+if (values.table) printTable(load())
+else for (const [name, target] of chosen) await runTarget(name, target)
 
-/** Runs one test file; its exit code, or undefined when it took longer than `timeoutMs`. */
-function runTest(test: string, timeoutMs: number, mutant?: string): Promise<number | undefined> {
-  const hook = mutant === undefined ? [] : [`--import=${pathToFileURL(path.join(here, 'hook.mjs'))}`]
-  const options = ['--conditions=annal-source', ...hook].join(' ')
-  const environment = { ...process.env, NODE_OPTIONS: options, TAP_BAIL: '1', TAP_TIMEOUT: '600', ANNAL_SEED: '1' }
-  const child = spawn(process.execPath, [path.join(root, test)], {
-    cwd: root,
-    detached: true,
-    stdio: 'ignore',
-    env: mutant === undefined ? environment : { ...environment, ANNAL_MUTANT: mutant },
-  })
-  return new Promise((resolve) => {
-    let late = false
-    const timer = setTimeout(() => {
-      late = true
-      process.kill(-(child.pid as number), 'SIGKILL')
-    }, timeoutMs)
-    child.on('close', (code) => {
-      clearTimeout(timer)
-      resolve(late ? undefined : (code ?? 1))
-    })
-  })
+async function runTarget(name: string, target: Target): Promise<void> {
+  const runner = new Runner(target.tests)
+  for (const file of target.files) await runFile(name, target, file, runner)
 }
 
-/** How long each test takes with the source unchanged; it must pass. */
-async function measure(tests: readonly string[]): Promise<ReadonlyMap<string, number>> {
-  const times = new Map<string, number>()
-  for (const test of tests) {
-    const began = performance.now()
-    if ((await runTest(test, 600_000)) !== 0) throw new Error(`${test} fails without a mutant`)
-    times.set(test, performance.now() - began)
+async function runFile(name: string, target: Target, file: string, runner: Runner): Promise<void> {
+  const source = readFileSync(path.join(root, file), 'utf8')
+  const lines = source.split('\n')
+  const hash = createHash('sha256').update(source).digest('hex').slice(0, 16)
+  const all = mutantsOf(file, source)
+  const known = load()[name]?.[file]
+  const isSame = known?.seed === seed && known.source === hash
+  const earlier = new Map((isSame ? known.results : []).map((result) => [keyOf(result), result]))
+  const results = new Map<string, Result>()
+  const queue = sample(all, count, seed).filter((mutant) => {
+    const before = earlier.get(keyOf(mutant))
+    if (before?.outcome !== 'killed' && before?.outcome !== 'timeout') return true
+    results.set(keyOf(mutant), before)
+    return false
+  })
+  const save = () => {
+    const sorted = [...results.values()].sort((a, b) => a.line - b.line || a.column - b.column)
+    const date = new Date().toISOString().slice(0, 10)
+    const saved = load()
+    saved[name] = { ...saved[name], [file]: { seed, all: all.length, source: hash, date, results: sorted } }
+    writeFileSync(resultsPath, `${JSON.stringify(saved, undefined, 1)}\n`)
   }
-  return times
+  const work = async (): Promise<void> => {
+    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
+      const { line, column, change } = mutant
+      const end = await runner.judge(file, mutant.source)
+      const outcome = end === 'passed' ? survivor(target, lines[line - 1] ?? '', change) : end
+      results.set(keyOf(mutant), { line, column, change, outcome })
+      if (outcome === 'survived') console.log(`${file}:${line}:${column}: survived: ${change}`)
+      save()
+    }
+  }
+  if (queue.length > 0) await runner.measure()
+  await Promise.all(Array.from({ length: Number(values.jobs) }, work))
+  save()
+  console.log(rowOf(name, file, load()[name]?.[file] as FileResults))
 }
 
-async function judge(
-  target: Target,
-  mutant: Mutant,
-  times: ReadonlyMap<string, number>,
-  job: number,
-): Promise<Outcome> {
-  const file = path.join(scratch, `${job}.json`)
-  writeFileSync(file, JSON.stringify({ url: pathToFileURL(path.join(root, target.file)).href, source: mutant.source }))
-  for (const test of target.tests) {
-    const code = await runTest(test, (times.get(test) as number) * 4 + 20_000, file)
-    if (code === undefined) return 'timeout'
-    if (code !== 0) return 'killed'
-  }
-  return target.equivalent?.[mutant.change] === undefined ? 'survived' : 'equivalent'
+function keyOf({ line, column, change }: Pick<Mutant, 'line' | 'column' | 'change'>): string {
+  return `${line}:${column}: ${change}`
+}
+
+function survivor({ equivalent = [] }: Target, line: string, change: string): Outcome {
+  return equivalent.some((one) => line.includes(one.in) && one.change === change) ? 'equivalent' : 'survived'
 }
 
 /** A sample without repetition, in the order of the source. */
-function sample(mutants: readonly Mutant[], count: number, seed: number): readonly Mutant[] {
-  const random = seededRandom(seed)
+function sample(mutants: readonly Mutant[], size: number, sampleSeed: number): Mutant[] {
+  const random = seededRandom(sampleSeed)
   const left = [...mutants]
-  while (left.length > count) left.splice(random.below(left.length), 1)
+  while (left.length > size) left.splice(random.below(left.length), 1)
   return left
 }
 
-function load(): Record<string, { seed: number; of: number; results: Result[] }> {
+function load(): Results {
   try {
     return JSON.parse(readFileSync(resultsPath, 'utf8'))
-  } catch {
-    return {}
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw error
   }
 }
 
-for (const [name, target] of Object.entries(targets)) {
-  if (values.only !== undefined && values.only !== name) continue
-  const all = mutantsOf(target.file, readFileSync(path.join(root, target.file), 'utf8'))
-  const chosen = sample(all, Number(values.count), Number(values.seed))
-  const saved = load()
-  const known = saved[name]?.seed === Number(values.seed) ? (saved[name]?.results ?? []) : []
-  const results: Result[] = []
-  const queue = chosen.filter((mutant) => {
-    const before = known.find(({ line, change }) => line === mutant.line && change === mutant.change)
-    if (before) results.push(before)
-    return before === undefined
-  })
-  const times = queue.length > 0 ? await measure(target.tests) : new Map<string, number>()
-  const work = async (job: number): Promise<void> => {
-    for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const outcome = await judge(target, mutant, times, job)
-      results.push({ line: mutant.line, change: mutant.change, outcome })
-      if (outcome === 'survived') console.log(`${target.file}:${mutant.line}: survived: ${mutant.change}`)
-      results.sort((a, b) => a.line - b.line)
-      writeFileSync(
-        resultsPath,
-        `${JSON.stringify({ ...load(), [name]: { seed: Number(values.seed), of: all.length, results } }, undefined, 1)}\n`,
-      )
-    }
-  }
-  await Promise.all(Array.from({ length: Number(values.jobs) }, (_, job) => work(job)))
-  const count = (outcome: Outcome): number => results.filter((result) => result.outcome === outcome).length
-  const counted = results.length - count('equivalent')
-  const noticed = count('killed') + count('timeout')
-  console.log(
-    `${name}: ${noticed} of ${counted} noticed (${((noticed / counted) * 100).toFixed(1)} %): ${count('killed')} killed, ` +
-      `${count('timeout')} timeouts, ${count('survived')} survived; ${count('equivalent')} equivalent; ${results.length} of ${all.length} mutants`,
-  )
+function rowOf(name: string, file: string, { results, all, seed: usedSeed, date }: FileResults): string {
+  const number = (outcome: Outcome) => results.filter((result) => result.outcome === outcome).length
+  const [killed, timeouts, survived] = [number('killed'), number('timeout'), number('survived')]
+  const share = (100 * (killed + timeouts)) / (killed + timeouts + survived)
+  const sampled = `${results.length} of ${all}`
+  const cells = [
+    name,
+    `\`${file}\``,
+    sampled,
+    killed,
+    timeouts,
+    survived,
+    number('equivalent'),
+    `${share.toFixed(1)} %`,
+  ]
+  return `| ${[...cells, usedSeed, date].join(' | ')} |`
+}
+
+function printTable(results: Results): void {
+  console.log('| concern | file | mutants | killed | timeouts | survived | equivalent | noticed | seed | date |')
+  console.log('|---|---|---|---|---|---|---|---|---|---|')
+  for (const [name] of chosen)
+    for (const [file, found] of Object.entries(results[name] ?? {})) console.log(rowOf(name, file, found))
 }

@@ -2,7 +2,9 @@
 import ts from 'typescript'
 
 export interface Mutant {
+  /** Both count from 1. */
   readonly line: number
+  readonly column: number
   /** What was changed, for a person. */
   readonly change: string
   readonly source: string
@@ -49,6 +51,7 @@ export function mutantsOf(path: string, source: string): readonly Mutant[] {
     .sort((a, b) => a.from - b.from)
     .map(({ from, to, text }) => ({
       line: file.getLineAndCharacterOfPosition(from).line + 1,
+      column: file.getLineAndCharacterOfPosition(from).character + 1,
       change: `${shorten(source.slice(from, to))} -> ${shorten(text)}`,
       source: source.slice(0, from) + text + source.slice(to),
     }))
