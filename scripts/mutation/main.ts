@@ -5,13 +5,12 @@
 //
 // targets.json lists the files and the tests of each target. Results go to scripts/mutation/results.json. A later run with the same
 // seed continues them: it repeats the survivors, and everything of a file that changed. --table prints the results and runs nothing.
-import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { seededRandom } from '@annal/wal/testing'
-import { type Mutant, mutantsOf } from './mutants.ts'
+import { hashOfCode, type Mutant, mutantsOf } from './mutants.ts'
 import { Runner, root } from './runner.ts'
 
 interface Target {
@@ -33,8 +32,9 @@ interface Equivalent {
 type Outcome = 'killed' | 'timeout' | 'survived' | 'equivalent'
 
 interface Result {
+  /** Position among all mutants of the file, which a comment does not change. */
+  readonly index: number
   readonly line: number
-  readonly column: number
   readonly change: string
   readonly outcome: Outcome
 }
@@ -43,7 +43,7 @@ interface FileResults {
   readonly seed: number
   /** Mutants in the file; `results` are of the sample. */
   readonly all: number
-  /** Hash of the source: results of another one do not count. */
+  /** Hash of the source without comments: results of another one do not count. */
   readonly source: string
   readonly date: string
   readonly results: readonly Result[]
@@ -78,20 +78,20 @@ async function runTarget(name: string, target: Target): Promise<void> {
 async function runFile(name: string, target: Target, file: string, runner: Runner): Promise<void> {
   const source = readFileSync(path.join(root, file), 'utf8')
   const lines = source.split('\n')
-  const hash = createHash('sha256').update(source).digest('hex').slice(0, 16)
+  const hash = hashOfCode(file, source)
   const all = mutantsOf(file, source)
   const known = load()[name]?.[file]
   const isSame = known?.seed === seed && known.source === hash
-  const earlier = new Map((isSame ? known.results : []).map((result) => [keyOf(result), result]))
-  const results = new Map<string, Result>()
+  const earlier = new Map((isSame ? known.results : []).map((result) => [result.index, result]))
+  const results = new Map<number, Result>()
   const queue = sample(all, count, seed).filter((mutant) => {
-    const before = earlier.get(keyOf(mutant))
+    const before = earlier.get(mutant.index)
     if (before?.outcome !== 'killed' && before?.outcome !== 'timeout') return true
-    results.set(keyOf(mutant), before)
+    results.set(mutant.index, { ...before, line: mutant.line })
     return false
   })
   const save = () => {
-    const sorted = [...results.values()].sort((a, b) => a.line - b.line || a.column - b.column)
+    const sorted = [...results.values()].sort((a, b) => a.index - b.index)
     const date = new Date().toISOString().slice(0, 10)
     const saved = load()
     saved[name] = { ...saved[name], [file]: { seed, all: all.length, source: hash, date, results: sorted } }
@@ -99,11 +99,11 @@ async function runFile(name: string, target: Target, file: string, runner: Runne
   }
   const work = async (): Promise<void> => {
     for (let mutant = queue.shift(); mutant !== undefined; mutant = queue.shift()) {
-      const { line, column, change } = mutant
+      const { index, line, change } = mutant
       const end = await runner.judge(file, mutant.source)
       const outcome = end === 'passed' ? survivor(target, lines[line - 1] ?? '', change) : end
-      results.set(keyOf(mutant), { line, column, change, outcome })
-      if (outcome === 'survived') console.log(`${file}:${line}:${column}: survived: ${change}`)
+      results.set(index, { index, line, change, outcome })
+      if (outcome === 'survived') console.log(`${file}:${line}: survived: ${change}`)
       save()
     }
   }
@@ -111,10 +111,6 @@ async function runFile(name: string, target: Target, file: string, runner: Runne
   await Promise.all(Array.from({ length: Number(values.jobs) }, work))
   save()
   console.log(rowOf(name, file, load()[name]?.[file] as FileResults))
-}
-
-function keyOf({ line, column, change }: Pick<Mutant, 'line' | 'column' | 'change'>): string {
-  return `${line}:${column}: ${change}`
 }
 
 function survivor({ equivalent = [] }: Target, line: string, change: string): Outcome {

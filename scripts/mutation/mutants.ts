@@ -1,10 +1,12 @@
 // Mutants of a TypeScript source: one small change each, found in its syntax tree. Types and strings stay.
+import { createHash } from 'node:crypto'
 import ts from 'typescript'
 
 export interface Mutant {
-  /** Both count from 1. */
+  /** Position among all mutants of the source, from 0. */
+  readonly index: number
+  /** From 1. */
   readonly line: number
-  readonly column: number
   /** What was changed, for a person. */
   readonly change: string
   readonly source: string
@@ -51,7 +53,6 @@ export function mutantsOf(path: string, source: string): readonly Mutant[] {
     .sort((a, b) => a.from - b.from)
     .map(({ from, to, text }) => ({
       line: file.getLineAndCharacterOfPosition(from).line + 1,
-      column: file.getLineAndCharacterOfPosition(from).character + 1,
       change: `${shorten(source.slice(from, to))} -> ${shorten(text)}`,
       source: source.slice(0, from) + text + source.slice(to),
     }))
@@ -60,6 +61,14 @@ export function mutantsOf(path: string, source: string): readonly Mutant[] {
       known.add(mutant.source)
       return true
     })
+    .map((mutant, index) => ({ index, ...mutant }))
+}
+
+/** The same for sources that differ in comments and layout only. */
+export function hashOfCode(path: string, source: string): string {
+  const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest)
+  const text = ts.createPrinter({ removeComments: true }).printFile(file)
+  return createHash('sha256').update(text).digest('hex').slice(0, 16)
 }
 
 function editsOf(node: ts.Node, source: string): readonly Edit[] {

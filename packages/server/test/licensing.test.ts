@@ -2,7 +2,7 @@
 import type { Engine } from '@annal/engine'
 import { test } from 'tap'
 import { licenseClockLeewayMs, trialMs } from '../src/http/limits.ts'
-import { createLicensing, type Licensing } from '../src/license/licensing.ts'
+import { Licensing } from '../src/license/licensing.ts'
 import { dayMs, issued, vendor } from './licenses.ts'
 
 const own = '0f0e0d0c-1111-4222-8333-444455556666'
@@ -44,7 +44,7 @@ class World {
         return world.logMs
       },
     }
-    const licensing = createLicensing({
+    const licensing = new Licensing({
       publicKey: vendor.publicKey,
       place: {
         read: async () => this.file,

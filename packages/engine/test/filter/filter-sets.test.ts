@@ -8,7 +8,7 @@ import { parseFilter } from '../../src/filter/parse-filter.ts'
 import { parseFilterValues } from '../../src/filter/values.ts'
 import { Bitmap } from '../../src/memory/bitmap.ts'
 import type { JsonObject } from '../../src/model/json.ts'
-import { hashSeed, readerOf, seedOf, written } from '../memory/rig.ts'
+import { hashSeed, readerOf, sectionBytes, seedOf } from '../memory/rig.ts'
 import { filter, values } from './arbitrary.ts'
 import { holds } from './naive.ts'
 
@@ -50,7 +50,7 @@ test('conditions of every form find what a direct evaluation finds', async (t) =
     objects.delete(ordinal)
   }
   check('after removals')
-  index = await FilterIndex.load(readerOf(written(...index.dump('f')), 1 << 16), 'f')
+  index = await FilterIndex.load(readerOf(sectionBytes(...index.dump('f')), 1 << 16), 'f')
   check('after a dump')
   index.set(5_000, { only: 'here' })
   objects.set(5_000, { only: 'here' })
@@ -97,7 +97,7 @@ test('objects take the memory that was reserved for them, and no more', async (t
   t.ok(reserved > empty + objects.length * 64, `${reserved} bytes`)
   for (const [ordinal, one] of objects.entries()) index.set(ordinal, one)
   t.equal(index.bytes(), reserved)
-  const { length } = written(...index.dump('f'))
+  const { length } = sectionBytes(...index.dump('f'))
   t.ok(reserved > length / 2 && reserved < length * 20, `a dump has ${length} bytes`)
 })
 

@@ -57,3 +57,25 @@ test('a pin on a version does not hold up who waits for that version, and severa
   await Promise.all(waiting)
   t.strictSame(resumed, [5, 6, 7])
 })
+
+test('versions that no search looks at are forgotten', async (t) => {
+  // The map is private: it is caught when it is made. A number for each version ever searched would fill the memory.
+  const made: Map<number, number>[] = []
+  const Ordinary = globalThis.Map
+  class Caught extends Ordinary<number, number> {
+    constructor() {
+      super()
+      made.push(this)
+    }
+  }
+  Object.assign(globalThis, { Map: Caught })
+  const pins = new Pins()
+  Object.assign(globalThis, { Map: Ordinary })
+  const [counts] = made
+  for (let version = 1; version <= 20; version++) for (let i = 0; i < 2; i++) pins.pin(version)()
+  t.equal(counts?.size, 1, 'one after another')
+  const releases = Array.from({ length: 20 }, (_, i) => pins.pin(100 + i))
+  t.equal(counts?.size, 20)
+  for (const release of releases) release()
+  t.equal(counts?.size, 1, 'at the same time')
+})

@@ -63,3 +63,16 @@ test('a publication that fails never ends: running and finishing it throw the re
   t.throws(() => publication.finish(), { message: 'step 10' })
   t.equal(state.ended, 0)
 })
+
+test('a turn ends with the step that reaches its work', async (t) => {
+  for (const [work, stepsInTurn] of [
+    [131_071, 2],
+    [131_072, 1],
+  ] as const) {
+    const { state, publication } = publicationOf(5, work)
+    const running = publication.run()
+    // A step is counted when the next one is requested.
+    t.equal(state.done, stepsInTurn - 1)
+    await running
+  }
+})

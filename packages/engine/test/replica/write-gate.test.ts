@@ -127,17 +127,27 @@ test('an action between two applies runs after those before it, and takes no roo
   t.strictSame(gate.pending, { events: 0, bytes: 0 })
 })
 
-test('a writer that waited 30 s is rejected', async (t) => {
+test('a writer that waited 30 s is refused, and not a millisecond before', async (t) => {
   mock.timers.enable({ apis: ['setTimeout', 'Date'] })
   t.teardown(() => mock.timers.reset())
   const gate = new WriteGate()
   const release = Promise.withResolvers<void>()
   const held = gate.hold(() => release.promise)
+  let isRefused = false
   const refused = t.rejects(
-    gate.write(async () => 'in'),
-    { code: 'overloaded', details: { limit: 30_000 } },
+    gate
+      .write(async () => 'in')
+      .finally(() => {
+        isRefused = true
+      }),
+    { code: 'overloaded', message: / 30 s/, details: { limit: 30_000 } },
   )
-  mock.timers.tick(30_000)
+  mock.timers.tick(29_999)
+  // An event that is applied wakes the writer.
+  await gate.between(() => undefined)
+  await setImmediate()
+  t.notOk(isRefused)
+  mock.timers.tick(1)
   await refused
   release.resolve()
   await held

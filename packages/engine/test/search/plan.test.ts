@@ -83,3 +83,16 @@ test('costs are counted in comparisons of a walk, by the measured constants', as
   t.strictSame(planDense({ ...input, matches: 60_000 }).costs, { scan: 24_000, walk: 1_517 })
   t.strictSame(planDense({ ...input, matches: undefined, rows: 5_000 }).costs, { scan: 2_250, walk: 1_213 })
 })
+
+test('at equal costs a comparison of few matches among many rows is preferred, too', async (t) => {
+  const searched = { ...input, matches: 2_000, ef: 16 }
+  const even = Array.from({ length: 2_000 }, (_, i) => 247_000 + i).find((rows) => {
+    const { costs } = planDense({ ...searched, rows })
+    return costs !== undefined && costs.scan === costs.walk
+  })
+  t.ok(even !== undefined)
+  const { kind, reason } = planDense({ ...searched, rows: even as number })
+  t.equal(kind, 'compare')
+  t.match(reason, /cheaper than a walk/)
+  t.equal(planDense({ ...searched, rows: 240_000 }).kind, 'walk')
+})

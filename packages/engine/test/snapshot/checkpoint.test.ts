@@ -4,6 +4,7 @@ import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs
 import { tmpdir } from 'node:os'
 import { basename, join, relative } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
+import { openWorkerPool, type WorkerPool } from '@annal/engine/testing'
 import { SteadyPace, type Vfs } from '@annal/wal'
 import { type Test, test } from 'tap'
 import { Catalog } from '../../src/catalog/catalog.ts'
@@ -25,7 +26,6 @@ import {
   writeCheckpoint,
 } from '../../src/snapshot/checkpoint.ts'
 import { type ManifestCollection, manifestName, writeManifest } from '../../src/snapshot/manifest.ts'
-import { openWorkerPool, type WorkerPool } from '../../src/vector/threads/worker-pool.ts'
 import { type DurableCall, watchedVfs } from '../crash/watched-vfs.ts'
 import { hashSeed } from '../memory/rig.ts'
 

@@ -1,6 +1,6 @@
 // The estimate of memory that a write may need, counted by hand.
 import { test } from 'tap'
-import { added, noRoom, roomFor, roomForFilters } from '../../src/collection/room.ts'
+import { added, noRoom, roomFor, roomForFilters } from '../../src/collection/write-memory.ts'
 import { vectorForm } from '../../src/model/vector-form.ts'
 import { recordBytes } from '../../src/replica/object-store.ts'
 import type { Replica } from '../../src/replica/replica.ts'
@@ -58,6 +58,7 @@ test('vectors that are not of unit length are counted in the field that has most
   const { unit, given, givenWithNorm } = vectorForm
   const fields = [dense([given, unit, given]), dense(), dense([given, givenWithNorm, unit, given]), dense([unit])]
   t.strictSame(roomFor({ ...nothing, dense: fields }), { ...noRoom, scaled: 3 })
+  t.strictSame(roomFor({ ...nothing, dense: [dense(), dense([unit])] }), noRoom)
 })
 
 test('other filters need room for the records that they are part of, and for the filters', async (t) => {
