@@ -61,10 +61,7 @@ async function fromQdrant(t: Test, server: string): Promise<void> {
     filter: { title: 'Alien', year: 1979, tags: ['space', 'fear'] },
     sparse: { words: { indices: [7, 4_294_967_295], values: [2, 0.5] } },
     multi: {
-      pages: [
-        [1, 2],
-        [3, 4],
-      ],
+      pages: [{ vector: [1, 2] }, { vector: [3, 4] }],
     },
   })
   t.notOk('crew' in (objectWithId('1')?.filter ?? {}), 'what no filter can ask for is meta alone')
@@ -77,7 +74,7 @@ async function fromQdrant(t: Test, server: string): Promise<void> {
     ],
   )
   t.match(
-    fields.map((field) => 'params' in field && field.params.space_type),
+    fields.map((field) => field.type !== 'sparse' && field.params.spaceType),
     ['cosine', 'ip', false],
   )
 }
@@ -123,7 +120,7 @@ async function unnamed(t: Test, server: string): Promise<void> {
   await importing('one', `qdrant://${qdrant.host}/one`, { server, create: true, field: 'v' })
   const { objects, fields } = await stored(server, 'one')
   t.match(objects, [{ id: '0', dense: { v: { norm: 5 } } }])
-  t.match(fields, [{ name: 'v', params: { space_type: 'l2', dimension: 2 } }])
+  t.match(fields, [{ name: 'v', params: { spaceType: 'l2', dimension: 2 } }])
   await t.rejects(importing('x', `qdrant://${qdrant.host}/none`, { server }), {
     exitCode: 76,
     message: /404: .*doesn't exist/,
@@ -153,7 +150,7 @@ async function fromChroma(t: Test, server: string): Promise<void> {
   })
   t.same(objectWithId('solaris')?.meta, { uri: 's3://films/solaris' })
   t.same(objectWithId('stalker')?.filter, { year: 1979 })
-  t.match(fields, [{ name: 'text', params: { dimension: 3, space_type: 'cosine' } }])
+  t.match(fields, [{ name: 'text', params: { dimension: 3, spaceType: 'cosine' } }])
   await t.rejects(importing('x', `chroma://${chroma.host}/none`, { server }), { message: /does not exist/ })
 }
 
@@ -209,7 +206,7 @@ async function everyColumn(t: Test, { server, db, address }: Databases): Promise
   })
   t.same(Array.from(objectWithId('9007199254740993')?.dense.plot?.vector ?? []), [993, 0.5, -1])
   t.match(
-    fields.map((field) => ('params' in field ? [field.name, field.params.space_type] : [field.name])),
+    fields.map((field) => (field.type === 'sparse' ? [field.name] : [field.name, field.params.spaceType])),
     [['plot', 'ip'], ['half', 'cosine'], ['words']],
   )
   t.notOk('seen' in (objectWithId('9007199254740993')?.meta ?? {}))

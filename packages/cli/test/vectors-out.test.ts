@@ -265,13 +265,13 @@ function isDirection(space: string, sent: Float32Array, vector: ArrayLike<number
 
 function* returnedOf(
   object: Pick<StoredObject, 'id' | 'dense'> & {
-    readonly multi: { readonly [name: string]: readonly (Float32Array | { readonly vector: Float32Array })[] }
+    readonly multi: { readonly [name: string]: readonly { readonly vector: Float32Array }[] }
   },
 ): Generator<Returned> {
   const { id, dense, multi } = object
   for (const [field, { vector, norm }] of Object.entries(dense)) yield { id, field, vector, norm }
   for (const [field, members] of Object.entries(multi))
-    yield { id, field, vector: members.flatMap((one) => [...('vector' in one ? one.vector : one)]) }
+    yield { id, field, vector: members.flatMap(({ vector }) => [...vector]) }
 }
 
 /** A vector as JSON has it: numbers, `{vector}`, several, or `{vectors}`. */

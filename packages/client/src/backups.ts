@@ -50,20 +50,51 @@ export class Backups {
     this.#transport = transport
   }
 
+  /**
+   * Lists the backups of the database.
+   *
+   * @example
+   * ```ts
+   * for (const { name, original, createdAt } of await client.backups.list()) console.log(name, original, createdAt)
+   * ```
+   */
   list(options?: CallOptions): Promise<readonly BackupInfo[]> {
     return this.#transport.call('listBackups', undefined, options)
   }
 
+  /**
+   * Describes a backup.
+   *
+   * @example
+   * ```ts
+   * const { objects, bytes } = await client.backups.info('before-import')
+   * ```
+   */
   info(name: string, options?: CallOptions): Promise<BackupInfo> {
     return this.#transport.call('backupInfo', { backup: name }, options)
   }
 
-  /** The running backup, or the last one. */
+  /**
+   * The running backup, or the last one.
+   *
+   * @example
+   * ```ts
+   * const { status, percent } = await client.backups.status()
+   * ```
+   */
   status(options?: CallOptions): Promise<BackupStatus> {
     return this.#transport.call('backupStatus', undefined, options)
   }
 
-  /** Waits until a started backup is complete. Fails with `backup_failed` if it ended without completing. */
+  /**
+   * Waits until a started backup is complete. Fails with `backup_failed` if it ended without completing.
+   *
+   * @example
+   * ```ts
+   * const name = await films.createBackup('before-import')
+   * const { bytes } = await client.backups.completed(name, { onProgress: ({ percent }) => console.log(percent) })
+   * ```
+   */
   async completed(name: string, options: CallOptions & WatchOptions = {}): Promise<BackupInfo> {
     for (;;) {
       const state = await this.status(options)
@@ -76,26 +107,66 @@ export class Backups {
     }
   }
 
-  /** Reports the faults of a backup. `deep` also restores the collection separately and compares its digest. */
+  /**
+   * Reports the faults of a backup. `deep` also restores the collection separately and compares its digest.
+   *
+   * @example
+   * ```ts
+   * const faults = await client.backups.verify('before-import', { deep: true })
+   * ```
+   */
   verify(name: string, { deep = false, ...options }: VerifyOptions = {}): Promise<readonly string[]> {
     return this.#transport.call('verifyBackup', { backup: name, deep }, options)
   }
 
-  /** Restores a backup to a new collection, on request as of an event or a time other than the backup's. */
+  /**
+   * Restores a backup to a new collection, on request as of an event or a time other than the backup's.
+   *
+   * @example
+   * ```ts
+   * await client.backups.restore('before-import', { target: 'films_before' })
+   * ```
+   */
   async restore(name: string, { target, lsn, time, ...options }: RestoreOptions): Promise<void> {
     await this.#transport.call('restoreBackup', { backup: name, target, lsn, time }, options)
   }
 
+  /**
+   * Deletes a backup.
+   *
+   * @example
+   * ```ts
+   * await client.backups.delete('before-import')
+   * ```
+   */
   async delete(name: string, options?: CallOptions): Promise<void> {
     await this.#transport.call('deleteBackup', { backup: name }, options)
   }
 
-  /** The backup as one stream, to store elsewhere. */
+  /**
+   * The backup as one stream, to store elsewhere.
+   *
+   * @example
+   * ```ts
+   * import { writeFile } from 'node:fs/promises'
+   *
+   * await writeFile('before-import.tar', await client.backups.download('before-import'))
+   * ```
+   */
   download(name: string, options?: CallOptions): Promise<ReadableStream<Uint8Array>> {
     return this.#transport.call('downloadBackup', { backup: name }, options)
   }
 
-  /** Stores a stream from `download` under a new backup name. */
+  /**
+   * Stores a stream from `download` under a new backup name.
+   *
+   * @example
+   * ```ts
+   * import { openAsBlob } from 'node:fs'
+   *
+   * await client.backups.upload('before-import', await openAsBlob('before-import.tar'))
+   * ```
+   */
   async upload(name: string, content: ReadableStream<Uint8Array> | Blob, options?: CallOptions): Promise<void> {
     await this.#transport.call('uploadBackup', { backup: name, content }, options)
   }

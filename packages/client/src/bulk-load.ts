@@ -86,21 +86,29 @@ const recordsPerCallMax = 1_000
 
 /**
  * Stores a list in as many calls as necessary, one after another, so that an id that occurs twice keeps its last record. A list that
- * fits into one call is stored atomically, and its failures are passed on unchanged. Resolves to the result of the last call.
+ * fits into one call is stored atomically, and its failures are passed on unchanged. Resolves to the result of the last call, with the
+ * number of records in all of them.
  */
 export async function storeAll<T, R>(
-  records: readonly T[],
+  records: readonly T[] | AsyncIterable<T>,
   send: (batch: readonly T[]) => Promise<R>,
   signal: AbortSignal | undefined,
-): Promise<R> {
-  if (records.length <= recordsPerCallMax) return send(records)
+): Promise<R & { readonly upserted: number }> {
+  if (!isAsyncIterable(records) && !(records?.length > recordsPerCallMax)) {
+    return { ...(await send(records)), upserted: records.length }
+  }
   let last: R | undefined
   const sendNext = async (batch: readonly T[]) => {
     last = await send(batch)
   }
-  await bulkLoad(records, sendNext, { batchSize: recordsPerCallMax, concurrency: 1, signal })
-  // A list of several calls has a last one.
-  return last as R
+  const options = { batchSize: recordsPerCallMax, concurrency: 1, signal }
+  const { stored } = await bulkLoad(records, sendNext, options)
+  // A source without records is one call, as an empty list is.
+  return { ...(last ?? (await send([]))), upserted: stored }
+}
+
+function isAsyncIterable<T>(records: readonly T[] | AsyncIterable<T>): records is AsyncIterable<T> {
+  return typeof records === 'object' && records !== null && Symbol.asyncIterator in records
 }
 
 /** The failure and its position in the source: an error names the record by its position in the batch. */

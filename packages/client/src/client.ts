@@ -3,10 +3,10 @@
 import { Databases, License, Tokens } from './admin.ts'
 import { Backups } from './backups.ts'
 import { Collection } from './collection.ts'
-import type { CollectionDefinition, CollectionDescription } from './collection-definition.ts'
+import type { CollectionDescription } from './collection-definition.ts'
 import type { IndexDefinition, IndexSummary } from './definition.ts'
+import type { CollectionDefinition, ExactDefinition, FieldsOf, JsonObject } from './model.ts'
 import type { Health } from './operations.ts'
-import type { JsonObject } from './record.ts'
 import type { CallOptions, Transport } from './transport.ts'
 import { VectorIndex } from './vector-index.ts'
 
@@ -27,22 +27,63 @@ export class Client {
     this.license = new License(transport)
   }
 
-  /** Fails with `collection_exists` if the name is taken. Resolves when the collection is durable. */
-  async createCollection(definition: CollectionDefinition, options?: CallOptions): Promise<Collection> {
+  /**
+   * Creates a collection and returns it with the types of its fields. A definition that is written out is checked by the compiler; the
+   * server checks every definition. Fails with `collection_exists` if the name is taken. Resolves when the collection is durable.
+   *
+   * @example
+   * ```ts
+   * const films = await client.createCollection({
+   *   name: 'films',
+   *   fields: [{ name: 'plot', type: 'vector', params: { dimension: 3, spaceType: 'cosine' } }],
+   * })
+   * ```
+   */
+  async createCollection<const D extends CollectionDefinition>(
+    definition: D & ExactDefinition<D>,
+    options?: CallOptions,
+  ): Promise<Collection<FieldsOf<D>>> {
     await this.#transport.call('createCollection', definition, options)
-    return this.collection(definition.name)
+    return new Collection<FieldsOf<D>>(this.#transport, definition.name)
   }
 
-  /** Sends no request; a missing collection is reported by the first call. */
-  collection(name: string): Collection {
-    return new Collection(this.#transport, name)
+  /**
+   * Returns a collection by name, with the types of its fields where its definition is given. Sends no request; a missing collection or
+   * field is reported by the first call.
+   *
+   * @example
+   * ```ts
+   * const films = client.collection({ name: 'films', fields: [{ name: 'plot', type: 'vector', params: { dimension: 3 } }] })
+   * const any = client.collection('films')
+   * ```
+   */
+  collection<const D extends string | CollectionDefinition>(
+    nameOrDefinition: D & ExactDefinition<D>,
+  ): Collection<FieldsOf<D>> {
+    const given: string | CollectionDefinition = nameOrDefinition
+    return new Collection<FieldsOf<D>>(this.#transport, typeof given === 'string' ? given : given?.name)
   }
 
+  /**
+   * Describes all collections.
+   *
+   * @example
+   * ```ts
+   * for (const { name, count } of await client.listCollections()) console.log(name, count)
+   * ```
+   */
   listCollections(options?: CallOptions): Promise<readonly CollectionDescription[]> {
     return this.#transport.call('listCollections', undefined, options)
   }
 
-  /** Deletes the collection and all its objects. */
+  /**
+   * Deletes the collection and all its objects.
+   *
+   * @example
+   * ```ts
+   * await client.deleteCollection('films')
+   * ```
+   */
   async deleteCollection(name: string, options?: CallOptions): Promise<void> {
     await this.#transport.call('deleteCollection', { collection: name }, options)
   }
@@ -50,45 +91,109 @@ export class Client {
   /**
    * An index is a collection with one dense vector per object. Fails with `collection_exists` if the name is taken. Resolves when the
    * index is durable.
+   *
+   * @example
+   * ```ts
+   * const songs = await client.createIndex({ name: 'songs', dimension: 3, spaceType: 'cosine' })
+   * ```
    */
   async createIndex(definition: IndexDefinition, options?: CallOptions): Promise<VectorIndex> {
     await this.#transport.call('createIndex', definition, options)
     return this.index(definition.name)
   }
 
-  /** Sends no request; a missing index is reported by the first call. */
+  /**
+   * Returns an index by name. Sends no request; a missing index is reported by the first call.
+   *
+   * @example
+   * ```ts
+   * const songs = client.index('songs')
+   * ```
+   */
   index(name: string): VectorIndex {
     return new VectorIndex(this.#transport, name)
   }
 
+  /**
+   * Lists all indexes: every collection with one dense and at most one sparse field.
+   *
+   * @example
+   * ```ts
+   * for (const { name, count } of await client.listIndexes()) console.log(name, count)
+   * ```
+   */
   listIndexes(options?: CallOptions): Promise<readonly IndexSummary[]> {
     return this.#transport.call('listIndexes', undefined, options)
   }
 
-  /** Deletes the index and all its vectors. */
+  /**
+   * Deletes the index and all its vectors.
+   *
+   * @example
+   * ```ts
+   * await client.deleteIndex('songs')
+   * ```
+   */
   async deleteIndex(name: string, options?: CallOptions): Promise<void> {
     await this.#transport.call('deleteIndex', { index: name }, options)
   }
 
-  /** Also succeeds while the server is starting. Never retried. */
+  /**
+   * State of the server. Also succeeds while the server is starting. Never retried.
+   *
+   * @example
+   * ```ts
+   * const { status } = await client.health()
+   * ```
+   */
   health(options?: CallOptions): Promise<Health> {
     return this.#transport.call('health', undefined, options)
   }
 
+  /**
+   * Counters of the server.
+   *
+   * @example
+   * ```ts
+   * console.log(await client.stats())
+   * ```
+   */
   stats(options?: CallOptions): Promise<JsonObject> {
     return this.#transport.call('stats', undefined, options)
   }
 
-  /** Version, mode and limits of the server. */
+  /**
+   * Version, mode and limits of the server.
+   *
+   * @example
+   * ```ts
+   * console.log(await client.info())
+   * ```
+   */
   info(options?: CallOptions): Promise<JsonObject> {
     return this.#transport.call('info', undefined, options)
   }
 
-  /** The newest requests, one line each, oldest first. */
+  /**
+   * The newest requests, one line each, oldest first.
+   *
+   * @example
+   * ```ts
+   * for (const line of await client.logs(100)) console.log(line)
+   * ```
+   */
   logs(limit?: number, options?: CallOptions): Promise<readonly string[]> {
     return this.#transport.call('logs', { limit }, options)
   }
 
+  /**
+   * Closes an engine that `openEmbedded` opened. A client of a server holds nothing open.
+   *
+   * @example
+   * ```ts
+   * await client.close()
+   * ```
+   */
   close(): Promise<void> {
     return this.#transport.close()
   }

@@ -1,65 +1,73 @@
 // The definition and the description of a collection and its fields.
-import type { Precision, SpaceType } from './definition.ts'
+import type {
+  CollectionDefinition,
+  DenseFieldDefinition,
+  DenseParams,
+  ExactDefinition,
+  MultiVectorFieldDefinition,
+  MultiVectorParams,
+  Pooling,
+  Precision,
+  SpaceType,
+  SparseFieldDefinition,
+  SparseModel,
+  SparseParams,
+} from './model.ts'
 
-export interface DenseParams {
-  /** Numbers per vector, 2 to 10,000. */
+/**
+ * Returns the definition as it is, with the types of its fields. For a definition that several calls use.
+ *
+ * @example
+ * ```ts
+ * const definition = defineCollection({ name: 'films', fields: [{ name: 'plot', type: 'vector', params: { dimension: 3 } }] })
+ * const exists = (await client.listCollections()).some(({ name }) => name === 'films')
+ * const films = exists ? client.collection(definition) : await client.createCollection(definition)
+ * ```
+ */
+export function defineCollection<const D extends CollectionDefinition>(definition: D & ExactDefinition<D>): D {
+  return definition
+}
+
+/** The parameters of a field with a graph. */
+export interface DenseDescription {
   readonly dimension: number
-  /** Default cosine. */
-  readonly space_type?: SpaceType | undefined
-  /** Default int8. */
-  readonly precision?: Precision | undefined
-  /** Links per node of the graph; default 16. */
-  readonly M?: number | undefined
-  /** Pool used while the graph is built; default 128. */
-  readonly ef_con?: number | undefined
-  /**
-   * Keep vectors on disk as they are given; default true. `false` takes less disk: reads then give back what memory has left of a
-   * vector, and nothing is rescored. Only for dense fields.
-   */
-  readonly keep_originals?: boolean | undefined
+  readonly spaceType: SpaceType
+  readonly precision: Precision
+  readonly M: number
+  readonly efConstruction: number
+  readonly keepOriginals: boolean
+  /** @deprecated Use spaceType. */
+  readonly space_type: SpaceType
+  /** @deprecated Use efConstruction. */
+  readonly ef_con: number
+  /** @deprecated Use keepOriginals. */
+  readonly keep_originals: boolean
 }
 
-export interface DenseFieldDefinition {
-  readonly name: string
-  readonly type: 'vector'
-  readonly params: DenseParams
-}
-
-export interface SparseFieldDefinition {
-  readonly name: string
-  readonly type: 'sparse'
-  /** `endee_bm25` weights the terms of a query by their rarity in the collection; default `default`. */
-  readonly sparse_model?: 'default' | 'endee_bm25' | undefined
-  readonly params?: { readonly dimension?: number | undefined } | undefined
-}
-
-/** Several vectors per object: found by their pooled vector, ranked by the vectors themselves. */
-export interface MultiVectorFieldDefinition {
-  readonly name: string
-  readonly type: 'multi_vector'
-  readonly params: DenseParams & { readonly pooling?: 'mean' | 'max' | undefined }
-}
-
-export type FieldDefinition = DenseFieldDefinition | SparseFieldDefinition | MultiVectorFieldDefinition
-
-export interface CollectionDefinition {
-  /** Letters, digits, underscores and hyphens. */
-  readonly name: string
-  /** One to eight fields. */
-  readonly fields: readonly FieldDefinition[]
+export interface SparseDescription {
+  /** A newer server may have models that this client does not know. */
+  readonly model: SparseModel
+  readonly dimension: number
 }
 
 export type FieldDescription = (
-  | { readonly name: string; readonly type: 'vector'; readonly params: Required<DenseParams> }
+  | { readonly name: string; readonly type: 'vector'; readonly params: DenseDescription }
   | {
       readonly name: string
       readonly type: 'multi_vector'
-      readonly params: Required<DenseParams> & { readonly pooling: 'mean' | 'max' }
+      readonly params: DenseDescription & { readonly pooling: Pooling }
     }
-  | { readonly name: string; readonly type: 'sparse'; readonly model: string; readonly dimension: number }
+  | ({ readonly name: string; readonly type: 'sparse'; readonly params: SparseDescription } & EarlierSparseDescription)
 ) & {
   /** Number of objects with a value in the field. */
   readonly count: number
+}
+
+interface EarlierSparseDescription {
+  /** @deprecated Use params.model. */
+  readonly model: SparseModel
+  /** @deprecated Use params.dimension. */
+  readonly dimension: number
 }
 
 export interface CollectionDescription {
@@ -75,48 +83,75 @@ export interface CollectionDescription {
   readonly reason?: string | undefined
 }
 
-export interface DenseOptions {
-  readonly dimension: number
-  readonly spaceType?: SpaceType
-  readonly precision?: Precision
-  readonly m?: number
-  readonly efConstruction?: number
-  /** Keep vectors on disk as they are given; default true. */
-  readonly keepOriginals?: boolean
+type DenseFacts = Omit<DenseDescription, 'space_type' | 'ef_con' | 'keep_originals'>
+
+/** Earlier names can be read; JSON and copies do not have them. */
+export function denseDescription(facts: DenseFacts): DenseDescription {
+  return withHidden(facts, {
+    space_type: facts.spaceType,
+    ef_con: facts.efConstruction,
+    keep_originals: facts.keepOriginals,
+  })
 }
 
-/** `denseField('text', { dimension: 384 })` builds the field definition that the server expects. */
-export function denseField(name: string, options: DenseOptions): DenseFieldDefinition {
+/** The description of a sparse field. Earlier names can be read; JSON and copies do not have them. */
+export function sparseDescription(name: string, params: SparseDescription, count: number): FieldDescription {
+  return withHidden({ name, type: 'sparse', params, count } as const, params)
+}
+
+function withHidden<T extends object, Hidden extends object>(value: T, hidden: Hidden): T & Hidden {
+  const members = Object.entries(hidden).map(([name, member]) => [name, { value: member }] as const)
+  // The members that were just defined are those of Hidden.
+  return Object.defineProperties({ ...value }, Object.fromEntries(members)) as T & Hidden
+}
+
+export interface DenseOptions extends DenseParams {
+  /** @deprecated Use M. */
+  readonly m?: number | undefined
+}
+
+/**
+ * A dense field: `{ name, type: 'vector', params }`.
+ *
+ * @example
+ * ```ts
+ * const films = await client.createCollection({ name: 'films', fields: [denseField('plot', { dimension: 384 })] })
+ * ```
+ */
+export function denseField<const Name extends string>(name: Name, options: DenseOptions): DenseFieldDefinition<Name> {
   return { name, type: 'vector', params: paramsOf(options) }
 }
 
-export function multiVectorField(
-  name: string,
-  { pooling = 'mean', ...options }: DenseOptions & { readonly pooling?: 'mean' | 'max' },
-): MultiVectorFieldDefinition {
+/**
+ * A field with several vectors per object: `{ name, type: 'multi_vector', params }`.
+ *
+ * @example
+ * ```ts
+ * const books = await client.createCollection({ name: 'books', fields: [multiVectorField('pages', { dimension: 128, pooling: 'max' })] })
+ * ```
+ */
+export function multiVectorField<const Name extends string>(
+  name: Name,
+  { pooling = 'mean', ...options }: DenseOptions & MultiVectorParams,
+): MultiVectorFieldDefinition<Name> {
   return { name, type: 'multi_vector', params: { ...paramsOf(options), pooling } }
 }
 
-function paramsOf(options: DenseOptions): DenseParams {
-  const { dimension, spaceType, precision, m, efConstruction, keepOriginals } = options
-  return {
-    dimension,
-    ...(spaceType !== undefined && { space_type: spaceType }),
-    ...(precision !== undefined && { precision }),
-    ...(m !== undefined && { M: m }),
-    ...(efConstruction !== undefined && { ef_con: efConstruction }),
-    ...(keepOriginals !== undefined && { keep_originals: keepOriginals }),
-  }
+function paramsOf({ m, ...params }: DenseOptions): DenseParams {
+  return m === undefined ? params : { M: m, ...params }
 }
 
-export function sparseField(
-  name: string,
-  options: { readonly model?: 'default' | 'endee_bm25'; readonly dimension?: number } = {},
-): SparseFieldDefinition {
-  return {
-    name,
-    type: 'sparse',
-    sparse_model: options.model ?? 'default',
-    ...(options.dimension !== undefined && { params: { dimension: options.dimension } }),
-  }
+/**
+ * A field of sparse terms: `{ name, type: 'sparse', params }`.
+ *
+ * @example
+ * ```ts
+ * const notes = await client.createCollection({ name: 'notes', fields: [sparseField('words', { model: 'endee_bm25' })] })
+ * ```
+ */
+export function sparseField<const Name extends string>(
+  name: Name,
+  options: SparseParams = {},
+): SparseFieldDefinition<Name> {
+  return { name, type: 'sparse', params: options }
 }

@@ -1,23 +1,30 @@
-// One collection of a database, by name. Holds no state besides that name.
+// One collection of a database, by name. Holds no state besides that name. The fields and the type of metadata are known to the compiler
+// only: what a call refuses at run time does not depend on them.
 import { bulkLoad, type LoadOptions, type LoadProgress, storeAll } from './bulk-load.ts'
 import type { CollectionDescription } from './collection-definition.ts'
 import { AnnalError } from './errors.ts'
-import type { Filter } from './filter.ts'
-import type { FilterUpdate } from './operations.ts'
 import type {
+  Acknowledgement,
+  BatchedRequest,
   FacetRequest,
   Facets,
+  FieldName,
+  Fields,
+  Filter,
+  FilterUpdate,
+  GraphFieldName,
+  JsonObject,
+  RebuildChanges,
   RecallReport,
   RecallRequest,
-  ScrollPage,
   ScrollRequest,
   SearchRequest,
-  SearchResult,
-} from './search.ts'
-import type { Acknowledgement, ObjectRecord, StoredObject } from './stored-object.ts'
+} from './model.ts'
+import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
+import type { ObjectInput, StoredObject } from './stored-object.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
-/** New graph parameters of a dense field; parameters that are not given do not change. */
+/** @deprecated Give `rebuild` an object by field: `{ plot: { M: 32 } }`. */
 export interface RebuildChange {
   readonly field: string
   readonly m?: number | undefined
@@ -31,7 +38,11 @@ export interface RebuildStatus {
   readonly error?: string | undefined
 }
 
-export class Collection {
+/**
+ * A collection with fields `F` and metadata of type `Meta`. `Collection` alone is a collection known only by name: any field name and
+ * any kind of value compile, and the server checks them.
+ */
+export class Collection<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
   readonly name: string
   readonly #transport: Transport
 
@@ -47,6 +58,31 @@ export class Collection {
     this.#transport = transport
   }
 
+  /**
+   * Returns this collection with the type of its metadata: `upsert` then needs metadata of that type, and hits and stored objects have
+   * it. Only the compiler uses the type; nothing checks it at run time. Give a type that fits every object of the collection, such as
+   * `Film | undefined` where some objects have no metadata.
+   *
+   * @example
+   * ```ts
+   * const films = client.collection('films').withMetadata<{ title: string }>()
+   * const film = await films.get('alien')
+   * console.log(film?.meta.title)
+   * ```
+   */
+  withMetadata<M extends object | undefined>(): Collection<F, M> {
+    // The same collection: the types of metadata do not exist at run time.
+    return this as unknown as Collection<F, M>
+  }
+
+  /**
+   * Fields, counts and state of the collection.
+   *
+   * @example
+   * ```ts
+   * const { fields, count } = await films.describe()
+   * ```
+   */
   describe(options?: CallOptions): Promise<CollectionDescription> {
     return this.#transport.call('describeCollection', { collection: this.name }, options)
   }
@@ -55,103 +91,258 @@ export class Collection {
    * Stores objects and replaces objects with the same ids. When it resolves, they are durable and visible to every search that starts
    * afterwards. Up to 1,000 objects are stored in one atomic call. More are sent in calls of 1,000, one after another; if one fails,
    * the calls before it stay stored and the error names the affected objects. `timeoutMs` applies to each call. Resolves to the reply
-   * of the last call.
+   * of the last call and the number of objects in all of them.
+   *
+   * @example
+   * ```ts
+   * await films.upsert([{ id: 'alien', meta: { title: 'Alien' }, filter: { year: 1979 }, fields: { plot: [0.9, 0.1, 0.2] } }])
+   * ```
    */
-  upsert(objects: readonly ObjectRecord[], options?: CallOptions): Promise<Acknowledgement> {
+  upsert(
+    objects: readonly ObjectInput<F, Meta>[] | AsyncIterable<ObjectInput<F, Meta>>,
+    options?: CallOptions,
+  ): Promise<Acknowledgement & { readonly upserted: number }> {
     return storeAll(objects, (batch) => this.#put(batch, options), options?.signal)
   }
 
-  #put(objects: readonly ObjectRecord[], options?: CallOptions): Promise<Acknowledgement> {
-    return this.#transport.call('upsertObjects', { collection: this.name, objects }, options)
+  #put(objects: readonly ObjectInput<F, Meta>[], options?: CallOptions): Promise<Acknowledgement> {
+    const input = { collection: this.name, objects: untyped<readonly ObjectInput[]>(objects) }
+    return this.#transport.call('upsertObjects', input, options)
   }
 
   /**
    * Stores all objects of the source in batches. It reads no more than it can send.
    *
+   * @example
    * ```ts
-   * await films.load(linesOf('films.jsonl'), { onProgress: ({ stored }) => console.log(stored) })
+   * async function* source() {
+   *   for (let i = 0; i < 100_000; i++) yield { id: `film-${i}`, fields: { plot: [i, 1, 2] } }
+   * }
+   * await films.load(source(), { onProgress: ({ stored }) => console.log(stored) })
    * ```
    */
-  load(source: Iterable<ObjectRecord> | AsyncIterable<ObjectRecord>, options: LoadOptions = {}): Promise<LoadProgress> {
+  load(
+    source: Iterable<ObjectInput<F, Meta>> | AsyncIterable<ObjectInput<F, Meta>>,
+    options: LoadOptions = {},
+  ): Promise<LoadProgress> {
     const { signal, timeoutMs } = options
     return bulkLoad(source, (objects) => this.#put(objects, { signal, timeoutMs }), options)
   }
 
-  /** Returns the nearest neighbors in each queried field and, with `fusion`, one combined list. */
-  search(request: SearchRequest, options?: CallOptions): Promise<SearchResult> {
-    return this.#transport.call('search', { collection: this.name, request }, options)
+  /**
+   * Returns the nearest neighbors in each queried field and, with `fusion`, one combined list.
+   *
+   * @example
+   * ```ts
+   * const { results } = await films.search({
+   *   fields: { plot: { query: [1, 0.2, 0.2], limit: 3 } },
+   *   filter: [{ year: { $range: [1970, 1989] } }],
+   * })
+   * for (const { id, similarity } of results.plot) console.log(id, similarity)
+   * ```
+   */
+  search<Name extends FieldName<F>>(
+    request: SearchRequest<F, Name>,
+    options?: CallOptions,
+  ): Promise<SearchResult<F, Name, Meta>> {
+    const input = { collection: this.name, request: untyped<SearchRequest>(request) }
+    return typed(this.#transport.call('search', input, options))
   }
 
-  /** Runs several searches on the same version of the collection. */
-  searchBatch(requests: readonly SearchRequest[], options?: CallOptions): Promise<readonly SearchResult[]> {
-    return this.#transport.call('searchBatch', { collection: this.name, requests }, options)
+  /**
+   * Runs several searches on the same version of the collection.
+   *
+   * @example
+   * ```ts
+   * const [near, far] = await films.searchBatch([
+   *   { fields: { plot: { query: [1, 0, 0] } } },
+   *   { fields: { plot: { query: [0, 0, 1] } } },
+   * ])
+   * ```
+   */
+  searchBatch(
+    requests: readonly BatchedRequest<F>[],
+    options?: CallOptions,
+  ): Promise<readonly BatchedResult<F, Meta>[]> {
+    const input = { collection: this.name, requests: untyped<readonly BatchedRequest[]>(requests) }
+    return typed(this.#transport.call('searchBatch', input, options))
   }
 
-  /** Returns the objects in the order of the ids; unknown ids are left out. */
-  getMany(ids: readonly string[], options?: CallOptions): Promise<readonly StoredObject[]> {
-    return this.#transport.call('getMany', { collection: this.name, ids }, options)
+  /**
+   * Returns the objects in the order of the ids; unknown ids are left out.
+   *
+   * @example
+   * ```ts
+   * for (const { id, meta } of await films.getMany(['alien', 'solaris'])) console.log(id, meta)
+   * ```
+   */
+  getMany(ids: readonly string[], options?: CallOptions): Promise<readonly StoredObject<F, Meta>[]> {
+    return typed(this.#transport.call('getMany', { collection: this.name, ids }, options))
   }
 
-  /** Returns the object, or undefined if the id is unknown. */
-  async get(id: string, options?: CallOptions): Promise<StoredObject | undefined> {
+  /**
+   * Returns the object, or undefined if the id is unknown.
+   *
+   * @example
+   * ```ts
+   * const film = await films.get('alien')
+   * console.log(film?.meta, film?.dense.plot?.vector)
+   * ```
+   */
+  async get(id: string, options?: CallOptions): Promise<StoredObject<F, Meta> | undefined> {
     return (await this.getMany([id], options))[0]
   }
 
-  /** Returns true if the object existed. */
+  /**
+   * Returns true if the object existed.
+   *
+   * @example
+   * ```ts
+   * const existed = await films.delete('alien')
+   * ```
+   */
   delete(id: string, options?: CallOptions): Promise<boolean> {
     return this.#transport.call('deleteObject', { collection: this.name, id }, options)
   }
 
-  /** Deletes all objects that match the filter and returns their number. An empty filter deletes nothing. */
+  /**
+   * Deletes all objects that match the filter and returns their number. An empty filter deletes nothing.
+   *
+   * @example
+   * ```ts
+   * const deleted = await films.deleteWhere([{ year: { $lt: 1950 } }])
+   * ```
+   */
   deleteWhere(filter: Filter, options?: CallOptions): Promise<number> {
     return this.#transport.call('deleteObjectsWhere', { collection: this.name, filter }, options)
   }
 
-  /** Replaces all filter values of each object. Unknown ids are not counted. */
+  /**
+   * Replaces all filter values of each object. Unknown ids are not counted.
+   *
+   * @example
+   * ```ts
+   * const updated = await films.updateFilters([{ id: 'alien', filter: { year: 1979, genre: 'horror' } }])
+   * ```
+   */
   updateFilters(updates: readonly FilterUpdate[], options?: CallOptions): Promise<number> {
     return this.#transport.call('updateObjectFilters', { collection: this.name, updates }, options)
   }
 
-  /** Counts the matching objects; without a filter, all objects. */
+  /**
+   * Counts the matching objects; without a filter, all objects.
+   *
+   * @example
+   * ```ts
+   * const count = await films.count([{ genre: { $eq: 'horror' } }])
+   * ```
+   */
   count(filter?: Filter, options?: CallOptions): Promise<number> {
     return this.#transport.call('countObjects', { collection: this.name, filter }, options)
   }
 
-  /** Counts the objects per value of a filter key. */
+  /**
+   * Counts the objects per value of a filter key.
+   *
+   * @example
+   * ```ts
+   * const { values } = await films.facets({ key: 'genre' })
+   * for (const { value, count } of values) console.log(value, count)
+   * ```
+   */
   facets(request: FacetRequest, options?: CallOptions): Promise<Facets> {
     return this.#transport.call('facets', { collection: this.name, request }, options)
   }
 
-  /** One page of matching objects. */
-  scroll(request: ScrollRequest = {}, options?: CallOptions): Promise<ScrollPage> {
-    return this.#transport.call('scroll', { collection: this.name, request }, options)
+  /**
+   * One page of matching objects.
+   *
+   * @example
+   * ```ts
+   * const { objects, cursor } = await films.scroll({ limit: 500, includeVectors: false })
+   * ```
+   */
+  scroll(request: ScrollRequest = {}, options?: CallOptions): Promise<ScrollPage<F, Meta>> {
+    return typed(this.#transport.call('scroll', { collection: this.name, request }, options))
   }
 
-  /** All matching objects, page by page. An object that is not written during the iteration is returned exactly once. */
-  async *objects(request: Omit<ScrollRequest, 'cursor'> = {}, options?: CallOptions): AsyncGenerator<StoredObject> {
+  /**
+   * All matching objects, page by page. An object that is not written during the iteration is returned exactly once.
+   *
+   * @example
+   * ```ts
+   * for await (const { id, meta } of films.objects({ filter: [{ year: { $gte: 1970 } }] })) console.log(id, meta)
+   * ```
+   */
+  async *objects(
+    request: Omit<ScrollRequest, 'cursor'> = {},
+    options?: CallOptions,
+  ): AsyncGenerator<StoredObject<F, Meta>> {
     let cursor: string | undefined
     do {
-      const page = await this.scroll({ ...request, cursor }, options)
+      const page: ScrollPage<F, Meta> = await this.scroll({ ...request, cursor }, options)
       yield* page.objects
       cursor = page.cursor
     } while (cursor !== undefined)
   }
 
-  /** Measures recall: compares results of the index with exact results. */
-  recall(request: RecallRequest = {}, options?: CallOptions): Promise<RecallReport> {
+  /**
+   * Measures recall: compares results of the index with exact results.
+   *
+   * @example
+   * ```ts
+   * const { recall } = await films.recall({ field: 'plot', sample: 200 })
+   * ```
+   */
+  recall(request: RecallRequest<GraphFieldName<F>> = {}, options?: CallOptions): Promise<RecallReport> {
     return this.#transport.call('recall', { collection: this.name, request }, options)
   }
 
-  /** Starts to recreate the graph and all memory structures. Searches continue; writes wait. `rebuildStatus` reports progress. */
-  async rebuild(changes: readonly RebuildChange[] = [], options?: CallOptions): Promise<void> {
-    await this.#transport.call('rebuild', { collection: this.name, changes }, options)
+  /**
+   * Ids of the objects that an object is linked to at the base of a field's graph; none where it has no vector.
+   *
+   * @example
+   * ```ts
+   * const ids = await films.neighbors('plot', 'alien')
+   * ```
+   */
+  neighbors(field: GraphFieldName<F>, id: string, options?: CallOptions): Promise<readonly string[]> {
+    return this.#transport.call('neighbors', { collection: this.name, field, id }, options)
   }
 
+  /**
+   * Starts to recreate the graphs, with other parameters where given; a parameter that is left out does not change. Searches continue;
+   * writes wait. `rebuildStatus` reports progress.
+   *
+   * @example
+   * ```ts
+   * await films.rebuild({ plot: { M: 32, efConstruction: 256 } })
+   * ```
+   */
+  async rebuild(changes?: RebuildChanges<F> | readonly RebuildChange[], options?: CallOptions): Promise<void> {
+    await this.#transport.call('rebuild', { collection: this.name, changes: changesByField(changes ?? {}) }, options)
+  }
+
+  /**
+   * The rebuild that runs, or the last one since the server started.
+   *
+   * @example
+   * ```ts
+   * const { status, objectsDone, objects } = await films.rebuildStatus()
+   * ```
+   */
   rebuildStatus(options?: CallOptions): Promise<RebuildStatus> {
     return this.#transport.call('rebuildStatus', { collection: this.name }, options)
   }
 
-  /** Frees the memory of deleted and replaced objects, and returns the number of freed bytes. */
+  /**
+   * Frees the memory of deleted and replaced objects, and returns the number of freed bytes.
+   *
+   * @example
+   * ```ts
+   * const reclaimedBytes = await films.vacuum()
+   * ```
+   */
   vacuum(options?: CallOptions): Promise<number> {
     return this.#transport.call('vacuum', { collection: this.name }, options)
   }
@@ -161,14 +352,51 @@ export class Collection {
     return this.vacuum(options)
   }
 
-  /** Creates a new collection with the current content of this one. */
-  async clone(target: string, options?: CallOptions): Promise<Collection> {
+  /**
+   * Creates a new collection with the current content of this one.
+   *
+   * @example
+   * ```ts
+   * const copy = await films.clone('films_copy')
+   * ```
+   */
+  async clone(target: string, options?: CallOptions): Promise<Collection<F, Meta>> {
     await this.#transport.call('clone', { collection: this.name, target }, options)
-    return new Collection(this.#transport, target)
+    return new Collection<F, Meta>(this.#transport, target)
   }
 
-  /** Starts a backup and returns its name, by default the collection and the time. `client.backups.completed(name)` waits for it. */
+  /**
+   * Starts a backup and returns its name, by default the collection and the time. `client.backups.completed(name)` waits for it.
+   *
+   * @example
+   * ```ts
+   * const name = await films.createBackup()
+   * await client.backups.completed(name)
+   * ```
+   */
   createBackup(name?: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('createBackup', { collection: this.name, name }, options)
   }
+}
+
+function changesByField(changes: object | readonly RebuildChange[]): RebuildChanges {
+  // Anything but a list has parameters by field.
+  if (!Array.isArray(changes)) return changes as RebuildChanges
+  const list: readonly RebuildChange[] = changes
+  return Object.fromEntries(
+    list.map(({ field, m, efConstruction }) => [
+      field,
+      { ...(m !== undefined && { M: m }), ...(efConstruction !== undefined && { efConstruction }) },
+    ]),
+  )
+}
+
+/** An input without the types of its fields, which a transport does not know. It is the same value. */
+function untyped<T>(input: unknown): T {
+  return input as T
+}
+
+/** A result with the types of its fields. The server returns the fields of the collection, which the types name. */
+function typed<T>(result: Promise<unknown>): Promise<T> {
+  return result as Promise<T>
 }

@@ -7,13 +7,14 @@ import type { Transport } from './transport.ts'
 export type ConnectOptions = HttpOptions | { readonly transport: Transport }
 
 /**
- * Opens no connection yet; `client.health()` checks whether the server responds.
+ * Returns a client of a server. Opens no connection yet; `client.health()` checks whether the server responds.
  *
+ * @example
  * ```ts
  * const client = connect({ url: 'http://localhost:8080', token: process.env.ANNAL_TOKEN })
- * const films = await client.createIndex({ name: 'films', dimension: 3 })
- * await films.upsert([{ id: 'alien', vector: [0.1, 0.9, 0.2], meta: { year: 1979 } }])
- * const hits = await films.query({ vector: [0, 1, 0], topK: 5 })
+ * const films = await client.createCollection({ name: 'films', fields: [{ name: 'plot', type: 'vector', params: { dimension: 3 } }] })
+ * await films.upsert([{ id: 'alien', meta: { year: 1979 }, fields: { plot: [0.1, 0.9, 0.2] } }])
+ * const { results } = await films.search({ fields: { plot: { query: [0, 1, 0], limit: 5 } } })
  * ```
  */
 export function connect(options: ConnectOptions): Client {

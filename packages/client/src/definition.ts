@@ -1,10 +1,6 @@
 // The definition and the description of an index.
 
-/** Similarity by angle, by squared Euclidean distance, or by inner product. */
-export type SpaceType = 'cosine' | 'l2' | 'ip'
-
-/** From smallest and fastest to most exact. */
-export type Precision = 'binary' | 'int8' | 'int16' | 'float16' | 'float32'
+import type { Precision, SpaceType } from './model.ts'
 
 export interface IndexDefinition {
   /** Letters, digits and underscores. */

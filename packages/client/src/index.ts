@@ -12,30 +12,23 @@ export type { LoadOptions, LoadProgress } from './bulk-load.ts'
 export { Client } from './client.ts'
 export { Collection, type RebuildChange, type RebuildStatus } from './collection.ts'
 export {
-  type CollectionDefinition,
   type CollectionDescription,
-  type DenseFieldDefinition,
-  type DenseParams,
+  type DenseDescription,
+  type DenseOptions,
+  defineCollection,
   denseField,
-  type FieldDefinition,
   type FieldDescription,
-  type MultiVectorFieldDefinition,
   multiVectorField,
-  type SparseFieldDefinition,
+  type SparseDescription,
   sparseField,
 } from './collection-definition.ts'
 export { type ConnectOptions, connect } from './connect.ts'
-export type { IndexDefinition, IndexDescription, IndexSummary, Precision, SpaceType } from './definition.ts'
+export type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
 export { AnnalError, type AnnalErrorDetails, type ClientErrorCode } from './errors.ts'
 export {
   and,
   eq,
   exists,
-  type Filter,
-  type FilterCondition,
-  type FilterOperator,
-  type FilterValue,
-  type FilterValues,
   filterValuesOf,
   gt,
   gte,
@@ -44,35 +37,64 @@ export {
   ne,
   noneOf,
   not,
-  type Ordered,
   oneOf,
   or,
   range,
 } from './filter.ts'
 export { type HttpOptions, httpTransport } from './http/transport.ts'
-export type { FilterUpdate, Health, OperationName, Operations } from './operations.ts'
-export type { Hit, Json, JsonObject, Query, SparseVector, StoredVector, VectorRecord } from './record.ts'
-export type {
-  FacetRequest,
-  Facets,
-  FieldQuery,
-  FusedHit,
-  Fusion,
-  RecallReport,
-  RecallRequest,
-  ScrollPage,
-  ScrollRequest,
-  SearchHit,
-  SearchRequest,
-  SearchResult,
-} from './search.ts'
 export type {
   Acknowledgement,
-  FieldValue,
-  ObjectRecord,
-  StoredDense,
-  StoredObject,
-  StoredSparse,
-} from './stored-object.ts'
+  BatchedRequest,
+  CollectionDefinition,
+  DenseFieldDefinition,
+  DenseParams,
+  ExactDefinition,
+  Explanation,
+  FacetRequest,
+  Facets,
+  FieldDefinition,
+  FieldExplanation,
+  FieldName,
+  FieldQuery,
+  Fields,
+  FieldsOf,
+  FieldType,
+  Filter,
+  FilterCondition,
+  FilterOperator,
+  FilterUpdate,
+  FilterValue,
+  FilterValues,
+  Fusion,
+  GraphChange,
+  GraphFieldName,
+  JsonObject,
+  JsonValue,
+  MultiVector,
+  MultiVectorFieldDefinition,
+  MultiVectorParams,
+  Ordered,
+  Pooling,
+  Precision,
+  RebuildChanges,
+  RecallReport,
+  RecallRequest,
+  ScrollRequest,
+  SearchRequest,
+  SpaceType,
+  SparseFieldDefinition,
+  SparseModel,
+  SparseParams,
+  SparseRow,
+  SparseVector,
+  Standing,
+  StoredQuery,
+  UnknownOption,
+  VectorRow,
+} from './model.ts'
+export type { Health, OperationName, Operations } from './operations.ts'
+export type { Hit, Json, Query, StoredVector, VectorRecord } from './record.ts'
+export type { BatchedResult, FusedHit, ScrollPage, SearchHit, SearchResult } from './search.ts'
+export type { FieldValue, ObjectInput, ObjectRecord, StoredDense, StoredObject, StoredSparse } from './stored-object.ts'
 export type { CallOptions, Transport } from './transport.ts'
 export { VectorIndex } from './vector-index.ts'

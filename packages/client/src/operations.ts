@@ -1,27 +1,27 @@
 // The operations of a transport, with their inputs and results.
 import type { DatabaseInfo, TokenInfo, TokenType } from './admin.ts'
 import type { BackupInfo, BackupStatus } from './backups.ts'
-import type { RebuildChange, RebuildStatus } from './collection.ts'
-import type { CollectionDefinition, CollectionDescription } from './collection-definition.ts'
+import type { RebuildStatus } from './collection.ts'
+import type { CollectionDescription } from './collection-definition.ts'
 import type { IndexDefinition, IndexDescription, IndexSummary } from './definition.ts'
-import type { Filter, FilterValues } from './filter.ts'
-import type { Hit, JsonObject, Query, StoredVector, VectorRecord } from './record.ts'
 import type {
+  Acknowledgement,
+  BatchedRequest,
+  CollectionDefinition,
   FacetRequest,
   Facets,
+  Filter,
+  FilterUpdate,
+  JsonObject,
+  RebuildChanges,
   RecallReport,
   RecallRequest,
-  ScrollPage,
   ScrollRequest,
   SearchRequest,
-  SearchResult,
-} from './search.ts'
-import type { Acknowledgement, ObjectRecord, StoredObject } from './stored-object.ts'
-
-export interface FilterUpdate {
-  readonly id: string
-  readonly filter: FilterValues
-}
+} from './model.ts'
+import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
+import type { BatchedResult, ScrollPage, SearchResult } from './search.ts'
+import type { ObjectInput, StoredObject } from './stored-object.ts'
 
 export interface Health {
   /** `ok` when the server is fully available; `starting` while it loads stored data. */
@@ -70,18 +70,19 @@ export interface CollectionOperations {
   listCollections: Operation<undefined, readonly CollectionDescription[]>
   describeCollection: Operation<InCollection, CollectionDescription>
   deleteCollection: Operation<InCollection, undefined>
-  upsertObjects: Operation<InCollection & { readonly objects: readonly ObjectRecord[] }, Acknowledgement>
+  upsertObjects: Operation<InCollection & { readonly objects: readonly ObjectInput[] }, Acknowledgement>
   getMany: Operation<InCollection & { readonly ids: readonly string[] }, readonly StoredObject[]>
   deleteObject: Operation<InCollection & { readonly id: string }, boolean>
   deleteObjectsWhere: Operation<InCollection & { readonly filter: Filter }, number>
   updateObjectFilters: Operation<InCollection & { readonly updates: readonly FilterUpdate[] }, number>
   search: Operation<InCollection & { readonly request: SearchRequest }, SearchResult>
-  searchBatch: Operation<InCollection & { readonly requests: readonly SearchRequest[] }, readonly SearchResult[]>
+  searchBatch: Operation<InCollection & { readonly requests: readonly BatchedRequest[] }, readonly BatchedResult[]>
   countObjects: Operation<InCollection & { readonly filter: Filter | undefined }, number>
   facets: Operation<InCollection & { readonly request: FacetRequest }, Facets>
   scroll: Operation<InCollection & { readonly request: ScrollRequest }, ScrollPage>
   recall: Operation<InCollection & { readonly request: RecallRequest }, RecallReport>
-  rebuild: Operation<InCollection & { readonly changes: readonly RebuildChange[] }, undefined>
+  neighbors: Operation<InCollection & { readonly field: string; readonly id: string }, readonly string[]>
+  rebuild: Operation<InCollection & { readonly changes: RebuildChanges }, undefined>
   rebuildStatus: Operation<InCollection, RebuildStatus>
   vacuum: Operation<InCollection, number>
   clone: Operation<InCollection & { readonly target: string }, undefined>

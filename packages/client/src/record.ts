@@ -1,15 +1,8 @@
 // The vectors that an index stores and returns.
-import type { Filter, FilterValues } from './filter.ts'
+import type { Filter, FilterValues, JsonObject, JsonValue, SparseVector } from './model.ts'
 
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
-export type JsonObject = { readonly [key: string]: Json }
-
-export interface SparseVector {
-  /** Positions of the non-zero terms, each once. */
-  readonly indices: ArrayLike<number>
-  /** As many as indices. */
-  readonly values: ArrayLike<number>
-}
+/** @deprecated Use JsonValue. */
+export type Json = JsonValue
 
 /** A vector to store. It replaces the whole record with the same id. */
 export interface VectorRecord {

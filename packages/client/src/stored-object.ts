@@ -1,47 +1,38 @@
 // The objects that a collection stores and returns: id, meta, filter values and one value per field.
-import type { FilterValues } from './filter.ts'
-import type { JsonObject, SparseVector } from './record.ts'
+import type * as model from './model.ts'
+import type { Fields, FieldType, JsonObject, PlainFieldValues, ReadObject, SparseRow, VectorRow } from './model.ts'
 
 /** The numbers of a dense field, the terms of a sparse field, or the vectors of a multi-vector field. */
-export type FieldValue = ArrayLike<number> | SparseVector | readonly ArrayLike<number>[]
+export type FieldValue<Type extends FieldType = FieldType> = PlainFieldValues[Type]
 
-/** An object to store. It replaces the whole object with the same id. */
-export interface ObjectRecord {
-  readonly id: string
-  /** Data to return with the object. Bytes are returned unchanged. */
-  readonly meta?: JsonObject | Uint8Array | undefined
-  /** Values that filters can test. */
-  readonly filter?: FilterValues | undefined
-  /** Values by field; fields are optional. Vectors are the originals, not normalized. */
-  readonly fields: { readonly [field: string]: FieldValue }
+/** An object to store. It replaces the whole object with the same id. Vectors are the originals, not normalized. */
+export type ObjectInput<
+  F extends Fields = Fields,
+  Meta extends object | undefined = JsonObject | undefined,
+> = model.ObjectInput<F, Meta, PlainFieldValues>
+
+/** @deprecated Use ObjectInput. */
+export type ObjectRecord = ObjectInput
+
+/** Metadata that is not a JSON object. */
+export interface RawMeta {
+  /** Only if the stored metadata is not a JSON object: its bytes. Then `meta` is undefined. */
+  readonly metaBytes?: Uint8Array | undefined
 }
 
-export interface StoredDense {
-  /** The original vector, bit for bit, unless the field keeps no originals. */
-  readonly vector: Float32Array
-  /** Length of the original vector. */
-  readonly norm: number
+/** Tells JSON from other bytes. Empty metadata counts as none. */
+export function splitMeta(meta: JsonObject | Uint8Array): RawMeta & { readonly meta: JsonObject | undefined } {
+  if (!(meta instanceof Uint8Array)) return { meta: Object.keys(meta).length === 0 ? undefined : meta }
+  return meta.length === 0 ? { meta: undefined } : { meta: undefined, metaBytes: meta }
 }
 
-export interface StoredSparse {
-  readonly indices: Uint32Array
-  readonly values: Float32Array
-}
+/** A stored object. Empty metadata counts as none. */
+export interface StoredObject<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined>
+  extends ReadObject<F, Meta, VectorRow>,
+    RawMeta {}
 
-/** A stored object. */
-export interface StoredObject {
-  readonly id: string
-  /** Empty if there is none; bytes if the stored meta is not a JSON object. */
-  readonly meta: JsonObject | Uint8Array
-  readonly filter: JsonObject
-  readonly dense: { readonly [field: string]: StoredDense }
-  readonly sparse: { readonly [field: string]: StoredSparse }
-  /** Multi-vector fields: the original vectors. */
-  readonly multi: { readonly [field: string]: readonly Float32Array[] }
-}
+/** @deprecated Use VectorRow. */
+export type StoredDense = VectorRow
 
-/** Durable at `lsn`, unless the server is configured not to wait for the disk, and visible to every search that starts afterwards. */
-export interface Acknowledgement {
-  readonly lsn: number
-  readonly durable: boolean
-}
+/** @deprecated Use SparseRow. */
+export type StoredSparse = SparseRow

@@ -2,8 +2,7 @@
 import { bulkLoad, type LoadOptions, type LoadProgress, storeAll } from './bulk-load.ts'
 import type { IndexDescription } from './definition.ts'
 import { AnnalError } from './errors.ts'
-import type { Filter } from './filter.ts'
-import type { FilterUpdate } from './operations.ts'
+import type { Filter, FilterUpdate } from './model.ts'
 import type { Hit, Query, StoredVector, VectorRecord } from './record.ts'
 import type { CallOptions, Transport } from './transport.ts'
 
@@ -22,6 +21,14 @@ export class VectorIndex {
     this.#transport = transport
   }
 
+  /**
+   * Parameters and counts of the index.
+   *
+   * @example
+   * ```ts
+   * const { dimension, count } = await songs.describe()
+   * ```
+   */
   describe(options?: CallOptions): Promise<IndexDescription> {
     return this.#transport.call('describeIndex', { index: this.name }, options)
   }
@@ -30,42 +37,93 @@ export class VectorIndex {
    * Stores records and replaces records with the same ids. When it resolves, they are durable and visible to every search that starts
    * afterwards. Up to 1,000 records are stored in one atomic call. More are sent in calls of 1,000, one after another; if one fails,
    * the calls before it stay stored and the error names the affected records. `timeoutMs` applies to each call.
+   *
+   * @example
+   * ```ts
+   * await songs.upsert([{ id: 'so-what', vector: [0.2, 0.9, 0.1], meta: { by: 'Miles Davis' }, filter: { year: 1959 } }])
+   * ```
    */
-  upsert(records: readonly VectorRecord[], options?: CallOptions): Promise<void> {
-    return storeAll(records, (batch) => this.#put(batch, options), options?.signal)
+  async upsert(records: readonly VectorRecord[] | AsyncIterable<VectorRecord>, options?: CallOptions): Promise<void> {
+    await storeAll(records, (batch) => this.#put(batch, options), options?.signal)
   }
 
   async #put(records: readonly VectorRecord[], options?: CallOptions): Promise<void> {
     await this.#transport.call('upsert', { index: this.name, records }, options)
   }
 
-  /** Stores all records of the source in batches. It reads no more than it can send. */
+  /**
+   * Stores all records of the source in batches. It reads no more than it can send.
+   *
+   * @example
+   * ```ts
+   * async function* source() {
+   *   for (let i = 0; i < 100_000; i++) yield { id: `song-${i}`, vector: [i, 1, 2] }
+   * }
+   * await songs.load(source(), { onProgress: ({ stored }) => console.log(stored) })
+   * ```
+   */
   load(source: Iterable<VectorRecord> | AsyncIterable<VectorRecord>, options: LoadOptions = {}): Promise<LoadProgress> {
     const { signal, timeoutMs } = options
     return bulkLoad(source, (records) => this.#put(records, { signal, timeoutMs }), options)
   }
 
-  /** Returns the nearest neighbors, best first. */
+  /**
+   * Returns the nearest neighbors, best first.
+   *
+   * @example
+   * ```ts
+   * for (const { id, similarity } of await songs.query({ vector: [0.3, 1, 0], topK: 3 })) console.log(id, similarity)
+   * ```
+   */
   query(query: Query, options?: CallOptions): Promise<readonly Hit[]> {
     return this.#transport.call('query', { index: this.name, query }, options)
   }
 
-  /** Returns the vector, or undefined if the id is unknown. */
+  /**
+   * Returns the vector, or undefined if the id is unknown.
+   *
+   * @example
+   * ```ts
+   * const song = await songs.get('so-what')
+   * console.log(song?.vector, song?.meta)
+   * ```
+   */
   get(id: string, options?: CallOptions): Promise<StoredVector | undefined> {
     return this.#transport.call('get', { index: this.name, id }, options)
   }
 
-  /** Returns true if the vector existed. */
+  /**
+   * Returns true if the vector existed.
+   *
+   * @example
+   * ```ts
+   * const existed = await songs.delete('so-what')
+   * ```
+   */
   delete(id: string, options?: CallOptions): Promise<boolean> {
     return this.#transport.call('delete', { index: this.name, id }, options)
   }
 
-  /** Deletes all vectors that match the filter and returns their number. An empty filter deletes nothing. */
+  /**
+   * Deletes all vectors that match the filter and returns their number. An empty filter deletes nothing.
+   *
+   * @example
+   * ```ts
+   * const deleted = await songs.deleteWhere([{ year: { $lt: 1950 } }])
+   * ```
+   */
   deleteWhere(filter: Filter, options?: CallOptions): Promise<number> {
     return this.#transport.call('deleteWhere', { index: this.name, filter }, options)
   }
 
-  /** Replaces all filter values of each vector. Unknown ids are not counted. */
+  /**
+   * Replaces all filter values of each vector. Unknown ids are not counted.
+   *
+   * @example
+   * ```ts
+   * const updated = await songs.updateFilters([{ id: 'so-what', filter: { year: 1959, genre: 'jazz' } }])
+   * ```
+   */
   updateFilters(updates: readonly FilterUpdate[], options?: CallOptions): Promise<number> {
     return this.#transport.call('updateFilters', { index: this.name, updates }, options)
   }

@@ -1,5 +1,5 @@
 // The progress of a load, whatever order its batches end in, over a transport that the test controls.
-import { AnnalError, connect, type ObjectRecord, type Transport } from '@annal/client'
+import { AnnalError, connect, type ObjectInput, type Transport } from '@annal/client'
 import { test } from 'tap'
 
 interface Sending {
@@ -13,7 +13,7 @@ function heldBack() {
   const sendings: Sending[] = []
   let arrived: () => void = () => undefined
   const transport = {
-    call: (_: string, { objects }: { readonly objects: readonly ObjectRecord[] }) =>
+    call: (_: string, { objects }: { readonly objects: readonly ObjectInput[] }) =>
       new Promise((resolve, reject) => {
         sendings.push({ first: objects[0]?.id, resolve: () => resolve({ lsn: 1, durable: true }), reject })
         arrived()
@@ -35,7 +35,7 @@ function heldBack() {
   }
 }
 
-function* numbers(count: number): Generator<ObjectRecord> {
+function* numbers(count: number): Generator<ObjectInput> {
   for (let i = 0; i < count; i += 1) yield { id: String(i), fields: { x: [i, i] } }
 }
 
@@ -77,7 +77,7 @@ test('a failure excludes its records from storedThrough and names them', async (
 test('if the source fails, the load waits for the running batches', async (t) => {
   const { client, sending } = heldBack()
   let stored = 0
-  async function* failing(): AsyncGenerator<ObjectRecord> {
+  async function* failing(): AsyncGenerator<ObjectInput> {
     yield* numbers(1)
     // Not before its batch was sent.
     await sending('0')
@@ -95,7 +95,7 @@ test('an upsert of any length is stored in calls of a thousand, one after anothe
   const { client, sending } = heldBack()
   const upsert = client.collection('c').upsert([...numbers(2_500)])
   for (const first of ['0', '1000', '2000']) (await sending(first)).resolve()
-  t.same(await upsert, { lsn: 1, durable: true })
+  t.same(await upsert, { lsn: 1, durable: true, upserted: 2_500 })
   const failing = heldBack()
   const failed = failing.client.collection('c').upsert([...numbers(2_500)])
   ;(await failing.sending('0')).resolve()

@@ -4,6 +4,7 @@ import {
   AnnalError,
   and,
   type Client,
+  defineCollection,
   denseField,
   eq,
   exists,
@@ -13,7 +14,7 @@ import {
   ne,
   noneOf,
   not,
-  type ObjectRecord,
+  type ObjectInput,
   oneOf,
   or,
   range,
@@ -113,7 +114,7 @@ export async function indexSuite(t: Test, client: Client): Promise<void> {
   })
 }
 
-function* numbers(count: number): Generator<ObjectRecord> {
+function* numbers(count: number): Generator<ObjectInput> {
   for (let i = 0; i < count; i += 1) {
     const filter = { parity: i % 2 === 0 ? 'even' : 'odd', value: i, tags: i % 10 === 0 ? ['round', 'ten'] : ['odd'] }
     yield {
@@ -134,24 +135,49 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     const films = await client.createCollection({ name: 'films', fields })
     const described = await films.describe()
     t.match(described, { name: 'films', count: 0, condition: 'ready' })
-    t.match(described.fields, [
-      {
-        name: 'title',
-        type: 'vector',
-        params: { dimension: 4, space_type: 'l2', precision: 'float32', M: 8 },
-        count: 0,
-      },
-      { name: 'terms', type: 'sparse', model: 'default', dimension: 5_000 },
-    ])
+    const params = {
+      dimension: 4,
+      spaceType: 'l2',
+      precision: 'float32',
+      M: 8,
+      efConstruction: 64,
+      keepOriginals: true,
+    }
+    t.strictSame(
+      JSON.parse(JSON.stringify(described.fields)),
+      [
+        { name: 'title', type: 'vector', params, count: 0 },
+        { name: 'terms', type: 'sparse', params: { model: 'default', dimension: 5_000 }, count: 0 },
+      ],
+      'names are camelCase',
+    )
+    t.match(
+      described.fields,
+      [{ params: { space_type: 'l2', ef_con: 64, keep_originals: true } }, { model: 'default', dimension: 5_000 }],
+      'earlier names can still be read',
+    )
     t.ok(Math.abs(described.createdAt.getTime() - Date.now()) < 600_000)
     t.ok((await client.listCollections()).some(({ name }) => name === 'films'))
     t.equal(await code(client.createCollection({ name: 'films', fields })), 'collection_exists')
     await client.deleteCollection('films')
     t.equal(await code(films.describe()), 'collection_not_found')
     t.equal(await code(films.search({ fields: { title: { query: [1, 2, 3, 4] } } })), 'collection_not_found')
-    // The shape of the specification, unchanged.
-    const params = { dimension: 4, space_type: 'cosine', precision: 'int8' } as const
-    await client.createCollection({ name: 'plain', fields: [{ name: 'embedding', type: 'vector', params }] })
+    // Earlier names, which are those of the specification.
+    const earlier = { dimension: 4, space_type: 'ip', precision: 'int16', ef_con: 99, keep_originals: false } as const
+    const terms = { name: 'terms', type: 'sparse', sparse_model: 'endee_bm25' } as const
+    const old = await client.createCollection({
+      name: 'old',
+      fields: [{ name: 'embedding', type: 'vector', params: earlier }, terms],
+    })
+    t.match((await old.describe()).fields, [
+      { params: { spaceType: 'ip', precision: 'int16', efConstruction: 99, keepOriginals: false } },
+      { params: { model: 'endee_bm25' } },
+    ])
+    await client.deleteCollection('old')
+    await client.createCollection({
+      name: 'plain',
+      fields: [{ name: 'embedding', type: 'vector', params: { dimension: 4 } }],
+    })
     // A collection with one dense field of any name is also an index.
     const plain = client.index('plain')
     await plain.upsert([{ id: 'one', vector: [1, 0, 0, 0], meta: { n: 1 } }])
@@ -163,6 +189,79 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
   const collection = await client.createCollection({
     name: 'counted',
     fields: [denseField('place', { dimension: 2, spaceType: 'l2', precision: 'float32' }), sparseField('words')],
+  })
+
+  await t.test('a definition reaches the fields with all its options, and errors name them', async (t) => {
+    const definition = defineCollection({
+      name: 'typed',
+      fields: [
+        {
+          name: 'plot',
+          type: 'vector',
+          params: { dimension: 3, spaceType: 'ip', precision: 'int16', M: 9, efConstruction: 77, keepOriginals: false },
+        },
+        { name: 'frames', type: 'multi_vector', params: { dimension: 2, spaceType: 'l2', pooling: 'max' } },
+        { name: 'words', type: 'sparse', params: { model: 'endee_bm25', dimension: 700 } },
+      ],
+    })
+    const films = (await client.createCollection(definition)).withMetadata<{ title: string } | undefined>()
+    t.match((await films.describe()).fields, [
+      { params: { spaceType: 'ip', precision: 'int16', M: 9, efConstruction: 77, keepOriginals: false } },
+      { params: { spaceType: 'l2', pooling: 'max' } },
+      { params: { model: 'endee_bm25', dimension: 700 } },
+    ])
+    async function* source() {
+      yield { id: 'alien', meta: { title: 'Alien' }, fields: { plot: [1, 0, 0], frames: [[1, 2]], words: undefined } }
+      yield { id: 'solaris', filter: '{"year":1972}', fields: { plot: [0, 1, 0] } }
+    }
+    t.match(await films.upsert(source()), { upserted: 2, durable: true })
+    t.match(await films.upsert([]), { upserted: 0 })
+    const same = client.collection(definition).withMetadata<{ title: string } | undefined>()
+    const { results, fused, explain } = await same.search({
+      fields: { plot: { query: [1, 0.1, 0] }, frames: { query: [[1, 2]] } },
+      includeVectors: true,
+      fusion: { method: 'rrf', weights: { frames: 2 } },
+      explain: true,
+    })
+    t.same(
+      results.plot.map(({ id, meta }) => [id, meta?.title]),
+      [
+        ['alien', 'Alien'],
+        ['solaris', undefined],
+      ],
+      'no metadata is undefined',
+    )
+    t.equal(results.plot[1]?.metaBytes, undefined)
+    t.strictSame(results.frames[0]?.members, [{ vector: Float32Array.of(1, 2), norm: Math.sqrt(5) }])
+    t.strictSame(results.frames[0]?.vectors, [Float32Array.of(1, 2)], 'the earlier name')
+    t.equal(results.frames[0]?.vector, undefined)
+    t.match(fused?.[0], { hit: { id: 'alien', meta: { title: 'Alien' } } })
+    t.same(
+      fused?.[0]?.standings.map(({ field, rank }) => [field, rank]),
+      [
+        ['plot', 1],
+        ['frames', 1],
+      ],
+    )
+    t.equal(explain?.fields.plot.plan, 'scan')
+    t.ok((explain?.totalMs ?? -1) >= 0 && (explain?.decorateMs ?? -1) >= 0 && (explain?.fuseMs ?? -1) >= 0)
+    t.equal(explain?.filter, undefined)
+    const counted = await same.search({
+      fields: { plot: { query: { id: 'alien' } } },
+      filter: [{ year: { $eq: 1972 } }],
+      explain: true,
+    })
+    t.match(counted.explain?.filter, { matches: 1 })
+    t.strictSame((await same.get('alien'))?.multi.frames, [{ vector: Float32Array.of(1, 2), norm: Math.sqrt(5) }])
+    t.same(await same.neighbors('plot', 'alien'), ['solaris'])
+    t.equal(await code(same.neighbors('plot', 'nobody')), 'object_not_found')
+    const page = await same.scroll({ includeVectors: false, limit: 1 })
+    t.strictSame(
+      page.objects.map(({ id, dense }) => [id, dense]),
+      [['alien', {}]],
+      'a page without vectors',
+    )
+    await client.deleteCollection('typed')
   })
 
   await t.test('objects are loaded from a stream and returned unchanged', async (t) => {
@@ -183,7 +282,8 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     const bytes = Uint8Array.of(1, 2, 250)
     const { lsn, durable } = await collection.upsert([{ id: 'bytes', meta: bytes, fields: { place: [-1, -1] } }])
     t.ok(lsn > 0 && durable)
-    t.match(await collection.get('bytes'), { meta: bytes, filter: {} })
+    t.strictSame((await collection.get('bytes'))?.metaBytes, bytes)
+    t.match(await collection.get('bytes'), { meta: undefined, filter: {} })
     t.equal(await collection.delete('bytes'), true)
     t.equal(await collection.delete('bytes'), false)
   })
@@ -279,10 +379,16 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
   })
 
   await t.test('the graph is rebuilt, measured and vacuumed', async (t) => {
+    const rebuilt = async () => {
+      while ((await collection.rebuildStatus()).status === 'in_progress')
+        await new Promise((done) => setTimeout(done, 20))
+    }
     t.equal((await collection.rebuildStatus()).status, 'idle')
-    await collection.rebuild([{ field: 'place', m: 24 }])
-    while ((await collection.rebuildStatus()).status === 'in_progress')
-      await new Promise((done) => setTimeout(done, 20))
+    await collection.rebuild([{ field: 'place', m: 20 }])
+    await rebuilt()
+    t.match((await collection.describe()).fields[0], { params: { M: 20 } }, 'the earlier form')
+    await collection.rebuild({ place: { M: 24 } })
+    await rebuilt()
     t.match(await collection.rebuildStatus(), { status: 'completed', objects: 249, objectsDone: 249 })
     t.match((await collection.describe()).fields[0], { params: { M: 24 } })
     t.equal((await collection.recall({ field: 'place', sample: 20 })).recall, 1)
@@ -298,10 +404,13 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
       { id: 'b', fields: { lines: [[-1, 0]] } },
     ])
     t.match((await pages.describe()).fields, [{ type: 'multi_vector', params: { pooling: 'mean' }, count: 2 }])
-    t.strictSame((await pages.get('a'))?.multi.lines, [Float32Array.of(1, 0), Float32Array.of(0, 1)])
+    t.strictSame((await pages.get('a'))?.multi.lines, [
+      { vector: Float32Array.of(1, 0), norm: 1 },
+      { vector: Float32Array.of(0, 1), norm: 1 },
+    ])
     const { results } = await pages.search({ fields: { lines: { query: [[1, 0.1]] } }, includeVectors: true })
     t.equal(results.lines?.[0]?.id, 'a')
-    t.equal(results.lines?.[0]?.vectors?.length, 2)
+    t.equal(results.lines[0]?.members?.length, 2)
     await client.deleteCollection('pages')
   })
 
@@ -369,7 +478,10 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     )
     t.match(wide, { code: 'invalid_argument', field: 'objects[1].fields.place', value: 3, limit: 2 })
     t.equal(await collection.get('good'), undefined)
-    t.equal(await code(collection.search({ fields: { nowhere: { query: [1, 2] } } })), 'field_not_found')
+    t.equal(
+      await code(client.collection('counted').search({ fields: { nowhere: { query: [1, 2] } } })),
+      'field_not_found',
+    )
     t.equal(await code(collection.search({ fields: {} })), 'invalid_argument')
     t.equal(await code(collection.describe({ signal: AbortSignal.abort() })), 'aborted')
   })
@@ -378,7 +490,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     'a load ends with the first failure, reads no more of its source than necessary, and can be stopped',
     async (t) => {
       let given = 0
-      function* broken(): Generator<ObjectRecord> {
+      function* broken(): Generator<ObjectInput> {
         for (; given < 10_000; given += 1) yield { id: `b${given}`, fields: { place: given === 25 ? [1] : [given, 2] } }
       }
       const failing = collection.load(broken(), { batchSize: 10, concurrency: 2, recordsBefore: 100 })

@@ -7,7 +7,7 @@ import { encodeBatch } from '../src/http/batch.ts'
 import { MessageWriter } from '../src/http/message-writer.ts'
 import { MetaReader, packMeta } from '../src/http/meta.ts'
 import { parseRetryAfter, waitBefore } from '../src/http/retry.ts'
-import { AnnalError, connect, type VectorRecord } from '../src/index.ts'
+import { AnnalError, connect, denseField, type VectorRecord } from '../src/index.ts'
 import { json, scriptedServer } from './scripted-server.ts'
 
 test('the writer matches the MessagePack library at every header size', async (t) => {
@@ -138,4 +138,99 @@ test('waits grow, have jitter and a maximum, and are never shorter than requeste
   t.equal(parseRetryAfter('Thu, 01 Jan 1970 00:00:09 GMT', 4_000), 5_000)
   t.equal(parseRetryAfter('soon', 0), undefined)
   t.equal(parseRetryAfter(null, 0), undefined)
+})
+
+test('options are camelCase in the client and snake_case on the wire', async (t) => {
+  await using server = await scriptedServer(
+    json(200, { results: {}, complete: true, lsn: 1, objects: [], cursor: null }),
+  )
+  const client = connect({ url: server.url })
+  const bodyOf = async (call: Promise<unknown>): Promise<unknown> => {
+    await call
+    return JSON.parse(server.requests.at(-1)?.body.toString() ?? '')
+  }
+  const dense = {
+    dimension: 3,
+    spaceType: 'l2',
+    precision: 'int16',
+    M: 8,
+    efConstruction: 64,
+    keepOriginals: false,
+  } as const
+  const wire = { dimension: 3, space_type: 'l2', precision: 'int16', M: 8, ef_con: 64, keep_originals: false }
+  const earlier = {
+    dimension: 3,
+    space_type: 'l2',
+    precision: 'int16',
+    M: 8,
+    ef_con: 64,
+    keep_originals: false,
+  } as const
+  const fields = [
+    { name: 'a', type: 'vector', params: dense },
+    { name: 'b', type: 'multi_vector', params: { ...dense, keepOriginals: undefined, pooling: 'max' } },
+    { name: 'c', type: 'sparse', params: { model: 'endee_bm25', dimension: 9 } },
+    { name: 'd', type: 'sparse' },
+    { name: 'e', type: 'vector', params: earlier },
+    { name: 'f', type: 'sparse', sparse_model: 'endee_bm25' },
+    { name: 'g', type: 'vector', params: { ...dense, space_type: 'ip', ef_con: 5, keep_originals: true } },
+    denseField('h', { dimension: 3, m: 8 }),
+  ] as const
+  const { keep_originals: _, ...always } = wire
+  t.strictSame(await bodyOf(client.createCollection({ name: 'films', fields })), {
+    name: 'films',
+    fields: [
+      { name: 'a', type: 'vector', params: wire },
+      { name: 'b', type: 'multi_vector', params: { ...always, pooling: 'max' } },
+      { name: 'c', type: 'sparse', sparse_model: 'endee_bm25', params: { dimension: 9 } },
+      { name: 'd', type: 'sparse' },
+      { name: 'e', type: 'vector', params: wire },
+      { name: 'f', type: 'sparse', sparse_model: 'endee_bm25' },
+      { name: 'g', type: 'vector', params: wire },
+      { name: 'h', type: 'vector', params: { dimension: 3, M: 8 } },
+    ],
+  })
+  const films = client.collection('films')
+  const search = {
+    fields: { a: { query: [1, 2, 3], limit: 4, ef: 5, scoreThreshold: 0.5 }, b: { query: [Float32Array.of(1, 2)] } },
+    filter: [{ year: { $eq: 1979 } }],
+    prefilterCardinalityThreshold: 6,
+    filterBoostPercentage: 7,
+    includeVectors: true,
+    rescore: false,
+    exact: true,
+    explain: true,
+    fusion: { method: 'rrf', k: 8, weights: { a: 9 }, limit: 10 },
+  } as const
+  const query = {
+    fields: { a: { query: [1, 2, 3], limit: 4, ef_search: 5, score_threshold: 0.5 }, b: { query: [[1, 2]] } },
+    filter: search.filter,
+    filter_params: { prefilter_threshold: 6, boost_percentage: 7 },
+    include_vectors: true,
+    rescore: false,
+    exact: true,
+    explain: true,
+    fusion: search.fusion,
+  }
+  t.strictSame(await bodyOf(films.search({ ...search, explain: false })), { ...query, explain: false })
+  const batch = await bodyOf(films.searchBatch([search]).catch((error: AnnalError) => error.code))
+  t.strictSame(batch, { searches: [query] })
+  t.strictSame(await bodyOf(films.scroll({ limit: 3, includeVectors: false })), { limit: 3, include_vectors: false })
+  t.strictSame(await bodyOf(films.rebuild({ a: { M: 8, efConstruction: 64 } })), {
+    fields: [{ field: 'a', M: 8, ef_con: 64 }],
+  })
+})
+
+test('options that the client does not know are sent, so that the server refuses them', async (t) => {
+  await using server = await scriptedServer(json(400, { error: 'unknown option', code: 'invalid_argument' }))
+  const client = connect({ url: server.url })
+  const params = { dimension: 3, spaceTpye: 'l2' }
+  const fields = [{ name: 'a', type: 'vector', params, shards: 2 }]
+  await t.rejects(client.createCollection({ name: 'films', fields, owner: 'ada' } as never))
+  await t.rejects(client.collection('films').search({ fields: { a: { query: [1], top: 3 } }, limt: 3 } as never))
+  const bodies = server.requests.map(({ body }) => JSON.parse(body.toString()))
+  t.strictSame(bodies, [
+    { name: 'films', fields, owner: 'ada' },
+    { fields: { a: { query: [1], top: 3 } }, limt: 3 },
+  ])
 })

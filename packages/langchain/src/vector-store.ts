@@ -7,7 +7,7 @@ import {
   type Filter,
   filterValuesOf,
   type JsonObject,
-  type ObjectRecord,
+  type ObjectInput,
   type Precision,
   type SpaceType,
 } from '@annal/client'
@@ -83,7 +83,7 @@ export class AnnalVectorStore extends VectorStore {
     { id, pageContent: text, metadata }: DocumentInterface,
     vector: number[],
     givenId: string | undefined,
-  ): ObjectRecord {
+  ): ObjectInput {
     return {
       id: givenId ?? id ?? globalThis.crypto.randomUUID(),
       meta: { text, metadata },
@@ -107,7 +107,7 @@ export class AnnalVectorStore extends VectorStore {
       await this.#collection.describe()
     } catch (error) {
       if (!isRefusal(error, 'collection_not_found')) throw error
-      const params = { dimension, space_type: spaceType, precision }
+      const params = { dimension, spaceType, precision }
       await client
         .createCollection({ name, fields: [{ name: this.#field, type: 'vector', params }] })
         .catch((failure) => {
@@ -199,8 +199,8 @@ function isRefusal(error: unknown, code: string): boolean {
 }
 
 /** Objects written by other programs have other meta; then all of it becomes metadata. */
-function documentOf({ id, meta }: { readonly id: string; readonly meta: JsonObject | Uint8Array }): Document {
-  if (meta instanceof Uint8Array) return new Document({ id, pageContent: '' })
+function documentOf({ id, meta }: { readonly id: string; readonly meta: JsonObject | undefined }): Document {
+  if (meta === undefined) return new Document({ id, pageContent: '' })
   const { text, metadata } = meta
   const ours = typeof text === 'string' && metadata !== null && typeof metadata === 'object' && !Array.isArray(metadata)
   return new Document({

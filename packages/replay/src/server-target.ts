@@ -1,6 +1,6 @@
 // A running server as a target, used like any client would. It creates the collections of the trace's `default` database under names
 // that must be unused.
-import type { Client, Collection, ObjectRecord } from '@annal/client'
+import type { Client, Collection, FieldDefinition, ObjectInput } from '@annal/client'
 import type { FieldSchema, SearchRequest } from '@annal/engine'
 import { type Event, givenVector, type ObjectsUpserted, vectorForm } from '@annal/engine/events'
 import type { ReplayTarget } from './target.ts'
@@ -76,13 +76,12 @@ class ServerTarget implements ReplayTarget {
   ): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
     const known = this.#known.get(collectionId)
     if (known === undefined) return undefined
-    // The engine's request equals the client's; the client validates it again before sending.
-    const { results, fused } = await known.collection.search(request as Parameters<Collection['search']>[0])
+    const { results, fused } = await known.collection.search(request)
     const lists = new Map(Object.entries(results).map(([field, hits]) => [field, hits.map(({ id }) => id)]))
     if (fused)
       lists.set(
         'fused',
-        fused.map(({ id }) => id),
+        fused.map(({ hit }) => hit.id),
       )
     return lists
   }
@@ -108,19 +107,18 @@ class ServerTarget implements ReplayTarget {
   }
 }
 
-function fieldRequest(field: FieldSchema): Parameters<Client['createCollection']>[0]['fields'][number] {
-  if (field.kind === 'sparse') return { name: field.name, type: 'sparse', sparse_model: field.params.model }
+function fieldRequest(field: FieldSchema): FieldDefinition {
+  if (field.kind === 'sparse') return { name: field.name, type: 'sparse', params: { model: field.params.model } }
   const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
-  const kept = keepOriginals === false && { keep_originals: false }
-  const params = { dimension, space_type: spaceType, precision, M, ef_con: efConstruction, ...kept }
+  const params = { dimension, spaceType, precision, M, efConstruction, keepOriginals }
   if (field.kind === 'multi')
     return { name: field.name, type: 'multi_vector', params: { ...params, pooling: field.params.pooling } }
   return { name: field.name, type: 'vector', params }
 }
 
-function recordsOf(event: ObjectsUpserted, fields: readonly FieldSchema[]): ObjectRecord[] {
-  const values: Record<string, ObjectRecord['fields'][string]>[] = event.ids.map(() => ({}))
-  const put = (object: number, field: number, value: ObjectRecord['fields'][string]) => {
+function recordsOf(event: ObjectsUpserted, fields: readonly FieldSchema[]): ObjectInput[] {
+  const values: Record<string, ObjectInput['fields'][string]>[] = event.ids.map(() => ({}))
+  const put = (object: number, field: number, value: ObjectInput['fields'][string]) => {
     const [place, name] = [values[object], fields[field]?.name]
     if (place !== undefined && name !== undefined) place[name] = value
   }
@@ -158,6 +156,6 @@ function recordsOf(event: ObjectsUpserted, fields: readonly FieldSchema[]): Obje
     id,
     meta: event.metas[i] as Uint8Array,
     filter: JSON.parse((event.filters[i] as string) || '{}'),
-    fields: values[i] as ObjectRecord['fields'],
+    fields: values[i] as ObjectInput['fields'],
   }))
 }

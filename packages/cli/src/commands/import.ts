@@ -1,6 +1,6 @@
 // `annal import`: stores the objects of a file or another database in a collection. An object with an existing id is replaced, so that
 // an interrupted import can be repeated, or continued with --resume.
-import type { Client, Json, ObjectRecord } from '@annal/client'
+import type { Client, JsonValue, ObjectInput } from '@annal/client'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
 import { renamesOf } from '../sources/columns.ts'
@@ -108,17 +108,17 @@ async function fieldsOfFirst(source: Source) {
 /** Yields the objects of a source, and records the source position for each number of objects. */
 class Reading {
   readonly #source: Source
-  readonly #from: Json | undefined
+  readonly #from: JsonValue | undefined
   readonly #skip: number
-  #places: { readonly count: number; readonly next: Json }[] = []
+  #places: { readonly count: number; readonly next: JsonValue }[] = []
 
-  constructor(source: Source, from: Json | undefined, skip: number) {
+  constructor(source: Source, from: JsonValue | undefined, skip: number) {
     this.#source = source
     this.#from = from
     this.#skip = skip
   }
 
-  async *objects(): AsyncGenerator<ObjectRecord> {
+  async *objects(): AsyncGenerator<ObjectInput> {
     let passed = 0
     let count = 0
     for await (const { objects, next } of this.#source.pieces(this.#from)) {
@@ -133,7 +133,7 @@ class Reading {
   }
 
   /** The last position before which at most this many objects were yielded. */
-  placeOf(count: number): { readonly count: number; readonly next: Json } | undefined {
+  placeOf(count: number): { readonly count: number; readonly next: JsonValue } | undefined {
     const later = this.#places.findIndex((place) => place.count > count)
     const index = later === -1 ? this.#places.length - 1 : later - 1
     if (index < 0) return undefined

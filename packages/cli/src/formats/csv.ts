@@ -1,7 +1,7 @@
 // CSV and TSV with a header line, as in RFC 4180; see sources/columns.ts for the column names.
 import { createReadStream } from 'node:fs'
 import { pipeline } from 'node:stream'
-import type { Json, ObjectRecord, StoredObject } from '@annal/client'
+import type { JsonValue, ObjectInput, StoredObject } from '@annal/client'
 import { CsvError, parse } from 'csv-parse'
 import { usageError } from '../exit-code.ts'
 import { type Column, columnsOf, objectOf, type Renames } from '../sources/columns.ts'
@@ -17,7 +17,7 @@ export async function* readCsv(
   file: string,
   { delimiter, renames }: CsvOptions,
   firstRow: number,
-): AsyncGenerator<ObjectRecord> {
+): AsyncGenerator<ObjectInput> {
   const parser = parse({ bom: true, delimiter, skip_empty_lines: true, max_record_size: rowCharactersMax })
   // The parser reports the failure of either stream.
   pipeline(createReadStream(file), parser, () => undefined)
@@ -48,7 +48,7 @@ function valuesOf(cells: readonly string[], columns: readonly Column[]): readonl
 }
 
 /** A number only if no information is lost: 007 and 1.50 stay text. */
-function typed(cell: string): Json {
+function typed(cell: string): JsonValue {
   if (cell === 'true' || cell === 'false') return cell === 'true'
   const number = Number(cell)
   return Number.isFinite(number) && String(number) === cell ? number : cell

@@ -1,12 +1,12 @@
 // JSON Lines: one object per line, as the collection API accepts it: {"id","meta","filter","fields":{name: value}}.
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { FieldValue, JsonObject, ObjectRecord, StoredObject } from '@annal/client'
+import type { FieldValue, JsonObject, ObjectInput, StoredObject } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 import { jsonText } from './json-text.ts'
 import { fieldsOfObject, keptMeta } from './object-parts.ts'
 
-export async function* readJsonl(file: string, firstRow: number): AsyncGenerator<ObjectRecord> {
+export async function* readJsonl(file: string, firstRow: number): AsyncGenerator<ObjectInput> {
   let [number, row] = [0, 0]
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     number += 1
@@ -16,7 +16,7 @@ export async function* readJsonl(file: string, firstRow: number): AsyncGenerator
   }
 }
 
-function recordOf(line: string, where: string): ObjectRecord {
+function recordOf(line: string, where: string): ObjectInput {
   const value = parseObject(line, where)
   if (typeof value.id !== 'string' && typeof value.id !== 'number') throw usageError(`${where}: missing id`)
   if (value.fields === null || typeof value.fields !== 'object' || Array.isArray(value.fields)) {
@@ -29,7 +29,7 @@ function recordOf(line: string, where: string): ObjectRecord {
     fields: value.fields as unknown as Record<string, FieldValue>,
     ...(typeof bytes === 'string' && { meta: Buffer.from(bytes, 'base64') }),
     ...(meta != null && { meta: meta as JsonObject }),
-    ...(filter != null && { filter: filter as ObjectRecord['filter'] }),
+    ...(filter != null && { filter: filter as ObjectInput['filter'] }),
   }
 }
 

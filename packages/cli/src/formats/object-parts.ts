@@ -11,13 +11,16 @@ export function fieldsOfObject({ dense, sparse, multi }: StoredObject): { readon
   return {
     ...mapped(dense, ({ vector }) => Array.from(vector)),
     ...mapped(sparse, ({ indices, values }) => ({ indices: Array.from(indices), values: Array.from(values) })),
-    ...mapped(multi, (vectors) => vectors.map((vector) => Array.from(vector))),
+    ...mapped(multi, (members) => members.map(({ vector }) => Array.from(vector))),
   }
 }
 
-/** Bytes have their own key, so that they are read back as bytes. */
-export function keptMeta({ meta }: StoredObject): { readonly meta?: JsonObject; readonly meta_base64?: string } {
-  return meta instanceof Uint8Array ? { meta_base64: Buffer.from(meta).toString('base64') } : { meta }
+/** Bytes have their own key, so that they are read back as bytes. No metadata is an empty object, as in a reply of the server. */
+export function keptMeta({ meta, metaBytes }: StoredObject): {
+  readonly meta?: JsonObject
+  readonly meta_base64?: string
+} {
+  return metaBytes === undefined ? { meta: meta ?? {} } : { meta_base64: Buffer.from(metaBytes).toString('base64') }
 }
 
 function mapped<T, U>(from: { readonly [name: string]: T }, change: (value: T) => U): { [name: string]: U } {

@@ -1,6 +1,6 @@
 // Parquet: columns as in CSV, but typed. A dense field is a list of floats, a sparse field a group of two lists, a multi-vector field a
 // list of lists; meta and filter are JSON. See sources/columns.ts for the column names.
-import type { FieldDescription, ObjectRecord, StoredObject } from '@annal/client'
+import type { FieldDescription, ObjectInput, StoredObject } from '@annal/client'
 import {
   type AsyncBuffer,
   asyncBufferFromFile,
@@ -18,7 +18,7 @@ import { fieldsOfObject, keptMeta } from './object-parts.ts'
 
 export interface ParquetFile {
   readonly rows: number
-  read(firstRow: number): AsyncGenerator<ObjectRecord>
+  read(firstRow: number): AsyncGenerator<ObjectInput>
 }
 
 export async function openParquet(file: string, renames: Renames): Promise<ParquetFile> {
@@ -92,7 +92,7 @@ export async function writeParquet(
     // Minimum and maximum are useless for vectors.
     statistics: false,
   })
-  const numbersOfRow = fields.reduce((sum, field) => sum + ('params' in field ? field.params.dimension : 100), 0)
+  const numbersOfRow = fields.reduce((sum, field) => sum + (field.type === 'sparse' ? 100 : field.params.dimension), 0)
   const rowsOfGroup = Math.min(10_000, Math.max(100, Math.floor(groupBytes / 4 / numbersOfRow)))
   let group: StoredObject[] = []
   for await (const object of objects) {

@@ -1,7 +1,7 @@
 // Imports from Chroma over version 2 of its REST interface: `chroma://host:8000/collection?tenant=T&database=D`, `chromas://` for TLS.
 // A position is the number of records before it, so nothing should write to the collection during the import. Metadata becomes meta and
 // filter values; the document becomes a key of meta.
-import type { Json, JsonObject, ObjectRecord, SpaceType } from '@annal/client'
+import type { JsonObject, JsonValue, ObjectInput, SpaceType } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import type { DatabaseOptions } from './database-options.ts'
 import { fieldValue } from './field-value.ts'
@@ -74,16 +74,16 @@ function fieldsOf(described: JsonObject | undefined, name: string): readonly Sou
   return [{ name, type: 'vector', dimension, space: isSpace(space) ? space : 'l2' }]
 }
 
-function isSpace(value: Json | undefined): value is SpaceType {
+function isSpace(value: JsonValue | undefined): value is SpaceType {
   return value === 'l2' || value === 'cosine' || value === 'ip'
 }
 
 interface Columns {
-  readonly ids: readonly Json[]
-  readonly embeddings: readonly Json[] | undefined
-  readonly documents: readonly Json[] | undefined
-  readonly metadatas: readonly Json[] | undefined
-  readonly uris: readonly Json[] | undefined
+  readonly ids: readonly JsonValue[]
+  readonly embeddings: readonly JsonValue[] | undefined
+  readonly documents: readonly JsonValue[] | undefined
+  readonly metadatas: readonly JsonValue[] | undefined
+  readonly uris: readonly JsonValue[] | undefined
 }
 
 function objectOf(
@@ -94,7 +94,7 @@ function objectOf(
     keys,
     name,
   }: { readonly field: string; readonly keys: readonly string[] | undefined; readonly name: string },
-): ObjectRecord {
+): ObjectInput {
   const id = String(columns.ids[i])
   const metadata = objectAt(columns.metadatas?.[i]) ?? {}
   const { meta, filter } = metaAndFilter(metadata, keys)
@@ -112,7 +112,7 @@ function objectOf(
 }
 
 /** Under its own key, unless the metadata already has that key. */
-function named(name: string, value: Json | undefined, metadata: JsonObject): JsonObject {
+function named(name: string, value: JsonValue | undefined, metadata: JsonObject): JsonObject {
   if (value === undefined || value === null) return {}
   return { [name in metadata ? `chroma:${name}` : name]: value }
 }

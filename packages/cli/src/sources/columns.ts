@@ -4,7 +4,7 @@
 //   fields.NAME   the vector, sparse terms or vectors of the field NAME
 //   meta, filter  a whole JSON object; meta_base64 is meta in bytes
 //   meta.KEY      one value of meta, filter.KEY one filter value; any other name is a key of meta
-import type { FieldValue, Json, JsonObject, ObjectRecord } from '@annal/client'
+import type { FieldValue, JsonObject, JsonValue, ObjectInput } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 import { fieldValue } from './field-value.ts'
 
@@ -70,10 +70,10 @@ export interface Row {
   readonly number: number
 }
 
-export function objectOf({ values, number }: Row, columns: readonly Column[], source: string): ObjectRecord {
+export function objectOf({ values, number }: Row, columns: readonly Column[], source: string): ObjectInput {
   const fields: [string, FieldValue][] = []
-  const meta: [string, Json][] = []
-  const filter: [string, Json][] = []
+  const meta: [string, JsonValue][] = []
+  const filter: [string, JsonValue][] = []
   let id = String(number)
   let bytes: Uint8Array | undefined
   for (const [i, { name, purpose }] of columns.entries()) {
@@ -93,7 +93,7 @@ export function objectOf({ values, number }: Row, columns: readonly Column[], so
     fields: Object.fromEntries(fields),
     ...(bytes !== undefined ? { meta: bytes } : meta.length > 0 && { meta: Object.fromEntries(meta) }),
     // The server validates filter values.
-    ...(filter.length > 0 && { filter: Object.fromEntries(filter) as ObjectRecord['filter'] }),
+    ...(filter.length > 0 && { filter: Object.fromEntries(filter) as ObjectInput['filter'] }),
   }
 }
 
@@ -109,7 +109,7 @@ function jsonObject(value: unknown, where: string): JsonObject {
   throw usageError(`${where}: not a JSON object: ${shown(value)}`)
 }
 
-function parse(text: string, where: string): Json {
+function parse(text: string, where: string): JsonValue {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -123,7 +123,7 @@ function shown(value: unknown): string {
 }
 
 /** Values of typed columns that JSON cannot represent: large integers, times and bytes. */
-export function jsonOf(value: unknown): Json {
+export function jsonOf(value: unknown): JsonValue {
   if (typeof value === 'bigint') {
     const number = Number(value)
     return Number.isSafeInteger(number) ? number : value.toString()
@@ -136,5 +136,5 @@ export function jsonOf(value: unknown): Json {
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, jsonOf(inner)]))
   }
   // Everything else is JSON already, or is skipped.
-  return (value ?? null) as Json
+  return (value ?? null) as JsonValue
 }

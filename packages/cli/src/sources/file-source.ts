@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import type { ObjectRecord } from '@annal/client'
+import type { ObjectInput } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 import { readCsv } from '../formats/csv.ts'
 import { readJsonl } from '../formats/jsonl.ts'
@@ -22,7 +22,7 @@ export interface FileOptions {
   readonly renames: Renames
 }
 
-type Rows = (firstRow: number) => AsyncIterable<ObjectRecord>
+type Rows = (firstRow: number) => AsyncIterable<ObjectInput>
 
 export async function openFile(file: string, options: FileOptions): Promise<Source> {
   const { size } = await stat(file)
@@ -50,7 +50,7 @@ async function openRows(file: string, options: FileOptions): Promise<{ readonly 
 function vectorRows(vectors: RowFile, { field, ids }: FileOptions) {
   return {
     total: vectors.rows,
-    async *rows(firstRow: number): AsyncGenerator<ObjectRecord> {
+    async *rows(firstRow: number): AsyncGenerator<ObjectInput> {
       const named = ids === undefined ? undefined : linesFrom(ids, firstRow)
       let number = firstRow
       for await (const vector of vectors.read(firstRow)) {

@@ -2,7 +2,7 @@
 // key (or of `&key=COLUMN`, which must be unique), page by page; a position is the last key. Vectors become fields, the key becomes the
 // id, and all other columns become keys of meta, unless --column maps them; see sources/columns.ts.
 
-import type { Json, ObjectRecord, SpaceType } from '@annal/client'
+import type { JsonValue, ObjectInput, SpaceType } from '@annal/client'
 import { Client, types } from 'pg'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import { type Column, columnsOf, objectOf, type Renames } from './columns.ts'
@@ -138,7 +138,7 @@ function spaceOf(operators: string | null): SpaceType | undefined {
   return word as SpaceType | undefined
 }
 
-async function* pages(client: Client, table: Table, columns: readonly Column[], from: Json | undefined) {
+async function* pages(client: Client, table: Table, columns: readonly Column[], from: JsonValue | undefined) {
   const { sqlName, key } = table
   // Qualified with the table name, so that a column is never confused with a result.
   const columnName = (name: string) => `source.${client.escapeIdentifier(name)}`
@@ -157,7 +157,7 @@ async function* pages(client: Client, table: Table, columns: readonly Column[], 
     })
     const last = rows.at(-1)?.[0]
     if (typeof last !== 'string') return
-    const objects: ObjectRecord[] = []
+    const objects: ObjectInput[] = []
     for (const [place, ...values] of rows) {
       objects.push(objectOf({ values, number }, columns, `${sqlName}, ${key.name} ${place}`))
       number += 1

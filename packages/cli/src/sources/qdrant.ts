@@ -1,6 +1,6 @@
 // Imports from Qdrant over its REST interface: `qdrant://host:6333/collection`, `qdrants://` for TLS. Points are read in the order of
 // their ids, page by page; a position is the first id of the next page. The payload of a point becomes meta and filter values.
-import type { FieldValue, Json, JsonObject, ObjectRecord, SpaceType } from '@annal/client'
+import type { FieldValue, JsonObject, JsonValue, ObjectInput, SpaceType } from '@annal/client'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
 import type { DatabaseOptions } from './database-options.ts'
 import { fieldValue } from './field-value.ts'
@@ -30,7 +30,7 @@ export async function openQdrant(url: URL, { field, filterKeys, sourceToken }: D
     fields: fieldsOf(objectAt(described, 'config', 'params'), field),
     async *pieces(from) {
       const keys = keysOf(filterKeys)
-      let offset: Json = from ?? null
+      let offset: JsonValue = from ?? null
       do {
         const page = objectAt(await rest.ask('/points/scroll', scrollBody(offset)), 'result')
         const points = listAt(page, 'points')
@@ -43,7 +43,7 @@ export async function openQdrant(url: URL, { field, filterKeys, sourceToken }: D
 }
 
 /** A 64-bit offset is kept as text and sent as a number. */
-function scrollBody(offset: Json): string {
+function scrollBody(offset: JsonValue): string {
   const offsetText = typeof offset === 'string' && /^\d+$/.test(offset) ? offset : JSON.stringify(offset)
   return `{"limit":${pointsOfPage},"offset":${offsetText},"with_payload":true,"with_vector":true}`
 }
@@ -51,7 +51,7 @@ function scrollBody(offset: Json): string {
 /** One vector without a name, or several with names; sparse vectors always have names. */
 function fieldsOf(params: JsonObject | undefined, field: string): readonly SourceField[] {
   const vectors = objectAt(params, 'vectors') ?? {}
-  const named: readonly [string, Json][] =
+  const named: readonly [string, JsonValue][] =
     typeof vectors.size === 'number' ? [[field, vectors]] : Object.entries(vectors)
   const dense = named.map(([name, vector]): SourceField => {
     const { size, distance, multivector_config: multi } = objectAt(vector) ?? {}
@@ -62,7 +62,7 @@ function fieldsOf(params: JsonObject | undefined, field: string): readonly Sourc
   return [...dense, ...sparse.map((name): SourceField => ({ name, type: 'sparse' }))]
 }
 
-function objectOf(point: Json, field: string, keys: readonly string[] | undefined, name: string): ObjectRecord {
+function objectOf(point: JsonValue, field: string, keys: readonly string[] | undefined, name: string): ObjectInput {
   const { id, vector, payload } = objectAt(point) ?? {}
   const where = `${name}, point ${id}`
   return {
@@ -73,11 +73,11 @@ function objectOf(point: Json, field: string, keys: readonly string[] | undefine
 }
 
 function fieldsOfPoint(
-  vector: Json | undefined,
+  vector: JsonValue | undefined,
   field: string,
   where: string,
 ): { readonly [name: string]: FieldValue } {
   if (vector === undefined || vector === null) return {}
-  const named: readonly [string, Json][] = Array.isArray(vector) ? [[field, vector]] : Object.entries(vector)
+  const named: readonly [string, JsonValue][] = Array.isArray(vector) ? [[field, vector]] : Object.entries(vector)
   return Object.fromEntries(named.map(([name, value]) => [name, fieldValue(value, `${where}, vector ${name}`)]))
 }

@@ -1,11 +1,11 @@
 // Sends JSON requests to another database over HTTP and retries when it is temporarily unavailable.
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Json, JsonObject } from '@annal/client'
+import type { JsonObject, JsonValue } from '@annal/client'
 import { CommandEnd, exitCode } from '../exit-code.ts'
 
 export interface Rest {
   /** A request with a body is a POST. */
-  ask(path: string, body?: string): Promise<Json>
+  ask(path: string, body?: string): Promise<JsonValue>
 }
 
 export interface RestOptions {
@@ -54,7 +54,7 @@ function causeOf(error: Error): string {
   return error.cause instanceof Error ? error.cause.message || String(error.cause) : error.message
 }
 
-function parseReply(text: string, url: string): Json {
+function parseReply(text: string, url: string): JsonValue {
   try {
     return JSON.parse(text, exactly)
   } catch (error) {
@@ -70,17 +70,17 @@ function exactly(_key: string, value: unknown, context?: { readonly source?: str
 }
 
 /** The object under a key of a reply, if there is one. */
-export function objectAt(value: Json | undefined, ...names: readonly string[]): JsonObject | undefined {
-  let inner: Json | undefined = value
+export function objectAt(value: JsonValue | undefined, ...names: readonly string[]): JsonObject | undefined {
+  let inner: JsonValue | undefined = value
   for (const name of names) inner = isObject(inner) ? inner[name] : undefined
   return isObject(inner) ? inner : undefined
 }
 
-export function listAt(value: Json | undefined, name: string): readonly Json[] | undefined {
+export function listAt(value: JsonValue | undefined, name: string): readonly JsonValue[] | undefined {
   const inner = isObject(value) ? value[name] : undefined
   return Array.isArray(inner) ? inner : undefined
 }
 
-function isObject(value: Json | undefined): value is JsonObject {
+function isObject(value: JsonValue | undefined): value is JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }

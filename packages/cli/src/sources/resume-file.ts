@@ -1,13 +1,13 @@
 // The progress file of an import. It is replaced atomically after the objects are stored, so a resumed import may store some objects
 // again under the same ids but never skips any.
 import { open, readFile, rename, rm } from 'node:fs/promises'
-import type { Json } from '@annal/client'
+import type { JsonValue } from '@annal/client'
 import { usageError } from '../exit-code.ts'
 
 export interface Progress {
   /** Number of objects stored so far. */
   readonly stored: number
-  readonly next: Json
+  readonly next: JsonValue
 }
 
 export interface ResumeFile {

@@ -1,10 +1,10 @@
 // The source of an import: a file or another database, read in pieces from the position where an earlier import ended.
-import type { FieldDefinition, Json, ObjectRecord, SpaceType } from '@annal/client'
+import type { FieldDefinition, JsonValue, ObjectInput, SpaceType } from '@annal/client'
 
 export interface Piece {
-  readonly objects: readonly ObjectRecord[]
+  readonly objects: readonly ObjectInput[]
   /** The position after these objects, in the source's own format. */
-  readonly next: Json
+  readonly next: JsonValue
 }
 
 export interface Source {
@@ -15,7 +15,7 @@ export interface Source {
   /** The fields that the source reports; undefined if they are derived from the first object. */
   readonly fields?: readonly SourceField[] | undefined
   /** Reads from a position that the source returned, or from the beginning for null or undefined. */
-  pieces(from: Json | undefined): AsyncGenerator<Piece>
+  pieces(from: JsonValue | undefined): AsyncGenerator<Piece>
   close?(): Promise<void>
 }
 
@@ -33,11 +33,11 @@ const objectsOfPiece = 500
 
 /** A source that can be read only from its beginning or from a row: its positions are row numbers. */
 export async function* piecesOfRows(
-  from: Json | undefined,
-  read: (firstRow: number) => AsyncIterable<ObjectRecord>,
+  from: JsonValue | undefined,
+  read: (firstRow: number) => AsyncIterable<ObjectInput>,
 ): AsyncGenerator<Piece> {
   let row = typeof from === 'number' ? from : 0
-  let objects: ObjectRecord[] = []
+  let objects: ObjectInput[] = []
   for await (const object of read(row)) {
     row += 1
     objects.push(object)
@@ -57,7 +57,7 @@ export function definitionsOf(
     if (field.type === 'sparse') return { name: field.name, type: 'sparse' }
     const params = {
       dimension: field.dimension,
-      space_type: (space ?? field.space ?? 'cosine') as SpaceType,
+      spaceType: (space ?? field.space ?? 'cosine') as SpaceType,
       precision: precision as 'int8',
     }
     return { name: field.name, type: field.type, params }
@@ -65,8 +65,8 @@ export function definitionsOf(
 }
 
 /** The field as an object shows it. */
-export function fieldsOf({ fields }: ObjectRecord): readonly SourceField[] {
-  return Object.entries(fields).map(([name, value]): SourceField => {
+export function fieldsOf({ fields }: ObjectInput): readonly SourceField[] {
+  return Object.entries(fields).map(([name, value = []]): SourceField => {
     if ('indices' in value) return { name, type: 'sparse' }
     const first = value[0]
     if (typeof first === 'number') return { name, type: 'vector', dimension: value.length, space: undefined }

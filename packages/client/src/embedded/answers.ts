@@ -6,10 +6,15 @@ import {
   type StoredObject as EngineStored,
   MetaBudget,
 } from '@annal/engine'
-import type { CollectionDescription, FieldDescription } from '../collection-definition.ts'
-import type { JsonObject } from '../record.ts'
-import type { FusedHit, SearchHit, SearchResult } from '../search.ts'
-import type { StoredObject } from '../stored-object.ts'
+import {
+  type CollectionDescription,
+  denseDescription,
+  type FieldDescription,
+  sparseDescription,
+} from '../collection-definition.ts'
+import type { VectorRow } from '../model.ts'
+import { fusedHit, type SearchHit, type SearchResult } from '../search.ts'
+import { type StoredObject, splitMeta } from '../stored-object.ts'
 
 export function descriptionOf(from: EngineDescription): CollectionDescription {
   const { name, fields, objects, createdAt, lsn, condition, reason } = from
@@ -26,21 +31,18 @@ export function descriptionOf(from: EngineDescription): CollectionDescription {
 
 function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
   const { name, elements: count } = field
-  if (field.kind === 'sparse') {
-    const { model, dimension } = field.params
-    return { name, type: 'sparse', model, dimension, count }
-  }
+  if (field.kind === 'sparse') return sparseDescription(name, field.params, count)
   const { dimension, spaceType, precision, M, efConstruction, keepOriginals } = field.params
-  const params = {
+  const params = denseDescription({
     dimension,
-    space_type: spaceType,
+    spaceType,
     precision,
     M,
-    ef_con: efConstruction,
-    keep_originals: keepOriginals !== false,
-  }
+    efConstruction,
+    keepOriginals: keepOriginals !== false,
+  })
   if (field.kind === 'dense') return { name, type: 'vector', params, count }
-  return { name, type: 'multi_vector', params: { ...params, pooling: field.params.pooling }, count }
+  return { name, type: 'multi_vector', params: Object.assign(params, { pooling: field.params.pooling }), count }
 }
 
 export function resultOf(
@@ -50,11 +52,12 @@ export function resultOf(
   const lists = Object.entries(results).map(([name, hits]) => [name, hits.map((hit) => hitOf(hit, metas))] as const)
   return {
     results: Object.fromEntries(lists),
-    ...(fused !== undefined && { fused: fused.map((hit) => fusedOf(hit, metas)) }),
+    ...(fused !== undefined && {
+      fused: fused.map(({ hit, score, standings }) => fusedHit({ hit: hitOf(hit, metas), score, standings })),
+    }),
     complete,
     lsn,
-    // Numbers and strings by name, as JSON.
-    ...(explain !== undefined && { explain: explain as unknown as JsonObject }),
+    ...(explain !== undefined && { explain }),
   }
 }
 
@@ -65,33 +68,31 @@ export function hitOf(hit: EngineHit, metas: MetaBudget): SearchHit {
     similarity,
     distance,
     norm,
-    meta: metaOf(hit, metas),
+    ...metaOf(hit, metas),
     filter,
-    ...(vector !== undefined && { vector }),
+    vector,
+    members: members?.map(rowOf),
     ...(members !== undefined && { vectors: members.map((member) => member.vector) }),
   }
 }
 
-function fusedOf({ hit, score, standings }: NonNullable<EngineResult['fused']>[number], metas: MetaBudget): FusedHit {
-  const fields = standings.map(({ field, rank, similarity }) => [field, { rank, similarity }] as const)
-  return { id: hit.id, score, meta: metaOf(hit, metas), filter: hit.filter, fields: Object.fromEntries(fields) }
-}
-
 export function storedOf(stored: EngineStored, metas: MetaBudget): StoredObject {
-  const dense = Object.entries(stored.dense).map(([name, { vector, norm }]) => [name, { vector, norm }] as const)
+  const { id, filter, dense, sparse, multi } = stored
   return {
-    id: stored.id,
-    meta: metaOf(stored, metas),
-    filter: stored.filter,
-    dense: Object.fromEntries(dense),
-    sparse: stored.sparse,
-    multi: Object.fromEntries(
-      Object.entries(stored.multi).map(([name, members]) => [name, members.map(({ vector }) => vector)]),
-    ),
+    id,
+    ...metaOf(stored, metas),
+    filter,
+    dense: Object.fromEntries(Object.entries(dense).map(([name, row]) => [name, rowOf(row)])),
+    sparse,
+    multi: Object.fromEntries(Object.entries(multi).map(([name, members]) => [name, members.map(rowOf)])),
   }
 }
 
-/** Bytes if the stored meta is not JSON or inflates beyond a limit; empty if there is none. */
-function metaOf({ metaBytes }: { readonly metaBytes: Uint8Array }, metas: MetaBudget): JsonObject | Uint8Array {
-  return metas.read(metaBytes).meta ?? metaBytes
+function rowOf({ vector, norm }: VectorRow): VectorRow {
+  return { vector, norm }
+}
+
+/** Bytes if the stored meta is not JSON or inflates beyond a limit. */
+function metaOf({ metaBytes }: { readonly metaBytes: Uint8Array }, metas: MetaBudget) {
+  return splitMeta(metas.read(metaBytes).meta ?? metaBytes)
 }

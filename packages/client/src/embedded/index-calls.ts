@@ -11,12 +11,11 @@ import {
 } from '@annal/engine'
 import type { IndexDefinition, IndexDescription } from '../definition.ts'
 import type { IndexOperations } from '../operations.ts'
-import type { Hit, JsonObject, Query, StoredVector, VectorRecord } from '../record.ts'
+import type { Hit, Query, StoredVector, VectorRecord } from '../record.ts'
 import type { SearchHit } from '../search.ts'
 import type { StoredObject } from '../stored-object.ts'
 import { hitOf, storedOf } from './answers.ts'
 import type { Calls } from './calls.ts'
-import { filterInput } from './collection-calls.ts'
 import { defined } from './defined.ts'
 
 export const indexCalls: Calls<keyof IndexOperations> = {
@@ -58,7 +57,7 @@ export const indexCalls: Calls<keyof IndexOperations> = {
     return (await open(database, index).collection.delete([id])).deleted.length > 0
   },
   async deleteWhere({ database }, { index, filter }) {
-    return (await open(database, index).collection.deleteWhere(filterInput(filter))).deleted
+    return (await open(database, index).collection.deleteWhere(filter)).deleted
   },
   async updateFilters({ database }, { index, updates }) {
     return (await open(database, index).collection.updateFilters(updates)).updated
@@ -144,29 +143,24 @@ function searchOf({ vector, sparse, topK = topKDefault, ef, filter, ...rest }: Q
       ...(vector !== undefined && { [names.dense]: { query: vector, ...common } }),
       ...(sparse !== undefined && { [names.sparse]: { query: sparse, ...common } }),
     },
-    ...(filter !== undefined && { filter: filterInput(filter) }),
+    ...(filter !== undefined && { filter: filter }),
     ...(vector !== undefined && sparse !== undefined && { fusion: { method: 'rrf' as const, weights, limit: topK } }),
   }
 }
 
-function indexHit({ meta, ...hit }: SearchHit): Hit {
-  return { ...hit, meta: present(meta) }
+function indexHit({ id, similarity, distance, norm, meta, metaBytes, filter, vector }: SearchHit): Hit {
+  return { id, similarity, distance, norm, meta: meta ?? metaBytes, filter, ...(vector !== undefined && { vector }) }
 }
 
-function storedVector({ id, meta, filter, dense, sparse }: StoredObject, names: FieldNames): StoredVector {
+function storedVector({ id, meta, metaBytes, filter, dense, sparse }: StoredObject, names: FieldNames): StoredVector {
   const { vector = new Float32Array(0), norm = 1 } = dense[names.dense] ?? {}
   const terms = sparse[names.sparse]
   return {
     id,
     vector,
     norm,
-    meta: present(meta),
+    meta: meta ?? metaBytes,
     filter,
     ...(terms !== undefined && { sparse: terms }),
   }
-}
-
-/** The index API uses undefined for missing meta. */
-function present(meta: JsonObject | Uint8Array): JsonObject | Uint8Array | undefined {
-  return meta instanceof Uint8Array || Object.keys(meta).length > 0 ? meta : undefined
 }

@@ -12,9 +12,11 @@ export interface EmbeddedOptions {
 /**
  * Opens a data directory, which the client owns: `client.close()` closes it.
  *
+ * @example
  * ```ts
  * const client = await openEmbedded({ dataDir: './data' })
- * const films = await client.createIndex({ name: 'films', dimension: 3 })
+ * const films = await client.createCollection({ name: 'films', fields: [{ name: 'plot', type: 'vector', params: { dimension: 3 } }] })
+ * await client.close()
  * ```
  */
 export async function openEmbedded({ database, ...options }: EngineOptions & EmbeddedOptions): Promise<Client> {
@@ -22,7 +24,17 @@ export async function openEmbedded({ database, ...options }: EngineOptions & Emb
   return new Client(embeddedTransport({ engine, database, ownsEngine: true }))
 }
 
-/** A client on an engine that the caller opens and closes. */
+/**
+ * A client on an engine that the caller opens and closes.
+ *
+ * @example
+ * ```ts
+ * import { openEngine } from '@annal/engine'
+ *
+ * const engine = await openEngine({ dataDir: './data' })
+ * const client = embeddedClient(engine)
+ * ```
+ */
 export function embeddedClient(engine: Engine, options: EmbeddedOptions = {}): Client {
   return new Client(embeddedTransport({ engine, ...options, ownsEngine: false }))
 }

@@ -1,8 +1,8 @@
 // The transport to an engine in this process. Operations that only a server has fail with `not_supported`.
 import type { Engine } from '@annal/engine'
 import { within } from '../deadline.ts'
+import type { JsonObject } from '../model.ts'
 import type { OperationName, Operations } from '../operations.ts'
-import type { JsonObject } from '../record.ts'
 import type { CallOptions, Transport } from '../transport.ts'
 import { backupCalls } from './backup-calls.ts'
 import type { Calls, Host } from './calls.ts'

@@ -1,12 +1,31 @@
 // Validates JSON replies of the collection API and converts them to results.
 import type { RebuildStatus } from '../collection.ts'
-import type { CollectionDescription, DenseParams, FieldDescription } from '../collection-definition.ts'
-import type { Precision, SpaceType } from '../definition.ts'
-import type { Json, JsonObject } from '../record.ts'
-import type { Facets, FusedHit, RecallReport, ScrollPage, SearchHit, SearchResult } from '../search.ts'
-import type { Acknowledgement, StoredObject } from '../stored-object.ts'
+import {
+  type CollectionDescription,
+  type DenseDescription,
+  denseDescription,
+  type FieldDescription,
+  sparseDescription,
+} from '../collection-definition.ts'
+import type {
+  Acknowledgement,
+  Explanation,
+  Facets,
+  FieldExplanation,
+  JsonObject,
+  JsonValue,
+  Pooling,
+  Precision,
+  RecallReport,
+  SpaceType,
+  SparseModel,
+  Standing,
+  VectorRow,
+} from '../model.ts'
+import { type FusedHit, fusedHit, type ScrollPage, type SearchHit, type SearchResult } from '../search.ts'
+import type { StoredObject } from '../stored-object.ts'
 import { MetaReader } from './meta.ts'
-import { floats, list, moment, number, object, text } from './read.ts'
+import { floats, list, moment, number, object, text, unexpected } from './read.ts'
 
 export function parseSummary(value: unknown): CollectionDescription {
   const summary = object(value, 'collection')
@@ -28,26 +47,27 @@ function parseField(value: unknown): FieldDescription {
   const name = text(field.name, 'name')
   const count = number(field.element_count, 'element_count')
   if (field.type === 'multi_vector') {
-    const pooling = params.pooling === 'max' ? 'max' : 'mean'
-    return { name, type: 'multi_vector', params: { ...denseParams(params), pooling }, count }
+    const pooling: Pooling = params.pooling === 'max' ? 'max' : 'mean'
+    return { name, type: 'multi_vector', params: Object.assign(denseParams(params), { pooling }), count }
   }
   if (field.type === 'sparse') {
-    const model = text(params.sparse_model, 'sparse_model')
-    return { name, type: 'sparse', model, dimension: number(params.dimension, 'dimension'), count }
+    // As below.
+    const model = text(params.sparse_model, 'sparse_model') as SparseModel
+    return sparseDescription(name, { model, dimension: number(params.dimension, 'dimension') }, count)
   }
   return { name, type: 'vector', params: denseParams(params), count }
 }
 
-function denseParams(params: Record<string, unknown>): Required<DenseParams> {
-  return {
+function denseParams(params: Record<string, unknown>): DenseDescription {
+  return denseDescription({
     dimension: number(params.dimension, 'dimension'),
     // A newer server may have values that this client does not know; they are for reading only.
-    space_type: text(params.space_type, 'space_type') as SpaceType,
+    spaceType: text(params.space_type, 'space_type') as SpaceType,
     precision: text(params.precision, 'precision') as Precision,
     M: number(params.M, 'M'),
-    ef_con: number(params.ef_con, 'ef_con'),
-    keep_originals: params.keep_originals !== false,
-  }
+    efConstruction: number(params.ef_con, 'ef_con'),
+    keepOriginals: params.keep_originals !== false,
+  })
 }
 
 export function parseAcknowledgement(value: unknown): Acknowledgement {
@@ -56,17 +76,33 @@ export function parseAcknowledgement(value: unknown): Acknowledgement {
 }
 
 export function parseSearchResult(value: unknown, metas = new MetaReader()): SearchResult {
-  const { results, fused, complete, lsn, explain } = object(value, 'search result')
-  const fields = Object.entries(object(results, 'results')).map(
-    ([name, hits]) => [name, list(hits, `results.${name}`).map((hit) => parseHit(hit, metas))] as const,
+  const { results: lists, fused, complete, lsn, explain } = object(value, 'search result')
+  const results = Object.fromEntries(
+    Object.entries(object(lists, 'results')).map(
+      ([name, hits]) => [name, list(hits, `results.${name}`).map((hit) => parseHit(hit, metas))] as const,
+    ),
   )
   return {
-    results: Object.fromEntries(fields),
-    ...(fused !== undefined && { fused: list(fused, 'fused').map((hit) => parseFused(hit, metas)) }),
+    results,
+    ...(fused !== undefined && { fused: list(fused, 'fused').map((hit) => parseFused(hit, results)) }),
     complete: complete !== false,
     lsn: number(lsn ?? 0, 'lsn'),
-    // JSON.parse returns JSON.
-    ...(explain !== undefined && { explain: object(explain, 'explain') as JsonObject }),
+    ...(explain !== undefined && { explain: parseExplanation(explain) }),
+  }
+}
+
+function parseExplanation(value: unknown): Explanation {
+  const explanation = object(value, 'explain')
+  const { filter, fields } = explanation
+  const matching = filter == null ? undefined : object(filter, 'explain.filter')
+  const ms = (member: string) => number(explanation[member], `explain.${member}`)
+  return {
+    filter: matching && { matches: number(matching.matches, 'matches'), ms: number(matching.ms, 'ms') },
+    // Of this server's version or a newer one, which may add members.
+    fields: object(fields, 'explain.fields') as { readonly [field: string]: FieldExplanation },
+    decorateMs: ms('decorate_ms'),
+    fuseMs: ms('fuse_ms'),
+    totalMs: ms('total_ms'),
   }
 }
 
@@ -78,31 +114,31 @@ export function parseSearchResults(value: unknown): readonly SearchResult[] {
 
 function parseHit(value: unknown, metas: MetaReader): SearchHit {
   const hit = object(value, 'hit')
+  const vectors = hit.vectors === undefined ? undefined : vectorsOf(hit.vectors)
   return {
     id: text(hit.id, 'id'),
     similarity: number(hit.similarity, 'similarity'),
     distance: number(hit.distance, 'distance'),
     norm: number(hit.norm, 'norm'),
-    meta: metas.fromJson(hit),
+    ...metas.collectionMeta(hit),
     filter: object(hit.filter, 'filter') as JsonObject,
-    ...(hit.vector !== undefined && { vector: floats(hit.vector, 'vector') }),
-    ...(hit.vectors !== undefined && { vectors: vectorsOf(hit.vectors) }),
+    vector: hit.vector === undefined ? undefined : floats(hit.vector, 'vector'),
+    members: vectors?.map(rowOf),
+    ...(vectors !== undefined && { vectors }),
   }
 }
 
-function parseFused(value: unknown, metas: MetaReader): FusedHit {
-  const hit = object(value, 'fused hit')
-  const fields = Object.entries(object(hit.fields, 'fields')).map(([name, standing]) => {
-    const { rank, similarity } = object(standing, `fields.${name}`)
-    return [name, { rank: number(rank, 'rank'), similarity: number(similarity, 'similarity') }] as const
+/** A fused hit names its lists and its ranks in them, which count from 1. */
+function parseFused(value: unknown, results: SearchResult['results']): FusedHit {
+  const fused = object(value, 'fused hit')
+  const standings = Object.entries(object(fused.fields, 'fields')).map(([field, standing]): Standing => {
+    const { rank, similarity } = object(standing, `fields.${field}`)
+    return { field, rank: number(rank, 'rank'), similarity: number(similarity, 'similarity') }
   })
-  return {
-    id: text(hit.id, 'id'),
-    score: number(hit.score, 'score'),
-    meta: metas.fromJson(hit),
-    filter: object(hit.filter, 'filter') as JsonObject,
-    fields: Object.fromEntries(fields),
-  }
+  const [first] = standings
+  const hit = first && results[first.field]?.[first.rank - 1]
+  if (hit === undefined) throw unexpected('fused hit', 'it is in no list of the reply')
+  return fusedHit({ hit, score: number(fused.score, 'score'), standings })
 }
 
 export function parseObjects(value: unknown): readonly StoredObject[] {
@@ -112,7 +148,8 @@ export function parseObjects(value: unknown): readonly StoredObject[] {
 
 function parseStoredObject(value: unknown, metas: MetaReader): StoredObject {
   const stored = object(value, 'object')
-  const fields = Object.entries(object(stored.fields, 'fields')).map(
+  // A page without vectors has no fields.
+  const fields = Object.entries(object(stored.fields ?? {}, 'fields')).map(
     ([name, field]) => [name, object(field, `fields.${name}`)] as const,
   )
   const dense = fields.filter(([, field]) => 'vector' in field)
@@ -120,7 +157,7 @@ function parseStoredObject(value: unknown, metas: MetaReader): StoredObject {
   const multi = fields.filter(([, field]) => 'vectors' in field)
   return {
     id: text(stored.id, 'id'),
-    meta: metas.fromJson(stored),
+    ...metas.collectionMeta(stored),
     filter: object(stored.filter, 'filter') as JsonObject,
     dense: Object.fromEntries(
       dense.map(([name, field]) => [
@@ -137,12 +174,19 @@ function parseStoredObject(value: unknown, metas: MetaReader): StoredObject {
         },
       ]),
     ),
-    multi: Object.fromEntries(multi.map(([name, field]) => [name, vectorsOf(field.vectors)])),
+    multi: Object.fromEntries(multi.map(([name, field]) => [name, vectorsOf(field.vectors).map(rowOf)])),
   }
 }
 
 function vectorsOf(value: unknown): Float32Array[] {
   return list(value, 'vectors').map((vector) => floats(vector, 'vector'))
+}
+
+/** Members of multi-vector fields come without norms: their norm is their length. */
+function rowOf(vector: Float32Array): VectorRow {
+  let sum = 0
+  for (const value of vector) sum += value ** 2
+  return { vector, norm: Math.sqrt(sum) }
 }
 
 export function parsePage(value: unknown): ScrollPage {
@@ -158,7 +202,7 @@ export function parseFacets(value: unknown): Facets {
   const facets = object(value, 'facets')
   const values = list(facets.values, 'values').map((entry) => {
     const { value: counted, count } = object(entry, 'value')
-    return { value: counted as Json, count: number(count, 'count') }
+    return { value: counted as JsonValue, count: number(count, 'count') }
   })
   return { values, distinct: number(facets.distinct, 'distinct'), lsn: number(facets.lsn, 'lsn') }
 }

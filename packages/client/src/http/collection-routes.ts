@@ -1,7 +1,6 @@
 // The operations on collections over /api/v2. Objects are sent in MessagePack, a quarter of the size of JSON; replies are JSON.
-
 import type { CollectionOperations } from '../operations.ts'
-import type { FieldQuery, SearchRequest } from '../search.ts'
+import { definitionBody, rebuildBody, scrollBody, searchBody } from './collection-bodies.ts'
 import {
   parseAcknowledgement,
   parseFacets,
@@ -16,7 +15,6 @@ import {
 import { encodeObjects } from './object-batch.ts'
 import { list, number, object, parseJson, text } from './read.ts'
 import { get, messagePack, objectPath, post, type Routes, remove, segment } from './route.ts'
-import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
 /** The call waits while a collection is rebuilt. */
 const vacuumTimeoutMs = 600_000
@@ -24,7 +22,7 @@ const vacuumTimeoutMs = 600_000
 export const collectionRoutes: Routes<keyof CollectionOperations> = {
   createCollection: {
     retry: 'when-refused',
-    request: (definition) => post(collections, definition),
+    request: (definition) => post(collections, definitionBody(definition)),
     reply: () => undefined,
   },
   listCollections: {
@@ -100,7 +98,7 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
   },
   scroll: {
     retry: 'always',
-    request: ({ collection, request }) => post(`${pathOf(collection)}/objects/scroll`, request),
+    request: ({ collection, request }) => post(`${pathOf(collection)}/objects/scroll`, scrollBody(request)),
     reply: (reply) => parsePage(parseJson(reply.text)),
   },
   recall: {
@@ -112,12 +110,16 @@ export const collectionRoutes: Routes<keyof CollectionOperations> = {
     },
     reply: (reply) => parseRecall(parseJson(reply.text)),
   },
+  neighbors: {
+    retry: 'always',
+    request: ({ collection, field, id }) =>
+      get(objectPath(`${pathOf(collection)}/objects`, id, `/field/${segment(field)}/neighbors`)),
+    reply: (reply) =>
+      list(object(parseJson(reply.text), 'reply').neighbors, 'neighbors').map((id) => text(id, 'neighbors')),
+  },
   rebuild: {
     retry: 'when-refused',
-    request: ({ collection, changes }) =>
-      post(`${pathOf(collection)}/rebuild`, {
-        fields: changes.map(({ field, m, efConstruction }) => ({ field, M: m, ef_con: efConstruction })),
-      }),
+    request: ({ collection, changes }) => post(`${pathOf(collection)}/rebuild`, rebuildBody(changes)),
     reply: () => undefined,
   },
   rebuildStatus: {
@@ -148,42 +150,4 @@ const collections = '/api/v2/collection'
 
 function pathOf(collection: string): string {
   return `${collections}/${segment(collection)}`
-}
-
-/** JSON.stringify omits undefined members, and the server uses its defaults. */
-function searchBody(request: SearchRequest, where: string): unknown {
-  const { prefilterCardinalityThreshold: threshold, filterBoostPercentage: boost } = request
-  const queries = Object.entries(request.fields ?? {}).map(
-    ([name, query]) => [name, queryBody(query, `${where}fields.${name}`)] as const,
-  )
-  return {
-    fields: Object.fromEntries(queries),
-    filter: request.filter,
-    filter_params:
-      threshold === undefined && boost === undefined
-        ? undefined
-        : { prefilter_threshold: threshold, boost_percentage: boost },
-    include_vectors: request.includeVectors,
-    rescore: request.rescore,
-    fusion: request.fusion,
-    exact: request.exact,
-    explain: request.explain,
-  }
-}
-
-function queryBody({ query, limit, ef, scoreThreshold }: FieldQuery, field: string): unknown {
-  return { query: vectorBody(query, `${field}.query`), limit, ef_search: ef, score_threshold: scoreThreshold }
-}
-
-function vectorBody(query: FieldQuery['query'], field: string): unknown {
-  if (query !== null && typeof query === 'object') {
-    if ('id' in query) return { id: query.id }
-    if ('indices' in query) {
-      checkSparse(query, field)
-      return { indices: Array.from(query.indices), values: Array.from(query.values) }
-    }
-    if (isMany(query)) return Array.from(query, (vector, i) => vectorBody(vector, `${field}[${i}]`))
-  }
-  checkNumbers(query, field)
-  return Array.from(query)
 }

@@ -1,6 +1,7 @@
 // Validates replies of the index API and converts them to results.
-import type { IndexDescription, IndexSummary, Precision, SpaceType } from '../definition.ts'
-import type { Hit, JsonObject, StoredVector } from '../record.ts'
+import type { IndexDescription, IndexSummary } from '../definition.ts'
+import type { JsonObject, Precision, SpaceType } from '../model.ts'
+import type { Hit, StoredVector } from '../record.ts'
 import { MetaReader } from './meta.ts'
 import { floats, list, number, object, text, unexpected } from './read.ts'
 

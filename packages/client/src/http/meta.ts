@@ -1,7 +1,8 @@
 // Meta on the wire: zlib-compressed JSON, as every published client of this protocol writes and reads it.
 import { Unzlib, zlibSync } from 'fflate'
 import { AnnalError } from '../errors.ts'
-import type { JsonObject } from '../record.ts'
+import type { JsonObject } from '../model.ts'
+import { type RawMeta, splitMeta } from '../stored-object.ts'
 import { object, text } from './read.ts'
 
 const utf8 = new TextEncoder()
@@ -46,6 +47,11 @@ export class MetaReader {
     if (base64 === undefined) return object(meta ?? {}, 'meta') as JsonObject
     const bytes = Uint8Array.from(atob(text(base64, 'meta_base64')), (letter) => letter.charCodeAt(0))
     return (limit === 'reply' ? this.unpack(bytes) : undefined) ?? bytes
+  }
+
+  /** The meta of an object of a collection. Empty meta counts as none. */
+  collectionMeta(entry: Record<string, unknown>): RawMeta & { readonly meta: JsonObject | undefined } {
+    return splitMeta(this.fromJson(entry))
   }
 
   /** Undefined if the bytes only look like zlib, or inflate beyond the limit of the object or of the reply. */

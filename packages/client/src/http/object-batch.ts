@@ -1,14 +1,14 @@
 // The body of an upsert into a collection: a MessagePack array around the array of
 // [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}].
 import { AnnalError } from '../errors.ts'
-import type { SparseVector } from '../record.ts'
-import type { FieldValue, ObjectRecord } from '../stored-object.ts'
+import type { MultiVector, SparseVector } from '../model.ts'
+import type { FieldValue, ObjectInput } from '../stored-object.ts'
 import { checkId } from './batch.ts'
 import { MessageWriter } from './message-writer.ts'
 import { packMeta } from './meta.ts'
 import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
-export function encodeObjects(objects: readonly ObjectRecord[]): Uint8Array<ArrayBuffer> {
+export function encodeObjects(objects: readonly ObjectInput[]): Uint8Array<ArrayBuffer> {
   if (!Array.isArray(objects))
     throw new AnnalError('invalid_argument', 'upsert expects an array of objects', { field: 'objects' })
   const writer = new MessageWriter(bytesExpected(objects))
@@ -18,22 +18,23 @@ export function encodeObjects(objects: readonly ObjectRecord[]): Uint8Array<Arra
   return writer.finish()
 }
 
-function writeObject(writer: MessageWriter, object: ObjectRecord, where: string): void {
+function writeObject(writer: MessageWriter, object: ObjectInput, where: string): void {
   checkId(object?.id, `${where}.id`)
   if (object.fields === null || typeof object.fields !== 'object') {
     const field = `${where}.fields`
     throw new AnnalError('invalid_argument', `${field} must be an object`, { field, value: object.fields })
   }
-  const values = Object.entries(object.fields)
+  // A field without a value is left out.
+  const values = Object.entries(object.fields).filter((entry): entry is [string, FieldValue] => entry[1] !== undefined)
   const sparse = values.filter((entry): entry is [string, SparseVector] => isSparse(entry[1]))
-  const multi = values.filter((entry): entry is [string, readonly ArrayLike<number>[]] => isMulti(entry[1]))
+  const multi = values.filter((entry): entry is [string, MultiVector] => isMulti(entry[1]))
   const dense = values.filter(
     (entry): entry is [string, ArrayLike<number>] => !isSparse(entry[1]) && !isMulti(entry[1]),
   )
   writer.arrayHeader(6)
   writer.text(object.id)
   writer.binary(packMeta(object.meta, `${where}.meta`))
-  writer.text(object.filter === undefined ? '' : JSON.stringify(object.filter))
+  writer.text(filterText(object.filter))
   writer.mapHeader(dense.length)
   for (const [name, vector] of dense) {
     checkNumbers(vector, `${where}.fields.${name}`)
@@ -52,14 +53,22 @@ function writeObject(writer: MessageWriter, object: ObjectRecord, where: string)
   for (const [name, vectors] of multi) {
     writer.text(name)
     writer.arrayHeader(vectors.length)
-    for (const [i, vector] of vectors.entries()) {
+    for (let i = 0; i < vectors.length; i++) {
+      // Below the length of the list; anything but a vector is refused here.
+      const vector = vectors[i] as ArrayLike<number>
       checkNumbers(vector, `${where}.fields.${name}[${i}]`)
       writer.float32Array(vector)
     }
   }
 }
 
-function isMulti(value: FieldValue): value is readonly ArrayLike<number>[] {
+/** JSON text is sent as it is. */
+function filterText(filter: ObjectInput['filter']): string {
+  if (filter === undefined) return ''
+  return typeof filter === 'string' ? filter : JSON.stringify(filter)
+}
+
+function isMulti(value: FieldValue): value is MultiVector {
   return !isSparse(value) && isMany(value)
 }
 
@@ -68,11 +77,12 @@ function isSparse(value: FieldValue): value is SparseVector {
 }
 
 /** Five bytes per number, and some for the rest; the writer grows if necessary. */
-function bytesExpected(objects: readonly ObjectRecord[]): number {
+function bytesExpected(objects: readonly ObjectInput[]): number {
   let bytes = 16
   for (const object of objects) {
     bytes += 160
     for (const value of Object.values(object?.fields ?? {})) {
+      if (value === undefined) continue
       bytes += 32 + (isSparse(value) ? value.indices.length * 10 : numbersIn(value) * 5)
     }
   }
@@ -80,5 +90,8 @@ function bytesExpected(objects: readonly ObjectRecord[]): number {
 }
 
 function numbersIn(value: Exclude<FieldValue, SparseVector>): number {
-  return isMany(value) ? value.reduce((sum, vector) => sum + (vector?.length ?? 0) + 1, 0) : (value?.length ?? 0)
+  if (!isMany(value)) return value?.length ?? 0
+  let numbers = 0
+  for (let i = 0; i < value.length; i++) numbers += (value[i]?.length ?? 0) + 1
+  return numbers
 }

@@ -1,6 +1,6 @@
 // Reads the parts of a reply and validates each.
 import { AnnalError } from '../errors.ts'
-import type { JsonObject } from '../record.ts'
+import type { JsonObject } from '../model.ts'
 
 export function parseJson(body: string): unknown {
   try {

@@ -24,6 +24,15 @@ export interface HttpOptions {
 /** The time limit of a call, including the requests it makes on the way. */
 type Limits = Pick<Exchange, 'signal' | 'deadlineMs'>
 
+/**
+ * The transport of `connect({ url })`. It sends each operation as a request.
+ *
+ * @example
+ * ```ts
+ * const transport = httpTransport({ url: 'http://localhost:8080', retriesMax: 0 })
+ * const client = connect({ transport })
+ * ```
+ */
 export function httpTransport(options: HttpOptions): Transport {
   const peer: Peer = {
     baseUrl: baseUrlOf(options.url),

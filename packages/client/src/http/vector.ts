@@ -1,6 +1,6 @@
 // Vectors are sent unchanged.
 import { AnnalError } from '../errors.ts'
-import type { SparseVector } from '../record.ts'
+import type { MultiVector, SparseVector } from '../model.ts'
 
 /** Refuses values that float32 cannot represent. */
 export function checkNumbers(vector: ArrayLike<number>, field: string): void {
@@ -14,8 +14,8 @@ export function checkNumbers(vector: ArrayLike<number>, field: string): void {
 }
 
 /** Several vectors, as in a multi-vector field, rather than one. */
-export function isMany(value: ArrayLike<number> | readonly ArrayLike<number>[]): value is readonly ArrayLike<number>[] {
-  return Array.isArray(value) && typeof value[0] === 'object'
+export function isMany(value: ArrayLike<number> | MultiVector): value is MultiVector {
+  return value !== null && typeof value === 'object' && typeof value[0] === 'object'
 }
 
 export function checkSparse(sparse: SparseVector, field: string): void {

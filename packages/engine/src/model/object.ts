@@ -29,6 +29,11 @@ export interface FieldValues {
   readonly multi_vector: MultiVector | ArrayLike<number>
 }
 
+/** What an object has in its fields where vectors come without norms, as they do over HTTP. */
+export interface PlainFieldValues extends FieldValues {
+  readonly vector: ArrayLike<number>
+}
+
 export type FieldValue<Type extends FieldType = FieldType> = FieldValues[Type]
 
 /** Optional where the type of metadata allows objects without any, as it does unless `withMetadata` says otherwise. */
@@ -42,14 +47,18 @@ type MetaInput<Meta> = undefined extends Meta
       readonly meta: Meta
     }
 
-/** An object to store. It replaces the whole object that has its id. */
-export type ObjectInput<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> = {
+/** An object to store. It replaces the whole object that has its id. `Values` is what fields of each type take. */
+export type ObjectInput<
+  F extends Fields = Fields,
+  Meta extends object | undefined = JsonObject | undefined,
+  Values extends FieldValues = FieldValues,
+> = {
   /** 1 to 512 bytes of well-formed text, unique in the collection. */
   readonly id: string
   /** An object, or its JSON text, which is then returned unchanged. */
   readonly filter?: FilterValues | string | undefined
   /** A value for at least one field. */
-  readonly fields: { readonly [Name in keyof F]?: FieldValues[F[Name]] }
+  readonly fields: { readonly [Name in keyof F]?: Values[F[Name]] | undefined }
 } & MetaInput<Meta>
 
 /** The whole filter of one object, in place of the one it has. */
@@ -65,33 +74,48 @@ export interface Acknowledgement {
   readonly durable: boolean
 }
 
-/** An object that was read. Meta and filter are decoded on access; their stored bytes are available too. */
-export interface StoredObject<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined> {
+/** A stored object as the library and the client return it. `Row` is what they return for one vector. */
+export interface ReadObject<F extends Fields, Meta extends object | undefined, Row> {
   readonly id: string
-  /** The stored JSON (plain or zlib); undefined when the bytes are neither, or absent. */
+  /** Undefined when the object has no metadata, or metadata that is not a JSON object. */
   readonly meta: Meta
-  /** Empty when the object has no meta. */
-  readonly metaBytes: Uint8Array
   readonly filter: JsonObject
-  /** '' when the object has no filter. */
-  readonly filterText: string
   /** Dense fields of the object. */
-  readonly dense: ByField<F, 'vector', DenseRow>
-  readonly sparse: ByField<F, 'sparse', { readonly indices: Uint32Array; readonly values: Float32Array }>
+  readonly dense: ByField<F, 'vector', Row>
+  readonly sparse: ByField<F, 'sparse', SparseRow>
   /** Multi-vector fields of the object: their members in the given order. */
-  readonly multi: ByField<F, 'multi_vector', readonly DenseRow[]>
+  readonly multi: ByField<F, 'multi_vector', readonly Row[]>
 }
 
-export interface DenseRow {
+/** An object that was read. Meta and filter are decoded on access; their stored bytes are available too. */
+export interface StoredObject<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined>
+  extends ReadObject<F, Meta, DenseRow> {
+  /** The stored bytes: JSON, plain or in zlib, or what was given as bytes. Empty when the object has no metadata. */
+  readonly metaBytes: Uint8Array
+  /** '' when the object has no filter. */
+  readonly filterText: string
+}
+
+/** Sparse terms that were read. */
+export interface SparseRow {
+  readonly indices: Uint32Array
+  readonly values: Float32Array
+}
+
+/** A vector that was read. */
+export interface VectorRow {
+  /** The vector as given, bit for bit, unless the field keeps no originals. */
+  readonly vector: Float32Array
+  /** The norm that came with the vector, or else its length. */
+  readonly norm: number
+}
+
+export interface DenseRow extends VectorRow {
   /**
    * As a client sent it that divides cosine vectors by their length: bit for bit where it came with a norm, divided by its length
    * where it came without. The same as `vector` with l2 and ip.
    */
   readonly row: Float32Array
-  /** The norm that came with the vector, or else its length. */
-  readonly norm: number
-  /** The vector as given, bit for bit, unless the field keeps no originals. */
-  readonly vector: Float32Array
 }
 
 export interface CollectionDescription {

@@ -79,16 +79,14 @@ interface HitRows {
   readonly multi_vector: undefined
 }
 
-interface HitMembers {
+interface HitMembers<Row> {
   readonly vector: undefined
   readonly sparse: undefined
-  readonly multi_vector: readonly DenseRow[] | undefined
+  readonly multi_vector: readonly Row[] | undefined
 }
 
-export interface SearchHit<
-  Type extends FieldType = FieldType,
-  Meta extends object | undefined = JsonObject | undefined,
-> {
+/** A hit as the library and the client return it. `Row` is what they return for one member of a multi-vector field. */
+export interface FoundObject<Type extends FieldType, Meta extends object | undefined, Row> {
   readonly id: string
   /**
    * Higher is more similar: cosine; inner product; negated squared distance for l2; sum of weights for sparse. For a
@@ -102,18 +100,21 @@ export interface SearchHit<
    * vector, or 1; for hits of multi-vector fields, that of the pooled vector.
    */
   readonly norm: number
+  /** Undefined when the object has no metadata, or metadata that is not a JSON object. */
   readonly meta: Meta
-  readonly metaBytes: Uint8Array
   readonly filter: JsonObject
-  readonly filterText: string
-  /**
-   * Only with includeVectors. `row` as sent, `vector` as given (see DenseRow); for hits of sparse fields both are the
-   * object's first dense vector, if it has one.
-   */
-  readonly row: HitRows[Type]
+  /** Only with includeVectors: the vector as given; for hits of sparse fields the object's first dense vector, if it has one. */
   readonly vector: HitRows[Type]
-  /** Only with includeVectors, for hits of multi-vector fields, which have no `row` and `vector`. */
-  readonly members: HitMembers[Type]
+  /** Only with includeVectors, for hits of multi-vector fields, which have no `vector`. */
+  readonly members: HitMembers<Row>[Type]
+}
+
+export interface SearchHit<Type extends FieldType = FieldType, Meta extends object | undefined = JsonObject | undefined>
+  extends FoundObject<Type, Meta, DenseRow> {
+  readonly metaBytes: Uint8Array
+  readonly filterText: string
+  /** Only with includeVectors: `vector` as sent (see DenseRow). */
+  readonly row: HitRows[Type]
   /** Plain values, suitable for JSON.stringify. */
   toJSON(): Record<string, unknown>
 }
@@ -125,32 +126,39 @@ export interface Standing<Name extends string = string> {
   readonly similarity: number
 }
 
-export interface FusedHit<
-  F extends Fields = Fields,
-  Name extends FieldName<F> = FieldName<F>,
-  Meta extends object | undefined = JsonObject | undefined,
-> {
+/** A hit of the combined list. */
+export interface Fused<Hit, Name extends string = string> {
   /** Taken from the first of its lists. */
-  readonly hit: SearchHit<F[Name], Meta>
+  readonly hit: Hit
   readonly score: number
   readonly standings: readonly Standing<Name>[]
 }
 
-export interface SearchResult<
+export type FusedHit<
   F extends Fields = Fields,
   Name extends FieldName<F> = FieldName<F>,
   Meta extends object | undefined = JsonObject | undefined,
-> {
-  /** Hits for each requested field, best first; equal similarities in the order in which the objects were written. */
-  readonly results: { readonly [Field in Name]: readonly SearchHit<F[Field], Meta>[] }
-  /** Only with fusion: best first, equal scores by id. */
-  readonly fused?: readonly FusedHit<F, Name, Meta>[]
+> = Fused<SearchHit<F[Name], Meta>, Name>
+
+/** What the result of a search says besides its hits. */
+export interface SearchReport<Name extends string = string> {
   /** Whether every field has as many hits as requested, or all that exist. */
   readonly complete: boolean
   /** Only with explain. */
   readonly explain?: Explanation<Name>
   /** The newest event that the result reflects. */
   readonly lsn: number
+}
+
+export interface SearchResult<
+  F extends Fields = Fields,
+  Name extends FieldName<F> = FieldName<F>,
+  Meta extends object | undefined = JsonObject | undefined,
+> extends SearchReport<Name> {
+  /** Hits for each requested field, best first; equal similarities in the order in which the objects were written. */
+  readonly results: { readonly [Field in Name]: readonly SearchHit<F[Field], Meta>[] }
+  /** Only with fusion: best first, equal scores by id. */
+  readonly fused?: readonly FusedHit<F, Name, Meta>[]
 }
 
 /** One of several searches; each of them can search other fields. */
@@ -161,15 +169,15 @@ export interface BatchedRequest<F extends Fields = Fields> extends Omit<SearchRe
 }
 
 export interface BatchedResult<F extends Fields = Fields, Meta extends object | undefined = JsonObject | undefined>
-  extends Omit<SearchResult<F, FieldName<F>, Meta>, 'results' | 'explain'> {
+  extends SearchReport {
   /** Hits for each requested field, best first. */
   readonly results: ByMember<
     string extends keyof F
       ? { readonly [field: string]: readonly SearchHit<FieldType, Meta>[] }
       : { readonly [Field in FieldName<F>]?: readonly SearchHit<F[Field], Meta>[] }
   >
-  /** Only with explain. */
-  readonly explain?: Explanation
+  /** Only with fusion: best first, equal scores by id. */
+  readonly fused?: readonly FusedHit<F, FieldName<F>, Meta>[]
 }
 
 /** How a result was found. Times in milliseconds. */

@@ -1,0 +1,95 @@
+// The JSON bodies of the collection API. Options have camelCase names in the client and snake_case names on the wire; this file is where
+// they change. JSON.stringify omits undefined members, and the server uses its defaults. Members that are not known here are sent as they
+// are, so that the server can refuse them.
+import type {
+  BatchedRequest,
+  CollectionDefinition,
+  DenseParams,
+  FieldDefinition,
+  FieldQuery,
+  RebuildChanges,
+  ScrollRequest,
+  SparseFieldDefinition,
+} from '../model.ts'
+import { checkNumbers, checkSparse, isMany } from './vector.ts'
+
+export function definitionBody({ fields, ...definition }: CollectionDefinition): unknown {
+  return { ...definition, fields: Array.isArray(fields) ? fields.map(fieldBody) : fields }
+}
+
+function fieldBody(field: FieldDefinition): unknown {
+  if (field === null || typeof field !== 'object') return field
+  if (field.type === 'sparse') return sparseBody(field)
+  const { params } = field
+  return params === null || typeof params !== 'object' ? field : { ...field, params: denseBody(params) }
+}
+
+/** Earlier names are those of the wire. The new name counts where a definition has both. */
+function denseBody({ spaceType, efConstruction, keepOriginals, ...params }: DenseParams): unknown {
+  return {
+    ...params,
+    space_type: spaceType ?? params.space_type,
+    ef_con: efConstruction ?? params.ef_con,
+    keep_originals: keepOriginals ?? params.keep_originals,
+  }
+}
+
+function sparseBody({ params, sparse_model: earlier, ...field }: SparseFieldDefinition): unknown {
+  if (params === null || typeof params !== 'object') return { ...field, sparse_model: earlier, params }
+  const { model, ...rest } = params
+  return { ...field, sparse_model: model ?? earlier, params: rest }
+}
+
+/** `where` precedes the names of fields in errors. */
+export function searchBody(request: BatchedRequest, where: string): unknown {
+  const {
+    fields,
+    prefilterCardinalityThreshold: threshold,
+    filterBoostPercentage: boost,
+    includeVectors,
+    ...rest
+  } = request
+  const queries = Object.entries(fields ?? {}).map(
+    ([name, query]) => [name, query && queryBody(query, `${where}fields.${name}`)] as const,
+  )
+  return {
+    ...rest,
+    fields: Object.fromEntries(queries),
+    filter_params:
+      threshold === undefined && boost === undefined
+        ? undefined
+        : { prefilter_threshold: threshold, boost_percentage: boost },
+    include_vectors: includeVectors,
+  }
+}
+
+function queryBody({ query, ef, scoreThreshold, ...rest }: FieldQuery, field: string): unknown {
+  return { ...rest, query: vectorBody(query, `${field}.query`), ef_search: ef, score_threshold: scoreThreshold }
+}
+
+function vectorBody(query: FieldQuery['query'], field: string): unknown {
+  if (query !== null && typeof query === 'object') {
+    if ('id' in query) return { id: query.id }
+    if ('indices' in query) {
+      checkSparse(query, field)
+      return { indices: Array.from(query.indices), values: Array.from(query.values) }
+    }
+    if (isMany(query)) return Array.from(query, (vector, i) => vectorBody(vector, `${field}[${i}]`))
+  }
+  checkNumbers(query, field)
+  return Array.from(query)
+}
+
+export function scrollBody({ includeVectors, ...request }: ScrollRequest): unknown {
+  return { ...request, include_vectors: includeVectors }
+}
+
+export function rebuildBody(changes: RebuildChanges): unknown {
+  return {
+    fields: Object.entries(changes).map(([field, { efConstruction, ...change }]) => ({
+      field,
+      ...change,
+      ef_con: efConstruction,
+    })),
+  }
+}

@@ -1,0 +1,51 @@
+// The types that the library and `@annal/client` share: definitions, objects, filters, queries, and results. The client takes them from
+// here by path, and its build writes them into its own declarations, so there is one source and no dependency at run time.
+
+export type { Pooling, Precision, SpaceType, SparseModel } from './choices.ts'
+export type { GraphChange, RebuildChanges } from './collection.ts'
+export type {
+  CollectionDefinition,
+  DenseFieldDefinition,
+  DenseParams,
+  ExactDefinition,
+  FieldDefinition,
+  FieldsOf,
+  MultiVectorFieldDefinition,
+  MultiVectorParams,
+  SparseFieldDefinition,
+  SparseParams,
+  UnknownOption,
+} from './definition.ts'
+export type { ByField, ByMember, FieldName, Fields, FieldType, GraphFieldName } from './fields.ts'
+export type { Filter, FilterCondition, FilterOperator, FilterValue, FilterValues, Ordered } from './filter.ts'
+export type { JsonObject, JsonValue } from './json.ts'
+export type {
+  Acknowledgement,
+  FilterUpdate,
+  MultiVector,
+  ObjectInput,
+  PlainFieldValues,
+  ReadObject,
+  SparseRow,
+  SparseVector,
+  VectorRow,
+} from './object.ts'
+export type {
+  BatchedRequest,
+  Explanation,
+  FacetRequest,
+  Facets,
+  FieldExplanation,
+  FieldQuery,
+  FoundObject,
+  Fused,
+  Fusion,
+  QueryValues,
+  RecallReport,
+  RecallRequest,
+  ScrollRequest,
+  SearchReport,
+  SearchRequest,
+  Standing,
+  StoredQuery,
+} from './query.ts'
