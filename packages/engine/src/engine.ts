@@ -43,6 +43,13 @@ import type { WorkerPool } from './vector/pool.ts'
  * Opens the directory, recovers its state and resolves when everything in it can be searched. Rejects with WalError
  * (directory_locked, log_damaged, ...) or EngineError (snapshot_damaged, format_too_new, invalid_argument), with
  * nothing left open.
+ *
+ * @example
+ * ```ts
+ * const engine = await openEngine({ dataDir: './data' })
+ * const database = engine.database()
+ * await engine.close()
+ * ```
  */
 export async function openEngine(options: EngineOptions, parts: EngineParts = {}): Promise<Engine> {
   const engine = new LocalEngine(options, parts)

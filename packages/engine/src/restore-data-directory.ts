@@ -16,6 +16,11 @@ export interface RestoreDataDirectory {
 /**
  * Without `lsn` and `timeMs` everything readable is restored. Throws restore_unreachable or invalid_argument; then
  * nothing was created.
+ *
+ * @example
+ * ```ts
+ * const { lsn } = await restoreDataDirectory({ from: './data', to: './data-an-hour-ago', timeMs: Date.now() - 3_600_000 })
+ * ```
  */
 export function restoreDataDirectory(options: RestoreDataDirectory): Promise<{ readonly lsn: number }> {
   const { from, to, lsn, timeMs } = options

@@ -131,7 +131,14 @@ export interface HistoryReach {
 }
 
 export interface Engine {
-  /** Returns the database with this name; simple deployments have one, `default`. Throws `database_not_found`. */
+  /**
+   * Returns the database with this name; simple deployments have one, `default`. Throws `database_not_found`.
+   *
+   * @example
+   * ```ts
+   * const database = engine.database()
+   * ```
+   */
   database(name?: string): Database
   /** Databases, their tokens, and the directory's settings. */
   readonly control: ControlPlane
@@ -139,18 +146,57 @@ export interface Engine {
   readonly id: string
   /** Time of the newest record, milliseconds since 1970. It never runs backward, whatever the clock does. */
   readonly timeMs: number
+  /**
+   * Whether the engine serves requests, and what is wrong where it does not.
+   *
+   * @example
+   * ```ts
+   * const { status, reasons } = engine.health()
+   * ```
+   */
   health(): EngineHealth
+  /**
+   * Counts, sizes and times since the engine was opened.
+   *
+   * @example
+   * ```ts
+   * const { objects, memory } = engine.stats()
+   * ```
+   */
   stats(): EngineStats
   /**
    * Commits an event of another log unchanged, with its collection ids and seeds: the same events build the same state,
    * digest for digest. Use it on a directory that nothing else writes to. Events of one collection take effect in the
    * order of the calls, which need not wait for each other; await calls that create, delete or change collections.
    * Throws collection_not_found, and the errors of the write itself.
+   *
+   * @example
+   * ```ts
+   * import type { Event } from '@annal/engine/events'
+   *
+   * async function copy(events: AsyncIterable<Event>): Promise<void> {
+   *   for await (const event of events) await engine.repeat(event)
+   * }
+   * ```
    */
   repeat(event: Event): Promise<Acknowledgement>
-  /** Writes a checkpoint and truncates the log up to it. */
+  /**
+   * Writes a checkpoint and truncates the log up to it.
+   *
+   * @example
+   * ```ts
+   * const { lsn } = await engine.checkpoint()
+   * ```
+   */
   checkpoint(): Promise<{ readonly lsn: number }>
-  /** Waits for running writes, marks the log as cleanly closed, releases the directory. Idempotent. */
+  /**
+   * Waits for running writes, marks the log as cleanly closed, releases the directory. Idempotent.
+   *
+   * @example
+   * ```ts
+   * await engine.close()
+   * ```
+   */
   close(): Promise<void>
 }
 
@@ -159,10 +205,23 @@ export interface Engine {
  * the end of the log, also while it is replayed; writes during a replay are refused with `collection_loading`.
  */
 export interface ControlPlane {
+  /**
+   * Lists the databases; `default` is always there.
+   *
+   * @example
+   * ```ts
+   * for (const { name, type, active } of engine.control.databases()) console.log(name, type, active)
+   * ```
+   */
   databases(): readonly DatabaseDescription[]
   /**
    * Creates a database, with its first token when one is given. Throws invalid_argument, database_exists, token_exists,
    * limit_exceeded.
+   *
+   * @example
+   * ```ts
+   * await engine.control.createDatabase({ name: 'music', type: 'pro' })
+   * ```
    */
   createDatabase(options: {
     readonly name: string
@@ -172,27 +231,105 @@ export interface ControlPlane {
   /**
    * Deletes a database with all its collections and tokens at once. `default` cannot be deleted. Throws
    * database_not_found, invalid_argument.
+   *
+   * @example
+   * ```ts
+   * await engine.control.deleteDatabase('music')
+   * ```
    */
   deleteDatabase(name: string): Promise<Acknowledgement>
   /** @deprecated Use deleteDatabase. */
   dropDatabase(name: string): Promise<Acknowledgement>
+  /**
+   * Turns a database off or on. Throws database_not_found.
+   *
+   * @example
+   * ```ts
+   * await engine.control.setDatabaseActive('music', false)
+   * ```
+   */
   setDatabaseActive(name: string, active: boolean): Promise<DatabaseDescription>
+  /**
+   * Changes the type of a database, which says its size limits. Throws database_not_found, invalid_argument.
+   *
+   * @example
+   * ```ts
+   * await engine.control.setDatabaseType('music', 'enterprise')
+   * ```
+   */
   setDatabaseType(name: string, type: DatabaseType): Promise<DatabaseDescription>
-  /** Lists the tokens without their hashes. Throws database_not_found. */
+  /**
+   * Lists the tokens without their hashes. Throws database_not_found.
+   *
+   * @example
+   * ```ts
+   * for (const { name, kind } of engine.control.tokens('music')) console.log(name, kind)
+   * ```
+   */
   tokens(database: string): readonly TokenDescription[]
-  /** Throws database_not_found, token_exists, invalid_argument, limit_exceeded. */
+  /**
+   * Stores a token by its hash. Throws database_not_found, token_exists, invalid_argument, limit_exceeded.
+   *
+   * @example
+   * ```ts
+   * import { createHash, randomBytes } from 'node:crypto'
+   *
+   * const token = randomBytes(32).toString('hex')
+   * const hash = createHash('sha256').update(token).digest('hex')
+   * await engine.control.putToken('music', { name: 'website', kind: 'r', hash })
+   * ```
+   */
   putToken(database: string, token: TokenFacts): Promise<TokenDescription>
-  /** Throws database_not_found, token_not_found. */
+  /**
+   * Throws database_not_found, token_not_found.
+   *
+   * @example
+   * ```ts
+   * await engine.control.deleteToken('music', 'website')
+   * ```
+   */
   deleteToken(database: string, name: string): Promise<Acknowledgement>
   /** @deprecated Use deleteToken. */
   dropToken(database: string, name: string): Promise<Acknowledgement>
-  /** Finds the token with this SHA-256, in hexadecimal. The time of the lookup depends on the hash alone. */
+  /**
+   * Finds the token with this SHA-256, in hexadecimal. The time of the lookup depends on the hash alone.
+   *
+   * @example
+   * ```ts
+   * import { createHash } from 'node:crypto'
+   *
+   * function ownerOf(token: string) {
+   *   return engine.control.findToken(createHash('sha256').update(token).digest('hex'))
+   * }
+   * ```
+   */
   findToken(hash: string): TokenOwner | undefined
-  /** A fact stored for the owner of the directory; the engine does not interpret it. */
+  /**
+   * A fact stored for the owner of the directory; the engine does not interpret it.
+   *
+   * @example
+   * ```ts
+   * const theme = engine.control.setting('theme')
+   * ```
+   */
   setting(key: string): string | undefined
-  /** Throws invalid_argument, limit_exceeded. */
+  /**
+   * Stores a setting. Throws invalid_argument, limit_exceeded.
+   *
+   * @example
+   * ```ts
+   * await engine.control.putSetting('theme', 'dark')
+   * ```
+   */
   putSetting(key: string, value: string): Promise<Acknowledgement>
-  /** Hash of all of the above and of the list of collections, in hexadecimal. */
+  /**
+   * Hash of all of the above and of the list of collections, in hexadecimal.
+   *
+   * @example
+   * ```ts
+   * const digest = engine.control.digest()
+   * ```
+   */
   digest(): string
 }
 
@@ -219,7 +356,14 @@ export interface TokenOwner {
 
 export interface Database {
   readonly name: string
-  /** Throws database_not_found when it was deleted. */
+  /**
+   * Properties of the database. Throws database_not_found when it was deleted.
+   *
+   * @example
+   * ```ts
+   * const { type, active } = database.describe()
+   * ```
+   */
   describe(): DatabaseDescription
   readonly backups: Backups
   readonly history: History
@@ -252,6 +396,8 @@ export interface Database {
     nameOrDefinition: D & ExactDefinition<D>,
   ): Collection<FieldsOf<D>>
   /**
+   * Describes all collections.
+   *
    * @example
    * ```ts
    * for (const { name, objects } of database.collections()) console.log(name, objects)

@@ -46,33 +46,97 @@ export interface Backups {
   /**
    * Begins a backup of a collection and returns its name; the default name consists of the collection's name and the
    * time. One at a time. Throws backup_running, backup_exists, collection_not_found, invalid_argument, read_only.
+   *
+   * @example
+   * ```ts
+   * const { name } = await database.backups.create('films')
+   * await database.backups.settled()
+   * ```
    */
   create(collection: string, name?: string): Promise<{ readonly name: string }>
-  /** The running backup, or the last one since the engine was opened. */
+  /**
+   * The running backup, or the last one since the engine was opened.
+   *
+   * @example
+   * ```ts
+   * const { status, bytesDone, bytes } = database.backups.status()
+   * ```
+   */
   status(): JobStatus
-  /** The running restore or load of a clone, or the last one since the engine was opened. */
+  /**
+   * The running restore or load of a clone, or the last one since the engine was opened.
+   *
+   * @example
+   * ```ts
+   * const { status } = database.backups.restoreStatus()
+   * ```
+   */
   restoreStatus(): JobStatus
-  /** Cancels the running backup and removes its files; resolves with whether there was one, after it ended. */
+  /**
+   * Cancels the running backup and removes its files; resolves with whether there was one, after it ended.
+   *
+   * @example
+   * ```ts
+   * const wasRunning = await database.backups.cancel()
+   * ```
+   */
   cancel(): Promise<boolean>
   /**
    * Cancels the last restore if it is still running: its caller gets the error `cancelled`, and no files remain. A
    * clone already exists; delete it like any collection instead.
+   *
+   * @example
+   * ```ts
+   * const wasRunning = database.backups.cancelRestore()
+   * ```
    */
   cancelRestore(): boolean
-  /** Oldest first. */
+  /**
+   * Lists the backups, oldest first.
+   *
+   * @example
+   * ```ts
+   * for (const { name, collection, takenAt } of database.backups.list()) console.log(name, collection, new Date(takenAt))
+   * ```
+   */
   list(): readonly BackupInfo[]
-  /** Throws backup_not_found. */
+  /**
+   * Describes a backup. Throws backup_not_found.
+   *
+   * @example
+   * ```ts
+   * const { objects, bytes } = database.backups.info('before-import')
+   * ```
+   */
   info(name: string): BackupInfo
+  /**
+   * Deletes a backup. Throws backup_not_found.
+   *
+   * @example
+   * ```ts
+   * await database.backups.remove('before-import')
+   * ```
+   */
   remove(name: string): Promise<void>
   /**
    * Creates a new collection from a backup, or from the given moment of the collection it is a backup of. Throws
    * backup_not_found, backup_damaged, collection_exists, restore_unreachable; then nothing has changed.
+   *
+   * @example
+   * ```ts
+   * await database.backups.restore('before-import', 'films_before')
+   * ```
    */
   restore(name: string, target: string, moment?: Moment): Promise<Acknowledgement>
   /**
    * Creates a new collection with the content of another one at a moment, including deleted collections. Needs no
    * backup, only the log or its archive. Throws collection_not_found, collection_exists, restore_unreachable; then
    * nothing has changed.
+   *
+   * @example
+   * ```ts
+   * await database.backups.restorePast('films', 'films_an_hour_ago', { timeMs: Date.now() - 3_600_000 })
+   * ```
    */
   restorePast(collection: string, target: string, moment: Moment): Promise<Acknowledgement>
   /**
@@ -80,14 +144,54 @@ export interface Backups {
    * loaded afterwards, and requests wait in the meantime (`Collection.served`). `restoreStatus` reports the progress.
    * Throws collection_not_found, collection_exists, read_only; then nothing has changed. `lsn` is the clone's own
    * record, `contentLsn` the newest record of the source that the clone reflects.
+   *
+   * @example
+   * ```ts
+   * await database.backups.clone('films', 'films_copy')
+   * await database.collection('films_copy').served()
+   * ```
    */
   clone(collection: string, target: string): Promise<Acknowledgement & { readonly contentLsn: number }>
-  /** Returns the faults of a backup; normally none. `deep` builds the collection separately and compares its digest. */
+  /**
+   * Returns the faults of a backup; normally none. `deep` builds the collection separately and compares its digest.
+   *
+   * @example
+   * ```ts
+   * const faults = await database.backups.verify('before-import', { deep: true })
+   * ```
+   */
   verify(name: string, options?: { readonly deep?: boolean }): Promise<readonly string[]>
-  /** Returns the backup as one stream for `upload`, here or elsewhere. */
+  /**
+   * Returns the backup as one stream for `upload`, here or elsewhere.
+   *
+   * @example
+   * ```ts
+   * import { createWriteStream } from 'node:fs'
+   * import { pipeline } from 'node:stream/promises'
+   *
+   * const { stream } = database.backups.download('before-import')
+   * await pipeline(stream, createWriteStream('before-import.tar'))
+   * ```
+   */
   download(name: string): { readonly bytes: number; readonly stream: AsyncIterable<Uint8Array> }
-  /** Stores a stream of `download` under a name, after everything in it was checked. */
+  /**
+   * Stores a stream of `download` under a name, after everything in it was checked.
+   *
+   * @example
+   * ```ts
+   * import { createReadStream } from 'node:fs'
+   *
+   * const { objects } = await database.backups.upload('before-import', createReadStream('before-import.tar'))
+   * ```
+   */
   upload(name: string, stream: AsyncIterable<Uint8Array>): Promise<BackupInfo>
-  /** Resolves when no backup is running. */
+  /**
+   * Resolves when no backup is running.
+   *
+   * @example
+   * ```ts
+   * await database.backups.settled()
+   * ```
+   */
   settled(): Promise<void>
 }

@@ -124,8 +124,9 @@ export type ExactDefinition<D> = CollectionDefinition extends D
  *
  * @example
  * ```ts
- * const films = defineCollection({ name: 'films', fields: [{ name: 'plot', type: 'vector', params: { dimension: 384 } }] })
- * const collection = exists ? database.collection(films) : await database.createCollection(films)
+ * const definition = defineCollection({ name: 'films', fields: [{ name: 'plot', type: 'vector', params: { dimension: 384 } }] })
+ * const exists = database.collections().some(({ name }) => name === 'films')
+ * const films = exists ? database.collection(definition) : await database.createCollection(definition)
  * ```
  */
 export function defineCollection<const D extends CollectionDefinition>(definition: D & ExactDefinition<D>): D {

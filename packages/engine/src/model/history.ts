@@ -81,6 +81,24 @@ export interface EventPage extends HistoryProgress {
 
 /** The history of a database, as far back as the log and its archive reach. Calls throw log_damaged. */
 export interface History {
+  /**
+   * Numbers of records and objects by time.
+   *
+   * @example
+   * ```ts
+   * const { buckets } = await database.history.activity({ fromMs: Date.now() - 86_400_000 })
+   * for (const { startMs, written, deleted } of buckets) console.log(new Date(startMs), written, deleted)
+   * ```
+   */
   activity(request?: ActivityRequest): Promise<Activity>
+  /**
+   * Pages through the records of the log, without their content.
+   *
+   * @example
+   * ```ts
+   * const { events } = await database.history.events({ collection: 'films', limit: 20 })
+   * for (const { lsn, timeMs, kind } of events) console.log(lsn, new Date(timeMs), kind)
+   * ```
+   */
   events(request?: EventsRequest): Promise<EventPage>
 }

@@ -16,7 +16,15 @@ export type ReadMeta =
   | { readonly meta: JsonObject; readonly limit?: undefined }
   | { readonly meta?: undefined; readonly limit?: 'object' | 'reply' | undefined }
 
-/** The stored JSON. Returns undefined if the bytes are not JSON, or inflate beyond the limit of one object. */
+/**
+ * The stored JSON. Returns undefined if the bytes are not JSON, or inflate beyond the limit of one object.
+ *
+ * @example
+ * ```ts
+ * const film = await films.get('alien')
+ * console.log(film && decodeMeta(film.metaBytes))
+ * ```
+ */
 export function decodeMeta(bytes: Uint8Array): JsonObject | undefined {
   return new MetaBudget(Number.MAX_SAFE_INTEGER).read(bytes).meta
 }
@@ -30,7 +38,16 @@ export class MetaBudget {
     this.#left = bytesMax
   }
 
-  /** Decodes the meta of one object. Empty meta is an empty object. */
+  /**
+   * Decodes the metadata of one object. Empty metadata is an empty object.
+   *
+   * @example
+   * ```ts
+   * const budget = new MetaBudget()
+   * const { objects } = await films.scroll()
+   * const metas = objects.map(({ metaBytes }) => budget.read(metaBytes).meta)
+   * ```
+   */
   read(bytes: Uint8Array): ReadMeta {
     if (bytes.length === 0) return { meta: {} }
     if (bytes[0] === openingBrace) return parseMeta(bytes)

@@ -14,7 +14,14 @@ const mappingsOfMemory = 2
 
 let found: number | undefined
 
-/** Fields that can hold data in this process, about: by its address space, its limits and those of the system. */
+/**
+ * Fields that can hold data in this process, about: by its address space, its limits and those of the system.
+ *
+ * @example
+ * ```ts
+ * console.log(fieldsWithDataMax())
+ * ```
+ */
 export function memoriesMax(): number {
   found ??= Math.floor(
     Math.min(

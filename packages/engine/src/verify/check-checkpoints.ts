@@ -38,6 +38,19 @@ export interface CheckedCheckpoints {
   readonly newestLsn: number | undefined
 }
 
+/**
+ * Checks the files of the checkpoints and the original vectors that they name.
+ *
+ * @example
+ * ```ts
+ * import { nodeVfs, readIdentity } from '@annal/wal'
+ *
+ * const [vfs, dataDir] = [nodeVfs(), './data']
+ * const identity = await readIdentity({ vfs, dir: dataDir })
+ * const directory = identity?.uuid ?? ''
+ * const { faults } = await checkCheckpoints({ vfs, dataDir, directory, isDeep: true, isLogWhole: false })
+ * ```
+ */
 export async function checkCheckpoints(check: CheckpointCheck): Promise<CheckedCheckpoints> {
   const { vfs, dataDir, onFile } = check
   const originalsDir = join(dataDir, 'originals')

@@ -27,7 +27,15 @@ export interface VerifyArchiveOptions {
   readonly onProgress?: (bytes: number) => void
 }
 
-/** Returns undefined when nothing is archived. */
+/**
+ * Checks every byte of the archive. Returns undefined when nothing is archived.
+ *
+ * @example
+ * ```ts
+ * const report = await verifyArchive({ dataDir: './data' })
+ * for (const fault of report?.faults ?? []) console.log(fault)
+ * ```
+ */
 export async function verifyArchive(options: VerifyArchiveOptions): Promise<ArchiveReport | undefined> {
   const { dataDir, vfs = nodeVfs() } = options
   const logDir = archivedLogDir(dataDir)

@@ -73,6 +73,12 @@ const repairCure = 'restore a backup, or use `annal repair` to see how much of t
 /**
  * A check of files takes no lock; a deep check throws WalError directory_locked while the directory is in use. Both
  * throw identity_damaged or format_too_new when the directory cannot be read.
+ *
+ * @example
+ * ```ts
+ * const { isGood, findings } = await verifyDataDirectory({ dataDir: './data', deep: true })
+ * for (const { severity, file, what, cure } of findings) console.log(severity, file, what, cure)
+ * ```
  */
 export async function verifyDataDirectory(options: VerifyDirectoryOptions): Promise<DirectoryReport> {
   const vfs = nodeVfs()
