@@ -1,26 +1,4 @@
-// Programs that use the library, as text. In a wrong program, ‹ and › enclose what the editor must mark.
-
-/** The beginning of every program. */
-export const preamble = `import { type Collection, type CollectionDefinition, defineCollection, type Engine, type Filter } from '@annal/engine'
-declare const engine: Engine
-declare const names: readonly string[]
-declare const parsed: CollectionDefinition
-interface Film { title: string; minutes?: number }
-const database = engine.database()
-const definition = defineCollection({
-  name: 'films',
-  fields: [
-    { name: 'plot', type: 'vector', params: { dimension: 3, spaceType: 'cosine' } },
-    { name: 'words', type: 'sparse', params: { model: 'endee_bm25' } },
-    { name: 'frames', type: 'multi_vector', params: { dimension: 2, pooling: 'max' } },
-  ],
-})
-const films = database.collection(definition)
-const typed = films.withMetadata<Film>()
-const byName = database.collection('films')
-type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
-const same = <A, B>(_equal: Same<A, B>): void => undefined
-`
+// Programs that use the library or the client, as text. In a wrong program, ‹ and › enclose what the editor must mark.
 
 export const right: readonly string[] = [
   `const made = await database.createCollection({ name: 'a', fields: [{ name: 'v', type: 'vector', params: { dimension: 3 } }] })
@@ -38,8 +16,15 @@ export const right: readonly string[] = [
    for (const { id, similarity } of results.plot) console.log(id, similarity)`,
   `const { results } = await films.search({ fields: { words: { query: { indices: [1], values: [1] } }, frames: { query: [[1, 2]] } } })
    same<keyof typeof results, 'words' | 'frames'>(true)
-   same<(typeof results.frames)[number]['row'], undefined>(true)`,
+   same<(typeof results.frames)[number]['vector'], undefined>(true)`,
   `await films.search({ fields: { plot: { query: { id: 'alien' } } }, fusion: { method: 'rrf', weights: { plot: 2 } } })`,
+  `const { fused } = await typed.search({ fields: { plot: { query: [1, 2, 3] }, words: { query: { id: 'a' } } }, fusion: { method: 'rrf' } })
+   for (const { hit, score, standings } of fused ?? []) console.log(hit.meta.title, score, standings.map(({ field }) => field === 'plot'))`,
+  `const { explain } = await films.search({ fields: { plot: { query: [1, 2, 3] } }, exact: true, explain: true })
+   console.log(explain?.fields.plot.plan, explain?.totalMs)`,
+  `const { values } = await films.facets({ key: 'genre', limit: 5 })
+   const page = await films.scroll({ includeVectors: false, cursor: undefined })
+   console.log(values[0]?.count, page.cursor)`,
   `await films.search({ fields: { plot: { query: [1, 2, 3] } }, filter: [{ year: { $range: [1970, 1989] } }, { $or: [{ a: { $eq: 1 } }, { $not: { b: { $exists: true } } }] }] })`,
   `const [first, second] = await films.searchBatch([{ fields: { plot: { query: [1, 2, 3] } } }, { fields: { words: { query: { id: 'a' } } } }])
    console.log(first?.results.plot?.[0]?.id, second?.results.words?.length)`,
@@ -55,11 +40,13 @@ export const right: readonly string[] = [
    console.log(results.anything.length)`,
   `const { results } = await byName.search({ fields: Object.fromEntries(names.map((name) => [name, { query: [1, 2] }])) })
    for (const hits of Object.values(results)) console.log(hits.length)`,
-  `const count = (collection: Collection) => collection.count().count
-   console.log(count(films), count(byName))`,
+  `const count = async (collection: Collection) => await collection.count()
+   console.log(await count(films), await count(byName))
+   const countAny = async (collection: Collection<Fields, object | undefined>) => await collection.count()
+   console.log(await countAny(films), await countAny(byName), await countAny(typed))`,
   `await films.rebuild({ plot: { M: 32 } })
    await films.recall({ field: 'frames' })
-   console.log(films.neighbors('plot', 'a'))`,
+   console.log(await films.neighbors('plot', 'a'))`,
   `const filter: Filter = [{ year: { $gte: 1979 } }]
    await films.deleteWhere(filter)
    await films.updateFilters([{ id: 'a', filter: { year: 1980 } }])
@@ -89,7 +76,9 @@ export const wrong: readonly string[] = [
    console.log(film?.meta.‹director›)`,
   `await films.rebuild({ ‹words›: { M: 32 } })`,
   `await films.recall({ ‹field›: 'words' })`,
-  `films.neighbors(‹'plto'›, 'a')`,
+  `await films.neighbors(‹'plto'›, 'a')`,
+  `await films.scroll({ ‹limt›: 5 })`,
+  `await films.deleteWhere([{ year: { ‹$greater›: 5 } }])`,
   `const film = await films.get('alien')
    console.log(film?.sparse.‹plot›)`,
 ]

@@ -1,115 +1,81 @@
-// Errors and completions of the editor. All programs are one program of the TypeScript API, so the library is read once.
-import { readFileSync } from 'node:fs'
+// The errors that an editor marks are the same in the library and in the client, with their sources and with their built declarations.
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { test } from 'tap'
-import ts from 'typescript'
-import { preamble, right, wrong } from './programs.ts'
+import { Compiled, checkBuilt, type Mode, type Source } from './compiler.ts'
+import { type Home, homes } from './homes.ts'
+import { right, wrong } from './programs.ts'
+import { shapesProgram, sharedNames } from './shapes.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const root = path.join(folder, '../../../..')
-const { options } = ts.parseJsonConfigFileContent(
-  ts.readConfigFile(path.join(root, 'tsconfig.json'), ts.sys.readFile).config,
-  ts.sys,
-  root,
-)
-/** Programs have unused variables; the declarations of the libraries are checked, too. */
-const settings = { ...options, noUnusedLocals: false, noUnusedParameters: false, skipLibCheck: false }
 
-interface Source {
-  readonly file: string
-  readonly text: string
-  /** Range that must be marked: start, end. */
-  readonly marked: readonly [number, number] | undefined
+interface Checked extends Source {
+  readonly program: string
+  /** Ranges that must be marked. */
+  readonly marked: readonly { readonly at: string; readonly from: number }[]
 }
 
-const sources = new Map<string, Source>()
-for (const [kind, programs] of Object.entries({ right, wrong })) {
-  for (const [i, program] of programs.entries()) {
-    const file = path.join(folder, `${kind}-${i}.ts`)
-    const marks = [program.indexOf('‹'), program.indexOf('›') - 1].map((at) => at + preamble.length)
-    const text = preamble + program.replace(/[‹›]/g, '')
-    sources.set(file, { file, text, marked: kind === 'wrong' ? [marks[0] as number, marks[1] as number] : undefined })
-  }
-}
-
-const host = ts.createCompilerHost(settings)
-const { fileExists, readFile, getSourceFile } = host
-host.fileExists = (file) => sources.has(file) || fileExists(file)
-host.readFile = (file) => sources.get(file)?.text ?? readFile(file)
-host.getSourceFile = (file, version, ...more) => {
-  const source = sources.get(file)
-  return source ? ts.createSourceFile(file, source.text, version, true) : getSourceFile(file, version, ...more)
-}
-const program = ts.createProgram([...sources.keys()], settings, host)
-
-function errorsIn(source: Source): { readonly at: string; readonly from: number; readonly message: string }[] {
-  const file = program.getSourceFile(source.file)
-  return [...program.getSyntacticDiagnostics(file), ...program.getSemanticDiagnostics(file)].map((found) => ({
-    at: source.text.slice(found.start, (found.start ?? 0) + (found.length ?? 0)),
-    from: found.start ?? 0,
-    message: ts.flattenDiagnosticMessageText(found.messageText, ' '),
+function programsFor({ name, preamble }: Home): readonly Checked[] {
+  const rightOnes = right.map((program, i) => ({
+    file: path.join(folder, `${name}-right-${i}.ts`),
+    text: preamble + program,
+    program,
+    marked: [],
   }))
+  const wrongOnes = wrong.map((program, i) => {
+    const text = preamble + program.replace(/[‹›]/g, '')
+    const from = preamble.length + program.indexOf('‹')
+    const end = preamble.length + program.indexOf('›') - 1
+    return {
+      file: path.join(folder, `${name}-wrong-${i}.ts`),
+      text,
+      program,
+      marked: [{ at: text.slice(from, end), from }],
+    }
+  })
+  return [...rightOnes, ...wrongOnes]
 }
 
-test('correct programs compile', async (t) => {
-  t.ok(right.length >= 20, `${right.length} programs`)
-  for (const [i, text] of right.entries()) {
-    const source = sources.get(path.join(folder, `right-${i}.ts`)) as Source
-    t.same(errorsIn(source), [], text.split('\n')[0] as string)
-  }
+test('there are at least twenty programs of each kind, and each wrong program has one error', async (t) => {
+  t.ok(right.length >= 20 && wrong.length >= 20, `${right.length} right, ${wrong.length} wrong`)
+  for (const program of wrong) t.match(program, /^[^‹›]*‹[^‹›]+›[^‹›]*$/)
 })
 
-test('in wrong programs exactly the error is marked', async (t) => {
-  t.ok(wrong.length >= 20, `${wrong.length} programs`)
-  for (const [i, text] of wrong.entries()) {
-    const source = sources.get(path.join(folder, `wrong-${i}.ts`)) as Source
-    const [from, to] = source.marked as readonly [number, number]
-    const wanted = [{ at: source.text.slice(from, to), from }]
+for (const mode of ['sources', 'built'] satisfies Mode[]) {
+  for (const home of homes) {
+    test(`${home.module}, ${mode}: correct programs compile, and in wrong programs exactly the error is marked`, async (t) => {
+      if (mode === 'built') checkBuilt()
+      const programs = programsFor(home)
+      const compiled = new Compiled(programs, mode)
+      for (const { file, program, marked } of programs) {
+        const faults = compiled.faultsIn(file)
+        t.same(
+          faults.map(({ at, from }) => ({ at, from })),
+          marked,
+          program,
+          { messages: faults.map(({ message }) => message) },
+        )
+      }
+      if (home.name === 'engine' || mode === 'sources') return
+      const files = compiled.program.getSourceFiles().map(({ fileName }) => fileName)
+      t.ok(files.some((file) => file.includes('/packages/client/dist/')))
+      t.same(
+        files.filter((file) => file.includes('/packages/engine/') && !file.startsWith(folder)),
+        [],
+        'the declarations of the client do not need the engine',
+      )
+    })
+  }
+
+  test(`the types that both homes export fit each other, ${mode}`, async (t) => {
+    if (mode === 'built') checkBuilt()
+    t.ok(sharedNames().length > 40, `${sharedNames().length} types`)
+    const source = { file: path.join(folder, 'shapes-program.ts'), text: shapesProgram() }
+    const faults = new Compiled([source], mode).faultsIn(source.file)
+    const lineOf = (from: number) => source.text.slice(source.text.lastIndexOf('\n', from) + 1).split('\n')[0]
     t.same(
-      errorsIn(source).map(({ at, from }) => ({ at, from })),
-      wanted,
-      text,
+      faults.map(({ from, message }) => `${lineOf(from)} ${message}`),
+      [],
     )
-  }
-})
-
-test("the README's embedded program has completions for its own fields", async (t) => {
-  const readme = readFileSync(path.join(root, 'README.md'), 'utf8')
-  const code = readme.slice(readme.indexOf('```ts\nimport { openEngine }') + 6)
-  const file = path.join(folder, 'readme.ts')
-  let text = code.slice(0, code.indexOf('```'))
-  let version = 0
-  const service = ts.createLanguageService({
-    getCurrentDirectory: () => root,
-    getDefaultLibFileName: (given) => ts.getDefaultLibFilePath(given),
-    readFile: (name) => host.readFile(name),
-    directoryExists: (name) => ts.sys.directoryExists(name),
-    getCompilationSettings: () => settings,
-    getScriptFileNames: () => [file],
-    getScriptVersion: (name) => (name === file ? String(version) : '1'),
-    getScriptSnapshot: (name) => {
-      const content = name === file ? text : host.readFile(name)
-      return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content)
-    },
-    fileExists: (name) => name === file || host.fileExists(name),
   })
-  t.same(
-    service.getSemanticDiagnostics(file).map(({ messageText }) => messageText),
-    [],
-  )
-  const whole = text
-  /** The completions of the editor for `written`, at its first occurrence after `after`. */
-  const completionsFor = (after: string, written: string): string[] => {
-    const at = whole.indexOf(after) + after.length
-    t.equal(whole.slice(at, at + written.length), written, `${written} follows ${after}`)
-    text = whole.slice(0, at) + whole.slice(at + written.length)
-    version++
-    return (service.getCompletionsAtPosition(file, at, {})?.entries ?? []).map(({ name }) => name)
-  }
-  t.same(completionsFor("'William Blake' }, fields: { ", 'text: [0.1, 0.9, 0.4]'), ['text'])
-  t.same(completionsFor('poems.search({ fields: { ', 'text: { query: [0, 1, 0.5], limit: 3 }'), ['text'])
-  t.same(completionsFor('results.', 'text'), ['text'])
-  t.same(completionsFor('query: [0, 1, 0.5], ', 'limit: 3').sort(), ['ef', 'limit', 'scoreThreshold'])
-  t.ok(completionsFor('dimension: 3, ', "spaceType: 'cosine'").includes('spaceType'))
-})
+}
