@@ -1,10 +1,11 @@
 // Pages that lead readers to files: each path that they name exists, and so does each page that they link to.
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { houseDir } from './source-files.ts'
 
-/** Pages whose paths in backticks are checked. Links are checked in every page. */
-const pagesWithPaths = ['README.md', 'docs/architecture.md', 'docs/glossary.md', 'docs/contributing.md']
+/** Pages whose paths are not checked: they describe other directories, or the state of another day. */
+const pagesOfOtherPlaces = /^docs\/(guide|lab|decisions)\/|^docs\/changelog\.md$/
 
 /** Pages that the build of the site writes; it checks the links to them. */
 const builtPages = /^docs\/(benchmarks|reference\/(http-api|libraries\/\w+))\.md$/
@@ -14,18 +15,19 @@ const dataFolders = new Set(['wal', 'checkpoints', 'originals', 'backups', 'impo
 
 /** Returns a sentence for each path without a file and for each link without a page. */
 export function namedPathFaults(): string[] {
-  const read = (page: string) => readFileSync(path.join(houseDir, page), 'utf8')
-  return [
-    ...pagesWithPaths.flatMap((page) => pathFaults(page, read(page))),
-    ...['README.md', ...docPages('docs')].flatMap((page) => linkFaults(page, read(page))),
-  ]
+  const all = filesAndFolders()
+  const pages = all.filter((name) => /^(docs\/.*|README)\.md$/.test(name))
+  return pages.flatMap((page) => {
+    const text = readFileSync(path.join(houseDir, page), 'utf8')
+    return [...(pagesOfOtherPlaces.test(page) ? [] : pathFaults(page, text, all)), ...linkFaults(page, text)]
+  })
 }
 
-/** The paths in backticks of a page that do not exist. */
-export function pathFaults(page: string, text: string): string[] {
-  const bases = basesOfPaths()
+/** The paths in backticks of a page that do not exist. A path may begin below the top: `http/bodies.ts`. */
+export function pathFaults(page: string, text: string, all = filesAndFolders()): string[] {
+  const exists = (name: string) => all.some((file) => file === name || file.endsWith(`/${name}`))
   return pathsIn(text)
-    .filter((name) => !bases.some((base) => existsSync(path.join(houseDir, base, name))))
+    .filter((name) => !exists(name))
     .map((name) => `${page}: there is no ${name}`)
 }
 
@@ -45,12 +47,6 @@ export function pathsIn(text: string): readonly string[] {
   return [...new Set(spans.filter(isPath))]
 }
 
-/** Paths are written from the top, from docs, from a package, or from the sources of a package. */
-function basesOfPaths(): readonly string[] {
-  const packages = readdirSync(path.join(houseDir, 'packages')).map((name) => `packages/${name}`)
-  return ['', 'docs', ...packages, ...packages.map((name) => `${name}/src`)]
-}
-
 function isPath(span: string): boolean {
   if (!/^\w[\w.-]*(\/[\w.-]+)*\/?$/.test(span)) return false
   if (/^(packages|docs|scripts|benchmarks|docker)\//.test(span)) return true
@@ -58,11 +54,16 @@ function isPath(span: string): boolean {
   return /\/.*\.(ts|tsx|mjs|js|md|json|proto|py)$|^[\w-]+\.(ts|tsx|mjs|proto)$/.test(span)
 }
 
-function docPages(folder: string): string[] {
-  return readdirSync(path.join(houseDir, folder)).flatMap((name) => {
-    const file = `${folder}/${name}`
-    if (name.startsWith('.') || name === 'node_modules') return []
-    if (statSync(path.join(houseDir, file)).isDirectory()) return docPages(file)
-    return name.endsWith('.md') ? [file] : []
-  })
+/** From the top of the repository; folders end with a slash, and are listed without one, too. */
+function filesAndFolders(): readonly string[] {
+  const options = { cwd: houseDir, encoding: 'utf8', maxBuffer: 1 << 26 } as const
+  const listed = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], options).split('\n')
+  const files = listed.filter((file) => file !== '' && existsSync(path.join(houseDir, file)))
+  const folders = new Set(files.flatMap((file) => foldersAbove(file)))
+  return [...files, ...[...folders].flatMap((folder) => [folder, `${folder}/`])]
+}
+
+function foldersAbove(file: string): string[] {
+  const folder = path.posix.dirname(file)
+  return folder === '.' ? [] : [folder, ...foldersAbove(folder)]
 }

@@ -15,10 +15,12 @@ test('paths of files and folders are found, and names of other things are not', 
 })
 
 test('a path without a file is reported with its page', (t) => {
-  const text = 'Moved from `packages/wal/src/gone.ts` and `filter/none.ts` to `packages/wal/src/tip.ts` and `tip.ts`.'
+  const text =
+    'From `packages/wal/src/gone.ts`, `filter/none.ts` and `ip.ts` to `packages/wal/src/tip.ts`, `src/tip.ts` and `filter/`.'
   t.strictSame(pathFaults('docs/page.md', text), [
     'docs/page.md: there is no packages/wal/src/gone.ts',
     'docs/page.md: there is no filter/none.ts',
+    'docs/page.md: there is no ip.ts',
   ])
   t.end()
 })
