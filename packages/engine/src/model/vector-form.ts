@@ -44,12 +44,31 @@ export function comparedVector(vector: Float32Array, form: number): Float32Array
  */
 export function givenVector(vector: Float32Array, norm: number, form: number): Float32Array {
   if (form === vectorForm.given) return vector
-  if (form === vectorForm.unit && isUnitLength(norm)) return vector
+  if (form === vectorForm.unit && isUndivided(vector, norm)) return vector
   if (form === vectorForm.givenWithNorm) {
     const length = lengthOf(vector)
     if (norm === 1 || Math.abs(norm - length) <= unitTolerance * length) return vector
   }
   return vector.map((x) => x * norm)
+}
+
+/**
+ * Norms this close to 1 count as 1. Twice what the length of a row and its norm can be off, both rounded to float32: beyond it, the
+ * length says whether the row was divided.
+ */
+const sureOfOne = 2.5e-7
+/** Norms this far from 1 divided their row, however they were rounded. */
+const sureOfDivision = 2 * unitTolerance
+
+/**
+ * Whether a row of form `unit` is the vector itself. The norm alone does not say so near the tolerance, since it was compared before
+ * it was rounded to float32, and clients divide by norms that are nearer to 1.
+ */
+function isUndivided(row: Float32Array, norm: number): boolean {
+  const off = Math.abs(norm - 1)
+  if (off <= sureOfOne || off > sureOfDivision) return off <= sureOfOne
+  const length = lengthOf(row)
+  return Math.abs(length - norm) < Math.abs(length - 1)
 }
 
 /** What a client that takes lengths out of vectors has sent, or would have: of unit length where the vector came as it is. */
