@@ -1,10 +1,14 @@
 // Requests that are refused before their body has arrived: clients that send everything before they read, and clients that read while they
 // send, get the reply. The rest of the body is read for a limited time.
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import http from 'node:http'
 import net, { type AddressInfo } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 import { Endee } from 'endee'
 import { type Test, test } from 'tap'
+import { pythonWith } from '../../client-python/test/python.ts'
 import { createBodyWatch } from '../src/http/body-watch.ts'
 import { type RunningApp, runningApp, unlimitedAttempts } from './running-app.ts'
 
@@ -22,9 +26,15 @@ interface Refused {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-type Client = (url: string, refused: Refused, declares: boolean) => Promise<{ status: number; body: string }>
+interface Reply {
+  readonly status: number
+  readonly body: string
+}
 
-/** Like http.client of Python and requests: nothing is read before everything is sent. */
+type Client = (url: string, refused: Refused, declares: boolean) => Promise<Reply>
+type Clients = Readonly<Record<string, Client>>
+
+/** Reads nothing before everything is sent. */
 const sendsThenReads: Client = async (url, { method, path, headers = {} }, declares) => {
   const socket = net.connect(Number(new URL(url).port), '127.0.0.1')
   const failed = once(socket, 'error').then(([error]) => {
@@ -82,11 +92,39 @@ const nodeFetch: Client = async (url, { method, path, headers }, declares) => {
   return { status: response.status, body: await response.text() }
 }
 
-const clients = { sendsThenReads, nodeHttp, nodeFetch }
+const clients: Clients = { sendsThenReads, nodeHttp, nodeFetch }
 
-async function checkAll(running: RunningApp, refused: readonly Refused[], t: Pick<Test, 'match'>): Promise<void> {
+/** A process of Python that sends one request after another. */
+function pythonClients(t: Test, python: string, names: readonly string[]): Clients {
+  const child = spawn(python, [fileURLToPath(new URL('refused-clients.py', import.meta.url))], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  t.teardown(async () => {
+    child.stdin.end()
+    await once(child, 'exit')
+  })
+  const clientNamed =
+    (client: string): Client =>
+    async (url, { method, path, headers }, declares) => {
+      const request = { client, url, method, path, chunks, declares }
+      const all = { 'content-type': 'application/json', ...headers }
+      child.stdin.write(`${JSON.stringify({ ...request, headers: all })}\n`)
+      const { value, done } = await lines.next()
+      if (done === true) throw new Error('the process of Python has ended')
+      return JSON.parse(value) as Reply
+    }
+  return Object.fromEntries(names.map((name) => [name, clientNamed(name)]))
+}
+
+async function checkAll(
+  running: RunningApp,
+  refused: readonly Refused[],
+  t: Pick<Test, 'match'>,
+  senders = clients,
+): Promise<void> {
   for (const one of refused)
-    for (const [name, client] of Object.entries(clients))
+    for (const [name, client] of Object.entries(senders))
       for (const declares of [true, false]) {
         const what = `${one.status} ${one.method} ${one.path}, ${name}, ${declares ? 'with' : 'without'} Content-Length`
         const reply = await client(running.url, one, declares).catch((error: Error) => ({
@@ -100,36 +138,54 @@ async function checkAll(running: RunningApp, refused: readonly Refused[], t: Pic
 const upsert = { method: 'POST', path: '/api/v2/collection/docs/objects' }
 const search = { method: 'POST', path: '/api/v2/collection/docs/search' }
 
+const right = { authorization: authToken }
+const member = { authorization: `root/default:${rootToken}` }
+/** By a server with one token. */
+const refusedRequests: readonly Refused[] = [
+  { status: 401, ...upsert },
+  { status: 401, ...search, headers: { authorization: 'wrong' } },
+  { status: 413, ...search, headers: right },
+  { status: 413, method: 'POST', path: '/api/v1/index/create', headers: right },
+  { status: 404, ...upsert, headers: right },
+  { status: 415, ...upsert, headers: { ...right, 'content-type': 'text/plain' } },
+  {
+    status: 400,
+    method: 'POST',
+    path: '/api/v2/backups/upload',
+    headers: { ...right, 'content-type': 'application/x-tar' },
+  },
+]
+const unlicensed: Refused = { status: 402, ...upsert, headers: member }
+const forbidden: Refused = {
+  status: 403,
+  method: 'POST',
+  path: '/api/v2/tokens',
+  headers: { authorization: rootToken },
+}
+
 test('a client reads why it was refused before its body arrived', async (t) => {
   const running = await runningApp(t, { authToken }, { attempts: unlimitedAttempts() })
-  const right = { authorization: authToken }
-  const refused: Refused[] = [
-    { status: 401, ...upsert },
-    { status: 401, ...search, headers: { authorization: 'wrong' } },
-    { status: 413, ...search, headers: right },
-    { status: 413, method: 'POST', path: '/api/v1/index/create', headers: right },
-    { status: 404, ...upsert, headers: right },
-    { status: 415, ...upsert, headers: { ...right, 'content-type': 'text/plain' } },
-    {
-      status: 400,
-      method: 'POST',
-      path: '/api/v2/backups/upload',
-      headers: { ...right, 'content-type': 'application/x-tar' },
-    },
-  ]
-  await checkAll(running, refused, t)
+  await checkAll(running, refusedRequests, t)
 })
 
 test('a client without a license or permission reads the refusal, too', async (t) => {
-  const without = await runningApp(t, { rootToken }, { licensed: false })
-  const member = { authorization: `root/default:${rootToken}` }
-  await checkAll(without, [{ status: 402, ...upsert, headers: member }], t)
-  const running = await runningApp(t, { rootToken })
-  await checkAll(
-    running,
-    [{ status: 403, method: 'POST', path: '/api/v2/tokens', headers: { authorization: rootToken } }],
-    t,
-  )
+  await checkAll(await runningApp(t, { rootToken }, { licensed: false }), [unlicensed], t)
+  await checkAll(await runningApp(t, { rootToken }), [forbidden], t)
+})
+
+const withRequests = pythonWith('requests')
+const python = withRequests ?? pythonWith('http.client')
+
+test('http.client and requests of Python read the refusals, too', {
+  skip: python === undefined && 'needs python3',
+}, async (t) => {
+  const names = withRequests === undefined ? ['http.client'] : ['http.client', 'requests']
+  if (withRequests === undefined) t.comment('requests is not installed (python3-requests)')
+  const senders = pythonClients(t, python as string, names)
+  const running = await runningApp(t, { authToken }, { attempts: unlimitedAttempts() })
+  await checkAll(running, refusedRequests, t, senders)
+  await checkAll(await runningApp(t, { rootToken }, { licensed: false }), [unlicensed], t, senders)
+  await checkAll(await runningApp(t, { rootToken }), [forbidden], t, senders)
 })
 
 test('the published client reads the refusal, too', async (t) => {
