@@ -257,7 +257,10 @@ export interface RecallRequest<Name extends string = string> {
 export interface RecallReport {
   readonly field: string
   readonly sample: number
-  /** Share of the exact result that the index finds, ties counted as found; 1 when there are no queries. */
+  /**
+   * Share of the exact result that a search with default settings finds, ties counted as found; 1 when there are no queries. The
+   * exact result of a `binary` field compares the original vectors, that of other precisions the rows in memory.
+   */
   readonly recall: number
   readonly recallWorst: number
   readonly lsn: number

@@ -1,4 +1,5 @@
-// Measures the recall of a dense field: searches for stored vectors and compares the results with exact ones.
+// Measures the recall of a dense field: searches for stored vectors with default settings and compares the results with exact ones. For
+// fields that are rescored by default, the exact results are those of the original vectors on disk, for others those of the rows in memory.
 
 import { efDefault, recallSampleDefault, topKDefault } from '../defaults.ts'
 import { EngineError } from '../errors.ts'
@@ -7,9 +8,13 @@ import { printed } from '../model/ids.ts'
 import { wholeNumber } from '../model/numbers.ts'
 import type { RecallReport, RecallRequest } from '../model/query.ts'
 import type { CollectionSchema } from '../model/schema.ts'
+import type { Originals } from '../replica/originals.ts'
 import type { Replica } from '../replica/replica.ts'
-import type { DenseField } from '../vector/field.ts'
+import type { DenseField, DenseHits } from '../vector/field.ts'
 import { planDense } from './plan.ts'
+import type { DenseTask, SearchPlanInput } from './request.ts'
+import { isRescored, rankEachByOriginals, runRescored } from './rescore.ts'
+import type { RunContext } from './run-field.ts'
 
 /** A checked request to measure recall. */
 export interface RecallInput {
@@ -44,42 +49,22 @@ export function parseRecall(request: RecallRequest, definition: CollectionSchema
  * Searches for up to `sample` stored vectors and compares the results with exact search, as of one version. Recall is 1 for a field without
  * rows.
  */
-export async function measureRecall(
-  replica: Replica,
-  { fieldIndex, field: name, sample, k, ef }: RecallInput,
-): Promise<RecallReport> {
+export async function measureRecall(replica: Replica, input: RecallInput): Promise<RecallReport> {
   replica.publish()
   const { version, lsnApplied } = replica
   const release = replica.pins.pin(version)
   try {
-    const field = replica.dense[fieldIndex] as DenseField
-    // The plan of a search without a filter.
-    const rows = replica.rowsAt(fieldIndex)
-    const plan = planDense({
-      rows,
-      matches: undefined,
-      ef,
-      boostPercentage: 0,
-      prefilterThreshold: undefined,
-      exact: false,
-    })
-    const compared = plan.kind === 'compare' ? rows : 0
-    const recalls: number[] = []
-    for (const ordinal of sampleEvenly(replica.filters.evaluate([]).bitmap.toOrdinals(), sample)) {
-      const row = field.has(ordinal, version) ? field.row(ordinal) : undefined
-      if (row === undefined) continue
-      const [found, exact] = [
-        await field.search(row, { k, ef, version, compared }),
-        await field.scan(row, { k, version }),
-      ]
-      const last = exact.similarities.at(-1) ?? 0
-      // A row as similar as the last exact one is an equally good result.
-      const good = found.similarities.filter((similarity) => similarity >= last - Math.abs(last) * 1e-6).length
-      recalls.push(Math.min(1, good / Math.max(1, exact.ordinals.length)))
-    }
+    const field = replica.dense[input.fieldIndex] as DenseField
+    const all = replica.filters.evaluate([]).bitmap.toOrdinals()
+    const sampled = sampleEvenly(all, input.sample).filter((ordinal) => field.has(ordinal, version))
+    const { originals, task } = rescoredTask(replica, input) ?? {}
+    const recalls =
+      originals === undefined || task === undefined
+        ? await compareWithRows(replica, { version, sampled, input })
+        : await compareWithOriginals(replica, { version, sampled, originals, task, all })
     const mean = recalls.reduce((sum, recall) => sum + recall, 0) / Math.max(1, recalls.length)
     return {
-      field: name,
+      field: input.field,
       sample: recalls.length,
       recall: recalls.length === 0 ? 1 : mean,
       recallWorst: Math.min(1, ...recalls),
@@ -88,6 +73,103 @@ export async function measureRecall(
   } finally {
     release()
   }
+}
+
+type DenseTaskWithoutSource = Omit<DenseTask, 'source'>
+
+/** The search to measure if a search with default settings rescores. */
+function rescoredTask(
+  replica: Replica,
+  { fieldIndex, k, ef }: RecallInput,
+): { readonly originals: Originals; readonly task: DenseTaskWithoutSource } | undefined {
+  const definition = replica.definition.fields[fieldIndex]
+  const originals = replica.originals[fieldIndex]
+  if (definition?.kind !== 'dense' || originals === undefined || originals.owner.isPartial) return undefined
+  const task: DenseTaskWithoutSource = { kind: 'dense', fieldIndex, definition, k, ef, scoreThreshold: undefined }
+  return isRescored(task, { rescore: undefined }) ? { originals, task } : undefined
+}
+
+interface Sampled {
+  readonly version: number
+  readonly sampled: readonly number[]
+}
+
+/** Compares searches with scans of the rows in memory. The plan is that of a search without a filter. */
+async function compareWithRows(
+  replica: Replica,
+  { version, sampled, input: { fieldIndex, k, ef } }: Sampled & { readonly input: RecallInput },
+): Promise<number[]> {
+  const field = replica.dense[fieldIndex] as DenseField
+  const rows = replica.rowsAt(fieldIndex)
+  const plan = planDense({
+    rows,
+    matches: undefined,
+    ef,
+    boostPercentage: 0,
+    prefilterThreshold: undefined,
+    exact: false,
+  })
+  const compared = plan.kind === 'compare' ? rows : 0
+  const recalls: number[] = []
+  for (const ordinal of sampled) {
+    const row = field.row(ordinal)
+    if (row === undefined) continue
+    const found = await field.search(row, { k, ef, version, compared })
+    recalls.push(recallOf(found, await field.scan(row, { k, version })))
+  }
+  return recalls
+}
+
+interface RescoredSample extends Sampled {
+  readonly originals: Originals
+  readonly task: DenseTaskWithoutSource
+  readonly all: Uint32Array
+}
+
+/** Compares rescored searches with what `exact` returns. */
+async function compareWithOriginals(
+  replica: Replica,
+  { version, sampled, originals, task, all }: RescoredSample,
+): Promise<number[]> {
+  const field = replica.dense[task.fieldIndex] as DenseField
+  const stored = all.filter((ordinal) => field.has(ordinal, version))
+  const context: RunContext = { replica, version, matches: undefined, input: plainSearch, room: undefined }
+  const recalls: number[] = []
+  // Each vector that is read is compared with all queries of a portion.
+  for (let from = 0; from < sampled.length; from += queriesAtOnce) {
+    const portion = sampled.slice(from, from + queriesAtOnce)
+    const queries = await Promise.all(portion.map((ordinal) => originals.read(ordinal)))
+    const exact = await rankEachByOriginals(stored, originals, task, queries)
+    for (const [i, query] of queries.entries()) {
+      const { found } = await runRescored({ ...task, source: { kind: 'vector', query } }, originals, context)
+      recalls.push(recallOf(found, exact[i] as Ranked))
+    }
+  }
+  return recalls
+}
+
+const queriesAtOnce = 100
+
+/** A search with default settings. */
+const plainSearch: SearchPlanInput = {
+  tasks: [],
+  filter: undefined,
+  prefilterThreshold: undefined,
+  boostPercentage: 0,
+  includeVectors: false,
+  rescore: undefined,
+  fusion: undefined,
+  exact: false,
+  explain: false,
+}
+
+type Ranked = Pick<DenseHits, 'ordinals' | 'similarities'>
+
+/** A row as similar as the last exact one is an equally good result. */
+function recallOf(found: Ranked, exact: Ranked): number {
+  const last = exact.similarities.at(-1) ?? 0
+  const good = found.similarities.filter((similarity) => similarity >= last - Math.abs(last) * 1e-6).length
+  return Math.min(1, good / Math.max(1, exact.ordinals.length))
 }
 
 /** At most `count` ordinals, evenly spread. */

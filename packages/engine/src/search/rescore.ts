@@ -1,5 +1,6 @@
 // Searches of a dense field by the original vectors on disk: rescores the candidates that codes in memory found, or compares every match.
 // Similarities are computed in double precision.
+import { TimeSlice } from '@annal/wal'
 import { assert } from '../errors.ts'
 import type { Precision } from '../model/schema.ts'
 import type { Originals } from '../replica/originals.ts'
@@ -13,7 +14,10 @@ import { type FieldAnswer, missingVectorError, ordinalOf, type RunContext, runFi
 const readBytesMax = 2 ** 20
 
 /** Whether the search rescores. Binary fields do by default, because signs alone order too coarsely. */
-export function isRescored({ definition }: DenseTask, { rescore }: Pick<SearchPlanInput, 'rescore'>): boolean {
+export function isRescored(
+  { definition }: Pick<DenseTask, 'definition'>,
+  { rescore }: Pick<SearchPlanInput, 'rescore'>,
+): boolean {
   return rescore ?? definition.params.precision === 'binary'
 }
 
@@ -96,23 +100,60 @@ function matchesOf(task: DenseTask, { replica, version, matches }: RunContext): 
   return bitmap.toOrdinals().filter((ordinal) => field.has(ordinal, version))
 }
 
-interface Scored {
-  readonly ordinal: number
-  readonly similarity: number
-}
-
 /** The best k of the ordinals by their vectors on disk; ties are ordered by ordinal. */
 async function rankByOriginals(
   ordinals: Uint32Array,
   originals: Originals,
-  { k, scoreThreshold = Number.NEGATIVE_INFINITY, definition }: DenseTask,
+  { k, scoreThreshold, definition }: DenseTask,
   query: Float32Array,
-): Promise<Pick<DenseHits, 'ordinals' | 'similarities'>> {
+): Promise<Best> {
+  const ranking = new Ranking(k, scoreThreshold)
   const { dimension, spaceType } = definition.params
+  for await (const rows of readOriginals(ordinals, originals, dimension)) {
+    for (const { ordinal, vector } of rows) ranking.offer(ordinal, maxSim(query, vector, dimension, spaceType))
+  }
+  return ranking.best()
+}
+
+/** The best k of the ordinals for each query. Reads each vector once. */
+export async function rankEachByOriginals(
+  ordinals: Uint32Array,
+  originals: Originals,
+  { k, definition }: Pick<DenseTask, 'k' | 'definition'>,
+  queries: readonly Float32Array[],
+): Promise<Best[]> {
+  const rankings = queries.map((query) => ({ query, ranking: new Ranking(k) }))
+  const { dimension, spaceType } = definition.params
+  const slice = new TimeSlice()
+  for await (const rows of readOriginals(ordinals, originals, dimension)) {
+    for (const { query, ranking } of rankings) {
+      for (const { ordinal, vector } of rows) ranking.offer(ordinal, maxSim(query, vector, dimension, spaceType))
+      await slice.renewIfOver()
+    }
+  }
+  return rankings.map(({ ranking }) => ranking.best())
+}
+
+interface OriginalRow {
+  readonly ordinal: number
+  readonly vector: Float32Array
+}
+
+async function* readOriginals(
+  ordinals: Uint32Array,
+  originals: Originals,
+  dimension: number,
+): AsyncGenerator<readonly OriginalRow[], void, void> {
   const atOnce = Math.max(16, Math.floor(readBytesMax / 4 / dimension))
-  const readFrom = (from: number) => originals.readGiven([...ordinals.subarray(from, from + atOnce)])
-  let best: Scored[] = []
-  let threshold = scoreThreshold
+  const readFrom = async (from: number): Promise<OriginalRow[]> => {
+    const some = ordinals.subarray(from, from + atOnce)
+    const rows = await originals.readGiven([...some])
+    return rows.map((row, i) => {
+      const ordinal = some[i] as number
+      assert(row, `ordinal ${ordinal} has an original`)
+      return { ordinal, vector: row.vector }
+    })
+  }
   // The next vectors are read while these are compared.
   let nextRows = readFrom(0)
   for (let from = 0; from < ordinals.length; from += atOnce) {
@@ -120,23 +161,45 @@ async function rankByOriginals(
     nextRows = readFrom(from + atOnce)
     // Prevents an unhandled rejection if this iteration throws.
     nextRows.catch(() => undefined)
-    for (const [i, row] of rows.entries()) {
-      const ordinal = ordinals[from + i] as number
-      assert(row, `ordinal ${ordinal} has an original`)
-      const similarity = maxSim(query, row.vector, dimension, spaceType)
-      if (similarity >= threshold) best.push({ ordinal, similarity })
-    }
-    if (best.length < 2 * k) continue
-    best = sortByScore(best).slice(0, k)
-    threshold = Math.max(threshold, (best.at(-1) as Scored).similarity)
-  }
-  best = sortByScore(best).slice(0, k)
-  return {
-    ordinals: Uint32Array.from(best, ({ ordinal }) => ordinal),
-    similarities: Float32Array.from(best, ({ similarity }) => similarity),
+    yield rows
   }
 }
 
-function sortByScore(scored: Scored[]): Scored[] {
-  return scored.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
+interface Scored {
+  readonly ordinal: number
+  readonly similarity: number
+}
+
+type Best = Pick<DenseHits, 'ordinals' | 'similarities'>
+
+/** Keeps the k most similar rows; ties are ordered by ordinal. */
+class Ranking {
+  readonly #k: number
+  #kept: Scored[] = []
+  #least: number
+
+  constructor(k: number, scoreThreshold = Number.NEGATIVE_INFINITY) {
+    this.#k = k
+    this.#least = scoreThreshold
+  }
+
+  offer(ordinal: number, similarity: number): void {
+    if (!(similarity >= this.#least)) return
+    this.#kept.push({ ordinal, similarity })
+    if (this.#kept.length >= this.#k + Math.max(256, this.#k)) this.#cut()
+  }
+
+  best(): Best {
+    this.#cut()
+    return {
+      ordinals: Uint32Array.from(this.#kept, ({ ordinal }) => ordinal),
+      similarities: Float32Array.from(this.#kept, ({ similarity }) => similarity),
+    }
+  }
+
+  #cut(): void {
+    this.#kept.sort((a, b) => b.similarity - a.similarity || a.ordinal - b.ordinal)
+    this.#kept.length = Math.min(this.#kept.length, this.#k)
+    if (this.#kept.length === this.#k) this.#least = Math.max(this.#least, (this.#kept.at(-1) as Scored).similarity)
+  }
 }

@@ -259,6 +259,33 @@ test('recall is measured with stored vectors', async (t) => {
   await t.rejects(collection.recall({ field: 'words' }), { code: 'field_not_found' })
 })
 
+test('recall of a binary field is the recall of the results that a search returns', async (t) => {
+  const count = 960
+  for (const keepOriginals of [true, false]) {
+    const collection = await openCollection(t, [denseField(12, { precision: 'binary', keepOriginals })])
+    // Clusters so narrow that codes say little about who is nearest in one.
+    const centers = Array.from({ length: 4 }, () => Array.from({ length: 12 }, random))
+    const vectors = Array.from(
+      { length: count },
+      (_, i) => centers[i % 4]?.map((x) => x + random() / 1_000) as number[],
+    )
+    await collection.upsert(vectors.map((dense, i) => ({ id: `${i}`, fields: { dense } })))
+    const sample = 60
+    let same = 0
+    for (let i = 0; i < sample; i++) {
+      const request = { fields: { dense: { query: vectors[i * (count / sample)] as number[], limit: 10 } } }
+      const found = (await collection.search(request)).results.dense ?? []
+      const exact = (await collection.search({ ...request, exact: true })).results.dense ?? []
+      const last = exact.at(-1)?.similarity ?? 0
+      same += found.filter(({ similarity }) => similarity >= last).length
+    }
+    const { recall } = await collection.recall({ sample })
+    t.comment(`${recall}, keepOriginals ${keepOriginals}`)
+    if (keepOriginals) t.ok(Math.abs(recall - same / 10 / sample) < 1e-9 && recall < 1, `${same} of ${10 * sample}`)
+    else t.equal(recall, 1, 'codes are all there is')
+  }
+})
+
 test('hits have the filter values that matched, also when these are replaced meanwhile', async (t) => {
   const collection = await openCollection(t, [denseField(8, { precision: 'int8' }), sparseField()])
   const ids = Array.from({ length: 300 }, (_, i) => `${i}`)
