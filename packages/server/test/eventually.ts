@@ -13,6 +13,6 @@ export async function eventually<T>(attempt: () => T | undefined | Promise<T | u
 }
 
 /** Resolves once `check` is true. */
-export async function until(check: () => boolean): Promise<void> {
-  await eventually(() => check() || undefined)
+export async function until(check: () => boolean | Promise<boolean>): Promise<void> {
+  await eventually(async () => (await check()) || undefined)
 }

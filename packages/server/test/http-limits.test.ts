@@ -2,10 +2,13 @@
 import http from 'node:http'
 import net from 'node:net'
 import { test } from 'tap'
+import { createBodyRoom } from '../src/http/body-room.ts'
 import { createBudget } from '../src/http/budget.ts'
 import * as limits from '../src/http/limits.ts'
-import { eventually } from './eventually.ts'
-import { createIndex, runningApp } from './running-app.ts'
+import { eventually, until } from './eventually.ts'
+import { createIndex, type RunningApp, runningApp } from './running-app.ts'
+
+const mebibyte = 1_048_576
 
 test('times and counts of connections are limited', async (t) => {
   const { app } = await runningApp(t)
@@ -98,6 +101,120 @@ test('bodies share one budget and release their share', (t) => {
   t.equal(budget.taken, 0)
   t.end()
 })
+
+test('a share grows within the budget, and a rejected growth leaves it unchanged', (t) => {
+  const budget = createBudget(100, 'request bodies')
+  const [first, second] = [budget.open(), budget.open()]
+  first.growTo(60)
+  second.growTo(30)
+  t.throws(() => second.growTo(41), { code: 'overloaded' })
+  t.equal(budget.taken, 90, 'what was refused was not taken')
+  second.growTo(40)
+  first.growTo(10)
+  t.equal(budget.taken, 100, 'a share does not shrink')
+  first.release()
+  first.release()
+  t.equal(budget.taken, 40)
+  t.end()
+})
+
+test('a growing body moves to the budget of large bodies, and takes nothing after its release', (t) => {
+  const budgets = {
+    small: createBudget(4 * mebibyte, 'request bodies'),
+    large: createBudget(4 * mebibyte, 'request bodies'),
+  }
+  const room = createBodyRoom(budgets)
+  room.growTo(mebibyte)
+  t.strictSame([budgets.small.taken, budgets.large.taken], [mebibyte, 0])
+  room.growTo(mebibyte + 1)
+  t.strictSame([budgets.small.taken, budgets.large.taken], [0, mebibyte + 1])
+  const other = createBodyRoom(budgets)
+  other.growTo(mebibyte)
+  t.throws(() => other.growTo(3 * mebibyte), { code: 'overloaded' })
+  t.strictSame(
+    [budgets.small.taken, budgets.large.taken],
+    [mebibyte, mebibyte + 1],
+    'a refused move leaves both as they were',
+  )
+  room.release()
+  room.growTo(2 * mebibyte)
+  other.release()
+  t.strictSame([budgets.small.taken, budgets.large.taken], [0, 0])
+  t.end()
+})
+
+/** Routes that take their bodies at once, and while they arrive; in both formats. */
+const growing = [
+  ['/api/v1/index/docs/search', 'application/json'],
+  ['/api/v1/index/docs/search', 'application/msgpack'],
+  ['/api/v2/collection/docs/search', 'application/json'],
+  ['/api/v1/index/docs/vector/insert', 'application/json'],
+  ['/api/v1/index/docs/vector/insert', 'application/msgpack'],
+  ['/api/v2/collection/docs/objects', 'application/json'],
+] as const
+
+test('bodies without Content-Length use the budget as they arrive', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const { port } = new URL(running.url)
+  const count = 20
+  const sent = 10_000
+  const holders = await Promise.all(
+    growing.flatMap(([path, type]) =>
+      Array.from({ length: count }, () => connected(Number(port), `${chunkedHead(path, type)}${chunkOf(sent)}`)),
+    ),
+  )
+  t.teardown(() => {
+    for (const socket of holders) socket.destroy()
+  })
+  const expected = growing.length * count * sent
+  await until(async () => (await bodyBytes(running)) === expected)
+  t.pass('as much as was sent, although their limits are 8 and 96 MiB for each')
+  const json = { k: 1, vector: [1, 0, 0, 0] }
+  t.equal((await running.send('POST', '/api/v1/index/docs/search', { json })).status, 200)
+  for (const socket of holders) socket.destroy()
+  await until(async () => (await bodyBytes(running)) === 0)
+})
+
+test('a body without Content-Length is rejected when it exceeds the budget', async (t) => {
+  const running = await runningApp(t)
+  await createIndex(running)
+  const { port } = new URL(running.url)
+  const path = '/api/v1/index/docs/vector/insert'
+  const held = limits.largeBodiesBytesMax - limits.bodyBytesUpsertMax
+  const declared = (length: number) =>
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`
+  const others = await Promise.all(
+    [limits.bodyBytesUpsertMax, held - 2 * mebibyte].map((length) => connected(Number(port), declared(length))),
+  )
+  await until(async () => (await bodyBytes(running)) === limits.largeBodiesBytesMax - 2 * mebibyte)
+  const upload = async (size: number) => {
+    const body = new Blob(['[{"id":"a","vector":[1,0,0,0]}]'.padEnd(size)]).stream()
+    const init = { method: 'POST', body, headers: { 'content-type': 'application/json' }, duplex: 'half' } as const
+    const response = await fetch(running.url + path, init)
+    return [response.status, await response.text()] as const
+  }
+  t.equal((await upload(2 * mebibyte))[0], 200, 'two MiB are left')
+  const [status, text] = await upload(2 * mebibyte + 1)
+  t.equal(status, 503)
+  t.match(text, /overloaded/)
+  for (const socket of others) socket.destroy()
+  await until(async () => (await bodyBytes(running)) === 0)
+  t.equal((await upload(2 * mebibyte + 1))[0], 200)
+})
+
+async function bodyBytes(running: RunningApp): Promise<number> {
+  const { text } = await running.send('GET', '/metrics')
+  return Number(/^annal_http_body_bytes_in_flight (\d+)$/m.exec(text)?.[1])
+}
+
+function chunkedHead(path: string, type: string): string {
+  return `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`
+}
+
+function chunkOf(bytes: number): string {
+  return `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
+}
 
 test('bodies that are declared and never sent use the budget, and release it when their clients disconnect', async (t) => {
   const running = await runningApp(t)

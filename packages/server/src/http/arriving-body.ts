@@ -3,14 +3,17 @@
 import type { Readable } from 'node:stream'
 import { TimeSlice } from '@annal/wal'
 import type { FastifyRequest } from 'fastify'
-import { ServerError } from './errors.ts'
+import type { BodyRoom } from './body-room.ts'
 import { bodyBytesAtOnceMax } from './limits.ts'
+import { declaredBytes, tooLarge, wrongLength } from './whole-body.ts'
 
 export interface ArrivingBodyOptions {
   readonly format: 'json' | 'msgpack'
   readonly bytesMax: number
   /** What Content-Length says. */
   readonly declared: number | undefined
+  /** Grows with what arrives. */
+  readonly room?: BodyRoom | undefined
 }
 
 /** Sees what a JSON body holds. */
@@ -28,21 +31,23 @@ export class ArrivingBody {
   watcher: BodyWatcher | undefined
   readonly #payload: Readable
   readonly #declared: number | undefined
+  readonly #room: BodyRoom | undefined
   readonly #chunks: AsyncIterator<Buffer>
   #received = 0
   #ended = false
   #begun: Buffer[] = []
 
-  constructor(payload: Readable, { format, bytesMax, declared }: ArrivingBodyOptions) {
+  constructor(payload: Readable, { format, bytesMax, declared, room }: ArrivingBodyOptions) {
     this.format = format
     this.bytesMax = Math.min(bytesMax, declared ?? bytesMax)
     this.#payload = payload
     this.#declared = declared
+    this.#room = room
     // Otherwise refusing a body halfway would close the connection before the reply.
     this.#chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
   }
 
-  /** All of it where it is small; else undefined, and it comes in chunks. Throws ServerError body_too_large or bad_request. */
+  /** All of it where it is small; else undefined, and it comes in chunks. Throws ServerError body_too_large, overloaded, or bad_request. */
   async whole(): Promise<Buffer | undefined> {
     if (this.#declared !== undefined && this.#declared > bodyBytesAtOnceMax) return undefined
     while (this.#received <= bodyBytesAtOnceMax) {
@@ -93,10 +98,11 @@ export class ArrivingBody {
     if (done === true) {
       this.#ended = true
       if (this.#declared === undefined || this.#declared === this.#received) return undefined
-      throw new ServerError('bad_request', 'the length of the body does not match Content-Length')
+      throw wrongLength()
     }
     this.#received += value.length
     if (this.#received > this.bytesMax) throw tooLarge()
+    this.#room?.growTo(this.#received)
     return value
   }
 }
@@ -104,12 +110,7 @@ export class ArrivingBody {
 /** Throws ServerError body_too_large where the head of the request says so already. */
 export function arrivingBody(request: FastifyRequest, payload: Readable, format: 'json' | 'msgpack'): ArrivingBody {
   const { bodyLimit } = request.routeOptions
-  const header = request.headers['content-length']
-  const declared = header === undefined ? undefined : Number(header)
+  const declared = declaredBytes(request)
   if (declared !== undefined && declared > bodyLimit) throw tooLarge()
-  return new ArrivingBody(payload, { format, bytesMax: bodyLimit, declared })
-}
-
-function tooLarge(): ServerError {
-  return new ServerError('body_too_large', 'the body is larger than this route accepts')
+  return new ArrivingBody(payload, { format, bytesMax: bodyLimit, declared, room: request.bodyRoom })
 }

@@ -1,9 +1,12 @@
 // What the server takes as a body: JSON and MessagePack, in two ways. A route whose body is a list reads it while it arrives;
 // every other route gets the decoded value, which its schema then judges.
+import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseJsonBody, parseQuestion, type QuestionKey } from '../wire/json-body.ts'
 import { decodeMsgpack } from '../wire/msgpack-scan.ts'
 import { ArrivingBody, arrivingBody } from './arriving-body.ts'
+import type { BodyRoom } from './body-room.ts'
+import { readWhole } from './whole-body.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -23,26 +26,43 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** As the route says; set by the hook that reads what a route says, which costs something each time. */
     question: QuestionKey | undefined
+    /** What the body may take of memory; undefined where there is none, and on open routes, whose bodies are short. */
+    bodyRoom: BodyRoom | undefined
   }
 }
+
+type Done = (error: Error | null, body?: unknown) => void
 
 const msgpackTypes = ['application/msgpack', 'application/x-msgpack', 'application/vnd.msgpack']
 
 export function addBodyParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.decorateRequest('question', undefined)
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    // Published clients name the type on DELETE and POST requests that have no body at all.
-    if (body.length === 0) {
-      const { schema, config } = request.routeOptions
-      if (schema?.body === undefined || config.bodyOptional === true) return done(null, undefined)
-    }
-    const { question } = request
-    settle(done, () => (question === undefined ? parseJsonBody(body) : parseQuestion(body, question)))
-  })
-  app.addContentTypeParser(msgpackTypes, { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
-    settle(done, () => decodeMsgpack(body))
-  })
+  app.decorateRequest('bodyRoom', undefined)
+  app.addContentTypeParser('application/json', wholeParser(readJson))
+  app.addContentTypeParser(
+    msgpackTypes,
+    wholeParser((_request, body) => decodeMsgpack(body)),
+  )
+}
+
+function readJson(request: FastifyRequest, body: Buffer): unknown {
+  // Published clients name the type on DELETE and POST requests that have no body at all.
+  if (body.length === 0) {
+    const { schema, config } = request.routeOptions
+    if (schema?.body === undefined || config.bodyOptional === true) return undefined
+  }
+  const { question } = request
+  return question === undefined ? parseJsonBody(body) : parseQuestion(body, question)
+}
+
+/** A parser that gets all of a body at once. */
+function wholeParser(parse: (request: FastifyRequest, body: Buffer) => unknown) {
+  return (request: FastifyRequest, payload: Readable, done: Done): void =>
+    readWhole(request, payload, (error, body) => {
+      if (body === undefined) return done(error)
+      settle(done, () => parse(request, body))
+    })
 }
 
 /** On the routes of `app` a body is an ArrivingBody. What a refusal leaves of it is thrown away. */
@@ -66,7 +86,7 @@ export function noBodyIsEmpty(request: FastifyRequest, _reply: FastifyReply, don
   done()
 }
 
-function settle(done: (error: Error | null, body?: unknown) => void, read: () => unknown): void {
+function settle(done: Done, read: () => unknown): void {
   let body: unknown
   try {
     body = read()

@@ -5,25 +5,47 @@ import { ServerError } from './errors.ts'
 export interface Budget {
   /** Takes so much and returns how to give it back, which may be called more than once. */
   take(amount: number): () => void
+  /** A share that has nothing yet. */
+  open(): Share
   readonly taken: number
+}
+
+/** What one request holds of a budget. */
+export interface Share {
+  /** Makes the share so large, if it is smaller. Throws ServerError overloaded, and leaves it as it is. */
+  growTo(amount: number): void
+  /** Idempotent. */
+  release(): void
 }
 
 export function createBudget(max: number, what: 'request bodies' | 'large replies' | 'writes' | 'questions'): Budget {
   let taken = 0
+  const open = (): Share => {
+    let held = 0
+    return {
+      growTo(amount) {
+        if (amount <= held) return
+        if (taken + amount - held > max) {
+          throw new ServerError('overloaded', `too many ${what} at one time; try again shortly`, { limit: max })
+        }
+        taken += amount - held
+        held = amount
+      },
+      release() {
+        taken -= held
+        held = 0
+      },
+    }
+  }
   return {
     get taken() {
       return taken
     },
+    open,
     take(amount) {
-      if (taken + amount > max) {
-        throw new ServerError('overloaded', `too many ${what} at one time; try again shortly`, { limit: max })
-      }
-      taken += amount
-      let held = true
-      return () => {
-        if (held) taken -= amount
-        held = false
-      }
+      const share = open()
+      share.growTo(amount)
+      return share.release
     },
   }
 }

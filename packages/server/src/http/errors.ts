@@ -218,3 +218,14 @@ function shortened(text: string): string {
   const wellFormed = text.toWellFormed()
   return wellFormed.length <= errorValueLengthMax ? wellFormed : `${wellFormed.slice(0, errorValueLengthMax)}...`
 }
+
+/** What `check` throws, for callers that hand errors on. */
+export function refusal(check: () => void): Error | undefined {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    // The checks throw only errors. Anything else is treated as an internal error.
+    return error instanceof Error ? error : new Error(String(error))
+  }
+}

@@ -7,11 +7,12 @@ import { createHostCheck, type HostCheck } from '../access/hosts.ts'
 import { checkOrigin, createCors } from '../access/origins.ts'
 import { createRateLimit } from '../access/rate-limit.ts'
 import type { AuditEvent } from '../observe/audit-chain.ts'
+import { createBodyRoom } from './body-room.ts'
 import { createBodyWatch } from './body-watch.ts'
 import { createBudget } from './budget.ts'
-import { ServerError } from './errors.ts'
+import { refusal, ServerError } from './errors.ts'
 import * as limits from './limits.ts'
-import type { BodyBudgets, RouteContext } from './route-context.ts'
+import type { RouteContext } from './route-context.ts'
 
 /** In this order: count, host, preflight, origin, guard, room for the body. All before a byte of the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
@@ -53,7 +54,12 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
       if (config.rateLimit !== undefined) rates.take(callerOf(request, config))
       held.push((access === 'write' ? writes : questions).take(1))
       refuseEncodings(request)
-      if (hasBody(request)) held.push(roomForBody(bodies, request, route))
+      if (hasBody(request)) {
+        const room = createBodyRoom(bodies)
+        held.push(room.release)
+        room.growTo(announcedBytes(request, route))
+        request.bodyRoom = room
+      }
       request.question = route.config.question
     })
     if (isWrongToken(error)) void guard.delay().then(() => done(error))
@@ -114,16 +120,6 @@ function databaseOf({ principal }: FastifyRequest, { config }: RouteContext): st
   return config.rootToken === undefined ? 'default' : undefined
 }
 
-function refusal(check: () => void): Error | undefined {
-  try {
-    check()
-    return undefined
-  } catch (error) {
-    // The checks throw only errors. Anything else is treated as an internal error.
-    return error instanceof Error ? error : new Error(String(error))
-  }
-}
-
 function isWrongToken(error: Error | undefined): error is ServerError {
   return error instanceof ServerError && error.code === 'invalid_token'
 }
@@ -141,12 +137,9 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 }
 
-/** A body of unknown length may become as large as the route allows. Returns the function that frees the budget. */
-function roomForBody(budgets: BodyBudgets, { headers }: FastifyRequest, route: FastifyRequest['routeOptions']) {
-  const declared = headers['content-length']
-  const bodyMax = route.bodyLimit ?? limits.bodyBytesMax
-  const bytes = declared === undefined ? bodyMax : Math.min(Number(declared) || 0, bodyMax)
-  return (bytes > limits.bodyBytesMax ? budgets.large : budgets.small).take(bytes)
+/** Room that a body takes before any of it is read. Without Content-Length that is nothing: its readers take room as it arrives. */
+function announcedBytes({ headers }: FastifyRequest, route: FastifyRequest['routeOptions']): number {
+  return Math.min(Number(headers['content-length'] ?? 0) || 0, route.bodyLimit ?? limits.bodyBytesMax)
 }
 
 /** Neither query strings nor headers go into the log. */

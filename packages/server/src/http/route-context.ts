@@ -9,7 +9,7 @@ import type { Audit } from '../observe/audit.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import type { RequestLog } from '../observe/request-log.ts'
 import type { Tracing } from '../observe/tracing.ts'
-import type { Budget } from './budget.ts'
+import type { BodyBudgets } from './body-room.ts'
 import type { DescribedRoute } from './openapi.ts'
 
 export interface RouteContext {
@@ -29,12 +29,6 @@ export interface RouteContext {
   readonly routes: readonly DescribedRoute[]
   /** Milliseconds since 1970. */
   readonly startedAt: number
-}
-
-/** Bodies above the common limit have a share of their own, so that uploads cannot crowd out questions. */
-export interface BodyBudgets {
-  readonly small: Budget
-  readonly large: Budget
 }
 
 /** A request about one collection of the database that its token opens. */

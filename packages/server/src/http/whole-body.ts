@@ -1,0 +1,62 @@
+// Reads a body into one buffer, within the limit of its route and the budget of all bodies.
+import type { Readable } from 'node:stream'
+import type { FastifyRequest } from 'fastify'
+import { refusal, ServerError } from './errors.ts'
+
+/**
+ * Calls back once: with the bytes, or with ServerError body_too_large, overloaded, or bad_request, or with the error of the connection.
+ * After an error the rest of the body flows on and is not kept.
+ */
+export function readWhole(
+  request: FastifyRequest,
+  payload: Readable,
+  done: (error: Error | null, body?: Buffer) => void,
+): void {
+  const { bodyLimit } = request.routeOptions
+  const declared = declaredBytes(request)
+  const room = request.bodyRoom
+  const chunks: Buffer[] = []
+  let received = 0
+  const settle = (error: Error | null, body?: Buffer): void => {
+    payload.off('data', keep)
+    payload.off('end', end)
+    payload.off('error', settle)
+    done(error, body)
+  }
+  const keep = (chunk: Buffer): void => {
+    received += chunk.length
+    const refused = refusal(() => {
+      if (received > bodyLimit) throw tooLarge()
+      room?.growTo(received)
+    })
+    if (refused === undefined) chunks.push(chunk)
+    else settle(refused)
+  }
+  const end = (): void => {
+    if (declared !== undefined && declared !== received) settle(wrongLength())
+    // A copy, since chunks are views into larger buffers of the socket.
+    else settle(null, Buffer.concat(chunks, received))
+  }
+  if (declared !== undefined && declared > bodyLimit) {
+    done(tooLarge())
+    return
+  }
+  payload.on('data', keep)
+  payload.on('end', end)
+  payload.on('error', settle)
+  payload.resume()
+}
+
+/** What Content-Length says. */
+export function declaredBytes({ headers }: FastifyRequest): number | undefined {
+  const header = headers['content-length']
+  return header === undefined ? undefined : Number(header)
+}
+
+export function tooLarge(): ServerError {
+  return new ServerError('body_too_large', 'the body is larger than this route accepts')
+}
+
+export function wrongLength(): ServerError {
+  return new ServerError('bad_request', 'the length of the body does not match Content-Length')
+}
