@@ -172,10 +172,11 @@ class GraphField implements GraphDenseField {
     )
   }
 
-  #searchSegment({ arena }: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
+  #searchSegment(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Promise<Found> {
+    const { arena } = segment
     const { allowed } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const found = this.#pool.submit(queryOf(arena.id, query, options, lent))
+    const found = this.#pool.submit(queryOf(segment, query, options, lent))
     if (lent === undefined) return found
     return found.finally(() => arena.takeBack(lent))
   }
@@ -191,10 +192,11 @@ class GraphField implements GraphDenseField {
     return merged(found, options.k, this.#segmentRows)
   }
 
-  #searchHere({ arena }: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
+  #searchHere(segment: Segment, i: number, query: Float32Array, options: DenseSearch): Found {
+    const { arena } = segment
     const { allowed } = options
     const lent = allowed === undefined ? undefined : arena.lendBitmap(this.#allowedIn(i, allowed.words))
-    const found = answerIn(arena.attached, queryOf(arena.id, query, options, lent))
+    const found = answerIn(arena.attached, queryOf(segment, query, options, lent))
     if (lent !== undefined) arena.takeBack(lent)
     return found
   }
@@ -366,11 +368,17 @@ class GraphField implements GraphDenseField {
   }
 }
 
-function queryOf(memory: number, query: Float32Array, options: DenseSearch, lent: Bitmap | undefined): GraphQuery {
-  const { k, version, compared = 0 } = options
+function queryOf(segment: Segment, query: Float32Array, options: DenseSearch, lent: Bitmap | undefined): GraphQuery {
+  const { k, version } = options
+  const compared = comparedIn(segment, options)
   const ef = Math.min(walkEntriesMax, Math.max(options.ef, k))
   const [bitmap, bits] = [lent?.address ?? 0, lent?.bits ?? 0]
-  return { kind: 'search', memory, query, k, version, ef, rerank: rerankOf(ef), compared, bitmap, bits }
+  return { kind: 'search', memory: segment.arena.id, query, k, version, ef, rerank: rerankOf(ef), compared, bitmap, bits }
+}
+
+/** Rows to compare in a segment instead of walking: as the search says, and all where a walk would miss some. */
+function comparedIn(segment: Segment, { compared = 0 }: DenseSearch): number {
+  return compared === 0 && segment.isCutOff ? segment.rows : compared
 }
 
 /** How many of the walk's best are ordered at the field's precision: enough that the code's error loses nothing that counts. */

@@ -10,6 +10,7 @@ import { stagingBytes, type WorkerPool } from '../pool.ts'
 import { Arena } from './arena.ts'
 import { ArenaCut, LinksAhead } from './arena-cut.ts'
 import { jobItemsMax } from './arena-plan.ts'
+import { entersNowhere, isCutOff } from './cut-off.ts'
 import { header, marked, none } from './header.ts'
 import { work } from './kernel.ts'
 import { shapeOf } from './shape.ts'
@@ -34,6 +35,7 @@ export class Segment {
   readonly #cuts = new Set<ArenaCut>()
   #arena: Arena
   #settled: boolean
+  #isCutOff: boolean
   #reserved = 0
   /** The arena that takes over when the segment settles; made by `reserve`, so that `apply` cannot fail for want of room. */
   #next: Arena | undefined
@@ -49,6 +51,7 @@ export class Segment {
     this.#arena = loaded?.arena ?? new Arena(shapeOf(params, 'float32'), pool.module, pool.attachments)
     pool.attach(this.#arena)
     this.#reserved = this.#arena.word(header.end)
+    this.#isCutOff = loaded !== undefined && isCutOff(this.#arena)
   }
 
   /** The segment as it is now, for as long as it is not released. Nothing may be applied meanwhile. */
@@ -68,6 +71,11 @@ export class Segment {
   }
   get rows(): number {
     return this.#arena.word(header.rows)
+  }
+
+  /** Whether walks miss a part of the rows (cut-off.ts). */
+  get isCutOff(): boolean {
+    return this.#isCutOff
   }
 
   /** All its ordinals are below it. */
@@ -96,9 +104,19 @@ export class Segment {
     if (n === 0) return
     for (const cut of this.#cuts) if (cut.isOf(this.#arena)) cut.beforeRowsChange(batch.ordinals)
     const last = batch.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), 0)
-    if (this.#settled || (this.rows + n < settleRows && last < firstOrdinals))
-      await buildInto(this.#arena, batch, this.#pool)
+    if (this.#settled || (this.rows + n < settleRows && last < firstOrdinals)) await this.#add(batch)
     else await this.#settle(batch)
+  }
+
+  async #add(batch: Batch): Promise<void> {
+    const arena = this.#arena
+    const unmended = arena.word(header.unmended)
+    await buildInto(arena, batch, this.#pool, () => {
+      this.#isCutOff ||= entersNowhere(arena)
+    })
+    // Rows that cannot be reached were joined again.
+    if (this.#isCutOff && arena.word(header.unmended) < unmended + batch.ordinals.length)
+      this.#isCutOff = isCutOff(arena)
   }
 
   async #settle(batch: Batch): Promise<void> {
@@ -120,6 +138,7 @@ export class Segment {
     }
     countRemoved(next, removed)
     this.#arena = next
+    this.#isCutOff = false
     this.#next = undefined
     this.#settled = true
     this.#pool.release(old)
@@ -186,11 +205,15 @@ export class Segment {
   }
 }
 
-/** Links a batch into an arena: first its vectors become rows, as many at a time as there is room for, then all are linked. */
-async function buildInto(arena: Arena, batch: Batch, pool: WorkerPool): Promise<void> {
+/**
+ * Links a batch into an arena: first its vectors become rows, as many at a time as there is room for, then all are linked. `staged` is
+ * called before each job.
+ */
+async function buildInto(arena: Arena, batch: Batch, pool: WorkerPool, staged?: () => void): Promise<void> {
   for (let from = 0; from < batch.ordinals.length; from += jobItemsMax) {
     const to = Math.min(batch.ordinals.length, from + jobItemsMax)
     let before = stage(arena, batch, from, to)
+    staged?.()
     const atHandMax = Math.floor(stagingBytes / 4 / arena.shape.params.dimension)
     for (let first = 0; first < to - from; first += atHandMax) {
       const job = {
