@@ -157,7 +157,45 @@ test('after any churn, searches of old and new versions equal scoring, and the b
   await own.close()
 })
 
-test('a dump with any damage is rejected or loads to rows that searches stay inside', async (t) => {
+test('a term with one posting takes half the memory of a list, and a list that shrinks to one is freed', async (t) => {
+  const terms = 100_000
+  const perRow = 2_000
+  const rows = (first: number) =>
+    rowsOfTerms(
+      Array.from({ length: terms / perRow }, (_, i) => [
+        first + i,
+        {
+          indices: Uint32Array.from({ length: perRow }, (_, at) => 3 * (i * perRow + at)),
+          values: Float32Array.from({ length: perRow }, (_, at) => 1 + ((at + first) % 7)),
+        },
+      ]),
+    )
+  const [one, two] = [rows(0), rows(terms / perRow)]
+  const field = await openSparseField(sparseDefinition(), pool)
+  const empty = field.bytes().sparse as number
+  const perTerm = () => ((field.bytes().sparse as number) - empty) / terms
+  await field.apply(1, one, noRows)
+  t.ok(perTerm() < 60, `${perTerm().toFixed(1)} bytes for each term of one posting`)
+  const before = field.digest()
+  const query = { indices: Uint32Array.from({ length: 500 }, (_, i) => 3 * i), values: new Float32Array(500).fill(1) }
+  const hits = await field.search(query, { k: 3, version: 1 })
+  t.same(hits.ordinals, [0])
+  // A second posting behind the first of each, and then the first of each gone.
+  await field.apply(2, two, noRows)
+  t.ok(perTerm() > 80, `${perTerm().toFixed(1)} bytes for each list of two`)
+  t.equal((await field.search(query, { k: 3, version: 2 })).ordinals.length, 2)
+  await field.apply(3, noRows, two)
+  await field.purge(two)
+  t.same((await field.search(query, { k: 3, version: 3 })).ordinals, [0])
+  t.same((await field.search(query, { k: 3, version: 3 })).similarities, hits.similarities)
+  const left = await openSparseField(sparseDefinition(), pool)
+  await left.apply(1, one, noRows)
+  t.equal(left.digest(), before)
+  await field.close()
+  await left.close()
+})
+
+test('a dump that is damaged anywhere is refused or loads to rows that searches cannot leave', async (t) => {
   const random = createRandom(seed + 4)
   const field = await openSparseField(sparseDefinition('default', 200), pool)
   await field.apply(1, rowsOfTerms(Array.from({ length: 200 }, (_, i) => [i, randomTerms(random, 12, 120)])), noRows)

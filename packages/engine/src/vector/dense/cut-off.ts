@@ -11,7 +11,7 @@ const cutOffShare = 1 / 64
 /** Whether a part of the graph cannot be reached. Looks at every link; no job may be open. */
 export function isCutOff(arena: Arena): boolean {
   if (!byFirstRules(arena)) return false
-  arena.kernel.attach(arena.scratch.length - 1)
+  arena.kernel.attach(arena.ownThread)
   return arena.kernel.countUnreachable() > arena.word(header.rows) * cutOffShare
 }
 

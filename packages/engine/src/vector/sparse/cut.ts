@@ -3,7 +3,7 @@
 // only the addresses of its blocks are kept, and of a row its two versions.
 import { elementAt } from '../element-at.ts'
 import type { Rest } from '../field.ts'
-import type { Postings } from './lists.ts'
+import { type Postings, postingsOf } from './lists.ts'
 import type { SparseState } from './state.ts'
 
 /** Indices looked at or sorted between two turns of the event loop. */
@@ -112,10 +112,13 @@ export class SparseCut {
   #look(index: number): ListCut {
     const { vocabulary, lists } = this.#state
     const term = vocabulary.find(index)
+    const rows = vocabulary.rows(term)
+    const single = vocabulary.single(term)
+    if (single !== undefined) return { rows, blocks: 1, postings: () => [postingsOf(single)] }
     const blocks = lists.blocksOf(vocabulary.directory(term))
     const lastCount = lists.postings(elementAt(blocks, blocks.length - 1)).ordinals.length
     return {
-      rows: vocabulary.rows(term),
+      rows,
       blocks: blocks.length,
       *postings() {
         for (const [place, block] of blocks.entries()) {

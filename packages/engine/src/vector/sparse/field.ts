@@ -20,6 +20,7 @@ import { inTurns } from './postings.ts'
 import { readDescriptor, type WeighedList, writeDescriptor } from './query.ts'
 import { emptyState, type SparseState } from './state.ts'
 import { TermChanges } from './term-changes.ts'
+import { addPostings, removePostings } from './term-lists.ts'
 
 export async function openSparseField(definition: SparseFieldSchema, pool: WorkerPool): Promise<SparseField> {
   return new InvertedField(definition, pool, await compileSparseKernel(), emptyState())
@@ -115,7 +116,7 @@ class InvertedField implements SparseField {
   }
 
   async #insert(version: number, rows: SparseRows, counts: PendingCounts): Promise<void> {
-    const { memory, lists, vocabulary } = this.#state
+    const { memory, vocabulary } = this.#state
     memory.reclaim()
     const end = 1 + rows.ordinals.reduce((most, ordinal) => Math.max(most, ordinal), -1)
     memory.reserve(end, 0, 0)
@@ -130,8 +131,8 @@ class InvertedField implements SparseField {
     await inTurns(rows, ({ index, ordinals, weights }) => {
       this.#beforeListChanges(index)
       const term = vocabulary.findOrAdd(index)
-      if (vocabulary.directory(term) === 0) this.#beforeIndexChanges(index)
-      vocabulary.setDirectory(term, lists.add(vocabulary.directory(term), { ordinals, weights }))
+      if (!vocabulary.hasPostings(term)) this.#beforeIndexChanges(index)
+      addPostings(this.#state, term, { ordinals, weights })
       this.#changes.add(term, ordinals.length)
     })
   }
@@ -167,17 +168,15 @@ class InvertedField implements SparseField {
 
   async purge(rows: SparseRows): Promise<void> {
     await this.#settleInTurns()
-    const { memory, lists, vocabulary } = this.#state
+    const { memory, vocabulary } = this.#state
     memory.reclaim()
     await inTurns(rows, ({ index, ordinals }) => {
       const term = vocabulary.find(index)
       assert(term >= 0, `index ${index} of a row has a list`)
       this.#beforeListChanges(index)
-      const directory = lists.remove(vocabulary.directory(term), ordinals)
-      if (directory === 0) {
-        this.#beforeIndexChanges(index)
-        vocabulary.remove(term)
-      } else vocabulary.setDirectory(term, directory)
+      if (removePostings(this.#state, term, ordinals)) return
+      this.#beforeIndexChanges(index)
+      vocabulary.remove(term)
     })
   }
 
@@ -216,11 +215,14 @@ class InvertedField implements SparseField {
     indices.forEach((index, i) => {
       const value = elementAt(values, i)
       const term = value > 0 ? vocabulary.find(index) : -1
-      const directory = term < 0 ? 0 : vocabulary.directory(term)
-      if (directory === 0) return
+      if (term < 0 || !vocabulary.hasPostings(term)) return
       const weight = this.definition.params.model === 'endee_bm25' ? value * rarity(rows, vocabulary.rows(term)) : value
-      const magnitude = lists.magnitude(directory)
-      weighed.push({ directory, blocks: lists.blocks(directory), weight, magnitude })
+      const single = vocabulary.single(term)
+      if (single === undefined) {
+        const directory = vocabulary.directory(term)
+        const list = { directory, blocks: lists.blocks(directory) }
+        weighed.push({ list, weight, magnitude: lists.magnitude(directory) })
+      } else weighed.push({ list: single, weight, magnitude: Math.abs(single.weight) })
     })
     return weighed
   }

@@ -16,6 +16,7 @@ import type { SparseCut } from './cut.ts'
 import { blockPostingsMax, type Postings } from './lists.ts'
 import { type SparseMemory, sparseOrdinalsMax } from './memory.ts'
 import type { SparseState } from './state.ts'
+import { restorePostings } from './term-lists.ts'
 
 const magic = [0x414e4e41, 0x3146534c] // "ANNALSF1"
 const formatVersion = 1
@@ -84,7 +85,7 @@ export async function loadSparse(
     const postings = loaded.reduce((sum, block) => sum + block.ordinals.length, 0)
     if (alive > postings) throw words.damaged(`the count of index ${index}`)
     const term = state.vocabulary.findOrAdd(index)
-    state.vocabulary.setDirectory(term, state.lists.restore(loaded))
+    restorePostings(state, term, loaded)
     state.vocabulary.setRows(term, alive)
   }
   await words.expectEnd()

@@ -16,6 +16,16 @@ export interface Postings {
   readonly weights: Float32Array
 }
 
+/** A posting that has no list. */
+export interface SinglePosting {
+  readonly ordinal: number
+  readonly weight: number
+}
+
+export function postingsOf({ ordinal, weight }: SinglePosting): Postings {
+  return { ordinals: Uint32Array.of(ordinal), weights: Float32Array.of(weight) }
+}
+
 /** Address of a list's directory; 0 where there is no list. */
 export type Directory = number
 
@@ -24,6 +34,28 @@ export class PostingLists {
 
   constructor(memory: SparseMemory) {
     this.#in = memory
+  }
+
+  /** A list of a posting and of others that are added to it, ascending; as it were with a list of the one before. */
+  make(single: SinglePosting, added: Postings): Directory {
+    const first = postingsOf(single)
+    if (elementAt(added.ordinals, 0) > single.ordinal) return this.#make(joined(first, added))
+    const directory = this.#makeDirectory(this.#dealt(merged(first, added)), 0)
+    this.#raise(directory, first.weights)
+    this.#raise(directory, added.weights)
+    return directory
+  }
+
+  /** Gives up a list of one posting, which searches under way may be reading; undefined where there are more or none. */
+  takeSingle(directory: Directory): SinglePosting | undefined {
+    if (directory === 0 || this.blocks(directory) > 1) return undefined
+    const block = this.#blockAt(directory, 0)
+    const { ordinals, weights } = this.postings(block)
+    if (ordinals.length > 1) return undefined
+    const single = { ordinal: elementAt(ordinals, 0), weight: elementAt(weights, 0) }
+    this.#retireBlock(block)
+    this.#retireDirectory(directory)
+    return single
   }
 
   /** Adds postings that are not there yet, ascending. Gives the list's directory, which may be another. */
@@ -259,8 +291,8 @@ export class PostingLists {
   }
 }
 
-/** Bytes of a list of one posting. */
-export const postingBytesFirst = blockBytes(1) + directoryBytes(1)
+/** Bytes of a list that the second posting of a term makes; the first takes none. */
+export const postingBytesFirst = blockBytes(2) + directoryBytes(1)
 /** Bytes of a block made anew for one posting. */
 export const postingBytesRewritten = blockBytes(blockPostingsMax) + directoryBytes(2)
 /** Bytes that a posting usually takes. */
@@ -280,6 +312,16 @@ function capacityFor(count: number): number {
 
 function powerOfTwo(n: number): number {
   return 2 ** Math.ceil(Math.log2(n))
+}
+
+function joined(a: Postings, b: Postings): Postings {
+  const ordinals = new Uint32Array(a.ordinals.length + b.ordinals.length)
+  const weights = new Float32Array(ordinals.length)
+  ordinals.set(a.ordinals)
+  ordinals.set(b.ordinals, a.ordinals.length)
+  weights.set(a.weights)
+  weights.set(b.weights, a.weights.length)
+  return { ordinals, weights }
 }
 
 function slice({ ordinals, weights }: Postings, from: number, to: number): Postings {

@@ -1,6 +1,7 @@
 // The descriptor of a query of a sparse field: its lists with their scaled weights, space for the kernel to work in, and then the
 // hits. It is in the memory of the field, so nothing else is passed to the thread that runs the query.
 import { elementAt } from '../element-at.ts'
+import type { Directory, SinglePosting } from './lists.ts'
 import type { SparseMemory } from './memory.ts'
 
 /** Words of a descriptor and of a list; assembly/sparse/layout.ts has the same numbers. */
@@ -23,13 +24,20 @@ const word = {
 const listWord = { directory: 0, blocks: 1, current: 2, probe: 3, weight: 4, bound: 6 } as const
 const headBytes = 64
 const listBytes = 64
+/** A directory and a block, 32 bytes each. */
+const singleBytes = 64
 const window = 1024
 /** Scores are whole numbers below 2 to this power, so that sums of them fit 64 bits. */
 const scoreBits = 60
 
-export interface WeighedList {
-  readonly directory: number
+/** A list in the field's memory, with as many blocks as it has now. */
+export interface StoredList {
+  readonly directory: Directory
   readonly blocks: number
+}
+
+export interface WeighedList {
+  readonly list: StoredList | SinglePosting
   /** Of the query, above 0. */
   readonly weight: number
   /** No weight in the list is larger in magnitude. */
@@ -56,6 +64,7 @@ export function writeDescriptor(
   const { k, version, allowed } = options
   const parts = {
     listArea: lists.length * listBytes,
+    singles: lists.reduce((sum, { list }) => sum + ('ordinal' in list ? singleBytes : 0), 0),
     scores: window * 8,
     marks: window / 8,
     order: Math.ceil(lists.length / 4) * 16,
@@ -68,7 +77,10 @@ export function writeDescriptor(
   const { u32, f64 } = memory
   const head = address / 4
   let next = address + headBytes
-  for (const name of ['listArea', 'scores', 'marks', 'order', 'best', 'allowed'] as const) {
+  let single = address + headBytes + parts.listArea
+  next += parts.listArea + parts.singles
+  u32[head + word.listArea] = address + headBytes
+  for (const name of ['scores', 'marks', 'order', 'best', 'allowed'] as const) {
     u32[head + word[name]] = next
     next += parts[name]
   }
@@ -83,8 +95,11 @@ export function writeDescriptor(
   // Those that can add least come first: they are the ones left aside.
   const ordered = [...lists].sort((a, b) => a.weight * a.magnitude - b.weight * b.magnitude)
   const bounds = new BigInt64Array(f64.buffer, address + headBytes, (lists.length * listBytes) / 8)
-  ordered.forEach(({ directory, blocks, weight, magnitude }, i) => {
+  ordered.forEach(({ list, weight, magnitude }, i) => {
     const from = (address + headBytes + i * listBytes) / 4
+    if ('ordinal' in list) writeSingle(memory, single, list)
+    const { directory, blocks } = 'ordinal' in list ? { directory: single, blocks: 1 } : list
+    if ('ordinal' in list) single += singleBytes
     u32[from + listWord.directory] = directory
     u32[from + listWord.blocks] = blocks
     u32[from + listWord.current] = 0
@@ -93,6 +108,17 @@ export function writeDescriptor(
     bounds[(i * listBytes + listWord.bound * 4) / 8] = BigInt(Math.ceil(weight * scale * magnitude)) + 1n
   })
   return { address, bytes }
+}
+
+/** A list of one block of one posting, as lists.ts would make it. */
+function writeSingle({ u32, f32 }: SparseMemory, address: number, { ordinal, weight }: SinglePosting): void {
+  const directory = address / 4
+  const block = (address + singleBytes / 2) / 4
+  u32.set([1, 1, 0, 0, address + singleBytes / 2], directory)
+  f32[directory + 2] = Math.abs(weight)
+  u32.set([1, 1, ordinal, 0, ordinal], block)
+  f32[block + 3] = weight
+  f32[block + 5] = weight
 }
 
 /** The power of two that brings the largest sum there can be just below the largest whole number there may be. */

@@ -1,7 +1,21 @@
 // Which indices a sparse field has, in how many rows, and where their lists are. A number of its own for each, so that the
-// index space may have 2^32 of them; the number is free again when the last posting is gone.
+// index space may have 2^32 of them; the number is free again when the last posting is gone. Of a term with one posting both columns
+// hold the posting itself, since most terms of a large vocabulary have no more:
+//
+//   directories   address of the directory, a multiple of 16      | ordinal << 2 | whether its row is alive << 1 | 1
+//   rows          rows alive                                      | bits of the weight
+import { assert } from '../../errors.ts'
 import { Column } from '../../memory/column.ts'
 import { HashPages } from '../../memory/hash-pages.ts'
+import { elementAt } from '../element-at.ts'
+import type { Directory, SinglePosting } from './lists.ts'
+
+const singleBit = 1
+const aliveBit = 2
+const ordinalShift = 2
+
+const weight = new Float32Array(1)
+const weightBits = new Uint32Array(weight.buffer)
 
 export class Vocabulary {
   readonly #indices = new Column('u32')
@@ -42,18 +56,53 @@ export class Vocabulary {
     this.#free.push(term)
   }
 
-  directory(term: number): number {
-    return this.#directories.get(term)
+  /** Whether it has a posting. */
+  hasPostings(term: number): boolean {
+    return this.#directories.get(term) !== 0
   }
-  setDirectory(term: number, directory: number): void {
+
+  /** 0 where the term has no list: no posting, or a single one. */
+  directory(term: number): Directory {
+    const place = this.#directories.get(term)
+    return (place & singleBit) === 0 ? place : 0
+  }
+
+  setDirectory(term: number, directory: Directory): void {
+    const rows = this.rows(term)
     this.#directories.set(term, directory)
+    this.#rows.set(term, rows)
   }
+
+  /** The posting of a term that has one and no list. */
+  single(term: number): SinglePosting | undefined {
+    const place = this.#directories.get(term)
+    if ((place & singleBit) === 0) return undefined
+    weightBits[0] = this.#rows.get(term)
+    return { ordinal: place >>> ordinalShift, weight: elementAt(weight, 0) }
+  }
+
+  setSingle(term: number, { ordinal, weight: value }: SinglePosting): void {
+    const rows = this.rows(term)
+    assert(rows <= 1, 'a term of one posting is in one row')
+    this.#directories.set(term, ((ordinal << ordinalShift) | (rows * aliveBit) | singleBit) >>> 0)
+    weight[0] = value
+    this.#rows.set(term, elementAt(weightBits, 0))
+  }
+
   /** Rows alive that have the index. */
   rows(term: number): number {
-    return this.#rows.get(term)
+    const place = this.#directories.get(term)
+    return (place & singleBit) === 0 ? this.#rows.get(term) : (place & aliveBit) / aliveBit
   }
+
   setRows(term: number, rows: number): void {
-    this.#rows.set(term, rows)
+    const place = this.#directories.get(term)
+    if ((place & singleBit) === 0) {
+      this.#rows.set(term, rows)
+      return
+    }
+    assert(rows === 0 || rows === 1, 'a term of one posting is in one row')
+    this.#directories.set(term, (place & ~aliveBit) | (rows * aliveBit))
   }
 
   /** All numbers given out so far are below it. */
@@ -65,13 +114,13 @@ export class Vocabulary {
   indicesOf(from: number, to: number): Uint32Array {
     const found: number[] = []
     for (let term = from; term < Math.min(to, this.#end); term++)
-      if (this.#directories.get(term) !== 0) found.push(this.#indices.get(term))
+      if (this.hasPostings(term)) found.push(this.#indices.get(term))
     return Uint32Array.from(found)
   }
 
   has(index: number): boolean {
     const term = this.find(index)
-    return term >= 0 && this.#directories.get(term) !== 0
+    return term >= 0 && this.hasPostings(term)
   }
   indexOf(term: number): number {
     return this.#indices.get(term)
