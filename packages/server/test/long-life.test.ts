@@ -9,7 +9,8 @@ import path from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
 import { chosenSeed, type Random, seededRandom, type Taken, takenByProcess } from '@annal/wal/testing'
 import tap, { type Test, test } from 'tap'
-import { send, temporaryDirectory } from './running-app.ts'
+import { keepConnections } from './kept-connections.ts'
+import { temporaryDirectory } from './running-app.ts'
 import { startProcess } from './running-process.ts'
 
 tap.setTimeout(7_200_000)
@@ -17,7 +18,6 @@ tap.setTimeout(7_200_000)
 const skip = process.env.ANNAL_LONG === undefined ? 'takes an hour: ANNAL_LONG=1 runs it' : false
 const soakMinutes = Number(process.env.ANNAL_SOAK_MINUTES ?? 60)
 const cycles = Number(process.env.ANNAL_CYCLES ?? 100_000)
-const json = 'application/json'
 
 interface Server {
   readonly pid: number
@@ -33,37 +33,34 @@ async function startServer(t: Test): Promise<Server> {
     child.kill('SIGTERM')
     await ended
   })
-  const url = await serving
-  const request = async (method: string, route: string, body: unknown) => {
-    for (let again = false; ; again = true) {
-      try {
-        const answer = await send(url, method, `/api/v2${route}`, {
-          accept: json,
-          ...(body !== undefined && { json: body }),
-        })
-        return { answer, again }
-      } catch (error) {
-        // The server may close an idle connection just as it is used again.
-        if (child.exitCode !== null || child.signalCode !== null || again) throw error
-      }
-    }
-  }
+  const connections = keepConnections(await serving)
+  t.teardown(() => {
+    t.comment(`${connections.repeated} requests were sent again`)
+    connections.close()
+  })
   return {
     pid: child.pid as number,
     dataDir,
     async ask(method, route, body) {
       for (;;) {
-        const { answer, again } = await request(method, route, body)
-        if (answer.status < 300) return answer.json()
-        const { code } = answer.json()
-        // The first of two attempts may have been applied.
-        if (again && (code === 'collection_exists' || code === 'collection_not_found')) return {}
-        if (answer.status !== 503) throw new Error(`${method} ${route}: ${answer.status} ${answer.text}`)
+        const { status, text, again } = await connections.send(method, `/api/v2${route}`, body)
+        const reply = JSON.parse(text) as Record<string, unknown>
+        if (status < 300) return reply
+        if (again && done.has(reply.code)) return {}
+        if (status !== 503) throw new Error(`${method} ${route}: ${status} ${text}`)
         await after(100)
       }
     },
   }
 }
+
+/** Errors of a repeated request whose first attempt was applied. */
+const done: ReadonlySet<unknown> = new Set([
+  'collection_exists',
+  'collection_not_found',
+  'backup_exists',
+  'backup_not_found',
+])
 
 const dimension = 32
 const denseField = {
