@@ -21,6 +21,8 @@ const isLong = process.env.ANNAL_LONG === '1'
 /** Cases for each fault and kind of file, and the number of kinds, which the seed selects. */
 const casesMax = Number(process.env.ANNAL_CASES ?? (isLong ? 12 : 1))
 const kindsMax = isLong || process.env.ANNAL_CASES !== undefined ? kinds.length : 10
+/** Kinds whose names match; all of them by default. */
+const kindsWanted = new RegExp(process.env.ANNAL_KINDS ?? '')
 const ways: readonly Way[] = ['deleted', 'swapped', 'older', 'foreign']
 
 /** With these codes a start may be rejected, because everything else depends on the damaged file. */
@@ -40,6 +42,7 @@ test(`missing and swapped files (ANNAL_SEED=${seed})`, async (t) => {
   for (const way of ways) {
     const all = faultsOf(way, { dir: world.dir, older: world.older, foreign: other.dir })
     for (const [kind] of chosen(kinds, kindsMax, random)) {
+      if (!kindsWanted.test(kind)) continue
       const cases = chosen(
         all.filter((fault) => fault.kind === kind),
         casesMax,
