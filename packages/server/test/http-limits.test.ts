@@ -111,7 +111,7 @@ test('a share grows within the budget, and a rejected growth leaves it unchanged
   t.equal(budget.taken, 90, 'what was refused was not taken')
   second.growTo(40)
   first.growTo(10)
-  t.equal(budget.taken, 100, 'a share does not shrink')
+  t.equal(budget.taken, 100, 'a share never gets smaller')
   first.release()
   first.release()
   t.equal(budget.taken, 40)
@@ -134,7 +134,7 @@ test('a growing body moves to the budget of large bodies, and takes nothing afte
   t.strictSame(
     [budgets.small.taken, budgets.large.taken],
     [mebibyte, mebibyte + 1],
-    'a refused move leaves both as they were',
+    'a rejected move leaves both unchanged',
   )
   room.release()
   room.growTo(2 * mebibyte)

@@ -6,7 +6,7 @@ import { sourceOf } from '../../src/memory/sections.ts'
 import { rulesNewest } from '../../src/model/schema.ts'
 import { type GraphDenseField, loadDenseField, openDenseField } from '../../src/vector/dense/field.ts'
 import { levelOf } from '../../src/vector/dense/level.ts'
-import { openWorkerPool } from '../../src/vector/threads/worker-pool.ts'
+import { openWorkerPool } from '../../src/vector/open-pool.ts'
 import { clusteredRows, definitionOf, dumpField, recall, rowsOf } from './world.ts'
 
 const seed = chosenSeed()

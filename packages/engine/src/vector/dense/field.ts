@@ -373,7 +373,18 @@ function queryOf(segment: Segment, query: Float32Array, options: DenseSearch, le
   const compared = comparedIn(segment, options)
   const ef = Math.min(walkEntriesMax, Math.max(options.ef, k))
   const [bitmap, bits] = [lent?.address ?? 0, lent?.bits ?? 0]
-  return { kind: 'search', memory: segment.arena.id, query, k, version, ef, rerank: rerankOf(ef), compared, bitmap, bits }
+  return {
+    kind: 'search',
+    memory: segment.arena.id,
+    query,
+    k,
+    version,
+    ef,
+    rerank: rerankOf(ef),
+    compared,
+    bitmap,
+    bits,
+  }
 }
 
 /** Rows to compare in a segment instead of walking: as the search says, and all where a walk would miss some. */
