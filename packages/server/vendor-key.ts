@@ -1,7 +1,7 @@
-// What a build knows of its vendor: the public half of the key that its licenses are signed with, from ANNAL_VENDOR_KEY.
+// The vendor of a build: the public key of its licenses, from ANNAL_VENDOR_KEY.
 import { isPublicKey } from './src/license/license-file.ts'
 
-/** For esbuild; without a key nothing is put in. Throws for what is no key, so that no build is made with a wrong one. */
+/** Replacements for esbuild; none without a key. Throws for an invalid key, so that no build is made with one. */
 export function vendorDefines({ ANNAL_VENDOR_KEY: key = '' }: NodeJS.ProcessEnv): Record<string, string> {
   if (key === '') return {}
   if (isPublicKey(key)) return { ANNAL_VENDOR_KEY: JSON.stringify(key) }

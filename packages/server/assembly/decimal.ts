@@ -1,5 +1,5 @@
-// From the digits of a number to its double: what numbers.ts and scan.ts share. They read digits separately, because one sees whole
-// bodies and stops at the first number that it cannot decide, and the other sees pieces, limits lengths and names faults.
+// Converts the digits of a number to a double. numbers.ts and scan.ts share it. They read digits separately: numbers.ts reads a
+// whole body and stops at the first number that it cannot decide, and scan.ts reads pieces, limits lengths, and reports faults.
 
 const powers = memory.data<f64>([
   1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,

@@ -18,5 +18,6 @@ for (const { name, pages } of programs) {
   const flags = `--runtime stub -O3 --noAssert --converge --memoryBase 1024 --initialMemory ${pages} --maximumMemory ${pages}`
   const args = [compiler, join(root, 'assembly', `${name}.ts`), ...flags.split(' '), '--outFile', draft]
   execFileSync(process.execPath, args, { stdio: 'inherit' })
-  renameSync(draft, join(root, 'kernel', `${name}.wasm`)) // whole or not at all: a test running meanwhile may be reading it
+  // Renamed when it is complete, because a running test may read it.
+  renameSync(draft, join(root, 'kernel', `${name}.wasm`))
 }

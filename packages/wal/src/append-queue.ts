@@ -18,11 +18,13 @@ export type QueueEntry =
   | { readonly kind: 'own'; readonly record: BatchRecord }
   | { readonly kind: 'resume' }
 
+/** Limits of the queue. */
 export interface QueueLimits {
   readonly queueBytesMax: number
   readonly queueRecordsMax: number
 }
 
+/** Records, barriers, and resumes that wait for the writer, in the order of the calls. */
 export class AppendQueue {
   readonly #limits: QueueLimits
   #entries: QueueEntry[] = []
@@ -129,6 +131,7 @@ export function checkRecord(record: NewRecord): BatchRecord | WalError {
   return { type, version, pieces, length }
 }
 
+/** An entry for one of the log's own records. */
 export function ownRecord(type: number): QueueEntry {
   return { kind: 'own', record: { type, version: 0, pieces: [], length: 0 } }
 }

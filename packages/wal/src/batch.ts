@@ -3,6 +3,7 @@
 import { frameBytes, frameHeaderBytes, paddingOf, sealFrame, sealFrameInPieces, writeFrameHeader } from './frame.ts'
 import { directWriteBytesMin } from './limits.ts'
 
+/** A record in the form that the encoder needs. */
 export interface BatchRecord {
   readonly type: number
   readonly version: number
@@ -10,6 +11,7 @@ export interface BatchRecord {
   readonly length: number
 }
 
+/** Where a batch begins: its first LSN, the stamp, the checksum of the frame before it, and the seed of the segment. */
 export interface BatchStart {
   readonly lsnFirst: number
   readonly durableLsn: number
@@ -17,6 +19,7 @@ export interface BatchStart {
   readonly seed: number
 }
 
+/** The encoded bytes of a batch. */
 export interface Batch {
   /** Buffers to write, in order. */
   readonly chunks: readonly Uint8Array[]
@@ -28,6 +31,7 @@ export interface Batch {
 const arenaBytesMin = 16 * 1024
 const zeros = new Uint8Array(8)
 
+/** Encodes batches. The result of one call is valid until the next. */
 export class BatchEncoder {
   #arena: Buffer = Buffer.alloc(0)
 

@@ -10,10 +10,12 @@ const xx = await xxhash()
  */
 const stepBytes = 1024 * 1024
 
+/** The 32-bit hash of the bytes. */
 export function xxh32(bytes: Uint8Array, seed: number): number {
   return xx.h32Raw(bytes, seed)
 }
 
+/** The 64-bit hash of the bytes. */
 export function xxh64(bytes: Uint8Array): bigint {
   return bytes.length <= stepBytes ? xx.h64Raw(bytes) : xxh64Pieces([bytes])
 }

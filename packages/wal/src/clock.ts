@@ -1,5 +1,6 @@
 // The time source of the log: elapsed milliseconds and delayed calls. Tests advance a manual clock instead.
 
+/** A time source that tests can replace. */
 export interface Clock {
   /** Milliseconds from a monotonic clock; not a date. */
   nowMs(): number
@@ -10,6 +11,7 @@ export interface Clock {
   after(delayMs: number, call: () => void): () => void
 }
 
+/** The monotonic clock and the timers of Node.js. */
 export function systemClock(): Clock {
   return {
     nowMs: () => performance.now(),

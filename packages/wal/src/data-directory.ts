@@ -11,6 +11,7 @@ import { decodeSegmentHeader } from './segment-header.ts'
 import type { Vfs } from './vfs.ts'
 import { makeNamedDirectory } from './whole-file.ts'
 
+/** Options of openDataDirectory. */
 export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'mustExist' | 'recoverFrom'> {
   /** The data directory. The log is in its folder `wal`. */
   readonly dir: string
@@ -22,6 +23,7 @@ export interface DataDirectoryOptions extends Omit<FileLogOptions, 'dir' | 'must
   readonly forceUnlock?: boolean
 }
 
+/** An open data directory, owned by this process. */
 export interface DataDirectory {
   readonly identity: Identity
   readonly isNew: boolean
@@ -30,6 +32,7 @@ export interface DataDirectory {
   close(): Promise<void>
 }
 
+/** Locks a data directory and opens its log. Throws directory_locked, identity_damaged, and the errors of openFileLog. */
 export async function openDataDirectory(options: DataDirectoryOptions): Promise<DataDirectory> {
   const { dir, forceUnlock, findStart, ...logOptions } = options
   const vfs = options.vfs ?? nodeVfs()

@@ -28,6 +28,7 @@ const exitCodes: Partial<Record<WalErrorCode, number>> = {
 /** The location and the finding: file, offset, lsn, evidence, limit, value. */
 export type WalErrorDetails = Readonly<Record<string, string | number | boolean | undefined>>
 
+/** An error of the log with a stable code, the place, and the finding. */
 export class WalError extends Error {
   override readonly name = 'WalError'
   readonly code: WalErrorCode

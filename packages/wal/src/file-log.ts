@@ -15,6 +15,7 @@ import { type MakeRoom, type SpaceLimits, SpaceWatch } from './space-watch.ts'
 import { createSegment, type Tail, type TailPlace } from './tail.ts'
 import type { Tip } from './tip.ts'
 
+/** Settings of a log, with their defaults applied. */
 export interface FileLogSettings {
   readonly fsync: FsyncPolicy
   readonly fsyncIntervalMs: number
@@ -27,6 +28,7 @@ export interface FileLogSettings {
   readonly space: SpaceLimits
 }
 
+/** What an opened log consists of. */
 export interface FileLogParts {
   readonly settings: FileLogSettings
   readonly place: TailPlace
@@ -48,6 +50,7 @@ export interface FileLogParts {
   readonly onNotice: (notice: LogNotice) => void
 }
 
+/** The log of one directory. openFileLog creates it. */
 export class FileLog implements Log {
   readonly #parts: FileLogParts
   readonly #settings: FileLogSettings

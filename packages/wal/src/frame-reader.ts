@@ -5,6 +5,7 @@ import { readBlockBytes } from './limits.ts'
 import type { VfsFile } from './vfs.ts'
 import { readFully } from './whole-file.ts'
 
+/** A frame that verified. */
 export interface ReadFrame {
   readonly header: FrameHeader
   readonly offset: number
@@ -14,6 +15,7 @@ export interface ReadFrame {
   readonly payload: Buffer
 }
 
+/** The range to read, and the epoch of the segment. */
 export interface FrameReaderOptions {
   readonly epoch: bigint
   readonly position: number
@@ -23,6 +25,7 @@ export interface FrameReaderOptions {
   readonly payloads: 'lend' | 'give'
 }
 
+/** Reads frames of one segment file from a position on. */
 export class FrameReader {
   readonly #file: VfsFile
   readonly #seed: number

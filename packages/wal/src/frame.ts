@@ -12,6 +12,7 @@
 import { xxh32, xxh64, xxh64Pieces } from './checksum.ts'
 import { payloadBytesMax } from './limits.ts'
 
+/** Size of the header of a frame. */
 export const frameHeaderBytes = 48
 const magic = 0x52464e41
 
@@ -21,6 +22,7 @@ export const recordType = { marker: 1, cleanClose: 2, userMin: 16, userMax: 255 
 /** A reader may skip a log record of an unknown type when this flag is set. */
 export const flagSkippable = 1
 
+/** The fields of a header, without its checksums. */
 export interface FrameHeader {
   readonly length: number
   readonly type: number
@@ -36,6 +38,7 @@ export function frameBytes(length: number): number {
   return frameHeaderBytes + length + paddingOf(length)
 }
 
+/** Number of zeros after a payload of this length. */
 export function paddingOf(length: number): number {
   return (8 - (length & 7)) & 7
 }
@@ -104,6 +107,7 @@ export function readCount(bytes: Buffer, offset: number): number | undefined {
   return high > 0x1fffff ? undefined : high * 0x100000000 + bytes.readUInt32LE(offset)
 }
 
+/** Writes a whole number of up to 2^53-1 as 64 bits. */
 export function writeCount(bytes: Buffer, value: number, offset: number): void {
   bytes.writeUInt32LE(value % 0x100000000, offset)
   bytes.writeUInt32LE(Math.floor(value / 0x100000000), offset + 4)

@@ -13,6 +13,7 @@ import { linkOrCopy } from './transfer.ts'
 import type { Vfs } from './vfs.ts'
 import { createWhole, writeFully } from './whole-file.ts'
 
+/** The directories of a history. */
 export interface HistoryPlace {
   readonly vfs: Vfs
   /** Archives first, the log last. A directory that does not exist counts as empty. */

@@ -7,6 +7,7 @@ import { formatVersion } from './segment-header.ts'
 import type { Vfs } from './vfs.ts'
 import { createWhole, readSmall, writeFully } from './whole-file.ts'
 
+/** The identity of a data directory. */
 export interface Identity {
   readonly uuid: string
   readonly formatVersion: number
@@ -17,6 +18,7 @@ export interface Identity {
   readonly forkedAfterLsn: number
 }
 
+/** The directory of an IDENTITY file. */
 export interface IdentityPlace {
   readonly dir: string
   readonly vfs: Vfs
@@ -61,11 +63,13 @@ export async function openIdentity(place: IdentityPlace): Promise<Identity> {
   return (await readIdentity(place)) ?? (await createIdentity(place))
 }
 
+/** The bytes of an IDENTITY file. */
 export function encodeIdentity(identity: Identity): Buffer {
   const body = JSON.stringify({ magic: 'ANNLID', ...identity })
   return Buffer.from(`${body.slice(0, -1)},"xxh64":"${checksumOf(body)}"}\n`)
 }
 
+/** Parses an IDENTITY file. Throws identity_damaged, format_too_new. */
 export function decodeIdentity(bytes: Buffer, path: string): Identity {
   const found = /^(\{.*),"xxh64":"([0-9a-f]{16})"\}\n$/.exec(bytes.toString('latin1'))
   const body = `${found?.[1] ?? ''}}`

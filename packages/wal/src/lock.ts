@@ -13,6 +13,7 @@ import { type ProcessFacts, processAt, processFacts } from './process-facts.ts'
 import type { Vfs } from './vfs.ts'
 import { readSmall, writeFully } from './whole-file.ts'
 
+/** Options of acquireLock. */
 export interface LockOptions {
   readonly vfs?: Vfs
   /** Take the directory from an owner on another host, whose state cannot be checked. */
@@ -21,6 +22,7 @@ export interface LockOptions {
   readonly onWait?: (pid: number | undefined) => void
 }
 
+/** The lock of a directory, held by this process. */
 export interface DirectoryLock {
   /** Idempotent. */
   release(): Promise<void>
@@ -43,6 +45,7 @@ const lockBytesMax = 4096
 const waitMsMax = 5_000
 const waitStepMs = 25
 
+/** The process that holds a directory. */
 export interface LockHolder {
   readonly pid: number
   readonly host: string

@@ -39,12 +39,14 @@ export interface NewRecord {
   readonly usesReserve?: boolean
 }
 
+/** The acknowledgment of a record. */
 export interface Appended {
   readonly lsn: Lsn
   /** True when the record survives a power cut, false when the policy acknowledges earlier. */
   readonly durable: boolean
 }
 
+/** The state of a log, as of the call. */
 export interface LogState {
   /** The oldest record in the log, or the next LSN when it is empty. */
   readonly lsnFirst: Lsn
@@ -65,6 +67,7 @@ export interface LogState {
   readonly reason?: string
 }
 
+/** An append-only list of records. */
 export interface Log {
   /**
    * Appends one record. A read-only log accepts only records that use the reserve. LSNs are assigned in the order of

@@ -58,6 +58,7 @@ export function openFilesLimit(): number | undefined {
   }
 }
 
+/** The disk of this machine. */
 export function nodeVfs(): Vfs {
   return {
     async open(path, mode) {

@@ -1,5 +1,6 @@
 // Notices of the log, for the one place that writes messages.
 
+/** Something that an operator should know. Each needs no action unless it says so. */
 export type LogNotice =
   /** Bytes that were never acknowledged were cut off the end. They are kept at `path` unless they were only zeros. */
   | { readonly kind: 'tail-cut'; readonly bytes: number; readonly lsnLast: number; readonly path: string | undefined }

@@ -17,6 +17,7 @@ import { keepTorn, removeOldTorn } from './torn-files.ts'
 import type { Vfs } from './vfs.ts'
 import { syncNameOf } from './whole-file.ts'
 
+/** Options of openFileLog. Sizes are in bytes, times in milliseconds. */
 export interface FileLogOptions {
   /** The log's own directory (`<data>/wal`); created when it does not exist. */
   readonly dir: string
@@ -64,6 +65,7 @@ export interface FileLogOptions {
   readonly onNotice?: (notice: LogNotice) => void
 }
 
+/** Opens a log, recovers its end, and makes it ready for appends. Throws log_damaged, log_failed, disk_full, format_too_new. */
 export async function openFileLog(options: FileLogOptions): Promise<Log> {
   const vfs = options.vfs ?? nodeVfs()
   const { dir } = options

@@ -12,6 +12,7 @@ import { errnoOf } from './errors.ts'
 import { type DescriptorOwner, SharedFile } from './shared-file.ts'
 import type { Vfs } from './vfs.ts'
 
+/** A limited number of descriptors, shared by any number of files. */
 export class OpenFiles implements DescriptorOwner {
   readonly max: number
   /** Files that have a descriptor. */

@@ -5,6 +5,7 @@ import { errnoOf } from './errors.ts'
 import { nodeVfs } from './node-vfs.ts'
 import { readSmall } from './whole-file.ts'
 
+/** What identifies a process and its machine. */
 export interface ProcessFacts {
   readonly pid: number
   /** When the process started, in kernel ticks; empty where /proc does not exist. */
@@ -14,11 +15,13 @@ export interface ProcessFacts {
   readonly host: string
 }
 
+/** The facts of this process. */
 export async function processFacts(): Promise<ProcessFacts> {
   const boot = (await readProc('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
   return { pid: process.pid, started: (await processAt(process.pid))?.started ?? '', boot, host: hostname() }
 }
 
+/** A process that exists now. */
 export interface FoundProcess {
   /** In kernel ticks; empty where /proc does not exist. */
   readonly started: string

@@ -34,6 +34,7 @@ export class PositionMarks {
   }
 }
 
+/** The records to read. */
 export interface ReadRange {
   readonly from: number
   /** The last LSN to yield. */
@@ -92,6 +93,7 @@ async function openReader(file: VfsFile, segment: SegmentFile, position: number,
   return new FrameReader(file, { epoch: header.epoch, position, end, payloads: 'give' })
 }
 
+/** The error for a record that was removed from the log. */
 export function notHeld(from: number, lsnFirst: number): WalError {
   return new WalError('lsn_not_held', `LSN ${from} is no longer in the log; the oldest record is LSN ${lsnFirst}`, {
     lsn: from,

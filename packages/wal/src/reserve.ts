@@ -4,6 +4,7 @@ import { randomFillSync } from 'node:crypto'
 import type { Vfs } from './vfs.ts'
 import { writeFully } from './whole-file.ts'
 
+/** The file and size of a reserve. */
 export interface ReserveOptions {
   readonly vfs: Vfs
   readonly path: string
@@ -12,6 +13,7 @@ export interface ReserveOptions {
 
 const stepBytes = 1024 * 1024
 
+/** Disk space that can be released in parts. */
 export class Reserve {
   readonly #options: ReserveOptions
 

@@ -15,6 +15,7 @@ import { readTip, type TipReading, tipName } from './tip.ts'
 import { judgeTail } from './torn-tail.ts'
 import type { Vfs } from './vfs.ts'
 
+/** How far a scan is. */
 export interface ScanProgress {
   /** The newest LSN verified so far. */
   readonly lsn: number
@@ -23,6 +24,7 @@ export interface ScanProgress {
   readonly segmentsTotal: number
 }
 
+/** Options of scanLog. */
 export interface ScanOptions {
   readonly vfs: Vfs
   readonly dir: string
@@ -35,6 +37,7 @@ export interface ScanOptions {
   readonly onProgress: ((progress: ScanProgress) => void) | undefined
 }
 
+/** What a scan found. */
 export interface LogScan {
   readonly files: LogFiles
   readonly segments: readonly ScannedSegment[]
@@ -50,6 +53,7 @@ export interface LogScan {
   readonly torn: { readonly offset: number; readonly bytes: number; readonly onlyZeros: boolean } | undefined
 }
 
+/** Scans the log of a directory. Throws log_damaged, log_failed, format_too_new. */
 export async function scanLog(options: ScanOptions): Promise<LogScan> {
   const { vfs, dir } = options
   const files = await wrapReadErrors(dir, () => listLogFiles(vfs, dir))
@@ -179,6 +183,7 @@ async function wrapReadErrors<T>(path: string, read: () => Promise<T>): Promise<
   }
 }
 
+/** The error for damage at a place of a segment. */
 export function refusal(file: SegmentFile, offset: number, lsn: number, evidence: string, bytes: number): WalError {
   const bytesAfter = Math.max(0, bytes - offset)
   return new WalError(

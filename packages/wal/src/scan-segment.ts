@@ -14,6 +14,7 @@ import {
 import type { Vfs, VfsFile } from './vfs.ts'
 import { readFully, temporarySuffix } from './whole-file.ts'
 
+/** A segment file, by its name. */
 export interface SegmentFile {
   readonly name: string
   readonly path: string
@@ -22,6 +23,7 @@ export interface SegmentFile {
   readonly lsnFirst: number
 }
 
+/** The files of a log's directory, by kind. Others are not listed. */
 export interface LogFiles {
   readonly segments: readonly SegmentFile[]
   /** Leftovers of an interrupted write; safe to remove. */
@@ -38,6 +40,7 @@ export interface BadSpot {
   readonly why: string
 }
 
+/** What a scan found in one segment. */
 export interface ScannedSegment {
   readonly file: SegmentFile
   readonly header: SegmentHeader | undefined
@@ -55,12 +58,14 @@ export interface ScannedSegment {
   readonly bad: BadSpot | undefined
 }
 
+/** What a segment must match; undefined for what is unknown. */
 export interface SegmentExpectation {
   readonly id: number | undefined
   readonly lsnFirst: number | undefined
   readonly chainBefore: bigint | undefined
 }
 
+/** Lists the files of a log's directory. */
 export async function listLogFiles(vfs: Vfs, dir: string): Promise<LogFiles> {
   const segments: SegmentFile[] = []
   const temporaries: string[] = []
@@ -124,11 +129,13 @@ export function checkHeader(segment: SegmentFile, head: Buffer, expected: Segmen
   return header
 }
 
+/** Called for each frame that verifies, and for its bytes. */
 export interface SegmentVisitor {
   readonly onFrame?: (frame: ReadFrame) => void
   readonly onBytes?: (bytes: number) => void
 }
 
+/** Reads one segment up to the first byte that does not belong to a good frame. */
 export function scanSegment(
   vfs: Vfs,
   segment: SegmentFile,

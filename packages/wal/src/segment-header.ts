@@ -7,10 +7,13 @@
 import { xxh64 } from './checksum.ts'
 import { readCount, writeCount } from './frame.ts'
 
+/** Size of a segment header. */
 export const segmentHeaderBytes = 64
+/** Version of the segment format that this package writes. */
 export const formatVersion = 1
 const magic = Buffer.from('ANNLWAL1', 'latin1')
 
+/** The fields of a segment header. */
 export interface SegmentHeader {
   /** Exactly one more than the segment before. */
   readonly id: number
@@ -22,11 +25,13 @@ export interface SegmentHeader {
   readonly timeline: number
 }
 
+/** A decoded header, or why it cannot be used. */
 export type HeaderFinding =
   | { readonly kind: 'header'; readonly header: SegmentHeader }
   | { readonly kind: 'damaged'; readonly why: string }
   | { readonly kind: 'too-new'; readonly version: number; readonly versionMin: number }
 
+/** The bytes of a header. */
 export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   const bytes = Buffer.alloc(segmentHeaderBytes)
   magic.copy(bytes, 0)
@@ -43,6 +48,7 @@ export function encodeSegmentHeader(header: SegmentHeader): Buffer {
   return bytes
 }
 
+/** Decodes the first bytes of a segment file. */
 export function decodeSegmentHeader(bytes: Buffer): HeaderFinding {
   if (bytes.length < segmentHeaderBytes) return { kind: 'damaged', why: `only ${bytes.length} of 64 header bytes` }
   if (!bytes.subarray(0, 8).equals(magic)) return { kind: 'damaged', why: 'not a segment: wrong magic' }

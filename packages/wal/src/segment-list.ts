@@ -6,11 +6,13 @@ import { notHeld, PositionMarks, type ReadRange, readRecords } from './read-log.
 import type { SegmentFile } from './scan-segment.ts'
 import type { Vfs } from './vfs.ts'
 
+/** A segment of an open log. */
 export interface HeldSegment {
   readonly file: SegmentFile
   readonly bytes: number
 }
 
+/** The segments of an open log. */
 export class SegmentList {
   readonly #vfs: Vfs
   readonly #dir: string

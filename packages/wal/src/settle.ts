@@ -33,6 +33,7 @@ export function refuse(batch: readonly QueueEntry[], error: WalError, lsnDurable
   }
 }
 
+/** The records of a batch, without its barriers. */
 export function recordsOf(batch: readonly QueueEntry[]): BatchRecord[] {
   const records: BatchRecord[] = []
   for (const entry of batch) if (entry.kind === 'record' || entry.kind === 'own') records.push(entry.record)

@@ -14,6 +14,7 @@ export interface DescriptorOwner {
   trim(): Promise<void>
 }
 
+/** A file of OpenFiles. It has a descriptor only while it is used or descriptors are plentiful. */
 export class SharedFile implements VfsFile {
   path: string
   readonly #owner: DescriptorOwner

@@ -8,6 +8,7 @@ import type { Reserve } from './reserve.ts'
 import type { Vfs } from './vfs.ts'
 import { writeFully } from './whole-file.ts'
 
+/** When writing stops and resumes. */
 export interface SpaceLimits {
   /** Writing stops below this. */
   readonly freeBytesHard: number
@@ -20,6 +21,7 @@ export interface SpaceLimits {
 /** Frees expendable data, about this many bytes; returns whether it freed any. Never rejects. */
 export type MakeRoom = (bytes: number) => Promise<boolean>
 
+/** What is watched, and whom to call. */
 export interface SpaceWatchOptions {
   readonly vfs: Vfs
   readonly dir: string
@@ -33,6 +35,7 @@ export interface SpaceWatchOptions {
   readonly onRoom: () => void
 }
 
+/** Checks the free space of one log's disk at intervals. */
 export class SpaceWatch {
   readonly #options: SpaceWatchOptions
   #roomSinceMs: number | undefined

@@ -10,12 +10,14 @@ import { encodeSegmentHeader, type SegmentHeader, segmentHeaderBytes, segmentNam
 import type { Vfs, VfsFile } from './vfs.ts'
 import { createWhole, readFully, writeFully } from './whole-file.ts'
 
+/** Where a segment begins in the log. */
 export interface SegmentStart {
   readonly id: number
   readonly lsnFirst: number
   readonly chainBefore: bigint
 }
 
+/** The directory of the log, and what is written to the headers of its segments. */
 export interface TailPlace {
   readonly vfs: Vfs
   readonly dir: string
@@ -23,6 +25,7 @@ export interface TailPlace {
   readonly makeEpoch: () => bigint
 }
 
+/** The segment that is being written. */
 export class Tail {
   readonly header: SegmentHeader
   readonly path: string
@@ -74,6 +77,7 @@ export async function createSegment(place: TailPlace, start: SegmentStart): Prom
   return new Tail(await place.vfs.open(path, 'write'), path, header)
 }
 
+/** A random number for the header of a segment. */
 export function randomEpoch(): bigint {
   return randomBytes(8).readBigUInt64LE()
 }

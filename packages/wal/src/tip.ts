@@ -14,11 +14,14 @@ import { readCount, writeCount } from './frame.ts'
 import type { Vfs, VfsFile } from './vfs.ts'
 import { createWhole, readSmall, writeFully } from './whole-file.ts'
 
+/** Name of the file. */
 export const tipName = 'TIP'
+/** Size of the file: two sectors. */
 export const tipBytes = 1024
 const slotBytes = 512
 const magic = Buffer.from('ANNLTIP1', 'latin1')
 
+/** The content of a slot. */
 export interface TipSlot {
   readonly seq: number
   readonly durableLsn: number
@@ -33,6 +36,7 @@ export interface TipReading {
   readonly missing: boolean
 }
 
+/** Reads TIP without changing it. */
 export async function readTip(vfs: Vfs, dir: string): Promise<TipReading> {
   const path = join(dir, tipName)
   if (!(await vfs.exists(path))) return { newest: undefined, newestIndex: 0, damagedSlots: 0, missing: true }
@@ -48,6 +52,7 @@ export function encodeTip(slot: TipSlot): Buffer {
   return Buffer.concat([encodeSlot(slot), encodeSlot({ ...slot, seq: slot.seq - 1 })])
 }
 
+/** Options of openTip. */
 export interface TipOptions {
   readonly vfs: Vfs
   readonly dir: string
@@ -76,6 +81,7 @@ export async function openTip(options: TipOptions, first: { durableLsn: number; 
   return new Tip(options, await vfs.open(path, 'write'), slot, 0)
 }
 
+/** An open TIP, written by one log. */
 export class Tip {
   readonly #file: VfsFile
   readonly #options: TipOptions

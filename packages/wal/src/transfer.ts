@@ -27,6 +27,7 @@ export async function copyFile(vfs: Vfs, from: string, to: string, bytes?: numbe
   await copyRange(vfs, { source: from, target: to, from: 0, to: end })
 }
 
+/** The size of a file. */
 export async function sizeOf(vfs: Vfs, path: string): Promise<number> {
   const file = await vfs.open(path, 'read')
   try {

@@ -1,6 +1,7 @@
 // The disk interface of the log and the snapshots. Every durable byte of wal and engine goes through it, so tests can
 // lose unsynced bytes, tear writes and inject failures. Only node-vfs.ts uses node:fs.
 
+/** An open file. Positions are explicit. */
 export interface VfsFile {
   /** Writes at `position` and returns the number of bytes written. A full disk may write fewer bytes than given. */
   write(bytes: Uint8Array, position: number): Promise<number>
@@ -16,6 +17,7 @@ export interface VfsFile {
 /** `create` fails when the file exists; `write` opens an existing file for reading and writing; `read` only for reading. */
 export type OpenMode = 'read' | 'write' | 'create'
 
+/** The disk, as the log and the snapshots use it. Paths are absolute or relative to the process. */
 export interface Vfs {
   open(path: string, mode: OpenMode): Promise<VfsFile>
   rename(from: string, to: string): Promise<void>

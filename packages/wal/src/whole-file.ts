@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { errnoOf } from './errors.ts'
 import type { Vfs, VfsFile } from './vfs.ts'
 
+/** Ending of the names of files that are not complete yet. */
 export const temporarySuffix = '.tmp'
 
 /** Writes every byte or fails. A write of 0 bytes without an error means a full disk. */

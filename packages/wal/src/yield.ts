@@ -2,14 +2,14 @@
 // Work in the foreground yields after a slice of time. Work in the background also leaves most of the time to others.
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
-/** Resolves in the next turn of the event loop, after everything that waits now. Asks no clock. */
+/** Resolves in the next turn of the event loop, after everything that waits now. Reads no clock. */
 export function yieldToOthers(): Promise<void> {
   return nextTurn()
 }
 
 const sliceMs = 8
 
-/** A stretch of time in the foreground. Asks a clock, so nothing in the fold uses it. */
+/** A slice of time for work in the foreground. It reads a clock, so nothing in the fold uses it. */
 export class TimeSlice {
   #began = performance.now()
 
@@ -88,15 +88,15 @@ export class SteadyPace {
 
 /** Hashing so many bytes takes a fraction of a millisecond. */
 const idleBytesPerTurn = 256 * 1024
-/** A turn that took longer had work of others in it. */
+/** A longer turn contained other work. */
 const idleTurnMs = 0.3
 const busyPauseMs = 3
 
-/** Full speed while the thread is idle, a pause after each piece while others use it: for backups and their digests. */
+/** Full speed while the thread is idle, and a pause after each piece while it is not. For backups and their digests. */
 export class IdlePace {
   #bytes = 0
 
-  /** Reports `bytes` as done. Yields to others, and waits when they used the turn. */
+  /** Reports `bytes` as done. Yields, and waits if other work used the turn. */
   async spend(bytes: number): Promise<void> {
     this.#bytes += bytes
     if (this.#bytes < idleBytesPerTurn) return

@@ -2,6 +2,7 @@
 import type { Vfs, VfsFile } from '../vfs.ts'
 import { type DiskCall, errnoError, type Fault, type FaultPlan } from './fault.ts'
 
+/** A Vfs whose calls fail as planned. */
 export function faultVfs(inner: Vfs, plan: FaultPlan): Vfs {
   let handles = 0
 

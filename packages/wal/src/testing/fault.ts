@@ -1,5 +1,6 @@
 // Faults that can be injected into a Vfs call.
 
+/** The calls of a Vfs and of its files. */
 export type DiskCall =
   | 'open'
   | 'write'
@@ -18,6 +19,7 @@ export type DiskCall =
   | 'syncDirectory'
   | 'freeBytes'
 
+/** One call, as a fault plan sees it. */
 export interface DiskOperation {
   readonly call: DiskCall
   readonly path: string
@@ -33,6 +35,7 @@ export type Fault = { readonly errno: string } | { readonly short: number }
 /** Called before every operation; returns the fault to inject, if any. */
 export type FaultPlan = (operation: DiskOperation) => Fault | undefined
 
+/** An error as Node.js throws it for a failed call. */
 export function errnoError(errno: string, operation: { readonly call: string; readonly path: string }): Error {
   const error = new Error(`${errno}: injected, ${operation.call} '${operation.path}'`)
   return Object.assign(error, { code: errno })

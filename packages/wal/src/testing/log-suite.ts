@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Log, LogRecord, Lsn } from '../log.ts'
 
+/** One test of the suite. */
 export interface LogCase {
   /** A sentence about behavior. */
   readonly name: string
@@ -24,6 +25,7 @@ async function collect(records: AsyncIterable<LogRecord>): Promise<LogRecord[]> 
   return found
 }
 
+/** The tests that every Log must pass. */
 export const logSuite: readonly LogCase[] = [
   {
     name: 'a new log is empty',

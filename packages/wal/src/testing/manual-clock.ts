@@ -6,6 +6,7 @@ interface Alarm {
   readonly call: () => void
 }
 
+/** A clock that stands still until a test advances it. */
 export class ManualClock implements Clock {
   #nowMs = 0
   readonly #alarms = new Set<Alarm>()

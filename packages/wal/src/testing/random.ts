@@ -1,5 +1,6 @@
 // Seeded random numbers (mulberry32): the same seed gives the same run, on every machine.
 
+/** A source of random numbers. */
 export interface Random {
   /** In [0, 1). */
   next(): number
@@ -8,6 +9,7 @@ export interface Random {
   chance(probability: number): boolean
 }
 
+/** A random source that always returns the same numbers for the same seed. */
 export function seededRandom(seed: number): Random {
   let state = seed | 0
   const next = () => {

@@ -3,6 +3,7 @@
 import type { Random } from './random.ts'
 import type { SimFile } from './sim-file.ts'
 
+/** An entry of a directory. */
 export type SimNode = SimFile | SimDirectory
 
 type Change =
@@ -10,6 +11,7 @@ type Change =
   | { readonly kind: 'remove'; readonly name: string }
   | { readonly kind: 'rename'; readonly from: string; readonly to: string; readonly node: SimNode }
 
+/** A directory of the simulated disk. */
 export class SimDirectory {
   #names = new Map<string, SimNode>()
   #durable = new Map<string, SimNode>()

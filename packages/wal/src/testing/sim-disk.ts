@@ -7,6 +7,7 @@ import type { Random } from './random.ts'
 import { SimDirectory, type SimNode } from './sim-directory.ts'
 import { SimFile } from './sim-file.ts'
 
+/** The source of all decisions of the disk, and its free space. */
 export interface SimDiskOptions {
   readonly random: Random
   readonly faults?: FaultPlan
@@ -20,6 +21,7 @@ interface SimOperation {
   readonly bytes?: number
 }
 
+/** A simulated disk of one machine. */
 export class SimDisk {
   readonly #random: Random
   #root = new SimDirectory()

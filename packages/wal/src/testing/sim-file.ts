@@ -1,11 +1,13 @@
 // The bytes of one file on the simulated disk: what a reader sees, and what each 512-byte sector may be after a power cut.
 import type { Random } from './random.ts'
 
+/** Size of a sector, which a power cut keeps or loses as a whole. */
 export const sectorBytes = 512
 const zeroSector = Buffer.alloc(sectorBytes)
 const nothing = Buffer.alloc(0)
 const contentBytesMin = 1024
 
+/** A file of the simulated disk. */
 export class SimFile {
   #content: Buffer = nothing
   /** Another file shares the content; copy it before a change. */

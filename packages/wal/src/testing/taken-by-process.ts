@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { errnoOf } from '../errors.ts'
 
+/** Resources of a process. */
 export interface Taken {
   /** Reservations of a WebAssembly memory's address space. */
   readonly memories: number

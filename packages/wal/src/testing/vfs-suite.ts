@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Vfs } from '../vfs.ts'
 import { createWhole, readFully, readSmall, writeFully } from '../whole-file.ts'
 
+/** One test of the suite. */
 export interface VfsCase {
   /** A sentence about behavior. */
   readonly name: string
@@ -25,6 +26,7 @@ async function textAt(vfs: Vfs, path: string): Promise<string> {
 
 const coded = (code: string) => (error: unknown) => error instanceof Error && 'code' in error && error.code === code
 
+/** The tests that every Vfs must pass. */
 export const vfsSuite: readonly VfsCase[] = [
   {
     name: 'a file returns the bytes that were written, at their positions',

@@ -8,6 +8,7 @@ import { dumpLog } from './dump.ts'
 import { repairLog } from './repair.ts'
 import { verifyLog } from './verify.ts'
 
+/** Where a command prints. */
 export interface ToolOutput {
   readonly line: (text: string) => void
   readonly error: (text: string) => void

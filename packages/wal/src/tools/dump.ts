@@ -6,6 +6,7 @@ import { decodeSegmentHeader, segmentHeaderBytes } from '../segment-header.ts'
 import { readTip } from '../tip.ts'
 import type { Vfs } from '../vfs.ts'
 
+/** One line of a dump: a segment, a frame, bytes that do not verify, or TIP. */
 export type DumpLine =
   | {
       readonly kind: 'tip'
@@ -47,6 +48,7 @@ export type DumpLine =
       readonly why: string
     }
 
+/** What to dump. */
 export interface DumpOptions {
   readonly vfs: Vfs
   readonly dir: string
@@ -56,6 +58,7 @@ export interface DumpOptions {
   readonly payloadBytes?: number
 }
 
+/** Yields the lines of a dump in the order of the log. */
 export async function* dumpLog(options: DumpOptions): AsyncGenerator<DumpLine> {
   const { vfs, dir } = options
   const tip = await readTip(vfs, dir)

@@ -10,6 +10,7 @@ import { segmentHeaderBytes } from '../segment-header.ts'
 import type { Vfs } from '../vfs.ts'
 import { readFully } from '../whole-file.ts'
 
+/** The log to read, and the range of its records. */
 export interface ReadFilesOptions {
   readonly vfs: Vfs
   readonly dir: string

@@ -11,6 +11,7 @@ import { encodeTip, readTip, tipName } from '../tip.ts'
 import type { Vfs } from '../vfs.ts'
 import { createWhole, writeFully } from '../whole-file.ts'
 
+/** Options of repairLog. */
 export interface RepairOptions {
   readonly vfs: Vfs
   /** The log's directory; no other process may have it open. */
@@ -21,6 +22,7 @@ export interface RepairOptions {
   readonly acceptDataLoss: boolean
 }
 
+/** What a repair did. */
 export interface RepairReport {
   readonly lsnLast: number
   /** Where the original log is kept. */
@@ -30,6 +32,10 @@ export interface RepairReport {
   readonly droppedReadable: number
 }
 
+/**
+ * Truncates a copy of a log and puts it in the place of the original, which is kept. Throws repair_refused or the errors of a
+ * scan.
+ */
 export async function repairLog(options: RepairOptions): Promise<RepairReport> {
   const { vfs, dir, truncateAt } = options
   if (!options.acceptDataLoss)

@@ -9,6 +9,7 @@ import { readTip, type TipReading } from '../tip.ts'
 import { judgeTail } from '../torn-tail.ts'
 import type { Vfs } from '../vfs.ts'
 
+/** One fault, and where it is. */
 export interface LogFinding {
   /** `damage`: the log would be refused. `notice`: it would start, but the finding matters. */
   readonly severity: 'damage' | 'notice'
@@ -19,6 +20,7 @@ export interface LogFinding {
   readonly what: string
 }
 
+/** What a verification found. */
 export interface LogReport {
   readonly isGood: boolean
   readonly findings: readonly LogFinding[]
@@ -31,6 +33,7 @@ export interface LogReport {
   readonly cleanlyClosed: boolean
 }
 
+/** Options of verifyLog. */
 export interface VerifyOptions {
   readonly vfs: Vfs
   readonly dir: string
@@ -39,6 +42,7 @@ export interface VerifyOptions {
   readonly onProgress?: (done: { readonly segments: number; readonly bytes: number }) => void
 }
 
+/** Verifies a log byte by byte. Reads only. */
 export async function verifyLog(options: VerifyOptions): Promise<LogReport> {
   const { vfs, dir } = options
   const tip = await readTip(vfs, dir)
