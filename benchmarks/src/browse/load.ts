@@ -15,7 +15,9 @@ const colors = ['red', 'green', 'blue']
 const engine = await openEngine({ dataDir: options.dir })
 const collection = await engine.database().createCollection({
   name: 'million',
-  fields: [{ name: 'v', type: 'vector', params: { dimension, space_type: 'l2', precision: 'int8', M: 8, ef_con: 40 } }],
+  fields: [
+    { name: 'v', type: 'vector', params: { dimension, spaceType: 'l2', precision: 'int8', M: 8, efConstruction: 40 } },
+  ],
 })
 const random = seededRandom(7)
 for (let first = 0; first < objects; first += batch) {

@@ -68,7 +68,7 @@ async function judge(set: TextSet): Promise<Map<string, number>> {
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-hybrid-'))
   const engine = await openEngine({ dataDir, fsync: 'none' })
   try {
-    const params = { dimension: set.dimension, space_type: 'cosine', precision: 'float32' } as const
+    const params = { dimension: set.dimension, spaceType: 'cosine', precision: 'float32' } as const
     const fields = [
       { name: 'dense', type: 'vector', params },
       { name: 'words', type: 'sparse', params: { dimension: set.sparseDimension } },

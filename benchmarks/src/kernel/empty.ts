@@ -12,7 +12,7 @@ const count = Number(values.collections)
 const dataDir = await mkdtemp(path.join(tmpdir(), 'annal-empty-'))
 const engine = await openEngine({ dataDir, threads: 2, fsync: 'none' })
 try {
-  const params = { dimension: 768, space_type: 'cosine', precision: 'int8', M: 16, ef_con: 128 } as const
+  const params = { dimension: 768, spaceType: 'cosine', precision: 'int8', M: 16, efConstruction: 128 } as const
   const create = async (from: number, to: number) => {
     for (let i = from; i < to; i++)
       await engine.database().createCollection({ name: `empty-${i}`, fields: [{ name: 'v', type: 'vector', params }] })

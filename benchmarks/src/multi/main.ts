@@ -90,7 +90,7 @@ async function measure(
   const dataDir = mkdtempSync(path.join(os.tmpdir(), 'annal-multi-'))
   const engine = await openEngine({ dataDir, fsync: 'none' })
   try {
-    const params = { dimension, space_type: 'cosine', precision: 'int8', pooling } as const
+    const params = { dimension, spaceType: 'cosine', precision: 'int8', pooling } as const
     const fields = [{ name: 'v', type: 'multi_vector', params }] as const
     const collection = await engine.database().createCollection({ name: 'documents', fields })
     for (let from = 0; from < documents.length; from += 200) {

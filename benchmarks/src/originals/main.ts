@@ -1,4 +1,4 @@
-// The cost of keeping original vectors: pairs of fields, one that keeps them and one with keep_originals: false, whose reads return what is in
+// The cost of keeping original vectors: pairs of fields, one that keeps them and one with keepOriginals: false, whose reads return what is in
 // memory. Inserts, searches with vectors, and pages of 1,000 objects alternate between both. Ratios are of the CPU time of the process, which
 // other work on the machine changes least.
 //
@@ -54,10 +54,10 @@ async function measure({ name, precision, lengthMax }: Case, at: number): Promis
     return Float32Array.from(v, (x) => x / length)
   }
   const before = await bytesIn('originals')
-  const make = (keep_originals: boolean) => {
-    const params = { dimension, space_type: 'cosine', precision, keep_originals } as const
+  const make = (keepOriginals: boolean) => {
+    const params = { dimension, spaceType: 'cosine', precision, keepOriginals } as const
     const fields = [{ name: 'v', type: 'vector', params }] as const
-    return engine.database().createCollection({ name: `c${at}_${keep_originals}`, fields })
+    return engine.database().createCollection({ name: `c${at}_${keepOriginals}`, fields })
   }
   const pair = [await make(false), await make(true)] as const
   const inserts: Spent[][] = [[], []]

@@ -10,7 +10,7 @@ const size = { objects: 600, dimension: 16, batch: 50, queriesPerThousand: 100, 
 /** Operations of every kind on two collections; returns their digests. */
 async function mixed(engine: Engine, operations: number): Promise<Record<string, string>> {
   const fields = [
-    { name: 'text', type: 'vector', params: { dimension: 8, precision: 'int8', M: 8, ef_con: 32 } },
+    { name: 'text', type: 'vector', params: { dimension: 8, precision: 'int8', M: 8, efConstruction: 32 } },
     { name: 'words', type: 'sparse' },
   ] as const
   const collections: Collection[] = []
