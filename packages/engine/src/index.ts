@@ -62,7 +62,7 @@ export {
   type SparseParams,
   type UnknownOption,
 } from './model/definition.ts'
-export type { ByField, FieldName, Fields, FieldType, GraphFieldName } from './model/fields.ts'
+export type { FieldName, Fields, FieldType, GraphFieldName } from './model/fields.ts'
 export type {
   Filter,
   FilterCondition,
@@ -93,9 +93,11 @@ export type {
   FilterUpdate,
   MultiVector,
   ObjectInput,
+  SparseRow,
   SparseVector,
   StoredObject,
   UnitVector,
+  VectorRow,
 } from './model/object.ts'
 export type {
   AnswerRoom,
