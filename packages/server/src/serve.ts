@@ -12,7 +12,7 @@ import type { Config } from './config.ts'
 import { EngineSlot } from './engine-slot.ts'
 import { connectionsMax, shutdownGraceMs } from './http/limits.ts'
 import type { Licensing } from './license/licensing.ts'
-import { type Audit, createAudit } from './observe/audit.ts'
+import { type Audit, AuditLog } from './observe/audit.ts'
 import { QueryLog } from './observe/query-log.ts'
 import { openTracing, type Tracing } from './observe/tracing.ts'
 
@@ -29,7 +29,7 @@ export interface ServerEvents {
 /** Listens, then opens the engine. Rejects if it cannot listen on the address or load the certificate. */
 export async function startServer(config: Config, events: ServerEvents = {}): Promise<RunningServer> {
   const slot = new EngineSlot()
-  const audit = createAudit(path.join(config.dataDir, 'audit'))
+  const audit = new AuditLog(path.join(config.dataDir, 'audit'))
   const tls = await readTls(config)
   const licensing = licensingFor(config, slot)
   const tracing = await openTracing(config, version)

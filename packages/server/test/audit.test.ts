@@ -1,11 +1,11 @@
 // The audit log: one line for each change and each kind of refusal, chained so that tampering is detected, durable across restarts.
-import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { openEngine } from '@annal/engine'
 import { test } from 'tap'
 import { createAttempts } from '../src/access/attempts.ts'
 import { createApp, readConfig, slotWith, verifyAudit } from '../src/index.ts'
-import { createAudit } from '../src/observe/audit.ts'
+import { AuditLog } from '../src/observe/audit.ts'
 import type { AuditEvent, AuditLine } from '../src/observe/audit-chain.ts'
 import { layLicense, testLicensing } from './licenses.ts'
 import { send, temporaryDirectory } from './running-app.ts'
@@ -27,7 +27,7 @@ test('each change and each refusal is one line with the caller, the action, and 
   const auditDir = path.join(dir, 'audit')
   const authToken = 'a-token-that-nobody-may-see'
   const engine = await openEngine({ dataDir: dir, threads: 1 })
-  const audit = createAudit(auditDir)
+  const audit = new AuditLog(auditDir)
   const app = createApp({
     slot: slotWith(engine),
     config: { ...readConfig({}).config, authToken, logLevel: 'silent' },
@@ -73,7 +73,7 @@ test('the chain continues across restarts, days, and half a line left by a crash
   const dir = path.join(await temporaryDirectory(t), 'audit')
   let now = Date.parse('2026-01-31T23:59:59Z')
   for (let day = 0; day < 3; day++) {
-    const audit = createAudit(dir, () => now)
+    const audit = new AuditLog(dir, () => now)
     await audit.open()
     for (let i = 0; i < 4; i++) audit.record(event(`day${day}.${i}`))
     await audit.close()
@@ -83,7 +83,7 @@ test('the chain continues across restarts, days, and half a line left by a crash
   t.strictSame(files, ['audit-20260131.log', 'audit-20260201.log', 'audit-20260202.log'])
   await appendFile(path.join(dir, files[2]!), '{"ts":"2026-02-02T')
   now -= 86_400_000
-  const after = createAudit(dir, () => now)
+  const after = new AuditLog(dir, () => now)
   await after.open()
   after.record(event('after'))
   await after.close()
@@ -92,7 +92,7 @@ test('the chain continues across restarts, days, and half a line left by a crash
 
 test('a changed, removed, moved, or inserted line is detected', async (t) => {
   const dir = path.join(await temporaryDirectory(t), 'audit')
-  const audit = createAudit(dir)
+  const audit = new AuditLog(dir)
   await audit.open()
   for (let i = 0; i < 8; i++) audit.record({ ...event(`action.${i}`), object: `name ${i}` })
   await audit.close()
@@ -119,7 +119,7 @@ test('health reports an audit log that cannot be written, and requests continue'
   const dir = await temporaryDirectory(t)
   const auditDir = path.join(dir, 'audit')
   const engine = await openEngine({ dataDir: dir, threads: 1 })
-  const audit = createAudit(auditDir)
+  const audit = new AuditLog(auditDir)
   await audit.open()
   const app = createApp({ slot: slotWith(engine), config: { ...readConfig({}).config, logLevel: 'silent' }, audit })
   t.teardown(async () => {
@@ -138,9 +138,44 @@ test('health reports an audit log that cannot be written, and requests continue'
   })
 })
 
+test('the chain continues after a crash in the first line of a day', async (t) => {
+  const dir = path.join(await temporaryDirectory(t), 'audit')
+  let now = Date.parse('2026-01-31T23:59:59Z')
+  const before = new AuditLog(dir, () => now)
+  await before.open()
+  before.record(event('before'))
+  await before.close()
+  now += 86_400_000
+  await writeFile(path.join(dir, 'audit-20260201.log'), '{"ts":"2026-02-01T')
+  const after = new AuditLog(dir, () => now)
+  await after.open()
+  after.record(event('after'))
+  await after.close()
+  t.strictSame(await verifyAudit(dir), { lines: 2, fault: undefined })
+})
+
+test('the chain continues after a failed write, whatever part of its lines it left', async (t) => {
+  const parent = await temporaryDirectory(t)
+  const dir = path.join(parent, 'audit')
+  const audit = new AuditLog(dir)
+  await audit.open()
+  audit.record(event('before'))
+  await audit.close()
+  const [name] = await readdir(dir)
+  await rename(dir, path.join(parent, 'aside'))
+  audit.record(event('lost'))
+  await audit.close()
+  t.match(audit.fault, /cannot be written/)
+  await rename(path.join(parent, 'aside'), dir)
+  await appendFile(path.join(dir, name!), '{"ts":"2026')
+  audit.record(event('after'))
+  await audit.close()
+  t.strictSame(await verifyAudit(dir), { lines: 2, fault: undefined })
+})
+
 test('events wait until the log is open, up to a limit, and then the gap is recorded', async (t) => {
   const dir = path.join(await temporaryDirectory(t), 'audit')
-  const audit = createAudit(dir)
+  const audit = new AuditLog(dir)
   for (let i = 0; i < 1_000; i++) audit.record(event(`early.${i}`))
   t.equal(audit.fault, undefined)
   audit.record(event('one too many'))
@@ -156,7 +191,7 @@ test('each action of the control plane, and each refusal, is one line that names
   const rootToken = 'a-root-token-that-nobody-may-see'
   const engine = await openEngine({ dataDir: dir, threads: 1 })
   await layLicense(dir)
-  const audit = createAudit(path.join(dir, 'audit'))
+  const audit = new AuditLog(path.join(dir, 'audit'))
   await audit.open()
   const config = { ...readConfig({}).config, rootToken, logLevel: 'silent' as const }
   const app = createApp({ slot: slotWith(engine), config, audit, licensing: await testLicensing(dir, engine) })

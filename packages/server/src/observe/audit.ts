@@ -1,28 +1,28 @@
-// The audit log: who changed data on the server, and who was refused. One file per day under the data directory, appended and made
-// durable line by line. A failed write is reported by health and never stops a request.
+// The audit log: who changed data on the server, and which requests were rejected. It has one file for each day under the data directory.
+// Each line is appended and made durable. A failed write is reported by health and never fails a request.
 import { mkdir, open, readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type AuditEvent, chainStart, checkChain, lineOf, parseLine } from './audit-chain.ts'
 
-/** Events held while the disk is slow or the directory is not there yet. */
+/** Events that wait while the disk is slow or the directory is not open yet. */
 const waitingMax = 1_000
-/** Events of the same kind and address are written at most this often; the rest is counted. */
+/** Events of the same kind and address are written at most once in this time; the others are counted. */
 const repeatedEveryMs = 1_000
 const addressesMax = 10_000
 
 export interface Audit {
-  /** Events recorded before are written now. */
+  /** Opens the log and writes the events that were recorded before. */
   open(): Promise<void>
   record(event: AuditEvent): void
-  /** For events that an attacker can cause as often as he likes. */
+  /** Records an event that an attacker can cause at any rate. */
   recordSparingly(event: AuditEvent): void
-  /** Why the log is not complete, or undefined. */
+  /** The reason why the log is not complete, or undefined. */
   readonly fault: string | undefined
-  /** Waits for what was recorded to be durable. */
+  /** Resolves when every recorded event is durable. */
   close(): Promise<void>
 }
 
-/** For an application without a directory, such as one inside a test. */
+/** Records nothing: for an application without a data directory, such as one inside a test. */
 export const noAudit: Audit = {
   open: async () => undefined,
   record: () => undefined,
@@ -31,87 +31,102 @@ export const noAudit: Audit = {
   close: async () => undefined,
 }
 
-export function createAudit(dir: string, now: () => number = Date.now): Audit {
-  const waiting: AuditEvent[] = []
-  const repeated = new Map<string, { timeMs: number; leftOut: number }>()
-  let last = chainStart
-  let fault: string | undefined
-  let opened = false
-  /** A crash left half a line; the next one must not continue it. */
-  let torn = false
-  let writing: Promise<void> = Promise.resolve()
+interface ChainEnd {
+  readonly hash: string
+  /** The file ends in an incomplete line. */
+  readonly torn: boolean
+}
 
-  const flush = (): void => {
-    if (!opened || waiting.length === 0) return
-    const events = waiting.splice(0)
-    writing = writing
-      .then(() => append(events))
+export class AuditLog implements Audit {
+  readonly #dir: string
+  readonly #now: () => number
+  readonly #waiting: AuditEvent[] = []
+  readonly #repeated = new Map<string, { timeMs: number; leftOut: number }>()
+  /** Where the next line continues; undefined after a failed write, which may have left any part of its lines. */
+  #end: ChainEnd | undefined
+  #fault: string | undefined
+  #isOpen = false
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(dir: string, now: () => number = Date.now) {
+    this.#dir = dir
+    this.#now = now
+  }
+
+  get fault(): string | undefined {
+    return this.#fault
+  }
+
+  async open(): Promise<void> {
+    try {
+      await mkdir(this.#dir, { recursive: true, mode: 0o700 })
+      this.#end = await endOfChain(this.#dir)
+    } catch (error) {
+      this.#fault = unwritable(error)
+    }
+    this.#isOpen = true
+    this.#flush()
+  }
+
+  record(event: AuditEvent): void {
+    if (this.#waiting.length >= waitingMax) this.#fault = 'events arrived faster than the audit log could be written'
+    else this.#waiting.push(event)
+    this.#flush()
+  }
+
+  recordSparingly(event: AuditEvent): void {
+    const key = `${event.action} ${event.ip}`
+    const known = this.#repeated.get(key)
+    if (known !== undefined && this.#now() - known.timeMs < repeatedEveryMs) {
+      known.leftOut += 1
+      return
+    }
+    this.#repeated.delete(key)
+    this.#repeated.set(key, { timeMs: this.#now(), leftOut: 0 })
+    const oldest = this.#repeated.keys().next().value
+    if (this.#repeated.size > addressesMax && oldest !== undefined) this.#repeated.delete(oldest)
+    this.record(known === undefined || known.leftOut === 0 ? event : { ...event, left_out: known.leftOut })
+  }
+
+  async close(): Promise<void> {
+    this.#flush()
+    await this.#writing
+  }
+
+  #flush(): void {
+    if (!this.#isOpen || this.#waiting.length === 0) return
+    const events = this.#waiting.splice(0)
+    this.#writing = this.#writing
+      .then(() => this.#append(events))
       .catch((error: unknown) => {
-        fault = unwritable(error)
+        this.#fault = unwritable(error)
+        this.#end = undefined
       })
   }
-  const append = async (events: readonly AuditEvent[]): Promise<void> => {
-    const ts = new Date(now()).toISOString()
-    let text = torn ? '\n' : ''
-    let prev = last
+
+  async #append(events: readonly AuditEvent[]): Promise<void> {
+    const ts = new Date(this.#now()).toISOString()
+    const end = this.#end ?? (await endOfChain(this.#dir))
+    // An incomplete line stays as it is; the next one starts on a new line.
+    let text = end.torn ? '\n' : ''
+    let prev = end.hash
     for (const event of events) {
       const line = lineOf(event, { ts, prev })
       text += `${JSON.stringify(line)}\n`
       prev = line.hash
     }
-    const file = await open(path.join(dir, fileName(ts)), 'a', 0o600)
+    const file = await open(path.join(this.#dir, fileName(ts)), 'a', 0o600)
     try {
       await file.appendFile(text)
       await file.datasync()
     } finally {
       await file.close()
     }
-    last = prev
-    torn = false
-  }
-  const record = (event: AuditEvent): void => {
-    if (waiting.length >= waitingMax) fault = 'events arrived faster than the audit log could be written'
-    else waiting.push(event)
-    flush()
-  }
-  return {
-    get fault() {
-      return fault
-    },
-    record,
-    recordSparingly(event) {
-      const key = `${event.action} ${event.ip}`
-      const known = repeated.get(key)
-      if (known !== undefined && now() - known.timeMs < repeatedEveryMs) {
-        known.leftOut += 1
-        return
-      }
-      repeated.delete(key)
-      repeated.set(key, { timeMs: now(), leftOut: 0 })
-      const oldest = repeated.keys().next().value
-      if (repeated.size > addressesMax && oldest !== undefined) repeated.delete(oldest)
-      record(known === undefined || known.leftOut === 0 ? event : { ...event, left_out: known.leftOut })
-    },
-    async open() {
-      try {
-        await mkdir(dir, { recursive: true, mode: 0o700 })
-        const end = await endOfChain(dir)
-        last = end.hash
-        torn = end.torn
-      } catch (error) {
-        fault = unwritable(error)
-      }
-      opened = true
-      flush()
-    },
-    async close() {
-      flush()
-      await writing
-    },
+    this.#end = { hash: prev, torn: false }
   }
 }
 
-/** Reads every file in order and checks that each line follows the one before it. */
+/** Reads every file in order and checks that each line continues the previous one. */
 export async function verifyAudit(
   dir: string,
 ): Promise<{ readonly lines: number; readonly fault: string | undefined }> {
@@ -127,20 +142,22 @@ export async function verifyAudit(
   return { lines, fault: undefined }
 }
 
-/** The hash the next line carries on from, and whether the file it goes to ends in half a line. */
-async function endOfChain(dir: string): Promise<{ readonly hash: string; readonly torn: boolean }> {
+/** The hash that the next line continues from, and whether the newest file ends in an incomplete line. */
+async function endOfChain(dir: string): Promise<ChainEnd> {
+  let torn: boolean | undefined
   for (const name of (await auditFiles(dir)).reverse()) {
     const text = await readFile(path.join(dir, name), 'utf8')
+    torn ??= text !== '' && !text.endsWith('\n')
     const line = text
       .split('\n')
       .map(parseLine)
       .findLast((found) => found !== undefined)
-    if (line !== undefined) return { hash: line.hash, torn: !text.endsWith('\n') }
+    if (line !== undefined) return { hash: line.hash, torn }
   }
-  return { hash: chainStart, torn: false }
+  return { hash: chainStart, torn: torn ?? false }
 }
 
-/** Without the path, because clients can read health. */
+/** The message has no path, because clients can read health. */
 function unwritable(error: unknown): string {
   const why = error instanceof Error && 'code' in error ? String(error.code) : 'unexpectedly'
   return `the audit log cannot be written (${why})`
