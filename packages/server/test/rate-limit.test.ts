@@ -30,6 +30,18 @@ test('a bucket holds a second of requests and fills steadily', (t) => {
   t.end()
 })
 
+test('of more callers than are remembered, those that were idle for longest start again with a full bucket', (t) => {
+  let now = 0
+  const rates = createRateLimit(1, () => now)
+  rates.take('idle')
+  now += 10
+  rates.take('busy')
+  for (let i = 0; i < 9_999; i++) rates.take(`other-${i}`)
+  t.throws(() => rates.take('busy'), { code: 'rate_limited' }, 'still remembered')
+  t.doesNotThrow(() => rates.take('idle'), 'forgotten')
+  t.end()
+})
+
 test('callers above the limit get Retry-After, and health is not counted', async (t) => {
   const running = await runningApp(t, { rateLimit: 5 })
   const answers = []

@@ -1,4 +1,5 @@
-// How many requests one caller may make: a bucket per token, or per address where there is no token, that fills at a steady rate.
+// Limits the requests of each caller, by token, or by address if there is no token. Each caller has a token bucket, which is refilled at a
+// steady rate. The buckets of one thread are in this file; threads that share limits would share them behind the same interface.
 import { ServerError } from '../http/errors.ts'
 import { authAddressesMax } from '../http/limits.ts'
 
@@ -10,23 +11,32 @@ export interface RateLimit {
 interface Bucket {
   left: number
   timeMs: number
+  /** When the caller was moved to the end of the map. */
+  movedMs: number
 }
 
-/** `perSecond` on average, and as many at once; undefined lets everybody through. */
+/** Callers are moved at most this often, because a move of an entry in a map takes longer than the rest. */
+const moveEveryMs = 1_000
+
+/** Allows `perSecond` requests on average, and a burst of the same size; undefined: no limit. */
 export function createRateLimit(perSecond: number | undefined, now: () => number = Date.now): RateLimit {
   if (perSecond === undefined) return { take: () => undefined }
+  // In the order of the last requests, to the second, so that its first caller is the one to forget.
   const buckets = new Map<string, Bucket>()
+  const move = (caller: string, bucket: Bucket, timeMs: number): void => {
+    bucket.movedMs = timeMs
+    buckets.delete(caller)
+    buckets.set(caller, bucket)
+    const idle = buckets.keys().next().value
+    if (buckets.size > authAddressesMax && idle !== undefined) buckets.delete(idle)
+  }
   return {
     take(caller) {
-      const bucket = buckets.get(caller) ?? { left: perSecond, timeMs: now() }
-      const filled = bucket.left + ((now() - bucket.timeMs) / 1_000) * perSecond
-      bucket.left = Math.min(perSecond, filled)
-      bucket.timeMs = now()
-      // Callers are kept in the order of their last request, so that the first one can be dropped.
-      buckets.delete(caller)
-      buckets.set(caller, bucket)
-      const idle = buckets.keys().next().value
-      if (buckets.size > authAddressesMax && idle !== undefined) buckets.delete(idle)
+      const timeMs = now()
+      const bucket = buckets.get(caller) ?? { left: perSecond, timeMs, movedMs: Number.NEGATIVE_INFINITY }
+      bucket.left = Math.min(perSecond, bucket.left + ((timeMs - bucket.timeMs) / 1_000) * perSecond)
+      bucket.timeMs = timeMs
+      if (timeMs - bucket.movedMs >= moveEveryMs) move(caller, bucket, timeMs)
       if (bucket.left < 1) {
         throw new ServerError('rate_limited', `more than ${perSecond} requests a second; slow down`, {
           limit: perSecond,
