@@ -7,7 +7,7 @@ import { type Test, test } from 'tap'
 import { createBodyWatch } from '../src/http/body-watch.ts'
 
 // The client and the server share one event loop, so on a slow machine both the checks and the bytes are late.
-const looks = { lookEveryMs: 50, looksMax: 10, bytesMin: 100 }
+const looks = { checkEveryMs: 50, checksMax: 10, bytesMin: 100 }
 
 async function listening(t: Test, answer: (request: http.IncomingMessage, response: http.ServerResponse) => void) {
   const server = http.createServer({ requestTimeout: 0 })

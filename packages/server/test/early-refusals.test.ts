@@ -205,7 +205,7 @@ test('the published client reads the refusal, too', async (t) => {
 
 test('data sent after the reply is read for a limited time', async (t) => {
   const server = http.createServer({ requestTimeout: 0 })
-  const watch = createBodyWatch(server, { lookEveryMs: 20, looksMax: 1_000, bytesMin: 0, unreadBytesMax: 1_000_000 })
+  const watch = createBodyWatch(server, { checkEveryMs: 20, checksMax: 1_000, bytesMin: 0, unreadBytesMax: 1_000_000 })
   server.on('request', (request, response) => {
     response.on('close', watch.watch(request))
     response.end('no')

@@ -1,5 +1,5 @@
-// Which route is for whom. Every route says so in its documentation, and one that does not stops the server from being made.
-// What a caller may reach follows from the token alone: no path, body or header chooses a database.
+// Who may call which route. Every route declares its access in its documentation; a server with a route that does not cannot be created.
+// The token alone determines what a caller can access: no path, body, or header selects a database.
 import type { Database } from '@annal/engine'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { EngineSlot } from '../engine-slot.ts'
@@ -7,19 +7,19 @@ import { ServerError } from '../http/errors.ts'
 import type { Principal } from './auth.ts'
 
 /**
- * - `open`: everybody, without a token.
+ * - `open`: every caller, without a token.
  * - `any`: every token.
- * - `server`: the server as a whole: the owner of a plain deployment, else the root token.
+ * - `server`: the server as a whole: the owner of a plain deployment, otherwise the root token.
  * - `control`: databases and their tokens: the root token, which plain deployments do not have.
- * - `read`, `search`, `write`: what is in one database; `write` asks for a token that may. Without a license only `read` goes on.
+ * - `read`, `search`, `write`: the data of one database; `write` needs a token that may write. Without a license only `read` is allowed.
  */
 export type Access = 'open' | 'any' | 'server' | 'control' | 'read' | 'search' | 'write'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; undefined on open routes and before the guard has looked. */
+    /** The caller; undefined on open routes and before the guard has checked the token. */
     principal: Principal | undefined
-    /** The database that the token opens; `default` in a plain deployment. */
+    /** The database of the token; `default` in a plain deployment. */
     readonly database: Database
   }
 }
@@ -62,7 +62,7 @@ export function checkAccess({ kind, ...principal }: Principal, access: Access): 
     throw new ServerError('access_denied', 'the root token manages databases and tokens; it cannot access data')
 }
 
-/** Whether a license must be in force for a call; without one, what only looks goes on, except for searches. */
+/** Whether a call needs an active license. Reads do not need one, except for searches. */
 export function needsLicense(access: Access, method: string): boolean {
   if (access === 'control') return method !== 'GET' && method !== 'HEAD'
   return access === 'write' || access === 'search'
@@ -75,7 +75,7 @@ export function enterpriseOnly(): ServerError {
   )
 }
 
-/** One sentence for all that is not the token's: it does not tell what exists. */
+/** The same message for everything that the token cannot access, so that it does not reveal what exists. */
 export function denied(): ServerError {
   return new ServerError('access_denied', 'this token does not allow this operation')
 }

@@ -1,8 +1,8 @@
-// The part of a caller's address that is counted: an IPv4 address, or the first 64 bits of an IPv6 address, because a network gets
-// these 64 bits as a whole.
+// The part of a caller's address that limits apply to: an IPv4 address, or the first 64 bits of an IPv6 address, because a network owns
+// all addresses with the same 64 bits.
 import { isIP, isIPv4 } from 'node:net'
 
-/** One key for every spelling of an address; `unknown` for what is none, as a proxy may pass it on. */
+/** The same key for every spelling of an address; `unknown` for a text that is not an address, which a proxy may forward. */
 export function addressKey(address: string | undefined): string {
   if (address === undefined) return 'unknown'
   const plain = withoutPort(address)
@@ -24,7 +24,7 @@ function withoutPort(address: string): string {
 
 /** The eight groups of an IPv6 address, without leading zeros. */
 function groupsOf(address: string): string[] {
-  // Writes every spelling in one way, which has no dots; it takes no zones.
+  // The URL parser converts every spelling to one form, which has no dots. It does not accept zones.
   const canonical = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname.slice(1, -1)
   const [head = '', tail = ''] = canonical.split('::')
   const [before, after] = [head, tail].map((part) => (part === '' ? [] : part.split(':')))

@@ -15,13 +15,13 @@ import {
 import { addressKey } from './addresses.ts'
 
 export interface Attempts {
-  /** Whether another failure from this address is within the rates. */
+  /** Whether the limits allow another failure from this address. */
   mayFail(address: string): boolean
   failed(address: string): void
   succeeded(address: string): void
   /** Whether the right token came from this address within the last 24 hours. */
   remembers(address: string): boolean
-  /** Resolves after a second; at once when too many wait already, and for all when the server stops. */
+  /** Resolves after one second, or immediately if too many calls are waiting. `stop` resolves all waiting calls. */
   delay(): Promise<void>
   stop(): void
 }
@@ -29,18 +29,18 @@ export interface Attempts {
 export interface AttemptsOptions {
   /** Milliseconds of a monotonic clock. */
   readonly now?: () => number
-  /** Calls `then` after so many milliseconds. */
+  /** Calls `then` after `ms` milliseconds. */
   readonly later?: (then: () => void, ms: number) => void
 }
 
 export function createAttempts({ now = () => performance.now(), later = setLater }: AttemptsOptions = {}): Attempts {
-  // Failures beyond the rates are never added, so that there are at most a hundred however many addresses take part.
+  // Failures above the limits are not added, so the list has at most a hundred entries, whatever the number of addresses.
   let failures: { readonly timeMs: number; readonly address: string }[] = []
   const successes = new Map<string, number>()
   const waiting = new Set<() => void>()
   const recent = () => {
     const begin = now() - authWindowMs
-    // In the order of their times: the first is the oldest.
+    // The list is in the order of time: the first failure is the oldest.
     if (failures[0] !== undefined && failures[0].timeMs <= begin)
       failures = failures.filter(({ timeMs }) => timeMs > begin)
     return failures
@@ -60,7 +60,7 @@ export function createAttempts({ now = () => performance.now(), later = setLater
       const key = addressKey(address)
       const successMs = successes.get(key)
       if (successMs !== undefined && now() - successMs < authRefreshMs) return
-      // In the order of their last success, so that the first is the one to forget.
+      // The map is in the order of the last successes, so its first address is the one to forget.
       successes.delete(key)
       successes.set(key, now())
       const oldest = successes.keys().next().value

@@ -1,5 +1,5 @@
-// Decides from the Authorization header alone who asks, before a body is read. Only hashes are compared and looked up, so that
-// the time it takes says nothing about the token.
+// Identifies the caller by the Authorization header alone, before a body is read. It compares and looks up only hashes, so that the
+// time that this takes reveals nothing about the token.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Database } from '@annal/engine'
 import type { EngineSlot } from '../engine-slot.ts'
@@ -16,17 +16,17 @@ export interface Guard {
   /** Throws authorization_required, invalid_token, too_many_attempts, database_inactive, database_not_found (root alone), starting. */
   check(header: string | undefined, address: string): Principal
   /**
-   * Whether the caller may know how the server as a whole is. A wrong token counts and is delayed as in `check`, without a word
-   * about it.
+   * Whether the caller may see the state of the whole server. A wrong token is counted and delayed as in `check`, but causes no
+   * error.
    */
   mayKnowAll(header: string | undefined, address: string): Promise<boolean>
-  /** Resolves when a wrong token may be answered. */
+  /** Resolves when the reply to a wrong token may be sent. */
   delay(): Promise<void>
 }
 
 export interface GuardOptions {
   readonly authToken: string | undefined
-  /** Given: databases have tokens of their own, and `authToken` counts for nothing. */
+  /** If set, databases have their own tokens, and `authToken` has no effect. */
   readonly rootToken: string | undefined
   readonly slot: EngineSlot
   readonly attempts?: Attempts
@@ -35,11 +35,11 @@ export interface GuardOptions {
 export function createGuard({ authToken, rootToken, slot, attempts = createAttempts() }: GuardOptions): Guard {
   if (rootToken !== undefined) return guardWith(rootTokens(rootToken, slot), attempts)
   if (authToken !== undefined) return guardWith(authTokens(authToken), attempts)
-  // Without a token everybody passes and the header is not even looked at: published clients send junk there.
+  // Without a token every caller is accepted, and the header is ignored, because published clients send arbitrary values in it.
   return { check: () => owner, mayKnowAll: async () => true, delay: async () => undefined }
 }
 
-/** Enough of a token's hash to tell tokens apart in a log, and too little to find the token. */
+/** A part of a token's hash: long enough to distinguish tokens in a log, too short to find the token. */
 export function tokenId(header: string | undefined): string | undefined {
   return header === undefined || header === '' ? undefined : sha256(tokenIn(header)).toString('hex').slice(0, 12)
 }
@@ -53,20 +53,20 @@ const owner: Principal = { kind: 'owner' }
 const root: Principal = { kind: 'root' }
 
 /**
- * The one token that a person chose, and the tokens that the server generated, which cannot be guessed and whose failures are not
+ * The token that a person chose, and the tokens that the server generated. Generated tokens cannot be guessed, so their failures are not
  * counted.
  */
 interface Tokens {
-  /** Reads the header; `digest` is of what is to be compared. */
+  /** Parses the header; `digest` is the hash of the part to compare. */
   read(token: string): PresentedToken
   readonly chosen: Buffer
 }
 
 interface PresentedToken {
   readonly digest: Buffer
-  /** Whose the token is if it is the chosen one. Throws where that names a database that is not there. */
+  /** The principal of the chosen token. Throws if the token names a database that does not exist. */
   ofChosen(): Principal
-  /** Whose the token is if the server made it; undefined when it did not. Throws starting while it cannot know. */
+  /** The principal of a token that the server generated, otherwise undefined. Throws starting if this is not known yet. */
   ofMade(): Principal | undefined
 }
 
@@ -87,7 +87,7 @@ function rootTokens(rootToken: string, slot: EngineSlot): Tokens {
         digest,
         ofChosen: () => (wanted === null ? root : member(slot, wanted[1] ?? '', true)),
         ofMade() {
-          // While the log is not read yet, only what has the form of a made token may be one; the rest is judged without it.
+          // Until the log is read, only a text of the right form can be a generated token; all others are checked without the log.
           if (wanted !== null || (!slot.isOpen() && !madeForm.test(token))) return undefined
           const found = slot.engine().control.findToken(digest.toString('hex'))
           return found && member(slot, found.database.name, found.token.kind === 'rw')
@@ -100,7 +100,7 @@ function rootTokens(rootToken: string, slot: EngineSlot): Tokens {
 /** `<database>:<32 random bytes>`. */
 const madeForm = /^[^:]+:[A-Za-z0-9_-]{43}$/
 
-/** Holds on to the database as it is now: one that takes its name before the request ends is another. */
+/** Refers to the current database: if it is deleted, another one with the same name is not accessible with this principal. */
 function member(slot: EngineSlot, name: string, mayWrite: boolean): Principal {
   const database = slot.database(name)
   if (database.describe().active) return { kind: 'member', database, mayWrite }
@@ -111,7 +111,7 @@ function member(slot: EngineSlot, name: string, mayWrite: boolean): Principal {
 }
 
 function guardWith({ read, chosen }: Tokens, attempts: Attempts): Guard {
-  // What is not compared costs the same whether it is right or wrong, and is refused alike.
+  // A token that is not compared takes the same time and gets the same error, whether it is right or wrong.
   const judge = (token: string, address: string): Principal | 'wrong' | 'unchecked' => {
     const { digest, ofMade, ofChosen } = read(token)
     const made = ofMade()
@@ -144,7 +144,7 @@ function guardWith({ read, chosen }: Tokens, attempts: Attempts): Guard {
         return typeof found !== 'string' && found.kind !== 'member'
       } catch (error) {
         if (!(error instanceof Error && 'code' in error)) throw error
-        // No authentication yet, or a database that was deleted: such a caller may not read figures of the whole server.
+        // Authentication is not possible yet, or the database was deleted: the caller may not see the state of the whole server.
         return false
       }
     },
@@ -152,7 +152,7 @@ function guardWith({ read, chosen }: Tokens, attempts: Attempts): Guard {
   }
 }
 
-/** The raw token, or `Bearer` and the token. */
+/** Removes the prefix `Bearer`, if there is one. */
 function tokenIn(header: string): string {
   return header.replace(/^bearer +/i, '')
 }

@@ -1,5 +1,5 @@
-// By which names the server may be addressed where it asks for no token. A web page whose own name suddenly resolves to this
-// machine (DNS rebinding) counts as the same origin for its browser, and only the Host header gives it away.
+// The host names under which a server without a token accepts requests. If the name of a web page suddenly resolves to this machine (DNS
+// rebinding), the browser considers the server to be of the same origin, and only the Host header reveals the attack.
 import type { IncomingHttpHeaders } from 'node:http'
 import { isIP } from 'node:net'
 import { ServerError } from '../http/errors.ts'
@@ -9,8 +9,8 @@ import { hostsRememberedMax } from '../http/limits.ts'
 export type HostCheck = (headers: IncomingHttpHeaders) => void
 
 /**
- * IP literals, `localhost` and `names` pass, whatever the port. Where a proxy sends X-Forwarded-Host, every name in it must
- * pass, too. A request without Host passes: browsers always send one.
+ * Accepts IP literals, `localhost`, and `names`, with any port. If a proxy sends X-Forwarded-Host, every name in it must be accepted
+ * too. A request without Host is accepted, because browsers always send one.
  */
 export function createHostCheck(names: readonly string[]): HostCheck {
   const allowed = new Set(['localhost', ...names.map((name) => name.toLowerCase())])
@@ -28,7 +28,7 @@ export function createHostCheck(names: readonly string[]): HostCheck {
   }
 }
 
-/** Values of an X-Forwarded-Host header, the one nearest to the browser first. */
+/** Values of an X-Forwarded-Host header, beginning with the one nearest to the browser. */
 export function forwardedHosts(header: string | readonly string[]): string[] {
   return [header]
     .flat()
@@ -39,7 +39,7 @@ export function forwardedHosts(header: string | readonly string[]): string[] {
 
 const form = /^(?:\[([0-9a-f:.]+)(?:%[^\]\s]*)?\]|([^\s:/\\@[\]]+?)\.?)(?::\d{1,5})?$/i
 
-/** The name or address in a Host header, in lower case and without port and brackets; undefined for anything else. */
+/** The name or address in a Host header, in lower case, without port and brackets; undefined for any other text. */
 function hostName(header: string): string | undefined {
   const [, address, name] = form.exec(header) ?? []
   return (address ?? name)?.toLowerCase()

@@ -1,6 +1,6 @@
-// Which web pages may use the server from a browser. Pages of other origins can send requests without being allowed to read the
-// answers, so a request that changes something is refused unless its page belongs to this server or NDD_CORS_ORIGINS names it.
-// Programs that are no browsers send neither Origin nor Sec-Fetch-Site, and are not concerned.
+// The web pages that may use the server from a browser. Pages of other origins can send requests even if they may not read the replies.
+// A request that may change data is therefore rejected unless its page belongs to this server or NDD_CORS_ORIGINS lists its origin.
+// Programs other than browsers send neither Origin nor Sec-Fetch-Site and are not affected.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../http/errors.ts'
@@ -9,14 +9,14 @@ import { forwardedHosts } from './hosts.ts'
 
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Throws origin_refused for a request that may change something and comes from a page that is neither ours nor in `named`. */
+/** Throws origin_refused for a request that may change data and comes from a page of another origin that is not in `named`. */
 export function checkOrigin(method: string, headers: IncomingHttpHeaders, named: ReadonlySet<string>): void {
   if (safeMethods.has(method)) return
   const { origin } = headers
   const site = headers['sec-fetch-site']
   if (origin === undefined && site === undefined) return
   if (origin !== undefined && named.has(origin)) return
-  // Pages cannot set Sec-Fetch-Site, so it is right also behind a proxy that replaced Host.
+  // Pages cannot set Sec-Fetch-Site, so it is reliable even if a proxy replaced Host.
   if (site === 'same-origin' || site === 'none') return
   if (site !== 'cross-site' && origin !== undefined && isOwn(origin, headers)) return
   throw new ServerError('origin_refused', 'a web page of another origin may not change data; see NDD_CORS_ORIGINS', {
@@ -26,8 +26,8 @@ export function checkOrigin(method: string, headers: IncomingHttpHeaders, named:
 }
 
 /**
- * Whether the origin is the address that the browser used. A proxy may end TLS, so schemes are not compared; one that replaced Host
- * tells it in X-Forwarded-Host, which a page of another origin cannot send without a preflight.
+ * Whether the origin is the address that the browser used. A proxy may terminate TLS, so schemes are not compared. A proxy that replaces
+ * Host sends the original in X-Forwarded-Host, which a page of another origin cannot send without a preflight.
  */
 function isOwn(origin: string, { host, 'x-forwarded-host': forwarded }: IncomingHttpHeaders): boolean {
   const url = URL.parse(origin)
@@ -36,9 +36,9 @@ function isOwn(origin: string, { host, 'x-forwarded-host': forwarded }: Incoming
   return hosts.some((one) => one !== '' && URL.parse(`${url.protocol}//${one}`)?.host === url.host)
 }
 
-/** Headers for the pages of `named` origins. Other origins get none, and browser credentials are never accepted. */
+/** Sends the CORS headers to pages of `named` origins, and to no others. Browser credentials are never accepted. */
 export interface Cors {
-  /** True when the request was a preflight, which is answered then. */
+  /** Returns true if the request is a preflight; the reply is sent then. */
   answer(request: FastifyRequest, reply: FastifyReply): boolean
 }
 
@@ -49,7 +49,7 @@ const preflightHeaders = {
 }
 const exposed = 'content-disposition, etag, retry-after, www-authenticate, x-annal-warnings, x-request-id'
 
-/** Undefined where no origin is named. */
+/** Undefined if no origin is named. */
 export function createCors(named: ReadonlySet<string>): Cors | undefined {
   if (named.size === 0) return undefined
   return {

@@ -1,5 +1,5 @@
-// Certificate and key for HTTPS: read from files at the start and again on request, so that a renewed certificate needs no
-// restart. A key that others may read is refused.
+// Certificate and key for HTTPS. They are read from files at the start and again on request, so that a renewed certificate needs no
+// restart. A key that other users can read is rejected.
 import { readFile, stat } from 'node:fs/promises'
 import type { SecureVersion } from 'node:tls'
 import { createSecureContext } from 'node:tls'
@@ -11,11 +11,11 @@ export interface TlsOptions {
   readonly minVersion: SecureVersion
 }
 
-/** Undefined when the server speaks plain HTTP. Throws ConfigError. */
+/** Undefined if the server uses plain HTTP. Throws ConfigError. */
 export async function readTls({ tlsCert, tlsKey }: Config): Promise<TlsOptions | undefined> {
   if (tlsCert === undefined || tlsKey === undefined) return undefined
-  const cert = await readOrComplain('NDD_TLS_CERT', tlsCert)
-  const key = await readOrComplain('NDD_TLS_KEY', tlsKey)
+  const cert = await readSettingFile('NDD_TLS_CERT', tlsCert)
+  const key = await readSettingFile('NDD_TLS_KEY', tlsKey)
   const { mode } = await stat(tlsKey)
   if ((mode & 0o077) !== 0) {
     throw new ConfigError([
@@ -31,7 +31,7 @@ export async function readTls({ tlsCert, tlsKey }: Config): Promise<TlsOptions |
   return options
 }
 
-async function readOrComplain(setting: string, file: string): Promise<Buffer> {
+async function readSettingFile(setting: string, file: string): Promise<Buffer> {
   try {
     return await readFile(file)
   } catch (error) {

@@ -1,5 +1,5 @@
-// A body that its route reads while it arrives. Small ones are taken whole; of larger ones no more is held than one entry of
-// their list. It knows bytes, not what they mean.
+// A body that its route reads while it arrives. A small body is read at once. Of a larger one, only one entry of its list is in memory at
+// a time. This file knows bytes, not their meaning.
 import type { Readable } from 'node:stream'
 import { TimeSlice } from '@annal/wal'
 import type { FastifyRequest } from 'fastify'
@@ -10,24 +10,24 @@ import { declaredBytes, tooLarge, wrongLength } from './whole-body.ts'
 export interface ArrivingBodyOptions {
   readonly format: 'json' | 'msgpack'
   readonly bytesMax: number
-  /** What Content-Length says. */
+  /** Content-Length; undefined without this header. */
   readonly declared: number | undefined
-  /** Grows with what arrives. */
+  /** Grows with the bytes that arrive. */
   readonly room?: BodyRoom | undefined
 }
 
-/** Sees what a JSON body holds. */
+/** Is called with the parts of a JSON body. */
 export interface BodyWatcher {
   whole(body: unknown): void
-  /** `position` is the entry's place in the list of the body. */
+  /** `position` is the index of the entry in the list of the body. */
   entry(value: unknown, position: number): void
 }
 
 export class ArrivingBody {
   readonly format: 'json' | 'msgpack'
-  /** At most so many bytes come. */
+  /** Maximum number of bytes of this body. */
   readonly bytesMax: number
-  /** Sees JSON before its values are taken: the whole of a small body, the entries of a large one. */
+  /** Is called with JSON before its values are used: with a small body as a whole, with each entry of a large one. */
   watcher: BodyWatcher | undefined
   readonly #payload: Readable
   readonly #declared: number | undefined
@@ -43,11 +43,11 @@ export class ArrivingBody {
     this.#payload = payload
     this.#declared = declared
     this.#room = room
-    // Otherwise refusing a body halfway would close the connection before the reply.
+    // Otherwise rejecting a body that has not arrived completely would close the connection before the reply.
     this.#chunks = payload.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
   }
 
-  /** All of it where it is small; else undefined, and it comes in chunks. Throws ServerError body_too_large, overloaded, or bad_request. */
+  /** Returns a small body; undefined for a larger one, which `chunks` returns. Throws body_too_large, overloaded, or bad_request. */
   async whole(): Promise<Buffer | undefined> {
     if (this.#declared !== undefined && this.#declared > bodyBytesAtOnceMax) return undefined
     while (this.#received <= bodyBytesAtOnceMax) {
@@ -62,8 +62,8 @@ export class ArrivingBody {
   }
 
   /**
-   * What `whole` left, from the beginning. Yields to others between chunks when a slice is over: otherwise one turn of the event loop
-   * reads as many as 32 chunks, and the reader's work on each of them adds up.
+   * Returns the body from its beginning, after `whole` returned undefined. Between chunks it yields to other work when its time slice is
+   * over: one turn of the event loop can read 32 chunks, and the processing of all of them would block the others.
    */
   async *chunks(): AsyncGenerator<Buffer, void, void> {
     const slice = new TimeSlice()
@@ -78,17 +78,17 @@ export class ArrivingBody {
     }
   }
 
-  /** The rest is received and discarded, so that the client can read the reply. */
+  /** Receives and drops the rest of the body, so that the client can read the reply. */
   discard(): void {
     if (this.#ended) return
     this.#begun = []
-    // A connection that broke has nothing more to be thrown away.
+    // After a broken connection there is nothing left to drop.
     this.#drain().catch(() => undefined)
   }
 
   async #drain(): Promise<void> {
     await this.#chunks.return?.()
-    // With a listener: a stream that was iterated does not flow without one.
+    // The listener is necessary: a stream that was iterated does not flow without one.
     this.#payload.on('data', () => undefined)
     this.#payload.resume()
   }
@@ -107,7 +107,7 @@ export class ArrivingBody {
   }
 }
 
-/** Throws ServerError body_too_large where the head of the request says so already. */
+/** Throws ServerError body_too_large if Content-Length exceeds the limit of the route. */
 export function arrivingBody(request: FastifyRequest, payload: Readable, format: 'json' | 'msgpack'): ArrivingBody {
   const { bodyLimit } = request.routeOptions
   const declared = declaredBytes(request)

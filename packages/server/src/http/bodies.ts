@@ -1,5 +1,5 @@
-// What the server takes as a body: JSON and MessagePack, in two ways. A route whose body is a list reads it while it arrives;
-// every other route gets the decoded value, which its schema then judges.
+// The parsers of bodies, for JSON and MessagePack. A route whose body is a list reads it while it arrives. Every other route gets the
+// decoded value, which is then validated by the schema of the route.
 import type { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { parseJsonBody, parseQuestion, type QuestionKey } from '../wire/json-body.ts'
@@ -10,23 +10,23 @@ import { readWhole } from './whole-body.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The key of a vector whose numbers are read from the bytes of a JSON body, since there is nothing more in most of them. */
+    /** Key of the query vector, whose numbers are read directly from the bytes of a JSON body, because they are most of the body. */
     readonly question?: QuestionKey
-    /** A request without a body is one with an empty object; goes with `noBodyIsEmpty`. */
+    /** A request without a body is handled as one with an empty object; used together with `noBodyIsEmpty`. */
     readonly bodyOptional?: boolean
-    /** Written to the audit log under this name. */
+    /** Name of the action in the audit log. */
     readonly audit?: string
-    /** Status of collection_not_found where published clients expect another than 404. */
+    /** Status of collection_not_found if published clients expect one other than 404. */
     readonly missingCollectionStatus?: number
-    /** Statuses of other codes where published clients expect others. */
+    /** Statuses of other codes if published clients expect different ones. */
     readonly statuses?: { readonly [code: string]: number }
-    /** The token may stand in the query, since a link in a browser has no headers. */
+    /** The token may be in the query string, because a link in a browser has no headers. */
     readonly tokenInQuery?: boolean
   }
   interface FastifyRequest {
-    /** As the route says; set by the hook that reads what a route says, which costs something each time. */
+    /** From the configuration of the route; set by the hook that reads it, because each read of it takes time. */
     question: QuestionKey | undefined
-    /** What the body may take of memory; undefined where there is none, and on open routes, whose bodies are short. */
+    /** The memory that the body may use; undefined without a body, and on open routes, whose bodies are short. */
     bodyRoom: BodyRoom | undefined
   }
 }
@@ -47,7 +47,7 @@ export function addBodyParsers(app: FastifyInstance): void {
 }
 
 function readJson(request: FastifyRequest, body: Buffer): unknown {
-  // Published clients name the type on DELETE and POST requests that have no body at all.
+  // Published clients send a content type with DELETE and POST requests that have no body.
   if (body.length === 0) {
     const { schema, config } = request.routeOptions
     if (schema?.body === undefined || config.bodyOptional === true) return undefined
@@ -56,7 +56,7 @@ function readJson(request: FastifyRequest, body: Buffer): unknown {
   return question === undefined ? parseJsonBody(body) : parseQuestion(body, question)
 }
 
-/** A parser that gets all of a body at once. */
+/** A parser that gets the whole body. */
 function wholeParser(parse: (request: FastifyRequest, body: Buffer) => unknown) {
   return (request: FastifyRequest, payload: Readable, done: Done): void =>
     readWhole(request, payload, (error, body) => {
@@ -65,7 +65,7 @@ function wholeParser(parse: (request: FastifyRequest, body: Buffer) => unknown) 
     })
 }
 
-/** On the routes of `app` a body is an ArrivingBody. What a refusal leaves of it is thrown away. */
+/** On the routes of `app`, a body is an ArrivingBody. After an error, the rest of it is dropped. */
 export function addListParsers(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', (request, payload, done) => {
@@ -80,7 +80,7 @@ export function addListParsers(app: FastifyInstance): void {
   })
 }
 
-/** Before the schema looks at it. */
+/** Runs before the body is validated. */
 export function noBodyIsEmpty(request: FastifyRequest, _reply: FastifyReply, done: () => void): void {
   request.body ??= {}
   done()
@@ -91,7 +91,7 @@ function settle(done: Done, read: () => unknown): void {
   try {
     body = read()
   } catch (error) {
-    // Readers throw errors with a code; whatever else it may be goes up as it is.
+    // Readers throw errors with a code. Anything else is passed on unchanged.
     done(error instanceof Error ? error : new Error(String(error)))
     return
   }

@@ -10,7 +10,7 @@ import { errorValueLengthMax } from './limits.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** A warning about the body, for its sender. */
+    /** Warnings about the body, for the client. */
     warnings: readonly string[] | undefined
   }
 }
@@ -56,14 +56,14 @@ export function addBodyKeys(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const { warnings } = request
     if (warnings === undefined) return done(null, payload)
-    // Texts of a header are ASCII.
+    // Header values are ASCII.
     reply.header('x-annal-warnings', warnings.join('; ').replaceAll(/[^\x20-\x7e]/g, '?'))
     const json = typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('application/json')
     done(null, json ? withWarnings(payload, warnings) : payload)
   })
 }
 
-/** Lists are read by their routes, all of which are published. */
+/** Routes read lists themselves; all of these routes belong to the published protocol. */
 function watch(request: FastifyRequest, body: ArrivingBody, schema: TSchema): void {
   body.watcher = {
     whole: (value) => warn(request, unknownKeys(schema, value)),
@@ -79,7 +79,7 @@ function warn(request: FastifyRequest, found: readonly UnknownKey[]): void {
   request.warnings = [...(request.warnings ?? []), ...added].slice(0, unknownKeysMax)
 }
 
-/** The text of a JSON object that has members, or the beginning of it. */
+/** Adds the warnings to a JSON object that has members; `json` may be only its beginning. */
 export function withWarnings(json: string, warnings: readonly string[]): string {
   return json.startsWith('{"') ? `{"warnings":${JSON.stringify(warnings)},${json.slice(1)}` : json
 }

@@ -1,46 +1,46 @@
-// Watches bodies that are being received. A body may take as long as it makes progress; one that receives too little for a while is cut
-// off, so that a client cannot hold a connection and memory by sending a byte now and then. Node's own limit counts the total time
-// instead, and would end every large upload over a slow connection.
+// Monitors bodies that are being received. A body has no time limit while it makes progress. If too few bytes arrive for a while, the
+// connection is closed, so that a client cannot occupy a connection and memory by sending single bytes. Node's own limit applies to the
+// total time instead, and would end every large upload over a slow connection.
 import type { IncomingMessage, Server } from 'node:http'
 import * as limits from './limits.ts'
 
 interface Watched {
   readonly request: IncomingMessage
-  /** Where it stands among those that are open; -1 when it is not among them any more. */
+  /** Position in the list of open bodies; -1 after it was removed. */
   index: number
-  /** Bytes of the connection when it was last looked at, and how many looks ago that was. */
+  /** Bytes of the connection when progress was last measured, and the number of checks since then. */
   bytes: number
-  looks: number
-  /** Bytes of the connection when the request was answered before its body was there, and how many looks ago that was. */
-  answered: { readonly bytes: number; looks: number } | undefined
+  checks: number
+  /** If the reply was sent before the body was complete: bytes of the connection at that time, and the number of checks since then. */
+  answered: { readonly bytes: number; checks: number } | undefined
 }
 
 export interface BodyWatchOptions {
-  readonly lookEveryMs?: number
-  /** Looks after which so many bytes must have come. */
-  readonly looksMax?: number
+  readonly checkEveryMs?: number
+  /** Number of checks in which at least `bytesMin` bytes must arrive. */
+  readonly checksMax?: number
   readonly bytesMin?: number
-  /** What may come after the reply, and for how many looks. */
+  /** Bytes that may arrive after the reply, and the number of checks for which they may. */
   readonly unreadBytesMax?: number
-  readonly unreadLooksMax?: number
+  readonly unreadChecksMax?: number
 }
 
 export interface BodyWatch {
-  /** Called when the head of a request with a body has arrived; returns the function to call when its reply is complete. */
+  /** Starts to monitor a request whose headers have arrived. Returns the function to call when its reply is complete. */
   watch(request: IncomingMessage): () => void
   end(): void
 }
 
 export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatchOptions = {}): BodyWatch {
   const {
-    lookEveryMs = limits.connectionsCheckingIntervalMs,
-    looksMax = Math.ceil(limits.bodyProgressMs / lookEveryMs),
+    checkEveryMs = limits.connectionsCheckingIntervalMs,
+    checksMax = Math.ceil(limits.bodyProgressMs / checkEveryMs),
     bytesMin = limits.bodyProgressBytesMin,
     unreadBytesMax = limits.unreadBytesMax,
-    unreadLooksMax = Math.ceil(limits.unreadMs / lookEveryMs),
+    unreadChecksMax = Math.ceil(limits.unreadMs / checkEveryMs),
   } = options
-  const bounds = { looksMax, bytesMin, unreadBytesMax, unreadLooksMax }
-  // Not a Set: the tables that it replaces while it grows refer to each other, and V8 would keep the requests with them.
+  const bounds = { checksMax, bytesMin, unreadBytesMax, unreadChecksMax }
+  // Not a Set: the tables that a growing Set replaces refer to each other, and V8 would keep the requests in memory with them.
   const open: Watched[] = []
   const close = (watched: Watched): void => {
     if (watched.index < 0) return
@@ -53,49 +53,49 @@ export function createBodyWatch(server: Pick<Server, 'emit'>, options: BodyWatch
   }
   const timer = setInterval(() => {
     for (const watched of open.slice()) {
-      const state = lookAt(watched, bounds)
-      if (state === 'stuck') cutOff(watched.request, server)
-      // The reply is out; there is nothing more to say.
-      if (state === 'unwanted') watched.request.socket.destroy()
+      const state = stateOf(watched, bounds)
+      if (state === 'stalled') cutOff(watched.request, server)
+      // The reply was sent, so there is nothing to tell the client.
+      if (state === 'unread') watched.request.socket.destroy()
       if (state !== 'arriving') close(watched)
     }
-  }, lookEveryMs).unref()
+  }, checkEveryMs).unref()
   return {
     watch(request) {
       const { bytesRead: bytes } = request.socket
-      const watched: Watched = { request, index: open.length, bytes, looks: 0, answered: undefined }
+      const watched: Watched = { request, index: open.length, bytes, checks: 0, answered: undefined }
       open.push(watched)
       return () => {
-        // A request may be answered, and refused, before all of its body came: the rest keeps the connection busy.
+        // A request can be rejected before its body is complete. The rest of the body still occupies the connection.
         if (request.complete) close(watched)
-        else watched.answered ??= { bytes: request.socket.bytesRead, looks: 0 }
+        else watched.answered ??= { bytes: request.socket.bytesRead, checks: 0 }
       }
     },
     end: () => clearInterval(timer),
   }
 }
 
-function lookAt(
+function stateOf(
   watched: Watched,
-  { looksMax, bytesMin, unreadBytesMax, unreadLooksMax }: Required<Omit<BodyWatchOptions, 'lookEveryMs'>>,
-): 'over' | 'arriving' | 'stuck' | 'unwanted' {
+  { checksMax, bytesMin, unreadBytesMax, unreadChecksMax }: Required<Omit<BodyWatchOptions, 'checkEveryMs'>>,
+): 'complete' | 'arriving' | 'stalled' | 'unread' {
   const { request, answered } = watched
-  if (request.complete || request.socket.destroyed) return 'over'
+  if (request.complete || request.socket.destroyed) return 'complete'
   const { bytesRead } = request.socket
   if (answered !== undefined) {
-    answered.looks += 1
-    if (bytesRead - answered.bytes > unreadBytesMax || answered.looks > unreadLooksMax) return 'unwanted'
+    answered.checks += 1
+    if (bytesRead - answered.bytes > unreadBytesMax || answered.checks > unreadChecksMax) return 'unread'
   }
-  watched.looks += 1
-  if (watched.looks < looksMax) return 'arriving'
-  if (bytesRead - watched.bytes < bytesMin) return answered === undefined ? 'stuck' : 'unwanted'
+  watched.checks += 1
+  if (watched.checks < checksMax) return 'arriving'
+  if (bytesRead - watched.bytes < bytesMin) return answered === undefined ? 'stalled' : 'unread'
   watched.bytes = bytesRead
-  watched.looks = 0
+  watched.checks = 0
   return 'arriving'
 }
 
 function cutOff({ socket }: IncomingMessage, server: Pick<Server, 'emit'>): void {
-  // As Node says it of requests that take too long.
+  // The error that Node reports for requests that take too long.
   const error = Object.assign(new Error('the body stopped arriving'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
   server.emit('clientError', error, socket)
   socket.destroySoon()

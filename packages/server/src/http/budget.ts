@@ -1,9 +1,9 @@
-// Limits what concurrent requests hold: bytes of their bodies, bytes of their replies, and the requests themselves. A request above the
+// Limits what concurrent requests occupy: bytes of their bodies, bytes of their replies, and the number of requests. A request above the
 // limit gets an error and can be retried.
 import { ServerError } from './errors.ts'
 
 export interface Budget {
-  /** Takes so much and returns how to give it back, which may be called more than once. */
+  /** Takes a part of the budget. Returns the function that releases it, which may be called more than once. */
   take(amount: number): () => void
   /** A share that has nothing yet. */
   open(): Share

@@ -1,4 +1,4 @@
-// The one shape in which a request is refused, whatever refused it.
+// Sends every error reply in one form.
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import {
   type AnyCode,
@@ -33,14 +33,14 @@ export function sendError(error: FastifyError | Error, request: FastifyRequest, 
 }
 
 /**
- * A client that sends its whole body before it reads would lose the reply if the connection ended now. The rest of the body is thrown
- * away instead, and the connection can take the next request; see body-watch.ts for how much of it.
+ * A client that sends its whole body before it reads would lose the reply if the connection were closed now. Instead, the rest of the body
+ * is dropped, and the connection can be used for the next request. body-watch.ts limits how much is dropped.
  */
 function readRest({ raw }: FastifyRequest, reply: FastifyReply): void {
   if (raw.complete) return
   const isTooLarge = Number(raw.headers['content-length'] ?? 0) > unreadBytesMax
-  // The framework closes the connection when a parser refuses a body. Node does so after the last request that it takes on one, which
-  // a header that was removed would keep it from announcing.
+  // The framework closes the connection when a parser rejects a body. Node closes it after the last request that it accepts on a
+  // connection; without the header it could not announce that.
   if (isTooLarge || isLastOfConnection(reply)) reply.header('connection', 'close')
   else if (reply.hasHeader('connection')) reply.removeHeader('connection')
   raw.unpipe()

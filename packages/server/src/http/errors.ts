@@ -1,10 +1,10 @@
-// Every way a request can end badly: a stable code, its HTTP status, and one shape of reply. Codes of the engine and of
-// the log pass through under their own names; docs/reference/errors.md explains all of them.
+// Every error of a request: a stable code, its HTTP status, and one form of reply. Codes of the engine and of the log are used unchanged.
+// docs/reference/errors.md explains all of them.
 import type { EngineErrorCode, ErrorDetails } from '@annal/engine'
 import type { WalErrorCode } from '@annal/wal'
 import { errorValueLengthMax } from './limits.ts'
 
-/** Codes that only HTTP knows. */
+/** Codes of the server itself. */
 export type ServerErrorCode =
   | 'authorization_required'
   | 'invalid_token'
@@ -36,7 +36,7 @@ export type ServerErrorCode =
   | 'server_away'
   | 'internal'
 
-/** Every code a reply can carry. */
+/** Every code that a reply can have. */
 export type AnyCode = ServerErrorCode | WalErrorCode | EngineErrorCode
 
 const statusByCode: { readonly [C in AnyCode]: number } = {
@@ -111,10 +111,10 @@ const statusByCode: { readonly [C in AnyCode]: number } = {
   repair_refused: 500,
 }
 
-/** Every code, for those who describe the API. */
+/** Every code, for the description of the API. */
 export const errorCodes: readonly string[] = Object.keys(statusByCode)
 
-/** What the client gets besides the message. */
+/** The body of an error reply. */
 export interface ErrorBody {
   readonly error: string
   readonly code: AnyCode
@@ -127,7 +127,7 @@ export interface ErrorBody {
 /** Messages of the log, and those of the engine about its files, contain paths; the client gets these messages instead. */
 const sentences: { readonly [C in AnyCode]?: string } = {
   snapshot_damaged: 'stored data is damaged; see the server log',
-  // Data of the server's own in a newer format keeps it from starting, so this is about a backup.
+  // Data of the server in a newer format prevents its start, so the code refers to a backup here.
   format_too_new: 'the format of the backup is unknown: a newer version wrote it, or it is damaged',
   collection_quarantined: 'the collection is out of service; see its description for the reason',
   log_failed: 'the disk failed to make data durable; it is unknown whether this write is stored',
@@ -155,7 +155,7 @@ export class ServerError extends Error {
   }
 }
 
-/** A value a client sent that cannot be taken: names the field, the value and, where there is one, the limit. */
+/** An invalid value from a client, with the field, the value, and the limit if there is one. */
 export function invalidArgument(message: string, details: ErrorDetails): ServerError {
   return new ServerError('invalid_argument', message, details)
 }
@@ -179,7 +179,7 @@ export function statusOf(code: AnyCode): number {
   return statusByCode[code]
 }
 
-/** Seconds a client should wait before it asks again, where asking again can help. */
+/** Seconds that a client should wait before a retry; undefined if a retry cannot succeed. */
 export function retryAfterSeconds(code: AnyCode): number | undefined {
   const status = statusByCode[code]
   if (status === 503) return code === 'overloaded' || code === 'log_overloaded' ? 1 : 2
@@ -200,7 +200,7 @@ export function errorBody(error: CodedError, requestId: string): ErrorBody {
   }
 }
 
-/** A value as an error repeats it: short, and always valid JSON. */
+/** A value in the form that an error repeats: short, and always valid JSON. */
 function shown(value: unknown): string | number | boolean | null {
   if (value === null || typeof value === 'boolean') return value
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value)

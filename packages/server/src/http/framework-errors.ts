@@ -1,14 +1,14 @@
-// What fastify, its validator and Node's HTTP parser call wrong, in our words.
+// Converts errors of fastify, its validator, and Node's HTTP parser to errors of this server.
 
 import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifySchemaValidationError } from 'fastify'
 import { errorBody, ServerError, type ServerErrorCode, statusOf } from './errors.ts'
 
-/** What the validator tells with `verbose`: fastify's type leaves out the value. */
+/** An error of the validator with `verbose`; fastify's type does not have the value. */
 type ValidationFault = FastifySchemaValidationError & { readonly data?: unknown }
 
-/** Undefined when the error is none that a client caused. */
+/** Undefined if the client did not cause the error. */
 export function fromFramework(error: FastifyError | Error): ServerError | undefined {
   if (!('code' in error)) return undefined
   if ('validation' in error && error.validation !== undefined && error.validation.length > 0) {
@@ -58,7 +58,7 @@ function complaint({ keyword, params, message }: ValidationFault): string {
   return message ?? 'is not valid'
 }
 
-/** `/updates/3/id` as `updates[3].id`. */
+/** Converts `/updates/3/id` to `updates[3].id`. */
 function fieldPath(pointer: string): string {
   return pointer
     .split('/')
@@ -68,7 +68,7 @@ function fieldPath(pointer: string): string {
     .replace(/^\./, '')
 }
 
-/** Requests that are not HTTP, too slow or with too many headers: there is no request yet, only a socket. */
+/** Replies to data that is not HTTP, too slow, or has too large headers. There is no request yet, only a socket. */
 export function clientError(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return
   const status =

@@ -1,4 +1,4 @@
-// What happens around every request: it is counted, accepted or refused before its body is read, and logged when its reply is complete.
+// The hooks of every request: it is counted, accepted or rejected before its body is read, and logged when its reply is complete.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Access, checkAccess, needsLicense } from '../access/access.ts'
 import { addressKey } from '../access/addresses.ts'
@@ -14,7 +14,7 @@ import { refusal, ServerError } from './errors.ts'
 import * as limits from './limits.ts'
 import type { RouteContext } from './route-context.ts'
 
-/** In this order: count, host, preflight, origin, guard, room for the body. All before a byte of the body is read. */
+/** Checks in this order: count, host, preflight, origin, token, budgets. All run before the body is read. */
 export function addRequestHooks(app: FastifyInstance, context: RouteContext): void {
   const { config, guard, licensing, metrics, bodies, requestLog, tracing } = context
   const rates = createRateLimit(config.rateLimit)
@@ -44,7 +44,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     const error = refusal(() => {
       checkOrigin(request.method, request.headers, named)
       if (stopping) throw new ServerError('stopping', 'the server is stopping')
-      // Created again at each read.
+      // Each read of routeOptions creates a new object.
       const route = request.routeOptions
       const access = request.is404 ? 'open' : accessOf(route)
       if (access === 'open') return
@@ -90,17 +90,17 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
   })
 }
 
-/** With a token a page that reached the server by a name of its own still knows no token. */
+/** A server with a token needs no check: a page that reaches it under another host name does not know the token. */
 function hostCheckFor({ authToken, rootToken, host, allowedHosts }: RouteContext['config']): HostCheck | undefined {
   return authToken === undefined && rootToken === undefined ? createHostCheck([host, ...allowedHosts]) : undefined
 }
 
-/** Routes without documentation are not taken (see access.ts). */
+/** Routes without documentation cannot be added (see access.ts). */
 function accessOf(route: FastifyRequest['routeOptions']): Access {
   return route.config.doc?.access ?? 'control'
 }
 
-/** A browser that follows a link to a download sends no header; the root token then says in `db` which database it is for. */
+/** A browser that follows a download link sends no header. With the root token, the parameter `db` selects the database. */
 function tokenOf({ headers, query }: FastifyRequest, route: FastifyRequest['routeOptions']): string | undefined {
   if (headers.authorization !== undefined || route.config.tokenInQuery !== true) return headers.authorization
   const { token, db } = query as { readonly token?: unknown; readonly db?: unknown }
@@ -114,7 +114,7 @@ function callerOf(request: FastifyRequest, { authToken, rootToken }: RouteContex
   return (token === undefined ? undefined : tokenId(request.headers.authorization)) ?? addressKey(request.ip)
 }
 
-/** Of a plain deployment there is one; the root token is in none. */
+/** A plain deployment has one database. The root token belongs to none. */
 function databaseOf({ principal }: FastifyRequest, { config }: RouteContext): string | undefined {
   if (principal?.kind === 'member') return principal.database.name
   return config.rootToken === undefined ? 'default' : undefined
@@ -142,7 +142,7 @@ function announcedBytes({ headers }: FastifyRequest, route: FastifyRequest['rout
   return Math.min(Number(headers['content-length'] ?? 0) || 0, route.bodyLimit ?? limits.bodyBytesMax)
 }
 
-/** Neither query strings nor headers go into the log. */
+/** The log gets neither query strings nor headers. */
 export function requestFacts(request: FastifyRequest) {
   return { id: request.id, method: request.method, path: pathOf(request) }
 }
@@ -159,7 +159,7 @@ const refusals: ReadonlyMap<number, string> = new Map([
   [429, 'rate.refused'],
 ])
 
-/** Changes of what the server holds, and requests refused for their token or for want of a license. */
+/** Records changes of data, and requests that were rejected because of their token or a missing license. */
 function auditRequest(
   { audit, slot }: RouteContext,
   request: FastifyRequest,

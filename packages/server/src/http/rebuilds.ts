@@ -1,5 +1,5 @@
-// Rebuilds that were started over HTTP: the reply is sent at once, while the rebuild runs. The engine knows its progress; the requested
-// changes and the reason of a failure are kept here.
+// Rebuilds that were started over HTTP. The reply is sent immediately, while the rebuild is running. The engine has its progress; this
+// file keeps the requested changes and the reason of a failure.
 import type { Collection, Database, DenseFieldSchema, RebuildChanges, RebuildStatus } from '@annal/engine'
 import { errorBody, isCoded, ServerError } from './errors.ts'
 
@@ -9,19 +9,19 @@ export type GraphConfig = Pick<DenseFieldSchema['params'], 'M' | 'efConstruction
 export interface RebuildJob {
   /** Dense fields named in the request, in its order. */
   readonly fields: readonly string[]
-  /** Of the first of these fields, or of the collection's first dense field; undefined when it has none. */
+  /** Configuration of the first of these fields, or of the collection's first dense field; undefined if it has none. */
   readonly previous: GraphConfig | undefined
   readonly next: GraphConfig | undefined
-  /** Why it failed, in words that clients may read. */
+  /** The reason of a failure, in a form that clients may see. */
   readonly failure?: string
 }
 
 export interface RebuildReport {
   readonly collection: string
   readonly state: RebuildStatus
-  /** Undefined when nothing was rebuilt over HTTP. */
+  /** Undefined if no rebuild was started over HTTP. */
   readonly job: RebuildJob | undefined
-  /** As it is now. */
+  /** The current configuration. */
   readonly current: GraphConfig | undefined
 }
 
@@ -29,7 +29,8 @@ const jobs = new WeakMap<Collection, RebuildJob>()
 const unexplained = 'the rebuild failed; see the server log'
 
 /**
- * Resolves when the rebuild has started, rejects when it is refused. `onFailed` is called if it fails later; then nothing has changed.
+ * Resolves when the rebuild has started, and rejects if it cannot start. `onFailed` is called if the rebuild fails later; the collection is
+ * unchanged then.
  */
 export async function beginRebuild(
   collection: Collection,
@@ -40,7 +41,7 @@ export async function beginRebuild(
   refuseWhileRebuilding(collection)
   const job = jobOf(collection, changes)
   const rebuilt = collection.rebuild(changes)
-  // The status says so in the same turn, unless the engine refuses.
+  // The status changes in the same turn of the event loop, unless the engine rejects the rebuild.
   if (collection.rebuildStatus().status !== 'running') {
     await rebuilt
     return job
@@ -53,7 +54,7 @@ export async function beginRebuild(
   return job
 }
 
-/** Gives memory and disk back and says how much, once that is done. */
+/** Frees memory and disk space. Resolves with the amount when it is complete. */
 export async function vacuum(collection: Collection): Promise<{ readonly reclaimedBytes: number }> {
   await collection.served()
   refuseWhileRebuilding(collection)
@@ -74,7 +75,7 @@ export function rebuildReport(collection: Collection): RebuildReport {
   }
 }
 
-/** The rebuild that runs in a database, else the one that began last; undefined when there was none. */
+/** The running rebuild of a database, otherwise the last one; undefined if there was none. */
 export function newestRebuild(database: Database): RebuildReport | undefined {
   const collections = database.collections().map(({ name }) => database.collection(name))
   const begun = (collection: Collection) => {
@@ -104,7 +105,7 @@ function jobOf(collection: Collection, changes: RebuildChanges): RebuildJob {
   return { fields, previous, next }
 }
 
-/** By field with a graph, in the order of the definition. */
+/** Configurations of the fields with a graph, in the order of the definition. */
 function configsOf(collection: Collection): ReadonlyMap<string, GraphConfig> {
   return new Map(
     collection

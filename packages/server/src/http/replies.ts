@@ -1,6 +1,6 @@
-// Which form a reply takes, and how much of one there is at one time. JSON only when the client asks for JSON and nothing else:
-// axios names JSON among others and still expects the compatible form, as do clients that say nothing. What a reply will carry is
-// counted before it is made; a long one is written piece by piece, as its reader takes it.
+// The form of a reply, and how much of it is in memory at one time. A reply is JSON only if the client accepts JSON and nothing else: axios
+// lists JSON among other types and still expects the compatible form, as do clients without an Accept header. The size of a reply is
+// computed before the reply is built. A long reply is written in pieces, at the speed of the client.
 import { Readable } from 'node:stream'
 import type { AnswerRoom } from '@annal/engine'
 import { TimeSlice } from '@annal/wal'
@@ -19,12 +19,12 @@ import {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Of large replies that wait for their readers. */
+    /** Budget of the large replies that clients have not received yet. */
     readonly replyBudget: Budget
   }
 }
 
-/** Text, or bytes of MessagePack; the next one is made when this one is written. */
+/** Text, or bytes of MessagePack. Each piece is built after the previous one was written. */
 export type Pieces = Iterator<string | Buffer>
 
 export function addReplyBudget(app: FastifyInstance): void {
@@ -37,7 +37,7 @@ export function wantsJson(request: FastifyRequest): boolean {
   return accept.split(';', 1)[0]!.trim().toLowerCase() === 'application/json'
 }
 
-/** Refuses an answer that is too large for one reply, or for all of them together, with the advice given. */
+/** Rejects a result that is too large for one reply, or for all of them together. The error ends with the advice. */
 export function answerRoom({ server, raw }: FastifyReply, advice: string): AnswerRoom {
   const held: (() => void)[] = []
   let [taken, counted] = [0, 0]
@@ -49,7 +49,7 @@ export function answerRoom({ server, raw }: FastifyReply, advice: string): Answe
         const message = `the reply would contain more than ${replyBytesMax} bytes of stored data; ${advice}`
         throw new ServerError('reply_too_large', message, { limit: replyBytesMax })
       }
-      // The connection is closed, so the reply has no receiver, and the end was already reported.
+      // If the connection is closed, the reply has no receiver, and `close` was already emitted.
       if (taken <= largeReplyBytes || raw.destroyed) return
       if (held.length === 0) raw.once('close', () => held.forEach((give) => void give()))
       held.push(server.replyBudget.take(taken - counted))
@@ -74,14 +74,14 @@ export function sendJson(reply: FastifyReply, pieces: Iterator<string>): Fastify
   return sendPieces(reply, 'application/json; charset=utf-8', written)
 }
 
-/** The first piece of an object has its first key. */
+/** Adds the warnings to the first piece, which contains the first key of the object. */
 function* warned(pieces: Iterator<string>, warnings: readonly string[]): Generator<string> {
   const first = pieces.next()
   if (!first.done) yield withWarnings(first.value, warnings)
   yield* { [Symbol.iterator]: () => pieces }
 }
 
-/** One buffer, where that is enough. */
+/** Sends one buffer if that is enough, otherwise a stream. */
 function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyReply {
   const slice = new TimeSlice()
   const first: (string | Buffer)[] = []
@@ -92,12 +92,12 @@ function sendPieces(reply: FastifyReply, type: string, pieces: Pieces): FastifyR
     first.push(value)
     size += value.length
   } while (size < replyPieceBytes && !slice.isOver)
-  // A reader that is slow does not hold memory for ever.
+  // A client that does not read must not occupy memory indefinitely.
   reply.raw.setTimeout(readerTimeoutMs, () => reply.raw.destroy())
   return reply.type(type).send(Readable.from(inTurns(first, pieces)))
 }
 
-/** The rest is made while it is read, in turns of the event loop. */
+/** Builds the rest while it is read, in several turns of the event loop. */
 async function* inTurns(first: readonly (string | Buffer)[], pieces: Pieces): AsyncGenerator<Buffer> {
   yield joined(first)
   let parts: (string | Buffer)[] = []
@@ -122,11 +122,11 @@ async function* inTurns(first: readonly (string | Buffer)[], pieces: Pieces): As
 function joined(parts: readonly (string | Buffer)[]): Buffer {
   const [only] = parts
   if (parts.length === 1 && Buffer.isBuffer(only)) return only
-  // The pieces of one reply are all of one kind.
+  // All pieces of a reply have the same type.
   return Buffer.isBuffer(only) ? Buffer.concat(parts as Buffer[]) : Buffer.from(parts.join(''))
 }
 
-/** A sentence that published clients print, or its facts on request. */
+/** Sends a sentence that published clients print, or JSON on request. */
 export function sendText(reply: FastifyReply, text: string, facts: object): FastifyReply {
   if (wantsJson(reply.request)) return reply.send({ message: text, ...facts })
   return text === '' ? reply.send() : reply.type('text/plain; charset=utf-8').send(text)

@@ -1,22 +1,22 @@
-// One line of the audit log: JSON that carries the hash of the line before it, so that a line changed, removed or slipped in is
-// found by reading on.
+// One line of the audit log: JSON with the hash of the previous line. Reading the lines in order therefore finds each line that was
+// changed, removed, or inserted.
 import { createHash } from 'node:crypto'
 
-/** What happened; names and values are users' and only ever appear inside JSON strings. */
+/** An event. Names and values come from users; they are written only inside JSON strings. */
 export interface AuditEvent {
   readonly action: string
-  /** What it was done to: the name of an index or collection. */
+  /** Name of the index or collection that the action applies to. */
   readonly object?: string
-  /** Whose token it was, or which database the root token was used on. */
+  /** The database of the token, or the database that the root token acted on. */
   readonly database?: string
   readonly status: number
   readonly request_id: string
   readonly ip: string
-  /** The first characters of the token's hash; absent where no token was sent. */
+  /** The first characters of the token's hash; absent if the request had no token. */
   readonly token_id?: string
-  /** The newest event of the log when it was answered. */
+  /** The newest event of the log at the time of the reply. */
   readonly lsn?: number
-  /** Like events left out since the last line, when they came faster than they are written. */
+  /** Number of similar events since the last line that were not written, because they arrived too fast. */
   readonly left_out?: number
 }
 
@@ -26,7 +26,7 @@ export interface AuditLine extends AuditEvent {
   readonly hash: string
 }
 
-/** Stands before the first line of a data directory. */
+/** Takes the place of a previous hash in the first line of a data directory. */
 export const chainStart = '0'.repeat(64)
 const textLengthMax = 512
 
@@ -46,7 +46,7 @@ function shortened(text: string): string {
   return text.toWellFormed().slice(0, textLengthMax)
 }
 
-/** The hash that ends the chain, or the first line that does not fit. Half a line, as a crash leaves it, carries no hash and is passed over. */
+/** Returns the hash of the last line, or the first fault. An incomplete line, which a crash leaves, has no hash and is skipped. */
 export function checkChain(
   texts: readonly string[],
   from: string,
@@ -70,7 +70,7 @@ export function parseLine(text: string): AuditLine | undefined {
   try {
     value = JSON.parse(text)
   } catch {
-    // A crash leaves half a line; the reader decides what that means.
+    // A crash leaves an incomplete line; the caller decides what to do with it.
     return undefined
   }
   const holds = (key: string): boolean =>

@@ -1,5 +1,5 @@
-// A sample of the searches, for replays: one JSON object per line, with the log position that the result reflects. Lines are dropped
-// rather than delaying searches; the size is bounded. Read by `annal bench record`.
+// A sample of the searches, for replays: one JSON object per line, with the LSN that the result reflects. If the disk is too slow, lines
+// are dropped, so that searches are never delayed. The size of the files is limited. `annal bench record` reads them.
 import { type FileHandle, mkdir, open, readdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { ReceivedSearch } from '@annal/engine'
@@ -19,7 +19,7 @@ export class QueryLog {
   #failed = false
   readonly #onFailed: (error: Error) => void
 
-  /** `percent` of all searches, chosen by chance. `onFailed` is called once, when nothing can be written any more. */
+  /** Records a random sample of `percent` of all searches. Calls `onFailed` once if the log can no longer be written. */
   constructor(dir: string, percent: number, onFailed: (error: Error) => void) {
     this.#dir = dir
     this.#share = percent / 100
@@ -59,7 +59,7 @@ export class QueryLog {
     }
   }
 
-  /** The next file; the oldest go. */
+  /** Opens the next file and removes the oldest ones. */
   async #begin(): Promise<FileHandle> {
     await this.#file?.close()
     await mkdir(this.#dir, { recursive: true, mode: 0o700 })
@@ -72,7 +72,7 @@ export class QueryLog {
   }
 }
 
-/** Typed arrays as arrays, which JSON keeps. */
+/** Converts typed arrays to arrays, which JSON can represent. */
 function plain(_key: string, value: unknown): unknown {
   return ArrayBuffer.isView(value) ? Array.from(value as unknown as ArrayLike<number>) : value
 }

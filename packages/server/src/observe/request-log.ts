@@ -1,14 +1,14 @@
-// The newest requests, kept in memory for the dashboard: one line each, in the form that the published dashboards read.
+// The newest requests, in memory, for the dashboard: one line for each, in the form that the published dashboards read.
 
 export interface LoggedRequest {
   /** Milliseconds since 1970. */
   readonly at: number
   readonly method: string
-  /** As it came, without its query string. */
+  /** The path as received, without the query string. */
   readonly path: string
-  /** That the token opens; undefined for the root token and without a token. */
+  /** The database of the token; undefined for the root token and without a token. */
   readonly database: string | undefined
-  /** Of the collection or index the request named. */
+  /** Name of the collection or index in the request. */
   readonly collection: string | undefined
   readonly status: number
   readonly seconds: number
@@ -25,7 +25,7 @@ const pathLengthMax = 256
 type Writable = { -readonly [K in keyof LoggedRequest]: LoggedRequest[K] }
 
 export function createRequestLog(size: number): RequestLog {
-  // Written over in place: an object for each request would outlive the requests after it, and be copied by the collector.
+  // Entries are overwritten in place. New objects would survive several garbage collections, which copy them each time.
   const ring: Writable[] = []
   let next = 0
   return {
@@ -37,8 +37,8 @@ export function createRequestLog(size: number): RequestLog {
     },
     lines(database, limit) {
       const inOrder = ring.length < size ? ring : [...ring.slice(next), ...ring.slice(0, next)]
-      const its = inOrder.filter((request) => request.database === database)
-      return limit === 0 ? [] : its.slice(-limit).map(lineOf)
+      const found = inOrder.filter((request) => request.database === database)
+      return limit === 0 ? [] : found.slice(-limit).map(lineOf)
     },
   }
 }
@@ -51,7 +51,7 @@ function lineOf({ at, method, path, database, collection, status, seconds }: Log
   return `${time} ${level}: ${place}: ${method} ${oneLine(path)} ${status} (${(seconds * 1_000).toFixed(1)}ms)`
 }
 
-/** Visible characters only, so that a request can neither write its own line nor color a terminal. */
+/** Encodes all characters that are not visible, so that a request can neither add a line nor control a terminal. */
 function oneLine(text: string): string {
   const visible = text
     .toWellFormed()

@@ -1,5 +1,5 @@
-// Traces of requests for a collector that speaks OTLP over HTTP, where one is configured. The packages that send them are read
-// only then. A span says which route answered what and how long it took: no names, no bodies, no tokens.
+// Traces of requests for a collector that accepts OTLP over HTTP, if one is configured. Only then are the packages loaded that send them.
+// A span has the route, the status, and the duration of a request, but no names, bodies, or tokens.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { SpanContext } from '@opentelemetry/api'
 import type { Config } from '../config.ts'
@@ -13,13 +13,13 @@ export interface AnsweredRequest {
   readonly status: number
   readonly seconds: number
   readonly requestId: string
-  /** The header `traceparent`, by which a caller asks for the span to belong to its trace. */
+  /** The header `traceparent`, with which a caller makes the span part of its trace. */
   readonly parent: string | undefined
 }
 
 export interface Tracing {
   record(request: AnsweredRequest): void
-  /** Sends what has not been sent. */
+  /** Sends the spans that were not sent yet. */
   close(): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export async function openTracing(
       span.end(endTime)
     },
     async close() {
-      // A collector that is away must not keep the server from ending.
+      // A collector that does not respond must not keep the server from stopping.
       await Promise.race([provider.shutdown().catch(() => undefined), sleep(closeMsMax, undefined, { ref: false })])
     },
   }
