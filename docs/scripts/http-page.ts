@@ -2,6 +2,8 @@
 import { createApp, EngineSlot, readConfig } from '@annal/server'
 
 interface Schema {
+  readonly $ref?: string
+  readonly additionalProperties?: Schema | boolean
   readonly type?: string | readonly string[]
   readonly description?: string
   readonly properties?: { readonly [name: string]: Schema }
@@ -30,6 +32,7 @@ interface Operation {
 
 interface Description {
   readonly paths: { readonly [path: string]: { readonly [method: string]: Operation } }
+  readonly components: { readonly schemas: { readonly [name: string]: Schema } }
 }
 
 const chapters = { v2: 'Version 2', v1: 'Version 1', operations: 'Operations' }
@@ -37,7 +40,7 @@ const chapters = { v2: 'Version 2', v1: 'Version 1', operations: 'Operations' }
 export async function httpPage(): Promise<string> {
   const { config } = readConfig({})
   const app = createApp({ slot: new EngineSlot(), config: { ...config, logLevel: 'silent' } })
-  const { paths } = (await app.inject({ url: '/api/v2/openapi.json' })).json<Description>()
+  const { paths, components } = (await app.inject({ url: '/api/v2/openapi.json' })).json<Description>()
   await app.close()
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation })),
@@ -53,6 +56,13 @@ export async function httpPage(): Promise<string> {
       ...operations.filter(({ operation }) => operation.tags.includes(tag)).flatMap(chapter),
     ]),
     '',
+    '## Types',
+    '',
+    'Parts of bodies and replies that several calls share.',
+    ...Object.entries(components.schemas)
+      .filter(([name]) => !name.startsWith('Error'))
+      .flatMap(([name, schema]) => ['', `### ${name}`, ...typeText(schema)]),
+    '',
   ].join('\n')
 }
 
@@ -60,18 +70,38 @@ function chapter({ path, method, operation }: { path: string; method: string; op
   const { summary, security, requestBody, responses } = operation
   const body = requestBody?.content['application/json']?.schema
   const msgpack = requestBody?.content['application/msgpack']?.schema.description
-  const [status = '200', success] = Object.entries(responses).find(([name]) => name !== 'default') ?? []
+  const [status = '200', success] = Object.entries(responses).find(([name]) => name.startsWith('2')) ?? []
+  const reply = success?.content?.['application/json']?.schema
   return [
     '',
     `### ${method} \`${path}\``,
     '',
     `${inText(summary)}${security?.length === 0 ? ' Needs no token.' : ''}`,
-    ...(body?.properties ? ['', '| in the body | type | |', '|---|---|---|', ...members(body)] : []),
+    ...(body?.properties ? ['', ...table('in the body', body)] : []),
     ...(body && !body.properties ? ['', `Body: ${typeOf(body)}.`] : []),
     ...(msgpack === undefined ? [] : ['', `In MessagePack: ${inText(msgpack)}`]),
     '',
     `Success is ${status}. ${inText(success?.description ?? '')}`,
+    ...(reply === undefined ? [] : ['', `Reply in JSON: ${typeOf(reply)}.`]),
   ]
+}
+
+function typeText(schema: Schema): string[] {
+  const description = schema.description === undefined ? [] : ['', inText(schema.description)]
+  if (schema.properties) return [...description, '', ...table('member', schema)]
+  if (schema.anyOf) return [...description, '', ...schema.anyOf.map((form) => `- ${formText(form)}`)]
+  return [...description, '', `Type: ${typeOf(schema)}.`]
+}
+
+/** An alternative of a type: its members in one line. */
+function formText(schema: Schema): string {
+  if (!schema.properties) return typeOf(schema)
+  const members = Object.entries(schema.properties).map(([name, member]) => `\`${name}\`: ${typeOf(member)}`)
+  return [members.join(', '), inText(schema.description ?? '')].filter((part) => part !== '').join('. ')
+}
+
+function table(heading: string, schema: Schema): string[] {
+  return [`| ${heading} | type | |`, '|---|---|---|', ...members(schema)]
 }
 
 function members({ properties = {}, required = [] }: Schema): string[] {
@@ -82,10 +112,16 @@ function members({ properties = {}, required = [] }: Schema): string[] {
 }
 
 function typeOf(schema: Schema): string {
+  if (schema.$ref !== undefined) {
+    const name = schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
+    return `[${name}](#${name.toLowerCase()})`
+  }
   if (schema.const !== undefined) return `\`${JSON.stringify(schema.const)}\``
   if (schema.enum) return schema.enum.map((value) => `\`${JSON.stringify(value)}\``).join(', ')
   if (schema.anyOf) return [...new Set(schema.anyOf.map(typeOf))].join(' or ')
   if (schema.type === 'array') return `list of ${schema.items ? typeOf(schema.items) : 'anything'}${limits(schema)}`
+  const values = schema.additionalProperties
+  if (typeof values === 'object') return `object with a value for each key: ${typeOf(values)}`
   return `${[schema.type ?? 'anything'].flat().join(' or ')}${limits(schema)}`
 }
 

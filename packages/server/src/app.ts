@@ -20,7 +20,7 @@ import { ServerError } from './http/errors.ts'
 import { clientError } from './http/framework-errors.ts'
 import { addRequestHooks, requestFacts } from './http/hooks.ts'
 import * as limits from './http/limits.ts'
-import type { DescribedRoute } from './http/openapi.ts'
+import type { DescribedRoute } from './http/openapi/described-route.ts'
 import { addReplyBudget } from './http/replies.ts'
 import type { RouteContext } from './http/route-context.ts'
 import { methodsOf } from './http/route-methods.ts'
@@ -28,7 +28,7 @@ import { licensePlace } from './license/license-place.ts'
 import { Licensing } from './license/licensing.ts'
 import { builtInPublicKey } from './license/public-key.ts'
 import { type Audit, noAudit } from './observe/audit.ts'
-import { createMetrics } from './observe/metrics.ts'
+import { Metrics } from './observe/metrics.ts'
 import { createRequestLog } from './observe/request-log.ts'
 import type { Tracing } from './observe/tracing.ts'
 import { v1BackupRoutes, v2BackupRoutes } from './routes/backups.ts'
@@ -82,7 +82,7 @@ export function createApp(given: AppOptions): FastifyInstance {
     config,
     version,
     guard: createGuard({ authToken: config.authToken, rootToken: config.rootToken, slot, attempts }),
-    metrics: createMetrics(),
+    metrics: new Metrics(),
     requestLog: createRequestLog(limits.requestLogMax),
     audit,
     schedules: schedulesIn(slot),
@@ -171,7 +171,7 @@ function newApp(common: FastifyServerOptions, tls: TlsOptions | undefined): Fast
 function addRoutes(app: FastifyInstance, context: RouteContext): void {
   app.register(async (root) => {
     metricsRoute(root, context)
-    dashboardRoutes(root)
+    await dashboardRoutes(root)
   })
   app.register(
     async (v1) => {

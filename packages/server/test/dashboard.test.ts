@@ -1,7 +1,11 @@
 // The files of the dashboard as the server sends them, and the settings that it reports.
-import { access } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { access, readFile } from 'node:fs/promises'
+import http, { type IncomingHttpHeaders } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { test } from 'tap'
-import { chooseForm, readDashboard } from '../src/http/static-files.ts'
+import { findStaticFiles } from '../src/http/static-files.ts'
 import { readConfig } from '../src/index.ts'
 import { runningApp } from './running-app.ts'
 
@@ -47,30 +51,72 @@ test('the page and its files need no token, are compressed and cached, and have 
 })
 
 test('all files together are below 400 KB as sent', { skip }, async (t) => {
+  const running = await runningApp(t)
   let total = 0
-  for (const file of (await readDashboard()).values()) total += chooseForm(file, 'br')[1].length
+  for (const name of (await findStaticFiles()).keys()) {
+    const route = name === 'index.html' ? '/' : `/${name}`
+    total += (await received(running.url + route, { 'accept-encoding': 'br' })).bytes.length
+  }
+  t.ok(total > 50_000, `${total} bytes`)
   t.ok(total < 400_000, `${total} bytes`)
 })
 
-test('the reply has the encoding that the browser accepts', (t) => {
-  const forms = new Map([
-    ['br', Buffer.from('b')],
-    ['gzip', Buffer.from('g')],
-    ['identity', Buffer.from('i')],
-  ])
-  const file = { type: 'text/css', etag: '""', forms }
-  const cases = {
-    'gzip, deflate, br': 'br',
-    gzip: 'gzip',
-    'br;q=0, gzip': 'gzip',
-    BR: 'br',
-    '': 'identity',
-    zstd: 'identity',
+test('the reply has an encoding that the browser accepts, and unpacks to the file', { skip }, async (t) => {
+  const running = await runningApp(t)
+  const [script = ''] = [...(await findStaticFiles()).keys()].filter((name) => name.endsWith('.js'))
+  const file = await readFile(new URL(`../../dashboard/dist/${script}`, import.meta.url))
+  const unpack = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes }
+  for (const [accepted, coding] of [
+    ['gzip, deflate, br', 'br'],
+    ['gzip', 'gzip'],
+    ['br;q=0, gzip', 'gzip'],
+    ['BR', 'br'],
+    ['', 'identity'],
+    ['zstd', 'identity'],
+    [undefined, 'identity'],
+  ] as const) {
+    const headers = accepted === undefined ? {} : { 'accept-encoding': accepted }
+    const { bytes, headers: sent, status } = await received(`${running.url}/${script}`, headers)
+    t.equal(status, 200)
+    t.equal(sent['content-encoding'] ?? 'identity', coding, `accept-encoding: ${accepted}`)
+    t.equal(sent['content-type'], 'text/javascript; charset=utf-8')
+    t.equal(sent.vary, 'accept-encoding, origin')
+    t.equal(sent['content-length'], String(bytes.length))
+    t.ok(unpack[coding](bytes).equals(file), 'the content of the file')
   }
-  for (const [accepted, expected] of Object.entries(cases)) t.equal(chooseForm(file, accepted)[0], expected, accepted)
-  t.equal(chooseForm(file)[0], 'identity')
-  t.end()
+  const page = await received(running.url, {})
+  t.equal(page.headers['content-type'], 'text/html; charset=utf-8')
 })
+
+test('the ETag is that of the content, whatever the time of the file', { skip }, async (t) => {
+  const running = await runningApp(t)
+  const page = await received(running.url, {})
+  const file = await readFile(new URL('../../dashboard/dist/index.html', import.meta.url))
+  t.equal(page.headers.etag, `"${createHash('sha256').update(file).digest('base64url').slice(0, 22)}"`)
+  t.equal(page.headers['last-modified'], undefined)
+  const again = await received(running.url, { 'if-none-match': page.headers.etag! })
+  t.match([again.status, again.bytes.length, again.headers.etag], [304, 0, page.headers.etag])
+})
+
+interface Received {
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly bytes: Buffer
+}
+
+/** The bytes as they are sent; fetch would unpack them. */
+function received(url: string, headers: Readonly<Record<string, string>>): Promise<Received> {
+  return new Promise((resolve, reject) => {
+    http
+      .get(url, { headers }, (response) => {
+        buffer(response).then(
+          (bytes) => resolve({ status: response.statusCode, headers: response.headers, bytes }),
+          reject,
+        )
+      })
+      .on('error', reject)
+  })
+}
 
 test('current settings are reported without secrets and paths', async (t) => {
   const environment = {

@@ -1,7 +1,7 @@
-// The dashboard in a process of its own: serves its files and passes what they ask on to a server, so that a browser talks to one
-// address and the server's own port can stay closed to it. Holds no token and stores nothing. Only its own page may change anything
-// through it: it judges Origin by its own Host and forwards none, so that the server's NDD_CORS_ORIGINS do not count here. The host that
-// the browser named goes on as X-Forwarded-Host, which a server without a token checks.
+// The dashboard in a separate process: it serves the files of the dashboard and forwards API requests to a server. A browser connects to
+// one address, and the server's own port can stay closed. The process holds no token and stores nothing. Only its own page may change
+// data through it: it compares Origin with its own Host and does not forward Origin, so the server's NDD_CORS_ORIGINS does not apply here.
+// It forwards the host that the browser named as X-Forwarded-Host, which a server without a token checks.
 import httpProxy from '@fastify/http-proxy'
 import fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { checkOrigin } from '../access/origins.ts'
@@ -12,9 +12,9 @@ import { bodyBytesUpsertMax } from './limits.ts'
 
 export interface DashboardOptions {
   readonly host: string
-  /** 0 lets the system choose. */
+  /** 0: the system chooses a free port. */
   readonly port: number
-  /** Where the server is: `http://server:8080`. */
+  /** Address of the server: `http://server:8080`. */
   readonly serverUrl: string
 }
 
@@ -31,10 +31,10 @@ export async function startDashboard({ host, port, serverUrl }: DashboardOptions
     sendError(new ServerError('route_not_found', 'there is no such route'), request, reply),
   )
   app.addHook('onRequest', async ({ method, headers }) => checkOrigin(method, headers, noOrigins))
-  dashboardRoutes(app)
+  await dashboardRoutes(app)
   // Reports its own health, so that a container is not restarted because its server is down.
   app.get('/health', async () => ({ status: 'ok' }))
-  for (const prefix of ['/api', '/metrics']) await passOn(app, prefix, serverUrl)
+  for (const prefix of ['/api', '/metrics']) await forward(app, prefix, serverUrl)
   const address = await app.listen({ host, port })
   let stopped: Promise<void> | undefined
   return {
@@ -50,9 +50,9 @@ const noOrigins: ReadonlySet<string> = new Set()
 
 type Headers = FastifyRequest['headers']
 
-/** Headers about the page are not forwarded; those about the caller and the host are. */
-function forwardedHeaders({ headers, socket }: FastifyRequest, passed: Headers): Headers {
-  const kept = Object.entries(passed).filter(([name]) => name !== 'origin' && !name.startsWith('sec-fetch-'))
+/** Forwards headers about the caller and the host, and drops those about the page. */
+function forwardedHeaders({ headers, socket }: FastifyRequest, received: Headers): Headers {
+  const kept = Object.entries(received).filter(([name]) => name !== 'origin' && !name.startsWith('sec-fetch-'))
   return {
     ...Object.fromEntries(kept),
     'x-forwarded-for': appended(headers['x-forwarded-for'], socket.remoteAddress),
@@ -64,7 +64,7 @@ function appended(header: string | string[] | undefined, value: string | undefin
   return [header, value].flat().filter(Boolean).join(', ')
 }
 
-async function passOn(app: FastifyInstance, prefix: string, upstream: string): Promise<void> {
+async function forward(app: FastifyInstance, prefix: string, upstream: string): Promise<void> {
   await app.register(httpProxy, {
     prefix,
     rewritePrefix: prefix,
@@ -72,9 +72,9 @@ async function passOn(app: FastifyInstance, prefix: string, upstream: string): P
     replyOptions: {
       rewriteRequestHeaders: (request, headers) => forwardedHeaders(request as FastifyRequest, headers as Headers),
       onError: (reply, { error }) => {
-        const away = new ServerError('server_away', `the server at ${upstream} does not respond (${error.name})`)
-        const body = JSON.stringify(errorBody(away, String(reply.request.id)))
-        reply.code(statusOf(away.code)).type('application/json; charset=utf-8').send(body)
+        const unreachable = new ServerError('server_away', `the server at ${upstream} does not respond (${error.name})`)
+        const body = JSON.stringify(errorBody(unreachable, String(reply.request.id)))
+        reply.code(statusOf(unreachable.code)).type('application/json; charset=utf-8').send(body)
       },
     },
   })

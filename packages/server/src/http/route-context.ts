@@ -1,4 +1,4 @@
-// What every file of routes is given: the engine's place, the settings, and what is shared between requests.
+// What every file of routes gets: the slot of the engine, the settings, and the state that requests share.
 import type { Database } from '@annal/engine'
 import type { Guard } from '../access/auth.ts'
 import type { Schedules } from '../backups/schedules.ts'
@@ -10,7 +10,7 @@ import type { Metrics } from '../observe/metrics.ts'
 import type { RequestLog } from '../observe/request-log.ts'
 import type { Tracing } from '../observe/tracing.ts'
 import type { BodyBudgets } from './body-room.ts'
-import type { DescribedRoute } from './openapi.ts'
+import type { DescribedRoute } from './openapi/described-route.ts'
 
 export interface RouteContext {
   readonly slot: EngineSlot
@@ -23,7 +23,7 @@ export interface RouteContext {
   readonly requestLog: RequestLog
   readonly audit: Audit
   readonly schedules: Schedules
-  /** Undefined in a plain deployment, which needs none. */
+  /** Undefined in a plain deployment, which needs no license. */
   readonly licensing: Licensing | undefined
   /** Filled while routes are added; complete once the application is ready. */
   readonly routes: readonly DescribedRoute[]
@@ -31,7 +31,7 @@ export interface RouteContext {
   readonly startedAt: number
 }
 
-/** A request about one collection of the database that its token opens. */
+/** A request about one collection of the database of its token. */
 export interface NamedRequest {
   readonly database: Database
   readonly params: { readonly name: string }

@@ -1,7 +1,7 @@
-// Which methods a path takes, for requests that use another one.
-import type { DescribedRoute } from './openapi.ts'
+// The methods that a path accepts, for requests that use another one.
+import type { DescribedRoute } from './openapi/described-route.ts'
 
-/** Upper case, in order; none where there is no such path. */
+/** In upper case, sorted; empty if there is no such path. */
 export function methodsOf(routes: readonly DescribedRoute[], url: string): readonly string[] {
   const [path = ''] = url.split('?', 1)
   const methods = routes.filter((route) => patternOf(route.url).test(path)).flatMap(({ method }) => method)

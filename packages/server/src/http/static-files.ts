@@ -1,49 +1,49 @@
-// The built files of the dashboard, read once and kept: a request chooses among them by name, so no file name is ever built out
-// of what a client sends. Files are compressed when they are built; here one of the forms is chosen.
+// The built files of the dashboard. A request chooses among the files that were found once, so that no file name is ever built from
+// what a client sends. @fastify/static sends them: it chooses the compressed form and streams it from disk.
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import path from 'node:path'
+import type { FastifyInstance } from 'fastify'
 
-export interface StaticFile {
-  readonly type: string
-  readonly etag: string
-  /** By content coding, `identity` always among them. */
-  readonly forms: ReadonlyMap<string, Buffer>
+/** ETags by path below the address of the dashboard: `index.html`, `assets/<name>`. Empty if the dashboard is not built. */
+export type StaticFiles = ReadonlyMap<string, string>
+
+/** Other files of the build, such as the compressed forms, are not served under their own names. */
+const extensions: ReadonlySet<string> = new Set(['.html', '.js', '.css', '.svg'])
+
+/** Adds `reply.sendFile` for the files of the dashboard. */
+export async function addStaticFiles(app: FastifyInstance): Promise<void> {
+  const root = dashboardDir()
+  if (root === undefined) return
+  const [{ default: fastifyStatic }, { default: send }] = await Promise.all([
+    import('@fastify/static'),
+    import('@fastify/send'),
+  ])
+  // RFC 9239; the library's table still has application/javascript.
+  send.mime.define({ 'text/javascript': ['js'] }, true)
+  await app.register(fastifyStatic, {
+    root,
+    serve: false,
+    preCompressed: true,
+    suppressWarning: true,
+    // The routes set these headers. The library's ETag is size and time of the file: npm gives every file of a package the same time,
+    // and two versions of index.html have the same size, so a browser would keep the old page.
+    etag: false,
+    lastModified: false,
+    cacheControl: false,
+    acceptRanges: false,
+  })
 }
 
-/** By path below the address of the dashboard: `index.html`, `assets/<name>`. */
-export type StaticFiles = ReadonlyMap<string, StaticFile>
-
-/** In the order of preference. */
-const codings = [
-  ['br', '.br'],
-  ['gzip', '.gz'],
-] as const
-
-const types: { readonly [extension: string]: string } = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-}
-
-/** Empty where the dashboard was not built or not installed. */
-export async function readDashboard(): Promise<StaticFiles> {
-  const dir = dashboardDir()
-  const names = dir === undefined ? [] : await readdir(dir, { recursive: true }).catch(() => [])
-  const files = new Map<string, StaticFile>()
+export async function findStaticFiles(): Promise<StaticFiles> {
+  const root = dashboardDir()
+  const names = root === undefined ? [] : await readdir(root, { recursive: true }).catch(() => [])
+  const files = new Map<string, string>()
   for (const name of names) {
-    const type = types[path.extname(name)]
-    if (dir === undefined || type === undefined) continue
-    const forms = new Map<string, Buffer>()
-    for (const [coding, extension] of codings) {
-      if (names.includes(name + extension)) forms.set(coding, await readFile(path.join(dir, name + extension)))
-    }
-    const bytes = await readFile(path.join(dir, name))
-    forms.set('identity', bytes)
-    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-    files.set(name.split(path.sep).join('/'), { type, etag, forms })
+    if (root === undefined || !extensions.has(path.extname(name))) continue
+    const hash = createHash('sha256').update(await readFile(path.join(root, name)))
+    files.set(name.split(path.sep).join('/'), `"${hash.digest('base64url').slice(0, 22)}"`)
   }
   return files
 }
@@ -52,20 +52,7 @@ function dashboardDir(): string | undefined {
   try {
     return path.join(path.dirname(createRequire(import.meta.url).resolve('@annal/dashboard/package.json')), 'dist')
   } catch {
+    // The package is not installed.
     return undefined
   }
-}
-
-/** The smallest form that the Accept-Encoding header takes. */
-export function chooseForm({ forms }: StaticFile, accepted = ''): readonly [coding: string, bytes: Buffer] {
-  const taken = new Set(
-    accepted
-      .toLowerCase()
-      .split(',')
-      .map((item) => item.trim().split(/\s*;\s*/))
-      .filter(([, weight]) => !/^q=0(\.0*)?$/.test(weight ?? ''))
-      .map(([coding]) => coding),
-  )
-  for (const [coding, bytes] of forms) if (taken.has(coding) || coding === 'identity') return [coding, bytes]
-  throw new Error('a file has no identity form')
 }

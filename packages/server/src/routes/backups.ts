@@ -58,7 +58,7 @@ export function v1BackupRoutes(app: FastifyInstance): void {
 
   const remove = {
     schema: { params: backupParam },
-    config: { doc: docs.remove, audit: 'backup.delete', statuses: refusedAsBad },
+    config: { doc: docs.removeSilently, audit: 'backup.delete', statuses: refusedAsBad },
   }
   app.delete<OfBackup>('/backups/:backup', remove, async (request, reply) => {
     await request.database.backups.remove(request.params.backup)
@@ -121,7 +121,7 @@ export function v2BackupRoutes(app: FastifyInstance): void {
   for (const path of ['/backup', '/backups']) {
     const restore = {
       schema: { params: backupParam, body: restoreCollectionBody },
-      config: { doc: docs.restore, audit: 'backup.restore' },
+      config: { doc: docs.restoreCollection, audit: 'backup.restore' },
     }
     app.post<OfBackup & { Body: RestoreCollectionBody }>(`${path}/:backup/restore`, restore, async (request, reply) => {
       const { target_collection_name: target, ...moment } = request.body
@@ -183,22 +183,22 @@ const docs = {
   create: {
     access: 'write',
     summary: 'Starts a backup. Searches and writes continue. One backup per database can run at a time.',
-    reply: { description: 'The backup is running; backup_name is its name.', status: 202 },
+    reply: { description: 'The backup is running; backup_name is its name.', status: 202, json: 'BackupStarted' },
   },
   list: {
     access: 'read',
     summary: 'Lists all backups.',
-    reply: { description: 'The backups by name, each with its description.' },
+    reply: { description: 'The backups by name, each with its description.', json: 'Backups' },
   },
   active: {
     access: 'read',
     summary: 'Returns whether a backup is running.',
-    reply: { description: 'active, and the collection and name of the running backup.' },
+    reply: { description: 'active, and the collection and name of the running backup.', json: 'ActiveBackup' },
   },
   info: {
     access: 'read',
     summary: 'Describes a backup.',
-    reply: { description: 'Origin, time, size, parameters, LSN and digest.' },
+    reply: { description: 'Origin, time, size, parameters, LSN and digest.', json: 'Backup' },
   },
   restore: {
     access: 'write',
@@ -207,57 +207,81 @@ const docs = {
       description: 'The collection exists and can be searched and written.',
       status: 201,
       text: 'Backup restored successfully',
+      json: 'Acknowledged',
     },
   },
-  remove: { access: 'write', summary: 'Deletes a backup.', reply: { description: 'It is deleted.' } },
+  restoreCollection: {
+    access: 'write',
+    summary: 'Restores a backup, or an earlier moment of its collection, into a new collection.',
+    reply: {
+      description: 'The collection exists and can be searched and written.',
+      status: 201,
+      json: 'Restored',
+    },
+  },
+  remove: { access: 'write', summary: 'Deletes a backup.', reply: { description: 'It is deleted.', json: 'Message' } },
+  removeSilently: {
+    access: 'write',
+    summary: 'Deletes a backup.',
+    reply: { description: 'It is deleted.', status: 204 },
+  },
   download: {
     access: 'read',
     summary:
       'Downloads a backup as one stream, for upload to this or another server. The token may be passed as ?token=.',
-    reply: { description: 'The bytes, as a file download.' },
+    reply: { description: 'The bytes, as a file download.', media: 'application/x-tar' },
   },
   upload: {
     access: 'write',
     summary: 'Uploads a stream from a download: multipart/form-data with a file named backup, or the bytes and ?name=.',
+    bodyMedia: ['multipart/form-data', 'application/x-tar'],
     reply: {
       description: 'The backup is complete, was verified, and can be restored.',
       status: 201,
       text: 'Backup uploaded successfully',
+      json: 'Uploaded',
     },
   },
   verify: {
     access: 'read',
     summary: 'Compares every file of a backup with its checksum; deep also builds the collection in a test restore.',
-    reply: { description: 'status is ok or damaged; faults lists the damage.' },
+    reply: { description: 'status is ok or damaged; faults lists the damage.', json: 'Verification' },
   },
   clone: {
     access: 'write',
     summary: 'Clones a collection into a new one.',
-    reply: { description: 'The collection exists; requests to it wait until it is loaded.', status: 201 },
+    reply: {
+      description: 'The collection exists; requests to it wait until it is loaded.',
+      status: 201,
+      json: 'Cloned',
+    },
   },
   past: {
     access: 'write',
     summary: 'Restores an earlier moment of a collection into a new one, even if the collection was deleted since.',
-    reply: { description: 'The collection exists and can be searched and written.', status: 201 },
+    reply: { description: 'The collection exists and can be searched and written.', status: 201, json: 'Restored' },
   },
   status: {
     access: 'read',
     summary: 'Returns the running backup, or the last one since the start.',
-    reply: { description: 'status is idle, running, completed or failed.' },
+    reply: { description: 'status is idle, running, completed or failed.', json: 'JobStatus' },
   },
   restoreStatus: {
     access: 'read',
     summary: 'Returns the running restore, or the last one since the start.',
-    reply: { description: 'status is idle, running, completed or failed.' },
+    reply: { description: 'status is idle, running, completed or failed.', json: 'JobStatus' },
   },
   cancel: {
     access: 'write',
     summary: 'Cancels the running backup.',
-    reply: { description: 'cancelled is false if no backup was running. Nothing of the backup is kept.' },
+    reply: {
+      description: 'cancelled is false if no backup was running. Nothing of the backup is kept.',
+      json: 'Cancellation',
+    },
   },
   cancelRestore: {
     access: 'write',
     summary: 'Cancels the restore that started last; a request that waits for it gets 409 cancelled.',
-    reply: { description: 'cancelled is false if no restore was running.' },
+    reply: { description: 'cancelled is false if no restore was running.', json: 'Cancellation' },
   },
 } satisfies Record<string, RouteDoc>

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ServerError } from '../http/errors.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
-import { chooseForm, readDashboard, type StaticFiles } from '../http/static-files.ts'
+import { addStaticFiles, findStaticFiles, type StaticFiles } from '../http/static-files.ts'
 
 /** Allows only this server's own scripts and connections. Text never becomes markup or script. */
 const contentSecurityPolicy = [
@@ -21,13 +21,14 @@ const contentSecurityPolicy = [
 
 const yearS = 31_536_000
 
-/** Adds the routes of the dashboard. Its files are read at the first request. */
-export function dashboardRoutes(app: FastifyInstance): void {
+/** Adds the routes of the dashboard. The first request finds its files. */
+export async function dashboardRoutes(app: FastifyInstance): Promise<void> {
+  await addStaticFiles(app)
   let files: Promise<StaticFiles> | undefined
   const serve = async (request: FastifyRequest, reply: FastifyReply, name: string, cacheControl: string) => {
-    files ??= readDashboard()
-    const file = (await files).get(name)
-    if (file === undefined) {
+    files ??= findStaticFiles()
+    const etag = (await files).get(name)
+    if (etag === undefined) {
       const message = name === 'index.html' ? 'the dashboard is not built here: npm run build' : 'there is no such file'
       throw new ServerError('route_not_found', message)
     }
@@ -38,11 +39,9 @@ export function dashboardRoutes(app: FastifyInstance): void {
       .header('cross-origin-resource-policy', 'same-origin')
       .header('cache-control', cacheControl)
       .header('vary', 'accept-encoding, origin')
-      .header('etag', file.etag)
-    if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
-    const [coding, bytes] = chooseForm(file, request.headers['accept-encoding'])
-    if (coding !== 'identity') reply.header('content-encoding', coding)
-    return reply.type(file.type).send(bytes)
+      .header('etag', etag)
+    if (request.headers['if-none-match'] === etag) return reply.code(304).send()
+    return reply.sendFile(name)
   }
   app.get('/', { config: { doc: docs.page } }, (request, reply) => serve(request, reply, 'index.html', 'no-cache'))
   // The name of an asset contains a hash of its content.
@@ -55,11 +54,11 @@ const docs = {
   page: {
     access: 'open',
     summary: 'The dashboard.',
-    reply: { description: 'An HTML page.', text: '<!doctype html>' },
+    reply: { description: 'An HTML page.', media: 'text/html' },
   },
   asset: {
     access: 'open',
     summary: 'A file of the dashboard.',
-    reply: { description: 'A script, style sheet, or image.', text: '' },
+    reply: { description: 'A script, style sheet, or image.', media: '*/*' },
   },
 } satisfies Record<string, RouteDoc>

@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyInstance } from 'fastify'
 import { ServerError } from '../http/errors.ts'
 import { requestLogDefault, requestLogMax } from '../http/limits.ts'
-import { openapiDocument } from '../http/openapi.ts'
 import type { RouteContext } from '../http/route-context.ts'
 import type { RouteDoc } from '../http/route-doc.ts'
 import { settings } from '../settings.ts'
@@ -14,14 +13,14 @@ export function metricsRoute(app: FastifyInstance, { slot, metrics, bodies }: Ro
   const doc: RouteDoc = {
     access: 'server',
     summary: 'Returns metrics for Prometheus.',
-    reply: { description: 'Prometheus text format.', text: 'annal_objects 60000' },
+    reply: { description: 'Prometheus text format.', media: 'text/plain' },
   }
   app.get('/metrics', { config: { doc } }, async (_request, reply) => {
     const stats = slot.isOpen() ? slot.engine().stats() : undefined
     const bodyBytes = bodies.small.taken + bodies.large.taken
     return reply
       .type('text/plain; version=0.0.4; charset=utf-8')
-      .send(metrics.render({ stats, bodyBytes, replyBytes: app.replyBudget.taken }))
+      .send(await metrics.render({ stats, bodyBytes, replyBytes: app.replyBudget.taken }))
   })
 }
 
@@ -30,7 +29,7 @@ export function configurationRoute(app: FastifyInstance, { config }: RouteContex
   const doc: RouteDoc = {
     access: 'server',
     summary: 'Returns the settings in use; for secrets and paths on disk, only whether they are set.',
-    reply: { description: 'settings: the name, value, default, and meaning of each.' },
+    reply: { description: 'settings: the name, value, default, and meaning of each.', json: 'Configuration' },
   }
   app.get('/configuration', { config: { doc } }, async () => ({
     settings: config.inForce.map((setting) => {
@@ -42,10 +41,14 @@ export function configurationRoute(app: FastifyInstance, { config }: RouteContex
 
 /** Adds GET /openapi.json. */
 export function openapiRoute(app: FastifyInstance, { routes, version }: RouteContext): void {
-  const doc: RouteDoc = { access: 'any', summary: 'This description.', reply: { description: 'OpenAPI 3.1.' } }
-  let document: object | undefined
-  app.get('/openapi.json', { config: { doc } }, async () => {
-    document ??= openapiDocument(routes, version)
+  const doc: RouteDoc = {
+    access: 'any',
+    summary: 'This description.',
+    reply: { description: 'OpenAPI 3.1.', json: 'OpenApi' },
+  }
+  let document: Promise<object> | undefined
+  app.get('/openapi.json', { config: { doc } }, () => {
+    document ??= import('../http/openapi/document.ts').then(({ openapiDocument }) => openapiDocument(routes, version))
     return document
   })
 }
@@ -58,7 +61,7 @@ export function logsRoute(app: FastifyInstance, { requestLog }: RouteContext): v
   const doc: RouteDoc = {
     access: 'read',
     summary: 'Returns the newest requests, one line each; ?limit= from 0 to 500, default 100.',
-    reply: { description: 'count and lines, oldest first.' },
+    reply: { description: 'count and lines, oldest first.', json: 'LogLines' },
   }
   const options = { schema: { querystring: logsQuery }, config: { doc } }
   app.get<{ Querystring: Infer<typeof logsQuery> }>('/logs', options, async (request) => {

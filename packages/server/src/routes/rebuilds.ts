@@ -25,7 +25,10 @@ type Named = { Params: { name: string } }
 export function v1RebuildRoutes(app: FastifyInstance): void {
   const params = nameParam
 
-  const rebuild = { schema: { params, body: rebuildIndexBody }, config: { doc: docs.rebuild, audit: 'index.rebuild' } }
+  const rebuild = {
+    schema: { params, body: rebuildIndexBody },
+    config: { doc: indexDocs.rebuild, audit: 'index.rebuild' },
+  }
   app.post<Named & { Body: RebuildIndexBody }>('/index/:name/rebuild', rebuild, async (request, reply) => {
     const { collection, description, index } = describedIndex(request.database, request.params.name)
     const changes = readIndexRebuild(request.body, description, index)
@@ -33,7 +36,7 @@ export function v1RebuildRoutes(app: FastifyInstance): void {
     return reply.code(202).send(indexRebuildBegun(job, collection.rebuildStatus()))
   })
 
-  const status = { schema: { params }, config: { doc: docs.status } }
+  const status = { schema: { params }, config: { doc: indexDocs.status } }
   app.get<Named>('/index/:name/rebuild/status', status, async (request) =>
     indexRebuildStatus(rebuildReport(describedIndex(request.database, request.params.name).collection)),
   )
@@ -84,21 +87,33 @@ const docs = {
   rebuild: {
     access: 'write',
     summary: 'Starts a rebuild of the graphs, optionally with another M and ef_con. Searches continue, writes wait.',
-    reply: { description: 'The rebuild is running; its status shows the progress.', status: 202 },
+    reply: {
+      description: 'The rebuild is running; its status shows the progress.',
+      status: 202,
+      json: 'RebuildStarted',
+    },
   },
   status: {
     access: 'read',
     summary: 'Returns the progress of the running rebuild, or the result of the last one since the start.',
-    reply: { description: 'status is idle, in_progress, completed, or failed.' },
+    reply: { description: 'status is idle, in_progress, completed, or failed.', json: 'RebuildStatus' },
   },
   newest: {
     access: 'read',
     summary: 'Returns the running rebuild of any collection, or the last one.',
-    reply: { description: 'status is idle, in_progress, completed, or failed; collection is its collection.' },
+    reply: {
+      description: 'status is idle, in_progress, completed, or failed; collection is its collection.',
+      json: 'RebuildStatus',
+    },
   },
   vacuum: {
     access: 'write',
     summary: 'Frees the memory and disk space of deleted and replaced objects. Searches continue, writes wait.',
-    reply: { description: 'The vacuum is complete; reclaimed_bytes is the memory that it freed.' },
+    reply: { description: 'The vacuum is complete; reclaimed_bytes is the memory that it freed.', json: 'Vacuumed' },
   },
+} satisfies Record<string, RouteDoc>
+
+const indexDocs = {
+  rebuild: { ...docs.rebuild, reply: { ...docs.rebuild.reply, json: 'IndexRebuildStarted' } },
+  status: { ...docs.status, reply: { ...docs.status.reply, json: 'IndexRebuildStatus' } },
 } satisfies Record<string, RouteDoc>

@@ -38,6 +38,7 @@ const docs = {
     reply: {
       description:
         'schedules: those of collections; server: the schedule of all other collections, null if there is none.',
+      json: 'Schedules',
     },
   },
   put: {
@@ -45,11 +46,12 @@ const docs = {
     summary: 'Sets the backup schedule of a collection.',
     reply: {
       description: 'The schedule; next_at is null until its first backup, which starts within two minutes.',
+      json: 'Schedule',
     },
   },
   remove: {
     access: 'write',
     summary: 'Deletes the backup schedule of a collection. Its backups are kept.',
-    reply: { description: 'deleted is false if there was no schedule.' },
+    reply: { description: 'deleted is false if there was no schedule.', json: 'ScheduleDeleted' },
   },
 } satisfies Record<string, RouteDoc>

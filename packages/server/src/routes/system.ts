@@ -21,7 +21,7 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
   const health: RouteDoc = {
     access: 'open',
     summary: 'Returns the health of the server: 503 while it starts. Without a token, no details.',
-    reply: { description: 'status is ok, degraded, or read-only.' },
+    reply: { description: 'status is ok, degraded, or read-only.', alsoStatus: 503, json: 'Health' },
   }
   app.get('/health', { config: { doc: health } }, async (request, reply) => {
     const state = withNotices(withAudit(slot.health(), audit.fault), context)
@@ -41,6 +41,7 @@ export function systemRoutes(app: FastifyInstance, context: RouteContext, versio
     reply: {
       description:
         'Counts, LSNs, and memory by part. With the token of a database, only version, uptime, and requests.',
+      json: 'Stats',
     },
   }
   app.get('/stats', { config: { doc: stats } }, async ({ principal }) => {
@@ -85,7 +86,7 @@ export function infoRoute(app: FastifyInstance, { version, config, slot, licensi
   const doc: RouteDoc = {
     access: 'any',
     summary: 'Describes this server.',
-    reply: { description: 'Version, machine, and license; a license may be bound to machine_id.' },
+    reply: { description: 'Version, machine, and license; a license may be bound to machine_id.', json: 'ServerInfo' },
   }
   app.get('/info', { config: { doc } }, async () => {
     const status = licensing?.status()
@@ -111,7 +112,7 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
   const type: RouteDoc = {
     access: 'read',
     summary: 'Returns the type of the only user of a server without a root token, or the type of a database.',
-    reply: { description: 'Admin, or the type of the database.' },
+    reply: { description: 'Admin, or the type of the database.', json: 'UserType' },
   }
   app.get<ForUser>('/users/:user/type', { config: { doc: type } }, async ({ params, database }) =>
     facts(params.user, database),
@@ -119,7 +120,7 @@ export function userRoutes(app: FastifyInstance, { startedAt, config }: RouteCon
   const info: RouteDoc = {
     access: 'read',
     summary: 'Returns the only user of a server without a root token.',
-    reply: { description: 'Always active.' },
+    reply: { description: 'Always active.', json: 'UserInfo' },
   }
   app.get<ForUser>('/users/:user/info', { config: { doc: info } }, async ({ params, database }) => ({
     ...facts(params.user, database),

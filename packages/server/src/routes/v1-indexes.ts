@@ -63,17 +63,25 @@ const docs = {
   create: {
     access: 'write',
     summary: 'Creates an index.',
-    reply: { description: 'The index exists and can be written and searched.', text: 'Index created successfully' },
+    reply: {
+      description: 'The index exists and can be written and searched.',
+      text: 'Index created successfully',
+      json: 'IndexCreated',
+    },
   },
-  list: { access: 'read', summary: 'Lists all indexes.', reply: { description: 'indexes: each with its parameters.' } },
+  list: {
+    access: 'read',
+    summary: 'Lists all indexes.',
+    reply: { description: 'indexes: each with its parameters.', json: 'Indexes' },
+  },
   info: {
     access: 'read',
     summary: 'Describes an index.',
-    reply: { description: 'The parameters and the number of objects.' },
+    reply: { description: 'The parameters and the number of objects.', json: 'IndexInfo' },
   },
   drop: {
     access: 'write',
     summary: 'Deletes an index and its data.',
-    reply: { description: 'It is deleted.', text: 'Index deleted successfully' },
+    reply: { description: 'It is deleted.', text: 'Index deleted successfully', json: 'Acknowledged' },
   },
 } satisfies Record<string, RouteDoc>

@@ -135,6 +135,7 @@ const docs = {
       description:
         'The write is durable and visible. The body is empty, or {"upserted","lsn","durable"} if JSON is accepted.',
       text: '',
+      json: 'VectorsUpserted',
     },
   },
   search: {
@@ -143,6 +144,7 @@ const docs = {
     reply: {
       description: 'The hits, best first.',
       msgpack: '[[similarity, id, meta, filter, norm, vector], ...]',
+      json: 'IndexSearchResult',
     },
   },
   get: {
@@ -151,22 +153,27 @@ const docs = {
     reply: {
       description: 'The object with its stored vector.',
       msgpack: '[id, meta, filter, norm, vector, sparse_indices, sparse_values]',
+      json: 'StoredVector',
     },
   },
   remove: {
     access: 'write',
     summary: 'Deletes one object.',
-    reply: { description: 'It is deleted.', text: 'Vector deleted successfully' },
+    reply: { description: 'It is deleted.', text: 'Vector deleted successfully', json: 'VectorDeleted' },
   },
   deleteWhere: {
     access: 'write',
     summary: 'Deletes the objects that match a filter; an empty filter matches none.',
-    reply: { description: 'The number of deleted objects.', text: '3 vectors deleted' },
+    reply: { description: 'The number of deleted objects.', text: '3 vectors deleted', json: 'VectorsDeleted' },
   },
   updateFilters: {
     access: 'write',
     summary: 'Updates the filters of objects: replaces each filter completely and skips unknown ids.',
-    reply: { description: 'The number of updated objects.', text: '3 filters updated' },
+    reply: {
+      description: 'The number of updated objects.',
+      text: '3 filters updated',
+      json: 'VectorFiltersUpdated',
+    },
   },
 } satisfies Record<string, RouteDoc>
 

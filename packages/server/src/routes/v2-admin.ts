@@ -97,47 +97,51 @@ const docs = {
   create: {
     access: 'control',
     summary: 'Creates a database and its first token.',
-    reply: { description: 'db_token is in this reply only.', status: 201 },
+    reply: { description: 'db_token is in this reply only.', status: 201, json: 'DatabaseCreated' },
   },
   list: {
     access: 'control',
     summary: 'Lists all databases.',
-    reply: { description: 'dbs: each with its type and state.' },
+    reply: { description: 'dbs: each with its type and state.', json: 'Databases' },
   },
-  info: { access: 'any', summary: 'Describes a database.', reply: { description: 'The name, type, and state.' } },
+  info: {
+    access: 'any',
+    summary: 'Describes a database.',
+    reply: { description: 'The name, type, and state.', json: 'Database' },
+  },
   drop: {
     access: 'control',
     summary: 'Deletes a database, its collections, and its tokens.',
-    reply: { description: 'The database is deleted.' },
+    reply: { description: 'The database is deleted.', json: 'DatabaseDeleted' },
   },
   activate: {
     access: 'control',
     summary: 'Activates a database, so that its tokens work again.',
-    reply: { description: 'The updated database.' },
+    reply: { description: 'The updated database.', json: 'DatabaseChanged' },
   },
   deactivate: {
     access: 'control',
     summary: 'Deactivates a database: its tokens are rejected, its data is kept.',
-    reply: { description: 'The updated database.' },
+    reply: { description: 'The updated database.', json: 'DatabaseChanged' },
   },
   type: {
     access: 'control',
     summary: 'Sets the type of a database.',
-    reply: { description: 'The updated database.' },
+    reply: { description: 'The updated database.', json: 'DatabaseChanged' },
   },
   collections: {
     access: 'control',
     summary: 'Lists the collections of a database.',
-    reply: { description: 'collections: their names.' },
+    reply: { description: 'collections: their names.', json: 'CollectionNames' },
   },
   allCollections: {
     access: 'control',
     summary: 'Lists the collections of every database.',
-    reply: { description: 'collections: one entry per database.' },
+    reply: { description: 'collections: one entry per database.', json: 'CollectionsOfDatabases' },
   },
   deleteCollection: {
     access: 'control',
     summary: 'Deletes a collection of a database.',
-    reply: { description: 'It is deleted.' },
+    reply: { description: 'It is deleted.', json: 'Acknowledged' },
   },
 } satisfies Record<string, RouteDoc>

@@ -54,21 +54,21 @@ const docs = {
   create: {
     access: 'write',
     summary: 'Creates a collection.',
-    reply: { description: 'The summary of the collection.' },
+    reply: { description: 'The summary of the collection.', json: 'Collection' },
   },
   list: {
     access: 'read',
     summary: 'Lists all collections.',
-    reply: { description: 'collections: the summary of each.' },
+    reply: { description: 'collections: the summary of each.', json: 'Collections' },
   },
   describe: {
     access: 'read',
     summary: 'Describes a collection.',
-    reply: { description: 'The summary: fields, counts, state.' },
+    reply: { description: 'The summary: fields, counts, state.', json: 'Collection' },
   },
   drop: {
     access: 'write',
     summary: 'Deletes a collection and its data.',
-    reply: { description: 'It is deleted.' },
+    reply: { description: 'It is deleted.', json: 'Acknowledged' },
   },
 } satisfies Record<string, RouteDoc>

@@ -55,12 +55,13 @@ const docs = {
   generate: {
     access: 'server',
     summary: 'Starts the trial of one month, once per data directory. It is active immediately. Needs the root token.',
-    reply: { description: 'message, and license as in /info.' },
+    reply: { description: 'message, and license as in /info.', json: 'LicenseReply' },
   },
   validate: {
     access: 'open',
     summary: 'Activates a license from the text of a license.lic, effective immediately.',
     body: Type.String({ description: 'The text of license.lic.' }),
-    reply: { description: 'message, and license as in /info.' },
+    bodyMedia: ['text/plain', 'application/octet-stream'],
+    reply: { description: 'message, and license as in /info.', json: 'LicenseReply' },
   },
 } satisfies Record<string, RouteDoc>

@@ -33,6 +33,7 @@ const docs = {
     reply: {
       description:
         'events: oldest first, without their data; next and previous: where to continue. While complete is false, the log is still being read: retry later.',
+      json: 'Events',
     },
   },
   activity: {
@@ -41,6 +42,7 @@ const docs = {
     reply: {
       description:
         'buckets: intervals of bucket_seconds, oldest first, without empty ones. While complete is false, newer ones are missing: retry later.',
+      json: 'Activity',
     },
   },
 } satisfies Record<string, RouteDoc>

@@ -114,7 +114,7 @@ const docs = {
     summary: 'Inserts objects and replaces objects with the same ids, all or none.',
     body: upsertObjectsBody,
     bodyMsgpack: '[[[id, meta, filter, {field: vector}, {field: [indices, values]}, {}], ...]]',
-    reply: { description: 'The write is durable and visible: upserted, lsn, durable.' },
+    reply: { description: 'The write is durable and visible: upserted, lsn, durable.', json: 'ObjectsUpserted' },
   },
   query: {
     access: 'read',
@@ -122,22 +122,23 @@ const docs = {
     reply: {
       description: 'The objects, in the order of the ids.',
       msgpack: '[[[id, meta, filter, {field: row}, {field: [indices, values]}, {}], ...]]',
+      json: 'Objects',
     },
   },
   remove: {
     access: 'write',
     summary: 'Deletes one object.',
-    reply: { description: 'deleted is the id of the object.' },
+    reply: { description: 'deleted is the id of the object.', json: 'ObjectDeleted' },
   },
   deleteWhere: {
     access: 'write',
     summary: 'Deletes the objects that match a filter; an empty filter matches none.',
-    reply: { description: 'deleted is the number of deleted objects.' },
+    reply: { description: 'deleted is the number of deleted objects.', json: 'ObjectsDeleted' },
   },
   updateFilters: {
     access: 'write',
     summary: 'Updates the filters of objects: replaces each filter completely and skips unknown ids.',
-    reply: { description: 'updated is the number of updated objects.' },
+    reply: { description: 'updated is the number of updated objects.', json: 'FiltersUpdated' },
   },
   search: {
     access: 'search',
@@ -145,6 +146,7 @@ const docs = {
     reply: {
       description: 'Hits per field, best first.',
       msgpack: '[{number: [id, meta, filter]}, {field: [[number, score], ...]}, [[number, score], ...]?]',
+      json: 'SearchResult',
     },
   },
 } satisfies Record<string, RouteDoc>

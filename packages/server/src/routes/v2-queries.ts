@@ -110,36 +110,42 @@ const docs = {
   batch: {
     access: 'search',
     summary: 'Runs several searches in one call, all on the collection as of one moment.',
-    reply: { description: 'searches: the replies, in the order of the searches.' },
+    reply: { description: 'searches: the replies, in the order of the searches.', json: 'SearchResults' },
   },
   count: {
     access: 'read',
     summary: 'Counts the objects that match a filter.',
-    reply: { description: 'count: the exact number.' },
+    reply: { description: 'count: the exact number.', json: 'Count' },
   },
   facets: {
     access: 'read',
     summary: 'Counts the values of a filter key among the objects that match a filter.',
-    reply: { description: 'values: most frequent first; distinct: the number of distinct values.' },
+    reply: { description: 'values: most frequent first; distinct: the number of distinct values.', json: 'Facets' },
   },
   scroll: {
     access: 'read',
     summary: 'Pages through the objects that match a filter.',
-    reply: { description: 'objects, and cursor: the cursor of the next page, null on the last page.' },
+    reply: {
+      description: 'objects, and cursor: the cursor of the next page, null on the last page.',
+      json: 'ObjectPage',
+    },
   },
   recall: {
     access: 'search',
     summary: 'Runs sample queries with stored vectors and compares each result with exact search.',
-    reply: { description: 'recall: the mean of the sample; recall_worst: that of the worst query.' },
+    reply: { description: 'recall: the mean of the sample; recall_worst: that of the worst query.', json: 'Recall' },
   },
   neighbors: {
     access: 'read',
     summary: 'Returns the neighbors of an object in the graph of a dense field.',
-    reply: { description: 'neighbors: the ids, empty if the object has no vector in the field.' },
+    reply: { description: 'neighbors: the ids, empty if the object has no vector in the field.', json: 'Neighbors' },
   },
   links: {
     access: 'read',
     summary: 'The published name of `neighbors`.',
-    reply: { description: 'links: the ids of the neighbors, empty if the object has no vector in the field.' },
+    reply: {
+      description: 'links: the ids of the neighbors, empty if the object has no vector in the field.',
+      json: 'Links',
+    },
   },
 } satisfies Record<string, RouteDoc>

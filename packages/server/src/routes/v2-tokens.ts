@@ -76,19 +76,20 @@ function docsFor(whose: string, look: RouteDoc['access'], change: RouteDoc['acce
     create: {
       access: change,
       summary: `Creates a token ${whose}.`,
-      reply: { description: 'db_token is in this reply only.', status: 201 },
+      reply: { description: 'db_token is in this reply only.', status: 201, json: 'TokenCreated' },
     },
     list: {
       access: look,
       summary: `Lists the tokens ${whose}.`,
       reply: {
         description: 'tokens: the name, type, and creation time of each. The tokens themselves are not stored.',
+        json: 'Tokens',
       },
     },
     remove: {
       access: change,
       summary: `Deletes a token ${whose}. It is invalid from the next request on.`,
-      reply: { description: 'It is deleted.' },
+      reply: { description: 'It is deleted.', json: 'Acknowledged' },
     },
   }
 }

@@ -4,6 +4,14 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 /** The TypeScript type of a schema. */
 export type Infer<S extends TSchema> = Static<S>
 
+/** What the description of the API shows in place of a part of a schema: the name of one of its schemas, or a schema. */
+export const documentation = Symbol('documentation')
+
+/** For a part that a reader checks rather than the schema. */
+export function describedAs<S extends TSchema>(schema: S, shown: string | object): S {
+  return { ...schema, [documentation]: shown }
+}
+
 /** A whole number. Null counts as absent. */
 export function optionalInteger(range: { readonly minimum: number; readonly maximum: number }, description: string) {
   return Type.Optional(Type.Unsafe<number | null>({ type: ['integer', 'null'], ...range, description }))
@@ -29,15 +37,14 @@ export function optionalBoolean(description: string) {
 
 /** The numbers of a vector. The reader checks each number, so that the array is read only once. */
 export function optionalNumbers(description: string) {
-  return Type.Optional(Type.Unsafe<readonly unknown[] | null>({ type: ['array', 'null'], description }))
+  const shown = { type: ['array', 'null'], items: { type: 'number' }, description }
+  return Type.Optional(
+    describedAs(Type.Unsafe<readonly unknown[] | null>({ type: ['array', 'null'], description }), shown),
+  )
 }
 
 /** The conditions of a filter. The engine checks them. */
-export const filterConditions = Type.Unsafe<readonly unknown[]>({
-  type: 'array',
-  description:
-    'Conditions that must all be true, one key each: [{"color":{"$eq":"red"}}]. Operators: $eq, $in, $range.',
-})
+export const filterConditions = describedAs(Type.Unsafe<readonly unknown[]>({ type: 'array' }), 'Filter')
 
 /** Path parameter of an index or collection. */
 export const nameParam = Type.Object({ name: Type.String({ description: 'Name of the index.' }) })

@@ -14,13 +14,14 @@ import {
   mMax,
   mMin,
   type SparseFieldSchema,
+  spaceTypes,
   sparseDimensionMax,
   sparseModels,
 } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { invalidArgument } from '../http/errors.ts'
 import { precisionOf } from './precision.ts'
-import { type Infer, optionalInteger, optionalText } from './schema.ts'
+import { describedAs, type Infer, optionalInteger, optionalText } from './schema.ts'
 
 const denseField = 'dense'
 const sparseField = 'sparse'
@@ -33,7 +34,11 @@ export const createIndexBody = Type.Object(
   {
     index_name: Type.String({ description: 'Unique name: letters, digits, underscore, hyphen.' }),
     dim: Type.Integer({ minimum: dimensionMin, maximum: dimensionMax, description: 'Number of dimensions.' }),
-    space_type: Type.String({ description: 'cosine, l2, or ip.' }),
+    space_type: describedAs(Type.String(), {
+      type: 'string',
+      enum: spaceTypes,
+      description: 'How similarity is computed; case-insensitive.',
+    }),
     M: optionalInteger({ minimum: mMin, maximum: mMax }, 'Links per node of the graph; default 16.'),
     ef_con: optionalInteger(
       { minimum: efConstructionMin, maximum: efConstructionMax },

@@ -8,7 +8,7 @@ import { decodeMsgpack } from './msgpack-scan.ts'
 import { MsgpackWriter } from './msgpack-writer.ts'
 import { isObject } from './object-parts.ts'
 import { numbersJson, withMembers } from './pieces.ts'
-import { filterConditions, type Infer } from './schema.ts'
+import { describedAs, filterConditions, type Infer } from './schema.ts'
 import type { IndexShape } from './v1-index.ts'
 import { metaJson } from './v1-search.ts'
 
@@ -27,10 +27,9 @@ export type DeleteWhereBody = Infer<typeof deleteWhereBody>
 export function updateFiltersBody(batchMax: number) {
   return Type.Object(
     {
-      updates: Type.Array(Type.Unknown(), {
+      updates: Type.Array(describedAs(Type.Unknown(), 'FilterUpdate'), {
         maxItems: batchMax,
-        description:
-          'Entries {"id","filter"}; each filter is replaced completely. Entries without an id or a filter are skipped.',
+        description: 'Each filter is replaced completely. Entries without an id or a filter are skipped.',
       }),
     },
     { $id: 'UpdateFilters' },

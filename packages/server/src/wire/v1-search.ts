@@ -20,7 +20,7 @@ import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
 import { arrayPieces, memberPieces, numbersJson, withMembers } from './pieces.ts'
-import { type Infer, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
+import { describedAs, type Infer, optionalInteger, optionalNumber, optionalNumbers } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import type { IndexShape } from './v1-index.ts'
 import { checkDimension, checkSparse } from './v1-upsert.ts'
@@ -41,8 +41,8 @@ export function searchBody(topKMax: number) {
       sparse_indices: optionalNumbers('Indices of the sparse query.'),
       sparse_values: optionalNumbers('Weights of the sparse query, one for each index.'),
       filter: Type.Optional(
-        Type.Unsafe<string | readonly unknown[] | null>({
-          type: ['string', 'array', 'null'],
+        describedAs(Type.Unsafe<string | readonly unknown[] | null>({ type: ['string', 'array', 'null'] }), {
+          anyOf: [{ $ref: '#/components/schemas/Filter' }, { type: ['string', 'null'] }],
           description: 'Conditions that must all be true, as an array or as its JSON text.',
         }),
       ),

@@ -7,6 +7,7 @@ import type { ListReader } from './list-body.ts'
 import { MsgpackReader } from './msgpack-reader.ts'
 import { floatsFrom, indicesFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
+import { describedAs } from './schema.ts'
 import type { IndexShape } from './v1-index.ts'
 
 const insertItem = Type.Object({
@@ -19,9 +20,17 @@ const insertItem = Type.Object({
     }),
   ),
   meta: Type.Optional(
-    Type.Union([Type.Object({}), Type.String()], { description: 'A JSON object or text, at most 64 KiB.' }),
+    describedAs(Type.Union([Type.Object({}), Type.String()]), {
+      anyOf: [{ $ref: '#/components/schemas/Meta' }, { type: 'string' }],
+      description: 'A JSON object or text, at most 64 KiB.',
+    }),
   ),
-  filter: Type.Optional(Type.Union([Type.Object({}), Type.String()], { description: 'Values to filter by.' })),
+  filter: Type.Optional(
+    describedAs(Type.Union([Type.Object({}), Type.String()]), {
+      anyOf: [{ $ref: '#/components/schemas/FilterValues' }, { type: 'string' }],
+      description: 'Values to filter by.',
+    }),
+  ),
   sparse_indices: Type.Optional(Type.Array(Type.Integer())),
   sparse_values: Type.Optional(Type.Array(Type.Number())),
 })

@@ -2,26 +2,27 @@
 import type { CollectionDescription, FieldDescription } from '@annal/engine'
 import { Type } from '@sinclair/typebox'
 import { precisionOf } from './precision.ts'
-import type { Infer } from './schema.ts'
+import { describedAs, type Infer } from './schema.ts'
 
 /** The engine checks the fields and names the invalid one; the schema fixes only the outer form. */
 export const createCollectionBody = Type.Object(
   {
     name: Type.String({ description: 'Unique name: letters, digits, underscore, hyphen.' }),
-    fields: Type.Array(
-      Type.Unsafe<object>({
-        type: 'object',
-        description:
-          'A dense field {"name","type":"vector","params":{"dimension","space_type","precision","M","ef_con","keep_originals"}}, a sparse field {"name","type":"sparse","sparse_model"}, or a field with several vectors per object: type "multi_vector" with the params of a dense field and "pooling".',
-        properties: {
-          name: { type: 'string' },
-          type: { type: 'string', description: 'vector, sparse, or multi_vector' },
-          params: { type: 'object' },
-          sparse_model: { type: 'string', description: 'default or endee_bm25' },
-        },
-        required: ['name', 'type'],
-      }),
-      { minItems: 1, description: 'Vector fields of the collection, at most 8.' },
+    fields: describedAs(
+      Type.Array(
+        Type.Unsafe<object>({
+          type: 'object',
+          properties: {
+            name: { type: 'string' },
+            type: { type: 'string' },
+            params: { type: 'object' },
+            sparse_model: { type: 'string' },
+          },
+          required: ['name', 'type'],
+        }),
+        { minItems: 1 },
+      ),
+      'FieldDefinitions',
     ),
   },
   { $id: 'CreateCollection' },

@@ -11,7 +11,7 @@ import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, indicesFrom, vectorsFrom } from './numbers.ts'
 import { checkBatch, isObject, readFilter, readId, readMeta } from './object-parts.ts'
 import { arrayPieces, memberPieces, numbersJson, objectPieces, withMembers } from './pieces.ts'
-import type { Infer } from './schema.ts'
+import { describedAs, type Infer } from './schema.ts'
 import { objectHeadJson, sparsePieces } from './v1-object.ts'
 
 /** Numbers read without yielding: one or two milliseconds. */
@@ -20,18 +20,10 @@ const floatsBetweenRests = 262_144
 /** Describes the JSON body. The reader below checks it, so that the numbers are read only once. */
 export const upsertObjectsBody = Type.Object({
   objects: Type.Array(
-    Type.Object({
-      id: Type.Union([Type.String(), Type.Integer()], { description: 'Unique in the collection, 1 to 512 bytes.' }),
-      meta: Type.Optional(Type.Object({}, { description: 'Any JSON object, at most 64 KiB.' })),
-      filter: Type.Optional(Type.Object({}, { description: 'Values to filter by.' })),
-      fields: Type.Object(
-        {},
-        {
-          description:
-            'By field: the numbers of a dense vector, {"vector":[...]}, {"indices":[...],"values":[...]}, or {"vectors":[[...],...]} of a multi-vector field.',
-        },
-      ),
-    }),
+    describedAs(
+      Type.Object({ id: Type.Unknown(), meta: Type.Unknown(), filter: Type.Unknown(), fields: Type.Object({}) }),
+      'ObjectInput',
+    ),
   ),
 })
 

@@ -18,7 +18,7 @@ import { MsgpackWriter } from './msgpack-writer.ts'
 import { floatsFrom, vectorsFrom } from './numbers.ts'
 import { isObject } from './object-parts.ts'
 import { arrayPieces, objectPieces, withMembers } from './pieces.ts'
-import { filterConditions, type Infer } from './schema.ts'
+import { describedAs, filterConditions, type Infer } from './schema.ts'
 import { readTuning, tuningProperties } from './search-tuning.ts'
 import { withEntries } from './unknown-keys.ts'
 import { hitPieces, metaJson, readConditions } from './v1-search.ts'
@@ -42,13 +42,7 @@ const queryKeys = Type.Object({
 /** Body of a search in /api/v2. */
 export function searchCollectionBody(topKMax: number) {
   return Type.Object({
-    fields: withEntries(
-      Type.Unsafe<object>({
-        type: ['object', 'array'],
-        description: `Queries by field: {field: {"query": [...], [[...],...] or {"indices","values"}, "limit": 1..${topKMax}, "ef_search": 1..${efMax}}}, or an array of such objects with one field each.`,
-      }),
-      queryKeys,
-    ),
+    fields: withEntries(describedAs(Type.Unsafe<object>({ type: ['object', 'array'] }), 'FieldQueries'), queryKeys),
     filter: Type.Optional(filterConditions),
     ...tuningProperties,
     fusion: Type.Optional(

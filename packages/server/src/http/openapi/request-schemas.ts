@@ -1,0 +1,175 @@
+// What bodies are made of: filters, definitions of fields, vectors, objects. Readers in wire/ and the engine check these parts, so that
+// numbers are visited once and errors name the place; here they are only described.
+import {
+  dimensionMax,
+  dimensionMin,
+  efConstructionMax,
+  efConstructionMin,
+  efMax,
+  fieldsMax,
+  membersMax,
+  mMax,
+  mMin,
+  poolings,
+  precisions,
+  queryMembersMax,
+  spaceTypes,
+  sparseDimensionMax,
+  sparseModels,
+} from '@annal/engine'
+import {
+  anyOf,
+  constant,
+  flag,
+  integer,
+  type JsonSchema,
+  list,
+  map,
+  number,
+  object,
+  oneOfTexts,
+  ref,
+  text,
+} from './build.ts'
+
+const ordered = { type: ['number', 'string'], description: 'A number, or a point in time as RFC 3339 text.' }
+const filterValue = { type: ['string', 'number', 'boolean'] }
+
+/** One operator: an object with one key. */
+function operator(name: string, operand: JsonSchema, description: string): JsonSchema {
+  return { ...object({ [name]: operand }), additionalProperties: false, description }
+}
+
+const tests = [
+  operator('$eq', filterValue, 'Equal to the value.'),
+  operator('$ne', filterValue, 'Not equal to the value; also true if the object lacks the key.'),
+  operator('$in', list(filterValue), 'Equal to one of the values.'),
+  operator('$nin', list(filterValue), 'Equal to none of the values; also true if the object lacks the key.'),
+  operator(
+    '$range',
+    { type: 'array', prefixItems: [ordered, ordered], items: ordered, minItems: 2, maxItems: 2 },
+    'From the first value to the second, both included.',
+  ),
+  operator('$gt', ordered, 'Greater.'),
+  operator('$gte', ordered, 'Greater or equal.'),
+  operator('$lt', ordered, 'Less.'),
+  operator('$lte', ordered, 'Less or equal.'),
+  operator('$exists', flag(), 'Whether the object has the key.'),
+]
+
+const precision = oneOfTexts(precisions, 'Encoding of vectors in memory; default int8.')
+
+const graphParams = {
+  space_type: oneOfTexts(spaceTypes, 'How similarity is computed; default cosine.'),
+  precision,
+  M: { ...integer('Links per node of the graph; default 16.'), minimum: mMin, maximum: mMax },
+  ef_con: {
+    ...integer('Candidates considered while a node is linked; default 128.'),
+    minimum: efConstructionMin,
+    maximum: efConstructionMax,
+  },
+}
+const dimension = { ...integer('Number of dimensions.'), minimum: dimensionMin, maximum: dimensionMax }
+const fieldName = text('A letter or digit, then letters, digits, underscores, and hyphens; at most 64 characters.')
+const numbers = list(number())
+
+export const requestSchemas = {
+  Filter: list(ref('Condition'), 'Conditions that must all be true.'),
+  Condition: anyOf(
+    [
+      { ...object({ $and: list(ref('Condition')) }), additionalProperties: false },
+      { ...object({ $or: list(ref('Condition')) }), additionalProperties: false },
+      { ...object({ $not: ref('Condition') }), additionalProperties: false },
+      { ...map(ref('Test')), minProperties: 1, maxProperties: 1 },
+    ],
+    'A test of one key, such as {"color":{"$eq":"red"}}, or a combination of conditions.',
+  ),
+  Test: anyOf(tests, 'One operator and its operand.'),
+  FilterValues: map(
+    anyOf([filterValue, list(filterValue), { type: 'null' }]),
+    'Values to filter by. A list matches if one of its values does.',
+  ),
+  Meta: { type: 'object', additionalProperties: true, description: 'Any JSON object, at most 64 KiB.' },
+  SparseVector: object({
+    indices: list(integer(), 'Unique, each below the dimension of the field.'),
+    values: list(number(), 'One for each index.'),
+  }),
+  FieldDefinition: anyOf([ref('DenseField'), ref('SparseField'), ref('MultiVectorField')]),
+  DenseField: object({
+    name: fieldName,
+    type: constant('vector'),
+    params: object(
+      { dimension },
+      { ...graphParams, keep_originals: flag('Whether the original vectors are kept on disk; default true.') },
+    ),
+  }),
+  SparseField: object(
+    { name: fieldName, type: constant('sparse') },
+    {
+      sparse_model: oneOfTexts(sparseModels, 'endee_bm25 weighs the terms of a query by how rare they are.'),
+      params: object(
+        {},
+        {
+          model: oneOfTexts(sparseModels),
+          dimension: { ...integer('Indices are below this; default 2^32.'), minimum: 1, maximum: sparseDimensionMax },
+        },
+      ),
+    },
+  ),
+  MultiVectorField: object({
+    name: fieldName,
+    type: constant('multi_vector'),
+    params: object(
+      { dimension },
+      { ...graphParams, pooling: oneOfTexts(poolings, 'How the vectors of an object are combined; default mean.') },
+    ),
+  }),
+  FieldDefinitions: { ...list(ref('FieldDefinition')), minItems: 1, maxItems: fieldsMax },
+  FieldValue: anyOf(
+    [
+      numbers,
+      object({ vector: numbers }, { norm: number('Stored and returned with the vector.') }),
+      ref('SparseVector'),
+      object({ sparse_indices: list(integer()), sparse_values: numbers }),
+      { ...list(numbers), maxItems: membersMax },
+      object({ vectors: { ...list(numbers), maxItems: membersMax } }),
+    ],
+    'The vector of a dense field, a sparse vector, or the vectors of a multi-vector field.',
+  ),
+  ObjectInput: object(
+    {
+      id: { type: ['string', 'integer'], description: 'Unique in the collection, 1 to 512 bytes.' },
+      fields: map(ref('FieldValue'), 'A value for at least one field.'),
+    },
+    { meta: anyOf([ref('Meta'), text()]), filter: anyOf([ref('FilterValues'), text('The same as JSON text.')]) },
+  ),
+  FieldQuery: object(
+    {
+      query: anyOf(
+        [
+          numbers,
+          { ...list(numbers), maxItems: queryMembersMax },
+          ref('SparseVector'),
+          object({ sparse_indices: list(integer()), sparse_values: numbers }),
+          object({ id: text('Uses the vector of this object, and leaves the object out of the results.') }),
+        ],
+        'A vector, the vectors of a multi-vector field, a sparse vector, or the id of an object.',
+      ),
+    },
+    {
+      limit: { ...integer('Number of results; default 10.'), minimum: 1 },
+      ef_search: {
+        ...integer('Number of candidates that the graph walk keeps; default 128.'),
+        minimum: 1,
+        maximum: efMax,
+      },
+      ef: { ...integer('The same as ef_search.'), minimum: 1, maximum: efMax },
+      score_threshold: number('Results with a lower similarity are left out.'),
+    },
+  ),
+  FieldQueries: anyOf([map(ref('FieldQuery')), list(map(ref('FieldQuery')))], 'A query for each searched field.'),
+  FilterUpdate: object({
+    id: { type: ['string', 'integer'] },
+    filter: anyOf([ref('FilterValues'), text('The same as JSON text.')]),
+  }),
+} satisfies { readonly [name: string]: JsonSchema }
