@@ -14,6 +14,7 @@ import {
   type SpaceType,
 } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
+import { vectorOrCopy } from '../vector-or-copy.ts'
 
 interface Teardown {
   teardown(fn: () => Promise<void>): unknown
@@ -73,7 +74,7 @@ export async function runRandomLife(collection: Collection, random: Random, step
 }
 
 export function someVector(random: Random): number[] {
-  return Array.from({ length: dimension }, () => random.next() - 0.5)
+  return vectorOrCopy(random, dimension)
 }
 
 function someValue(kind: FieldSchema['kind'], random: Random) {

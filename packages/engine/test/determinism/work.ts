@@ -3,6 +3,7 @@ import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Collection, openEngine } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
+import { vectorOrCopy } from '../vector-or-copy.ts'
 
 const dimension = 12
 const tags = ['red', 'green', 'blue']
@@ -70,7 +71,7 @@ function write(collections: readonly Collection[], random: Random): Promise<unkn
 }
 
 function vector(random: Random): number[] {
-  return Array.from({ length: dimension }, () => random.next() - 0.5)
+  return vectorOrCopy(random, dimension)
 }
 
 function members(random: Random): number[][] {

@@ -3,6 +3,7 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import type { Collection, CollectionDefinition, Engine } from '@annal/engine'
 import type { Random } from '@annal/wal/testing'
+import { vectorOrCopy } from '../vector-or-copy.ts'
 
 const callers = 12
 const dimension = 24
@@ -164,7 +165,7 @@ function objects(random: Random, count: number) {
 }
 
 function vector(random: Random): number[] {
-  return Array.from({ length: dimension }, () => random.next() * 2 - 1)
+  return vectorOrCopy(random, dimension)
 }
 
 function sparse(random: Random): { readonly indices: number[]; readonly values: number[] } {
