@@ -148,3 +148,15 @@ def test_meta_inflates_to_so_much_for_one_object_and_for_one_reply() -> None:
     large = {"a": words + "x" * (1_000_000 - len(words))}
     read = [reader.take(reply(large, "reply")) for _ in range(100)]
     assert 60 < sum(meta == large for meta in read) < 70
+
+
+GOLDEN = Path(__file__).parents[2] / "engine" / "test" / "golden" / "packed-meta.json"
+
+
+def test_stored_meta_is_read_as_the_server_reads_it() -> None:
+    for case in json.loads(GOLDEN.read_text("utf-8")):
+        stored = base64.b64decode(case["stored"])
+        if not stored or stored[:1] == b"{":
+            continue  # The server reads these itself, whatever the limit.
+        read = MetaReader().take({"meta_base64": case["stored"], "meta_limit": "reply"})
+        assert read == case.get("meta", stored), case["name"]

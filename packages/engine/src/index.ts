@@ -99,6 +99,7 @@ export type {
   UnitVector,
   VectorRow,
 } from './model/object.ts'
+export { decodeMeta, MetaBudget, packMeta, type ReadMeta } from './model/packed-meta.ts'
 export type {
   AnswerRoom,
   BatchedRequest,
@@ -134,7 +135,6 @@ export type {
   SparseModel,
 } from './model/schema.ts'
 export { type RestoreDataDirectory, restoreDataDirectory } from './restore-data-directory.ts'
-export { decodeMeta, MetaBudget, type ReadMeta } from './search/meta.ts'
 export { memoriesMax as fieldsWithDataMax } from './vector/address-space.ts'
 export {
   type CheckedCheckpoints,

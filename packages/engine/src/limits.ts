@@ -30,6 +30,8 @@ export const metaBytesMax = 65_536
  */
 export const metaPlainBytesMax = 1_048_576
 export const metaRatioMax = 100
+/** Nesting of JSON that is returned as JSON. Parsers and writers of JSON use their stack: Python's allows 1,000. */
+export const metaReadDepthMax = 256
 /** Maximum inflated size of the meta of all objects in one response. */
 export const metaAnswerPlainBytesMax = 32 * metaPlainBytesMax
 export const filterBytesMax = 65_536

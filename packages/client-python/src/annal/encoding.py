@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import zlib
 from numbers import Integral, Real
 from typing import Any, Dict, List, Mapping, Sequence, Tuple
@@ -28,6 +29,9 @@ def plain(value: Any) -> Any:
 _STORED_BYTES_MAX = 65_536
 _PLAIN_BYTES_MAX = 1_048_576
 _RATIO_MAX = 100
+_DEPTH_MAX = 256
+# A bracket, or a string, in which brackets do not count.
+_BRACKETS = re.compile(rb'[{}\[\]]|"(?:[^"\\]|\\.)*"')
 _REPLY_PLAIN_BYTES_MAX = 64 * _PLAIN_BYTES_MAX
 """Limits for inflating meta: per object, above the largest uncompressed size also a multiple of its bytes; and per reply."""
 
@@ -149,13 +153,31 @@ class MetaReader:
             self._left -= limit
             return stored
         self._left -= len(plain)
-        if not inflater.eof or len(plain) > limit:
+        if not inflater.eof or inflater.unused_data or len(plain) > limit:
             return stored
         try:
-            meta = json.loads(plain.decode("utf-8"))
-        except ValueError:
+            meta = json.loads(plain.decode("utf-8"), parse_constant=_refuse_constant)
+        except (ValueError, RecursionError):
             return stored
-        return meta if isinstance(meta, dict) else stored
+        return meta if isinstance(meta, dict) and not _is_deep(plain) else stored
+
+
+def _refuse_constant(name: str) -> Any:
+    """JSON does not have NaN and Infinity, which Python accepts."""
+    raise ValueError(name)
+
+
+def _is_deep(text: bytes) -> bool:
+    """Whether valid JSON is nested deeper than the server returns it."""
+    depth = 0
+    for bracket in _BRACKETS.findall(text):
+        if bracket in b"{[":
+            depth += 1
+            if depth > _DEPTH_MAX:
+                return True
+        elif bracket in b"}]":
+            depth -= 1
+    return False
 
 
 def _common(record: Mapping[str, Any], where: str) -> Tuple[str, bytes, str]:

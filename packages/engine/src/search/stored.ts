@@ -3,10 +3,10 @@
 import { TimeSlice } from '@annal/wal'
 import type { JsonObject } from '../model/json.ts'
 import type { DenseRow, StoredObject } from '../model/object.ts'
+import { decodeMeta } from '../model/packed-meta.ts'
 import { lengthOf, scaleToUnit } from '../model/vector-form.ts'
 import type { Replica } from '../replica/replica.ts'
 import { readGivenRows } from './given.ts'
-import { decodeMeta } from './meta.ts'
 
 /** Objects read from disk at a time. */
 const objectsAtOnce = 64

@@ -1,7 +1,6 @@
 // The parts of an object that are the same in every version of the wire: the id, meta, and filter, and how many objects one call
 // may contain.
-import { deflateSync } from 'node:zlib'
-import { type FilterValues, type JsonObject, jsonDepthMax, metaBytesMax } from '@annal/engine'
+import { type FilterValues, type JsonObject, jsonDepthMax, metaBytesMax, packMeta } from '@annal/engine'
 import { invalidArgument, ServerError } from '../http/errors.ts'
 import { depthExceeds } from './json-body.ts'
 
@@ -24,7 +23,7 @@ export function readMeta(meta: unknown, field: string): { meta?: Uint8Array } {
   if (Object.keys(meta).length === 0) return {}
   const json = Buffer.from(JSON.stringify(meta), 'utf8')
   if (json.length > metaBytesMax) throw tooMuch(`${field} is too long`, field, json.length, metaBytesMax)
-  return { meta: deflateSync(json, { level: 1 }) }
+  return { meta: packMeta(json) }
 }
 
 /** Returns the filter unchanged; the engine checks the values. */

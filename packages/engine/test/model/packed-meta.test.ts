@@ -1,9 +1,10 @@
 // The inflated size of stored meta, of one object and of all objects of one answer.
+import { readFileSync } from 'node:fs'
 import { deflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { test } from 'tap'
 import { metaAnswerPlainBytesMax, metaBytesMax, metaPlainBytesMax, metaRatioMax } from '../../src/limits.ts'
-import { decodeMeta, MetaBudget } from '../../src/search/meta.ts'
+import { decodeMeta, MetaBudget, packMeta } from '../../src/model/packed-meta.ts'
 
 const seed = Number(process.env.ANNAL_SEED ?? Date.now() % 1_000_000)
 
@@ -15,6 +16,37 @@ function plainOf(bytes: number, varied = 0): Buffer {
   const text = words.join('').slice(0, varied)
   return Buffer.from(JSON.stringify({ t: text + 'x'.repeat(bytes - varied - 8) }))
 }
+
+interface Case {
+  readonly name: string
+  readonly stored: string
+  readonly meta?: Record<string, unknown>
+}
+
+const cases: readonly Case[] = JSON.parse(readFileSync(new URL('../golden/packed-meta.json', import.meta.url), 'utf8'))
+
+test('stored bytes have the meta of the golden file, or none', (t) => {
+  for (const { name, stored, meta } of cases) {
+    const bytes = Buffer.from(stored, 'base64')
+    t.equal(JSON.stringify(decodeMeta(bytes)), JSON.stringify(meta), name)
+    t.equal(new MetaBudget().read(bytes).limit, name === 'an object that inflates too far' ? 'object' : undefined, name)
+  }
+  t.end()
+})
+
+test(`an object that is packed is read again (seed ${seed})`, (t) => {
+  const objects = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 }))
+  fc.assert(
+    fc.property(objects, (meta) => {
+      const json = JSON.stringify(meta)
+      const expected = JSON.stringify(JSON.parse(json))
+      const texts = [Buffer.from(json), packMeta(Buffer.from(json))]
+      return texts.every((stored) => JSON.stringify(decodeMeta(stored)) === expected)
+    }),
+    { seed, numRuns: 300 },
+  )
+  t.end()
+})
 
 test('meta is inflated up to its own limit, and the ratio counts beyond the limit of plain meta', (t) => {
   t.strictSame(decodeMeta(new Uint8Array(0)), {})
