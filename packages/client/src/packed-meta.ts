@@ -1,12 +1,13 @@
-// Meta on the wire: zlib-compressed JSON, as every published client of this protocol writes and reads it.
+// Meta on the wire: the codec of the server (docs/formats/meta.md). Objects are packed before they are sent. Replies have unpacked
+// meta; the client unpacks itself only what exceeds the server's limit for one reply.
 import { Unzlib, zlibSync } from 'fflate'
-import { AnnalError } from '../errors.ts'
-import type { JsonObject } from '../model.ts'
-import { type RawMeta, splitMeta } from '../stored-object.ts'
-import { object, text } from './read.ts'
+import { AnnalError } from './errors.ts'
+import { object, text } from './http/read.ts'
+import type { JsonObject } from './model.ts'
+import { type RawMeta, splitMeta } from './stored-object.ts'
 
 const utf8 = new TextEncoder()
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true })
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Below this size, compression costs more than it saves; zlib can also store data uncompressed. */
 const compressedBytesMin = 1_024
@@ -27,26 +28,23 @@ export function packMeta(meta: JsonObject | Uint8Array | undefined, field: strin
 const plainBytesMax = 1_048_576
 const storedBytesMax = 65_536
 const ratioMax = 100
+/** JSON that is nested deeper is opaque. */
+const depthMax = 256
 /** The limit for inflating the meta of all objects of one reply. */
 const replyPlainBytesMax = 64 * plainBytesMax
+
+/** Why a server, or an embedded engine, returned stored bytes: they inflate beyond a limit. Undefined: they are opaque. */
+export type MetaLimit = 'object' | 'reply' | undefined
 
 /** Reads the meta of one reply. Meta that would inflate beyond a limit is returned as the stored bytes. */
 export class MetaReader {
   #left = replyPlainBytesMax
 
-  /** Parses zlib or plain JSON; other bytes are returned unchanged. */
-  unpack(bytes: Uint8Array): JsonObject | Uint8Array | undefined {
-    if (bytes.length === 0) return undefined
-    const json = looksLikeZlib(bytes) ? this.#inflated(bytes) : bytes
-    const value = json === undefined ? undefined : parseMeta(json)
-    return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : bytes
-  }
-
-  /** The meta of an object in a JSON reply: an object, or base64 if it is not JSON or too large for the reply. */
+  /** The meta of an object in a JSON reply: an object, or base64 of the stored bytes. */
   fromJson({ meta, meta_base64: base64, meta_limit: limit }: Record<string, unknown>): JsonObject | Uint8Array {
     if (base64 === undefined) return object(meta ?? {}, 'meta') as JsonObject
     const bytes = Uint8Array.from(atob(text(base64, 'meta_base64')), (letter) => letter.charCodeAt(0))
-    return (limit === 'reply' ? this.unpack(bytes) : undefined) ?? bytes
+    return this.fromBytes(bytes, limit === 'reply' ? limit : undefined)
   }
 
   /** The meta of an object of a collection. Empty meta counts as none. */
@@ -54,29 +52,44 @@ export class MetaReader {
     return splitMeta(this.fromJson(entry))
   }
 
-  /** Undefined if the bytes only look like zlib, or inflate beyond the limit of the object or of the reply. */
-  #inflated(bytes: Uint8Array): Uint8Array | undefined {
+  /** Stored bytes that were not unpacked because of `limit`. */
+  fromBytes(bytes: Uint8Array, limit: MetaLimit): JsonObject | Uint8Array {
+    return (limit === 'reply' ? this.#unpack(bytes) : undefined) ?? bytes
+  }
+
+  /** Undefined if the bytes are opaque, or inflate beyond the limit of the object or of the reply. */
+  #unpack(bytes: Uint8Array): JsonObject | undefined {
     const own = Math.min(plainBytesMax, Math.max(storedBytesMax, ratioMax * bytes.length))
     const limit = Math.min(own, this.#left)
-    const plain = limit > 0 ? inflated(bytes, limit) : undefined
+    const plain = limit > 0 && looksLikeZlib(bytes) ? inflateWhole(bytes, limit) : undefined
     // Failed attempts also count as work.
     this.#left -= plain?.length ?? limit
-    return plain
+    return plain && parseMeta(plain)
   }
 }
 
 /** RFC 1950: compression method 8, and the first two bytes are a multiple of 31. */
 function looksLikeZlib(bytes: Uint8Array): boolean {
-  if (bytes.length < 8) return false
-  const head = ((bytes[0] as number) << 8) | (bytes[1] as number)
-  return ((bytes[0] as number) & 0x0f) === 8 && head % 31 === 0
+  const [first = 0, second = 0] = bytes
+  return (first & 0x0f) === 8 && ((first << 8) | second) % 31 === 0
 }
 
 /** Bytes per step of the inflater: they inflate to at most a megabyte, whatever they contain. */
 const stepBytes = 1_024
 
-/** Undefined if the bytes are not zlib, or inflate beyond the limit. */
-function inflated(bytes: Uint8Array, limit: number): Uint8Array | undefined {
+/** Undefined if the bytes are not exactly one zlib stream, or inflate beyond the limit. */
+function inflateWhole(bytes: Uint8Array, limit: number): Uint8Array | undefined {
+  const plain = inflate(bytes, limit)
+  if (plain === undefined) return undefined
+  // The inflater does not compare the checksum, with which the stream ends.
+  const tail = new DataView(bytes.buffer, bytes.byteOffset + bytes.length - checksumBytes)
+  if (tail.getUint32(0) !== adler32(plain)) return undefined
+  // Nor does it tell where the stream ends. If it ends earlier, one byte less inflates too.
+  return inflate(bytes.subarray(0, -1), limit) === undefined ? plain : undefined
+}
+
+/** Inflates the stream at the start of the bytes. Undefined if there is none, or it inflates beyond the limit. */
+function inflate(bytes: Uint8Array, limit: number): Uint8Array | undefined {
   const parts: Uint8Array[] = []
   let length = 0
   const inflater = new Unzlib((part) => {
@@ -101,12 +114,32 @@ function inflated(bytes: Uint8Array, limit: number): Uint8Array | undefined {
   return plain
 }
 
-/** Undefined if the bytes are not JSON. */
-function parseMeta(bytes: Uint8Array): unknown {
+const checksumBytes = 4
+
+/** RFC 1950, section 8.2. */
+function adler32(bytes: Uint8Array): number {
+  let [a, b] = [1, 0]
+  for (const byte of bytes) {
+    a = (a + byte) % 65_521
+    b = (b + a) % 65_521
+  }
+  return ((b << 16) | a) >>> 0
+}
+
+/** Undefined if the bytes are not a JSON object, or one that is nested too deeply. */
+function parseMeta(bytes: Uint8Array): JsonObject | undefined {
   try {
-    return JSON.parse(strictUtf8.decode(bytes))
+    const value: unknown = JSON.parse(strictUtf8.decode(bytes))
+    const isObject = value !== null && typeof value === 'object' && !Array.isArray(value)
+    return isObject && depthOf(value, depthMax + 1) <= depthMax ? (value as JsonObject) : undefined
   } catch (error) {
     if (error instanceof SyntaxError || error instanceof TypeError) return undefined
     throw error
   }
+}
+
+/** Depth of nesting, counted up to `most`. */
+function depthOf(value: unknown, most: number): number {
+  if (typeof value !== 'object' || value === null || most === 0) return 0
+  return 1 + Object.values(value).reduce((deepest: number, inner) => Math.max(deepest, depthOf(inner, most - 1)), 0)
 }

@@ -1,10 +1,9 @@
 // Converts results of an engine to results of the client.
-import {
-  type CollectionDescription as EngineDescription,
-  type SearchHit as EngineHit,
-  type SearchResult as EngineResult,
-  type StoredObject as EngineStored,
-  MetaBudget,
+import type {
+  CollectionDescription as EngineDescription,
+  SearchHit as EngineHit,
+  SearchResult as EngineResult,
+  StoredObject as EngineStored,
 } from '@annal/engine'
 import {
   type CollectionDescription,
@@ -14,7 +13,8 @@ import {
 } from '../collection-definition.ts'
 import type { VectorRow } from '../model.ts'
 import { fusedHit, type SearchHit, type SearchResult } from '../search.ts'
-import { type StoredObject, splitMeta } from '../stored-object.ts'
+import type { StoredObject } from '../stored-object.ts'
+import { Metas } from './metas.ts'
 
 export function descriptionOf(from: EngineDescription): CollectionDescription {
   const { name, fields, objects, createdAt, lsn, condition, reason } = from
@@ -45,10 +45,7 @@ function fieldOf(field: EngineDescription['fields'][number]): FieldDescription {
   return { name, type: 'multi_vector', params: Object.assign(params, { pooling: field.params.pooling }), count }
 }
 
-export function resultOf(
-  { results, fused, complete, lsn, explain }: EngineResult,
-  metas = new MetaBudget(),
-): SearchResult {
+export function resultOf({ results, fused, complete, lsn, explain }: EngineResult, metas = new Metas()): SearchResult {
   const lists = Object.entries(results).map(([name, hits]) => [name, hits.map((hit) => hitOf(hit, metas))] as const)
   return {
     results: Object.fromEntries(lists),
@@ -61,14 +58,14 @@ export function resultOf(
   }
 }
 
-export function hitOf(hit: EngineHit, metas: MetaBudget): SearchHit {
+export function hitOf(hit: EngineHit, metas: Metas): SearchHit {
   const { id, similarity, distance, norm, filter, vector, members } = hit
   return {
     id,
     similarity,
     distance,
     norm,
-    ...metaOf(hit, metas),
+    ...metas.collectionMeta(hit.metaBytes),
     filter,
     vector,
     members: members?.map(rowOf),
@@ -76,11 +73,11 @@ export function hitOf(hit: EngineHit, metas: MetaBudget): SearchHit {
   }
 }
 
-export function storedOf(stored: EngineStored, metas: MetaBudget): StoredObject {
+export function storedOf(stored: EngineStored, metas: Metas): StoredObject {
   const { id, filter, dense, sparse, multi } = stored
   return {
     id,
-    ...metaOf(stored, metas),
+    ...metas.collectionMeta(stored.metaBytes),
     filter,
     dense: Object.fromEntries(Object.entries(dense).map(([name, row]) => [name, rowOf(row)])),
     sparse,
@@ -90,9 +87,4 @@ export function storedOf(stored: EngineStored, metas: MetaBudget): StoredObject 
 
 function rowOf({ vector, norm }: VectorRow): VectorRow {
   return { vector, norm }
-}
-
-/** Bytes if the stored meta is not JSON or inflates beyond a limit. */
-function metaOf({ metaBytes }: { readonly metaBytes: Uint8Array }, metas: MetaBudget) {
-  return splitMeta(metas.read(metaBytes).meta ?? metaBytes)
 }

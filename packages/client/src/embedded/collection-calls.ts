@@ -1,9 +1,10 @@
 // The operations on collections, on an engine.
-import { MetaBudget, type StoredObject } from '@annal/engine'
+import type { StoredObject } from '@annal/engine'
 import type { RebuildStatus } from '../collection.ts'
 import type { CollectionOperations } from '../operations.ts'
 import { descriptionOf, resultOf, storedOf } from './answers.ts'
 import type { Calls } from './calls.ts'
+import { Metas } from './metas.ts'
 
 export const collectionCalls: Calls<keyof CollectionOperations> = {
   async createCollection({ database }, definition) {
@@ -36,7 +37,7 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
     return resultOf(await database.collection(collection).search(request))
   },
   async searchBatch({ database }, { collection, requests }) {
-    const metas = new MetaBudget()
+    const metas = new Metas()
     const results = await database.collection(collection).searchBatch(requests)
     return results.map((result) => resultOf(result, metas))
   },
@@ -87,6 +88,6 @@ export const collectionCalls: Calls<keyof CollectionOperations> = {
 }
 
 function storedAll(objects: readonly StoredObject[]) {
-  const metas = new MetaBudget()
+  const metas = new Metas()
   return objects.map((object) => storedOf(object, metas))
 }

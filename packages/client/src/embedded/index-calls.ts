@@ -5,7 +5,6 @@ import {
   type CollectionDescription,
   type Database,
   EngineError,
-  MetaBudget,
   type ObjectInput,
   topKDefault,
 } from '@annal/engine'
@@ -17,6 +16,7 @@ import type { StoredObject } from '../stored-object.ts'
 import { hitOf, storedOf } from './answers.ts'
 import type { Calls } from './calls.ts'
 import { defined } from './defined.ts'
+import { Metas } from './metas.ts'
 
 export const indexCalls: Calls<keyof IndexOperations> = {
   async createIndex({ database }, definition) {
@@ -39,7 +39,7 @@ export const indexCalls: Calls<keyof IndexOperations> = {
     const { collection, names } = open(database, index)
     const { results, fused } = await collection.search(searchOf(query, names))
     const { [names.dense]: dense = [], [names.sparse]: sparse = [] } = results
-    const metas = new MetaBudget()
+    const metas = new Metas()
     if (sparse.length === 0) return dense.map((hit) => indexHit(hitOf(hit, metas)))
     if (dense.length === 0) return sparse.map((hit) => indexHit(hitOf(hit, metas)))
     return (fused ?? []).map(({ hit, score }) => ({
@@ -51,7 +51,7 @@ export const indexCalls: Calls<keyof IndexOperations> = {
   async get({ database }, { index, id }) {
     const { collection, names } = open(database, index)
     const [object] = await collection.getMany([id])
-    return object === undefined ? undefined : storedVector(storedOf(object, new MetaBudget()), names)
+    return object === undefined ? undefined : storedVector(storedOf(object, new Metas()), names)
   },
   async delete({ database }, { index, id }) {
     return (await open(database, index).collection.delete([id])).deleted.length > 0

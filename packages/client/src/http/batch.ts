@@ -1,9 +1,9 @@
 // The body of an upsert: a MessagePack array of [id, meta, filter, norm, vector], and two more entries for sparse terms. The norm is
 // nil: vectors travel as they are, and come back so.
 import { AnnalError } from '../errors.ts'
+import { packMeta } from '../packed-meta.ts'
 import type { VectorRecord } from '../record.ts'
 import { MessageWriter } from './message-writer.ts'
-import { packMeta } from './meta.ts'
 import { checkNumbers, checkSparse } from './vector.ts'
 
 export function encodeBatch(records: readonly VectorRecord[]): Uint8Array<ArrayBuffer> {

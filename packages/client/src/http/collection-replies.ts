@@ -22,9 +22,9 @@ import type {
   Standing,
   VectorRow,
 } from '../model.ts'
+import { MetaReader } from '../packed-meta.ts'
 import { type FusedHit, fusedHit, type ScrollPage, type SearchHit, type SearchResult } from '../search.ts'
 import type { StoredObject } from '../stored-object.ts'
-import { MetaReader } from './meta.ts'
 import { floats, list, moment, number, object, text, unexpected } from './read.ts'
 
 export function parseSummary(value: unknown): CollectionDescription {

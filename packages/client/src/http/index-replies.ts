@@ -1,8 +1,8 @@
 // Validates replies of the index API and converts them to results.
 import type { IndexDescription, IndexSummary } from '../definition.ts'
 import type { JsonObject, Precision, SpaceType } from '../model.ts'
+import { MetaReader } from '../packed-meta.ts'
 import type { Hit, StoredVector } from '../record.ts'
-import { MetaReader } from './meta.ts'
 import { floats, list, number, object, text, unexpected } from './read.ts'
 
 /** Hits in JSON, which has the original vectors. */

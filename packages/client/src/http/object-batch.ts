@@ -2,10 +2,10 @@
 // [id, meta, filter, {field: vector}, {field: [indices, values]}, {field: [vector, ...]}].
 import { AnnalError } from '../errors.ts'
 import type { MultiVector, SparseVector } from '../model.ts'
+import { packMeta } from '../packed-meta.ts'
 import type { FieldValue, ObjectInput } from '../stored-object.ts'
 import { checkId } from './batch.ts'
 import { MessageWriter } from './message-writer.ts'
-import { packMeta } from './meta.ts'
 import { checkNumbers, checkSparse, isMany } from './vector.ts'
 
 export function encodeObjects(objects: readonly ObjectInput[]): Uint8Array<ArrayBuffer> {

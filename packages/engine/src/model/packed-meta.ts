@@ -25,7 +25,15 @@ export function packMeta(json: Uint8Array): Uint8Array {
   return deflateSync(json, { level: 1 })
 }
 
-/** The JSON object in stored meta, `{}` if there is none. Returns undefined if the bytes are opaque or inflate beyond the limit of one object. */
+/**
+ * The JSON object in stored meta, `{}` if there is none. Returns undefined if the bytes are opaque or inflate beyond the limit of one object.
+ *
+ * @example
+ * ```ts
+ * const film = await films.get('alien')
+ * console.log(film && decodeMeta(film.metaBytes))
+ * ```
+ */
 export function decodeMeta(bytes: Uint8Array): JsonObject | undefined {
   return new MetaBudget(Number.MAX_SAFE_INTEGER).read(bytes).meta
 }
@@ -39,7 +47,16 @@ export class MetaBudget {
     this.#left = bytesMax
   }
 
-  /** Decodes the meta of one object. */
+  /**
+   * Decodes the meta of one object. No meta is an empty object.
+   *
+   * @example
+   * ```ts
+   * const budget = new MetaBudget()
+   * const { objects } = await films.scroll()
+   * const metas = objects.map(({ metaBytes }) => budget.read(metaBytes).meta)
+   * ```
+   */
   read(bytes: Uint8Array): ReadMeta {
     if (bytes.length === 0) return { meta: {} }
     if (bytes[0] === openingBrace) return parseMeta(bytes)
