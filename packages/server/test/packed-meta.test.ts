@@ -1,5 +1,5 @@
-// Stored meta in every reply that has any: MessagePack has the bytes as they were stored, JSON what the codec of the engine makes
-// of them, and no stored bytes make a reply fail.
+// Stored meta in every reply that has any: MessagePack has the stored bytes, JSON what the codec of the engine makes of them, and no
+// stored bytes make a reply fail.
 import { readFile } from 'node:fs/promises'
 import { test } from 'tap'
 import { createIndex, runningApp } from './running-app.ts'
