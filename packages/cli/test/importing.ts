@@ -1,7 +1,8 @@
 // `annal import` and `annal export` in this process, because there are many small ones.
 import { type ExportOptions, exportCollection } from '../src/commands/export.ts'
 import { type ImportOptions, importInto } from '../src/commands/import.ts'
-import { silentBar, type Terminal } from '../src/terminal.ts'
+import { silentBar } from '../src/progress-bar.ts'
+import type { Terminal } from '../src/terminal.ts'
 
 /** Nothing listens there; commands without a data directory must name a server. */
 const nowhere = 'http://127.0.0.1:1'

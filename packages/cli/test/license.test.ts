@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'tap'
 import { run } from '../src/program.ts'
-import { silentBar } from '../src/terminal.ts'
+import { silentBar } from '../src/progress-bar.ts'
 import { freshDir } from './command.ts'
 
 /** In this process, because the commands only read and write a few lines. */

@@ -32,7 +32,7 @@ export interface VerifyOptions extends CallOptions {
   readonly deep?: boolean | undefined
 }
 
-export interface RestoreOptions extends CallOptions {
+export interface RestoreOptions extends CallOptions, WatchOptions {
   /** The name of the new collection, which must not exist. */
   readonly target: string
   /** Restores the state as of this event. */
@@ -87,6 +87,18 @@ export class Backups {
   }
 
   /**
+   * The running restore or clone, or the last one. `collection` is its target.
+   *
+   * @example
+   * ```ts
+   * const { status, percent } = await client.backups.restoreStatus()
+   * ```
+   */
+  restoreStatus(options?: CallOptions): Promise<BackupStatus> {
+    return this.#transport.call('restoreStatus', undefined, options)
+  }
+
+  /**
    * Waits until a started backup is complete. Fails with `backup_failed` if it ended without completing.
    *
    * @example
@@ -124,11 +136,29 @@ export class Backups {
    *
    * @example
    * ```ts
-   * await client.backups.restore('before-import', { target: 'films_before' })
+   * await client.backups.restore('before-import', {
+   *   target: 'films_before',
+   *   onProgress: ({ percent }) => console.log(percent),
+   * })
    * ```
    */
-  async restore(name: string, { target, lsn, time, ...options }: RestoreOptions): Promise<void> {
-    await this.#transport.call('restoreBackup', { backup: name, target, lsn, time }, options)
+  async restore(name: string, { target, lsn, time, onProgress, ...options }: RestoreOptions): Promise<void> {
+    const ended = new AbortController()
+    if (onProgress !== undefined) void this.#watchRestore(target, onProgress, ended.signal)
+    try {
+      await this.#transport.call('restoreBackup', { backup: name, target, lsn, time }, options)
+    } finally {
+      ended.abort()
+    }
+  }
+
+  /** Never fails: the call that restores reports what went wrong. */
+  async #watchRestore(target: string, onProgress: (status: BackupStatus) => void, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const state = await this.restoreStatus({ signal }).catch(() => undefined)
+      if (!signal.aborted && state?.status === 'running' && state.collection === target) onProgress(state)
+      await new Promise((resolve) => setTimeout(resolve, pollEveryMs))
+    }
   }
 
   /**

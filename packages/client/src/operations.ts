@@ -93,6 +93,7 @@ export interface BackupOperations {
   listBackups: Operation<undefined, readonly BackupInfo[]>
   backupInfo: Operation<{ readonly backup: string }, BackupInfo>
   backupStatus: Operation<undefined, BackupStatus>
+  restoreStatus: Operation<undefined, BackupStatus>
   verifyBackup: Operation<{ readonly backup: string; readonly deep: boolean }, readonly string[]>
   restoreBackup: Operation<
     {

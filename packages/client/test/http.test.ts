@@ -211,3 +211,23 @@ test('ids and names with odd characters stay one path segment', async (t) => {
   const id = '..%2F%C3%A9%3F%23'
   t.equal(server.requests[0]?.url, `/api/v1/index/a%2Fb/vector/${id}/delete?id=${id}`)
 })
+
+test('a restore reports its own progress until it ends', async (t) => {
+  let release = () => undefined as unknown
+  const status = (collection: string, percent: number) =>
+    json(200, { status: 'running', backup_name: 'b', collection, percent_complete: percent })
+  const progress = [status('another', 90), json(503, {}), status('films', 40)]
+  const server = await serving(t, (response, request) => {
+    if (request.method === 'POST') release = () => plain(201, 'restored')(response, request)
+    else (progress.shift() ?? status('films', 41))(response, request)
+  })
+  const seen: (number | undefined)[] = []
+  await client(server, { retriesMax: 0 }).backups.restore('b', {
+    target: 'films',
+    onProgress: ({ percent }) => {
+      seen.push(percent)
+      release()
+    },
+  })
+  t.equal(seen[0], 40, 'neither another restore nor a failed poll counts')
+})

@@ -433,6 +433,7 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
 
     await client.backups.restore(name, { target: 'again' })
     t.equal(await client.collection('again').count(), 250)
+    t.match(await client.backups.restoreStatus(), { status: 'completed', name, collection: 'again' })
     t.equal(await code(client.backups.restore(name, { target: 'again' })), 'collection_exists')
     const future = new Date(Date.now() + 1e9)
     t.equal(await code(client.backups.restore(name, { target: 'never', time: future })), 'restore_unreachable')

@@ -1,8 +1,9 @@
 // `annal archive`: verifies the archive byte by byte and reports how far back a restore can reach.
 import { verifyArchive } from '@annal/engine'
+import { amount, bytesText } from '../amounts.ts'
 import { existingDataDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'
-import { amount, bytesText, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 export async function archive(
   given: string | undefined,

@@ -5,9 +5,10 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { BackupInfo } from '@annal/client'
+import { amount, bytesText } from '../amounts.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
-import { amount, bytesText, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 export interface BackupOptions extends ConnectionOptions {
   readonly json?: boolean
@@ -111,7 +112,12 @@ export function restore(name: string, target: string, options: RestoreCommandOpt
   const time = options.time === undefined ? undefined : new Date(options.time)
   if (time !== undefined && Number.isNaN(time.getTime())) throw usageError(`--time ${options.time} is not a valid time`)
   return withClient(options, async (client) => {
-    await client.backups.restore(name, { target, lsn: options.lsn, time })
+    await client.backups.restore(name, {
+      target,
+      lsn: options.lsn,
+      time,
+      onProgress: ({ percent = 0 }) => terminal.bar.show(`restoring ${target}`, percent, 100),
+    })
     const count = await client.collection(target).count()
     terminal.line(
       options.json ? JSON.stringify({ collection: target, count }) : `${target} has ${amount(count)} objects`,

@@ -22,9 +22,10 @@ import {
   type Workload,
   type WorkloadSize,
 } from '@annal/replay'
+import { amount } from '../amounts.ts'
 import { existingDataDir } from '../data-dir.ts'
 import { CommandEnd, exitCode, usageError } from '../exit-code.ts'
-import { amount, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 export interface RecordCommand {
   readonly out: string

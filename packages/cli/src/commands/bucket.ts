@@ -2,9 +2,10 @@
 import type { Client } from '@annal/client'
 import { parseBucketPlace } from '@annal/server'
 import { Bucket, BucketError } from '@annal/server/bucket'
+import { bytesText } from '../amounts.ts'
 import { refusal, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
-import { bytesText, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 import { type BackupOptions, counted } from './backup.ts'
 
 export interface PushOptions extends BackupOptions {

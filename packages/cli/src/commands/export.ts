@@ -5,13 +5,14 @@ import path from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { Collection, FieldDescription, Filter, StoredObject } from '@annal/client'
+import { amount } from '../amounts.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
 import { csvHead, csvObject } from '../formats/csv.ts'
 import { jsonLine } from '../formats/jsonl.ts'
 import { exportFormats } from '../formats/names.ts'
 import { writeVectors } from '../formats/vectors-out.ts'
-import { amount, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 type Format = (typeof exportFormats)[number]
 

@@ -1,13 +1,14 @@
 // `annal import`: stores the objects of a file or another database in a collection. An object with an existing id is replaced, so that
 // an interrupted import can be repeated, or continued with --resume.
 import type { Client, JsonValue, ObjectInput } from '@annal/client'
+import { amount } from '../amounts.ts'
 import { type ConnectionOptions, withClient } from '../connection.ts'
 import { exitCode, usageError } from '../exit-code.ts'
 import { renamesOf } from '../sources/columns.ts'
 import { openFile } from '../sources/file-source.ts'
 import { openResumeFile } from '../sources/resume-file.ts'
 import { definitionsOf, fieldsOf, type Source } from '../sources/source.ts'
-import { amount, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 export interface ImportOptions extends ConnectionOptions {
   readonly format?: string

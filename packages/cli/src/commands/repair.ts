@@ -1,9 +1,10 @@
 // `annal repair`: cuts a damaged log before a record. The directory must not be open, and the original log is kept.
 import path from 'node:path'
 import { acquireLock, nodeVfs, repairLog } from '@annal/wal'
+import { amount, bytesText } from '../amounts.ts'
 import { logDir } from '../data-dir.ts'
 import { exitCode, usageError } from '../exit-code.ts'
-import { amount, bytesText, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 export interface RepairCommandOptions {
   readonly truncateAt: number

@@ -1,10 +1,11 @@
 // `annal verify --checkpoints` and `--deep`: verifies a closed directory as a whole; --deep also builds its state in every possible way
 // and compares.
 import { EngineError, verifyDataDirectory } from '@annal/engine'
+import { amount } from '../amounts.ts'
 import { refusal } from '../connection.ts'
 import { existingDataDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'
-import { amount, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 export interface VerifyDirectoryOptions {
   readonly deep?: boolean

@@ -1,9 +1,10 @@
 // `annal verify`: verifies every byte of the log and reports damage.
 import path from 'node:path'
 import { nodeVfs, readIdentity, verifyLog } from '@annal/wal'
+import { amount, bytesText } from '../amounts.ts'
 import { logDir } from '../data-dir.ts'
 import { exitCode } from '../exit-code.ts'
-import { amount, bytesText, type Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal.ts'
 
 export async function verify(
   given: string | undefined,

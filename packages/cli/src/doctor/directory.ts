@@ -4,7 +4,8 @@ import { access, readdir, stat, statfs } from 'node:fs/promises'
 import path from 'node:path'
 import { checkCheckpoints } from '@annal/engine'
 import { type LogReport, lockHolder, nodeVfs, readIdentity, verifyLog, WalError } from '@annal/wal'
-import { amount, bytesText, type Terminal } from '../terminal.ts'
+import { amount, bytesText } from '../amounts.ts'
+import type { Terminal } from '../terminal.ts'
 import { attention, bad, type Finding, good } from './finding.ts'
 
 const diskBytesLow = 1_000_000_000

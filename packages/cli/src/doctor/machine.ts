@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import os from 'node:os'
 import { fieldsWithDataMax } from '@annal/engine'
-import { bytesText } from '../terminal.ts'
+import { bytesText } from '../amounts.ts'
 import { attention, bad, type Finding, good } from './finding.ts'
 
 const nodeMajorMin = 22

@@ -1,5 +1,5 @@
 // The operations on backups, on an engine.
-import type { BackupInfo as EngineBackup, Moment } from '@annal/engine'
+import type { BackupInfo as EngineBackup, JobStatus, Moment } from '@annal/engine'
 import type { BackupInfo, BackupStatus } from '../backups.ts'
 import { AnnalError } from '../errors.ts'
 import type { BackupOperations } from '../operations.ts'
@@ -8,16 +8,8 @@ import type { Calls } from './calls.ts'
 export const backupCalls: Calls<keyof BackupOperations> = {
   listBackups: ({ database }) => database.backups.list().map(infoOf),
   backupInfo: ({ database }, { backup }) => infoOf(database.backups.info(backup)),
-  backupStatus({ database }): BackupStatus {
-    const { status, name, collection, bytes = 0, bytesDone = 0, error } = database.backups.status()
-    return {
-      status,
-      ...(name !== undefined && { name }),
-      ...(collection !== undefined && { collection }),
-      ...(bytes > 0 && { percent: status === 'completed' ? 100 : Math.floor((99 * bytesDone) / bytes) }),
-      ...(error !== undefined && { error }),
-    }
-  },
+  backupStatus: ({ database }) => statusOf(database.backups.status()),
+  restoreStatus: ({ database }) => statusOf(database.backups.restoreStatus()),
   verifyBackup: ({ database }, { backup, deep }) => database.backups.verify(backup, { deep }),
   async restoreBackup({ database }, { backup, target, lsn, time }) {
     await database.backups.restore(backup, target, momentOf(lsn, time))
@@ -44,6 +36,16 @@ export const backupCalls: Calls<keyof BackupOperations> = {
     await database.backups.upload(backup, content instanceof Blob ? content.stream() : content)
     return undefined
   },
+}
+
+function statusOf({ status, name, collection, bytes = 0, bytesDone = 0, error }: JobStatus): BackupStatus {
+  return {
+    status,
+    ...(name !== undefined && { name }),
+    ...(collection !== undefined && { collection }),
+    ...(bytes > 0 && { percent: status === 'completed' ? 100 : Math.floor((99 * bytesDone) / bytes) }),
+    ...(error !== undefined && { error }),
+  }
 }
 
 function infoOf({ name, collection, takenAt, bytes, objects, lsn, digest }: EngineBackup): BackupInfo {

@@ -1,5 +1,5 @@
 // The operations on backups.
-import type { BackupInfo } from '../backups.ts'
+import type { BackupInfo, BackupStatus } from '../backups.ts'
 import type { BackupOperations } from '../operations.ts'
 import { list, moment, number, object, parseJson, text, unexpected } from './read.ts'
 import { get, post, type Routes, remove, segment, sentence } from './route.ts'
@@ -22,17 +22,12 @@ export const backupRoutes: Routes<keyof BackupOperations> = {
   backupStatus: {
     retry: 'always',
     request: () => get('/api/v2/status/backup'),
-    reply: (reply) => {
-      const state = object(parseJson(reply.text), 'status')
-      const { status, backup_name: name, collection, percent_complete: percent, error } = state
-      return {
-        status: status === 'running' || status === 'completed' || status === 'failed' ? status : 'idle',
-        ...(typeof name === 'string' && { name }),
-        ...(typeof collection === 'string' && { collection }),
-        ...(typeof percent === 'number' && { percent }),
-        ...(typeof error === 'string' && { error }),
-      }
-    },
+    reply: (reply) => parseStatus(parseJson(reply.text)),
+  },
+  restoreStatus: {
+    retry: 'always',
+    request: () => get('/api/v2/status/restore'),
+    reply: (reply) => parseStatus(parseJson(reply.text)),
   },
   verifyBackup: {
     retry: 'always',
@@ -81,6 +76,17 @@ const backups = '/api/v2/backup'
 
 function pathOf(backup: string): string {
   return `${backups}/${segment(backup)}`
+}
+
+function parseStatus(value: unknown): BackupStatus {
+  const { status, backup_name: name, collection, percent_complete: percent, error } = object(value, 'status')
+  return {
+    status: status === 'running' || status === 'completed' || status === 'failed' ? status : 'idle',
+    ...(typeof name === 'string' && { name }),
+    ...(typeof collection === 'string' && { collection }),
+    ...(typeof percent === 'number' && { percent }),
+    ...(typeof error === 'string' && { error }),
+  }
 }
 
 function parseBackup(name: string, value: unknown): BackupInfo {
