@@ -1,4 +1,5 @@
 // Maps an address to a page.
+import { Route, Switch, useLocation } from 'wouter-preact'
 import { Backups } from './pages/backups/backups.tsx'
 import { CollectionPage } from './pages/collection/collection.tsx'
 import { Collections } from './pages/collections/collections.tsx'
@@ -8,39 +9,35 @@ import { LicensePage } from './pages/license.tsx'
 import { Log } from './pages/log/log.tsx'
 import { Operations } from './pages/operations/operations.tsx'
 import { Empty } from './parts/states.tsx'
-import { route } from './route.ts'
 import { access } from './session.ts'
 
 /** Pages about the server rather than its data. */
 const withoutDatabase = new Set(['databases', 'license', 'operations', 'console'])
 
 export function Page() {
-  const [section, name, tab] = route.value.segments
+  const [section = ''] = useLocation()[0].split('/').filter(Boolean)
   const now = access.value
-  if (now.kind === 'root' && now.database === undefined && !withoutDatabase.has(section ?? '')) return <NoDatabase />
-  switch (section) {
-    case undefined:
-    case 'collections':
-      return name === undefined ? <Collections /> : <CollectionPage key={name} name={name} tab={tab ?? 'overview'} />
-    case 'backups':
-      return <Backups />
-    case 'log':
-      return <Log />
-    case 'operations':
-      return <Operations />
-    case 'console':
-      return <Console />
-    case 'databases':
-      return <Databases />
-    case 'license':
-      return <LicensePage />
-    default:
-      return (
+  if (now.kind === 'root' && now.database === undefined && !withoutDatabase.has(section)) return <NoDatabase />
+  return (
+    <Switch>
+      <Route path="/" component={Collections} />
+      <Route path="/collections" component={Collections} />
+      <Route<{ readonly name: string; readonly tab?: string }> path="/collections/:name/:tab?/*?">
+        {({ name, tab = 'overview' }) => <CollectionPage key={name} name={name} tab={tab} />}
+      </Route>
+      <Route path="/backups/*?" component={Backups} />
+      <Route path="/log/*?" component={Log} />
+      <Route path="/operations/*?" component={Operations} />
+      <Route path="/console/*?" component={Console} />
+      <Route path="/databases/*?" component={Databases} />
+      <Route path="/license/*?" component={LicensePage} />
+      <Route>
         <Empty title="Page not found">
           <a href="#/collections">Go to the collections</a>
         </Empty>
-      )
-  }
+      </Route>
+    </Switch>
+  )
 }
 
 function NoDatabase() {

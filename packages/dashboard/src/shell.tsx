@@ -1,13 +1,14 @@
 // The frame around every page: navigation, the state of the server, and who is signed in.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
+import { href } from './address.ts'
 import { signOut } from './gate.ts'
 import { licenseWarning } from './license-term.ts'
 import mark from './mark.svg'
 import { DatabasePicker } from './pages/databases/picker.tsx'
 import { Page } from './pages.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
-import { href, route } from './route.ts'
 import { access } from './session.ts'
 import { compact } from './show.ts'
 import { nextTheme, theme } from './theme.ts'
@@ -16,14 +17,14 @@ import { collections, serverHealth, serverInfo, watch } from './watch.ts'
 export function Shell() {
   const [drawer, setDrawer] = useState(false)
   const main = useRef<HTMLElement>(null)
-  const place = route.value
+  const segments = useSegments()
   const key = access.value.kind === 'root' ? access.value.database : access.value.kind
   useEffect(watch, [key])
-  const where = place.segments.slice(0, 3).join('/')
+  const where = segments.slice(0, 3).join('/')
   const first = useRef(true)
   useEffect(() => {
     setDrawer(false)
-    document.title = titleOf(place.segments)
+    document.title = titleOf(segments)
     if (!first.current) main.current?.focus({ preventScroll: true })
     first.current = false
     scrollTo(0, 0)
@@ -132,7 +133,7 @@ function Link(props: {
   readonly exact?: boolean
   readonly children: ComponentChildren
 }) {
-  const { segments } = route.value
+  const segments = useSegments()
   const here =
     props.to.every((part, i) => segments[i] === part) && (!props.exact || segments.length === props.to.length)
   return (
@@ -192,7 +193,8 @@ function HealthNotice() {
 /** Without a license an enterprise server is restricted; in its last week the license shows a notice. */
 function LicenseNotice() {
   const said = serverInfo.value
-  if (said?.mode !== 'enterprise' || route.value.segments[0] === 'license') return null
+  const [section] = useSegments()
+  if (said?.mode !== 'enterprise' || section === 'license') return null
   const text = licenseWarning(said.license)
   if (text === undefined) return null
   return (
@@ -202,6 +204,12 @@ function LicenseNotice() {
       <a href="#/license">License</a>
     </div>
   )
+}
+
+/** The parts of the path of the current page. */
+function useSegments(): readonly string[] {
+  const [path] = useLocation()
+  return path.split('/').filter(Boolean)
 }
 
 function titleOf(segments: readonly string[]): string {

@@ -1,12 +1,12 @@
 // Buttons that back up and clone the collection of this page.
 import { useState } from 'preact/hooks'
+import { go, href } from '../../address.ts'
 import { cloneCollection } from '../../api/backups.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { go, href } from '../../route.ts'
 import { refresh } from '../../watch.ts'
 import { NewBackup } from './new-backup.tsx'
 import { watchBackup } from './progress.tsx'

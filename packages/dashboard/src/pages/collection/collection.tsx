@@ -1,10 +1,11 @@
 // One collection. Its parts are tabs with their own addresses.
+
+import { href } from '../../address.ts'
 import type { Collection } from '../../api/collections.ts'
 import { describeCollection } from '../../api/collections.ts'
 import { useLoad } from '../../load.ts'
 import { PageHead } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
-import { href } from '../../route.ts'
 import { count } from '../../show.ts'
 import { Condition } from '../collections/collections.tsx'
 import { MapTab } from '../map/map.tsx'

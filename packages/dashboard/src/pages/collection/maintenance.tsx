@@ -1,5 +1,6 @@
 // Actions on a whole collection (rebuild, vacuum, delete) and their progress.
 import { useState } from 'preact/hooks'
+import { go } from '../../address.ts'
 import {
   type Collection,
   deleteCollection,
@@ -15,7 +16,6 @@ import { type GraphChoice, GraphFields } from '../../parts/graph-fields.tsx'
 import { Bar, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { go } from '../../route.ts'
 import { bytes, count, dateTime } from '../../show.ts'
 import { refresh } from '../../watch.ts'
 import { BackupButton } from '../backups/backup-button.tsx'

@@ -1,9 +1,10 @@
 // The fields, size and cost of a collection, the recall of its index, and maintenance actions.
+
+import { href } from '../../address.ts'
 import { type Collection, type GraphParams, hasGraph } from '../../api/collections.ts'
 import { Badge, Facts, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
-import { href } from '../../route.ts'
 import { count, dateTime } from '../../show.ts'
 import type { CollectionTab } from './collection.tsx'
 import { Maintenance } from './maintenance.tsx'

@@ -1,11 +1,11 @@
 // All collections with their size and cost, and the button that creates one.
 import { useState } from 'preact/hooks'
+import { go, href, parameters } from '../../address.ts'
 import { type Collection, type Field, hasGraph } from '../../api/collections.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
 import { Table } from '../../parts/table.tsx'
-import { go, href, route } from '../../route.ts'
 import { bytes, count, dateTime, sum } from '../../show.ts'
 import { collections, collectionsError, refresh } from '../../watch.ts'
 import { CreateCollection } from './create-collection.tsx'
@@ -13,7 +13,7 @@ import { CreateCollection } from './create-collection.tsx'
 const rowsMax = 500
 
 export function Collections() {
-  const creating = route.value.query.has('new')
+  const creating = parameters.value.has('new')
   const [search, setSearch] = useState('')
   const all = collections.value
   const shown = all?.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase())) ?? []

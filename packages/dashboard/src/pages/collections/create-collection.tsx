@@ -1,5 +1,6 @@
 // Dialog that creates a collection: a name and one or more fields, with optional graph parameters.
 import { useState } from 'preact/hooks'
+import { go, href } from '../../address.ts'
 import { createCollection, type Field, type NewField } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
@@ -8,7 +9,6 @@ import { GraphFields } from '../../parts/graph-fields.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { go, href } from '../../route.ts'
 import { bytes, count } from '../../show.ts'
 import { refresh } from '../../watch.ts'
 

@@ -1,5 +1,6 @@
 // Sends any API call. Paths and bodies are completed from the server's own description.
 import { useEffect, useId, useState } from 'preact/hooks'
+import { parameters } from '../../address.ts'
 import { callText } from '../../api/request.ts'
 import { openapi } from '../../api/server.ts'
 import { useAction, useLoad } from '../../load.ts'
@@ -7,7 +8,6 @@ import { Code, CopyButton } from '../../parts/code.tsx'
 import { SelectField, TextArea } from '../../parts/form.tsx'
 import { Badge, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
-import { route } from '../../route.ts'
 import { access } from '../../session.ts'
 import { bytes, ms } from '../../show.ts'
 import { collections } from '../../watch.ts'
@@ -33,7 +33,7 @@ export function Console() {
 
 function Desk({ calls }: { readonly calls: readonly Call[] }) {
   const id = useId()
-  const query = route.value.query
+  const query = parameters.value
   const [method, setMethod] = useState(query.get('method') ?? 'GET')
   const [path, setPath] = useState(query.get('path') ?? '/api/v2/stats')
   const [body, setBody] = useState('')

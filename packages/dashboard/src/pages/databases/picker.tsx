@@ -1,7 +1,7 @@
 // Selects the database of the data pages, for the root token.
 import { useEffect } from 'preact/hooks'
+import { go } from '../../address.ts'
 import { databases, refreshDatabases } from '../../databases.ts'
-import { go } from '../../route.ts'
 import { access, chooseDatabase } from '../../session.ts'
 
 export function DatabasePicker() {

@@ -1,8 +1,9 @@
 // The events around a position in the log, and the details of the selected one.
+
+import { href } from '../../address.ts'
 import type { LogEvent } from '../../api/log.ts'
 import { Facts, Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { href } from '../../route.ts'
 import { bytes, count, dateTime } from '../../show.ts'
 import { collections } from '../../watch.ts'
 import { describeEvent, toneOf } from './describe-event.ts'

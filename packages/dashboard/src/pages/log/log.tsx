@@ -1,11 +1,11 @@
 // The log as a timeline: activity over time, the events, and restoring any past state.
 import { useRef, useState } from 'preact/hooks'
+import { parameters } from '../../address.ts'
 import { type Activity, type LogEvent, logActivity, logEvents } from '../../api/log.ts'
 import { type Loaded, useLoad, useRested } from '../../load.ts'
 import { SelectField } from '../../parts/form.tsx'
 import { Bar, PageHead, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading, Show } from '../../parts/states.tsx'
-import { route } from '../../route.ts'
 import { count } from '../../show.ts'
 import { collections } from '../../watch.ts'
 import { ActivityChart } from './activity-chart.tsx'
@@ -21,7 +21,7 @@ const aroundIt = 12
 const all = ''
 
 export function Log() {
-  const { query } = route.value
+  const query = parameters.value
   const [collection, setCollection] = useState(query.get('collection') ?? all)
   const only = collection === all ? undefined : collection
   const [complete, setComplete] = useState(false)

@@ -1,12 +1,12 @@
 // Restores a collection as of the selected log position into a new collection. Existing collections do not change.
 import { useState } from 'preact/hooks'
+import { go, href } from '../../address.ts'
 import { restorePast } from '../../api/log.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
 import { Failure } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { go, href } from '../../route.ts'
 import { count } from '../../show.ts'
 import { collections, refresh } from '../../watch.ts'
 

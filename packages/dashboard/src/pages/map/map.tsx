@@ -1,10 +1,10 @@
 // A sample of a collection on a plane, colored by a filter key, and the walk from neighbor to neighbor.
 import { useMemo, useState } from 'preact/hooks'
+import { go, href, parameters } from '../../address.ts'
 import { isDense } from '../../api/collections.ts'
 import { NumberField, Segmented, SelectField } from '../../parts/form.tsx'
 import { Bar, Panel } from '../../parts/panel.tsx'
 import { Empty, Failure } from '../../parts/states.tsx'
-import { go, href, route } from '../../route.ts'
 import { authorization } from '../../session.ts'
 import { count } from '../../show.ts'
 import type { CollectionTab } from '../collection/collection.tsx'
@@ -34,7 +34,7 @@ export function MapTab({ collection }: CollectionTab) {
   const keys = useFilterKeys(collection.name)
   const drawing = useDrawing(request)
   const coloring = useMemo(() => coloringBy(drawing.objects, key), [drawing.objects, key])
-  const start = route.value.query.get('walk') ?? undefined
+  const start = parameters.value.get('walk') ?? undefined
   if (dense.length === 0) {
     return (
       <Panel>

@@ -1,11 +1,11 @@
 // From an object to its neighbors in the graph, and on from there: the path that a search takes.
 import { useEffect, useState } from 'preact/hooks'
+import { href } from '../../address.ts'
 import { getMany, links } from '../../api/objects.ts'
 import { useLoad } from '../../load.ts'
 import { TextField } from '../../parts/form.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
-import { href } from '../../route.ts'
 import { json } from '../../show.ts'
 
 const pathMax = 12

@@ -1,5 +1,6 @@
 // All details of one object: view it, change its filter or meta, delete it, or search from it.
 import { useState } from 'preact/hooks'
+import { go, href } from '../../address.ts'
 import type { Collection } from '../../api/collections.ts'
 import { deleteObject, getMany, type JsonMap, type StoredObject, updateFilter, upsert } from '../../api/objects.ts'
 import { useAction, useLoad } from '../../load.ts'
@@ -8,7 +9,6 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { TextArea } from '../../parts/form.tsx'
 import { Empty, Failure, Show } from '../../parts/states.tsx'
 import { tell } from '../../parts/toast.tsx'
-import { go, href } from '../../route.ts'
 import { count, vector } from '../../show.ts'
 
 export function ObjectDialog(props: {

@@ -1,11 +1,11 @@
 // Browses the objects that match a filter in pages, opens one of them, and inserts or deletes objects.
 import { useState } from 'preact/hooks'
+import { go, href, parameters } from '../../address.ts'
 import { count as countObjects, type Filter, listObjects } from '../../api/objects.ts'
 import { asError, useLoad } from '../../load.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
-import { go, href, route } from '../../route.ts'
 import { count } from '../../show.ts'
 import type { CollectionTab } from '../collection/collection.tsx'
 import { FilterBuilder } from '../filter/filter-builder.tsx'
@@ -22,7 +22,7 @@ export function Objects({ collection, again }: CollectionTab) {
   // Cursors of the visited pages; the last one is that of the current page.
   const [cursors, setCursors] = useState<readonly (string | undefined)[]>([undefined])
   const [openDialog, setOpenDialog] = useState<'insert' | 'delete'>()
-  const shownId = route.value.query.get('id')
+  const shownId = parameters.value.get('id')
   const { filter, fault } = usable(draft)
   const cursor = cursors.at(-1)
   const key = [collection.name, filter, collection.lsn]

@@ -1,11 +1,11 @@
 // The hits of a search with their scores, and how they were found.
 import { useState } from 'preact/hooks'
+import { href } from '../../address.ts'
 import type { Json, JsonMap } from '../../api/objects.ts'
 import type { SearchReply } from '../../api/search.ts'
 import { Segmented } from '../../parts/form.tsx'
 import { Badge, Panel } from '../../parts/panel.tsx'
 import { Empty } from '../../parts/states.tsx'
-import { href } from '../../route.ts'
 import { json, ms as msText, score as scoreText } from '../../show.ts'
 import { Plan } from './plan.tsx'
 

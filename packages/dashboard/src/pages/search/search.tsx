@@ -1,10 +1,10 @@
 // Search: the query on one side, the results on the other; two results side by side when settings are compared.
 import { useEffect, useState } from 'preact/hooks'
+import { go, href, parameters } from '../../address.ts'
 import { type SearchReply, search } from '../../api/search.ts'
 import { asError, useAction } from '../../load.ts'
 import { Panel } from '../../parts/panel.tsx'
 import { Empty, Failure, Loading } from '../../parts/states.tsx'
-import { go, href, route } from '../../route.ts'
 import type { CollectionTab } from '../collection/collection.tsx'
 import { Agreement } from './agreement.tsx'
 import { Answer } from './answer.tsx'
@@ -20,7 +20,7 @@ interface Side {
 }
 
 export function Search({ collection }: CollectionTab) {
-  const near = route.value.query.get('near')
+  const near = parameters.value.get('near')
   const [draft, setDraft] = useState<SearchDraft>(() =>
     near === null ? draftOf(collection) : nearObject(collection, near),
   )
@@ -50,7 +50,7 @@ export function Search({ collection }: CollectionTab) {
     change(nearDraft)
     void runSearch(nearDraft)
     // Otherwise the address would start this search again on every visit.
-    history.replaceState(null, '', href(['collections', collection.name, 'search']))
+    go(href(['collections', collection.name, 'search']), { replace: true })
   }, [near])
   return (
     <div class="split">
