@@ -70,7 +70,7 @@ export interface Recall {
 export interface NewField {
   readonly name: string
   readonly type: Field['type']
-  readonly params?: { readonly [name: string]: string | number }
+  readonly params?: { readonly [name: string]: string | number | boolean }
   readonly sparse_model?: string
 }
 

@@ -139,6 +139,7 @@ export function TextArea(
 
 export function Check(props: {
   readonly label: string
+  readonly hint?: string
   readonly checked: boolean
   readonly onInput: (checked: boolean) => void
 }) {
@@ -149,9 +150,15 @@ export function Check(props: {
         id={id}
         type="checkbox"
         checked={props.checked}
+        aria-describedby={props.hint === undefined ? undefined : `${id}-about`}
         onInput={(event) => props.onInput(event.currentTarget.checked)}
       />
       <label for={id}>{props.label}</label>
+      {props.hint !== undefined && (
+        <span id={`${id}-about`} class="hint">
+          {props.hint}
+        </span>
+      )}
     </div>
   )
 }

@@ -4,7 +4,7 @@ import { go, href } from '../../address.ts'
 import { createCollection, type Field, type NewField } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
-import { NumberField, SelectField, TextField } from '../../parts/form.tsx'
+import { Check, NumberField, SelectField, TextField } from '../../parts/form.tsx'
 import { GraphFields } from '../../parts/graph-fields.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Failure } from '../../parts/states.tsx'
@@ -20,6 +20,7 @@ interface Draft {
   readonly precision: Precision
   readonly M: number | undefined
   readonly ef: number | undefined
+  readonly keepOriginals: boolean
   readonly model: 'default' | 'endee_bm25'
 }
 
@@ -43,6 +44,7 @@ const first: Draft = {
   precision: 'int8',
   M: undefined,
   ef: undefined,
+  keepOriginals: true,
   model: 'default',
 }
 
@@ -172,6 +174,14 @@ function FieldDraft(props: {
             />
           )}
         </div>
+        {draft.type === 'vector' && (
+          <Check
+            label="Keep original vectors"
+            checked={draft.keepOriginals}
+            onInput={(keepOriginals) => onChange({ keepOriginals })}
+            hint="If not, less disk is used, and reads return the vectors at the field’s precision. This cannot be changed later."
+          />
+        )}
         {draft.type !== 'sparse' && (
           <details>
             <summary>Graph</summary>
@@ -198,6 +208,8 @@ function definitionOf(draft: Draft): NewField {
     precision: draft.precision,
     ...(draft.M === undefined ? {} : { M: draft.M }),
     ...(draft.ef === undefined ? {} : { ef_con: draft.ef }),
+    // Multi-vector fields always keep their vectors.
+    ...(draft.type === 'vector' && !draft.keepOriginals ? { keep_originals: false } : {}),
   }
   return { name: draft.name, type: draft.type, params }
 }

@@ -15,7 +15,8 @@ export interface FieldDraft {
 export interface Settings {
   readonly ef: number | undefined
   readonly exact: boolean
-  readonly rescore: boolean
+  /** By default the server rescores fields with the precision binary. */
+  readonly rescore: 'default' | 'on' | 'off'
   readonly threshold: number | undefined
   readonly boost: number | undefined
   readonly method: 'rrf' | 'relative_score'
@@ -33,7 +34,7 @@ export interface SearchDraft {
 export const settingsDefault: Settings = {
   ef: undefined,
   exact: false,
-  rescore: false,
+  rescore: 'default',
   threshold: undefined,
   boost: undefined,
   method: 'rrf',
@@ -97,7 +98,7 @@ export function bodyOf(draft: SearchDraft, settings: Settings, fields: readonly 
     ...(filter.length > 0 && { filter }),
     ...(Object.keys(params).length > 0 && { filter_params: params }),
     ...(settings.exact && { exact: true }),
-    ...(settings.rescore && { rescore: true }),
+    ...(settings.rescore !== 'default' && { rescore: settings.rescore === 'on' }),
     ...(used.length > 1 && { fusion: { method: settings.method, weights: weightsOf(used, draft), limit } }),
   }
 }

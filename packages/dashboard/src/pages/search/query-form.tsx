@@ -212,10 +212,18 @@ function SettingsForm(props: {
             />
           )}
         </div>
-        <div class="row">
-          <Check label="Exact" checked={settings.exact} onInput={(exact) => set({ exact })} />
-          <Check label="Rescore from disk" checked={settings.rescore} onInput={(rescore) => set({ rescore })} />
-        </div>
+        <SelectField
+          label="Rescore"
+          value={settings.rescore}
+          options={[
+            ['default', 'binary fields (default)'],
+            ['on', 'all fields'],
+            ['off', 'no field'],
+          ]}
+          onInput={(rescore) => set({ rescore })}
+          hint="Orders the best hits by the original vectors on disk. Without it, binary fields report estimates."
+        />
+        <Check label="Exact" checked={settings.exact} onInput={(exact) => set({ exact })} />
         <details>
           <summary>With a filter</summary>
           <div class="columns">
