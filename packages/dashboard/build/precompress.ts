@@ -7,12 +7,16 @@ export function precompress(): Plugin {
     name: 'annal-precompress',
     apply: 'build',
     enforce: 'post',
-    generateBundle(_options, bundle) {
-      for (const file of Object.values(bundle)) {
-        const source = Buffer.from(file.type === 'chunk' ? file.code : file.source)
-        this.emitFile({ type: 'asset', fileName: `${file.fileName}.br`, source: brotli(source) })
-        this.emitFile({ type: 'asset', fileName: `${file.fileName}.gz`, source: gzipSync(source, { level: 9 }) })
-      }
+    generateBundle: {
+      // After Vite's own plugins, which still change the code of lazy parts in this hook.
+      order: 'post',
+      handler(_options, bundle) {
+        for (const file of Object.values(bundle)) {
+          const source = Buffer.from(file.type === 'chunk' ? file.code : file.source)
+          this.emitFile({ type: 'asset', fileName: `${file.fileName}.br`, source: brotli(source) })
+          this.emitFile({ type: 'asset', fileName: `${file.fileName}.gz`, source: gzipSync(source, { level: 9 }) })
+        }
+      },
     },
   }
 }

@@ -6,10 +6,12 @@ import { Collections } from './pages/collections/collections.tsx'
 import { Console } from './pages/console/console.tsx'
 import { Databases } from './pages/databases/databases.tsx'
 import { LicensePage } from './pages/license.tsx'
-import { Log } from './pages/log/log.tsx'
-import { Operations } from './pages/operations/operations.tsx'
+import { lazy } from './parts/lazy.tsx'
 import { Empty } from './parts/states.tsx'
 import { access } from './session.ts'
+
+const Log = lazy(async () => (await import('./pages/log/log.tsx')).Log)
+const Operations = lazy(async () => (await import('./pages/operations/operations.tsx')).Operations)
 
 /** Pages about the server rather than its data. */
 const withoutDatabase = new Set(['databases', 'license', 'operations', 'console'])

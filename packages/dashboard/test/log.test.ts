@@ -3,7 +3,7 @@ import { test } from 'tap'
 import { browserFor, openPage, skip } from './browser.ts'
 import { makeArticles } from './fixture.ts'
 import { callServer, realServer } from './real-server.ts'
-import { submit } from './steps.ts'
+import { paintedColors, submit } from './steps.ts'
 
 interface LogReply {
   readonly events: readonly { readonly lsn: number; readonly type: string }[]
@@ -27,7 +27,9 @@ test('the slider and the keyboard select a time, and a deleted collection is res
   await seen.click('Events')
   await seen.click('Bytes')
   await seen.click('Objects')
-  t.ok((await seen.page.$$('.activity rect.tone')).length > 0, 'bars are drawn')
+  const bars = await seen.page.waitForSelector('[role=img][aria-label^="Activity from"]')
+  t.match(await bars!.evaluate((plot) => plot.ariaLabel), /40 written, 0 filters updated:, 1 deleted$/)
+  t.ok((await paintedColors(seen)).length >= 2, 'bars of written and of deleted objects')
 
   const slider = (await seen.page.waitForSelector('input[type=range]'))!
   await slider.focus()

@@ -1,5 +1,7 @@
-// The parts that compute and do not render.
+// The parts that compute and do not render, and the files of the build.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { test } from 'tap'
 import { curesIn } from '../build/cures.ts'
 import { bodyExample, callsOf, matching } from '../src/pages/console/calls.ts'
@@ -172,4 +174,19 @@ test('the nearest rows equal those of an exhaustive comparison', async (t) => {
     }
   }
   t.equal(nearestRows(rows.subarray(0, 2 * width), width, k).indices[0]?.length, 2, 'no more than the number of rows')
+})
+
+const assets = new URL('../dist/assets/', import.meta.url)
+
+test('the compressed forms of the built files are the files', {
+  skip: existsSync(assets) ? false : 'the dashboard is not built: npm run build',
+}, (t) => {
+  const files = readdirSync(assets).filter((name) => !/\.(br|gz)$/.test(name))
+  t.ok(files.length > 5)
+  for (const name of files) {
+    const bytes = readFileSync(new URL(name, assets))
+    t.ok(brotliDecompressSync(readFileSync(new URL(`${name}.br`, assets))).equals(bytes), `${name}.br`)
+    t.ok(gunzipSync(readFileSync(new URL(`${name}.gz`, assets))).equals(bytes), `${name}.gz`)
+  }
+  t.end()
 })

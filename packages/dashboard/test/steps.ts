@@ -38,3 +38,20 @@ export async function chooseFile(t: Test, seen: Watched, name: string, text: str
   const input = (await seen.page.waitForSelector('input[type=file]')) as ElementHandle<HTMLInputElement>
   await input.uploadFile(path.join(folder, name))
 }
+
+/** The opaque colors on the first canvas of the page, apart from those of lines and text, which cover little. */
+export function paintedColors(seen: Watched, pixelsMin = 12): Promise<string[]> {
+  return seen.page.$eval(
+    'canvas',
+    (canvas, least) => {
+      const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height)
+      const found = new Map<string, number>()
+      for (let i = 0; i < data.length; i += 4) {
+        const color = `${data[i]},${data[i + 1]},${data[i + 2]}`
+        if (data[i + 3] === 255) found.set(color, (found.get(color) ?? 0) + 1)
+      }
+      return [...found].filter(([, pixels]) => pixels >= least).map(([color]) => color)
+    },
+    pixelsMin,
+  )
+}

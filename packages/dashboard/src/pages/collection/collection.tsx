@@ -4,11 +4,11 @@ import { href } from '../../address.ts'
 import type { Collection } from '../../api/collections.ts'
 import { describeCollection } from '../../api/collections.ts'
 import { useLoad } from '../../load.ts'
+import { lazy } from '../../parts/lazy.tsx'
 import { PageHead } from '../../parts/panel.tsx'
 import { Empty, Show } from '../../parts/states.tsx'
 import { count } from '../../show.ts'
 import { Condition } from '../collections/collections.tsx'
-import { MapTab } from '../map/map.tsx'
 import { Objects } from '../objects/objects.tsx'
 import { Search } from '../search/search.tsx'
 import { Overview } from './overview.tsx'
@@ -19,6 +19,8 @@ const tabs = [
   ['objects', 'Objects'],
   ['map', 'Map'],
 ] as const
+
+const MapTab = lazy(async () => (await import('../map/map.tsx')).MapTab)
 
 const everyMs = 5_000
 

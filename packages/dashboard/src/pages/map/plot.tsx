@@ -1,6 +1,6 @@
 // Points on a canvas. It zooms and moves by wheel, touch, keys and buttons, and selects one point or the points within a lasso.
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { theme } from '../../theme.ts'
+import { theme, themeColor } from '../../theme.ts'
 import { inside, nearest, type Place, toScreen, type View, zoomed } from './view.ts'
 
 const height = 560
@@ -127,8 +127,8 @@ function paint(canvas: HTMLCanvasElement, { points, colors, chosen, view, lasso,
   const context = canvas.getContext('2d')
   if (context === null) return
   context.scale(ratio, ratio)
-  const style = getComputedStyle(canvas)
-  const resolved = new Map([...new Set([...colors, '--text', '--accent'])].map((name) => [name, colorOf(style, name)]))
+  const names = new Set([...colors, '--text', '--accent'])
+  const resolved = new Map([...names].map((name) => [name, themeColor(canvas, name)]))
   const dim = chosen.size > 0
   for (let i = 0; i * 2 < points.length; i++) {
     const { x, y } = toScreen(points[2 * i]!, points[2 * i + 1]!, view, { width, height })
@@ -147,14 +147,4 @@ function paint(canvas: HTMLCanvasElement, { points, colors, chosen, view, lasso,
     context.closePath()
     context.stroke()
   }
-}
-
-/** Resolves light-dark() to the current color, because a canvas does not. */
-function colorOf(style: CSSStyleDeclaration, name: string): string {
-  const value = style.getPropertyValue(name).trim()
-  const both = /^light-dark\((.+?),\s*(.+)\)$/.exec(value)
-  if (both === null) return value
-  const dark =
-    theme.value === 'dark' || (theme.value === 'system' && matchMedia('(prefers-color-scheme: dark)').matches)
-  return (dark ? both[2] : both[1]) as string
 }

@@ -55,7 +55,7 @@ function Charts({ moments }: { readonly moments: readonly Moment[] }) {
   const times = moments.map(({ timeMs }) => timeMs)
   const line = (name: string, color: number, pick: (moment: Moment) => number | undefined): Line => ({
     name,
-    color: `var(--c${color})`,
+    color: `--c${color}`,
     values: moments.map(pick),
   })
   const seconds = (value: number) => ms(value * 1_000)
