@@ -1,4 +1,6 @@
 import { defineConfig } from 'tsup'
 import { libraryBuild } from '../../tsup.base.ts'
 
-export default defineConfig(libraryBuild({ index: 'src/index.ts', embedded: 'src/embedded/index.ts' }))
+export default defineConfig(
+  libraryBuild({ index: 'src/index.ts', http: 'src/http/index.ts', embedded: 'src/embedded/index.ts' }),
+)

@@ -1,9 +1,10 @@
-import { defineConfig } from 'vite'
+import { defaultClientConditions, defineConfig } from 'vite'
 import { cures } from './build/cures.ts'
 import { precompress } from './build/precompress.ts'
 
 export default defineConfig({
   base: './',
+  resolve: { conditions: ['annal-source', ...defaultClientConditions] },
   build: {
     target: 'es2023',
     // Every file is loaded under the server's content security policy, which allows data: URLs only for images.

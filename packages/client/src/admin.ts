@@ -222,7 +222,7 @@ export class License {
    * console.log(await client.license.generate('ada@example.com'))
    * ```
    */
-  generate(email: string, options?: CallOptions): Promise<string> {
+  generate(email?: string, options?: CallOptions): Promise<string> {
     return this.#transport.call('generateLicense', { email }, options)
   }
 

@@ -11,6 +11,10 @@ export interface BackupInfo {
   readonly objects: number
   /** The newest event in the backup. */
   readonly lsn: number
+  /** The time of the newest event in the backup. */
+  readonly logTime: Date
+  /** Number of objects with a value, for each field. */
+  readonly fields: readonly { readonly name: string; readonly kind: string; readonly count: number }[]
   /** Hash of the collection's state; empty if it was written to during the backup. */
   readonly digest: string
 }

@@ -1,6 +1,7 @@
 // The entry point: creates a Client from a URL or a transport.
 import { Client } from './client.ts'
-import { type HttpOptions, httpTransport } from './http/transport.ts'
+import type { HttpOptions } from './http/peer.ts'
+import { httpTransport } from './http/transport.ts'
 import type { Transport } from './transport.ts'
 
 /** Either the URL of a server, or a custom transport. */

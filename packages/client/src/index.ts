@@ -41,7 +41,8 @@ export {
   or,
   range,
 } from './filter.ts'
-export { type HttpOptions, httpTransport } from './http/transport.ts'
+export type { HttpOptions } from './http/peer.ts'
+export { httpTransport } from './http/transport.ts'
 export type {
   Acknowledgement,
   BatchedRequest,

@@ -48,7 +48,7 @@ export interface SystemOperations {
   stats: Operation<undefined, JsonObject>
   info: Operation<undefined, JsonObject>
   logs: Operation<{ readonly limit: number | undefined }, readonly string[]>
-  generateLicense: Operation<{ readonly email: string }, string>
+  generateLicense: Operation<{ readonly email: string | undefined }, string>
   validateLicense: Operation<{ readonly contents: string }, string>
 }
 

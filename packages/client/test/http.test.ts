@@ -1,7 +1,8 @@
 // How the HTTP transport behaves when calls fail, against a real server that makes them fail.
 import { inspect } from 'node:util'
 import { type Test, test } from 'tap'
-import { AnnalError, type ConnectOptions, connect } from '../src/index.ts'
+import { backupRoutes, httpRequests, routedTransport } from '../src/http/index.ts'
+import { AnnalError, Backups, type ConnectOptions, connect, Databases } from '../src/index.ts'
 import { hangUp, json, plain, type Reply, type ScriptedServer, scriptedServer, silence } from './scripted-server.ts'
 
 const busy = json(503, { error: 'the queue is full', code: 'overloaded', request_id: 'r-1' })
@@ -230,4 +231,34 @@ test('a restore reports its own progress until it ends', async (t) => {
     },
   })
   t.equal(seen[0], 40, 'neither another restore nor a failed poll counts')
+})
+
+test('a single request has the errors and the deadline of a call, and is sent once', async (t) => {
+  const server = await serving(t, busy, plain(200, 'annal_up 1'), silence)
+  const requests = httpRequests({ url: server.url, token: 'secret' })
+  const request = { method: 'GET', path: '/metrics', accept: 'text/plain' } as const
+  t.match(await failure(requests.send(request)), { code: 'overloaded', status: 503, requestId: 'r-1' })
+  t.equal(server.requests.length, 1, 'not repeated unless the caller allows it')
+  t.equal((await requests.send(request)).text, 'annal_up 1')
+  t.match(server.requests[1], { url: '/metrics', headers: { accept: 'text/plain', authorization: 'Bearer secret' } })
+  t.match(await failure(requests.send(request, { timeoutMs: 50 })), { code: 'timeout', message: /^GET \/metrics took/ })
+  t.match(await failure(requests.send(request, { signal: AbortSignal.abort() })), { code: 'aborted' })
+})
+
+test('a single request is repeated if the caller allows it, and another status is a reply if the caller says so', async (t) => {
+  const server = await serving(t, busy, json(404, { error: 'none', code: 'object_not_found' }))
+  const reply = await httpRequests({ url: server.url }).send(
+    { method: 'GET', path: '/api/v2/collection/c/objects/o' },
+    { retry: 'always', answers: (status, code) => status === 404 && code === 'object_not_found' },
+  )
+  t.equal(reply.status, 404)
+  t.equal(server.requests.length, 2)
+})
+
+test('a transport with some routes has only their operations', async (t) => {
+  const server = await serving(t, json(200, {}))
+  const transport = routedTransport({ url: server.url }, backupRoutes)
+  t.strictSame(await new Backups(transport).list(), [])
+  t.match(await failure(new Databases(transport).list()), { code: 'not_supported' })
+  t.equal(server.requests.length, 1)
 })

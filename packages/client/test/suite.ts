@@ -422,7 +422,9 @@ export async function collectionSuite(t: Test, client: Client): Promise<void> {
     await collection.upsert([{ id: 'late', fields: { place: [7, 7] } }])
     const name = await collection.createBackup('first')
     t.equal(name, 'first')
-    t.match(await client.backups.completed(name), { name, original: 'counted', objects: 250 })
+    const made = await client.backups.completed(name)
+    t.match(made, { name, original: 'counted', objects: 250, fields: [{ name: 'place', kind: 'dense', count: 250 }] })
+    t.ok(made.logTime.getTime() <= Date.now() && made.logTime.getTime() > 0)
     t.equal((await client.backups.status()).status, 'completed')
     t.same(
       (await client.backups.list()).map((backup) => backup.name),

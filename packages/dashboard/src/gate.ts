@@ -1,7 +1,7 @@
 // Sign-in: reads what the server requires and verifies a token. Until then only health is requested.
 import { signal } from '@preact/signals'
-import { listDatabases } from './api/databases.ts'
-import { CallFailure } from './api/request.ts'
+import { client } from './api/client.ts'
+import { AnnalError } from './api/request.ts'
 import { type Health, health, info, stats } from './api/server.ts'
 import { type Access, access, forget, remember, rememberedToken } from './session.ts'
 
@@ -40,7 +40,7 @@ async function stateOfServer(token: string | undefined): Promise<Gate> {
     access.value = token === undefined ? await openAccess() : await accessWith(token)
     return { kind: 'in' }
   } catch (error) {
-    if (!(error instanceof CallFailure)) throw error
+    if (!(error instanceof AnnalError)) throw error
     if (error.code === 'starting') return { kind: 'starting', progress: undefined }
     if (error.status === 401 && token === undefined) return { kind: 'token' }
     forget()
@@ -71,6 +71,6 @@ async function accessWith(token: string): Promise<Access> {
   // Only the root token reads figures of the whole server; a database token gets the reply without them.
   const { lsn } = await stats({ token })
   if (lsn === undefined) return { kind: 'token', token }
-  const dbs = await listDatabases({ token })
-  return { kind: 'root', token, database: dbs[0]?.db_name }
+  const dbs = await client('control', token).databases.list()
+  return { kind: 'root', token, database: dbs[0]?.name }
 }

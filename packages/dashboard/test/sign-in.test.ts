@@ -62,7 +62,7 @@ test('with a trial the root token creates databases, and their tokens open only 
   t.strictSame(await seen.barriers(), [])
   const sent = seen.page.waitForRequest((request) => request.url().endsWith('/license/generate'))
   await startTrial(seen)
-  t.equal((await sent).headers().authorization, root, 'the trial is started with the root token')
+  t.equal((await sent).headers().authorization, `Bearer ${root}`, 'the trial is started with the root token')
   await seen.sees('License ID')
   await seen.picture('license')
   await seen.follow('Databases')

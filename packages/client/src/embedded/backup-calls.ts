@@ -48,8 +48,18 @@ function statusOf({ status, name, collection, bytes = 0, bytesDone = 0, error }:
   }
 }
 
-function infoOf({ name, collection, takenAt, bytes, objects, lsn, digest }: EngineBackup): BackupInfo {
-  return { name, original: collection, createdAt: new Date(takenAt), bytes, objects, lsn, digest }
+function infoOf({ name, collection, takenAt, bytes, objects, lsn, timeMs, fields, digest }: EngineBackup): BackupInfo {
+  return {
+    name,
+    original: collection,
+    createdAt: new Date(takenAt),
+    bytes,
+    objects,
+    lsn,
+    logTime: new Date(timeMs),
+    fields: fields.map(({ name, kind, elements }) => ({ name, kind, count: elements })),
+    digest,
+  }
 }
 
 function momentOf(lsn: number | undefined, time: Date | undefined): Moment | undefined {

@@ -98,6 +98,13 @@ function parseBackup(name: string, value: unknown): BackupInfo {
     bytes: number(backup.size_bytes, 'size_bytes'),
     objects: number(object(backup.params, 'params').total_elements, 'total_elements'),
     lsn: number(backup.lsn, 'lsn'),
+    logTime: moment(backup.log_time, 'log_time'),
+    fields: list(backup.fields, 'fields').map(parseField),
     digest: text(backup.digest, 'digest'),
   }
+}
+
+function parseField(value: unknown): BackupInfo['fields'][number] {
+  const { name, kind, element_count: count } = object(value, 'field')
+  return { name: text(name, 'name'), kind: text(kind, 'kind'), count: number(count, 'element_count') }
 }

@@ -1,4 +1,5 @@
 // Collections and the jobs that work on a whole one.
+import { workTimeoutMs } from './connection.ts'
 import { type CallOptions, call, segment } from './request.ts'
 
 export interface GraphParams {
@@ -94,7 +95,12 @@ export const recall = (
   name: string,
   query: { readonly field: string; readonly sample: number; readonly limit: number; readonly ef: number },
   options?: CallOptions,
-) => call<Recall>('GET', `${pathOf(name)}/recall`, { query, ...options })
+) => call<Recall>('GET', `${pathOf(name)}/recall`, { query, timeoutMs: workTimeoutMs, ...options })
+
+export const createBackup = (collection: string, name: string) =>
+  call<{ backup_name: string }>('POST', `${pathOf(collection)}/backup`, { body: name === '' ? {} : { name } })
+export const cloneCollection = (name: string, target: string) =>
+  call<object>('POST', `${pathOf(name)}/clone`, { body: { target_collection_name: target } })
 
 export const isDense = (field: Field): field is DenseField => field.type === 'vector'
 export const hasGraph = (field: Field): field is DenseField | MultiField => field.type !== 'sparse'

@@ -1,5 +1,4 @@
 // Events of the database and their times, as far back as the server keeps them.
-import type { Moment } from './backups.ts'
 import { type CallOptions, call, segment } from './request.ts'
 
 export type EventType =
@@ -78,6 +77,8 @@ export const logActivity = (collection: string | undefined, options?: CallOption
 
 export const logEvents = (query: EventsQuery, options?: CallOptions) =>
   call<EventPage>('GET', '/api/v2/log/events', { ...options, query: { ...query } })
+
+export type Moment = { readonly lsn: number } | { readonly time: string }
 
 /** Restores the past state of a collection, including a deleted one, as a new collection. */
 export const restorePast = (collection: string, target: string, moment: Moment) =>

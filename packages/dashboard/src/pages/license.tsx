@@ -1,6 +1,6 @@
 // The license: its status, a trial, and activating a license from text or a file.
 import { useState } from 'preact/hooks'
-import { takeTrial, validateLicense } from '../api/license.ts'
+import { client } from '../api/client.ts'
 import { info, type License } from '../api/server.ts'
 import { isActive, licenseWarning } from '../license-term.ts'
 import { useAction, useLoad } from '../load.ts'
@@ -91,7 +91,7 @@ function Activate(props: { readonly withTrial: boolean; readonly onDone: (messag
           onSubmit={(event) => {
             event.preventDefault()
             void activation.run(async () => {
-              const { message } = await validateLicense(text)
+              const message = await client('control').license.validate(text)
               setText('')
               props.onDone(message)
             })
@@ -124,7 +124,7 @@ function Activate(props: { readonly withTrial: boolean; readonly onDone: (messag
                 <button
                   type="button"
                   disabled={trial.busy}
-                  onClick={() => void trial.run(async () => props.onDone((await takeTrial()).message))}
+                  onClick={() => void trial.run(async () => props.onDone(await client('control').license.generate()))}
                 >
                   {trial.busy ? 'Starting…' : 'Start the trial'}
                 </button>

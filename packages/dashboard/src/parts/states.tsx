@@ -2,7 +2,7 @@
 
 import { cures } from 'virtual:cures'
 import type { ComponentChildren } from 'preact'
-import { CallFailure } from '../api/request.ts'
+import { AnnalError } from '../api/request.ts'
 import type { Loaded } from '../load.ts'
 
 export function Loading({ lines = 4 }: { readonly lines?: number }) {
@@ -27,7 +27,7 @@ export function Empty(props: { readonly title: string; readonly children?: Compo
 
 /** An error with its code and the advice of the error reference. */
 export function Failure({ error, retry }: { readonly error: Error; readonly retry?: (() => void) | undefined }) {
-  const coded = error instanceof CallFailure ? error : undefined
+  const coded = error instanceof AnnalError ? error : undefined
   const known = coded === undefined ? undefined : cures[coded.code]
   return (
     <div class="failure" role="alert">

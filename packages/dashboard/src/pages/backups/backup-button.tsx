@@ -1,7 +1,7 @@
 // Buttons that back up and clone the collection of this page.
 import { useState } from 'preact/hooks'
 import { go, href } from '../../address.ts'
-import { cloneCollection } from '../../api/backups.ts'
+import { cloneCollection } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'

@@ -1,13 +1,13 @@
 // One row per backup.
-import type { Backup } from '../../api/backups.ts'
+import type { BackupInfo } from '@annal/client'
 import { Icon } from '../../parts/icon.tsx'
 import { actions, Table } from '../../parts/table.tsx'
 import { bytes, count, dateTime } from '../../show.ts'
 import type { BackupAction } from './backups.tsx'
 
 export function BackupTable(props: {
-  readonly backups: readonly Backup[]
-  readonly onAct: (action: BackupAction, backup: Backup) => void
+  readonly backups: readonly BackupInfo[]
+  readonly onAct: (action: BackupAction, backup: BackupInfo) => void
 }) {
   return (
     <Table
@@ -30,11 +30,11 @@ export function BackupTable(props: {
                 <strong>{backup.name}</strong>
               </button>
             </td>
-            <td>{backup.original_collection}</td>
-            <td class="fit muted">{dateTime(backup.timestamp * 1_000)}</td>
-            <td class="right">{count(backup.params.total_elements)}</td>
+            <td>{backup.original}</td>
+            <td class="fit muted">{dateTime(backup.createdAt.getTime())}</td>
+            <td class="right">{count(backup.objects)}</td>
             <td class="right">{count(backup.lsn)}</td>
-            <td class="right fit">{bytes(backup.size_bytes)}</td>
+            <td class="right fit">{bytes(backup.bytes)}</td>
             <td class="fit">
               <span class="row tight together">
                 <button type="button" class="compact" aria-label={`Restore ${backup.name}`} onClick={act('restore')}>

@@ -1,6 +1,9 @@
 // Backups: the list, creating one, and the actions on each.
+
+import type { BackupInfo } from '@annal/client'
 import { useState } from 'preact/hooks'
-import { type Backup, deleteBackup, downloadBackup, listBackups, verifyBackup } from '../../api/backups.ts'
+import { client } from '../../api/client.ts'
+import { workTimeoutMs } from '../../api/connection.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { TypedConfirmation } from '../../parts/dialog.tsx'
 import { Icon } from '../../parts/icon.tsx'
@@ -10,7 +13,7 @@ import { tell } from '../../parts/toast.tsx'
 import { count } from '../../show.ts'
 import { collections } from '../../watch.ts'
 import { BackupTable } from './backup-table.tsx'
-import { BackupInfo } from './info-dialog.tsx'
+import { InfoDialog } from './info-dialog.tsx'
 import { NewBackup } from './new-backup.tsx'
 import { BackupProgress, watchBackup } from './progress.tsx'
 import { Reach } from './reach.tsx'
@@ -21,20 +24,20 @@ import { Upload } from './upload-dialog.tsx'
 export type BackupAction = 'restore' | 'info' | 'download' | 'verify' | 'delete'
 type OpenDialog =
   | { readonly kind: 'create' | 'upload' }
-  | { readonly kind: 'restore' | 'info' | 'delete'; readonly backup: Backup }
+  | { readonly kind: 'restore' | 'info' | 'delete'; readonly backup: BackupInfo }
 
 const everyMs = 5_000
 
 export function Backups() {
   const [openDialog, setOpenDialog] = useState<OpenDialog>()
-  const list = useLoad((signal) => listBackups({ signal }), ['backups'], { everyMs })
+  const list = useLoad(newestFirst, ['backups'], { everyMs })
   const { busy, error, run } = useAction()
   const close = () => setOpenDialog(undefined)
   const changed = () => {
     close()
     list.again()
   }
-  const act = (kind: BackupAction, backup: Backup) => {
+  const act = (kind: BackupAction, backup: BackupInfo) => {
     if (kind === 'download') void run(() => save(backup))
     else if (kind === 'verify') void run(() => verify(backup))
     else setOpenDialog({ kind, backup })
@@ -99,7 +102,7 @@ export function Backups() {
         />
       )}
       {openDialog?.kind === 'upload' && <Upload onClose={close} onDone={changed} />}
-      {openDialog?.kind === 'info' && <BackupInfo backup={openDialog.backup} onClose={close} />}
+      {openDialog?.kind === 'info' && <InfoDialog backup={openDialog.backup} onClose={close} />}
       {openDialog?.kind === 'restore' && <Restore backup={openDialog.backup} onClose={close} />}
       {openDialog?.kind === 'delete' && (
         <TypedConfirmation
@@ -108,14 +111,14 @@ export function Backups() {
           action="Delete backup"
           onClose={close}
           onConfirm={async () => {
-            await deleteBackup(openDialog.backup.name)
+            await client().backups.delete(openDialog.backup.name)
             tell(`Backup ${openDialog.backup.name} deleted.`)
             changed()
           }}
         >
           <p>
-            The backup of <strong>{openDialog.backup.original_collection}</strong> with{' '}
-            {count(openDialog.backup.params.total_elements)} objects is deleted. The collection stays as it is.
+            The backup of <strong>{openDialog.backup.original}</strong> with {count(openDialog.backup.objects)} objects
+            is deleted. The collection stays as it is.
           </p>
         </TypedConfirmation>
       )}
@@ -123,19 +126,24 @@ export function Backups() {
   )
 }
 
+async function newestFirst(signal: AbortSignal): Promise<readonly BackupInfo[]> {
+  const backups = await client().backups.list({ signal })
+  return backups.toSorted((a, b) => b.createdAt.getTime() - a.createdAt.getTime() || a.name.localeCompare(b.name))
+}
+
 /** The token is sent in a header, so the page downloads the bytes and hands them to the browser as a file. */
-async function save(backup: Backup): Promise<void> {
-  const address = URL.createObjectURL(await downloadBackup(backup.name))
+async function save({ name }: BackupInfo): Promise<void> {
+  const content = await client().backups.download(name, { timeoutMs: workTimeoutMs })
+  const address = URL.createObjectURL(await new Response(content).blob())
   const link = document.createElement('a')
   link.href = address
-  link.download = `${backup.name}.tar`
+  link.download = `${name}.tar`
   link.click()
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }
 
-async function verify(backup: Backup): Promise<void> {
-  const { status, faults } = await verifyBackup(backup.name)
-  if (status === 'ok')
-    tell(`Backup ${backup.name} is intact: every file was verified, and the collection was rebuilt from it.`)
-  else throw new Error(`backup ${backup.name} is damaged: ${faults.map((fault) => JSON.stringify(fault)).join('; ')}`)
+async function verify({ name }: BackupInfo): Promise<void> {
+  const faults = await client().backups.verify(name, { deep: true, timeoutMs: workTimeoutMs })
+  if (faults.length > 0) throw new Error(`backup ${name} is damaged: ${faults.join('; ')}`)
+  tell(`Backup ${name} is intact: every file was verified, and the collection was rebuilt from it.`)
 }

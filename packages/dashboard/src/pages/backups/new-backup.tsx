@@ -1,6 +1,6 @@
 // Dialog that starts a backup of a collection. The server creates it in the background.
 import { useState } from 'preact/hooks'
-import { createBackup } from '../../api/backups.ts'
+import { createBackup } from '../../api/collections.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/form.tsx'

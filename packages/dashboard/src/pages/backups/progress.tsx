@@ -1,7 +1,7 @@
 // Progress of the running backup. Renders nothing while none runs.
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { backupStatus } from '../../api/backups.ts'
+import { client } from '../../api/client.ts'
 import { useLoad } from '../../load.ts'
 import { Bar, Panel } from '../../parts/panel.tsx'
 import { Failure } from '../../parts/states.tsx'
@@ -17,25 +17,25 @@ export function watchBackup(): void {
 
 export function BackupProgress({ onChange }: { readonly onChange: () => void }) {
   const [running, setRunning] = useState(false)
-  const status = useLoad((signal) => backupStatus({ signal }), [begun.value], {
+  const status = useLoad((signal) => client().backups.status({ signal }), [begun.value], {
     everyMs: running ? runningMs : idleMs,
   })
   const job = status.kind === 'ready' ? status.value : undefined
   useEffect(() => {
     setRunning(job?.status === 'running')
     if (job !== undefined) onChange()
-  }, [job?.status, job?.backup_name])
+  }, [job?.status, job?.name])
   if (job?.status === 'failed') {
-    return <Failure error={new Error(`backup ${job.backup_name ?? ''} failed: ${job.error ?? 'see the server log'}`)} />
+    return <Failure error={new Error(`backup ${job.name ?? ''} failed: ${job.error ?? 'see the server log'}`)} />
   }
   if (job?.status !== 'running') return null
   return (
     <Panel>
       <div class="stack tight" role="status">
         <span>
-          Backup <strong>{job.backup_name}</strong> of {job.collection} is being made.
+          Backup <strong>{job.name}</strong> of {job.collection} is being made.
         </span>
-        <Bar share={(job.percent_complete ?? 0) / 100} label="Backup progress" />
+        <Bar share={(job.percent ?? 0) / 100} label="Backup progress" />
       </div>
     </Panel>
   )

@@ -1,9 +1,12 @@
 // Restores a backup, or a past state of its collection, into a new collection. Existing collections do not change.
+
+import type { BackupInfo, RestoreOptions } from '@annal/client'
 import { useState } from 'preact/hooks'
 import { go, href } from '../../address.ts'
-import { type Backup, type Moment, restoreBackup, restoreStatus } from '../../api/backups.ts'
+import { client } from '../../api/client.ts'
+import { workTimeoutMs } from '../../api/connection.ts'
 import type { Safety } from '../../api/server.ts'
-import { useAction, useLoad } from '../../load.ts'
+import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { NumberField, Segmented, TextField } from '../../parts/form.tsx'
 import { Bar } from '../../parts/panel.tsx'
@@ -13,18 +16,23 @@ import { count, dateTime } from '../../show.ts'
 import { refresh } from '../../watch.ts'
 import { useSafety } from './reach.tsx'
 
-const progressMs = 500
-
-export function Restore({ backup, onClose }: { readonly backup: Backup; readonly onClose: () => void }) {
-  const [target, setTarget] = useState(`${backup.original_collection}_restored`)
+export function Restore({ backup, onClose }: { readonly backup: BackupInfo; readonly onClose: () => void }) {
+  const [target, setTarget] = useState(`${backup.original}_restored`)
   const [kind, setKind] = useState<'backup' | 'lsn' | 'time'>('backup')
   const [lsn, setLsn] = useState<number | undefined>(backup.lsn)
   const [time, setTime] = useState('')
   const safety = useSafety()
+  const [percent, setPercent] = useState(0)
   const { busy, error, run } = useAction()
   const restore = () =>
     run(async () => {
-      await restoreBackup(backup.name, target, momentOf(kind, lsn, time))
+      setPercent(0)
+      await client().backups.restore(backup.name, {
+        target,
+        ...momentOf(kind, lsn, time),
+        onProgress: (job) => setPercent(job.percent ?? 0),
+        timeoutMs: workTimeoutMs,
+      })
       await refresh()
       tell(`Restored as ${target}.`)
       go(href(['collections', target]))
@@ -53,8 +61,7 @@ export function Restore({ backup, onClose }: { readonly backup: Backup; readonly
         </div>
         {kind === 'backup' && (
           <p class="muted">
-            {count(backup.params.total_elements)} objects as of LSN {count(backup.lsn)},{' '}
-            {dateTime(Date.parse(backup.log_time))}.
+            {count(backup.objects)} objects as of LSN {count(backup.lsn)}, {dateTime(backup.logTime.getTime())}.
           </p>
         )}
         {kind === 'lsn' && (
@@ -75,17 +82,11 @@ export function Restore({ backup, onClose }: { readonly backup: Backup; readonly
             hint={`Every write acknowledged up to this time. ${reachText(safety)}`}
           />
         )}
-        {busy && <RestoreProgress />}
+        {busy && <Bar share={percent / 100} label="Restore progress" />}
         {error && <Failure error={error} />}
       </div>
     </Dialog>
   )
-}
-
-function RestoreProgress() {
-  const status = useLoad((signal) => restoreStatus({ signal }), ['restore'], { everyMs: progressMs })
-  const job = status.kind === 'ready' && status.value.status === 'running' ? status.value : undefined
-  return <Bar share={(job?.percent_complete ?? 0) / 100} label="Restore progress" />
 }
 
 function reachText(safety: Safety | undefined): string {
@@ -95,13 +96,17 @@ function reachText(safety: Safety | undefined): string {
   return `History begins at LSN ${count(from.lsn)}, ${dateTime(Date.parse(from.time))}.`
 }
 
-function momentOf(kind: 'backup' | 'lsn' | 'time', lsn: number | undefined, time: string): Moment | undefined {
-  if (kind === 'backup') return undefined
+function momentOf(
+  kind: 'backup' | 'lsn' | 'time',
+  lsn: number | undefined,
+  time: string,
+): Pick<RestoreOptions, 'lsn' | 'time'> {
+  if (kind === 'backup') return {}
   if (kind === 'lsn') {
     if (lsn === undefined) throw new Error('enter the LSN of an event')
     return { lsn }
   }
   const moment = new Date(time)
   if (Number.isNaN(moment.getTime())) throw new Error('enter a time')
-  return { time: moment.toISOString() }
+  return { time: moment }
 }

@@ -1,6 +1,7 @@
 // Uploads a downloaded backup of this or another server. The server verifies it completely before it is listed.
 import { useState } from 'preact/hooks'
-import { uploadBackup } from '../../api/backups.ts'
+import { client } from '../../api/client.ts'
+import { workTimeoutMs } from '../../api/connection.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/form.tsx'
@@ -15,7 +16,7 @@ export function Upload({ onClose, onDone }: { readonly onClose: () => void; read
   const upload = () =>
     run(async () => {
       if (file === undefined) return
-      await uploadBackup(name, file)
+      await client().backups.upload(name, file, { timeoutMs: workTimeoutMs })
       tell(`Backup ${name} uploaded.`)
       onDone()
     })

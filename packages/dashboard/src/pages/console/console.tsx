@@ -20,6 +20,7 @@ interface Answer {
 }
 
 const shownMax = 200_000
+const methods = ['GET', 'POST', 'PUT', 'DELETE'] as const
 
 export function Console() {
   const described = useLoad((signal) => openapi({ signal }), ['openapi'])
@@ -34,7 +35,7 @@ export function Console() {
 function Desk({ calls }: { readonly calls: readonly Call[] }) {
   const id = useId()
   const query = parameters.value
-  const [method, setMethod] = useState(query.get('method') ?? 'GET')
+  const [method, setMethod] = useState(methods.find((name) => name === query.get('method')) ?? 'GET')
   const [path, setPath] = useState(query.get('path') ?? '/api/v2/stats')
   const [body, setBody] = useState('')
   const [scope, setScope] = useState<'data' | 'control'>('data')
@@ -61,8 +62,12 @@ function Desk({ calls }: { readonly calls: readonly Call[] }) {
           }}
         >
           <div class="console-line">
-            <select aria-label="Method" value={method} onInput={(event) => setMethod(event.currentTarget.value)}>
-              {['GET', 'POST', 'PUT', 'DELETE'].map((name) => (
+            <select
+              aria-label="Method"
+              value={method}
+              onInput={(event) => setMethod(event.currentTarget.value as (typeof methods)[number])}
+            >
+              {methods.map((name) => (
                 <option key={name} value={name}>
                   {name}
                 </option>

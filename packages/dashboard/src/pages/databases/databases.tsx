@@ -1,7 +1,9 @@
 // Databases, for the root token: creating, activating, deactivating and deleting them, and their tokens.
+
+import type { DatabaseInfo } from '@annal/client'
 import { useEffect, useState } from 'preact/hooks'
 import { go } from '../../address.ts'
-import { createDatabase, type Database, deleteDatabase, setActive } from '../../api/databases.ts'
+import { client } from '../../api/client.ts'
 import { databases, refreshDatabases } from '../../databases.ts'
 import { useAction } from '../../load.ts'
 import { Buttons, Dialog, TypedConfirmation } from '../../parts/dialog.tsx'
@@ -17,8 +19,8 @@ import { NewToken, Tokens } from './tokens.tsx'
 
 type OpenDialog =
   | { readonly kind: 'create' }
-  | { readonly kind: 'delete'; readonly database: Database }
-  | { readonly kind: 'tokens'; readonly database: Database }
+  | { readonly kind: 'delete'; readonly database: DatabaseInfo }
+  | { readonly kind: 'tokens'; readonly database: DatabaseInfo }
   | { readonly kind: 'made'; readonly name: string; readonly token: string }
 
 export function Databases() {
@@ -27,11 +29,12 @@ export function Databases() {
   useEffect(() => void run(refreshDatabases), [])
   const all = databases.value
   const close = () => setOpenDialog(undefined)
-  const toggle = (database: Database) =>
+  const toggle = (database: DatabaseInfo) =>
     run(async () => {
-      await setActive(database.db_name, !database.is_active)
+      const { databases } = client('control')
+      await (database.isActive ? databases.deactivate(database.name) : databases.activate(database.name))
       await refreshDatabases()
-      tell(`Database ${database.db_name} ${database.is_active ? 'deactivated' : 'activated'}.`)
+      tell(`Database ${database.name} ${database.isActive ? 'deactivated' : 'activated'}.`)
     })
   return (
     <>
@@ -65,17 +68,17 @@ export function Databases() {
       {openDialog?.kind === 'made' && (
         <NewToken title={`Database ${openDialog.name} created`} token={openDialog.token} onClose={close} />
       )}
-      {openDialog?.kind === 'tokens' && <Tokens database={openDialog.database.db_name} onClose={close} />}
+      {openDialog?.kind === 'tokens' && <Tokens database={openDialog.database.name} onClose={close} />}
       {openDialog?.kind === 'delete' && (
         <TypedConfirmation
           title="Delete database"
-          name={openDialog.database.db_name}
+          name={openDialog.database.name}
           action="Delete database"
           onClose={close}
           onConfirm={async () => {
-            await deleteDatabase(openDialog.database.db_name)
+            await client('control').databases.delete(openDialog.database.name)
             await refreshDatabases()
-            tell(`Database ${openDialog.database.db_name} deleted.`)
+            tell(`Database ${openDialog.database.name} deleted.`)
             close()
           }}
         >
@@ -87,38 +90,38 @@ export function Databases() {
 }
 
 function DatabaseTable(props: {
-  readonly databases: readonly Database[]
+  readonly databases: readonly DatabaseInfo[]
   readonly onOpen: (dialog: OpenDialog) => void
-  readonly onToggle: (database: Database) => void
+  readonly onToggle: (database: DatabaseInfo) => void
 }) {
   return (
     <Table heads={['Name', 'Type', 'State', 'Created', actions]}>
       {props.databases.map((database) => (
-        <tr key={database.db_name}>
+        <tr key={database.name}>
           <td>
             <button
               type="button"
               class="link"
               onClick={() => {
-                chooseDatabase(database.db_name)
+                chooseDatabase(database.name)
                 go('#/collections')
               }}
             >
-              <strong>{database.db_name}</strong>
+              <strong>{database.name}</strong>
             </button>
           </td>
-          <td>{database.db_type}</td>
+          <td>{database.type}</td>
           <td>
-            <Badge kind={database.is_active ? 'good' : 'warn'}>{database.is_active ? 'active' : 'deactivated'}</Badge>
+            <Badge kind={database.isActive ? 'good' : 'warn'}>{database.isActive ? 'active' : 'deactivated'}</Badge>
           </td>
-          <td class="muted fit">{createdText(database.created_at)}</td>
+          <td class="muted fit">{createdText(database.createdAt)}</td>
           <td class="fit">
             <span class="row tight together">
               <button type="button" class="compact" onClick={() => props.onOpen({ kind: 'tokens', database })}>
                 <Icon name="key" size={13} /> Tokens
               </button>
               <button type="button" class="compact" onClick={() => props.onToggle(database)}>
-                {database.is_active ? 'Deactivate' : 'Activate'}
+                {database.isActive ? 'Deactivate' : 'Activate'}
               </button>
               <button type="button" class="compact danger" onClick={() => props.onOpen({ kind: 'delete', database })}>
                 Delete…
@@ -137,9 +140,9 @@ function Create(props: { readonly onClose: () => void; readonly onMade: (name: s
   const { busy, error, run } = useAction()
   const create = () =>
     run(async () => {
-      const made = await createDatabase(name, type)
+      const token = await client('control').databases.create(name, type)
       await refreshDatabases()
-      props.onMade(name, made.db_token)
+      props.onMade(name, token)
     })
   return (
     <Dialog
@@ -171,7 +174,7 @@ function Create(props: { readonly onClose: () => void; readonly onMade: (name: s
   )
 }
 
-function createdText(created: number | string): string {
-  if (created === 0) return 'from the start'
-  return dateTime(typeof created === 'number' ? created * 1_000 : Date.parse(created))
+/** The first database has no time of creation. */
+function createdText(created: Date): string {
+  return created.getTime() === 0 ? 'from the start' : dateTime(created.getTime())
 }

@@ -23,9 +23,9 @@ export function DatabasePicker() {
           go('#/collections')
         }}
       >
-        {all.map(({ db_name: name, is_active: active }) => (
+        {all.map(({ name, isActive }) => (
           <option key={name} value={name}>
-            {active ? name : `${name} (deactivated)`}
+            {isActive ? name : `${name} (deactivated)`}
           </option>
         ))}
       </select>

@@ -1,6 +1,8 @@
 // Tokens of one database. A token is shown once, when it is created.
+
+import type { TokenInfo } from '@annal/client'
 import { useState } from 'preact/hooks'
-import { createToken, deleteToken, listTokens, type Token } from '../../api/databases.ts'
+import { client } from '../../api/client.ts'
 import { useAction, useLoad } from '../../load.ts'
 import { Code, CopyButton } from '../../parts/code.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -36,20 +38,19 @@ export function NewToken(props: { readonly title: string; readonly token: string
 
 export function Tokens({ database, onClose }: { readonly database: string; readonly onClose: () => void }) {
   const [name, setName] = useState('')
-  const [type, setType] = useState<Token['token_type']>('rw')
+  const [type, setType] = useState<TokenInfo['type']>('rw')
   const [made, setMade] = useState<string>()
-  const tokens = useLoad((signal) => listTokens(database, { signal }), [database])
+  const tokens = useLoad((signal) => client('control').databases.tokens(database).list({ signal }), [database])
   const { busy, error, run } = useAction()
   const create = () =>
     run(async () => {
-      const { db_token: token } = await createToken(database, name, type)
+      setMade(await client('control').databases.tokens(database).create(name, type))
       setName('')
-      setMade(token)
       tokens.again()
     })
-  const remove = (token: Token) =>
+  const remove = (token: TokenInfo) =>
     run(async () => {
-      await deleteToken(database, token.name)
+      await client('control').databases.tokens(database).delete(token.name)
       tell(`Token ${token.name} deleted.`)
       tokens.again()
     })
@@ -95,11 +96,11 @@ export function Tokens({ database, onClose }: { readonly database: string; reado
                           <strong>{token.name}</strong>
                         </td>
                         <td>
-                          <Badge kind={token.token_type === 'rw' ? 'accent' : undefined}>
-                            {token.token_type === 'rw' ? 'read and write' : 'read only'}
+                          <Badge kind={token.type === 'rw' ? 'accent' : undefined}>
+                            {token.type === 'rw' ? 'read and write' : 'read only'}
                           </Badge>
                         </td>
-                        <td class="muted fit">{dateTime(token.created_at * 1_000)}</td>
+                        <td class="muted fit">{dateTime(token.createdAt.getTime())}</td>
                         <td class="fit">
                           <button
                             type="button"

@@ -1,6 +1,6 @@
 // The state of a map that is being drawn: starts the worker, keeps its messages, and stops it when another map is requested.
 import { useEffect, useState } from 'preact/hooks'
-import { CallFailure } from '../../api/request.ts'
+import { AnnalError } from '../../api/request.ts'
 import workerAddress from './map-worker.ts?worker&url'
 import type { MapAnswer, MapObject, MapRequest } from './messages.ts'
 
@@ -42,7 +42,7 @@ function withAnswer(before: Drawing, answer: MapAnswer): Drawing {
       const { message, code } = answer
       return {
         ...before,
-        error: code === undefined ? new Error(message) : new CallFailure(message, { code, status: 0 }),
+        error: code === undefined ? new Error(message) : new AnnalError(code, message),
       }
     }
   }

@@ -1,4 +1,5 @@
 // Loads a sample of a collection and lays it out on a plane, in a worker so that the page stays responsive.
+import { httpRequests, segment } from '@annal/client/http'
 import { UMAP } from 'umap-js'
 import type { MapAnswer, MapObject, MapRequest } from './messages.ts'
 import { nearestRows } from './nearest-rows.ts'
@@ -90,18 +91,15 @@ async function sample({ collection, field, filter, objects: wanted, authorizatio
 }
 
 async function pageOf(collection: string, authorization: string | undefined, body: object): Promise<ScrollPage> {
-  const response = await fetch(`/api/v2/collection/${encodeURIComponent(collection)}/objects/scroll`, {
+  const requests = httpRequests({ url: self.location.origin, token: authorization })
+  const { text } = await requests.send({
     method: 'POST',
-    headers: {
-      accept: 'application/json',
-      'content-type': 'application/json',
-      ...(authorization !== undefined && { authorization }),
-    },
+    path: `/api/v2/collection/${segment(collection)}/objects/scroll`,
     body: JSON.stringify(body),
+    contentType: 'application/json',
+    accept: 'application/json',
   })
-  const said = (await response.json()) as ScrollPage & { error?: string; code?: string }
-  if (response.ok) return said
-  throw Object.assign(new Error(said.error ?? `status ${response.status}`), { code: said.code })
+  return JSON.parse(text) as ScrollPage
 }
 
 /** Scales into the square from -1 to 1, both axes by the same factor. */

@@ -1,0 +1,55 @@
+// The server that a client calls: its address, its token, and how requests reach it. Checked once, before the first request.
+import { AnnalError } from '../errors.ts'
+import type { Peer } from './exchange.ts'
+
+export interface HttpOptions {
+  /** The URL of the server, with a path if a proxy adds one: `https://search.example.com/annal`. */
+  readonly url: string | URL
+  /** Sent in the Authorization header and nowhere else. */
+  readonly token?: string | undefined
+  /** The time limit of a call, including its retries; default 30,000. */
+  readonly timeoutMs?: number | undefined
+  /** Maximum number of retries after a temporary failure; default 3. */
+  readonly retriesMax?: number | undefined
+  /** Replaces the global fetch. */
+  readonly fetch?: typeof fetch | undefined
+}
+
+export const timeoutDefaultMs = 30_000
+
+export function peerOf(options: HttpOptions): Peer {
+  return {
+    baseUrl: baseUrlOf(options.url),
+    token: checkedToken(options.token),
+    retriesMax: options.retriesMax ?? 3,
+    fetch: options.fetch ?? globalThis.fetch.bind(globalThis),
+  }
+}
+
+function baseUrlOf(url: string | URL): string {
+  const address = URL.parse(String(url))
+  const field = 'url'
+  if (address === null)
+    throw new AnnalError('invalid_argument', 'url must be an absolute URL such as http://localhost:8080', { field })
+  if (address.protocol !== 'http:' && address.protocol !== 'https:') {
+    throw new AnnalError('invalid_argument', `url must be http: or https:, not ${address.protocol}`, { field })
+  }
+  // URLs end up in logs and error messages, so they must not contain secrets.
+  if (address.username !== '' || address.password !== '' || address.search !== '' || address.hash !== '') {
+    throw new AnnalError(
+      'invalid_argument',
+      'url must not contain credentials, a query or a fragment; pass a token as `token`',
+      { field },
+    )
+  }
+  return address.origin + address.pathname.replace(/\/+$/, '')
+}
+
+/** Refused here because fetch would quote the whole value in its error. */
+function checkedToken(token: string | undefined): string | undefined {
+  if (token === undefined || token === '') return undefined
+  if (typeof token === 'string' && /^[\x21-\x7e]+$/.test(token)) return token
+  throw new AnnalError('invalid_argument', 'token contains characters that are not allowed in a header', {
+    field: 'token',
+  })
+}

@@ -1,0 +1,14 @@
+// How requests reach the server that the page came from. The client sends them.
+import type { HttpOptions } from '@annal/client'
+
+const readTimeoutMs = 60_000
+/** For requests that work on a whole collection: a person waits for them as long as they want. */
+export const workTimeoutMs = 86_400_000
+
+/** Cookies and caches have no part in the dashboard. */
+const fetchAlone: typeof fetch = (input, init) => fetch(input, { ...init, cache: 'no-store', credentials: 'omit' })
+
+/** Nothing is sent again: a page shows a failure at once and offers to retry, and what it reads regularly comes again. */
+export function connectionWith(token: string | undefined): HttpOptions {
+  return { url: location.origin, token, fetch: fetchAlone, retriesMax: 0, timeoutMs: readTimeoutMs }
+}
