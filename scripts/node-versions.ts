@@ -1,0 +1,175 @@
+// `node scripts/run.mjs --built scripts/node-versions.ts [VERSION ...]`: runs what a user runs on each version of Node.js that is
+// supported: the packed packages in a project of their own, with the examples of the engine, the client, and the server, `require`, a
+// bundle as the guide shows it, and the command. Then `npm start` in this checkout with the Node.js that is first on the path. Prints
+// a line for each and exits with 1 if one fails. Downloads the versions from the registry.
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import os from 'node:os'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { packAll } from './pack.ts'
+
+const run = promisify(execFile)
+const root = fileURLToPath(new URL('../', import.meta.url))
+const given = process.argv.slice(2)
+const versions = given.length > 0 ? given : ['22', '24', '26']
+
+const quiet = ['--no-audit', '--no-fund', '--no-update-notifier', '--loglevel=error']
+const anyPort = { NDD_SERVER_PORT: '0' }
+const environment = { PATH: process.env.PATH, NDD_NUM_THREADS: '1' }
+
+const embeddedClient = `import { openEmbedded } from '@annal/client/embedded'
+const client = await openEmbedded({ dataDir: './inside' })
+const songs = await client.createIndex({ name: 'songs', dimension: 2 })
+await songs.upsert([{ id: 'so-what', vector: [1, 2] }])
+console.log(await songs.query({ vector: [1, 2] }))
+await client.close()`
+
+const requiring = `const { openEngine } = require('@annal/engine')
+openEngine({ dataDir: './data' }).then(async (engine) => {
+  await engine.close()
+  console.log('required')
+})`
+
+const folder = await mkdtemp(path.join(os.tmpdir(), 'annal-node-versions-'))
+try {
+  const project = await installProject()
+  for (const version of versions) await checkVersion(await installNode(version), project)
+  await checkStart()
+} finally {
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** A project with the packed packages and esbuild, as a user has it. */
+async function installProject(): Promise<string> {
+  const project = path.join(folder, 'project')
+  await makeFolder(project, { name: 'stranger', private: true, type: 'module' })
+  const tarballs = await packAll(path.join(folder, 'tarballs'))
+  const { devDependencies } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8')) as {
+    readonly devDependencies: Readonly<Record<string, string>>
+  }
+  const wanted = [...tarballs, `esbuild@${devDependencies.esbuild}`]
+  await run('npm', ['install', '--ignore-scripts', '--prefer-offline', ...quiet, ...wanted], { cwd: project })
+  return project
+}
+
+/** Resolves to the program. */
+async function installNode(version: string): Promise<string> {
+  const dir = path.join(folder, `node-${version}`)
+  // Its install script puts the binary in place.
+  await makeFolder(dir, { private: true, allowScripts: { node: true } })
+  await run('npm', ['install', ...quiet, `node@${version}`], { cwd: dir })
+  return path.join(dir, 'node_modules', '.bin', 'node')
+}
+
+async function checkVersion(node: string, project: string): Promise<void> {
+  const name = (await run(node, ['--version'])).stdout.trim()
+  const program = async (file: string, code: string) => {
+    await writeFile(path.join(project, file), code)
+    return run(node, [path.join(project, file)], { cwd: project, env: environment })
+  }
+  for (const dir of ['data', 'inside']) await rm(path.join(project, dir), { recursive: true, force: true })
+  const example = await readmeExample('engine')
+  await check(`${name}: the example of the engine`, async () =>
+    expect((await program('embedded.mjs', example)).stdout, /the-tyger/),
+  )
+  await check(`${name}: the client on the embedded engine`, async () =>
+    expect((await program('inside.mjs', embeddedClient)).stdout, /so-what/),
+  )
+  await check(`${name}: require('@annal/engine')`, async () => {
+    const required = await program('required.cjs', requiring).catch(
+      (failed: { readonly stderr: string }) => failed.stderr,
+    )
+    if (typeof required !== 'string') return expect(required.stdout, /required/)
+    // Node.js cannot require a module that waits while it loads, and says so.
+    expect(required, /import\(\)/)
+    return `refused: ${/Error.*?: (.*)/.exec(required)?.[1]}`
+  })
+  await check(`${name}: a bundle of esbuild`, async () => {
+    await writeFile(path.join(project, 'app.mjs'), example)
+    await program('bundle.mjs', await bundler())
+    const alone = path.join(folder, 'alone')
+    await rename(path.join(project, 'bundle'), alone)
+    try {
+      return expect(
+        (await run(node, [path.join(alone, 'app.mjs')], { cwd: alone, env: environment })).stdout,
+        /the-tyger/,
+      )
+    } finally {
+      await rm(alone, { recursive: true })
+    }
+  })
+  const annal = path.join(project, 'node_modules', 'annal', 'dist', 'annal.js')
+  const command = (...args: string[]) => run(node, [annal, ...args], { cwd: project, env: environment })
+  await check(`${name}: annal verify`, async () => expect((await command('verify', './data')).stdout, /good/))
+  await check(`${name}: annal doctor`, async () =>
+    expect((await command('doctor', './data', '--port', '0')).stdout, /no problems found/),
+  )
+  await check(`${name}: annal serve`, () =>
+    serves(spawn(node, [annal, 'serve', '-d', './data'], { cwd: project, env: { ...environment, ...anyPort } })),
+  )
+}
+
+/** `npm start` as in a checkout: the scripts install and use a Node.js of their own. */
+async function checkStart(): Promise<void> {
+  const own = path.join(root, 'node_modules', '.bin')
+  const elsewhere = (process.env.PATH ?? '').split(path.delimiter).filter((dir) => path.resolve(dir) !== own)
+  const env = {
+    ...process.env,
+    ...anyPort,
+    PATH: elsewhere.join(path.delimiter),
+    NDD_DATA_DIR: path.join(folder, 'start'),
+  }
+  const { stdout } = await run('node', ['--version'], { env })
+  await check(`${stdout.trim()}: npm start in the checkout`, () => serves(spawn('npm', ['start'], { cwd: root, env })))
+}
+
+/** Waits until the server answers, and ends it. */
+async function serves(child: ChildProcess): Promise<string> {
+  const ended = once(child, 'exit')
+  const lines: string[] = []
+  child.stderr?.on('data', (bytes: Buffer) => void lines.push(bytes.toString()))
+  for await (const line of createInterface({ input: child.stdout as NodeJS.ReadableStream })) {
+    const address = /https?:\/\/\S+/.exec(line)?.[0]
+    if (address === undefined || !line.includes('serves')) continue
+    const health = (await (await fetch(`${address}/api/v2/health`)).json()) as { readonly status: string }
+    child.kill('SIGTERM')
+    const [code] = (await ended) as [number | null]
+    if (health.status !== 'ok' || code !== 0) throw new Error(`health ${health.status}, exit code ${code}`)
+    return 'health ok, exit code 0'
+  }
+  throw new Error(`it did not serve: ${lines.join('')}`)
+}
+
+async function check(what: string, attempt: () => Promise<string>): Promise<void> {
+  try {
+    console.log(`ok      ${what}: ${await attempt()}`)
+  } catch (error) {
+    process.exitCode = 1
+    console.log(`failed  ${what}: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function expect(text: string, pattern: RegExp): string {
+  if (pattern.test(text)) return 'good'
+  throw new Error(`${pattern} is not in ${JSON.stringify(text.slice(0, 400))}`)
+}
+
+async function makeFolder(dir: string, manifest: object): Promise<void> {
+  await run('mkdir', ['-p', dir])
+  await writeFile(path.join(dir, 'package.json'), JSON.stringify(manifest))
+}
+
+async function readmeExample(name: string): Promise<string> {
+  const text = await readFile(path.join(root, 'packages', name, 'README.md'), 'utf8')
+  return /^```ts\n([\s\S]*?)^```/m.exec(text)?.[1] ?? ''
+}
+
+/** The program that the guide shows. */
+async function bundler(): Promise<string> {
+  const guide = await readFile(path.join(root, 'docs', 'guide', 'embedded.md'), 'utf8')
+  return /^## Bundles\n[\s\S]*?^```\n([\s\S]*?)^```/m.exec(guide)?.[1] ?? ''
+}
