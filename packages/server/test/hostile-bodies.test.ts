@@ -9,6 +9,8 @@ import { startWatchedProcess, type WatchedProcess } from './watched-process.ts'
 
 const mebibyte = 1_048_576
 const isLong = process.env.ANNAL_LONG === '1'
+/** Shapes whose names match; all of them by default. */
+const shapesWanted = new RegExp(process.env.ANNAL_SHAPES ?? '')
 const hostileBytes = isLong ? 95 * mebibyte : 300_000
 const headroom = 64 * mebibyte
 
@@ -77,11 +79,11 @@ test('bodies of every shape to every route are refused, with memory bounded', { 
   }
   await server.longestTurn()
   for (const [route, frame] of listRoutes) {
-    for (const shape of hostileShapes(frames[frame], hostileBytes)) {
+    for (const shape of wantedShapes(frames[frame], hostileBytes)) {
       for (const declares of [true, false]) await attack(route, shape, declares)
     }
   }
-  const general = hostileShapes(frames.objects, hostileBytes)
+  const general = wantedShapes(frames.objects, hostileBytes)
   for (const [i, route] of otherRoutes().entries()) {
     const shapes = isLong ? general : general.filter((_, at) => at % 6 === i % 6)
     for (const shape of shapes)
@@ -89,7 +91,7 @@ test('bodies of every shape to every route are refused, with memory bounded', { 
   }
   // As large as allowed, because larger ones are refused before they are read.
   if (isLong) {
-    const largest = hostileShapes(frames.objects, queryBytes)
+    const largest = wantedShapes(frames.objects, queryBytes)
     for (const route of queryRoutes) for (const shape of largest) await attack(route, shape, true, queryBytes)
   }
   t.equal(tally.refused + tally.cut + tally.skipped, tally.bodies, 'all are refused, or skipped')
@@ -97,6 +99,10 @@ test('bodies of every shape to every route are refused, with memory bounded', { 
   t.equal((await fetch(`${url}/api/v1/health`)).status, 200)
   t.equal(server.child.exitCode, null, 'the same process serves')
 })
+
+function wantedShapes(...given: Parameters<typeof hostileShapes>): readonly Shape[] {
+  return hostileShapes(...given).filter(({ name }) => shapesWanted.test(name))
+}
 
 interface Honest {
   readonly name: string
@@ -112,6 +118,7 @@ test('honest upserts at the limit are accepted, with memory bounded', {
   timeout: 3_600_000,
 }, async (t) => {
   for (const honest of honestBodies(95 * mebibyte)) {
+    if (!shapesWanted.test(honest.name)) continue
     const dataDir = await temporaryDirectory(t)
     const server = startWatchedProcess({ NDD_DATA_DIR: dataDir, NDD_LOG_LEVEL: 'silent' })
     const url = await server.serving

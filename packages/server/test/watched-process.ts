@@ -19,12 +19,13 @@ export interface WatchedProcess extends RunningProcess {
   longestTurn(): Promise<Turn>
 }
 
-/** `through` is that of startProcess. */
+/** `through` and `main` are those of startProcess. */
 export function startWatchedProcess(
   environment: Readonly<Record<string, string>>,
   through: readonly string[] = [],
+  main?: string,
 ): WatchedProcess {
-  const running = startProcess({ NODE_OPTIONS: `--import=${probe}`, ...environment }, undefined, through)
+  const running = startProcess({ NODE_OPTIONS: `--import=${probe}`, ...environment }, main, through)
   const { child } = running
   let turns = 0
   const printedTurns = (): RegExpMatchArray[] => [...running.stdout().matchAll(/turn ([\d.]+) ([\d.]+)/g)]
