@@ -17,7 +17,7 @@ import { startWatchedProcess, type WatchedProcess } from './watched-process.ts'
 const mebibyte = 1_048_576
 const isLong = process.env.ANNAL_LONG === '1'
 const dimension = 4_096
-const objects = isLong ? 7_000 : 100
+const objects = isLong ? 6_000 : 100
 const headroom = 64 * mebibyte
 const dashboardProcess = fileURLToPath(new URL('dashboard-process.ts', import.meta.url))
 
@@ -33,14 +33,17 @@ async function call(url: string, method: string, route: string, body?: object): 
   return text.startsWith('{') ? (JSON.parse(text) as Json) : {}
 }
 
-function vectorText(seed: number): string {
-  const number = (i: number): string => ((((seed * dimension + i) * 7_919) % 100_003) / 100_003 - 0.5).toFixed(8)
+function vectorText(seed: number, digits: number): string {
+  const number = (i: number): string => ((((seed * dimension + i) * 7_919) % 100_003) / 100_003 - 0.5).toFixed(digits)
   return `[${Array.from({ length: dimension }, (_, i) => number(i)).join(',')}]`
 }
 
-const vectors = Array.from({ length: 16 }, (_, i) => vectorText(i))
+const short = Array.from({ length: 16 }, (_, i) => vectorText(i, 8))
+/** With these, a thousand objects are as many bytes as an upsert may have. */
+const long = Array.from({ length: 16 }, (_, i) => vectorText(i, 20))
 
 function* upsertOf(from: number, count: number): Generator<Buffer> {
+  const vectors = from < 2_000 ? long : short
   yield Buffer.from('{"objects":[')
   for (let i = from; i < from + count; i++)
     yield Buffer.from(`${i === from ? '' : ','}{"id":"o${i}","fields":{"dense":${vectors[i % 16]}}}`)
