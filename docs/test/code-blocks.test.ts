@@ -99,8 +99,8 @@ async function read(t: Test, steps: readonly Step[]): Promise<void> {
   writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" --conditions=annal-source "${entry}" "$@"\n`)
   chmodSync(command, 0o755)
   symlinkSync(path.join(house, 'node_modules'), path.join(dir, 'node_modules'))
-  const fileOf = ({ language, code }: Step, at: number) => {
-    const file = `step-${at}.${language === 'ts' ? 'ts' : 'py'}`
+  const fileOf = ({ language, code }: Step, index: number) => {
+    const file = `step-${index}.${language === 'ts' ? 'ts' : 'py'}`
     writeFileSync(path.join(dir, file), language === 'ts' ? here(code) : addressed(code, port))
     return file
   }

@@ -30,10 +30,10 @@ export function stepsOf(page: string): Step[] {
 export const divider = '-- step --'
 
 /** Programs are files next to the script, made by `fileOf`. */
-export function scriptOf(steps: readonly Step[], fileOf: (step: Step, at: number) => string): string {
-  const commands = steps.map((step, at) => {
+export function scriptOf(steps: readonly Step[], fileOf: (step: Step, index: number) => string): string {
+  const commands = steps.map((step, index) => {
     if (step.language === 'sh') return step.code
-    return `${step.language === 'ts' ? 'node --conditions=annal-source' : 'python3'} ${fileOf(step, at)}\n`
+    return `${step.language === 'ts' ? 'node --conditions=annal-source' : 'python3'} ${fileOf(step, index)}\n`
   })
   // If the script fails, the servers that it started end too.
   return `trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n${commands.join(`echo '${divider}'\n`)}`
@@ -43,10 +43,10 @@ export function scriptOf(steps: readonly Step[], fileOf: (step: Step, at: number
 export function missing(steps: readonly Step[], stdout: string): string[] {
   const outputs = stdout.split(`${divider}\n`)
   let since = 0
-  return steps.flatMap(({ printed }, at) => {
+  return steps.flatMap(({ printed }, index) => {
     if (printed.length === 0) return []
-    const output = outputs.slice(since, at + 1).join('')
-    since = at + 1
+    const output = outputs.slice(since, index + 1).join('')
+    since = index + 1
     return printed.filter((line) => !output.includes(line.trim())).map((line) => `${line.trim()} is not in:\n${output}`)
   })
 }

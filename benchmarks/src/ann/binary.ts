@@ -121,9 +121,9 @@ function recallOf(set: Dataset, metric: Metric, field: Field, truths: readonly n
     const { ordinals, similarities } = field.searchSync(query, { k: wanted, ef: pooled, version, compared })
     const exact = Array.from(ordinals, (row) => similarity(set, row, query, metric))
     good += Math.min(k, exact.filter((value) => value >= truth).length)
-    for (const [at, value] of exact.entries()) {
-      error.add((similarities[at] as number) - value)
-      largest = Math.max(largest, Math.abs(similarities[at] as number))
+    for (const [index, value] of exact.entries()) {
+      error.add((similarities[index] as number) - value)
+      largest = Math.max(largest, Math.abs(similarities[index] as number))
     }
   }
   return { recall: good / k / truths.length, error, largest, plan: kind === 'compare' ? 'compared' : 'walked' }
@@ -139,9 +139,9 @@ async function errorOfAll(set: Dataset, metric: Metric, field: Field) {
   for (let i = 0; i < nq; i++) {
     const query = queryOf(set, i)
     const { ordinals, similarities } = await field.scan(query, { k: listed.length, version, ordinals: listed })
-    for (const [at, row] of ordinals.entries()) {
+    for (const [index, row] of ordinals.entries()) {
       const exact = similarity(set, row, query, metric)
-      error.add((similarities[at] as number) - exact)
+      error.add((similarities[index] as number) - exact)
       spread.add(exact)
     }
   }

@@ -29,10 +29,10 @@ function backups(program: Command, terminal: Terminal, ends: Ends): void {
   connected(backup.command('list'))
     .description('list all backups')
     .option('--at <url>', 'list the backups at s3://BUCKET/PREFIX instead')
-    .action(async ({ at, ...options }) =>
+    .action(async ({ at: address, ...options }) =>
       ends(
-        await (at
-          ? (await bucket()).listBucket(at, options, terminal)
+        await (address
+          ? (await bucket()).listBucket(address, options, terminal)
           : (await commands()).listBackups(options, terminal)),
       ),
     )
@@ -49,10 +49,10 @@ function backups(program: Command, terminal: Terminal, ends: Ends): void {
     .description('delete a backup')
     .argument('<name>')
     .option('--at <url>', 'delete the backup at s3://BUCKET/PREFIX instead')
-    .action(async (name, { at, ...options }) =>
+    .action(async (name, { at: address, ...options }) =>
       ends(
-        await (at
-          ? (await bucket()).deleteInBucket(name, at, options, terminal)
+        await (address
+          ? (await bucket()).deleteInBucket(name, address, options, terminal)
           : (await commands()).deleteBackup(name, options, terminal)),
       ),
     )

@@ -191,8 +191,8 @@ test('every way gives what the table says', async (t) => {
   )
   const engine = await openEngine({ dataDir, threads: 1, fsync: 'none' })
   await fill(engine, given)
-  const check = async (of: RegExp, world: Partial<World>) => {
-    for (const [way, fidelity] of Object.entries(tableOf()).filter(([name]) => of.test(name))) {
+  const check = async (pattern: RegExp, world: Partial<World>) => {
+    for (const [way, fidelity] of Object.entries(tableOf()).filter(([name]) => pattern.test(name))) {
       const { seen, faults } = await walked(ways[way]?.({ t, dir, given, ...world } as World), given, fidelity)
       t.strictSame(faults.slice(0, 3), [], `${way}: ${fidelity}`)
       t.ok(seen >= ids.length * 5, `${seen} vectors`)

@@ -176,15 +176,15 @@ test('a token of one database has no access to another one, and cannot detect wh
     for (const body of method === 'GET' ? [{}] : bodies) {
       const absent = spellings('absent')
       for (const [i, name] of spellings('secret').entries()) {
-        const at = (collection: string) =>
+        const routeOf = (collection: string) =>
           `${url.replace(':name', collection).replaceAll(/:\w+|\*/g, 'a')}?db=theirs&database=theirs`
-        const answer = await ask(String(tokens.writer), method, at(name), body)
-        const nothing = await ask(String(tokens.writer), method, at(String(absent[i])), body)
+        const answer = await ask(String(tokens.writer), method, routeOf(name), body)
+        const nothing = await ask(String(tokens.writer), method, routeOf(String(absent[i])), body)
         const plain = (text: string) => text.replaceAll(/secret|absent/gi, 'it').replaceAll(/"request_id":"[^"]*"/g, '')
         attempts++
-        if (answer.statusCode < 400) got.push(`${method} ${at(name)}: ${answer.statusCode}`)
+        if (answer.statusCode < 400) got.push(`${method} ${routeOf(name)}: ${answer.statusCode}`)
         if (answer.statusCode !== nothing.statusCode || plain(answer.body) !== plain(nothing.body))
-          got.push(`${method} ${at(name)} differs from absent: ${answer.body} ${nothing.body}`)
+          got.push(`${method} ${routeOf(name)} differs from absent: ${answer.body} ${nothing.body}`)
       }
     }
   }

@@ -124,12 +124,12 @@ test('no guesser gets more than ten attempts in a minute from one network, and a
     () => 'null',
   ]
   const others = new Set<string>()
-  const tried: { readonly at: number; readonly key: string }[] = []
+  const tried: { readonly time: number; readonly key: string }[] = []
   for (let i = 0; i < 30_000; i++) {
     clock.ms += pick(3) === 0 ? pick(200) : 0
     const address = addresses[pick(addresses.length)]!()
     const found = outcome(guard, tokens[pick(tokens.length)]!(), address)
-    if (found === 'invalid_token') tried.push({ at: clock.ms, key: addressKey(address) })
+    if (found === 'invalid_token') tried.push({ time: clock.ms, key: addressKey(address) })
     else others.add(found)
     // Health accepts tokens as well and must not bypass the limits.
     if (i % 100 === 0) t.equal(await guard.mayKnowAll(made, address), false)
@@ -138,15 +138,15 @@ test('no guesser gets more than ten attempts in a minute from one network, and a
   const mostWithin = (times: readonly number[]): number => {
     let most = 0
     let first = 0
-    for (const [last, at] of times.entries()) {
-      while (times[first]! <= at - 60_000) first++
+    for (const [last, time] of times.entries()) {
+      while (times[first]! <= time - 60_000) first++
       most = Math.max(most, last - first + 1)
     }
     return most
   }
-  t.equal(mostWithin(tried.map(({ at }) => at)), 100, 'the rate of the server is used up and not exceeded')
+  t.equal(mostWithin(tried.map(({ time }) => time)), 100, 'the rate of the server is used up and not exceeded')
   const byKey = Map.groupBy(tried, ({ key }) => key)
-  const worst = Math.max(...[...byKey.values()].map((list) => mostWithin(list.map(({ at }) => at))))
+  const worst = Math.max(...[...byKey.values()].map((list) => mostWithin(list.map(({ time }) => time))))
   t.equal(worst, 10, 'and so is that of a network')
   t.ok(running.engine.health().status === 'ok')
 })

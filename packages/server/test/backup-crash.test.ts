@@ -23,8 +23,11 @@ test('a backup that a crash interrupts does not resume, and a new one can be cre
   let running = await begin()
   const index = { index_name: 'docs', dim: 64, space_type: 'l2', precision: 'float32' }
   t.equal((await send(running.url, 'POST', '/api/v1/index/create', { json: index })).status, 200)
-  for (let at = 0; at < objects; at += 1_000) {
-    const json = Array.from({ length: 1_000 }, (_, i) => ({ id: `o${at + i}`, vector: new Array(64).fill(at + i) }))
+  for (let start = 0; start < objects; start += 1_000) {
+    const json = Array.from({ length: 1_000 }, (_, i) => ({
+      id: `o${start + i}`,
+      vector: new Array(64).fill(start + i),
+    }))
     t.equal((await send(running.url, 'POST', '/api/v1/index/docs/vector/insert', { json })).status, 200)
   }
   for (let round = 0; round < rounds; round++) {

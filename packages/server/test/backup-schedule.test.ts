@@ -27,19 +27,19 @@ test('each round backs up changed collections and keeps the newest few', async (
   t.teardown(() => schedule.stop())
   await backups.create('a', 'by-hand')
   await schedule.run()
-  const of = (collection: string) =>
+  const backupsOf = (collection: string) =>
     backups.list().filter((info) => info.collection === collection && info.name !== 'by-hand')
-  t.equal(of('a').length, 1)
-  t.equal(of('b').length, 1)
+  t.equal(backupsOf('a').length, 1)
+  t.equal(backupsOf('b').length, 1)
   await schedule.run()
-  t.equal(of('a').length, 1, 'nothing changed, nothing made')
+  t.equal(backupsOf('a').length, 1, 'nothing changed, nothing made')
   for (let i = 0; i < 4; i++) {
     await a?.upsert([{ id: `${i}`, fields: { v: [i, 1] } }])
     await schedule.run()
   }
-  t.equal(of('a').length, 2, 'the newest two')
-  t.equal(of('a').at(-1)?.objects, 4)
-  t.equal(of('b').length, 1)
+  t.equal(backupsOf('a').length, 2, 'the newest two')
+  t.equal(backupsOf('a').at(-1)?.objects, 4)
+  t.equal(backupsOf('b').length, 1)
   t.ok(backups.info('by-hand'), 'what somebody made is never removed')
   t.same(notices, [])
   t.same(schedule.faults, [])
@@ -55,7 +55,7 @@ test('each round backs up changed collections and keeps the newest few', async (
   await schedule.run()
   t.equal(schedule.faults.length, 1, 'a backup that cannot be restored does not count and is reported')
   t.match(schedule.faults[0], /"default\/b"/)
-  t.equal(of('b').length, 1)
+  t.equal(backupsOf('b').length, 1)
 
   // The backup that no round removes.
   const faulty = path.join(dataDir, 'backups')
@@ -95,10 +95,10 @@ test('a collection is backed up by its own schedule until this is deleted', asyn
   t.match(await put('b', { every_hours: 0 }), { code: 'limit_exceeded', field: 'every_hours' })
   t.equal(((await listed()).schedules as unknown[]).length, 1)
 
-  const names = (of: string) =>
+  const names = (owner: string) =>
     database.backups
       .list()
-      .filter(({ collection }) => collection === of)
+      .filter(({ collection }) => collection === owner)
       .map(({ name }) => name)
   await schedule.run()
   t.same([names('a').length, names('b').length], [0, 1], 'who has a schedule of its own is left to it')

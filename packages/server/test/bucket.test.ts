@@ -13,7 +13,7 @@ tap.setTimeout(300_000)
 const mebibyte = 1024 * 1024
 
 async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < bytes.length; at += 100_000) yield bytes.subarray(at, at + 100_000)
+  for (let start = 0; start < bytes.length; start += 100_000) yield bytes.subarray(start, start + 100_000)
 }
 
 async function all(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {

@@ -22,15 +22,15 @@ test('a failed fdatasync ends the process with 74 and loses nothing that was ack
     t.comment(`SKIPPED: the shim cannot be compiled here: ${String(error)}`)
     return
   }
-  for (const at of [12, 20]) {
-    const dataDir = path.join(dir, `data-${at}`)
+  for (const callNumber of [12, 20]) {
+    const dataDir = path.join(dir, `data-${callNumber}`)
     await mkdir(dataDir)
     const failing = startProcess({
       NDD_DATA_DIR: dataDir,
       LD_PRELOAD: shim,
       SHIM_DIR: dataDir,
       SHIM_CALL: 'fdatasync',
-      SHIM_AT: String(at),
+      SHIM_AT: String(callNumber),
       SHIM_ERRNO: String(constants.errno.EIO),
     })
     t.teardown(() => failing.child.kill('SIGKILL'))

@@ -122,7 +122,7 @@ async function honestLoad(url: string, isOver: (sent: number) => boolean): Promi
 async function honestRequest(url: string, i: number): Promise<string | undefined> {
   const [path, body] =
     i % 10 === 9
-      ? ['objects', { objects: Array.from({ length: 5 }, (_, at) => objectOf((i * 5 + at) % 20_000)) }]
+      ? ['objects', { objects: Array.from({ length: 5 }, (_, index) => objectOf((i * 5 + index) % 20_000)) }]
       : [
           'search',
           {
@@ -143,7 +143,7 @@ async function honestRequest(url: string, i: number): Promise<string | undefined
 }
 
 function vectorOf(i: number): number[] {
-  return Array.from({ length: dimension }, (_, at) => Math.sin(i * 31 + at * 7))
+  return Array.from({ length: dimension }, (_, index) => Math.sin(i * 31 + index * 7))
 }
 
 function objectOf(i: number) {
@@ -162,8 +162,8 @@ async function fill(url: string): Promise<void> {
   }
   const params = { dimension, space_type: 'cosine', precision: 'int8' }
   await post('/api/v2/collection', { name: 'honest', fields: [{ name: 'v', type: 'vector', params }] })
-  for (let at = 0; at < 20_000; at += 1_000) {
-    const objects = Array.from({ length: 1_000 }, (_, i) => objectOf(at + i))
+  for (let index = 0; index < 20_000; index += 1_000) {
+    const objects = Array.from({ length: 1_000 }, (_, i) => objectOf(index + i))
     await post('/api/v2/collection/honest/objects', { objects })
   }
   await post('/api/v1/index/create', { index_name: 'docs', dim: 4, space_type: 'l2', precision: 'float32' })

@@ -31,8 +31,8 @@ export const frames = {
   },
 } satisfies Record<string, ListFrame>
 
-const text = (of: string): Uint8Array => Buffer.from(of)
-const hex = (of: string): Uint8Array => Buffer.from(of, 'hex')
+const text = (source: string): Uint8Array => Buffer.from(source)
+const hex = (source: string): Uint8Array => Buffer.from(source, 'hex')
 const digits = '7'.repeat(10_000)
 /** A count in 32 bits that is at most twice what a body of this size can contain. */
 const many = (bytes: number): string => Math.floor(bytes).toString(16).padStart(8, '0')

@@ -29,22 +29,22 @@ const damages: readonly Damage[] = [
   },
   (bytes, random) => bytes.subarray(0, random.below(bytes.length)),
   (bytes, random) => {
-    const [from, to, at] = [random.below(bytes.length), random.below(bytes.length), random.below(bytes.length)]
+    const [from, to, target] = [random.below(bytes.length), random.below(bytes.length), random.below(bytes.length)]
     return Buffer.concat([
-      bytes.subarray(0, at),
+      bytes.subarray(0, target),
       bytes.subarray(Math.min(from, to), Math.max(from, to)),
-      bytes.subarray(at),
+      bytes.subarray(target),
     ])
   },
   (bytes, random) => {
     const copy = Buffer.from(bytes)
-    const at = random.below(copy.length)
-    return copy.fill(random.below(2) * 255, at, Math.min(copy.length, at + random.below(512)))
+    const position = random.below(copy.length)
+    return copy.fill(random.below(2) * 255, position, Math.min(copy.length, position + random.below(512)))
   },
   (bytes, random) => {
     const copy = Buffer.from(bytes)
-    const at = random.below(Math.max(1, copy.length - 8))
-    copy.writeBigUInt64LE([2n ** 63n, 2n ** 64n - 1n, 10n ** 15n, 0n][random.below(4)]!, at)
+    const position = random.below(Math.max(1, copy.length - 8))
+    copy.writeBigUInt64LE([2n ** 63n, 2n ** 64n - 1n, 10n ** 15n, 0n][random.below(4)]!, position)
     return copy
   },
   (bytes) => Buffer.concat([bytes, bytes]),

@@ -30,9 +30,9 @@ function payloadOf(text: string): string {
   return Buffer.from(text.split('\n')[1] ?? '', 'base64url').toString('utf8')
 }
 
-function flipped(text: string, at: number): string {
-  const code = text.charCodeAt(at)
-  return `${text.slice(0, at)}${String.fromCharCode(code ^ 1)}${text.slice(at + 1)}`
+function flipped(text: string, index: number): string {
+  const code = text.charCodeAt(index)
+  return `${text.slice(0, index)}${String.fromCharCode(code ^ 1)}${text.slice(index + 1)}`
 }
 
 function forgeries(directory: string): [string, string][] {

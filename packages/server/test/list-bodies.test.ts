@@ -151,7 +151,7 @@ test('MessagePack that arrives in chunks gives the bytes of each entry', (t) => 
       fc.array(entry, { maxLength: 20 }),
       fc.constantFrom('body', 'element', 'key'),
       cuts,
-      (list, where, at) => {
+      (list, where, position) => {
         const made =
           where === 'body' ? list : where === 'element' ? [list] : { first: [[1], {}], objects: list, last: 'x' }
         const bytes = Buffer.concat([encode(made), Buffer.from('what follows is ignored')])
@@ -162,7 +162,7 @@ test('MessagePack that arrives in chunks gives the bytes of each entry', (t) => 
         }
         const items = new MsgpackItems({ list: place, itemBytesMax: 1e6, onCount }, bytes.length)
         const found: string[] = []
-        for (const piece of pieces(bytes, at)) {
+        for (const piece of pieces(bytes, position)) {
           items.push(piece)
           for (let item = items.next(); item !== undefined; item = items.next()) found.push(item.toString('hex'))
         }

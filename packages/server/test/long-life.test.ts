@@ -1,5 +1,5 @@
 // A server that runs for a long time uses no more of the system in the end than after its first minutes. Long forms only: they need an
-// hour, or 100,000 rounds, of a real process. engine/test/memories-given-back.test.ts tests what each kind of round leaves.
+// hour, or 100,000 rounds, of a real process. engine/test/released-memories.test.ts tests what each kind of round leaves.
 //
 //   ANNAL_LONG=1 TAP_TIMEOUT=7200 node --conditions=annal-source packages/server/test/long-life.test.ts
 //   ANNAL_SOAK_MINUTES=60, ANNAL_CYCLES=100000

@@ -25,8 +25,8 @@ test('an open loop beyond the capacity of the server', { skip, timeout: 600_000 
   const index = { index_name: 'docs', dim: dimension, space_type: 'l2', precision: 'float32' }
   t.equal((await send(url, 'POST', '/api/v1/index/create', { json: index })).status, 200)
   const vector = (seed: number) => Array.from({ length: dimension }, (_, i) => Math.sin(seed * 12.9898 + i * 78.233))
-  for (let at = 0; at < objects; at += 500) {
-    const json = Array.from({ length: 500 }, (_, i) => ({ id: `o${at + i}`, vector: vector(at + i) }))
+  for (let start = 0; start < objects; start += 500) {
+    const json = Array.from({ length: 500 }, (_, i) => ({ id: `o${start + i}`, vector: vector(start + i) }))
     t.equal((await send(url, 'POST', '/api/v1/index/docs/vector/insert', { json })).status, 200)
   }
   // More connections than requests are processed at a time, and fewer than the server accepts.

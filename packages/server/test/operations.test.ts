@@ -192,7 +192,9 @@ test('docs/reference/http.md lists every route and no other', async (t) => {
   const listed = [...page.matchAll(/^\| (GET|POST|PUT|DELETE) ((?:`[^`]+`(?:, )?)+) \|/gm)].flatMap(
     ([, method, paths = '']) =>
       [...paths.matchAll(/`([^`]+)`/g)]
-        .flatMap(([, path = '']) => (path.startsWith('{b}') ? backups.map((at) => path.replace('{b}', at)) : path))
+        .flatMap(([, path = '']) =>
+          path.startsWith('{b}') ? backups.map((prefix) => path.replace('{b}', prefix)) : path,
+        )
         .map((path) => `${method} ${path}`),
   )
   const running = await runningApp(t)

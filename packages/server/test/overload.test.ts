@@ -66,8 +66,8 @@ test('clients that do not read their replies use bounded memory, and free it whe
     vector[i] = 1
     return [`${i}`, new Uint8Array(0), '', 1, vector]
   })
-  for (let at = 0; at < count; at += 100)
-    await running.send('POST', '/api/v1/index/docs/vector/insert', { msgpack: vectors.slice(at, at + 100) })
+  for (let start = 0; start < count; start += 100)
+    await running.send('POST', '/api/v1/index/docs/vector/insert', { msgpack: vectors.slice(start, start + 100) })
   const body = JSON.stringify({ k: count, ef: count, include_vectors: true, vector: vectors[0]?.[4] })
   const before = process.memoryUsage.rss()
   const readers = await Promise.all(

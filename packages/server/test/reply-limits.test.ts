@@ -145,8 +145,8 @@ test('meta that would inflate beyond the limits is returned as base64 with a fla
   await post('/v1/index/create', { index_name: 'large', dim: 2, space_type: 'l2', precision: 'float32' })
   const notes = Array.from({ length: 200 }, (_, i) => [`n${i}`, large, '{}', 1, [i, 0]])
   t.ok(large.length < 65_536)
-  for (let at = 0; at < notes.length; at += 50) {
-    t.equal((await pack('/v1/index/large/vector/insert', notes.slice(at, at + 50))).status, 200)
+  for (let start = 0; start < notes.length; start += 50) {
+    t.equal((await pack('/v1/index/large/vector/insert', notes.slice(start, start + 50))).status, 200)
   }
   const reply = (await post('/v1/index/large/search', { k: 200, vector: [0, 0] })).json()
   const hits = reply.results as Replied[]
@@ -198,8 +198,8 @@ test('a reply is refused with a code, or a page ends, before it becomes too larg
     {},
     { multi: members },
   ])
-  for (let at = 0; at < count; at += 50) {
-    const answer = await pack('/v2/collection/large/objects', [objects.slice(at, at + 50)])
+  for (let start = 0; start < count; start += 50) {
+    const answer = await pack('/v2/collection/large/objects', [objects.slice(start, start + 50)])
     t.equal(answer.status, 200, answer.text)
   }
   const ids = objects.map(([id]) => id)

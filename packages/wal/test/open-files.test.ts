@@ -283,7 +283,7 @@ test('random calls on many files, all at once, leave what the same calls on plai
     await Promise.all(
       pairs.map(async (pair) => {
         const plans = Array.from({ length: 30 }, () => [random.below(8), random.below(100)] as const)
-        for (const [kind, at] of plans) await step(pair, kind, at)
+        for (const [kind, index] of plans) await step(pair, kind, index)
       }),
     )
     for (const { shared, own } of pairs) {

@@ -81,8 +81,8 @@ function judge(calls: readonly SystemCall[], dir: string): Findings {
       if (!syncs.some((sync) => sync.path === dir && sync.began > since && sync.ended < call.began)) nameless.push(name)
     }
   }
-  const unsyncedNames = [...named.entries(), ...removed.map(({ path, line: at }) => [path, at] as const)]
-    .filter(([, at]) => !syncs.some((sync) => sync.path === dir && sync.began > at))
+  const unsyncedNames = [...named.entries(), ...removed.map(({ path, line }) => [path, line] as const)]
+    .filter(([, line]) => !syncs.some((sync) => sync.path === dir && sync.began > line))
     .map(([path]) => basename(path))
   return { acknowledged, early, nameless, unsyncedNames }
 }

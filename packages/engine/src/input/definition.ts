@@ -70,17 +70,17 @@ export function parseDefinition(raw: unknown): CollectionSchema {
  * or the space of a field. Other parameters, and fields that the program does not name, may differ.
  */
 export function checkHasFields(actual: CollectionSchema, wanted: CollectionSchema): void {
-  for (const [at, field] of wanted.fields.entries()) {
+  for (const [index, field] of wanted.fields.entries()) {
     const found = actual.fields.find(({ name }) => name === field.name)
     if (found === undefined) {
       const names = actual.fields.map(({ name }) => name).join(', ')
       const message = `collection ${printed(actual.name)} has no field ${printed(field.name)}, it has ${names}`
-      throw new EngineError('field_not_found', message, { field: `fields[${at}].name`, value: field.name })
+      throw new EngineError('field_not_found', message, { field: `fields[${index}].name`, value: field.name })
     }
-    checkSame(found.kind, field.kind, field.name, `fields[${at}].type`)
+    checkSame(found.kind, field.kind, field.name, `fields[${index}].type`)
     if (found.kind === 'sparse' || field.kind === 'sparse') continue
-    checkSame(found.params.dimension, field.params.dimension, field.name, `fields[${at}].params.dimension`)
-    checkSame(found.params.spaceType, field.params.spaceType, field.name, `fields[${at}].params.space_type`)
+    checkSame(found.params.dimension, field.params.dimension, field.name, `fields[${index}].params.dimension`)
+    checkSame(found.params.spaceType, field.params.spaceType, field.name, `fields[${index}].params.space_type`)
   }
 }
 

@@ -17,17 +17,17 @@ function isFlipped(place: number, round: number): boolean {
 }
 
 /** The orthonormal Walsh-Hadamard transform of `size` components from the given index on. */
-function transform(x: Float32Array, at: number, size: number): void {
+function transform(x: Float32Array, start: number, size: number): void {
   for (let half = 1; half < size; half *= 2)
     for (let i = 0; i < size; i++) {
       if ((i & half) !== 0) continue
-      const a = x[at + i] as number
-      const b = x[at + i + half] as number
-      x[at + i] = f(a + b)
-      x[at + i + half] = f(a - b)
+      const a = x[start + i] as number
+      const b = x[start + i + half] as number
+      x[start + i] = f(a + b)
+      x[start + i + half] = f(a - b)
     }
   const scale = f(1 / f(Math.sqrt(size)))
-  for (let i = at; i < at + size; i++) x[i] = f((x[i] as number) * scale)
+  for (let i = start; i < start + size; i++) x[i] = f((x[i] as number) * scale)
 }
 
 export function rotate(vector: Float32Array): Float32Array {

@@ -27,7 +27,8 @@ tap.setTimeout(300_000)
 const count = 520
 
 async function fill(collection: Collection, given: readonly Given[]): Promise<void> {
-  for (let at = 0; at < given.length; at += 260) await collection.upsert(given.slice(at, at + 260).map(objectOf))
+  for (let start = 0; start < given.length; start += 260)
+    await collection.upsert(given.slice(start, start + 260).map(objectOf))
 }
 
 function byId(...lists: (readonly Given[])[]): Map<string, Given> {
@@ -57,7 +58,8 @@ async function everyWay(t: Test, space: string): Promise<void> {
   await collection.delete(['3', '4', '5'])
   const all = byId(first, again)
   for (const id of ['3', '4', '5']) all.delete(id)
-  const check = async (what: string, of = collection) => t.strictSame((await faultsIn(of, all)).slice(0, 5), [], what)
+  const check = async (what: string, source = collection) =>
+    t.strictSame((await faultsIn(source, all)).slice(0, 5), [], what)
   t.strictSame((await faultsInSearches(collection, all)).slice(0, 5), [], 'hits')
   await check('after the writes')
 

@@ -117,8 +117,8 @@ export async function faultsIn(collection: Collection, all: ReadonlyMap<string, 
   const faults: string[] = []
   const given = (id: string) => all.get(id) as Given
   const ids = [...all.keys()]
-  for (let at = 0; at < ids.length; at += 200)
-    for (const object of await collection.get(ids.slice(at, at + 200)))
+  for (let start = 0; start < ids.length; start += 200)
+    for (const object of await collection.get(ids.slice(start, start + 200)))
       faults.push(...faultsOf(given(object.id), object))
   let seen = 0
   for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {

@@ -55,11 +55,11 @@ for (const spaceType of spaces)
             await field.scan(query, { k: n, version: 1 }),
           ]
           for (const { similarities } of answers)
-            for (const [at, value] of similarities.entries()) {
+            for (const [index, value] of similarities.entries()) {
               const isRange = spaceType === 'ip' ? Number.isFinite(value) : value <= (spaceType === 'l2' ? 0 : 1)
               const isIn = isRange && Number.isFinite(value) && (spaceType !== 'cosine' || value >= -1)
-              const isSorted = at === 0 || value <= (similarities[at - 1] as number)
-              if (!isIn || !isSorted) throw new Error(`${value} at place ${at}`)
+              const isSorted = index === 0 || value <= (similarities[index - 1] as number)
+              if (!isIn || !isSorted) throw new Error(`${value} at place ${index}`)
             }
         }
         await field.close()
@@ -90,9 +90,9 @@ for (const spaceType of spaces)
       for (let i = 0; i < 20; i++) {
         const query = queries.subarray(i * dimension, (i + 1) * dimension)
         const scanned = await field.scan(query, { k: n, version })
-        for (const [at, ordinal] of scanned.ordinals.entries()) {
+        for (const [index, ordinal] of scanned.ordinals.entries()) {
           const row = rows.subarray(ordinal * dimension, (ordinal + 1) * dimension)
-          const error = (scanned.similarities[at] as number) - similarity(spaceType, query, row)
+          const error = (scanned.similarities[index] as number) - similarity(spaceType, query, row)
           // In units of the expected error: sqrt(pi / 2 - 1) / sqrt(bits) of the product of lengths.
           const unit = (distanceToCenter(query) * distanceToCenter(row) * Math.sqrt(Math.PI / 2 - 1)) / Math.sqrt(bits)
           const relative = error / unit / (spaceType === 'l2' ? 2 : 1)

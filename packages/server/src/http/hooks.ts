@@ -73,7 +73,7 @@ export function addRequestHooks(app: FastifyInstance, context: RouteContext): vo
     metrics.finished(method, route.url ?? 'none', status, seconds)
     const collection = (request.params as { readonly name?: string } | undefined)?.name
     const database = databaseOf(request, context)
-    requestLog.add({ at: Date.now(), method, path: pathOf(request), database, collection, status, seconds })
+    requestLog.add({ timeMs: Date.now(), method, path: pathOf(request), database, collection, status, seconds })
     if (request.log.level === 'debug' || request.log.level === 'trace') {
       request.log.debug({ req: request, status, seconds }, 'request')
     }

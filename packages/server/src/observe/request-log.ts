@@ -2,7 +2,7 @@
 
 export interface LoggedRequest {
   /** Milliseconds since 1970. */
-  readonly at: number
+  readonly timeMs: number
   readonly method: string
   /** The path as received, without the query string. */
   readonly path: string
@@ -44,8 +44,8 @@ export function createRequestLog(size: number): RequestLog {
 }
 
 /** `2026-07-10T10:57:32Z INFO: default/docs: POST /api/v2/collection/docs/search 200 (1.5ms)` */
-function lineOf({ at, method, path, database, collection, status, seconds }: LoggedRequest): string {
-  const time = `${new Date(at).toISOString().slice(0, 19)}Z`
+function lineOf({ timeMs, method, path, database, collection, status, seconds }: LoggedRequest): string {
+  const time = `${new Date(timeMs).toISOString().slice(0, 19)}Z`
   const level = status >= 500 ? 'ERROR' : status >= 400 ? 'WARN' : 'INFO'
   const place = `${database ?? '-'}/${collection === undefined ? '-' : oneLine(collection)}`
   return `${time} ${level}: ${place}: ${method} ${oneLine(path)} ${status} (${(seconds * 1_000).toFixed(1)}ms)`
